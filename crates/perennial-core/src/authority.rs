@@ -1,0 +1,108 @@
+//! Who may do what: the model's table, for the verbs that exist.
+//!
+//! Who a caller *is* is shown by the shell (processes, not claims); this says what follows from it.
+//! What is not granted here is refused.
+
+use crate::id::AgentId;
+use crate::reason::{Verb, Witness};
+
+/// Who calls, as the shell could prove it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Caller {
+    /// The operator at their own terminal.
+    Person,
+    /// A process of this agent's session.
+    Agent(AgentId),
+    /// Somebody of whom neither could be shown.
+    Viewer,
+}
+
+/// How a calling agent stands to the agent that it calls about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    Itself,
+    /// An ancestor of it.
+    Lead,
+    Other,
+    /// The verb is about no agent that exists yet, or about the fleet.
+    NoTarget,
+}
+
+/// Whether a caller may use a verb on an agent that it stands to like this.
+pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
+    match caller {
+        Caller::Person => true,
+        Caller::Viewer => match verb {
+            Verb::Look => true,
+            Verb::Attach
+            | Verb::Send
+            | Verb::Logs
+            | Verb::Spawn
+            | Verb::Stop
+            | Verb::Wake
+            | Verb::Rename
+            | Verb::Bury
+            | Verb::Down => false,
+        },
+        Caller::Agent(_) => match verb {
+            Verb::Look => true,
+            // Raw terminals could answer a permission dialog.
+            Verb::Attach | Verb::Send | Verb::Logs => false,
+            // A bare command is argv, which no agent may choose; presets come with their issue.
+            Verb::Spawn => false,
+            Verb::Stop | Verb::Wake => match standing {
+                Standing::Lead => true,
+                Standing::Itself | Standing::Other | Standing::NoTarget => false,
+            },
+            Verb::Rename | Verb::Bury | Verb::Down => false,
+        },
+    }
+}
+
+impl Caller {
+    pub fn witness(self) -> Witness {
+        match self {
+            Caller::Agent(id) => Witness::Agent(id),
+            // A viewer's commands are refused before they can be evidence of anything.
+            Caller::Person | Caller::Viewer => Witness::Operator,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table() {
+        let agent = Caller::Agent(AgentId(1));
+        let allowed = |caller, standing| {
+            [
+                Verb::Look,
+                Verb::Attach,
+                Verb::Send,
+                Verb::Logs,
+                Verb::Spawn,
+                Verb::Stop,
+                Verb::Wake,
+                Verb::Rename,
+                Verb::Bury,
+                Verb::Down,
+            ]
+            .into_iter()
+            .filter(|verb| may(caller, *verb, standing))
+            .map(Verb::word)
+            .collect::<Vec<_>>()
+            .join(" ")
+        };
+        assert_eq!(
+            allowed(Caller::Person, Standing::Other),
+            "look attach send logs spawn stop wake rename bury down"
+        );
+        assert_eq!(allowed(agent, Standing::Lead), "look stop wake");
+        assert_eq!(allowed(agent, Standing::Itself), "look");
+        assert_eq!(allowed(agent, Standing::Other), "look");
+        assert_eq!(allowed(agent, Standing::NoTarget), "look");
+        assert_eq!(allowed(Caller::Viewer, Standing::Other), "look");
+    }
+}

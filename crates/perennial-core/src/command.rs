@@ -1,0 +1,38 @@
+//! What somebody wants: a command with its caller. It may be refused; a report never is.
+
+use crate::authority::Caller;
+use crate::id::AgentId;
+use crate::launch::Launch;
+use crate::name::Name;
+use crate::restart::Restart;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    pub caller: Caller,
+    pub command: Command,
+}
+
+/// An agent as a person writes it: a name, `NAME~1`, or an id.
+pub type Target = String;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    Spawn(Box<Spawn>),
+    Stop(Target),
+    StopAll,
+    Wake(Target),
+    Rename { target: Target, name: Name },
+    Bury { target: Target, summary: String },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spawn {
+    /// The new agent's id, made by the shell.
+    pub id: AgentId,
+    /// Without one the agent gets a free name made from its program's.
+    pub name: Option<Name>,
+    pub role: Option<String>,
+    pub parent: Option<Target>,
+    pub launch: Launch,
+    pub restart: Restart,
+}

@@ -1,0 +1,108 @@
+//! What happened: the journal's words. Past tense, decided, never taken back.
+//!
+//! Values of policy are resolved before an event is made, so that folding needs no configuration.
+
+use crate::exit::Exit;
+use crate::id::{AgentId, BootId, Epoch, SessionNumber};
+use crate::launch::Launch;
+use crate::name::Name;
+use crate::reason::{Evidence, Reason};
+use crate::restart::Restart;
+use crate::session::{Pace, Process};
+use crate::state::{Cause, State};
+use crate::time::Time;
+
+/// One event with its moment, of one agent or of the node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    pub at: Time,
+    pub what: What,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum What {
+    Agent(AgentId, AgentEvent),
+    Node(NodeEvent),
+}
+
+/// An event's stream: each entity has its own, with its own versions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Stream {
+    Node,
+    Agent(AgentId),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AgentEvent {
+    Hatched(Box<Birth>),
+    Moved(Move),
+    SessionWanted {
+        number: SessionNumber,
+    },
+    SessionStarting {
+        number: SessionNumber,
+    },
+    SessionRunning {
+        number: SessionNumber,
+        process: Process,
+    },
+    SessionEnding {
+        number: SessionNumber,
+        pace: Pace,
+    },
+    SessionEnded {
+        number: SessionNumber,
+        exit: Exit,
+    },
+    Renamed {
+        name: Name,
+    },
+    Summarised {
+        summary: String,
+    },
+    /// The state's time was put off, since nobody could see the world meanwhile.
+    PutOff {
+        until: Time,
+    },
+}
+
+/// How an agent began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Birth {
+    pub name: Option<Name>,
+    pub role: Option<String>,
+    pub parent: Option<AgentId>,
+    pub launch: Launch,
+    pub restart: Restart,
+    pub evidence: Evidence,
+    /// When hatching ends by itself.
+    pub until: Time,
+}
+
+/// A change of state or of its reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Move {
+    pub cause: Cause,
+    pub to: State,
+    pub reason: Reason,
+    pub evidence: Evidence,
+    /// When this state ends by itself, if it does.
+    pub until: Option<Time>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NodeEvent {
+    /// A daemon took this home over.
+    DaemonStarted { epoch: Epoch, boot: BootId, version: String },
+    /// It ended in an orderly way.
+    DaemonStopped { epoch: Epoch },
+}
+
+impl Event {
+    pub fn stream(&self) -> Stream {
+        match &self.what {
+            What::Agent(id, _) => Stream::Agent(*id),
+            What::Node(_) => Stream::Node,
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! All agents together: names, the line of sessions that wait for their turn, and the four verbs
+//! over the whole.
+//!
+//! Pure. `decide` and `observe` read; `evolve` alone changes, and tells whom it touched, so that
+//! only those are planned (property: planning the touched = planning all).
+//!
+//! Invariants
+//! - F1  A name is held by at most one agent outside the cemetery, ignoring case.
+//! - F2  After a reboot at most `RESUMED_AT_ONCE` agents are starting out of the line.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::agent::{self, Agent, HATCH_LIMIT};
+use crate::authority::{self, Caller, Standing};
+use crate::command::{Command, Request, Spawn};
+use crate::effect::Plan;
+use crate::event::{AgentEvent, Birth, Event, NodeEvent, What};
+use crate::id::{AgentId, BootId, Epoch};
+use crate::name::Name;
+use crate::observation::Observation;
+use crate::reason::{Evidence, Fact, Reason, Verb, Witness};
+use crate::refusal::Refusal;
+use crate::session::Phase;
+use crate::state::{Roster, State};
+use crate::time::Time;
+
+/// After a reboot, so many agents are resumed at a time.
+pub const RESUMED_AT_ONCE: usize = 2;
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Fleet {
+    agents: BTreeMap<AgentId, Agent>,
+    /// Every holder of a name, oldest first; the last one may be outside the cemetery.
+    names: BTreeMap<String, Vec<AgentId>>,
+    /// Agents whose session waits for its turn.
+    line: BTreeSet<AgentId>,
+    /// Agents that came out of the line and have not announced themselves yet.
+    admitted: BTreeSet<AgentId>,
+    epoch: Epoch,
+    boot: BootId,
+}
+
+impl Fleet {
+    pub fn agents(&self) -> impl Iterator<Item = &Agent> {
+        self.agents.values()
+    }
+
+    pub fn agent(&self, id: AgentId) -> Option<&Agent> {
+        self.agents.get(&id)
+    }
+
+    /// The newest run of a daemon.
+    pub fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// An agent by name, by `NAME~1` (the one before the newest of that name), or by id.
+    pub fn find(&self, target: &str) -> Result<&Agent, Refusal> {
+        let nobody = || Refusal::NoSuchAgent { target: target.chars().take(100).collect() };
+        if let Ok(id) = target.parse::<AgentId>() {
+            return self.agents.get(&id).ok_or_else(nobody);
+        }
+        let (name, back) = match target.split_once('~') {
+            Some((name, back)) => (name, back.parse::<usize>().map_err(|_| nobody())?),
+            None => (target, 0),
+        };
+        let holders = self.names.get(&name.to_ascii_lowercase()).ok_or_else(nobody)?;
+        let position = holders.len().checked_sub(1 + back).ok_or_else(nobody)?;
+        self.agents.get(&holders[position]).ok_or_else(nobody)
+    }
+
+    /// Whether `lead` is an ancestor of `agent`.
+    pub fn leads(&self, lead: AgentId, agent: AgentId) -> bool {
+        let mut above = self.agents.get(&agent).and_then(|agent| agent.parent);
+        // Bounded: a chain of parents is never longer than the fleet.
+        for _ in 0..self.agents.len() {
+            match above {
+                Some(id) if id == lead => return true,
+                Some(id) => above = self.agents.get(&id).and_then(|agent| agent.parent),
+                None => return false,
+            }
+        }
+        false
+    }
+
+    /// Refuses what `caller` may not do to `target`; also asked for verbs that decide nothing.
+    pub fn authorise(
+        &self,
+        caller: Caller,
+        verb: Verb,
+        target: Option<AgentId>,
+    ) -> Result<(), Refusal> {
+        let standing = match (caller, target) {
+            (Caller::Agent(own), Some(id)) if own == id => Standing::Itself,
+            (Caller::Agent(own), Some(id)) if self.leads(own, id) => Standing::Lead,
+            (_, Some(_)) => Standing::Other,
+            (_, None) => Standing::NoTarget,
+        };
+        if authority::may(caller, verb, standing) {
+            Ok(())
+        } else {
+            Err(Refusal::NotAllowed { caller, verb })
+        }
+    }
+
+    /// Answers a command; changes nothing.
+    pub fn decide(&self, request: &Request, now: Time) -> Result<Vec<Event>, Refusal> {
+        let caller = request.caller;
+        let witness = caller.witness();
+        match &request.command {
+            Command::Spawn(spawn) => self.spawn(caller, spawn, now),
+            Command::Stop(target) => {
+                let agent = self.allowed(caller, Verb::Stop, target)?;
+                Ok(of(agent.id, agent::stop(agent, witness, now)?, now))
+            }
+            Command::StopAll => {
+                self.authorise(caller, Verb::Stop, None)?;
+                let mut events = Vec::new();
+                for agent in self.agents.values().filter(|a| a.state.roster() != Roster::Cemetery) {
+                    events.extend(of(agent.id, agent::stop(agent, witness, now)?, now));
+                }
+                Ok(events)
+            }
+            Command::Wake(target) => {
+                let agent = self.allowed(caller, Verb::Wake, target)?;
+                Ok(of(agent.id, agent::wake(agent, witness, now)?, now))
+            }
+            Command::Rename { target, name } => {
+                let agent = self.allowed(caller, Verb::Rename, target)?;
+                self.name_is_free(name, Some(agent.id))?;
+                Ok(of(agent.id, agent::rename(agent, name.clone())?, now))
+            }
+            Command::Bury { target, summary } => {
+                let agent = self.allowed(caller, Verb::Bury, target)?;
+                Ok(of(agent.id, agent::bury(agent, summary.clone(), witness, now)?, now))
+            }
+        }
+    }
+
+    fn allowed(&self, caller: Caller, verb: Verb, target: &str) -> Result<&Agent, Refusal> {
+        let agent = self.find(target)?;
+        self.authorise(caller, verb, Some(agent.id))?;
+        Ok(agent)
+    }
+
+    fn spawn(&self, caller: Caller, spawn: &Spawn, now: Time) -> Result<Vec<Event>, Refusal> {
+        self.authorise(caller, Verb::Spawn, None)?;
+        let name = match &spawn.name {
+            Some(name) => {
+                self.name_is_free(name, None)?;
+                name.clone()
+            }
+            None => self.free_name(&spawn.launch.argv),
+        };
+        let parent = match &spawn.parent {
+            Some(target) => {
+                let parent = self.find(target)?;
+                if parent.state.roster() == Roster::Cemetery {
+                    return Err(Refusal::ParentGone { parent: parent.id });
+                }
+                Some(parent.id)
+            }
+            None => None,
+        };
+        let fact = Fact::Asked(Verb::Spawn);
+        let birth = Birth {
+            name: Some(name),
+            role: spawn.role.clone(),
+            parent,
+            launch: spawn.launch.clone(),
+            restart: spawn.restart,
+            evidence: Evidence { witness: caller.witness(), fact, at: now },
+            until: now + HATCH_LIMIT,
+        };
+        Ok(of(spawn.id, agent::hatch(birth), now))
+    }
+
+    /// Who holds a name now, in life or in the freezer.
+    fn holder(&self, name: &Name) -> Option<&Agent> {
+        let id = self.names.get(&name.key())?.last()?;
+        self.agents.get(id).filter(|agent| agent.state.roster() != Roster::Cemetery)
+    }
+
+    fn name_is_free(&self, name: &Name, for_agent: Option<AgentId>) -> Result<(), Refusal> {
+        match self.holder(name) {
+            Some(agent) if Some(agent.id) != for_agent => {
+                Err(Refusal::NameTaken { name: name.clone(), by: agent.id })
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// A free name made from the program's: `bash`, `bash-2`, `bash-3` …
+    fn free_name(&self, argv: &[String]) -> Name {
+        let program = argv.first().map_or("", |path| path.rsplit('/').next().unwrap_or(path));
+        let stem: String = program
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' })
+            .take(40)
+            .collect();
+        let stem = stem.trim_matches('-');
+        let stem = if stem.parse::<Name>().is_ok() { stem } else { "agent" };
+        std::iter::once(stem.to_owned())
+            .chain((2..).map(|k: usize| format!("{stem}-{k}")))
+            .filter_map(|text| text.parse::<Name>().ok())
+            .find(|name| self.holder(name).is_none())
+            .expect("names do not run out before agents do")
+    }
+
+    /// Takes note of a report.
+    pub fn observe(&self, observation: &Observation, now: Time) -> Vec<Event> {
+        match observation {
+            Observation::Session { agent, number, report } => match self.agents.get(agent) {
+                Some(known) => of(*agent, agent::observe(known, *number, report, now), now),
+                None => Vec::new(),
+            },
+            Observation::Due { agent } => match self.agents.get(agent) {
+                Some(known) => of(*agent, agent::due(known, self.may_start(*agent), now), now),
+                None => Vec::new(),
+            },
+            Observation::Started { boot, version } => self.started(boot, version, now),
+            Observation::Stopping => {
+                vec![node(NodeEvent::DaemonStopped { epoch: self.epoch }, now)]
+            }
+            Observation::ClockJumped { by } => {
+                let put_off = |agent: &Agent| of(agent.id, agent::put_off(agent, *by), now);
+                self.agents.values().flat_map(put_off).collect()
+            }
+        }
+    }
+
+    fn started(&self, boot: &BootId, version: &str, now: Time) -> Vec<Event> {
+        let epoch = Epoch(self.epoch.0 + 1);
+        let started =
+            NodeEvent::DaemonStarted { epoch, boot: boot.clone(), version: version.into() };
+        let mut events = vec![node(started, now)];
+        if self.epoch != Epoch(0) && self.boot != *boot {
+            let rebooted = |agent: &Agent| of(agent.id, agent::rebooted(agent, now), now);
+            events.extend(self.agents.values().flat_map(rebooted));
+        }
+        events
+    }
+
+    /// Folds one event; returns whom to plan anew.
+    pub fn evolve(&mut self, event: &Event) -> Vec<AgentId> {
+        match &event.what {
+            What::Node(NodeEvent::DaemonStarted { epoch, boot, .. }) => {
+                self.epoch = *epoch;
+                self.boot = boot.clone();
+                Vec::new()
+            }
+            What::Node(NodeEvent::DaemonStopped { .. }) => Vec::new(),
+            What::Agent(id, AgentEvent::Hatched(birth)) => {
+                if let Some(name) = &birth.name {
+                    self.names.entry(name.key()).or_default().push(*id);
+                }
+                self.agents.insert(*id, Agent::born(*id, birth, event.at));
+                vec![*id]
+            }
+            What::Agent(id, agent_event) => {
+                let Some(agent) = self.agents.remove(id) else {
+                    return Vec::new();
+                };
+                if let AgentEvent::Renamed { name } = agent_event {
+                    self.hand_over_name(&agent, name);
+                }
+                let agent = agent::evolve(agent, agent_event, event.at);
+                let mut touched = vec![*id];
+                touched.extend(self.keep_line(&agent));
+                self.agents.insert(*id, agent);
+                touched
+            }
+        }
+    }
+
+    /// The last name of an agent is its own; earlier ones are free again.
+    fn hand_over_name(&mut self, agent: &Agent, name: &Name) {
+        if let Some(old) = &agent.name
+            && let Some(holders) = self.names.get_mut(&old.key())
+        {
+            holders.retain(|holder| *holder != agent.id);
+            if holders.is_empty() {
+                self.names.remove(&old.key());
+            }
+        }
+        self.names.entry(name.key()).or_default().push(agent.id);
+    }
+
+    /// Keeps the line after a change of `agent`; returns who may start now.
+    fn keep_line(&mut self, agent: &Agent) -> Vec<AgentId> {
+        let waits = agent.session.as_ref().is_some_and(|session| session.phase == Phase::Wanted);
+        let left = if waits {
+            self.line.insert(agent.id);
+            true
+        } else if self.line.remove(&agent.id) {
+            // Sessions that start at once pass through the line within one append.
+            if agent.state == State::Waking && agent.reason == Reason::Starting {
+                self.admitted.insert(agent.id);
+            }
+            true
+        } else {
+            agent.state != State::Waking && self.admitted.remove(&agent.id)
+        };
+        if left { self.line.iter().take(RESUMED_AT_ONCE).copied().collect() } else { Vec::new() }
+    }
+
+    /// Whether the agent's wanted session may start now.
+    fn may_start(&self, id: AgentId) -> bool {
+        let free = RESUMED_AT_ONCE.saturating_sub(self.admitted.len());
+        self.line.iter().take(free).any(|first| *first == id)
+    }
+
+    /// What to do for one agent so that the world matches the journal.
+    pub fn plan(&self, id: AgentId, now: Time) -> Plan {
+        match self.agents.get(&id) {
+            Some(agent) => agent::plan(agent, self.may_start(id), now),
+            None => Plan::default(),
+        }
+    }
+
+    /// A record of this agent can't be read: it is unknown, held, and told; nothing starts it but
+    /// the operator. Not an event: it is seen again at every start.
+    pub fn mark_unreadable(&mut self, id: AgentId, why: &str, at: Time) {
+        if let Some(agent) = self.agents.get_mut(&id)
+            && !matches!(agent.state, State::Frozen | State::Dead | State::Expired)
+        {
+            agent.state = State::Unknown;
+            agent.reason = Reason::RecordUnreadable;
+            agent.evidence =
+                Evidence { witness: Witness::Daemon, fact: Fact::Unreadable(why.into()), at };
+            agent.since = at;
+            agent.until = None;
+        }
+    }
+}
+
+fn of(id: AgentId, events: Vec<AgentEvent>, at: Time) -> Vec<Event> {
+    events.into_iter().map(|event| Event { at, what: What::Agent(id, event) }).collect()
+}
+
+fn node(event: NodeEvent, at: Time) -> Event {
+    Event { at, what: What::Node(event) }
+}

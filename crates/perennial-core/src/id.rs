@@ -1,0 +1,143 @@
+//! Identifiers: who (`AgentId`), which incarnation (`SessionNumber`), both together (`SessionId`),
+//! and which run of the daemon (`Epoch`).
+//!
+//! Ids are made outside (the core has no randomness) and never reused.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// An agent's lasting identity: a UUID v7, printed `agt_` + 26 base-32 digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct AgentId(pub u128);
+
+/// Crockford's alphabet: no i, l, o, u, so that an id can be read aloud.
+const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+const PREFIX: &str = "agt_";
+const LENGTH: usize = 26;
+
+impl fmt::Display for AgentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = [0u8; LENGTH];
+        let mut rest = self.0;
+        for digit in text.iter_mut().rev() {
+            *digit = DIGITS[(rest & 31) as usize];
+            rest >>= 5;
+        }
+        f.write_str(PREFIX)?;
+        text.iter().try_for_each(|digit| write!(f, "{}", char::from(*digit)))
+    }
+}
+
+impl fmt::Debug for AgentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The text is not an id of the expected kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not an id")]
+pub struct NotAnId;
+
+impl FromStr for AgentId {
+    type Err = NotAnId;
+
+    fn from_str(text: &str) -> Result<AgentId, NotAnId> {
+        let digits = text.strip_prefix(PREFIX).ok_or(NotAnId)?;
+        if digits.len() != LENGTH {
+            return Err(NotAnId);
+        }
+        let mut value: u128 = 0;
+        for (position, byte) in digits.bytes().enumerate() {
+            let digit = DIGITS.iter().position(|d| *d == byte).ok_or(NotAnId)? as u128;
+            // 26 digits carry 130 bits: the first one holds only the top three.
+            if position == 0 && digit > 7 {
+                return Err(NotAnId);
+            }
+            value = (value << 5) | digit;
+        }
+        Ok(AgentId(value))
+    }
+}
+
+/// The number of a session within its agent, from 1; the fence that every effect carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct SessionNumber(pub u32);
+
+impl SessionNumber {
+    pub const FIRST: SessionNumber = SessionNumber(1);
+
+    pub fn next(self) -> SessionNumber {
+        SessionNumber(self.0 + 1)
+    }
+
+    pub fn previous(self) -> Option<SessionNumber> {
+        (self.0 > 1).then(|| SessionNumber(self.0 - 1))
+    }
+}
+
+impl fmt::Display for SessionNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// One incarnation of one agent, printed `agt_….N`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct SessionId {
+    pub agent: AgentId,
+    pub number: SessionNumber,
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.agent, self.number)
+    }
+}
+
+impl fmt::Debug for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Which run of the daemon, counted from 1 in the journal; a holder obeys the newest only.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+pub struct Epoch(pub u64);
+
+/// The machine's boot id: pids from another boot mean nothing.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+pub struct BootId(pub String);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agent_ids_print_and_parse_back() {
+        for value in [0, 1, 31, 32, u128::MAX, 0x0193_2b1c_7e4a_7000_8000_0000_0000_0001] {
+            let id = AgentId(value);
+            assert_eq!(id.to_string().parse(), Ok(id));
+            assert_eq!(id.to_string().len(), 30);
+        }
+    }
+
+    #[test]
+    fn what_is_not_an_id_is_refused() {
+        for text in [
+            "",
+            "agt_",
+            "agt_0",
+            "ses_00000000000000000000000000",
+            "agt_z0000000000000000000000000",
+            "agt_0000000000000000000000000i",
+            "agt_000000000000000000000000000",
+        ] {
+            assert_eq!(text.parse::<AgentId>(), Err(NotAnId), "{text}");
+        }
+    }
+}

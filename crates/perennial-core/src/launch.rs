@@ -1,0 +1,39 @@
+//! How an agent's sessions are started: argv as a list, a directory, the names of its variables.
+//!
+//! Values of variables are never here: they are kept apart by the shell, readable by the owner only.
+
+use serde::{Deserialize, Serialize};
+
+/// What every session of an agent is started from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Launch {
+    /// The agent CLI that runs, by its preset's name; `command` for a bare command.
+    pub harness: String,
+    /// What holds the session's process.
+    pub host: Host,
+    /// Program and arguments; the program is an absolute path or found in the agent's PATH.
+    pub argv: Vec<String>,
+    /// Where it runs, absolute.
+    pub dir: String,
+    /// Names of the variables its owner set for it, sorted.
+    pub env_names: Vec<String>,
+    /// The git common directory of `dir`, else `dir` itself.
+    pub project: String,
+}
+
+/// The harness name of a bare command, which shows no signs but its process.
+pub const BARE_COMMAND: &str = "command";
+
+/// What holds a session's process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Host {
+    /// The built-in holder.
+    Shim,
+}
+
+impl Launch {
+    /// Whether sessions of this launch are alive as soon as their program runs, having no other sign to give.
+    pub fn is_bare(&self) -> bool {
+        self.harness == BARE_COMMAND
+    }
+}

@@ -1,0 +1,23 @@
+//! What an agent is and may become.
+//!
+//! Pure: no clock, no I/O, no randomness, no async. Time and ids arrive as arguments. Four verbs
+//! carry everything: `decide` answers a command, `observe` takes note of a report, `evolve` folds
+//! one event, `plan` says what the world should look like.
+
+pub mod agent;
+pub mod authority;
+pub mod command;
+pub mod effect;
+pub mod event;
+pub mod exit;
+pub mod fleet;
+pub mod id;
+pub mod launch;
+pub mod name;
+pub mod observation;
+pub mod reason;
+pub mod refusal;
+pub mod restart;
+pub mod session;
+pub mod state;
+pub mod time;

@@ -1,0 +1,93 @@
+//! Agents' names: ASCII letters, digits, `-`, `_`, 1 to 64 long; compared ignoring case.
+//!
+//! A name is never a path, a flag or an id by construction.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+pub const LONGEST: usize = 64;
+
+/// A valid name, as its owner wrote it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Name(String);
+
+/// What is wrong with a would-be name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum BadName {
+    #[error("a name has at least one character")]
+    Empty,
+    #[error("a name has at most 64 characters")]
+    TooLong,
+    #[error("a name has only ASCII letters, digits, '-' and '_'")]
+    Character,
+    #[error("a name does not begin with '-'")]
+    LeadingDash,
+    #[error("a name does not begin with 'agt_', which ids begin with")]
+    LooksLikeAnId,
+}
+
+impl Name {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// What two names are compared by.
+    pub fn key(&self) -> String {
+        self.0.to_ascii_lowercase()
+    }
+}
+
+impl FromStr for Name {
+    type Err = BadName;
+
+    fn from_str(text: &str) -> Result<Name, BadName> {
+        if text.is_empty() {
+            return Err(BadName::Empty);
+        }
+        if !text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_') {
+            return Err(BadName::Character);
+        }
+        if text.len() > LONGEST {
+            return Err(BadName::TooLong);
+        }
+        if text.starts_with('-') {
+            return Err(BadName::LeadingDash);
+        }
+        if text.to_ascii_lowercase().starts_with("agt_") {
+            return Err(BadName::LooksLikeAnId);
+        }
+        Ok(Name(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        for good in ["a", "Worker-1", "x_y", "0", &"n".repeat(64)] {
+            assert_eq!(good.parse::<Name>().map(|n| n.to_string()), Ok(good.to_owned()));
+        }
+        for (bad, why) in [
+            ("", BadName::Empty),
+            ("a b", BadName::Character),
+            ("../x", BadName::Character),
+            ("é", BadName::Character),
+            ("a\n", BadName::Character),
+            ("-rf", BadName::LeadingDash),
+            ("AGT_x", BadName::LooksLikeAnId),
+            (&"n".repeat(65), BadName::TooLong),
+        ] {
+            assert_eq!(bad.parse::<Name>(), Err(why), "{bad:?}");
+        }
+    }
+}

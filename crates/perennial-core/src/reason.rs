@@ -1,0 +1,197 @@
+//! Why an agent is in its state, and what was seen that says so.
+//!
+//! Both are closed sets: text for people is made from them, never stored instead of them. The one
+//! free text is what the world itself said (an error, an unreadable record), bounded.
+
+use serde::{Deserialize, Serialize};
+
+use crate::exit::Exit;
+use crate::id::AgentId;
+use crate::session::Process;
+use crate::time::Time;
+
+/// Why the agent is in its state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Reason {
+    // hatching, waking
+    Starting,
+    // working
+    Running,
+    InTurn,
+    // waiting
+    Idle,
+    NeedsPermission,
+    NeedsAnswer,
+    RateLimited,
+    FirstRunDialog,
+    Verdict,
+    // unknown
+    DaemonStarted,
+    HolderUnreachable,
+    LeadSilent,
+    RecordUnreadable,
+    // handing-off
+    HandoffAsked,
+    // crashed
+    /// A retry stands for the moment that the state carries.
+    Retrying,
+    /// Too many restarts; one more try at the moment that the state carries.
+    BreakerOpen,
+    // sleeping
+    Finished,
+    Stopped,
+    CrashedRestartOff,
+    MachineRestarted,
+    LeadEnded,
+    Unlisted,
+    // hibernating
+    TaskDone,
+    // frozen
+    FrozenByOrder,
+    // dead
+    Completed,
+    Reaped,
+    Retired,
+    GaveUp,
+    // expired
+    NeverNamed,
+}
+
+impl Reason {
+    pub const ALL: [Reason; 29] = [
+        Reason::Starting,
+        Reason::Running,
+        Reason::InTurn,
+        Reason::Idle,
+        Reason::NeedsPermission,
+        Reason::NeedsAnswer,
+        Reason::RateLimited,
+        Reason::FirstRunDialog,
+        Reason::Verdict,
+        Reason::DaemonStarted,
+        Reason::HolderUnreachable,
+        Reason::LeadSilent,
+        Reason::RecordUnreadable,
+        Reason::HandoffAsked,
+        Reason::Retrying,
+        Reason::BreakerOpen,
+        Reason::Finished,
+        Reason::Stopped,
+        Reason::CrashedRestartOff,
+        Reason::MachineRestarted,
+        Reason::LeadEnded,
+        Reason::Unlisted,
+        Reason::TaskDone,
+        Reason::FrozenByOrder,
+        Reason::Completed,
+        Reason::Reaped,
+        Reason::Retired,
+        Reason::GaveUp,
+        Reason::NeverNamed,
+    ];
+
+    /// The word for programs: stable, in `--json`.
+    pub fn word(self) -> &'static str {
+        use Reason::*;
+        match self {
+            Starting => "starting",
+            Running => "running",
+            InTurn => "in-turn",
+            Idle => "idle",
+            NeedsPermission => "needs-permission",
+            NeedsAnswer => "needs-answer",
+            RateLimited => "rate-limited",
+            FirstRunDialog => "first-run-dialog",
+            Verdict => "verdict",
+            DaemonStarted => "daemon-started",
+            HolderUnreachable => "holder-unreachable",
+            LeadSilent => "lead-silent",
+            RecordUnreadable => "record-unreadable",
+            HandoffAsked => "handoff-asked",
+            Retrying => "retrying",
+            BreakerOpen => "breaker-open",
+            Finished => "finished",
+            Stopped => "stopped",
+            CrashedRestartOff => "crashed-restart-off",
+            MachineRestarted => "machine-restarted",
+            LeadEnded => "lead-ended",
+            Unlisted => "unlisted",
+            TaskDone => "task-done",
+            FrozenByOrder => "frozen-by-order",
+            Completed => "completed",
+            Reaped => "reaped",
+            Retired => "retired",
+            GaveUp => "gave-up",
+            NeverNamed => "never-named",
+        }
+    }
+}
+
+/// What was seen, by whom, when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    pub witness: Witness,
+    pub fact: Fact,
+    pub at: Time,
+}
+
+/// Who saw it, the strongest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Witness {
+    Kernel,
+    Holder,
+    Lead(AgentId),
+    Harness,
+    Agent(AgentId),
+    Operator,
+    /// The daemon itself: a timer, the journal, the machine's boot id.
+    Daemon,
+}
+
+/// What was seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Fact {
+    /// A verb was given.
+    Asked(Verb),
+    Executed(Process),
+    /// The program could not be executed; what the system said.
+    NotStarted(String),
+    Exited(Exit),
+    /// The time that the state carried has come.
+    TimeCame,
+    BootChanged,
+    /// A record can't be read; what is wrong with it.
+    Unreadable(String),
+}
+
+/// The verbs of commands, for evidence and for who may do what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Verb {
+    Look,
+    Attach,
+    Send,
+    Logs,
+    Spawn,
+    Stop,
+    Wake,
+    Rename,
+    Bury,
+    Down,
+}
+
+impl Verb {
+    pub fn word(self) -> &'static str {
+        match self {
+            Verb::Look => "look",
+            Verb::Attach => "attach",
+            Verb::Send => "send",
+            Verb::Logs => "logs",
+            Verb::Spawn => "spawn",
+            Verb::Stop => "stop",
+            Verb::Wake => "wake",
+            Verb::Rename => "rename",
+            Verb::Bury => "bury",
+            Verb::Down => "down",
+        }
+    }
+}

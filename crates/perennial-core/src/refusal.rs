@@ -1,0 +1,40 @@
+//! How the core says no: data, not text. What a person reads is made of it at the edge.
+
+use crate::authority::Caller;
+use crate::id::AgentId;
+use crate::name::Name;
+use crate::reason::Verb;
+use crate::state::State;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    NoSuchAgent {
+        target: String,
+    },
+    NameTaken {
+        name: Name,
+        by: AgentId,
+    },
+    NotAllowed {
+        caller: Caller,
+        verb: Verb,
+    },
+    /// The verb makes no sense in this state.
+    WrongState {
+        agent: AgentId,
+        verb: Verb,
+        state: State,
+    },
+    /// Its session is alive: there is nothing to wake.
+    Running {
+        agent: AgentId,
+    },
+    /// Only an approval by the operator gets it out of this state.
+    NeedsApproval {
+        agent: AgentId,
+    },
+    /// The parent is in the cemetery.
+    ParentGone {
+        parent: AgentId,
+    },
+}

@@ -1,0 +1,126 @@
+//! The life of one session: a single incarnation of one agent.
+//!
+//! Pure: no clock, no I/O; time arrives as an argument.
+//!
+//! Invariants
+//! - S1  `Ended` is final.
+//! - S2  Phases only go forward: wanted, starting, running, ending, ended.
+//! - S3  A session is started at most once, crashes of the daemon included: its number is its fence.
+
+use serde::{Deserialize, Serialize};
+
+use crate::exit::Exit;
+use crate::id::SessionNumber;
+use crate::time::Time;
+
+/// One incarnation of an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    pub number: SessionNumber,
+    pub phase: Phase,
+    pub process: Option<Process>,
+    pub wanted_at: Time,
+    pub started_at: Option<Time>,
+    pub ended_at: Option<Time>,
+    pub exit: Option<Exit>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Phase {
+    /// It waits for its turn to start.
+    Wanted,
+    /// The order to start it stands; nothing has confirmed it yet.
+    Starting,
+    /// Its program was executed.
+    Running,
+    /// It was asked to end; done when no process of it is left.
+    Ending(Pace),
+    Ended,
+}
+
+/// How a session is asked to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Pace {
+    /// Interrupt, then TERM, then KILL.
+    Graceful,
+    /// KILL.
+    AtOnce,
+}
+
+/// A process that cannot be mistaken for a later one with the same pid on the same boot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Process {
+    pub pid: i32,
+    /// Clock ticks after boot, as /proc/PID/stat has it.
+    pub start_ticks: u64,
+}
+
+/// What happens to a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionEvent {
+    Wanted,
+    Starting,
+    Running(Process),
+    Ending(Pace),
+    Ended(Exit),
+}
+
+impl Session {
+    pub fn wanted(number: SessionNumber, at: Time) -> Session {
+        Session {
+            number,
+            phase: Phase::Wanted,
+            process: None,
+            wanted_at: at,
+            started_at: None,
+            ended_at: None,
+            exit: None,
+        }
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.phase == Phase::Ended
+    }
+
+    /// Folds one event; one that would go back says nothing.
+    pub fn evolve(mut self, event: &SessionEvent, at: Time) -> Session {
+        match (event, self.phase) {
+            (SessionEvent::Starting, Phase::Wanted) => self.phase = Phase::Starting,
+            (SessionEvent::Running(process), Phase::Starting) => {
+                self.phase = Phase::Running;
+                self.process = Some(*process);
+                self.started_at = Some(at);
+            }
+            // Asked to end before its start was confirmed: it goes on ending, with a face.
+            (SessionEvent::Running(process), Phase::Ending(_)) => {
+                self.process = Some(*process);
+                self.started_at = Some(at);
+            }
+            (
+                SessionEvent::Ending(pace),
+                Phase::Wanted | Phase::Starting | Phase::Running | Phase::Ending(_),
+            ) => self.phase = Phase::Ending(*pace),
+            (
+                SessionEvent::Ended(exit),
+                Phase::Wanted | Phase::Starting | Phase::Running | Phase::Ending(_),
+            ) => {
+                self.phase = Phase::Ended;
+                self.ended_at = Some(at);
+                self.exit = Some(*exit);
+            }
+            (SessionEvent::Wanted, _)
+            | (SessionEvent::Starting, Phase::Starting | Phase::Running | Phase::Ending(_))
+            | (SessionEvent::Running(_), Phase::Wanted | Phase::Running)
+            | (_, Phase::Ended) => {}
+        }
+        self
+    }
+
+    /// How long it ran, as far as that is known at `now`.
+    pub fn lived(&self, now: Time) -> std::time::Duration {
+        match self.started_at {
+            Some(started) => self.ended_at.unwrap_or(now).since(started),
+            None => std::time::Duration::ZERO,
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Carries out what the core decides: the supervisor's step, the ports to the world, the host that
+//! holds sessions, the readable mirror.
+//!
+//! No async runtime, no HTTP, no policy: every choice was made in `perennial-core`.
+
+pub mod host;
