@@ -1,0 +1,81 @@
+//! An agent as the surface shows it: the object of `ls` and `show`.
+//!
+//! Words (state, roster, reason, …) are text here: a newer daemon may know more of them than this
+//! client. Moments are RFC 3339 with microseconds and `Z`.
+
+use serde::{Deserialize, Serialize};
+
+/// A moment on the wire, such as `2026-11-15T22:03:41.000125Z`; it sorts as text.
+pub type Moment = String;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Agent {
+    pub id: String,
+    pub name: String,
+    pub state: String,
+    pub roster: String,
+    pub reason: String,
+    /// The reason as a sentence for people.
+    pub reason_text: String,
+    pub evidence: Evidence,
+    pub since: Moment,
+    /// When this state ends by itself.
+    pub until: Option<Moment>,
+    pub role: Option<String>,
+    /// The parent's name, or its id if it has no name.
+    pub parent: Option<String>,
+    pub parent_id: Option<String>,
+    pub harness: String,
+    pub host: String,
+    pub project: String,
+    pub dir: String,
+    pub argv: Vec<String>,
+    /// Names only: values are never on the wire outwards.
+    pub env_names: Vec<String>,
+    pub restart: String,
+    pub session: Option<Session>,
+    pub predecessor_id: Option<String>,
+    /// How the predecessor session ended.
+    pub previous_exit: Option<Exit>,
+    pub respawn_count: u64,
+    pub created_at: Moment,
+    pub last_seen: Option<Moment>,
+    pub last_activity: Option<Moment>,
+    pub summary: Option<String>,
+    pub needs_you: bool,
+}
+
+/// What was seen, by whom, when.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Evidence {
+    pub witness: String,
+    pub fact: String,
+    pub at: Moment,
+}
+
+/// The newest session of an agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Session {
+    pub number: u64,
+    pub id: String,
+    pub phase: String,
+    pub pid: Option<u32>,
+    pub started_at: Option<Moment>,
+    pub ended_at: Option<Moment>,
+    /// Nothing while it runs.
+    pub exit: Option<Exit>,
+}
+
+/// How a session ended: exactly one of the three is set.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Exit {
+    pub code: Option<i32>,
+    /// The kill signal that ended it.
+    pub signal: Option<i32>,
+    /// Why nobody knows.
+    pub unknown: Option<String>,
+}

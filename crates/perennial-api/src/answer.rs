@@ -1,0 +1,99 @@
+//! What the daemon answers, other than agents and events.
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::{Agent, Moment};
+
+/// `GET /v1/agents/{target}/why`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Why {
+    pub agent: Agent,
+    /// Newest last, bounded.
+    pub story: Vec<Chapter>,
+}
+
+/// One event of an agent's story, told for people.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Chapter {
+    pub seq: u64,
+    pub at: Moment,
+    pub text: String,
+    pub kind: String,
+}
+
+/// `POST /v1/agents/{target}/send`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Sent {
+    pub delivered: bool,
+    pub session: u64,
+}
+
+/// `POST /v1/agents/{target}/ticket`: good for one connection to the holder.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ticket {
+    pub ticket: String,
+    /// The holder's socket.
+    pub socket: String,
+    pub session: u64,
+    pub agent: Agent,
+}
+
+/// `GET /v1/health`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Health {
+    pub version: String,
+    pub pid: u32,
+    pub epoch: u64,
+    pub boot_id: String,
+    pub uptime_seconds: u64,
+    pub head_seq: u64,
+    pub agents: Counts,
+    pub store: StoreHealth,
+    pub cgroup: CgroupHealth,
+    pub identity: Identity,
+    pub holders_connected: u64,
+    pub findings: Vec<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Counts {
+    pub living: u64,
+    pub freezer: u64,
+    pub cemetery: u64,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StoreHealth {
+    pub path: String,
+    pub ok: bool,
+    /// Why nothing is written at the moment.
+    pub read_only: Option<String>,
+    /// Records that can't be read, each with what is wrong with it.
+    pub unreadable: Vec<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CgroupHealth {
+    pub available: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Why there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Identity {
+    pub uid: u32,
+    /// Whom the daemon takes the caller for.
+    pub you: String,
+}

@@ -1,0 +1,202 @@
+//! Where a fleet's files are: under `PERENNIAL_HOME` when set, else by XDG.
+//!
+//! Pure paths but for `create` and `SocketAddress`. Invariant
+//! - H1  Every directory of a home is made 0700: sockets and environments live in them.
+
+use std::ffi::OsString;
+use std::fs::{DirBuilder, File, Permissions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+pub const VARIABLE: &str = "PERENNIAL_HOME";
+
+/// The directories of one fleet on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Home {
+    /// The value of `PERENNIAL_HOME`, made absolute, when it is what decides.
+    pub root: Option<PathBuf>,
+    pub data: PathBuf,
+    pub state: PathBuf,
+    pub config: PathBuf,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum HomeError {
+    #[error("neither PERENNIAL_HOME nor HOME is set to a directory")]
+    Homeless,
+    #[error("the current directory can't be read, and PERENNIAL_HOME is relative to it")]
+    NoCurrentDirectory(#[source] io::Error),
+}
+
+impl Home {
+    pub fn from_env() -> Result<Home, HomeError> {
+        Home::from_variables(|name| std::env::var_os(name))
+    }
+
+    fn from_variables(read: impl Fn(&str) -> Option<OsString>) -> Result<Home, HomeError> {
+        if let Some(root) = read(VARIABLE).filter(|root| !root.is_empty()) {
+            let root = std::path::absolute(root).map_err(HomeError::NoCurrentDirectory)?;
+            return Ok(Home::at(root));
+        }
+        let absolute = |name: &str| read(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let user = absolute("HOME");
+        // The XDG specification says to ignore relative values.
+        let base = |name: &str, below_user: &str| {
+            absolute(name)
+                .or_else(|| user.as_ref().map(|user| user.join(below_user)))
+                .map(|base| base.join("perennial"))
+                .ok_or(HomeError::Homeless)
+        };
+        Ok(Home {
+            root: None,
+            data: base("XDG_DATA_HOME", ".local/share")?,
+            state: base("XDG_STATE_HOME", ".local/state")?,
+            config: base("XDG_CONFIG_HOME", ".config")?,
+        })
+    }
+
+    /// A home with everything under one directory.
+    pub fn at(root: impl Into<PathBuf>) -> Home {
+        let root = root.into();
+        Home {
+            data: root.join("data"),
+            state: root.join("state"),
+            config: root.join("config"),
+            root: Some(root),
+        }
+    }
+
+    /// Makes what is missing, and closes to others what is there (H1).
+    pub fn create(&self) -> io::Result<()> {
+        for dir in [&self.data, &self.state, &self.config, &self.holders(), &self.log_dir()] {
+            DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+            if dir.metadata()?.permissions().mode() & 0o077 != 0 {
+                std::fs::set_permissions(dir, Permissions::from_mode(0o700))?;
+            }
+        }
+        Ok(())
+    }
+
+    pub fn journal(&self) -> PathBuf {
+        self.data.join("journal.db")
+    }
+
+    pub fn socket(&self) -> PathBuf {
+        self.state.join("sock")
+    }
+
+    pub fn lock(&self) -> PathBuf {
+        self.state.join("daemon.lock")
+    }
+
+    pub fn holders(&self) -> PathBuf {
+        self.state.join("holders")
+    }
+
+    pub fn log_dir(&self) -> PathBuf {
+        self.state.join("log")
+    }
+
+    pub fn daemon_log(&self) -> PathBuf {
+        self.log_dir().join("daemon.log")
+    }
+
+    pub fn mirror(&self) -> PathBuf {
+        self.state.join("mirror")
+    }
+}
+
+/// The longest socket path that every system takes.
+const PATH_LIMIT: usize = 100;
+
+/// An address for a socket whose path may be longer than an address can hold: the path goes
+/// through an open directory then. Bind or connect while this lives.
+#[derive(Debug)]
+pub struct SocketAddress {
+    path: PathBuf,
+    /// Keeps the number in `path` good.
+    _dir: Option<File>,
+}
+
+impl SocketAddress {
+    pub fn of(socket: &Path) -> io::Result<SocketAddress> {
+        let (Some(dir), Some(name)) = (socket.parent(), socket.file_name()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        if socket.as_os_str().len() <= PATH_LIMIT {
+            return Ok(SocketAddress { path: socket.to_owned(), _dir: None });
+        }
+        let dir = File::open(dir)?;
+        let path = PathBuf::from(format!("/proc/self/fd/{}", dir.as_raw_fd())).join(name);
+        Ok(SocketAddress { path, _dir: Some(dir) })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn home(variables: &[(&str, &str)]) -> Result<Home, HomeError> {
+        Home::from_variables(|name| {
+            variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into())
+        })
+    }
+
+    #[test]
+    fn perennial_home_decides_alone() {
+        let found = home(&[("PERENNIAL_HOME", "/x"), ("XDG_DATA_HOME", "/y")]).unwrap();
+        assert_eq!(found, Home::at("/x"));
+        assert_eq!(found.socket(), Path::new("/x/state/sock"));
+    }
+
+    #[test]
+    fn xdg_with_defaults_and_relative_values_ignored() {
+        let found = home(&[
+            ("HOME", "/home/eve"),
+            ("XDG_DATA_HOME", "/data"),
+            ("XDG_STATE_HOME", "not/absolute"),
+            ("PERENNIAL_HOME", ""),
+        ])
+        .unwrap();
+        assert_eq!(found.data, Path::new("/data/perennial"));
+        assert_eq!(found.state, Path::new("/home/eve/.local/state/perennial"));
+        assert_eq!(found.config, Path::new("/home/eve/.config/perennial"));
+        assert_eq!(found.root, None);
+    }
+
+    #[test]
+    fn without_any_of_them_there_is_no_home() {
+        assert!(matches!(home(&[("HOME", "relative")]), Err(HomeError::Homeless)));
+    }
+
+    #[test]
+    fn directories_are_closed_to_others_also_when_they_were_open() {
+        let temp = tempfile::tempdir().unwrap();
+        let home = Home::at(temp.path().join("home"));
+        std::fs::create_dir_all(&home.state).unwrap();
+        std::fs::set_permissions(&home.state, Permissions::from_mode(0o777)).unwrap();
+        home.create().unwrap();
+        for dir in [&home.data, &home.state, &home.config, &home.holders()] {
+            assert_eq!(dir.metadata().unwrap().permissions().mode() & 0o777, 0o700, "{dir:?}");
+        }
+    }
+
+    #[test]
+    fn a_socket_with_a_long_path_can_be_bound_and_reached() {
+        use std::os::unix::net::{UnixListener, UnixStream};
+        let temp = tempfile::tempdir().unwrap();
+        let dir = temp.path().join("d".repeat(120));
+        std::fs::create_dir(&dir).unwrap();
+        let socket = dir.join("sock");
+        let bound = SocketAddress::of(&socket).unwrap();
+        let _listener = UnixListener::bind(bound.path()).unwrap();
+        drop(bound);
+        UnixStream::connect(SocketAddress::of(&socket).unwrap().path()).unwrap();
+    }
+}

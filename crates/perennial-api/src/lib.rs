@@ -1,0 +1,24 @@
+//! What daemon and clients say to each other: wire types, a small blocking client, exit codes, and
+//! where a home's files are.
+//!
+//! Never depends on core, store or engine, and starts no runtime: hooks and other short-lived
+//! processes use it too. Reading is tolerant (unknown fields are ignored, missing ones are empty),
+//! so that a client and a daemon of different versions understand each other.
+
+pub mod agent;
+pub mod answer;
+pub mod client;
+pub mod event;
+pub mod exit_code;
+pub mod home;
+mod http;
+pub mod problem;
+pub mod request;
+pub mod sse;
+
+pub use agent::Agent;
+pub use client::{Client, ClientError, Response};
+pub use event::EventView;
+pub use exit_code::ExitCode;
+pub use home::Home;
+pub use problem::Problem;

@@ -1,0 +1,119 @@
+//! What clients ask: the bodies of requests.
+//!
+//! Limits are the daemon's to enforce; a client that checks them too only answers sooner.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The largest request body that a daemon reads.
+pub const BODY_LIMIT: usize = 1 << 20;
+pub const SUMMARY_LIMIT: usize = 4 << 10;
+pub const ROLE_LIMIT: usize = 64;
+pub const ARGV_COUNT_LIMIT: usize = 256;
+pub const ARGV_LIMIT: usize = 128 << 10;
+pub const ENV_LIMIT: usize = 512 << 10;
+
+/// `POST /v1/agents`
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Spawn {
+    pub name: Option<String>,
+    pub role: Option<String>,
+    pub parent: Option<String>,
+    /// Absolute, an existing directory.
+    pub dir: String,
+    pub restart: Option<String>,
+    /// The caller's environment, scrubbed, `set_env` included.
+    pub env: BTreeMap<String, String>,
+    /// The names that the caller gave on purpose.
+    pub set_env: Vec<String>,
+    pub argv: Vec<String>,
+    /// Rows and columns of the caller's terminal.
+    pub size: Option<[u16; 2]>,
+}
+
+/// Values of the environment hold secrets: a log shows names only.
+impl fmt::Debug for Spawn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Spawn")
+            .field("name", &self.name)
+            .field("role", &self.role)
+            .field("parent", &self.parent)
+            .field("dir", &self.dir)
+            .field("restart", &self.restart)
+            .field("env", &self.env.keys())
+            .field("argv", &self.argv)
+            .finish_non_exhaustive()
+    }
+}
+
+/// `POST /v1/agents/{target}/stop`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Stop {
+    /// Answer when the session's whole tree is gone, not when the stop is recorded.
+    pub wait: bool,
+}
+
+impl Default for Stop {
+    fn default() -> Stop {
+        Stop { wait: true }
+    }
+}
+
+/// `POST /v1/agents/{target}/rename`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Rename {
+    pub name: String,
+}
+
+/// `POST /v1/agents/{target}/bury`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Bury {
+    pub summary: String,
+}
+
+/// `POST /v1/agents/{target}/send`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Send {
+    pub text: String,
+}
+
+/// `POST /v1/agents/{target}/ticket`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TicketRequest {
+    pub mode: Mode,
+}
+
+/// What a ticket lets its bearer do at the holder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// See and type.
+    Attach,
+    /// See only.
+    Watch,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_never_shows_the_environments_values() {
+        let env = BTreeMap::from([("API_KEY".to_owned(), "hunter2".to_owned())]);
+        let shown = format!("{:?}", Spawn { env, ..Spawn::default() });
+        assert!(shown.contains("API_KEY") && !shown.contains("hunter2"), "{shown}");
+    }
+
+    #[test]
+    fn a_stop_waits_unless_told_otherwise() {
+        assert!(serde_json::from_str::<Stop>("{}").unwrap().wait);
+        assert!(!serde_json::from_str::<Stop>(r#"{"wait":false}"#).unwrap().wait);
+    }
+}
