@@ -56,6 +56,51 @@ pub struct Agent {
     pub summary: Option<String>,
 }
 
+/// Whether the holder of a session is heard now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Confirmation {
+    Confirmed,
+    /// Not since the daemon started.
+    NotYet,
+    /// It was, and no longer is.
+    Lost,
+}
+
+/// Whether somebody has to look at an agent that is shown like this.
+pub fn needs_operator(state: State, reason: Reason) -> bool {
+    match reason {
+        Reason::NeedsPermission
+        | Reason::NeedsAnswer
+        | Reason::FirstRunDialog
+        | Reason::Verdict
+        | Reason::RecordUnreadable
+        | Reason::HolderUnreachable
+        | Reason::BreakerOpen => true,
+        Reason::CrashedRestartOff => state == State::Sleeping,
+        Reason::Starting
+        | Reason::Running
+        | Reason::InTurn
+        | Reason::Idle
+        | Reason::RateLimited
+        | Reason::DaemonStarted
+        | Reason::LeadSilent
+        | Reason::HandoffAsked
+        | Reason::Retrying
+        | Reason::Finished
+        | Reason::Stopped
+        | Reason::MachineRestarted
+        | Reason::LeadEnded
+        | Reason::Unlisted
+        | Reason::TaskDone
+        | Reason::FrozenByOrder
+        | Reason::Completed
+        | Reason::Reaped
+        | Reason::Retired
+        | Reason::GaveUp
+        | Reason::NeverNamed => false,
+    }
+}
+
 impl Agent {
     pub fn born(id: AgentId, birth: &Birth, at: Time) -> Agent {
         Agent {
@@ -91,6 +136,31 @@ impl Agent {
     pub fn predecessor(&self) -> Option<SessionId> {
         let number = self.session.as_ref()?.number.previous()?;
         Some(SessionId { agent: self.id, number })
+    }
+
+    /// The state that can be vouched for now: a running session that nobody confirms is unknown.
+    /// A view, never an event: the journal holds what happened, not what could not be seen.
+    pub fn vouched(&self, confirmation: Confirmation) -> (State, Reason) {
+        let runs = self.live_session().is_some_and(|s| s.process.is_some());
+        let needs_confirmation = match self.state {
+            State::Working | State::Waiting | State::HandingOff => runs,
+            State::Hatching
+            | State::Waking
+            | State::Unknown
+            | State::Crashed
+            | State::Sleeping
+            | State::Hibernating
+            | State::Frozen
+            | State::Dead
+            | State::Expired => false,
+        };
+        match confirmation {
+            Confirmation::NotYet if needs_confirmation => (State::Unknown, Reason::DaemonStarted),
+            Confirmation::Lost if needs_confirmation => (State::Unknown, Reason::HolderUnreachable),
+            Confirmation::Confirmed | Confirmation::NotYet | Confirmation::Lost => {
+                (self.state, self.reason)
+            }
+        }
     }
 
     fn next_number(&self) -> SessionNumber {

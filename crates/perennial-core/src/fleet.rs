@@ -104,35 +104,39 @@ impl Fleet {
     }
 
     /// Answers a command; changes nothing.
-    pub fn decide(&self, request: &Request, now: Time) -> Result<Vec<Event>, Refusal> {
+    pub fn decide(&self, request: &Request, now: Time) -> Result<Decision, Refusal> {
         let caller = request.caller;
         let witness = caller.witness();
         match &request.command {
             Command::Spawn(spawn) => self.spawn(caller, spawn, now),
             Command::Stop(target) => {
                 let agent = self.allowed(caller, Verb::Stop, target)?;
-                Ok(of(agent.id, agent::stop(agent, witness, now)?, now))
+                Ok(Decision::of(agent.id, agent::stop(agent, witness, now)?, now))
             }
             Command::StopAll => {
                 self.authorise(caller, Verb::Stop, None)?;
-                let mut events = Vec::new();
+                let mut decision = Decision::default();
                 for agent in self.agents.values().filter(|a| a.state.roster() != Roster::Cemetery) {
-                    events.extend(of(agent.id, agent::stop(agent, witness, now)?, now));
+                    let events = agent::stop(agent, witness, now)?;
+                    if !events.is_empty() {
+                        decision.agents.push(agent.id);
+                        decision.events.extend(of(agent.id, events, now));
+                    }
                 }
-                Ok(events)
+                Ok(decision)
             }
             Command::Wake(target) => {
                 let agent = self.allowed(caller, Verb::Wake, target)?;
-                Ok(of(agent.id, agent::wake(agent, witness, now)?, now))
+                Ok(Decision::of(agent.id, agent::wake(agent, witness, now)?, now))
             }
             Command::Rename { target, name } => {
                 let agent = self.allowed(caller, Verb::Rename, target)?;
                 self.name_is_free(name, Some(agent.id))?;
-                Ok(of(agent.id, agent::rename(agent, name.clone())?, now))
+                Ok(Decision::of(agent.id, agent::rename(agent, name.clone())?, now))
             }
             Command::Bury { target, summary } => {
                 let agent = self.allowed(caller, Verb::Bury, target)?;
-                Ok(of(agent.id, agent::bury(agent, summary.clone(), witness, now)?, now))
+                Ok(Decision::of(agent.id, agent::bury(agent, summary.clone(), witness, now)?, now))
             }
         }
     }
@@ -143,7 +147,7 @@ impl Fleet {
         Ok(agent)
     }
 
-    fn spawn(&self, caller: Caller, spawn: &Spawn, now: Time) -> Result<Vec<Event>, Refusal> {
+    fn spawn(&self, caller: Caller, spawn: &Spawn, now: Time) -> Result<Decision, Refusal> {
         self.authorise(caller, Verb::Spawn, None)?;
         let name = match &spawn.name {
             Some(name) => {
@@ -172,7 +176,7 @@ impl Fleet {
             evidence: Evidence { witness: caller.witness(), fact, at: now },
             until: now + HATCH_LIMIT,
         };
-        Ok(of(spawn.id, agent::hatch(birth), now))
+        Ok(Decision::of(spawn.id, agent::hatch(birth), now))
     }
 
     /// Who holds a name now, in life or in the freezer.
@@ -331,6 +335,19 @@ impl Fleet {
             agent.since = at;
             agent.until = None;
         }
+    }
+}
+
+/// What a command comes to: whom it is about, and what happened by it. No events: it was so already.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Decision {
+    pub agents: Vec<AgentId>,
+    pub events: Vec<Event>,
+}
+
+impl Decision {
+    fn of(id: AgentId, events: Vec<AgentEvent>, at: Time) -> Decision {
+        Decision { agents: vec![id], events: of(id, events, at) }
     }
 }
 
