@@ -4,3 +4,6 @@
 //! No async runtime, no HTTP, no policy: every choice was made in `perennial-core`.
 
 pub mod host;
+pub mod interpret;
+pub mod supervisor;
+pub mod timers;

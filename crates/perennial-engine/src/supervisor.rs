@@ -12,7 +12,6 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use perennial_core::agent::Agent;
 use perennial_core::command::Request;
 use perennial_core::effect::Effect;
 use perennial_core::event::{Event, Stream};
@@ -21,14 +20,13 @@ use perennial_core::id::AgentId;
 use perennial_core::observation::Observation;
 use perennial_core::refusal::Refusal;
 use perennial_core::time::Time;
+use perennial_store::journal::{Batch, Version};
 
 use crate::interpret::Interpreter;
 use crate::timers::Timers;
 
 /// After a failed append, reports are told again after this.
 pub const TELL_AGAIN_AFTER: Duration = Duration::from_secs(1);
-/// An entity's state is kept as a snapshot after so many events.
-pub const SNAPSHOT_EVERY: u64 = 1000;
 
 /// Names an append under way; they become durable in the order of their tickets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,23 +51,12 @@ pub enum Input {
 #[derive(Debug)]
 pub enum Output {
     /// Queue this to the journal, all or nothing.
-    Append { ticket: Ticket, entries: Vec<Entry> },
+    Append { ticket: Ticket, batch: Batch },
     Answer { waiter: Waiter, answer: Result<Vec<AgentId>, Rejection> },
     /// Do this in the world.
     Carry(Effect),
     /// These happened, for good: for those who show them.
     Committed { events: Vec<Event>, touched: Vec<AgentId> },
-    /// Keep this state, so that the next start need not fold what led to it.
-    Snapshot { version: u64, agent: Box<Agent> },
-}
-
-/// The part of an append that goes to one stream.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    pub stream: Stream,
-    /// The stream's version before it.
-    pub expected: u64,
-    pub events: Vec<Event>,
 }
 
 /// Why a command did not come about.
@@ -96,7 +83,7 @@ pub struct Supervisor {
     /// What is planned, and shown.
     durable: Fleet,
     /// Of the durable streams.
-    versions: BTreeMap<Stream, u64>,
+    versions: BTreeMap<Stream, Version>,
     pending: VecDeque<Pending>,
     interpreter: Interpreter,
     timers: Timers,
@@ -109,7 +96,7 @@ pub struct Supervisor {
 }
 
 impl Supervisor {
-    pub fn new(fleet: Fleet, versions: BTreeMap<Stream, u64>) -> Supervisor {
+    pub fn new(fleet: Fleet, versions: BTreeMap<Stream, Version>) -> Supervisor {
         Supervisor {
             newest: fleet.clone(),
             durable: fleet,
@@ -129,8 +116,9 @@ impl Supervisor {
         &self.durable
     }
 
-    pub fn version(&self, stream: Stream) -> u64 {
-        self.versions.get(&stream).copied().unwrap_or(0)
+    /// How many events each durable stream has.
+    pub fn versions(&self) -> &BTreeMap<Stream, Version> {
+        &self.versions
     }
 
     pub fn read_only(&self) -> Option<&str> {
@@ -190,36 +178,22 @@ impl Supervisor {
         report: Option<Observation>,
         waiters: Vec<(Waiter, Vec<AgentId>)>,
     ) -> Output {
-        let entries = self.entries(&events);
+        let batch = Batch::of(events.clone(), |stream| self.expected(stream));
         for event in &events {
             self.newest.evolve(event);
         }
         let ticket = Ticket(self.next_ticket);
         self.next_ticket += 1;
         self.pending.push_back(Pending { ticket, events, report, waiters });
-        Output::Append { ticket, entries }
+        Output::Append { ticket, batch }
     }
 
-    /// The events by stream, each with the version that everything under way brings it to.
-    fn entries(&self, events: &[Event]) -> Vec<Entry> {
-        let mut entries: Vec<Entry> = Vec::new();
-        for event in events {
-            let stream = event.stream();
-            match entries.iter_mut().find(|entry| entry.stream == stream) {
-                Some(entry) => entry.events.push(event.clone()),
-                None => entries.push(Entry {
-                    stream,
-                    expected: self.version(stream) + self.under_way(stream),
-                    events: vec![event.clone()],
-                }),
-            }
-        }
-        entries
-    }
-
-    fn under_way(&self, stream: Stream) -> u64 {
-        let events = self.pending.iter().flat_map(|pending| &pending.events);
-        events.filter(|event| event.stream() == stream).count() as u64
+    /// The version that everything under way brings a stream to.
+    fn expected(&self, stream: Stream) -> Version {
+        let durable = self.versions.get(&stream).copied().unwrap_or_default();
+        let under_way = self.pending.iter().flat_map(|pending| &pending.events);
+        let events = under_way.filter(|event| event.stream() == stream).count() as u64;
+        Version(durable.0 + events)
     }
 
     fn recorded(&mut self, ticket: Ticket, now: Time) -> Vec<Output> {
@@ -231,15 +205,7 @@ impl Supervisor {
         let mut outputs = Vec::new();
         for event in &pending.events {
             touched.extend(self.durable.evolve(event));
-            let stream = event.stream();
-            let version = self.versions.entry(stream).or_default();
-            *version += 1;
-            if *version % SNAPSHOT_EVERY == 0
-                && let Stream::Agent(id) = stream
-                && let Some(agent) = self.durable.agent(id)
-            {
-                outputs.push(Output::Snapshot { version: *version, agent: Box::new(agent.clone()) });
-            }
+            self.versions.entry(event.stream()).or_default().0 += 1;
         }
         touched.sort_unstable();
         touched.dedup();
