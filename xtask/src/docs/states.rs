@@ -1,0 +1,117 @@
+//! `docs/states.md`: states, moves, pictures, exits and restarts, all from the core's own tables.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::time::Duration;
+
+use perennial_core::agent::{HATCH_LIMIT, START_LIMIT};
+use perennial_core::exit::{self, Fate};
+use perennial_core::restart::{self, Restart};
+use perennial_core::state::{Cause, State, moves};
+
+use super::diagram::{Part, mermaid};
+use super::words;
+
+pub fn document() -> String {
+    let mut text = String::from(
+        "<!-- Made by `cargo xtask docs` from perennial-core; edit the code, not this file. -->\n\n\
+        # The states of an agent\n\n\
+        The machine is complete: causes of work that is not built yet (tasks, freezing, verdicts,\n\
+        leads) are in it, so that nothing has to be moved when they come. What is not in the table\n\
+        of moves does not happen.\n\n",
+    );
+    text += &states();
+    text += &pictures();
+    text += &table();
+    text += &exits();
+    text += &restarts();
+    text
+}
+
+fn states() -> String {
+    let mut text = String::from(
+        "## States\n\n| state | roster | meaning | ends by itself through |\n|---|---|---|---|\n",
+    );
+    for state in State::ALL {
+        let (meaning, ends) = words::state(state);
+        let (word, roster) = (state.word(), state.roster().word());
+        let _ = writeln!(text, "| `{word}` | {roster} | {meaning} | {ends} |");
+    }
+    text + "\n"
+}
+
+fn pictures() -> String {
+    let mut text = String::from("## Pictures\n\nEvery move is in exactly one picture.\n\n");
+    for part in Part::ALL {
+        let _ = writeln!(text, "### {}\n\n{}", part.title(), mermaid(part));
+    }
+    text
+}
+
+fn table() -> String {
+    let mut text =
+        String::from("## Moves\n\n| cause | is given when | from | to |\n|---|---|---|---|\n");
+    for cause in Cause::ALL {
+        let mut rows: BTreeMap<State, Vec<&str>> = BTreeMap::new();
+        for (from, _, to) in moves().filter(|(_, of, _)| *of == cause) {
+            rows.entry(to).or_default().push(from.word());
+        }
+        for (to, from) in rows {
+            let (word, when) = (cause.word(), words::cause(cause));
+            let _ = writeln!(text, "| {word} | {when} | {} | `{}` |", from.join(", "), to.word());
+        }
+    }
+    text + "\n"
+}
+
+fn exits() -> String {
+    const ALL: [Restart; 3] = [Restart::Never, Restart::OnCrash, Restart::Always];
+    let fate = |clean, restart| match exit::read(clean, restart) {
+        Fate::Finished => "`sleeping`, finished",
+        Fate::RestartOff => "`sleeping`, crashed and restart off",
+        Fate::Crashed => "`crashed`, then a retry",
+        Fate::Again => "`waking`, the next session",
+    };
+    let row = |clean| ALL.map(|restart| fate(clean, restart)).join(" | ");
+    format!(
+        "## How a session's end is read\n\n\
+        A bare command ended cleanly if its exit code is 0 and it had given a sign of life.\n\n\
+        | ended | `--restart never` | `--restart on-crash` (default) | `--restart always` |\n\
+        |---|---|---|---|\n\
+        | asked for by a verb | the verb's state | the verb's state | the verb's state |\n\
+        | cleanly | {} |\n\
+        | in any other way, or nobody knows how | {} |\n\n",
+        row(true),
+        row(false)
+    )
+}
+
+fn restarts() -> String {
+    let rows = [
+        ("a session gives its first sign of life within", span(START_LIMIT)),
+        ("an agent without a name gets one within", span(HATCH_LIMIT)),
+        ("the first restart is at once if the session lived", span(restart::NOT_INSTANT)),
+        ("later waits double from 1 s up to", span(restart::LONGEST_WAIT)),
+        ("restarts count for", span(restart::WINDOW)),
+        ("restarts in that time after which a crash opens the breaker", restarts_in_window()),
+        ("the breaker half opens after", span(restart::FIRST_OPEN)),
+        ("and doubles each time up to", span(restart::LONGEST_OPEN)),
+        ("a session that lived so long was healthy, and all is forgotten", span(restart::HEALTHY)),
+    ];
+    let mut text = String::from("## Times\n\n| what | value |\n|---|---|\n");
+    for (what, value) in rows {
+        let _ = writeln!(text, "| {what} | {value} |");
+    }
+    text
+}
+
+fn restarts_in_window() -> String {
+    restart::RESTARTS_IN_WINDOW.to_string()
+}
+
+fn span(duration: Duration) -> String {
+    match duration.as_secs() {
+        seconds if seconds > 120 && seconds.is_multiple_of(60) => format!("{} min", seconds / 60),
+        seconds => format!("{seconds} s"),
+    }
+}

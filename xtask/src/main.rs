@@ -1,0 +1,60 @@
+//! The repository's own tool: `cargo xtask test` is what a person and the build machine run.
+//!
+//! One command, one file. Nothing here is part of the product, and nothing here needs more than
+//! cargo to start.
+
+mod bench;
+mod ci;
+mod docs;
+mod explore;
+mod failure;
+mod program;
+mod repository;
+mod test;
+mod tidy;
+mod tools;
+
+use std::process::ExitCode;
+
+use failure::Failure;
+
+const USAGE: &str = "\
+cargo xtask COMMAND
+
+  test [--quick]               everything that must hold; --quick: tidy and unit tests only
+  ci                           the same, by the script that the build machine runs
+  tidy                         the rules of the repository
+  docs [--check]               writes the generated documents, or checks that they are current
+  explore --seeds N [--from SEED]
+                               runs the simulation on N seeds
+  bench [ROW...]               measures the rows, beside their peers";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match run(&words) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("{failure}");
+            failure.exit_code()
+        }
+    }
+}
+
+fn run(words: &[&str]) -> Result<(), Failure> {
+    match words {
+        [] | ["help" | "--help" | "-h"] => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        ["test"] => test::full(),
+        ["test", "--quick"] => test::quick(),
+        ["ci"] => ci::run(),
+        ["tidy"] => tidy::run(),
+        ["docs"] => docs::write(),
+        ["docs", "--check"] => docs::check(),
+        ["explore", options @ ..] => explore::run(options),
+        ["bench", rows @ ..] => bench::run(rows),
+        other => Err(Failure::Usage(other.join(" "))),
+    }
+}

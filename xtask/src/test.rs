@@ -1,0 +1,52 @@
+//! `cargo xtask test`: everything that must hold, cheapest first, the tests themselves last.
+//!
+//! A step that fails does not hide the next one; the run fails at the end and names them.
+
+use crate::failure::Failure;
+use crate::{docs, program, tidy, tools};
+
+type Step = (&'static str, fn() -> Result<(), Failure>);
+
+/// What a change must pass before it lands.
+pub fn full() -> Result<(), Failure> {
+    tools::install_missing()?;
+    steps(&[
+        ("format", || program::run(&["cargo", "fmt", "--all", "--check"])),
+        ("tidy", tidy::run),
+        ("docs", docs::check),
+        ("clippy", clippy),
+        ("tests", || tests(&["--workspace"])),
+    ])
+}
+
+/// What a person runs between two edits: no installs, no processes, no terminals.
+pub fn quick() -> Result<(), Failure> {
+    tools::require()?;
+    steps(&[("tidy", tidy::run), ("tests", || tests(&["--workspace", "--lib", "--bins"]))])
+}
+
+fn steps(steps: &[Step]) -> Result<(), Failure> {
+    let mut names = Vec::new();
+    for (name, step) in steps {
+        println!("== {name}");
+        if let Err(failure) = step() {
+            eprintln!("{failure}");
+            names.push(*name);
+        }
+    }
+    if names.is_empty() { Ok(()) } else { Err(Failure::Steps { names }) }
+}
+
+fn clippy() -> Result<(), Failure> {
+    program::run(&["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
+}
+
+/// By nextest where it is installed: it runs each test in its own process, and in parallel.
+fn tests(scope: &[&str]) -> Result<(), Failure> {
+    let runner: &[&str] = if program::succeeds(&["cargo", "nextest", "--version"]) {
+        &["cargo", "nextest", "run", "--no-fail-fast"]
+    } else {
+        &["cargo", "test", "--no-fail-fast"]
+    };
+    program::run(&[runner, scope].concat())
+}
