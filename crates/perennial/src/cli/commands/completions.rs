@@ -1,0 +1,26 @@
+//! `completions`: a script that teaches a shell the verbs.
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+use perennial_api::ExitCode;
+
+use crate::cli::Cli;
+use crate::cli::context::Context;
+use crate::cli::failure::Ending;
+
+/// Print a completion script for a shell
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples: perennial completions bash > ~/.local/share/bash-completion/completions/perennial
+          perennial completions zsh > ~/.zfunc/_perennial
+          perennial completions fish > ~/.config/fish/completions/perennial.fish")]
+pub struct Args {
+    shell: Shell,
+}
+
+pub fn run(args: &Args, context: &Context) -> Ending {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "perennial", &mut script);
+    context.print_bytes(&script)?;
+    Ok(ExitCode::Done)
+}

@@ -1,0 +1,51 @@
+//! `daemon` (hidden): the process that supervises. `up` starts it.
+//!
+//! Detached, its standard output is the pipe on which `up` waits: one line when it is ready, or its
+//! end when it failed. Standard error is then a file that `up` shows after a failure.
+
+use std::fs::File;
+use std::io::{self, Write};
+
+use perennial_api::ExitCode;
+
+use crate::cli::context::Context;
+use crate::cli::failure::{Ending, failed};
+
+/// The line that says: requests are answered from now on.
+pub const READY: &str = "ready";
+
+/// Run the daemon in this process
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Leave the caller's session and directory; say when ready, then be silent
+    #[arg(long)]
+    detached: bool,
+}
+
+pub fn run(args: &Args, context: &Context) -> Ending {
+    if args.detached {
+        leave_caller();
+    }
+    let detached = args.detached;
+    let code = crate::daemon::run(&context.home, move || say_ready(detached)).map_err(|error| {
+        let causes: Vec<String> = error.chain().skip(1).map(ToString::to_string).collect();
+        failed("daemon-failed", error.to_string()).because(causes.join(": "))
+    })?;
+    Ok(code)
+}
+
+/// From here on the caller's terminal and directory may go.
+fn leave_caller() {
+    // Fails only if it leads a session already, which is what is wanted.
+    let _ = rustix::process::setsid();
+    let _ = std::env::set_current_dir("/");
+}
+
+fn say_ready(detached: bool) {
+    // Whoever waited may have gone; the daemon stays.
+    let _ = writeln!(io::stdout(), "{READY}");
+    let _ = io::stdout().flush();
+    if detached && let Ok(nowhere) = File::options().write(true).open("/dev/null") {
+        let _ = rustix::stdio::dup2_stdout(&nowhere);
+    }
+}

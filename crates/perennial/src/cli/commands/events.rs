@@ -1,0 +1,130 @@
+//! `events`: what happened, from the journal.
+
+use std::io::{self, BufWriter, Write};
+use std::time::Duration;
+
+use perennial_api::{ClientError, EventView, ExitCode, client};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::cli::context::Context;
+use crate::cli::failure::{Ending, Failure};
+use crate::cli::render::paint::Ink;
+use crate::cli::render::text::plain;
+use crate::cli::render::time::Clock;
+
+/// Print events from the journal, oldest first
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples: perennial events
+          perennial events --agent bob --follow
+          perennial events --since 120 --json      one JSON object a line
+
+--follow goes on when the daemon is restarted, and misses nothing.")]
+pub struct Args {
+    /// Only events after this sequence number
+    #[arg(long, value_name = "SEQ")]
+    since: Option<u64>,
+    /// Only events of this agent
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
+    /// Print new ones as they happen
+    #[arg(long, short)]
+    follow: bool,
+}
+
+const PAGE: u64 = 1000;
+/// The daemon is asked for again after this, and then less often.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+pub fn run(args: &Args, context: &Context) -> Ending {
+    if args.follow { follow(args, context) } else { list(args, context) }
+}
+
+/// Where an event is in the journal; all that is needed to pass it on.
+#[derive(Debug, Deserialize)]
+struct Place {
+    seq: u64,
+}
+
+fn list(args: &Args, context: &Context) -> Ending {
+    let mut since = args.since.unwrap_or(0);
+    let limit = PAGE.to_string();
+    loop {
+        let query = [
+            ("since", Some(since.to_string())),
+            ("agent", args.agent.clone()),
+            ("limit", Some(limit.clone())),
+        ];
+        let answer = context.client.get(&path(&query))?;
+        let events: Vec<Box<RawValue>> = answer.read()?;
+        let Some(last) = events.last() else { return Ok(ExitCode::Done) };
+        let next = place(last)?;
+        print(events.iter().map(|event| event.get()), context)?;
+        // A daemon that repeats itself must not keep us forever.
+        if next <= since {
+            return Ok(ExitCode::Done);
+        }
+        since = next;
+    }
+}
+
+fn follow(args: &Args, context: &Context) -> Ending {
+    let path = path(&[("agent", args.agent.clone())]);
+    let mut since = args.since.unwrap_or(0);
+    let mut feed = context.client.follow(&path, Some(since))?;
+    loop {
+        // A feed that breaks in whatever way is taken up again after the last event seen.
+        while let Ok(Some(message)) = feed.next_message() {
+            print(std::iter::once(message.data.as_str()), context)?;
+            if let Some(seq) = message.id.and_then(|id| id.parse().ok()) {
+                since = seq;
+            }
+        }
+        eprintln!("note: the daemon is gone; waiting for the next one");
+        let mut pause = FIRST_PAUSE;
+        feed = loop {
+            match context.client.follow(&path, Some(since)) {
+                Ok(feed) => break feed,
+                Err(ClientError::Problem(problem)) => return Err((*problem).into()),
+                Err(_) => std::thread::sleep(pause),
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        };
+    }
+}
+
+fn path(query: &[(&str, Option<String>)]) -> String {
+    let query: Vec<_> = query.iter().map(|(name, value)| (*name, value.as_deref())).collect();
+    client::path(&["events"], &query)
+}
+
+fn place(event: &RawValue) -> Result<u64, Failure> {
+    let place: Place = serde_json::from_str(event.get()).map_err(ClientError::Unexpected)?;
+    Ok(place.seq)
+}
+
+fn print<'a>(events: impl Iterator<Item = &'a str>, context: &Context) -> Result<(), Failure> {
+    let clock = Clock::system();
+    let mut out = BufWriter::new(io::stdout().lock());
+    for event in events {
+        if context.json {
+            // A line each, whatever white space it came with: JSON has no raw line ends in strings.
+            out.write_all(event.replace(['\n', '\r'], " ").as_bytes())?;
+            out.write_all(b"\n")?;
+            continue;
+        }
+        let view: EventView = serde_json::from_str(event).map_err(ClientError::Unexpected)?;
+        out.write_all(line(&view, &clock, context).as_bytes())?;
+    }
+    Ok(out.flush()?)
+}
+
+fn line(event: &EventView, clock: &Clock, context: &Context) -> String {
+    let who = event.agent.as_deref().or(event.agent_id.as_deref()).unwrap_or("daemon");
+    let place = context.paint.ink(Ink::Faint, &format!("{:>6}", event.seq));
+    let time = context.paint.ink(Ink::Faint, &clock.time(&event.at));
+    let who = context.paint.ink(Ink::Strong, &format!("{:<12}", plain(who)));
+    format!("{place}  {time}  {who}  {}\n", plain(&event.text))
+}

@@ -1,0 +1,81 @@
+//! `ls`: who is there, and who needs you.
+
+use std::path::Path;
+
+use perennial_api::{Agent, ExitCode, client};
+
+use crate::cli::context::Context;
+use crate::cli::failure::Ending;
+use crate::cli::render::roster::roster;
+
+const STATES: [&str; 12] = [
+    "hatching", "waking", "working", "waiting", "unknown", "handing-off", "crashed", "sleeping",
+    "hibernating", "frozen", "dead", "expired",
+];
+
+/// List agents, those that need you first
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples: perennial ls
+          perennial ls --roster living --json
+          perennial ls --stale=60        not confirmed for a minute")]
+pub struct Args {
+    /// Only this roster
+    #[arg(long, value_parser = ["living", "freezer", "cemetery"])]
+    roster: Option<String>,
+    /// Only this state
+    #[arg(long, value_parser = STATES)]
+    state: Option<String>,
+    /// Only agents of this project
+    #[arg(long, value_name = "DIR")]
+    project: Option<String>,
+    /// Only living agents not confirmed for so many seconds
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "300")]
+    stale: Option<u64>,
+}
+
+pub fn run(args: &Args, context: &Context) -> Ending {
+    let project = args.project.as_deref().map(absolute);
+    let stale = args.stale.map(|seconds| seconds.to_string());
+    let path = client::path(
+        &["agents"],
+        &[
+            ("roster", args.roster.as_deref()),
+            ("state", args.state.as_deref()),
+            ("project", project.as_deref()),
+            ("stale", stale.as_deref()),
+        ],
+    );
+    let answer = context.client.get(&path)?;
+    context.show(&answer, |agents: &Vec<Agent>| {
+        if agents.is_empty() {
+            return nobody(args).to_owned();
+        }
+        context.draw(|canvas| roster(agents, canvas))
+    })?;
+    Ok(ExitCode::Done)
+}
+
+/// A directory as the daemon knows it; a project that is no longer there is asked for as written.
+fn absolute(project: &str) -> String {
+    Path::new(project)
+        .canonicalize()
+        .ok()
+        .and_then(|path| path.into_os_string().into_string().ok())
+        .unwrap_or_else(|| project.to_owned())
+}
+
+fn nobody(args: &Args) -> &'static str {
+    let filtered = args.roster.is_some()
+        || args.state.is_some()
+        || args.project.is_some()
+        || args.stale.is_some();
+    if filtered {
+        "no agent is like that\n"
+    } else {
+        "nobody is here yet\n\
+         start one:  perennial spawn NAME -- PROGRAM ARGS…\n\
+         or type in one:  perennial run -- bash\n"
+    }
+}

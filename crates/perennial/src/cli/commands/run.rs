@@ -1,0 +1,113 @@
+//! `run`: a new agent with an automatic name, and its terminal at once.
+
+use perennial_api::{Agent, ExitCode, client};
+
+use super::attach;
+use crate::cli::context::Context;
+use crate::cli::failure::{Ending, Failure};
+use crate::cli::launch::{self, Options};
+use crate::cli::terminal;
+
+/// Start a program as a new agent and attach to it
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples: perennial run -- bash
+          perennial run --dir ~/src -- claude --continue
+
+Detach with Ctrl-\\ pressed twice: the agent runs on. Its name is made from the program's.")]
+pub struct Args {
+    #[command(flatten)]
+    options: Options,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGV")]
+    argv: Vec<String>,
+}
+
+/// Two callers may choose the same free name at once: the loser chooses again.
+const ATTEMPTS: usize = 5;
+
+pub fn run(args: Args, context: &Context) -> Ending {
+    if !terminal::is_interactive() {
+        return Err(attach::no_terminal("run").next("without one: perennial spawn NAME -- …").into());
+    }
+    let program = args.argv.first().cloned().unwrap_or_default();
+    let mut request = launch::request(String::new(), args.options, args.argv)?;
+    let path = client::path(&["agents"], &[]);
+    let mut attempt = 1;
+    let agent: Agent = loop {
+        let name = free_name(&stem(&program), &names(context)?);
+        request.name = Some(name.clone());
+        match context.client.post(&path, &request) {
+            Ok(answer) => break answer.read()?,
+            Err(error) => {
+                let lost = attempt < ATTEMPTS && names(context)?.contains(&name);
+                if !lost {
+                    return Err(error.into());
+                }
+                attempt += 1;
+            }
+        }
+    };
+    attach::to(&agent.id, attach::DETACH_KEY, context)
+}
+
+/// Names that can't be used, in lower case.
+fn names(context: &Context) -> Result<Vec<String>, Failure> {
+    let agents: Vec<Agent> = context.client.get(&client::path(&["agents"], &[]))?.read()?;
+    Ok(agents
+        .into_iter()
+        .filter(|agent| agent.roster != "cemetery")
+        .map(|agent| agent.name.to_ascii_lowercase())
+        .collect())
+}
+
+/// The program's own name, as far as an agent's name may have its letters.
+fn stem(program: &str) -> String {
+    let last = program.rsplit('/').next().unwrap_or_default();
+    let stem: String = last
+        .bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'0'..=b'9' | b'_' => char::from(byte),
+            b'A'..=b'Z' => char::from(byte.to_ascii_lowercase()),
+            _ => '-',
+        })
+        .take(40)
+        .collect();
+    let stem = stem.trim_matches('-');
+    if stem.is_empty() || stem.starts_with("agt_") { "agent".to_owned() } else { stem.to_owned() }
+}
+
+fn free_name(stem: &str, taken: &[String]) -> String {
+    let is_free = |name: &String| !taken.contains(name);
+    std::iter::once(stem.to_owned())
+        .chain((2_u32..).map(|number| format!("{stem}-{number}")))
+        .find(is_free)
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_from_programs() {
+        for (program, name) in [
+            ("/usr/bin/bash", "bash"),
+            ("./My Tool.sh", "my-tool-sh"),
+            ("日本", "agent"),
+            ("", "agent"),
+            ("--", "agent"),
+            ("agt_x", "agent"),
+        ] {
+            assert_eq!(stem(program), name, "{program:?}");
+        }
+        assert!(stem(&"x".repeat(100)).len() <= 40);
+    }
+
+    #[test]
+    fn a_taken_name_gets_a_number() {
+        let taken = ["bash", "bash-2", "bash-4"].map(str::to_owned);
+        assert_eq!(free_name("bash", &taken), "bash-3");
+        assert_eq!(free_name("zsh", &taken), "zsh");
+    }
+}

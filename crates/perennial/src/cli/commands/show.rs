@@ -1,0 +1,25 @@
+//! `show`: everything about one agent.
+
+use perennial_api::{ExitCode, client};
+
+use crate::cli::context::Context;
+use crate::cli::failure::Ending;
+use crate::cli::render::card::card;
+
+/// Show one agent: state, session, exit, evidence
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples: perennial show bob
+          perennial show bob --json
+          perennial show bob~1           the bob before this one")]
+pub struct Args {
+    /// Name, NAME~1 for an earlier one of that name, or id
+    #[arg(value_name = "AGENT")]
+    target: String,
+}
+
+pub fn run(args: &Args, context: &Context) -> Ending {
+    let answer = context.client.get(&client::path(&["agents", &args.target], &[]))?;
+    context.show(&answer, |agent| context.draw(|canvas| card(agent, canvas)))?;
+    Ok(ExitCode::Done)
+}

@@ -1,0 +1,34 @@
+//! `spawn`: a new agent with its first session.
+
+use perennial_api::{ExitCode, client};
+
+use crate::cli::context::Context;
+use crate::cli::failure::Ending;
+use crate::cli::launch::{self, Options};
+use crate::cli::render::roster::brief;
+
+/// Start a new agent; returns when its program runs
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples: perennial spawn bob -- claude
+          perennial spawn watcher --restart always --dir ~/src -- make watch
+          perennial spawn tester --role tester --env CI=1 -- ./run-tests --slow
+
+The agent gets your environment, except what speaks of your own terminal or session. It outlives
+this terminal and the daemon; when its program crashes it is started again (see --restart).")]
+pub struct Args {
+    /// ASCII letters, digits, - and _, up to 64
+    name: String,
+    #[command(flatten)]
+    options: Options,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "ARGV")]
+    argv: Vec<String>,
+}
+
+pub fn run(args: Args, context: &Context) -> Ending {
+    let request = launch::request(args.name, args.options, args.argv)?;
+    let answer = context.client.post(&client::path(&["agents"], &[]), &request)?;
+    context.show(&answer, brief)?;
+    Ok(ExitCode::Done)
+}

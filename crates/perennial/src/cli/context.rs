@@ -1,0 +1,78 @@
+//! What every verb has at hand: the home, a client, the output and how to draw on it.
+
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::PathBuf;
+
+use perennial_api::{Client, Home};
+use serde::de::DeserializeOwned;
+
+use super::failure::{Failure, failed};
+use super::render::paint::Paint;
+use super::render::roster::Canvas;
+use super::render::time::Clock;
+use super::terminal;
+
+#[derive(Debug)]
+pub struct Context {
+    pub home: Home,
+    pub client: Client,
+    /// Results and problems as JSON.
+    pub json: bool,
+    pub paint: Paint,
+}
+
+impl Context {
+    pub fn from_env(json: bool) -> Result<Context, Failure> {
+        let home = Home::from_env().map_err(|error| {
+            failed("no-home", error.to_string()).next("set PERENNIAL_HOME to a directory of yours")
+        })?;
+        let client = Client::new(&home);
+        let paint = Paint::choose(io::stdout().is_terminal(), |name| std::env::var(name).ok());
+        Ok(Context { home, client, json, paint })
+    }
+
+    /// Writes to standard output, all at once.
+    pub fn print(&self, text: &str) -> Result<(), Failure> {
+        self.print_bytes(text.as_bytes())
+    }
+
+    /// Bytes as they came, ended by a line end.
+    pub fn print_json(&self, body: &[u8]) -> Result<(), Failure> {
+        let mut out = BufWriter::new(io::stdout().lock());
+        out.write_all(body)?;
+        if body.last() != Some(&b'\n') {
+            out.write_all(b"\n")?;
+        }
+        Ok(out.flush()?)
+    }
+
+    pub fn print_bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
+        let mut out = io::stdout().lock();
+        out.write_all(bytes)?;
+        Ok(out.flush()?)
+    }
+
+    /// What an answer says: passed through as JSON, or drawn by `draw`.
+    pub fn show<T: DeserializeOwned>(
+        &self,
+        answer: &perennial_api::Response,
+        draw: impl FnOnce(&T) -> String,
+    ) -> Result<(), Failure> {
+        if self.json {
+            return self.print_json(&answer.body);
+        }
+        self.print(&draw(&answer.read()?))
+    }
+
+    /// Draws with the terminal's width and colours, at this moment.
+    pub fn draw(&self, draw: impl FnOnce(&Canvas<'_>) -> String) -> String {
+        let clock = Clock::system();
+        let user = std::env::var_os("HOME").map(PathBuf::from);
+        draw(&Canvas {
+            clock: &clock,
+            paint: self.paint,
+            width: terminal::output_width(),
+            user: user.as_deref(),
+        })
+    }
+}

@@ -1,0 +1,97 @@
+//! What a new agent inherits of its caller's environment.
+//!
+//! Everything but the names below: they speak of the caller's own place (a multiplexer, another
+//! agent's session), and would be lies in a session of its own. What is given with `--env` always
+//! goes along.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+/// Names, or beginnings of names that end in `*`, each group with its reason.
+pub const SCRUBBED: &[(&str, &str)] = &[
+    ("PERENNIAL_*", "who the caller is; the session gets its own"),
+    ("TMUX", "the caller's multiplexer: a session is not in that pane"),
+    ("TMUX_PANE", "as TMUX"),
+    ("STY", "as TMUX, for screen"),
+    ("ZELLIJ*", "as TMUX, for zellij"),
+    ("WINDOWID", "the caller's window"),
+    ("LINES", "the caller's size; the session has its own terminal"),
+    ("COLUMNS", "as LINES"),
+    ("SHLVL", "how deep the caller's shells are nested"),
+    ("_", "the caller's last command"),
+    ("OLDPWD", "where the caller was before"),
+    ("PWD", "where the caller is; the session has its own directory"),
+    ("SSH_TTY", "the caller's terminal"),
+    ("GPG_TTY", "the caller's terminal: a passphrase would be asked there"),
+    ("CLAUDECODE", "an agent CLI would think that it runs inside another one"),
+    ("CLAUDE_CODE_ENTRYPOINT", "as CLAUDECODE"),
+    ("CLAUDE_CODE_SSE_PORT", "the caller's editor connection"),
+    ("CLAUDE_CODE_SESSION_ID", "the caller's conversation"),
+    ("CODEX_SANDBOX", "as CLAUDECODE, for codex"),
+    ("CODEX_SANDBOX_NETWORK_DISABLED", "as CODEX_SANDBOX"),
+    ("GEMINI_CLI", "as CLAUDECODE, for gemini"),
+    ("CURSOR_AGENT", "as CLAUDECODE, for cursor"),
+    ("INVOCATION_ID", "the caller's systemd unit"),
+    ("JOURNAL_STREAM", "as INVOCATION_ID"),
+    ("NOTIFY_SOCKET", "as INVOCATION_ID: a session must not report in the caller's name"),
+    ("LISTEN_*", "as INVOCATION_ID: descriptors that a session does not have"),
+];
+
+/// An environment to give to a session.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Inherited {
+    pub variables: BTreeMap<String, String>,
+    /// Not Unicode, so they can't be told in JSON; left out.
+    pub unspeakable: Vec<String>,
+}
+
+pub fn inherited(variables: impl Iterator<Item = (OsString, OsString)>) -> Inherited {
+    let mut inherited = Inherited::default();
+    for (name, value) in variables {
+        if name.to_str().is_some_and(is_scrubbed) {
+            continue;
+        }
+        match (name.into_string(), value.into_string()) {
+            (Ok(name), Ok(value)) => {
+                inherited.variables.insert(name, value);
+            }
+            (Ok(name), Err(_)) => inherited.unspeakable.push(name),
+            (Err(name), _) => inherited.unspeakable.push(name.to_string_lossy().into_owned()),
+        }
+    }
+    inherited
+}
+
+fn is_scrubbed(name: &str) -> bool {
+    SCRUBBED.iter().any(|(pattern, _)| match pattern.strip_suffix('*') {
+        Some(beginning) => name.starts_with(beginning),
+        None => name == *pattern,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStringExt;
+
+    use super::*;
+
+    #[test]
+    fn the_callers_place_stays_behind_and_the_rest_goes_along() {
+        let bad = OsString::from_vec(vec![b'x', 0xff]);
+        let given = [
+            ("PATH", "/bin".into()),
+            ("PERENNIAL_HOME", "/h".into()),
+            ("PERENNIAL_AGENT", "agt_1".into()),
+            ("TMUX", "/tmp/t".into()),
+            ("TMUX_TMPDIR", "/tmp".into()),
+            ("CLAUDECODE", "1".into()),
+            ("ANTHROPIC_API_KEY", "k".into()),
+            ("SSH_AUTH_SOCK", "/s".into()),
+            ("BYTES", bad),
+        ];
+        let found = inherited(given.into_iter().map(|(name, value)| (name.into(), value)));
+        let names: Vec<&str> = found.variables.keys().map(String::as_str).collect();
+        assert_eq!(names, ["ANTHROPIC_API_KEY", "PATH", "SSH_AUTH_SOCK", "TMUX_TMPDIR"]);
+        assert_eq!(found.unspeakable, ["BYTES"]);
+    }
+}

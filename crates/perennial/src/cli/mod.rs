@@ -1,0 +1,178 @@
+//! The command line: one verb, one file in `commands/`.
+//!
+//! A thin client: it asks the daemon, draws what it answers and knows no rule of its own. What it
+//! writes to standard output is the result; everything else goes to standard error.
+
+mod commands;
+mod context;
+mod environment;
+mod failure;
+mod launch;
+mod progress;
+mod render;
+mod terminal;
+
+use std::io::{self, Write};
+
+use clap::{Parser, Subcommand};
+use perennial_api::{ExitCode, Problem};
+
+use commands::*;
+use context::Context;
+use failure::{Ending, Failure};
+use render::text::plain;
+
+const AFTER_HELP: &str = "\
+New here?  perennial demo          a fleet that is killed and survives, in half a minute
+           perennial up            start the daemon
+           perennial run -- bash   a shell that outlives its terminal
+           perennial ls            who is there, and who needs you
+
+Exit codes: 0 done, 1 failed, 2 usage, 3 refused, 4 not found, 5 no daemon, 6 needs the operator.
+Files are under PERENNIAL_HOME if it is set, else in the XDG directories.";
+
+/// Keeps AI coding agents alive as identities while the sessions that run them come and go.
+#[derive(Debug, Parser)]
+#[command(name = "perennial", version, after_help = AFTER_HELP, arg_required_else_help = true)]
+#[command(propagate_version = true, disable_help_subcommand = true, max_term_width = 100)]
+struct Cli {
+    /// Print JSON: results to standard output, problems to standard error
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Up(up::Args),
+    Down(down::Args),
+    Spawn(spawn::Args),
+    Run(run::Args),
+    Ls(ls::Args),
+    Show(show::Args),
+    Why(why::Args),
+    Logs(logs::Args),
+    Attach(attach::Args),
+    Send(send::Args),
+    Stop(stop::Args),
+    Wake(wake::Args),
+    Rename(rename::Args),
+    Bury(bury::Args),
+    Events(events::Args),
+    Doctor(doctor::Args),
+    Demo(demo::Args),
+    Completions(completions::Args),
+    #[command(hide = true)]
+    Daemon(daemon::Args),
+    #[command(hide = true)]
+    DemoAgent(demo_agent::Args),
+}
+
+pub fn main() -> std::process::ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are not errors: they go to standard output and end with 0.
+            let _ = error.print();
+            return if error.use_stderr() { ExitCode::Usage } else { ExitCode::Done }.into();
+        }
+    };
+    let json = cli.json;
+    match Context::from_env(json).and_then(|context| cli.verb.run(&context)) {
+        Ok(code) => code.into(),
+        Err(Failure::Problem(problem)) => {
+            tell(&problem, json);
+            problem.exit().into()
+        }
+        Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+            ExitCode::Done.into()
+        }
+        Err(Failure::Output(error)) => {
+            let problem = failure::failed("output", "the output can't be written");
+            tell(&problem.because(error.to_string()), json);
+            ExitCode::Failed.into()
+        }
+    }
+}
+
+impl Verb {
+    fn run(self, context: &Context) -> Ending {
+        match self {
+            Verb::Up(args) => up::run(&args, context),
+            Verb::Down(args) => down::run(&args, context),
+            Verb::Spawn(args) => spawn::run(args, context),
+            Verb::Run(args) => run::run(args, context),
+            Verb::Ls(args) => ls::run(&args, context),
+            Verb::Show(args) => show::run(&args, context),
+            Verb::Why(args) => why::run(&args, context),
+            Verb::Logs(args) => logs::run(&args, context),
+            Verb::Attach(args) => attach::run(&args, context),
+            Verb::Send(args) => send::run(args, context),
+            Verb::Stop(args) => stop::run(&args, context),
+            Verb::Wake(args) => wake::run(&args, context),
+            Verb::Rename(args) => rename::run(args, context),
+            Verb::Bury(args) => bury::run(args, context),
+            Verb::Events(args) => events::run(&args, context),
+            Verb::Doctor(args) => doctor::run(&args, context),
+            Verb::Demo(args) => demo::run(&args, context),
+            Verb::Completions(args) => completions::run(&args, context),
+            Verb::Daemon(args) => daemon::run(&args, context),
+            Verb::DemoAgent(args) => demo_agent::run(&args, context),
+        }
+    }
+}
+
+/// Tells a problem on standard error: what, why, what to do next.
+fn tell(problem: &Problem, json: bool) {
+    // Standard error that can't be written leaves nobody to tell.
+    let _ = io::stderr().lock().write_all(told(problem, json).as_bytes());
+}
+
+fn told(problem: &Problem, json: bool) -> String {
+    if json {
+        return serde_json::to_string(problem).unwrap_or_default() + "\n";
+    }
+    let mut text = format!("error: {}\n", plain(&problem.title));
+    for (label, value) in [("why", &problem.detail), ("next", &problem.next)] {
+        if !value.is_empty() {
+            text.push_str(&format!("{label}: {}\n", plain(value)));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_tree_of_verbs_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_verb_that_is_shown_has_an_example_in_its_help() {
+        for verb in Cli::command().get_subcommands().filter(|verb| !verb.is_hide_set()) {
+            let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let name = verb.get_name();
+            assert!(help.contains(&format!("perennial {name}")), "{name}: {help:?}");
+            assert!(verb.get_about().is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn problems_are_told_in_three_lines_or_as_json() {
+        let problem = Problem::new(404, "no-such-agent", "there is no agent b\x1bob")
+            .because("nobody has that name")
+            .next("perennial ls");
+        assert_eq!(
+            told(&problem, false),
+            "error: there is no agent b\\u{1b}ob\nwhy: nobody has that name\nnext: perennial ls\n"
+        );
+        let read: Problem = serde_json::from_str(&told(&problem, true)).unwrap();
+        assert_eq!(read, problem);
+    }
+}

@@ -1,0 +1,185 @@
+//! The card of `show`: everything about one agent, the important first.
+
+use perennial_api::Agent;
+use perennial_api::agent::Exit;
+
+use super::paint::{Ink, state_ink};
+use super::roster::{Canvas, name, reason};
+use super::text::{self, plain};
+
+pub fn card(agent: &Agent, canvas: &Canvas<'_>) -> String {
+    let mut lines = Lines { canvas, text: String::new() };
+    lines.headline(agent);
+    lines.row("id", &plain(&agent.id));
+    lines.row("why", &reason(agent, canvas.clock));
+    lines.evidence(agent);
+    if let Some(until) = &agent.until {
+        lines.row("until", &canvas.clock.time(until));
+    }
+    lines.optional("role", agent.role.as_deref());
+    lines.optional("parent", agent.parent.as_deref());
+    lines.optional("summary", agent.summary.as_deref());
+    lines.session(agent);
+    lines.row("command", &text::command(&agent.argv));
+    lines.row("dir", &text::path(&agent.dir, canvas.user));
+    if agent.project != agent.dir {
+        lines.row("project", &text::path(&agent.project, canvas.user));
+    }
+    lines.row("restart", &format!("{}, {}", plain(&agent.restart), restarts(agent.respawn_count)));
+    lines.row("held by", &format!("{}, harness {}", plain(&agent.host), plain(&agent.harness)));
+    let moment = |moment: &str| {
+        format!("{} ({} ago)", canvas.clock.time(moment), canvas.clock.ago(moment))
+    };
+    lines.row("created", &moment(&agent.created_at));
+    if let Some(seen) = &agent.last_seen {
+        lines.row("last seen", &moment(seen));
+    }
+    if let Some(activity) = &agent.last_activity {
+        lines.row("last active", &moment(activity));
+    }
+    lines.text
+}
+
+struct Lines<'a> {
+    canvas: &'a Canvas<'a>,
+    text: String,
+}
+
+impl Lines<'_> {
+    fn row(&mut self, label: &str, value: &str) {
+        let label = self.canvas.paint.ink(Ink::Faint, &format!("{label:<12}"));
+        self.text.push_str(&format!("  {label}{value}\n"));
+    }
+
+    fn optional(&mut self, label: &str, value: Option<&str>) {
+        if let Some(value) = value {
+            self.row(label, &plain(value));
+        }
+    }
+
+    fn headline(&mut self, agent: &Agent) {
+        let paint = self.canvas.paint;
+        let calling =
+            if agent.needs_you { paint.ink(Ink::Attention, " — needs you") } else { String::new() };
+        self.text.push_str(&format!(
+            "{} is {} for {}{calling}\n",
+            paint.ink(Ink::Strong, &name(agent)),
+            paint.ink(state_ink(&agent.state), &plain(&agent.state)),
+            self.canvas.clock.ago(&agent.since),
+        ));
+    }
+
+    fn evidence(&mut self, agent: &Agent) {
+        if !agent.evidence.fact.is_empty() {
+            self.row("evidence", &evidence(agent, self.canvas));
+        }
+    }
+
+    fn session(&mut self, agent: &Agent) {
+        let clock = self.canvas.clock;
+        if let Some(session) = &agent.session {
+            let mut text = format!("{}, {}", session.number, plain(&session.phase));
+            if let Some(pid) = session.pid {
+                text.push_str(&format!(", pid {pid}"));
+            }
+            if let Some(started) = &session.started_at {
+                text.push_str(&format!(", started {}", clock.time(started)));
+            }
+            if let Some(ended) = &session.ended_at {
+                text.push_str(&format!(", ended {}", clock.time(ended)));
+            }
+            self.row("session", &text);
+            if let Some(end) = &session.exit {
+                self.row("exit", &exit(end));
+            }
+        }
+        if let Some(predecessor) = &agent.predecessor_id {
+            let end = agent.previous_exit.as_ref().map_or_else(String::new, |end| {
+                format!(", ended: {}", exit(end))
+            });
+            self.row("before it", &format!("{}{end}", plain(predecessor)));
+        }
+    }
+}
+
+/// What was seen, by whom, when.
+pub fn evidence(agent: &Agent, canvas: &Canvas<'_>) -> String {
+    let evidence = &agent.evidence;
+    format!(
+        "{}, seen by {} at {}",
+        plain(&evidence.fact),
+        plain(&evidence.witness),
+        canvas.clock.time(&evidence.at)
+    )
+}
+
+fn restarts(count: u64) -> String {
+    match count {
+        0 => "never restarted".to_owned(),
+        1 => "restarted once".to_owned(),
+        count => format!("restarted {count} times"),
+    }
+}
+
+/// How a session ended.
+pub fn exit(exit: &Exit) -> String {
+    match (exit.code, exit.signal, &exit.unknown) {
+        (Some(code), _, _) => format!("exit code {code}"),
+        (None, Some(signal), _) => match signal_word(signal) {
+            Some(word) => format!("kill signal {signal} ({word})"),
+            None => format!("kill signal {signal}"),
+        },
+        (None, None, Some(why)) => format!("unknown ({})", plain(why)),
+        (None, None, None) => "unknown".to_owned(),
+    }
+}
+
+fn signal_word(signal: i32) -> Option<&'static str> {
+    nix::sys::signal::Signal::try_from(signal).ok().map(|signal| {
+        let word = signal.as_str();
+        word.strip_prefix("SIG").unwrap_or(word)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::render::paint::Paint;
+    use crate::cli::render::roster::sample;
+    use crate::cli::render::time::fixed;
+
+    fn drawn(agent: &Agent) -> String {
+        let clock = fixed();
+        card(agent, &Canvas { clock: &clock, paint: Paint::OFF, width: None, user: None })
+    }
+
+    #[test]
+    fn one_that_works() {
+        insta::assert_snapshot!(drawn(&sample::working()));
+    }
+
+    #[test]
+    fn one_that_needs_you() {
+        insta::assert_snapshot!(drawn(&sample::crashed()));
+    }
+
+    #[test]
+    fn an_agent_of_a_daemon_that_says_nearly_nothing() {
+        let bare: Agent = serde_json::from_str(r#"{"id":"agt_9","state":"new-word"}"#).unwrap();
+        let shown = drawn(&bare);
+        assert!(shown.starts_with("agt_9 is new-word for "), "{shown}");
+    }
+
+    #[test]
+    fn exits() {
+        for (text, shown) in [
+            (r#"{"code":0}"#, "exit code 0"),
+            (r#"{"signal":9}"#, "kill signal 9 (KILL)"),
+            (r#"{"signal":99}"#, "kill signal 99"),
+            (r#"{"unknown":"holder-died"}"#, "unknown (holder-died)"),
+            ("{}", "unknown"),
+        ] {
+            assert_eq!(exit(&serde_json::from_str(text).unwrap()), shown);
+        }
+    }
+}

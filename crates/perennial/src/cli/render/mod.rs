@@ -1,0 +1,14 @@
+//! How things look in a terminal: pure functions from wire types to text.
+//!
+//! Invariant
+//! - V1  Text that others wrote (names of directories, summaries, programs) reaches the terminal only
+//!   through `text::plain`: it can colour, move or hide nothing.
+
+pub mod advice;
+pub mod card;
+pub mod paint;
+pub mod roster;
+pub mod story;
+pub mod table;
+pub mod text;
+pub mod time;

@@ -1,0 +1,222 @@
+//! The table of `ls`: who needs you first, as the daemon sorted it.
+
+use std::path::Path;
+
+use perennial_api::Agent;
+
+use super::paint::{Ink, Paint, state_ink};
+use super::table::{Cell, Clip, Column, table};
+use super::text::{self, plain};
+use super::time::Clock;
+
+/// What the table is drawn on.
+#[derive(Debug)]
+pub struct Canvas<'a> {
+    pub clock: &'a Clock,
+    pub paint: Paint,
+    pub width: Option<usize>,
+    /// The user's own directory, shown as `~`.
+    pub user: Option<&'a Path>,
+}
+
+pub fn roster(agents: &[Agent], canvas: &Canvas<'_>) -> String {
+    let column = |title, importance, narrowest, clip, cell: &dyn Fn(&Agent) -> Cell| Column {
+        title,
+        importance,
+        narrowest,
+        clip,
+        cells: agents.iter().map(cell).collect(),
+    };
+    let path = |path: &str| text::path(path, canvas.user);
+    let optional = |value: &Option<String>| Cell::new(plain(value.as_deref().unwrap_or_default()));
+    let columns = vec![
+        column("", 10, 1, Clip::Never, &|agent| {
+            Cell::ink(if agent.needs_you { "!" } else { "" }, Ink::Attention)
+        }),
+        column("NAME", 10, 12, Clip::End, &|agent| Cell::ink(name(agent), Ink::Strong)),
+        column("STATE", 9, 11, Clip::Never, &|agent| {
+            Cell::ink(plain(&agent.state), state_ink(&agent.state))
+        }),
+        column("REASON", 8, 16, Clip::End, &|agent| Cell::new(reason(agent, canvas.clock))),
+        column("SINCE", 7, 4, Clip::Never, &|agent| Cell::new(canvas.clock.ago(&agent.since))),
+        column("SESSION", 6, 3, Clip::Never, &|agent| Cell::new(session(agent))),
+        column("ROLE", 4, 6, Clip::End, &|agent| optional(&agent.role)),
+        column("PARENT", 3, 6, Clip::End, &|agent| optional(&agent.parent)),
+        column("DIR", 5, 10, Clip::Start, &|agent| Cell::ink(path(&agent.dir), Ink::Faint)),
+        column("COMMAND", 2, 10, Clip::End, &|agent| {
+            Cell::ink(text::command(&agent.argv), Ink::Faint)
+        }),
+    ];
+    let mut shown = table(columns, canvas.width, canvas.paint);
+    shown.push_str(&canvas.paint.ink(Ink::Faint, &counts(agents)));
+    shown.push('\n');
+    shown
+}
+
+/// The name, or the id of one that has none.
+pub fn name(agent: &Agent) -> String {
+    plain(if agent.name.is_empty() { &agent.id } else { &agent.name })
+}
+
+/// One line after a verb: what the agent is now.
+pub fn brief(agent: &Agent) -> String {
+    let session = match agent.session.as_ref().filter(|session| session.exit.is_none()) {
+        Some(session) => match session.pid {
+            Some(pid) => format!(" (session {}, pid {pid})", session.number),
+            None => format!(" (session {})", session.number),
+        },
+        None => String::new(),
+    };
+    format!("{} is {}{session}\n", name(agent), plain(&agent.state))
+}
+
+/// The reason as a sentence, and how long it will last where that is known.
+pub fn reason(agent: &Agent, clock: &Clock) -> String {
+    let text = if agent.reason_text.is_empty() { &agent.reason } else { &agent.reason_text };
+    match agent.until.as_deref().and_then(|until| clock.until(until)) {
+        Some(left) => format!("{} ({left} left)", plain(text)),
+        None => plain(text),
+    }
+}
+
+fn session(agent: &Agent) -> String {
+    match &agent.session {
+        Some(session) => match session.pid.filter(|_| session.exit.is_none()) {
+            Some(pid) => format!("{} pid {pid}", session.number),
+            None => session.number.to_string(),
+        },
+        None => String::new(),
+    }
+}
+
+fn counts(agents: &[Agent]) -> String {
+    let of = |roster: &str| agents.iter().filter(|agent| agent.roster == roster).count();
+    let parts: Vec<String> = [
+        (of("living"), "living"),
+        (of("freezer"), "in the freezer"),
+        (of("cemetery"), "in the cemetery"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, place)| format!("{count} {place}"))
+    .collect();
+    let calling = match agents.iter().filter(|agent| agent.needs_you).count() {
+        0 => String::new(),
+        1 => "; 1 needs you".to_owned(),
+        count => format!("; {count} need you"),
+    };
+    format!("{}{calling}", parts.join(", "))
+}
+
+#[cfg(test)]
+pub mod sample {
+    //! Agents to draw.
+
+    use perennial_api::Agent;
+    use perennial_api::agent::{Evidence, Exit, Session};
+
+    pub fn working() -> Agent {
+        Agent {
+            id: "agt_01".into(),
+            name: "alice".into(),
+            state: "working".into(),
+            roster: "living".into(),
+            reason: "running".into(),
+            reason_text: "its program runs".into(),
+            evidence: Evidence {
+                witness: "kernel".into(),
+                fact: "executed pid 4711".into(),
+                at: "2026-11-15T11:55:00.000125Z".into(),
+            },
+            since: "2026-11-15T11:55:00Z".into(),
+            role: Some("builder".into()),
+            harness: "command".into(),
+            host: "shim".into(),
+            project: "/home/eve/src".into(),
+            dir: "/home/eve/src".into(),
+            argv: vec!["make".into(), "watch".into()],
+            restart: "on-crash".into(),
+            session: Some(Session {
+                number: 2,
+                id: "agt_01.2".into(),
+                phase: "running".into(),
+                pid: Some(4711),
+                started_at: Some("2026-11-15T11:55:00Z".into()),
+                ..Session::default()
+            }),
+            predecessor_id: Some("agt_01.1".into()),
+            previous_exit: Some(Exit { signal: Some(9), ..Exit::default() }),
+            respawn_count: 1,
+            created_at: "2026-11-15T10:00:00Z".into(),
+            last_seen: Some("2026-11-15T12:00:00Z".into()),
+            ..Agent::default()
+        }
+    }
+
+    pub fn crashed() -> Agent {
+        Agent {
+            id: "agt_02".into(),
+            name: "bob".into(),
+            state: "crashed".into(),
+            reason: "breaker-open".into(),
+            reason_text: "it crashed too often; one more try later".into(),
+            until: Some("2026-11-15T12:04:00Z".into()),
+            role: None,
+            dir: "/srv/\x1b[31mred".into(),
+            session: Some(Session {
+                number: 6,
+                phase: "ended".into(),
+                pid: Some(99),
+                exit: Some(Exit { code: Some(1), ..Exit::default() }),
+                ..Session::default()
+            }),
+            needs_you: true,
+            ..working()
+        }
+    }
+
+    pub fn stopped() -> Agent {
+        Agent {
+            id: "agt_03".into(),
+            name: "carol".into(),
+            state: "sleeping".into(),
+            roster: "freezer".into(),
+            reason: "stopped".into(),
+            reason_text: "it was stopped".into(),
+            since: "2026-11-13T09:00:00Z".into(),
+            role: None,
+            session: None,
+            previous_exit: None,
+            predecessor_id: None,
+            ..working()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::render::time::fixed;
+
+    fn drawn(width: Option<usize>, paint: Paint) -> String {
+        let agents = [sample::crashed(), sample::working(), sample::stopped()];
+        let clock = fixed();
+        let user = Some(Path::new("/home/eve"));
+        roster(&agents, &Canvas { clock: &clock, paint, width, user })
+    }
+
+    #[test]
+    fn wide() {
+        insta::assert_snapshot!(drawn(None, Paint::OFF));
+    }
+
+    #[test]
+    fn narrow() {
+        insta::assert_snapshot!(drawn(Some(60), Paint::OFF));
+    }
+
+    #[test]
+    fn painted() {
+        insta::assert_snapshot!(drawn(Some(100), Paint::ON).replace('\x1b', "␛"));
+    }
+}

@@ -1,0 +1,141 @@
+//! Text that others wrote, made harmless; its width on screen; cutting it to fit.
+
+use std::path::Path;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// The same text with everything that acts on a terminal, or hides text, shown as an escape.
+pub fn plain(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => shown.push_str("\\n"),
+            '\t' => shown.push_str("\\t"),
+            '\r' => shown.push_str("\\r"),
+            c if is_acting(c) => shown.extend(c.escape_unicode()),
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+/// Controls (C0, C1, DEL) and the marks that reorder or hide what follows.
+pub fn is_acting(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+pub fn width(text: &str) -> usize {
+    UnicodeWidthStr::width(text)
+}
+
+/// At most `limit` columns: the beginning, and an ellipsis where something is missing.
+pub fn clip_end(text: &str, limit: usize) -> String {
+    if width(text) <= limit {
+        return text.to_owned();
+    }
+    let mut kept = String::new();
+    let mut columns = 0;
+    for c in text.chars() {
+        columns += c.width().unwrap_or(0);
+        if columns + 1 > limit {
+            break;
+        }
+        kept.push(c);
+    }
+    if limit > 0 {
+        kept.push('…');
+    }
+    kept
+}
+
+/// At most `limit` columns: the end, where a path says most.
+pub fn clip_start(text: &str, limit: usize) -> String {
+    if width(text) <= limit {
+        return text.to_owned();
+    }
+    let mut columns = 0;
+    let mut start = text.len();
+    for (index, c) in text.char_indices().rev() {
+        columns += c.width().unwrap_or(0);
+        if columns + 1 > limit {
+            break;
+        }
+        start = index;
+    }
+    if limit > 0 { format!("…{}", &text[start..]) } else { String::new() }
+}
+
+/// A path with the user's own directory as `~`.
+pub fn path(path: &str, user: Option<&Path>) -> String {
+    let below = user
+        .filter(|user| user.parent().is_some())
+        .and_then(|user| Path::new(path).strip_prefix(user).ok());
+    match below {
+        Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+        Some(rest) => plain(&format!("~/{}", rest.display())),
+        None => plain(path),
+    }
+}
+
+/// A command as a person would type it; for reading, not for a shell.
+pub fn command(argv: &[String]) -> String {
+    let simple = |word: &str| {
+        !word.is_empty()
+            && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./:=@%+,~".contains(&b))
+    };
+    let words: Vec<String> = argv
+        .iter()
+        .map(|word| {
+            if simple(word) {
+                word.clone()
+            } else {
+                format!("'{}'", plain(word).replace('\'', "'\\''"))
+            }
+        })
+        .collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_acts_gets_through() {
+        let hostile = "a\x1b[2Jb\r\nc\u{9b}31md\u{202e}e\x07\u{feff}\0";
+        let shown = plain(hostile);
+        assert_eq!(shown, "a\\u{1b}[2Jb\\r\\nc\\u{9b}31md\\u{202e}e\\u{7}\\u{feff}\\u{0}");
+        assert!(!shown.chars().any(is_acting));
+        assert_eq!(plain("naïve 日本 🎉"), "naïve 日本 🎉");
+    }
+
+    #[test]
+    fn clipping_counts_columns_not_letters() {
+        assert_eq!(clip_end("日本語です", 6), "日本…");
+        assert_eq!(clip_start("日本語です", 6), "…です");
+        assert_eq!(clip_end("abc", 3), "abc");
+        assert_eq!(clip_end("abcd", 3), "ab…");
+        assert_eq!(clip_start("/a/b/c", 4), "…b/c");
+        assert_eq!((clip_end("ab", 0), clip_start("ab", 0)), (String::new(), String::new()));
+        for limit in 0..12 {
+            assert!(width(&clip_end("日本語です", limit)) <= limit);
+            assert!(width(&clip_start("日本語です", limit)) <= limit);
+        }
+    }
+
+    #[test]
+    fn paths_below_the_user_are_short() {
+        let user = Some(Path::new("/home/eve"));
+        assert_eq!(path("/home/eve", user), "~");
+        assert_eq!(path("/home/eve/src", user), "~/src");
+        assert_eq!(path("/home/evelyn", user), "/home/evelyn");
+        assert_eq!(path("/srv", Some(Path::new("/"))), "/srv");
+    }
+
+    #[test]
+    fn commands_are_quoted_where_it_matters() {
+        let argv = ["sh", "-c", "echo 'hi'", ""].map(str::to_owned);
+        assert_eq!(command(&argv), r"sh -c 'echo '\''hi'\''' ''");
+    }
+}

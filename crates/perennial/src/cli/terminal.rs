@@ -1,0 +1,74 @@
+//! The caller's terminal: its size, and raw mode that is always undone.
+//!
+//! Invariant
+//! - T1  Whoever makes a terminal raw holds a `Raw`; dropping it restores the terminal, on return,
+//!   on a panic, and after the kill signals that `attach` catches.
+
+use std::io::{self, IsTerminal};
+use std::os::fd::BorrowedFd;
+
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
+
+/// Rows and columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    pub rows: u16,
+    pub cols: u16,
+}
+
+/// The size of the terminal behind `fd`, if it has one.
+pub fn size(fd: BorrowedFd<'_>) -> Option<Size> {
+    let size = tcgetwinsize(fd).ok()?;
+    (size.ws_row > 0 && size.ws_col > 0).then_some(Size { rows: size.ws_row, cols: size.ws_col })
+}
+
+/// The size of any of the standard streams' terminals.
+pub fn any_size() -> Option<Size> {
+    size(rustix::stdio::stdout())
+        .or_else(|| size(rustix::stdio::stdin()))
+        .or_else(|| size(rustix::stdio::stderr()))
+}
+
+/// How wide output may be; unlimited when nobody reads it on a screen.
+pub fn output_width() -> Option<usize> {
+    if !io::stdout().is_terminal() {
+        return None;
+    }
+    let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    columns.filter(|columns| *columns > 0).or_else(|| {
+        size(rustix::stdio::stdout()).map(|size| usize::from(size.cols))
+    })
+}
+
+/// Input from and output to a person.
+pub fn is_interactive() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+/// A terminal in raw mode, until dropped (T1).
+pub struct Raw {
+    before: Termios,
+}
+
+impl std::fmt::Debug for Raw {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Raw").finish_non_exhaustive()
+    }
+}
+
+impl Raw {
+    pub fn enter() -> io::Result<Raw> {
+        let before = tcgetattr(rustix::stdio::stdin())?;
+        let mut raw = before.clone();
+        raw.make_raw();
+        tcsetattr(rustix::stdio::stdin(), OptionalActions::Flush, &raw)?;
+        Ok(Raw { before })
+    }
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        // Nothing can be done about a terminal that is gone.
+        let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &self.before);
+    }
+}

@@ -1,0 +1,11 @@
+//! The one binary: command line, daemon, and (before `main` begins) the shim.
+//!
+//! No business rules here: the daemon carries out what `perennial-core` decides, the command line
+//! asks the daemon.
+
+mod cli;
+mod daemon;
+
+fn main() -> std::process::ExitCode {
+    cli::main()
+}
