@@ -6,6 +6,7 @@
 mod banned;
 mod calls;
 mod coverage;
+mod dependencies;
 mod exceptions;
 mod headers;
 mod hosts;
@@ -57,6 +58,7 @@ const RULES: &[Rule] = &[
     hosts::named,
     links::broken,
     coverage::uncovered,
+    dependencies::unexplained,
     licences::not_allowed,
     banned::crates,
 ];
