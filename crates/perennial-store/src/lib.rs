@@ -1,0 +1,25 @@
+//! The journal: what happened, kept for good, and the projections made from it.
+//!
+//! Knows events and rows; never processes, git, the network or the time of day. Everything that is
+//! acknowledged here is on the disk first.
+
+pub mod chain;
+pub mod follow;
+pub mod journal;
+pub mod load;
+pub mod memory;
+pub mod projection;
+pub mod record;
+pub mod sqlite;
+pub mod stored;
+
+pub use chain::Hash;
+pub use follow::Follower;
+pub use journal::{
+    AppendError, Batch, Done, Journal, ReadError, Seq, StoreError, StreamAppend, Version,
+};
+pub use load::{LoadError, Loaded, load};
+pub use memory::MemoryJournal;
+pub use projection::{RosterRow, Sample, Snapshot};
+pub use record::{Record, Unreadable, Why};
+pub use sqlite::{OpenError, SqliteJournal};

@@ -1,0 +1,312 @@
+//! The journal in memory, for tests and the simulation: the same contract, without a thread, and
+//! with faults on order.
+//!
+//! `new` commits at once, within `append`. `held` commits when told to, so that a simulation has
+//! every order of events in its hand; `crash` is the loss of all that was not committed.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use perennial_core::event::Stream;
+use perennial_core::id::AgentId;
+
+use crate::chain::Hash;
+use crate::follow::{Follower, Head, Source};
+use crate::journal::{AppendError, Batch, Done, Journal, ReadError, Seq, StoreError, Version};
+use crate::projection::{RosterRow, Sample, Snapshot};
+use crate::record::{EncodedBatch, Record, Row, Unreadable, read_rows, stream_key};
+
+pub struct MemoryJournal {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    head: Head,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    rows: BTreeMap<Seq, Row>,
+    versions: HashMap<Stream, Version>,
+    snapshots: (Seq, Vec<Snapshot>),
+    samples: BTreeMap<AgentId, Sample>,
+    roster: BTreeMap<AgentId, RosterRow>,
+    quarantine: BTreeMap<Seq, Unreadable>,
+    /// Commit only when told to.
+    held: bool,
+    queue: VecDeque<Work>,
+    /// Answers that are due, in commit order.
+    answers: VecDeque<(Done, Result<Seq, AppendError>)>,
+    /// Somebody is giving the answers out.
+    answering: bool,
+    /// Appends that came to be committed, failed ones included.
+    tried: u64,
+    failing: BTreeSet<u64>,
+    full: bool,
+}
+
+enum Work {
+    Append { batch: Result<EncodedBatch, AppendError>, done: Done },
+    Snapshots(Vec<Snapshot>),
+    Samples(Vec<Sample>),
+    Roster(Vec<RosterRow>),
+}
+
+impl fmt::Debug for MemoryJournal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryJournal").field("head", &self.shared.head.get()).finish()
+    }
+}
+
+impl Default for MemoryJournal {
+    fn default() -> MemoryJournal {
+        MemoryJournal::new()
+    }
+}
+
+impl MemoryJournal {
+    /// Commits at once.
+    pub fn new() -> MemoryJournal {
+        MemoryJournal::with(Kept::default())
+    }
+
+    /// Commits when `commit` says so.
+    pub fn held() -> MemoryJournal {
+        MemoryJournal::with(Kept { held: true, ..Kept::default() })
+    }
+
+    fn with(kept: Kept) -> MemoryJournal {
+        let head = Head::new(Seq(0), Hash::GENESIS);
+        MemoryJournal { shared: Arc::new(Shared { head, kept: Mutex::new(kept) }) }
+    }
+
+    /// Commits the first `count` of what is queued and answers; returns how much is still queued.
+    pub fn commit(&self, count: usize) -> usize {
+        let left = {
+            let mut kept = self.shared.lock();
+            for _ in 0..count {
+                self.shared.step(&mut kept);
+            }
+            kept.queue.len()
+        };
+        self.shared.answer();
+        left
+    }
+
+    /// How much is queued.
+    pub fn queued(&self) -> usize {
+        self.shared.lock().queue.len()
+    }
+
+    /// The program dies: the first `count` of what is queued is in the journal all the same, the
+    /// rest is not, and nobody is answered.
+    pub fn crash(&self, count: usize) {
+        let mut kept = self.shared.lock();
+        for _ in 0..count {
+            self.shared.step(&mut kept);
+        }
+        kept.queue.clear();
+        kept.answers.clear();
+    }
+
+    /// Has the `nth` append that comes to be committed from now on fail; 1 is the next.
+    pub fn fail_append(&self, nth: u64) {
+        let mut kept = self.shared.lock();
+        let number = kept.tried + nth;
+        kept.failing.insert(number);
+    }
+
+    /// While it is full every append fails.
+    pub fn set_full(&self, full: bool) {
+        self.shared.lock().full = full;
+    }
+
+    /// Flips the lowest bit of the last byte of a record's payload.
+    pub fn flip(&self, seq: Seq) {
+        if let Some(row) = self.shared.lock().rows.get_mut(&seq)
+            && let Some(byte) = row.payload.last_mut()
+        {
+            *byte ^= 1;
+        }
+    }
+
+    fn queue(&self, work: Work) {
+        {
+            let mut kept = self.shared.lock();
+            kept.queue.push_back(work);
+            if !kept.held {
+                self.shared.step(&mut kept);
+            }
+        }
+        self.shared.answer();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Commits the oldest of what is queued; its answer becomes due.
+    fn step(&self, kept: &mut Kept) {
+        match kept.queue.pop_front() {
+            Some(Work::Append { batch, done }) => {
+                kept.tried += 1;
+                let failed = kept.failing.remove(&kept.tried) || kept.full;
+                let answer = if failed {
+                    Err(AppendError::Store(StoreError::Injected))
+                } else {
+                    batch.and_then(|batch| self.append(kept, batch))
+                };
+                kept.answers.push_back((done, answer));
+            }
+            Some(Work::Snapshots(snapshots)) => {
+                let version = |stream| kept.versions.get(&stream).copied().unwrap_or_default();
+                if snapshots.iter().all(|one| one.version == version(one.stream)) {
+                    kept.snapshots = (self.head.get().0, snapshots);
+                }
+            }
+            Some(Work::Samples(samples)) => {
+                kept.samples.extend(samples.into_iter().map(|sample| (sample.agent, sample)));
+            }
+            Some(Work::Roster(rows)) => {
+                kept.roster.extend(rows.into_iter().map(|row| (row.agent, row)));
+            }
+            None => {}
+        }
+    }
+
+    fn append(&self, kept: &mut Kept, batch: EncodedBatch) -> Result<Seq, AppendError> {
+        let version = |stream| kept.versions.get(&stream).copied().unwrap_or_default();
+        let Ok(admitted) = batch.admit(|stream| Ok::<_, std::convert::Infallible>(version(stream)));
+        let after = admitted?;
+        let mut head = self.head.get();
+        for row in batch.rows(head) {
+            head = (row.seq, row.hash.unwrap_or(Hash::GENESIS));
+            kept.rows.insert(row.seq, row);
+        }
+        kept.versions.extend(after);
+        self.head.advance(head.0, head.1);
+        Ok(head.0)
+    }
+
+    /// Gives out what is due. One thread at a time, so that the order holds; none holds the lock
+    /// meanwhile, since an answer may lead to the next append.
+    fn answer(&self) {
+        {
+            let mut kept = self.lock();
+            if kept.answering {
+                return;
+            }
+            kept.answering = true;
+        }
+        loop {
+            let due = {
+                let mut kept = self.lock();
+                let due = kept.answers.pop_front();
+                kept.answering = due.is_some();
+                due
+            };
+            match due {
+                Some((done, answer)) => done(answer),
+                None => return,
+            }
+        }
+    }
+}
+
+impl Source for Shared {
+    fn read(&self, after: Seq, limit: usize) -> Result<Vec<Record>, ReadError> {
+        let mut kept = self.lock();
+        let previous = match after {
+            Seq(0) => Some(Hash::GENESIS),
+            _ => kept.rows.get(&after).and_then(|row| row.hash),
+        };
+        let rows = kept.rows.range(Seq(after.0 + 1)..).take(limit).map(|(_, row)| row.clone());
+        let records = read_rows(after, previous, rows.collect());
+        kept.note(&records);
+        Ok(records)
+    }
+
+    fn head(&self) -> &Head {
+        &self.head
+    }
+}
+
+impl Kept {
+    fn note(&mut self, records: &[Record]) {
+        let unreadable = records.iter().filter_map(|record| record.event.as_ref().err());
+        self.quarantine.extend(unreadable.map(|one| (one.seq, one.clone())));
+    }
+}
+
+impl Journal for MemoryJournal {
+    fn append(&self, batch: Batch, done: Done) {
+        self.queue(Work::Append { batch: EncodedBatch::of(&batch), done });
+    }
+
+    fn read(&self, after: Seq, limit: usize) -> Result<Vec<Record>, ReadError> {
+        self.shared.read(after, limit)
+    }
+
+    fn read_stream(
+        &self,
+        stream: Stream,
+        after: Version,
+        limit: usize,
+    ) -> Result<Vec<Record>, ReadError> {
+        let mut kept = self.shared.lock();
+        let key = stream_key(stream);
+        let of_stream = |row: &&Row| row.stream == key && row.version > after.0;
+        let rows: Vec<Row> = kept.rows.values().filter(of_stream).take(limit).cloned().collect();
+        let read = |row: Row| {
+            let before = Seq(row.seq.0 - 1);
+            let previous = match before {
+                Seq(0) => Some(Hash::GENESIS),
+                _ => kept.rows.get(&before).and_then(|row| row.hash),
+            };
+            row.read(previous)
+        };
+        let records: Vec<Record> = rows.into_iter().map(read).collect();
+        kept.note(&records);
+        Ok(records)
+    }
+
+    fn head(&self) -> (Seq, Hash) {
+        self.shared.head.get()
+    }
+
+    fn follow(&self, after: Seq) -> Follower {
+        Follower::new(Arc::clone(&self.shared) as Arc<dyn Source>, after)
+    }
+
+    fn quarantine(&self) -> Vec<Unreadable> {
+        self.shared.lock().quarantine.values().cloned().collect()
+    }
+
+    fn put_snapshots(&self, snapshots: Vec<Snapshot>) {
+        self.queue(Work::Snapshots(snapshots));
+    }
+
+    fn snapshots(&self) -> Result<(Seq, Vec<Snapshot>), ReadError> {
+        Ok(self.shared.lock().snapshots.clone())
+    }
+
+    fn put_samples(&self, samples: Vec<Sample>) {
+        self.queue(Work::Samples(samples));
+    }
+
+    fn samples(&self) -> Result<Vec<Sample>, ReadError> {
+        Ok(self.shared.lock().samples.values().copied().collect())
+    }
+
+    fn put_roster(&self, rows: Vec<RosterRow>) {
+        self.queue(Work::Roster(rows));
+    }
+
+    fn roster(&self) -> Result<Vec<RosterRow>, ReadError> {
+        Ok(self.shared.lock().roster.values().cloned().collect())
+    }
+}

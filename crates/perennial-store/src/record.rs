@@ -1,0 +1,260 @@
+//! One record: as it lies in the store (`Row`), and as it is read (`Record`).
+//!
+//! Invariants
+//! - K1  Reading never fails on what a row holds: a bad row becomes a record that says so.
+//! - K2  A gap in the sequence becomes one record that stands for all that is missing.
+
+use std::collections::BTreeMap;
+
+use perennial_core::event::{Event, Stream};
+use perennial_core::id::AgentId;
+use perennial_core::time::Time;
+
+use crate::chain::{self, Hash};
+use crate::journal::{AppendError, Batch, Seq, Version};
+use crate::stored::{self, Encoded};
+
+/// A record's payload is at most this long.
+pub const LONGEST_PAYLOAD_BYTES: usize = 1 << 20;
+
+/// One record of the journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    pub seq: Seq,
+    /// `None`: the stream is of a kind that this program does not know.
+    pub stream: Option<Stream>,
+    pub version: Version,
+    pub at: Time,
+    pub prev_hash: Hash,
+    pub hash: Hash,
+    pub event: Result<Event, Unreadable>,
+}
+
+/// A record that can't be read. Its bytes stay where they are.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("record {seq} ({kind} v{form}) can't be read: {why}")]
+pub struct Unreadable {
+    pub seq: Seq,
+    pub stream: Option<Stream>,
+    pub version: Version,
+    pub at: Time,
+    /// As far as it can be made out, at most 64 characters.
+    pub kind: String,
+    pub form: u64,
+    pub why: Why,
+}
+
+/// What is wrong with a record.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Why {
+    #[error("it is gone, with all from {from}")]
+    Missing { from: Seq },
+    #[error("its hash does not fit: it, or the record before it, was altered")]
+    Altered,
+    #[error("the file is damaged here")]
+    Damaged,
+    #[error("its stream is of an unknown kind")]
+    UnknownStream,
+    #[error("its kind is unknown: a newer program may have written it")]
+    UnknownKind,
+    #[error("its form is newer than {known}: a newer program wrote it")]
+    NewerForm { known: u32 },
+    #[error("{0}")]
+    Malformed(String),
+}
+
+/// A record as it lies in the store, nothing believed yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub seq: Seq,
+    pub stream: Vec<u8>,
+    pub version: u64,
+    pub at: u64,
+    pub kind: Vec<u8>,
+    pub form: u64,
+    pub payload: Vec<u8>,
+    /// `None`: not the length of a hash.
+    pub hash: Option<Hash>,
+}
+
+/// Reads rows that follow each other; `previous` is the hash of the record at `after`.
+pub(crate) fn read_rows(after: Seq, previous: Option<Hash>, rows: Vec<Row>) -> Vec<Record> {
+    let (mut after, mut previous) = (after, previous);
+    let mut records = Vec::with_capacity(rows.len());
+    for row in rows {
+        let expected = Seq(after.0 + 1);
+        if row.seq > expected {
+            records.push(missing(expected, Seq(row.seq.0 - 1)));
+            previous = None;
+        }
+        after = row.seq;
+        let hash = row.hash;
+        records.push(row.read(previous));
+        previous = hash;
+    }
+    records
+}
+
+fn missing(from: Seq, through: Seq) -> Record {
+    unread(through, Why::Missing { from })
+}
+
+/// The record at `seq`, of which nothing is known but that it can't be read.
+pub(crate) fn unread(seq: Seq, why: Why) -> Record {
+    let unreadable = Unreadable {
+        seq,
+        stream: None,
+        version: Version(0),
+        at: Time(0),
+        kind: String::new(),
+        form: 0,
+        why,
+    };
+    Record {
+        seq,
+        stream: None,
+        version: Version(0),
+        at: Time(0),
+        prev_hash: Hash::GENESIS,
+        hash: Hash::GENESIS,
+        event: Err(unreadable),
+    }
+}
+
+impl Row {
+    /// Reads one row; `previous` is its predecessor's hash, `None` where that is not to be had.
+    pub fn read(self, previous: Option<Hash>) -> Record {
+        let stream = stream_of(&self.stream);
+        let event = self.event(stream, previous).map_err(|why| Unreadable {
+            seq: self.seq,
+            stream,
+            version: Version(self.version),
+            at: Time(self.at),
+            kind: String::from_utf8_lossy(&self.kind).chars().take(64).collect(),
+            form: self.form,
+            why,
+        });
+        Record {
+            seq: self.seq,
+            stream,
+            version: Version(self.version),
+            at: Time(self.at),
+            prev_hash: previous.unwrap_or(Hash::GENESIS),
+            hash: self.hash.unwrap_or(Hash::GENESIS),
+            event,
+        }
+    }
+
+    fn event(&self, stream: Option<Stream>, previous: Option<Hash>) -> Result<Event, Why> {
+        // Before anything is believed: a flipped bit often leaves good JSON.
+        let fits = previous.is_some_and(|previous| self.hash == Some(chain::link(previous, self)));
+        if !fits {
+            return Err(Why::Altered);
+        }
+        let stream = stream.ok_or(Why::UnknownStream)?;
+        let kind = std::str::from_utf8(&self.kind).map_err(|_| Why::UnknownKind)?;
+        let what = stored::read(stream, kind, self.form, &self.payload)?;
+        Ok(Event { at: Time(self.at), what })
+    }
+}
+
+/// An append in stored form, made by the caller's thread so that the writer only writes.
+#[derive(Debug)]
+pub(crate) struct EncodedBatch {
+    pub entries: Vec<EncodedAppend>,
+}
+
+#[derive(Debug)]
+pub(crate) struct EncodedAppend {
+    pub stream: Stream,
+    pub expected: Version,
+    pub events: Vec<(Time, Encoded)>,
+}
+
+impl EncodedBatch {
+    pub fn of(batch: &Batch) -> Result<EncodedBatch, AppendError> {
+        let mut entries = Vec::with_capacity(batch.entries.len());
+        for entry in &batch.entries {
+            let stream = entry.stream;
+            let mut events = Vec::with_capacity(entry.events.len());
+            for event in &entry.events {
+                if event.stream() != stream {
+                    return Err(AppendError::Misplaced { stream, found: event.stream() });
+                }
+                let encoded = stored::write(&event.what);
+                let bytes = encoded.payload.len();
+                if bytes > LONGEST_PAYLOAD_BYTES {
+                    return Err(AppendError::TooLarge { stream, bytes });
+                }
+                events.push((event.at, encoded));
+            }
+            entries.push(EncodedAppend { stream, expected: entry.expected, events });
+        }
+        Ok(EncodedBatch { entries })
+    }
+
+    /// Checks every expected version; returns where each stream is after the append.
+    pub fn admit<E>(
+        &self,
+        actual: impl Fn(Stream) -> Result<Version, E>,
+    ) -> Result<Result<BTreeMap<Stream, Version>, AppendError>, E> {
+        let mut after = BTreeMap::new();
+        for EncodedAppend { stream, expected, events } in &self.entries {
+            let (stream, expected) = (*stream, *expected);
+            let actual = match after.get(&stream) {
+                Some(version) => *version,
+                None => actual(stream)?,
+            };
+            if actual != expected {
+                return Ok(Err(AppendError::Conflict { stream, expected, actual }));
+            }
+            after.insert(stream, actual.plus(events.len()));
+        }
+        Ok(Ok(after))
+    }
+
+    /// The rows of this append after `head`, all linked.
+    pub fn rows(self, mut head: (Seq, Hash)) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for entry in self.entries {
+            let stream = stream_key(entry.stream);
+            for (position, (at, event)) in entry.events.into_iter().enumerate() {
+                let mut row = Row {
+                    seq: Seq(head.0.0 + 1),
+                    stream: stream.clone(),
+                    version: entry.expected.plus(position + 1).0,
+                    at: at.0,
+                    kind: event.kind.into(),
+                    form: u64::from(event.form),
+                    payload: event.payload.into_bytes(),
+                    hash: None,
+                };
+                let hash = chain::link(head.1, &row);
+                row.hash = Some(hash);
+                head = (row.seq, hash);
+                rows.push(row);
+            }
+        }
+        rows
+    }
+}
+
+/// A stream's name in the store: one letter for what it is of, then the id.
+pub(crate) fn stream_key(stream: Stream) -> Vec<u8> {
+    match stream {
+        Stream::Node => vec![b'n'],
+        Stream::Agent(AgentId(id)) => {
+            let mut key = vec![b'a'];
+            key.extend_from_slice(&id.to_be_bytes());
+            key
+        }
+    }
+}
+
+pub(crate) fn stream_of(key: &[u8]) -> Option<Stream> {
+    match key {
+        [b'n'] => Some(Stream::Node),
+        [b'a', id @ ..] => Some(Stream::Agent(AgentId(u128::from_be_bytes(id.try_into().ok()?)))),
+        _ => None,
+    }
+}

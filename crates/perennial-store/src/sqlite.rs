@@ -1,0 +1,230 @@
+//! The journal in one SQLite file: WAL, synchronous FULL, one writer thread, one connection to read.
+//!
+//! Invariants
+//! - L1  Only the writer thread writes; it alone numbers records and links the chain.
+//! - L2  After an error the connection is not used again: a new one finds out what the disk holds.
+//! - L3  Opening writes nothing to a file that is damaged, foreign or of a newer program.
+
+mod derived;
+mod open;
+mod rows;
+mod schema;
+mod writer;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use perennial_core::event::Stream;
+use rusqlite::Connection;
+
+use crate::chain::{Hash, Verified};
+use crate::follow::{Follower, Head, Source};
+use crate::journal::{AppendError, Batch, Done, Journal, ReadError, Seq, StoreError, Version};
+use crate::projection::{RosterRow, Sample, Snapshot};
+use crate::record::{EncodedBatch, Record, Unreadable};
+pub use open::OpenError;
+pub use schema::SchemaError;
+use writer::{Order, Pending, Writer};
+
+pub struct SqliteJournal {
+    shared: Arc<Shared>,
+    writer: Option<JoinHandle<()>>,
+}
+
+/// What the writer, the readers and the followers share.
+struct Shared {
+    path: PathBuf,
+    head: Head,
+    orders: Sender<Order>,
+    /// `None` after an error: opened again by the next read.
+    reader: Mutex<Option<Connection>>,
+    quarantine: Mutex<BTreeMap<Seq, Unreadable>>,
+    /// Set when a record became readable again that the snapshots were made without.
+    snapshots_void: AtomicBool,
+}
+
+impl fmt::Debug for SqliteJournal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteJournal").field("path", &self.shared.path).finish_non_exhaustive()
+    }
+}
+
+impl SqliteJournal {
+    /// Opens the journal at `path`, makes it if there is none, and checks the chain from where it
+    /// was checked last.
+    pub fn open(path: &Path) -> Result<SqliteJournal, OpenError> {
+        let open::Opened { writer: connection, reader, head, found, healed } = open::open(path)?;
+        let (orders, received) = mpsc::channel();
+        let shared = Arc::new(Shared {
+            path: path.to_owned(),
+            head: Head::new(head.0, head.1),
+            orders,
+            reader: Mutex::new(Some(reader)),
+            snapshots_void: AtomicBool::new(!healed.is_empty()),
+            quarantine: Mutex::new(found.iter().map(|one| (one.seq, one.clone())).collect()),
+        });
+        let pending = Pending::at_open(head, found, healed);
+        let writer = Writer::new(connection, head, pending, Arc::clone(&shared))
+            .map_err(|error| OpenError::at(path, error.into()))?;
+        let thread = std::thread::Builder::new()
+            .name("journal".into())
+            .spawn(move || writer.run(&received))
+            .map_err(|source| OpenError::Thread { source })?;
+        Ok(SqliteJournal { shared, writer: Some(thread) })
+    }
+
+    /// Checks a journal's file and its whole chain without writing; also beside a running daemon.
+    pub fn inspect(path: &Path) -> Result<Inspection, OpenError> {
+        open::inspect(path)
+    }
+}
+
+/// What `inspect` found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inspection {
+    /// What SQLite says is wrong with the file; empty if nothing is.
+    pub file_faults: Vec<String>,
+    pub records: Verified,
+}
+
+impl Drop for SqliteJournal {
+    fn drop(&mut self) {
+        // What was queued before is written first. A writer that is gone has nothing left to close.
+        let _ = self.shared.orders.send(Order::Close);
+        if let Some(writer) = self.writer.take() {
+            let _ = writer.join();
+        }
+    }
+}
+
+impl Journal for SqliteJournal {
+    fn append(&self, batch: Batch, done: Done) {
+        let batch = EncodedBatch::of(&batch);
+        if let Err(mpsc::SendError(order)) = self.shared.orders.send(Order::Append { batch, done })
+            && let Order::Append { done, .. } = order
+        {
+            done(Err(AppendError::Closed));
+        }
+    }
+
+    fn read(&self, after: Seq, limit: usize) -> Result<Vec<Record>, ReadError> {
+        self.shared.read(after, limit)
+    }
+
+    fn read_stream(
+        &self,
+        stream: Stream,
+        after: Version,
+        limit: usize,
+    ) -> Result<Vec<Record>, ReadError> {
+        let records = self
+            .shared
+            .with_reader(|reader| Ok(rows::read_stream(reader, stream, after, limit)?))?;
+        self.shared.note(&records);
+        Ok(records)
+    }
+
+    fn head(&self) -> (Seq, Hash) {
+        self.shared.head.get()
+    }
+
+    fn follow(&self, after: Seq) -> Follower {
+        Follower::new(Arc::clone(&self.shared) as Arc<dyn Source>, after)
+    }
+
+    fn quarantine(&self) -> Vec<Unreadable> {
+        let quarantine = self.shared.quarantine.lock().unwrap_or_else(PoisonError::into_inner);
+        quarantine.values().cloned().collect()
+    }
+
+    fn put_snapshots(&self, snapshots: Vec<Snapshot>) {
+        self.shared.order(Order::Snapshots(snapshots));
+    }
+
+    fn snapshots(&self) -> Result<(Seq, Vec<Snapshot>), ReadError> {
+        let none = (Seq(0), Vec::new());
+        if self.shared.snapshots_void.load(Ordering::Acquire) {
+            return Ok(none);
+        }
+        self.shared.with_reader(|reader| {
+            // One transaction: the set and its mark belong together.
+            let reading = reader.unchecked_transaction()?;
+            let Some((covers, hash)) = rows::mark(&reading, derived::COVERS)? else {
+                return Ok(none);
+            };
+            // A journal that was cut off or edited since is not what the set was made from.
+            if hash.is_none() || rows::hash_at(&reading, covers)? != hash {
+                return Ok(none);
+            }
+            Ok(derived::snapshots(&reading)?.map_or(none, |snapshots| (covers, snapshots)))
+        })
+    }
+
+    fn put_samples(&self, samples: Vec<Sample>) {
+        self.shared.order(Order::Samples(samples));
+    }
+
+    fn samples(&self) -> Result<Vec<Sample>, ReadError> {
+        self.shared.with_reader(derived::samples)
+    }
+
+    fn put_roster(&self, rows: Vec<RosterRow>) {
+        self.shared.order(Order::Roster(rows));
+    }
+
+    fn roster(&self) -> Result<Vec<RosterRow>, ReadError> {
+        self.shared.with_reader(derived::roster)
+    }
+}
+
+impl Source for Shared {
+    fn read(&self, after: Seq, limit: usize) -> Result<Vec<Record>, ReadError> {
+        let records = self.with_reader(|reader| Ok(rows::read(reader, after, limit)?))?;
+        self.note(&records);
+        Ok(records)
+    }
+
+    fn head(&self) -> &Head {
+        &self.head
+    }
+}
+
+impl Shared {
+    /// For what nobody waits for: a writer that is gone is told by the next append.
+    fn order(&self, order: Order) {
+        let _ = self.orders.send(order);
+    }
+
+    fn with_reader<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, ReadError>,
+    ) -> Result<T, ReadError> {
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let connection = match reader.take() {
+            Some(connection) => connection,
+            None => open::reader(&self.path)?,
+        };
+        let result = read(&connection);
+        match &result {
+            Err(ReadError::Store(StoreError::Io(_) | StoreError::Damaged(_))) => {}
+            Ok(_) | Err(_) => *reader = Some(connection),
+        }
+        result
+    }
+
+    /// Keeps what could not be read in the quarantine.
+    fn note(&self, records: &[Record]) {
+        let mut quarantine = self.quarantine.lock().unwrap_or_else(PoisonError::into_inner);
+        for unreadable in records.iter().filter_map(|record| record.event.as_ref().err()) {
+            if quarantine.get(&unreadable.seq) != Some(unreadable) {
+                quarantine.insert(unreadable.seq, unreadable.clone());
+                self.order(Order::Quarantine(unreadable.clone()));
+            }
+        }
+    }
+}

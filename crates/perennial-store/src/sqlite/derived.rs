@@ -1,0 +1,142 @@
+//! The SQL of derived rows: snapshots, samples, the roster.
+
+use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::time::Time;
+use rusqlite::{Connection, params};
+
+use super::rows;
+use crate::chain::{Hash, seal};
+use crate::journal::{ReadError, Seq, Version};
+use crate::projection::{RosterRow, Sample, Snapshot};
+use crate::record::{stream_key, stream_of};
+use crate::stored::Word;
+
+pub(super) const COVERS: &str = "covers";
+
+/// Replaces the set of snapshots. Rows whose version has not moved are left as they are: most
+/// agents are quiet.
+pub(super) fn put_snapshots(
+    connection: &Connection,
+    covers: (Seq, Hash),
+    snapshots: &[Snapshot],
+) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached(
+        "INSERT INTO snapshot VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (stream) DO UPDATE SET version = excluded.version, form = excluded.form,
+             state = excluded.state, seal = excluded.seal
+         WHERE version <> excluded.version OR seal <> excluded.seal",
+    )?;
+    for snapshot in snapshots {
+        let (key, seal) = (stream_key(snapshot.stream), sealed(snapshot));
+        let version = snapshot.version.0.cast_signed();
+        statement.execute(params![key, version, snapshot.form, snapshot.state, seal.0])?;
+    }
+    rows::put_mark(connection, COVERS, covers)
+}
+
+/// `None` where a seal is broken or a row says nothing.
+pub(super) fn snapshots(connection: &Connection) -> rusqlite::Result<Option<Vec<Snapshot>>> {
+    let mut statement =
+        connection.prepare("SELECT stream, version, form, state, seal FROM snapshot")?;
+    let mut found = statement.query([])?;
+    let mut snapshots = Vec::new();
+    while let Some(row) = found.next()? {
+        let Some(stream) = stream_of(&row.get::<_, Vec<u8>>(0)?) else { return Ok(None) };
+        let version = Version(row.get::<_, i64>(1)?.cast_unsigned());
+        // Text that is not UTF-8 is an error of that column: broken, like a seal that does not fit.
+        let (Ok(form), Ok(state)) = (row.get(2), row.get(3)) else { return Ok(None) };
+        let snapshot = Snapshot { stream, version, form, state };
+        if row.get::<_, Vec<u8>>(4)? != sealed(&snapshot).0 {
+            return Ok(None);
+        }
+        snapshots.push(snapshot);
+    }
+    Ok(Some(snapshots))
+}
+
+fn sealed(snapshot: &Snapshot) -> Hash {
+    let Snapshot { stream, version, form, state } = snapshot;
+    seal(&[&stream_key(*stream), &version.0.to_be_bytes(), form.as_bytes(), state.as_bytes()])
+}
+
+pub(super) fn put_sample(connection: &Connection, sample: &Sample) -> rusqlite::Result<()> {
+    let Sample { agent, last_seen, last_activity } = *sample;
+    let mut statement =
+        connection.prepare_cached("INSERT OR REPLACE INTO sample VALUES (?1, ?2, ?3)")?;
+    let micros = |time: Option<Time>| time.map(|time| time.0.cast_signed());
+    statement.execute(params![agent.0.to_be_bytes(), micros(last_seen), micros(last_activity)])?;
+    Ok(())
+}
+
+pub(super) fn samples(connection: &Connection) -> Result<Vec<Sample>, ReadError> {
+    let mut statement =
+        connection.prepare("SELECT agent, last_seen, last_activity FROM sample ORDER BY agent")?;
+    let mut found = statement.query([])?;
+    let mut samples = Vec::new();
+    while let Some(row) = found.next()? {
+        samples.push(Sample {
+            agent: agent("sample", row.get(0)?)?,
+            last_seen: row.get::<_, Option<i64>>(1)?.map(time),
+            last_activity: row.get::<_, Option<i64>>(2)?.map(time),
+        });
+    }
+    Ok(samples)
+}
+
+pub(super) fn put_roster(connection: &Connection, row: &RosterRow) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached(
+        "INSERT OR REPLACE INTO roster VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    )?;
+    statement.execute(params![
+        row.agent.0.to_be_bytes(),
+        row.name,
+        row.role,
+        row.parent.map(|parent| parent.0.to_be_bytes()),
+        row.project,
+        row.state.word(),
+        row.state.roster().word(),
+        row.reason.word(),
+        row.since.0.cast_signed(),
+        row.session.map(|number| number.0),
+        row.updated_seq.0.cast_signed(),
+    ])?;
+    Ok(())
+}
+
+pub(super) fn roster(connection: &Connection) -> Result<Vec<RosterRow>, ReadError> {
+    let mut statement = connection.prepare(
+        "SELECT agent, name, role, parent, project, state, reason, since, session, updated_seq
+         FROM roster ORDER BY agent",
+    )?;
+    let mut found = statement.query([])?;
+    let mut rows = Vec::new();
+    while let Some(row) = found.next()? {
+        let parent = row.get::<_, Option<Vec<u8>>>(3)?;
+        rows.push(RosterRow {
+            agent: agent("roster", row.get(0)?)?,
+            name: row.get(1)?,
+            role: row.get(2)?,
+            parent: parent.map(|id| agent("roster", id)).transpose()?,
+            project: row.get(4)?,
+            state: word("roster", row.get(5)?)?,
+            reason: word("roster", row.get(6)?)?,
+            since: time(row.get(7)?),
+            session: row.get::<_, Option<u32>>(8)?.map(SessionNumber),
+            updated_seq: Seq(row.get::<_, i64>(9)?.cast_unsigned()),
+        });
+    }
+    Ok(rows)
+}
+
+fn time(micros: i64) -> Time {
+    Time(micros.cast_unsigned())
+}
+
+fn agent(table: &'static str, id: Vec<u8>) -> Result<AgentId, ReadError> {
+    let id = id.try_into().map_err(|id| ReadError::Row { table, value: format!("{id:02x?}") })?;
+    Ok(AgentId(u128::from_be_bytes(id)))
+}
+
+fn word<T: Word>(table: &'static str, word: String) -> Result<T, ReadError> {
+    T::of_word(&word).ok_or(ReadError::Row { table, value: word })
+}

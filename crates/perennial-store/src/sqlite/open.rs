@@ -1,0 +1,166 @@
+//! Opening a journal's file: who may read it, what it is, whether its chain holds.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+
+use super::schema::{self, SchemaError};
+use super::{Inspection, rows};
+use crate::chain::{Hash, Verified};
+use crate::journal::{Seq, StoreError};
+use crate::record::{Record, Unreadable};
+
+/// How long a connection waits for another program's lock.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
+const VERIFY_RECORDS_AT_ONCE: usize = 1000;
+
+pub(super) const VERIFIED: &str = "verified";
+
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("{} can't be made", path.display())]
+    Make { path: PathBuf, source: io::Error },
+    #[error("{} can't be opened as a journal", path.display())]
+    Schema { path: PathBuf, source: SchemaError },
+    #[error("{} can't be opened", path.display())]
+    Store { path: PathBuf, source: StoreError },
+    #[error("the journal's thread can't be started")]
+    Thread { source: io::Error },
+}
+
+impl OpenError {
+    pub(super) fn at(path: &Path, source: StoreError) -> OpenError {
+        OpenError::Store { path: path.to_owned(), source }
+    }
+
+    fn schema(path: &Path, error: SchemaError) -> OpenError {
+        match error {
+            SchemaError::Database(error) => OpenError::at(path, error.into()),
+            SchemaError::NotAJournal | SchemaError::Newer { .. } => {
+                OpenError::Schema { path: path.to_owned(), source: error }
+            }
+        }
+    }
+}
+
+/// A journal that is ready, and what opening it found.
+pub(super) struct Opened {
+    pub writer: Connection,
+    pub reader: Connection,
+    pub head: (Seq, Hash),
+    /// All that can't be read, as far as it was looked at now or before.
+    pub found: Vec<Unreadable>,
+    /// What could not be read before and can be now.
+    pub healed: Vec<Seq>,
+}
+
+pub(super) fn open(path: &Path) -> Result<Opened, OpenError> {
+    make(path).map_err(|source| OpenError::Make { path: path.to_owned(), source })?;
+    let in_store = |error: rusqlite::Error| OpenError::at(path, error.into());
+    let mut writer = writer(path).map_err(in_store)?;
+    let version = schema::version(&writer).map_err(|error| OpenError::schema(path, error))?;
+    writer.pragma_update(None, "journal_mode", "wal").map_err(in_store)?;
+    schema::migrate(&mut writer, version).map_err(|error| OpenError::schema(path, error))?;
+    let reader = reader(path).map_err(in_store)?;
+    let (found, healed) = check(&writer).map_err(in_store)?;
+    let head = rows::head(&writer).map_err(in_store)?;
+    Ok(Opened { writer, reader, head, found, healed })
+}
+
+/// An empty file for its owner only, unless there is one; SQLite gives its other files that mode.
+fn make(path: &Path) -> io::Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    if fs::exists(path)? {
+        if fs::metadata(path)?.permissions().mode() & 0o077 != 0 {
+            fs::set_permissions(path, Permissions::from_mode(0o600))?;
+        }
+        return Ok(());
+    }
+    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    // The file's name must be as durable as what will be written to it.
+    File::open(directory)?.sync_all()
+}
+
+/// A connection that may write; only the writer thread keeps one.
+pub(super) fn writer(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    // Closing must not write: the file may be damaged, or the disk.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    connection.busy_timeout(LOCK_WAIT)?;
+    connection.set_prepared_statement_cache_capacity(32);
+    connection.execute_batch(
+        "PRAGMA synchronous = FULL; PRAGMA cache_size = -1000; PRAGMA mmap_size = 0;
+         PRAGMA wal_autocheckpoint = 0; PRAGMA cell_size_check = ON; PRAGMA trusted_schema = OFF;",
+    )?;
+    Ok(connection)
+}
+
+pub(super) fn reader(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    connection.busy_timeout(LOCK_WAIT)?;
+    connection.execute_batch(
+        "PRAGMA cache_size = -500; PRAGMA mmap_size = 0; PRAGMA cell_size_check = ON;
+         PRAGMA trusted_schema = OFF;",
+    )?;
+    Ok(connection)
+}
+
+/// Looks again at what was unreadable, and checks the chain from where it was checked last.
+fn check(connection: &Connection) -> rusqlite::Result<(Vec<Unreadable>, Vec<Seq>)> {
+    let (mut found, mut healed) = (Vec::new(), Vec::new());
+    for seq in rows::quarantined(connection)? {
+        let again = rows::read(connection, Seq(seq.0.saturating_sub(1)), 1)?;
+        match again.into_iter().next() {
+            Some(Record { event: Err(unreadable), .. }) => found.push(unreadable),
+            Some(Record { event: Ok(_), .. }) => healed.push(seq),
+            // The end of the journal is gone, and the record with it.
+            None => healed.push(seq),
+        }
+    }
+    let from = match rows::mark(connection, VERIFIED)? {
+        // The mark's own record is looked at too: if it is gone or another, nothing is proven.
+        Some((seq, hash)) if hash.is_some() && rows::hash_at(connection, seq)? == hash => seq,
+        Some(_) | None => Seq(0),
+    };
+    for unreadable in walk(connection, from)?.unreadable {
+        if !found.iter().any(|known| known.seq == unreadable.seq) {
+            found.push(unreadable);
+        }
+    }
+    Ok((found, healed))
+}
+
+/// Reads everything after `from` and checks every link.
+pub(super) fn walk(connection: &Connection, from: Seq) -> rusqlite::Result<Verified> {
+    let mut verified = Verified { head: from, unreadable: Vec::new() };
+    loop {
+        let records = rows::read(connection, verified.head, VERIFY_RECORDS_AT_ONCE)?;
+        let Some(last) = records.last() else { return Ok(verified) };
+        verified.head = last.seq;
+        verified.unreadable.extend(records.into_iter().filter_map(|record| record.event.err()));
+    }
+}
+
+pub(super) fn inspect(path: &Path) -> Result<Inspection, OpenError> {
+    let in_store = |error: rusqlite::Error| OpenError::at(path, error.into());
+    let connection = reader(path).map_err(in_store)?;
+    schema::version(&connection).map_err(|error| OpenError::schema(path, error))?;
+    let mut file_faults = faults(&connection).map_err(in_store)?;
+    file_faults.retain(|line| line != "ok");
+    let records = walk(&connection, Seq(0)).map_err(in_store)?;
+    Ok(Inspection { file_faults, records })
+}
+
+fn faults(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut statement = connection.prepare("PRAGMA integrity_check")?;
+    statement.query_map([], |row| row.get(0))?.collect()
+}

@@ -1,0 +1,107 @@
+//! The database's tables, and how an older file is brought up to them.
+//!
+//! `PRAGMA user_version` counts the migrations that a file has had. A step is never changed once a
+//! release has run it. A file of a newer program is refused before anything is written.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+/// "pere": what tells a journal from any other SQLite file.
+const APPLICATION_ID: i64 = 0x7065_7265;
+
+const MIGRATIONS: [&str; 1] = ["
+    CREATE TABLE event (
+        seq     INTEGER PRIMARY KEY,
+        stream  BLOB    NOT NULL,
+        version INTEGER NOT NULL,
+        at      INTEGER NOT NULL,
+        kind    TEXT    NOT NULL,
+        form    INTEGER NOT NULL,
+        payload TEXT    NOT NULL,
+        hash    BLOB    NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX event_by_stream ON event (stream, version);
+
+    -- Records that can't be read; the records themselves stay in `event`.
+    CREATE TABLE quarantine (
+        seq    INTEGER PRIMARY KEY,
+        stream BLOB,
+        kind   TEXT NOT NULL,
+        form   INTEGER NOT NULL,
+        why    TEXT NOT NULL
+    ) STRICT;
+
+    -- Places in the journal: `verified`, up to where the chain was checked; `covers`, up to where
+    -- the snapshots hold.
+    CREATE TABLE mark (
+        name TEXT PRIMARY KEY,
+        seq  INTEGER NOT NULL,
+        hash BLOB    NOT NULL
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE snapshot (
+        stream  BLOB PRIMARY KEY,
+        version INTEGER NOT NULL,
+        form    TEXT    NOT NULL,
+        state   TEXT    NOT NULL,
+        seal    BLOB    NOT NULL
+    ) STRICT;
+
+    CREATE TABLE sample (
+        agent         BLOB PRIMARY KEY,
+        last_seen     INTEGER,
+        last_activity INTEGER
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE roster (
+        agent       BLOB PRIMARY KEY,
+        name        TEXT,
+        role        TEXT,
+        parent      BLOB,
+        project     TEXT    NOT NULL,
+        state       TEXT    NOT NULL,
+        roster      TEXT    NOT NULL,
+        reason      TEXT    NOT NULL,
+        since       INTEGER NOT NULL,
+        session     INTEGER,
+        updated_seq INTEGER NOT NULL
+    ) STRICT;
+"];
+
+/// Why a file is not this program's journal.
+#[derive(Debug, thiserror::Error)]
+pub enum SchemaError {
+    #[error("it is a database, but not a journal")]
+    NotAJournal,
+    #[error("a newer program made it (version {found}; this one knows {known})")]
+    Newer { found: i64, known: i64 },
+    #[error(transparent)]
+    Database(#[from] rusqlite::Error),
+}
+
+/// How many migrations the file has had; writes nothing.
+pub(super) fn version(connection: &Connection) -> Result<i64, SchemaError> {
+    let known = MIGRATIONS.len() as i64;
+    let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let id: i64 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+    let tables: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if id != APPLICATION_ID && (tables > 0 || found != 0) {
+        return Err(SchemaError::NotAJournal);
+    }
+    if !(0..=known).contains(&found) {
+        return Err(SchemaError::Newer { found, known });
+    }
+    Ok(found)
+}
+
+/// Runs the migrations that the file has not had, each in its own transaction.
+pub(super) fn migrate(connection: &mut Connection, from: i64) -> Result<(), SchemaError> {
+    for (step, sql) in MIGRATIONS.iter().enumerate().skip(from as usize) {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        transaction.execute_batch(sql)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", step as i64 + 1)?;
+        transaction.commit()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,337 @@
+//! The one thread that writes: it takes all that has queued, commits it at once, and answers.
+//!
+//! Invariants
+//! - W1  Answers are given after COMMIT has returned, in the order of the records.
+//! - W2  Derived rows never cost a commit of their own while appends come.
+//! - W3  Nothing is written on top of a chain that another program broke.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use perennial_core::event::Stream;
+use perennial_core::id::AgentId;
+use rusqlite::Connection;
+
+use super::{Shared, derived, open, rows};
+use crate::chain::Hash;
+use crate::journal::{AppendError, Done, Seq, StoreError, Version};
+use crate::projection::{RosterRow, Sample, Snapshot};
+use crate::record::{EncodedBatch, Unreadable, Why};
+
+/// One commit carries at most so many orders: the first of them should not wait for long.
+const GROUP_ORDERS: usize = 1024;
+/// Derived rows that no append takes along are written after this.
+const DERIVED_WAIT: Duration = Duration::from_secs(1);
+/// … or after so many orders of them.
+const DERIVED_ORDERS: usize = 64;
+/// The log is brought into the file at so many pages when nothing is queued …
+const CHECKPOINT_PAGES: i64 = 1000;
+/// … and at so many in any case.
+const CHECKPOINT_PAGES_AT_ONCE: i64 = 8000;
+
+pub(super) enum Order {
+    Append { batch: Result<EncodedBatch, AppendError>, done: Done },
+    Snapshots(Vec<Snapshot>),
+    Samples(Vec<Sample>),
+    Roster(Vec<RosterRow>),
+    Quarantine(Unreadable),
+    Close,
+}
+
+/// Derived rows that wait for a commit; of each agent only the latest.
+#[derive(Default)]
+pub(super) struct Pending {
+    orders: usize,
+    samples: HashMap<AgentId, Sample>,
+    roster: HashMap<AgentId, RosterRow>,
+    quarantined: BTreeMap<Seq, Unreadable>,
+    healed: Vec<Seq>,
+    verified: Option<(Seq, Hash)>,
+}
+
+impl Pending {
+    /// What opening found, to be written with the first commit.
+    pub fn at_open(head: (Seq, Hash), found: Vec<Unreadable>, healed: Vec<Seq>) -> Pending {
+        let quarantined = found.into_iter().map(|record| (record.seq, record)).collect();
+        Pending { quarantined, healed, verified: Some(head), ..Pending::default() }
+    }
+
+    fn write(&self, connection: &Connection) -> rusqlite::Result<()> {
+        self.samples.values().try_for_each(|sample| derived::put_sample(connection, sample))?;
+        self.roster.values().try_for_each(|row| derived::put_roster(connection, row))?;
+        self.healed.iter().try_for_each(|seq| rows::drop_quarantined(connection, *seq))?;
+        self.quarantined
+            .values()
+            .try_for_each(|record| rows::put_quarantined(connection, record))?;
+        self.verified.map_or(Ok(()), |place| rows::put_mark(connection, open::VERIFIED, place))
+    }
+}
+
+/// What one commit carries.
+#[derive(Default)]
+struct Group {
+    works: Vec<Work>,
+    /// Of the appends among the works, in their order.
+    dones: Vec<Done>,
+    /// Commit now, whatever there is.
+    due: bool,
+    /// Nothing comes after it.
+    last: bool,
+}
+
+enum Work {
+    Append(Result<EncodedBatch, AppendError>),
+    Snapshots(Vec<Snapshot>),
+}
+
+pub(super) struct Writer {
+    shared: Arc<Shared>,
+    /// `None` after an error.
+    connection: Option<Connection>,
+    /// Changes when another connection writes; `None` for a connection not looked through yet.
+    data_version: Option<i64>,
+    head: (Seq, Hash),
+    /// Of streams written to by this thread; others are looked up.
+    versions: HashMap<Stream, Version>,
+    pending: Pending,
+}
+
+impl Writer {
+    pub fn new(
+        connection: Connection,
+        head: (Seq, Hash),
+        pending: Pending,
+        shared: Arc<Shared>,
+    ) -> rusqlite::Result<Writer> {
+        let data_version = Some(data_version(&connection)?);
+        let (connection, versions) = (Some(connection), HashMap::new());
+        Ok(Writer { shared, connection, data_version, head, versions, pending })
+    }
+
+    pub fn run(mut self, orders: &Receiver<Order>) {
+        loop {
+            let group = self.gather(orders);
+            let last = group.last;
+            let full = group.works.len() >= GROUP_ORDERS;
+            self.commit(group);
+            self.checkpoint(full);
+            if last {
+                break;
+            }
+        }
+        // Best effort: what is in the log is as durable as what is in the file.
+        if let Some(connection) = &self.connection {
+            let _ = checkpoint(connection, "TRUNCATE");
+        }
+    }
+
+    /// Waits for something worth a commit, and takes all that has queued.
+    fn gather(&mut self, orders: &Receiver<Order>) -> Group {
+        let mut group = Group::default();
+        while group.works.is_empty() && !group.due && !group.last {
+            let next = if self.pending.orders == 0 {
+                orders.recv().map_err(|_| RecvTimeoutError::Disconnected)
+            } else {
+                orders.recv_timeout(DERIVED_WAIT)
+            };
+            match next {
+                Ok(order) => self.take(order, &mut group),
+                Err(RecvTimeoutError::Timeout) => group.due = true,
+                Err(RecvTimeoutError::Disconnected) => group.last = true,
+            }
+        }
+        while group.works.len() < GROUP_ORDERS
+            && !group.last
+            && let Ok(order) = orders.try_recv()
+        {
+            self.take(order, &mut group);
+        }
+        group
+    }
+
+    fn take(&mut self, order: Order, group: &mut Group) {
+        let pending = &mut self.pending;
+        match order {
+            Order::Append { batch, done } => {
+                group.works.push(Work::Append(batch));
+                group.dones.push(done);
+                return;
+            }
+            Order::Snapshots(snapshots) => {
+                group.works.push(Work::Snapshots(snapshots));
+                return;
+            }
+            Order::Samples(samples) => {
+                pending.samples.extend(samples.into_iter().map(|sample| (sample.agent, sample)));
+            }
+            Order::Roster(rows) => {
+                pending.roster.extend(rows.into_iter().map(|row| (row.agent, row)));
+            }
+            Order::Quarantine(record) => {
+                pending.quarantined.insert(record.seq, record);
+            }
+            Order::Close => {
+                group.last = true;
+                return;
+            }
+        }
+        pending.orders += 1;
+        group.due |= pending.orders >= DERIVED_ORDERS;
+    }
+
+    fn commit(&mut self, group: Group) {
+        let connection = match self.connection.take() {
+            Some(connection) => Ok(connection),
+            None => open::writer(&self.shared.path).map_err(StoreError::from),
+        };
+        let written = connection.and_then(|connection| {
+            let answers = self.write(&connection, group.works)?;
+            self.connection = Some(connection);
+            Ok(answers)
+        });
+        match written {
+            Ok(answers) => {
+                if self.shared.head.get().0 != self.head.0 {
+                    self.shared.head.advance(self.head.0, self.head.1);
+                }
+                group.dones.into_iter().zip(answers).for_each(|(done, answer)| done(answer));
+            }
+            Err(fault) => {
+                // The connection is dropped by now, and its transaction with it.
+                self.data_version = None;
+                self.versions.clear();
+                for done in group.dones {
+                    done(Err(AppendError::Store(fault.clone())));
+                }
+            }
+        }
+    }
+
+    /// One transaction; on an error nothing of it is to be believed, the connection included.
+    fn write(
+        &mut self,
+        connection: &Connection,
+        works: Vec<Work>,
+    ) -> Result<Vec<Result<Seq, AppendError>>, StoreError> {
+        connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        self.look_through(connection)?;
+        let mut head = self.head;
+        let mut answers = Vec::with_capacity(works.len());
+        for work in works {
+            match work {
+                Work::Append(batch) => answers.push(match batch {
+                    Ok(batch) => self.append(connection, batch, &mut head)?,
+                    Err(refused) => Err(refused),
+                }),
+                Work::Snapshots(snapshots) => {
+                    self.put_snapshots(connection, &snapshots, head)?;
+                }
+            }
+        }
+        self.pending.write(connection)?;
+        connection.prepare_cached("COMMIT")?.execute([])?;
+        self.head = head;
+        self.pending = Pending::default();
+        Ok(answers)
+    }
+
+    /// The set holds up to `head`, if it knows all that has been appended until there.
+    fn put_snapshots(
+        &mut self,
+        connection: &Connection,
+        snapshots: &[Snapshot],
+        head: (Seq, Hash),
+    ) -> rusqlite::Result<()> {
+        for Snapshot { stream, version, .. } in snapshots {
+            if self.version(connection, *stream)? != *version {
+                return Ok(());
+            }
+        }
+        derived::put_snapshots(connection, head, snapshots)?;
+        self.shared.snapshots_void.store(false, Ordering::Release);
+        Ok(())
+    }
+
+    fn version(&self, connection: &Connection, stream: Stream) -> rusqlite::Result<Version> {
+        match self.versions.get(&stream) {
+            Some(version) => Ok(*version),
+            None => rows::version(connection, stream),
+        }
+    }
+
+    fn append(
+        &mut self,
+        connection: &Connection,
+        batch: EncodedBatch,
+        head: &mut (Seq, Hash),
+    ) -> Result<Result<Seq, AppendError>, rusqlite::Error> {
+        let admitted = batch.admit(|stream| self.version(connection, stream))?;
+        let after = match admitted {
+            Ok(after) => after,
+            Err(conflict) => return Ok(Err(conflict)),
+        };
+        for row in batch.rows(*head) {
+            rows::insert(connection, &row)?;
+            *head = (row.seq, row.hash.unwrap_or(Hash::GENESIS));
+        }
+        self.versions.extend(after);
+        Ok(Ok(head.0))
+    }
+
+    /// Finds out what the disk holds after an error, and whether another program wrote to it.
+    fn look_through(&mut self, connection: &Connection) -> Result<(), StoreError> {
+        let data_version = data_version(connection)?;
+        if self.data_version == Some(data_version) {
+            return Ok(());
+        }
+        let (at, hash) = self.head;
+        if rows::hash_at(connection, at)? != Some(hash) {
+            return Err(StoreError::Edited { at });
+        }
+        // A new connection after an error: only the end can differ. An edit can be anywhere.
+        let from = if self.data_version.is_some() { Seq(0) } else { at };
+        let known: Vec<Seq> = {
+            let quarantine = self.shared.quarantine.lock();
+            let quarantine = quarantine.unwrap_or_else(std::sync::PoisonError::into_inner);
+            quarantine.keys().copied().collect()
+        };
+        for unreadable in open::walk(connection, from)?.unreadable {
+            let broken =
+                matches!(unreadable.why, Why::Altered | Why::Missing { .. } | Why::Damaged);
+            if broken && !known.contains(&unreadable.seq) {
+                return Err(StoreError::Edited { at: unreadable.seq });
+            }
+        }
+        self.head = rows::head(connection)?;
+        self.versions.clear();
+        self.data_version = Some(data_version);
+        Ok(())
+    }
+
+    /// Brings the log into the file, after the answers, so that hardly any commit waits for it.
+    fn checkpoint(&mut self, more_waits: bool) {
+        let Some(connection) = &self.connection else { return };
+        let limit = if more_waits { CHECKPOINT_PAGES_AT_ONCE } else { CHECKPOINT_PAGES };
+        let done = match checkpoint(connection, "NOOP") {
+            Ok(pages) if pages >= limit => checkpoint(connection, "PASSIVE"),
+            other => other,
+        };
+        if done.is_err() {
+            self.connection = None;
+            self.data_version = None;
+        }
+    }
+}
+
+fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
+}
+
+/// Returns how many pages the log has.
+fn checkpoint(connection: &Connection, mode: &str) -> rusqlite::Result<i64> {
+    let mut statement = connection.prepare_cached(&format!("PRAGMA wal_checkpoint({mode})"))?;
+    statement.query_row([], |row| row.get(1))
+}

@@ -1,0 +1,227 @@
+//! The stored form of events: what lies on the disk for good, apart from the core's own types.
+//!
+//! A record has a kind, the number of its form, and a JSON payload with the fields of that kind;
+//! stream and moment are the record's. Forms only grow: a payload of an older form is brought up to
+//! the newest one step by step (`upcast`), fields that are not known are passed over, and a kind or
+//! form that is not known makes the record unreadable, never wrong. `golden/` has one file for each
+//! kind and form ever written.
+
+mod part;
+mod upcast;
+mod word;
+
+use perennial_core::event::{AgentEvent, Birth, Move, NodeEvent, Stream, What};
+use perennial_core::id::{AgentId, BootId, Epoch, SessionNumber};
+use perennial_core::time::Time;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::record::{LONGEST_PAYLOAD_BYTES, Why};
+use part::{StoredBirth, StoredExit, StoredMove, StoredProcess};
+pub(crate) use word::Word;
+use word::Worded;
+
+/// One event as it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Encoded {
+    pub kind: &'static str,
+    pub form: u32,
+    pub payload: String,
+}
+
+/// Every kind with the newest form of it.
+pub const KINDS: [(&str, u32); 12] = [
+    ("hatched", 1),
+    ("moved", 1),
+    ("session-wanted", 1),
+    ("session-starting", 1),
+    ("session-running", 1),
+    ("session-ending", 1),
+    ("session-ended", 1),
+    ("renamed", 1),
+    ("summarised", 1),
+    ("put-off", 1),
+    ("daemon-started", 1),
+    ("daemon-stopped", 1),
+];
+
+#[derive(Serialize, Deserialize)]
+struct Numbered {
+    number: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Running {
+    number: u32,
+    process: StoredProcess,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Ending {
+    number: u32,
+    pace: Worded<perennial_core::session::Pace>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Ended {
+    number: u32,
+    exit: StoredExit,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Renamed {
+    name: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Summarised {
+    summary: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct PutOff {
+    until: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Started {
+    epoch: u64,
+    boot: String,
+    version: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stopped {
+    epoch: u64,
+}
+
+/// The newest form of an event.
+pub fn write(what: &What) -> Encoded {
+    match what {
+        What::Agent(_, event) => write_agent(event),
+        What::Node(NodeEvent::DaemonStarted { epoch, boot, version }) => encoded(
+            "daemon-started",
+            &Started { epoch: epoch.0, boot: boot.0.clone(), version: version.clone() },
+        ),
+        What::Node(NodeEvent::DaemonStopped { epoch }) => {
+            encoded("daemon-stopped", &Stopped { epoch: epoch.0 })
+        }
+    }
+}
+
+fn write_agent(event: &AgentEvent) -> Encoded {
+    match event {
+        AgentEvent::Hatched(birth) => encoded("hatched", &StoredBirth::from(&**birth)),
+        AgentEvent::Moved(moved) => encoded("moved", &StoredMove::from(moved)),
+        AgentEvent::SessionWanted { number } => {
+            encoded("session-wanted", &Numbered { number: number.0 })
+        }
+        AgentEvent::SessionStarting { number } => {
+            encoded("session-starting", &Numbered { number: number.0 })
+        }
+        AgentEvent::SessionRunning { number, process } => {
+            encoded("session-running", &Running { number: number.0, process: process.into() })
+        }
+        AgentEvent::SessionEnding { number, pace } => {
+            encoded("session-ending", &Ending { number: number.0, pace: Worded(*pace) })
+        }
+        AgentEvent::SessionEnded { number, exit } => {
+            encoded("session-ended", &Ended { number: number.0, exit: (*exit).into() })
+        }
+        AgentEvent::Renamed { name } => {
+            encoded("renamed", &Renamed { name: name.as_str().to_owned() })
+        }
+        AgentEvent::Summarised { summary } => {
+            encoded("summarised", &Summarised { summary: summary.clone() })
+        }
+        AgentEvent::PutOff { until } => encoded("put-off", &PutOff { until: until.0 }),
+    }
+}
+
+fn encoded(kind: &'static str, payload: &impl Serialize) -> Encoded {
+    let form = newest(kind).expect("every kind that is written is in KINDS");
+    // These types hold strings, numbers and words only: nothing that JSON can't say.
+    let payload = serde_json::to_string(payload).expect("stored forms are plain");
+    Encoded { kind, form, payload }
+}
+
+fn newest(kind: &str) -> Option<u32> {
+    KINDS.iter().find(|(known, _)| *known == kind).map(|(_, form)| *form)
+}
+
+/// What a payload says, whichever form it has.
+pub fn read(stream: Stream, kind: &str, form: u64, payload: &[u8]) -> Result<What, Why> {
+    if payload.len() > LONGEST_PAYLOAD_BYTES {
+        return Err(Why::Malformed("its payload is longer than a record holds".into()));
+    }
+    let known = newest(kind).ok_or(Why::UnknownKind)?;
+    if form > u64::from(known) {
+        return Err(Why::NewerForm { known });
+    }
+    let raised;
+    let payload = if form == u64::from(known) {
+        payload
+    } else {
+        raised = upcast::raise(upcast::STEPS, kind, form, known, payload)?;
+        &raised
+    };
+    match stream {
+        Stream::Agent(id) => read_agent(id, kind, payload),
+        Stream::Node => read_node(kind, payload),
+    }
+}
+
+fn read_agent(id: AgentId, kind: &str, payload: &[u8]) -> Result<What, Why> {
+    let event = match kind {
+        "hatched" => {
+            AgentEvent::Hatched(Box::new(Birth::try_from(parsed::<StoredBirth>(payload)?)?))
+        }
+        "moved" => AgentEvent::Moved(Move::try_from(parsed::<StoredMove>(payload)?)?),
+        "session-wanted" => AgentEvent::SessionWanted { number: number(payload)? },
+        "session-starting" => AgentEvent::SessionStarting { number: number(payload)? },
+        "session-running" => {
+            let Running { number, process } = parsed(payload)?;
+            AgentEvent::SessionRunning { number: SessionNumber(number), process: process.into() }
+        }
+        "session-ending" => {
+            let Ending { number, pace } = parsed(payload)?;
+            AgentEvent::SessionEnding { number: SessionNumber(number), pace: pace.0 }
+        }
+        "session-ended" => {
+            let Ended { number, exit } = parsed(payload)?;
+            AgentEvent::SessionEnded { number: SessionNumber(number), exit: exit.into() }
+        }
+        "renamed" => AgentEvent::Renamed { name: part::name(&parsed::<Renamed>(payload)?.name)? },
+        "summarised" => AgentEvent::Summarised { summary: parsed::<Summarised>(payload)?.summary },
+        "put-off" => AgentEvent::PutOff { until: Time(parsed::<PutOff>(payload)?.until) },
+        _ => return Err(Why::Malformed("an event of the node in an agent's stream".into())),
+    };
+    Ok(What::Agent(id, event))
+}
+
+fn read_node(kind: &str, payload: &[u8]) -> Result<What, Why> {
+    let event = match kind {
+        "daemon-started" => {
+            let Started { epoch, boot, version } = parsed(payload)?;
+            NodeEvent::DaemonStarted { epoch: Epoch(epoch), boot: BootId(boot), version }
+        }
+        "daemon-stopped" => {
+            NodeEvent::DaemonStopped { epoch: Epoch(parsed::<Stopped>(payload)?.epoch) }
+        }
+        _ => return Err(Why::Malformed("an event of an agent in the node's stream".into())),
+    };
+    Ok(What::Node(event))
+}
+
+fn number(payload: &[u8]) -> Result<SessionNumber, Why> {
+    Ok(SessionNumber(parsed::<Numbered>(payload)?.number))
+}
+
+fn parsed<T: DeserializeOwned>(payload: &[u8]) -> Result<T, Why> {
+    serde_json::from_slice(payload).map_err(|error| malformed(&error))
+}
+
+/// What is wrong, bounded: the text may quote what the record holds.
+fn malformed(error: &dyn std::error::Error) -> Why {
+    Why::Malformed(error.to_string().chars().take(200).collect())
+}

@@ -1,0 +1,260 @@
+//! The parts that stored events are made of, mapped to and from the core's, field by field.
+
+use perennial_core::event::{Birth, Move};
+use perennial_core::exit::{Exit, UnknownExit};
+use perennial_core::id::AgentId;
+use perennial_core::launch::{Host, Launch};
+use perennial_core::name::Name;
+use perennial_core::reason::{Evidence, Fact, Reason, Verb, Witness};
+use perennial_core::restart::Restart;
+use perennial_core::session::Process;
+use perennial_core::state::{Cause, State};
+use perennial_core::time::Time;
+use serde::{Deserialize, Serialize};
+
+use super::malformed;
+use super::word::Worded;
+use crate::record::Why;
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct StoredBirth {
+    name: Option<String>,
+    role: Option<String>,
+    parent: Option<String>,
+    launch: StoredLaunch,
+    restart: Worded<Restart>,
+    evidence: StoredEvidence,
+    until: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredLaunch {
+    harness: String,
+    host: Worded<Host>,
+    argv: Vec<String>,
+    dir: String,
+    env_names: Vec<String>,
+    project: String,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct StoredMove {
+    cause: Worded<Cause>,
+    to: Worded<State>,
+    reason: Worded<Reason>,
+    evidence: StoredEvidence,
+    until: Option<u64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredEvidence {
+    witness: StoredWitness,
+    fact: StoredFact,
+    at: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum StoredWitness {
+    Kernel,
+    Holder,
+    Lead(String),
+    Harness,
+    Agent(String),
+    Operator,
+    Daemon,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum StoredFact {
+    Asked(Worded<Verb>),
+    Executed(StoredProcess),
+    NotStarted(String),
+    Exited(StoredExit),
+    TimeCame,
+    BootChanged,
+    Unreadable(String),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum StoredExit {
+    Code(i32),
+    Signal(i32),
+    Unknown(Worded<UnknownExit>),
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct StoredProcess {
+    pid: i32,
+    start_ticks: u64,
+}
+
+pub(super) fn name(text: &str) -> Result<Name, Why> {
+    text.parse().map_err(|error| malformed(&error))
+}
+
+fn agent(text: &str) -> Result<AgentId, Why> {
+    text.parse().map_err(|error| malformed(&error))
+}
+
+impl From<&Birth> for StoredBirth {
+    fn from(birth: &Birth) -> StoredBirth {
+        let Birth { name, role, parent, launch, restart, evidence, until } = birth;
+        StoredBirth {
+            name: name.as_ref().map(Name::to_string),
+            role: role.clone(),
+            parent: parent.map(|id| id.to_string()),
+            launch: launch.into(),
+            restart: Worded(*restart),
+            evidence: evidence.into(),
+            until: until.0,
+        }
+    }
+}
+
+impl TryFrom<StoredBirth> for Birth {
+    type Error = Why;
+
+    fn try_from(stored: StoredBirth) -> Result<Birth, Why> {
+        let StoredBirth { name: text, role, parent, launch, restart, evidence, until } = stored;
+        Ok(Birth {
+            name: text.as_deref().map(name).transpose()?,
+            role,
+            parent: parent.as_deref().map(agent).transpose()?,
+            launch: launch.into(),
+            restart: restart.0,
+            evidence: evidence.try_into()?,
+            until: Time(until),
+        })
+    }
+}
+
+impl From<&Launch> for StoredLaunch {
+    fn from(launch: &Launch) -> StoredLaunch {
+        let Launch { harness, host, argv, dir, env_names, project } = launch.clone();
+        StoredLaunch { harness, host: Worded(host), argv, dir, env_names, project }
+    }
+}
+
+impl From<StoredLaunch> for Launch {
+    fn from(stored: StoredLaunch) -> Launch {
+        let StoredLaunch { harness, host, argv, dir, env_names, project } = stored;
+        Launch { harness, host: host.0, argv, dir, env_names, project }
+    }
+}
+
+impl From<&Move> for StoredMove {
+    fn from(moved: &Move) -> StoredMove {
+        let Move { cause, to, reason, evidence, until } = moved;
+        StoredMove {
+            cause: Worded(*cause),
+            to: Worded(*to),
+            reason: Worded(*reason),
+            evidence: evidence.into(),
+            until: until.map(|time| time.0),
+        }
+    }
+}
+
+impl TryFrom<StoredMove> for Move {
+    type Error = Why;
+
+    fn try_from(stored: StoredMove) -> Result<Move, Why> {
+        let StoredMove { cause, to, reason, evidence, until } = stored;
+        Ok(Move {
+            cause: cause.0,
+            to: to.0,
+            reason: reason.0,
+            evidence: evidence.try_into()?,
+            until: until.map(Time),
+        })
+    }
+}
+
+impl From<&Evidence> for StoredEvidence {
+    fn from(evidence: &Evidence) -> StoredEvidence {
+        let Evidence { witness, fact, at } = evidence;
+        let witness = match witness {
+            Witness::Kernel => StoredWitness::Kernel,
+            Witness::Holder => StoredWitness::Holder,
+            Witness::Lead(id) => StoredWitness::Lead(id.to_string()),
+            Witness::Harness => StoredWitness::Harness,
+            Witness::Agent(id) => StoredWitness::Agent(id.to_string()),
+            Witness::Operator => StoredWitness::Operator,
+            Witness::Daemon => StoredWitness::Daemon,
+        };
+        let fact = match fact {
+            Fact::Asked(verb) => StoredFact::Asked(Worded(*verb)),
+            Fact::Executed(process) => StoredFact::Executed(process.into()),
+            Fact::NotStarted(why) => StoredFact::NotStarted(why.clone()),
+            Fact::Exited(exit) => StoredFact::Exited((*exit).into()),
+            Fact::TimeCame => StoredFact::TimeCame,
+            Fact::BootChanged => StoredFact::BootChanged,
+            Fact::Unreadable(why) => StoredFact::Unreadable(why.clone()),
+        };
+        StoredEvidence { witness, fact, at: at.0 }
+    }
+}
+
+impl TryFrom<StoredEvidence> for Evidence {
+    type Error = Why;
+
+    fn try_from(stored: StoredEvidence) -> Result<Evidence, Why> {
+        let StoredEvidence { witness, fact, at } = stored;
+        let witness = match witness {
+            StoredWitness::Kernel => Witness::Kernel,
+            StoredWitness::Holder => Witness::Holder,
+            StoredWitness::Lead(id) => Witness::Lead(agent(&id)?),
+            StoredWitness::Harness => Witness::Harness,
+            StoredWitness::Agent(id) => Witness::Agent(agent(&id)?),
+            StoredWitness::Operator => Witness::Operator,
+            StoredWitness::Daemon => Witness::Daemon,
+        };
+        let fact = match fact {
+            StoredFact::Asked(verb) => Fact::Asked(verb.0),
+            StoredFact::Executed(process) => Fact::Executed(process.into()),
+            StoredFact::NotStarted(why) => Fact::NotStarted(why),
+            StoredFact::Exited(exit) => Fact::Exited(exit.into()),
+            StoredFact::TimeCame => Fact::TimeCame,
+            StoredFact::BootChanged => Fact::BootChanged,
+            StoredFact::Unreadable(why) => Fact::Unreadable(why),
+        };
+        Ok(Evidence { witness, fact, at: Time(at) })
+    }
+}
+
+impl From<Exit> for StoredExit {
+    fn from(exit: Exit) -> StoredExit {
+        match exit {
+            Exit::Code(code) => StoredExit::Code(code),
+            Exit::Signal(signal) => StoredExit::Signal(signal),
+            Exit::Unknown(why) => StoredExit::Unknown(Worded(why)),
+        }
+    }
+}
+
+impl From<StoredExit> for Exit {
+    fn from(stored: StoredExit) -> Exit {
+        match stored {
+            StoredExit::Code(code) => Exit::Code(code),
+            StoredExit::Signal(signal) => Exit::Signal(signal),
+            StoredExit::Unknown(why) => Exit::Unknown(why.0),
+        }
+    }
+}
+
+impl From<&Process> for StoredProcess {
+    fn from(process: &Process) -> StoredProcess {
+        let Process { pid, start_ticks } = *process;
+        StoredProcess { pid, start_ticks }
+    }
+}
+
+impl From<StoredProcess> for Process {
+    fn from(stored: StoredProcess) -> Process {
+        let StoredProcess { pid, start_ticks } = stored;
+        Process { pid, start_ticks }
+    }
+}

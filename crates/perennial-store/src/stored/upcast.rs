@@ -1,0 +1,79 @@
+//! Bringing payloads of older forms up to the newest, one form at a time.
+//!
+//! A step is never changed once a release has written the form after it.
+
+use serde_json::{Map, Value};
+
+use super::malformed;
+use crate::record::Why;
+
+/// Changes the fields of form `from` of `kind` into those of the next form.
+pub(super) struct Step {
+    pub kind: &'static str,
+    pub from: u64,
+    pub change: fn(&mut Map<String, Value>),
+}
+
+/// Every kind is still in its first form.
+pub(super) const STEPS: &[Step] = &[];
+
+pub(super) fn raise(
+    steps: &[Step],
+    kind: &str,
+    form: u64,
+    newest: u32,
+    payload: &[u8],
+) -> Result<Vec<u8>, Why> {
+    let mut fields: Map<String, Value> =
+        serde_json::from_slice(payload).map_err(|error| malformed(&error))?;
+    for from in form..u64::from(newest) {
+        let step = steps
+            .iter()
+            .find(|step| step.kind == kind && step.from == from)
+            .ok_or_else(|| Why::Malformed(format!("there never was a form {from} of {kind}")))?;
+        (step.change)(&mut fields);
+    }
+    Ok(Value::Object(fields).to_string().into_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An example of a history: form 1 had `title`, form 2 `name`, form 3 has a colour too.
+    const EXAMPLE: &[Step] = &[
+        Step {
+            kind: "dubbed",
+            from: 1,
+            change: |fields| {
+                if let Some(title) = fields.remove("title") {
+                    fields.insert("name".into(), title);
+                }
+            },
+        },
+        Step {
+            kind: "dubbed",
+            from: 2,
+            change: |fields| {
+                fields.insert("colour".into(), "grey".into());
+            },
+        },
+    ];
+
+    #[test]
+    fn a_payload_climbs_every_form_between() {
+        for (form, payload) in [(1, r#"{"title":"ada"}"#), (2, r#"{"name":"ada"}"#)] {
+            let raised = raise(EXAMPLE, "dubbed", form, 3, payload.as_bytes()).unwrap();
+            assert_eq!(String::from_utf8(raised).unwrap(), r#"{"colour":"grey","name":"ada"}"#);
+        }
+    }
+
+    #[test]
+    fn a_form_that_never_was_is_malformed() {
+        for (kind, form) in [("dubbed", 0), ("else", 1)] {
+            let refused = raise(EXAMPLE, kind, form, 3, b"{}");
+            assert!(matches!(refused, Err(Why::Malformed(_))), "{refused:?}");
+        }
+        assert!(raise(EXAMPLE, "dubbed", 1, 3, b"[1]").is_err());
+    }
+}

@@ -1,0 +1,104 @@
+//! Words for the plain values of events, as they lie in the journal.
+//!
+//! The core may rename its own; a word here is never changed or given another meaning, since old
+//! records hold it. `golden/words.json` has them all.
+
+use std::borrow::Cow;
+
+use perennial_core::exit::UnknownExit;
+use perennial_core::launch::Host;
+use perennial_core::reason::{Reason, Verb};
+use perennial_core::restart::Restart;
+use perennial_core::session::Pace;
+use perennial_core::state::{Cause, State};
+use serde::de::{Deserialize, Deserializer, Error};
+use serde::{Serialize, Serializer};
+
+/// A value that is stored as one word.
+pub(crate) trait Word: Copy + Sized + 'static {
+    /// Every value with its word.
+    const WORDS: &'static [(Self, &'static str)];
+
+    fn word(self) -> &'static str;
+
+    fn of_word(word: &str) -> Option<Self> {
+        Self::WORDS.iter().find(|(_, known)| *known == word).map(|(value, _)| *value)
+    }
+}
+
+/// Reads and writes `T` as its word.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Worded<T>(pub T);
+
+impl<T: Word> Serialize for Worded<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0.word())
+    }
+}
+
+impl<'de, T: Word> Deserialize<'de> for Worded<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Worded<T>, D::Error> {
+        let word = Cow::<str>::deserialize(deserializer)?;
+        let value = T::of_word(&word);
+        value.map(Worded).ok_or_else(|| D::Error::custom(format_args!("unknown word {word:?}")))
+    }
+}
+
+// One table for both directions; the match makes the compiler ask for a word of every new value.
+macro_rules! words {
+    ($of:ident: $($value:ident $word:literal),* $(,)?) => {
+        impl Word for $of {
+            const WORDS: &'static [($of, &'static str)] = &[$(($of::$value, $word)),*];
+
+            fn word(self) -> &'static str {
+                match self {
+                    $($of::$value => $word),*
+                }
+            }
+        }
+    };
+}
+
+words! { State:
+    Hatching "hatching", Waking "waking", Working "working", Waiting "waiting",
+    Unknown "unknown", HandingOff "handing-off", Crashed "crashed", Sleeping "sleeping",
+    Hibernating "hibernating", Frozen "frozen", Dead "dead", Expired "expired",
+}
+
+words! { Cause:
+    Announced "announced", StartLimit "start-limit", NeverNamed "never-named",
+    TurnBegan "turn-began", TurnEnded "turn-ended", ConfirmationLost "confirmation-lost",
+    SeenWorking "seen-working", SeenWaiting "seen-waiting", EndedFinished "ended-finished",
+    EndedRestartOff "ended-restart-off", EndedCrashed "ended-crashed", EndedAgain "ended-again",
+    Retry "retry", GaveUp "gave-up", Wake "wake", Stop "stop", Unlisted "unlisted",
+    Listed "listed", Unreported "unreported", HandoffAsked "handoff-asked",
+    HandedOff "handed-off", Rested "rested", Completed "completed", TaskQueued "task-queued",
+    Frozen "frozen", Approved "approved", Held "held", Continued "continued",
+    Restarted "restarted", Reaped "reaped", Buried "buried", RebootedBusy "rebooted-busy",
+    RebootedIdle "rebooted-idle",
+}
+
+words! { Reason:
+    Starting "starting", Running "running", InTurn "in-turn", Idle "idle",
+    NeedsPermission "needs-permission", NeedsAnswer "needs-answer", RateLimited "rate-limited",
+    FirstRunDialog "first-run-dialog", Verdict "verdict", DaemonStarted "daemon-started",
+    HolderUnreachable "holder-unreachable", LeadSilent "lead-silent",
+    RecordUnreadable "record-unreadable", HandoffAsked "handoff-asked", Retrying "retrying",
+    BreakerOpen "breaker-open", Finished "finished", Stopped "stopped",
+    CrashedRestartOff "crashed-restart-off", MachineRestarted "machine-restarted",
+    LeadEnded "lead-ended", Unlisted "unlisted", TaskDone "task-done",
+    FrozenByOrder "frozen-by-order", Completed "completed", Reaped "reaped", Retired "retired",
+    GaveUp "gave-up", NeverNamed "never-named",
+}
+
+words! { Verb:
+    Look "look", Attach "attach", Send "send", Logs "logs", Spawn "spawn", Stop "stop",
+    Wake "wake", Rename "rename", Bury "bury", Down "down",
+}
+
+words! { Pace: Graceful "graceful", AtOnce "at-once" }
+words! { Restart: Never "never", OnCrash "on-crash", Always "always" }
+words! { Host: Shim "shim" }
+words! { UnknownExit:
+    HolderDied "holder-died", MachineRestarted "machine-restarted", NotStarted "not-started",
+}
