@@ -22,6 +22,14 @@ const CALLS: &[Call] = &[
         words: "Instant::now",
         homes: &[
             ("crates/perennial/src/daemon/time.rs", "the daemon's clock"),
+            ("xtask/src/bench/", "measures"),
+        ],
+        in_tests: Tests::Free,
+        why: "time is an argument; one clock reads it",
+    },
+    Call {
+        words: "clock_gettime",
+        homes: &[
             ("crates/perennial-engine/src/host/moment.rs", "deadlines of shim and holders"),
             ("xtask/src/bench/", "measures"),
         ],
@@ -36,9 +44,9 @@ const CALLS: &[Call] = &[
     },
     Call {
         words: "tokio::spawn",
-        homes: &[("crates/perennial/src/daemon/tasks.rs", "owns every task of the daemon")],
+        homes: &[("crates/perennial/src/daemon/", "the one place with a runtime")],
         in_tests: Tests::Free,
-        why: "every task has an owner that sees its end",
+        why: "only the daemon has a runtime, and its tasks end with it",
     },
     Call {
         words: "process::exit",
