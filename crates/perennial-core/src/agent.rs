@@ -35,6 +35,8 @@ pub const HATCH_LIMIT: Duration = Duration::from_secs(300);
 pub struct Agent {
     pub id: AgentId,
     pub name: Option<Name>,
+    /// When it took its name.
+    pub named_at: Time,
     pub role: Option<String>,
     pub parent: Option<AgentId>,
     pub launch: Launch,
@@ -106,6 +108,7 @@ impl Agent {
         Agent {
             id,
             name: birth.name.clone(),
+            named_at: at,
             role: birth.role.clone(),
             parent: birth.parent,
             launch: birth.launch.clone(),
@@ -136,6 +139,11 @@ impl Agent {
     pub fn predecessor(&self) -> Option<SessionId> {
         let number = self.session.as_ref()?.number.previous()?;
         Some(SessionId { agent: self.id, number })
+    }
+
+    /// Whether a next session of it is under way and has not announced itself.
+    pub fn is_starting(&self) -> bool {
+        self.state == State::Waking && self.reason == Reason::Starting
     }
 
     /// The state that can be vouched for now: a running session that nobody confirms is unknown.
@@ -503,7 +511,10 @@ pub fn evolve(mut agent: Agent, event: &AgentEvent, at: Time) -> Agent {
                 agent.history.ended(session.lived(at), Progress::NotVisible, at);
             }
         }
-        AgentEvent::Renamed { name } => agent.name = Some(name.clone()),
+        AgentEvent::Renamed { name } => {
+            agent.name = Some(name.clone());
+            agent.named_at = at;
+        }
         AgentEvent::Summarised { summary } => agent.summary = Some(summary.clone()),
         AgentEvent::PutOff { until } => agent.until = Some(*until),
     }

@@ -41,6 +41,31 @@ pub struct Fleet {
 }
 
 impl Fleet {
+    /// The fleet of which these are all agents, as folding its events would have made it.
+    pub fn restore(agents: impl IntoIterator<Item = Agent>, epoch: Epoch, boot: BootId) -> Fleet {
+        let mut fleet = Fleet { epoch, boot, ..Fleet::default() };
+        let mut named = Vec::new();
+        for agent in agents {
+            if let Some(name) = &agent.name {
+                named.push((agent.named_at, agent.id, name.key()));
+            }
+            match agent.session.as_ref().map(|session| session.phase) {
+                Some(Phase::Wanted) => _ = fleet.line.insert(agent.id),
+                Some(Phase::Starting | Phase::Running) if agent.is_starting() => {
+                    fleet.admitted.insert(agent.id);
+                }
+                Some(Phase::Starting | Phase::Running | Phase::Ending(_) | Phase::Ended) | None => {
+                }
+            }
+            fleet.agents.insert(agent.id, agent);
+        }
+        named.sort_unstable();
+        for (_, id, key) in named {
+            fleet.names.entry(key).or_default().push(id);
+        }
+        fleet
+    }
+
     pub fn agents(&self) -> impl Iterator<Item = &Agent> {
         self.agents.values()
     }
@@ -52,6 +77,11 @@ impl Fleet {
     /// The newest run of a daemon.
     pub fn epoch(&self) -> Epoch {
         self.epoch
+    }
+
+    /// The boot that the newest daemon ran in.
+    pub fn boot(&self) -> &BootId {
+        &self.boot
     }
 
     /// An agent by name, by `NAME~1` (the one before the newest of that name), or by id.
@@ -298,7 +328,7 @@ impl Fleet {
             true
         } else if self.line.remove(&agent.id) {
             // Sessions that start at once pass through the line within one append.
-            if agent.state == State::Waking && agent.reason == Reason::Starting {
+            if agent.is_starting() {
                 self.admitted.insert(agent.id);
             }
             true
