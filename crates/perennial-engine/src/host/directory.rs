@@ -1,0 +1,164 @@
+//! A holder directory: where a shim, the daemon and a person with `ls` meet.
+//!
+//! ```text
+//! <state>/holders/<agent id>/   0700
+//!   lock      a record lock is held on it for the shim's life; the kernel says by whom
+//!   sock      the shim listens here
+//!   env       the agent's environment, 0600
+//!   s<N>/     one per session; creating it is the claim of number N
+//!     process.json   who runs; removed when no process of it is left
+//!     exit.json      how it ended, if nobody acknowledged the news
+//!     rec.<offset>   what it printed, from that byte on
+//! ```
+//! Invariants
+//! - H1  `claim` succeeds once per number, whoever calls it.
+//! - D1  `exit.json` is durable and whole when it exists.
+
+use std::fs::{DirBuilder, File};
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use perennial_core::id::{AgentId, SessionNumber};
+use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, fcntl_lock, openat};
+use serde::{Deserialize, Serialize};
+
+use super::process;
+use super::protocol::{ExitRecord, ProcessRecord};
+
+pub const ENV: &str = "env";
+pub const SOCKET: &str = "sock";
+const LOCK: &str = "lock";
+const EXIT: &str = "exit.json";
+const PROCESS: &str = "process.json";
+
+/// The holder directory of one agent.
+#[derive(Debug, Clone)]
+pub struct HolderDirectory {
+    path: PathBuf,
+}
+
+/// Who ran as a session, for whoever finds the directory later.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ProcessFile {
+    #[serde(flatten)]
+    pub process: ProcessRecord,
+    pub boot_id: String,
+    #[serde(default)]
+    pub cgroup: Option<String>,
+}
+
+impl HolderDirectory {
+    pub fn new(holders: &Path, agent: AgentId) -> HolderDirectory {
+        HolderDirectory { path: holders.join(agent.to_string()) }
+    }
+
+    pub fn at(path: PathBuf) -> HolderDirectory {
+        HolderDirectory { path }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn socket(&self) -> PathBuf {
+        self.path.join(SOCKET)
+    }
+
+    pub fn session(&self, number: SessionNumber) -> PathBuf {
+        self.path.join(format!("s{number}"))
+    }
+
+    /// Makes it, for its owner only.
+    pub fn create(&self) -> io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.path)
+    }
+
+    /// Claims a session number: `false` if somebody has it already.
+    pub fn claim(&self, number: SessionNumber) -> io::Result<bool> {
+        match DirBuilder::new().mode(0o700).create(self.session(number)) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub fn is_claimed(&self, number: SessionNumber) -> bool {
+        self.session(number).is_dir()
+    }
+
+    /// Takes the lock for the life of this process; `None` if another shim lives.
+    pub fn lock(&self) -> io::Result<Option<OwnedFd>> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
+        let file = openat(CWD, self.path.join(LOCK), flags, Mode::RUSR | Mode::WUSR)?;
+        // A record lock, not flock: others can ask who holds it without taking it.
+        match fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(file)),
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::ACCESS) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The living shim's pid, as the kernel knows it from the lock.
+    pub fn shim_pid(&self) -> io::Result<Option<i32>> {
+        let file = match File::open(self.path.join(LOCK)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let asked = rustix::process::Flock::from(rustix::process::FlockType::ReadLock);
+        let found = rustix::process::fcntl_getlk(&file, &asked)?;
+        Ok(found.and_then(|lock| lock.pid).map(|pid| pid.as_raw_nonzero().get()))
+    }
+
+    pub fn write_process(&self, number: SessionNumber, file: &ProcessFile) -> io::Result<()> {
+        let text = serde_json::to_vec(file)?;
+        std::fs::write(self.session(number).join(PROCESS), text)
+    }
+
+    /// No process of the session is left: nobody need look for one.
+    pub fn remove_process(&self, number: SessionNumber) {
+        let _absent = std::fs::remove_file(self.session(number).join(PROCESS));
+    }
+
+    /// Whether processes of this session may be alive, as far as is on disk.
+    pub fn may_live(&self, number: SessionNumber) -> bool {
+        self.session(number).join(PROCESS).exists() && !self.is_of_another_boot(number)
+    }
+
+    /// Who ran as this session, while a process of it may be left.
+    pub fn read_process(&self, number: SessionNumber) -> Option<ProcessFile> {
+        let text = std::fs::read(self.session(number).join(PROCESS)).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    /// Whether the session ran on an earlier boot of this machine.
+    pub fn is_of_another_boot(&self, number: SessionNumber) -> bool {
+        match (self.read_process(number), process::boot_id()) {
+            (Some(file), Ok(boot)) => file.boot_id != boot.0,
+            (None, _) | (_, Err(_)) => false,
+        }
+    }
+
+    /// Records an end so that it survives power loss: written, synced, renamed, directory synced.
+    pub fn write_exit(&self, number: SessionNumber, exit: &ExitRecord) -> io::Result<()> {
+        let dir = self.session(number);
+        let unfinished = dir.join("exit.new");
+        let mut file = File::create(&unfinished)?;
+        file.write_all(&serde_json::to_vec(exit)?)?;
+        file.sync_data()?;
+        std::fs::rename(unfinished, dir.join(EXIT))?;
+        File::open(dir)?.sync_all()
+    }
+
+    pub fn read_exit(&self, number: SessionNumber) -> Option<ExitRecord> {
+        let text = std::fs::read(self.session(number).join(EXIT)).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    /// Removes the socket's name, so that nobody knocks at a shim that goes.
+    pub fn remove_socket(&self) {
+        let _absent = rustix::fs::unlinkat(CWD, self.socket(), AtFlags::empty());
+    }
+}

@@ -1,0 +1,235 @@
+//! The daemon's side of all shims: one thread, one epoll, nothing polled.
+//!
+//! Orders go in without waiting; reports come out through the sink, on the thread. It decides nothing
+//! about sessions: it makes the world answer truly to what was ordered.
+//!
+//! Promises
+//! - P1  Each `Start` is answered by executed, not started, or exited.
+//! - P2  Each `Hold` leads to connected or exited; until then disconnected, with retries of its own.
+//! - P3  Each `End` ends in exited, also when the shim hangs: then tree and shim are killed from here.
+//! - P4  An exit is reported only when no process of the session is left for a shim that died.
+//! - P5  One bad shim delays nobody.
+
+mod drive;
+mod holder;
+mod reports;
+mod run;
+mod spawn;
+mod sweep;
+
+use std::fmt;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use perennial_core::effect::Effect;
+use perennial_core::id::{AgentId, Epoch, SessionNumber};
+use perennial_core::observation::Report;
+use perennial_core::session::Process;
+use rustix::event::{EventfdFlags, eventfd};
+
+use super::protocol::RAW_BYTES_MAX;
+pub use super::protocol::{Mode, Size};
+
+/// What the holders are run with.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Holder directories are made here.
+    pub holders_dir: PathBuf,
+    /// Handed to shims and sessions as PERENNIAL_HOME.
+    pub home: Option<PathBuf>,
+    /// The program to run as `perennial shim …`.
+    pub program: PathBuf,
+    /// Which run of the daemon this is; shims obey the newest.
+    pub epoch: Epoch,
+    pub ladder: Ladder,
+    /// How much of a session's output is kept.
+    pub record_limit_bytes: u64,
+    /// The soft limit on open files that sessions get, if the daemon raised its own.
+    pub nofile: Option<u64>,
+    /// Where sessions get their cgroups: `cgroup::available()`.
+    pub cgroup: Option<PathBuf>,
+}
+
+/// How long a session asked to end has, step by step.
+#[derive(Debug, Clone, Copy)]
+pub struct Ladder {
+    /// From the interrupt to TERM.
+    pub interrupt: Duration,
+    /// From TERM to KILL.
+    pub term: Duration,
+    /// From KILL until the shim itself is taken to be hung; also how long a shim may keep silent about
+    /// an end that the kernel has shown. Generous: killing a shim that is only slow loses a true code.
+    pub grace: Duration,
+}
+
+impl Default for Ladder {
+    fn default() -> Ladder {
+        Ladder {
+            interrupt: Duration::from_secs(2),
+            term: Duration::from_secs(5),
+            grace: Duration::from_secs(3),
+        }
+    }
+}
+
+/// 8 MiB per session.
+pub const RECORD_LIMIT_BYTES: u64 = 8 << 20;
+
+/// What the host tells the daemon.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostReport {
+    Session {
+        agent: AgentId,
+        number: SessionNumber,
+        report: Report,
+    },
+    /// The shim of a running session answers; `cgroup` is the kernel's id of the session's cgroup.
+    Connected {
+        agent: AgentId,
+        number: SessionNumber,
+        shim: Process,
+        cgroup: Option<u64>,
+    },
+    /// It does not answer, though it may live; it is tried again.
+    Disconnected {
+        agent: AgentId,
+        number: SessionNumber,
+        why: String,
+    },
+}
+
+/// A way into a session's terminal, good for one connection.
+#[derive(Clone)]
+pub struct Ticket {
+    pub token: String,
+    pub socket: PathBuf,
+}
+
+impl fmt::Debug for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ticket").field("socket", &self.socket).finish_non_exhaustive()
+    }
+}
+
+/// Why input was not typed, or a ticket not given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error("that session is not running")]
+    NotRunning,
+    #[error("a person attached to the session has typed something and not sent it")]
+    Draft,
+    #[error("the program does not read its input")]
+    Full,
+    #[error("that is more than {RAW_BYTES_MAX} bytes")]
+    TooLong,
+    #[error("the session's holder can't be reached")]
+    Unreachable,
+}
+
+type Answer<T> = Box<dyn FnOnce(Result<T, Refusal>) + Send>;
+
+/// What the thread is asked for.
+enum Request {
+    Order(Effect),
+    Send { agent: AgentId, number: SessionNumber, bytes: Vec<u8>, answer: Answer<()> },
+    Ticket { agent: AgentId, number: SessionNumber, mode: Mode, answer: Answer<Ticket> },
+    KillSignal { agent: AgentId, number: SessionNumber, signal: i32 },
+    Resize { agent: AgentId, number: SessionNumber, size: Size },
+    Stop,
+}
+
+struct Shared {
+    requests: Mutex<Vec<Request>>,
+    wake: OwnedFd,
+}
+
+impl Shared {
+    fn push(&self, request: Request) {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).push(request);
+        let _counted_already = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
+    }
+
+    fn take(&self) -> Vec<Request> {
+        let _drained = rustix::io::read(&self.wake, &mut [0; 8]);
+        std::mem::take(&mut *self.requests.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// A handle on the thread that keeps all holders.
+#[derive(Clone)]
+pub struct Holders {
+    shared: Arc<Shared>,
+    thread: Arc<Mutex<Option<JoinHandle<()>>>>,
+}
+
+impl fmt::Debug for Holders {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Holders").finish_non_exhaustive()
+    }
+}
+
+impl Holders {
+    /// Starts the thread. This process becomes a subreaper: it inherits the orphans of a killed shim.
+    pub fn start(
+        settings: Settings,
+        sink: impl Fn(HostReport) + Send + 'static,
+    ) -> io::Result<Holders> {
+        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+        let shared =
+            Arc::new(Shared { requests: Mutex::new(Vec::new()), wake: eventfd(0, flags)? });
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+        let run = run::Run::new(settings, Box::new(sink), Arc::clone(&shared))?;
+        let thread =
+            std::thread::Builder::new().name("holders".to_owned()).spawn(move || run.run())?;
+        Ok(Holders { shared, thread: Arc::new(Mutex::new(Some(thread))) })
+    }
+
+    /// Carries out an effect; never waits.
+    pub fn order(&self, effect: Effect) {
+        self.shared.push(Request::Order(effect));
+    }
+
+    /// Types bytes into a session; the answer comes on the holders' thread.
+    pub fn send(
+        &self,
+        agent: AgentId,
+        number: SessionNumber,
+        bytes: Vec<u8>,
+        answer: impl FnOnce(Result<(), Refusal>) + Send + 'static,
+    ) {
+        self.shared.push(Request::Send { agent, number, bytes, answer: Box::new(answer) });
+    }
+
+    /// Asks for a way into a session's terminal.
+    pub fn ticket(
+        &self,
+        agent: AgentId,
+        number: SessionNumber,
+        mode: Mode,
+        answer: impl FnOnce(Result<Ticket, Refusal>) + Send + 'static,
+    ) {
+        self.shared.push(Request::Ticket { agent, number, mode, answer: Box::new(answer) });
+    }
+
+    /// Sends a kill signal to a session's main process.
+    pub fn kill_signal(&self, agent: AgentId, number: SessionNumber, signal: i32) {
+        self.shared.push(Request::KillSignal { agent, number, signal });
+    }
+
+    pub fn resize(&self, agent: AgentId, number: SessionNumber, size: Size) {
+        self.shared.push(Request::Resize { agent, number, size });
+    }
+
+    /// Ends the thread; sessions and shims go on. No report comes after this returns.
+    pub fn stop(self) {
+        self.shared.push(Request::Stop);
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let _panicked = thread.join();
+        }
+    }
+}

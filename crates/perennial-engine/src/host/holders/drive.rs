@@ -1,0 +1,338 @@
+//! What a holder needs next, from what is known of it: connect, start a shim, give an order, sweep,
+//! conclude. Taking no hint of what changed, it is called after anything did.
+//!
+//! Invariants
+//! - H1  What never began is fenced by claiming its number before that is told.
+//! - P4  A session whose shim died is concluded only after the sweep.
+
+use std::os::fd::AsFd;
+
+use perennial_core::exit::{Exit, UnknownExit};
+use perennial_core::id::{AgentId, SessionId, SessionNumber};
+use perennial_core::launch::Launch;
+use perennial_core::observation::Report;
+use perennial_core::session::Process;
+use rustix::process::{WaitId, WaitIdOptions, waitid};
+
+use super::super::cgroup::{self, Cgroup};
+use super::super::connection::Connection;
+use super::super::moment::now;
+use super::super::protocol::{ClientHello, ExitRecord, Order, Role, Size, StartOrder};
+use super::super::{process, socket};
+use super::holder::{Holder, Link, RETRY_FIRST, RETRY_MAX, Shim};
+use super::run::{LINK, Run, SHIM};
+use super::{HostReport, Settings, spawn};
+
+/// How long a shim may take for its hello.
+const GREETING_WITHIN: std::time::Duration = std::time::Duration::from_secs(5);
+/// Shims that go before they claim the session: more than a race can explain.
+const FAILURES_MAX: u8 = 5;
+
+impl Run {
+    pub fn drive(&mut self, agent: AgentId) {
+        let Some(holder) = self.holders.get(&agent) else { return };
+        if holder.current.is_none() || self.sweep.is_sweeping(agent) {
+            return;
+        }
+        match (&holder.link, &holder.shim) {
+            (Link::Up(_), _) => self.give_orders(agent),
+            // Its hello, its end or the next try comes.
+            (Link::Greeting { .. }, _) | (Link::Down, Some(_)) => {}
+            (Link::Down, None) => self.look(agent),
+        }
+    }
+
+    /// Nothing is known of a shim: asks the kernel for one.
+    fn look(&mut self, agent: AgentId) {
+        let Some(holder) = self.holders.get_mut(&agent) else { return };
+        match living_shim(holder) {
+            Ok(Some(shim)) => {
+                let slot = holder.slot;
+                self.watch(&shim.handle, slot, SHIM);
+                if let Some(holder) = self.holders.get_mut(&agent) {
+                    holder.shim = Some(shim);
+                }
+                self.connect(agent);
+            }
+            Ok(None) => self.go_on_without_shim(agent),
+            Err(error) => {
+                tracing::error!(%agent, %error, "a holder directory can't be read");
+                self.on_lost(agent, format!("its directory can't be read: {error}"));
+            }
+        }
+    }
+
+    fn go_on_without_shim(&mut self, agent: AgentId) {
+        let Some(holder) = self.holders.get_mut(&agent) else { return };
+        let Some(current) = &mut holder.current else { return };
+        let number = current.number;
+        let is_claimed = holder.directory.is_claimed(number);
+        // H3: the session before may have lost its shim before its tree was gone.
+        let before = number.previous().filter(|before| holder.directory.may_live(*before));
+        if (is_claimed || before.is_some()) && !current.is_swept {
+            let cgroups = cgroups(&self.settings, holder, number);
+            self.sweep.add(agent, cgroups, now());
+        } else if current.report.is_some() || current.is_released {
+            if current.is_released {
+                holder.current = None;
+            }
+        } else if is_claimed {
+            let report = conclusion(holder, number);
+            self.finish(agent, report);
+        } else if current.launch.is_some() && current.end.is_none() {
+            self.spawn(agent);
+        } else {
+            let unknown = if current.process.is_some() || current.end.is_none() {
+                UnknownExit::HolderDied
+            } else {
+                UnknownExit::NotStarted
+            };
+            self.fence(agent, Report::Exited(Exit::Unknown(unknown)));
+        }
+    }
+
+    /// No process of this agent's sessions is left.
+    pub fn on_swept(&mut self, agent: AgentId) {
+        let Some(holder) = self.holders.get_mut(&agent) else { return };
+        if let Some(current) = &mut holder.current {
+            current.is_swept = true;
+            if let Some(before) = current.number.previous() {
+                holder.directory.remove_process(before);
+            }
+        }
+        self.drive(agent);
+    }
+
+    /// Ends a session that never began; a shim that comes late finds its number taken.
+    fn fence(&mut self, agent: AgentId, report: Report) {
+        let Some(holder) = self.holders.get_mut(&agent) else { return };
+        let Some(current) = &mut holder.current else { return };
+        let claimed =
+            holder.directory.create().and_then(|()| holder.directory.claim(current.number));
+        match claimed {
+            Ok(true) => {
+                current.is_swept = true;
+                self.finish(agent, report);
+            }
+            // Somebody was faster: look again who it is.
+            Ok(false) => self.look(agent),
+            Err(error) => {
+                tracing::error!(%agent, %error, "a session that never began can't be fenced");
+                self.finish(agent, report);
+            }
+        }
+    }
+
+    fn spawn(&mut self, agent: AgentId) {
+        let Some(holder) = self.holders.get_mut(&agent) else { return };
+        let why = holder.last_refusal.clone().unwrap_or_else(|| "its holder went".to_owned());
+        if holder.failures >= FAILURES_MAX {
+            self.fence(agent, Report::NotStarted(why));
+            return;
+        }
+        holder.failures += 1;
+        let spawned = holder
+            .directory
+            .create()
+            .and_then(|()| spawn::shim(&self.settings, holder.directory.path()));
+        let spawned = match spawned {
+            Ok(spawned) => spawned,
+            Err(error) => {
+                let why = format!("its holder can't be started: {error}");
+                self.fence(agent, Report::NotStarted(why));
+                return;
+            }
+        };
+        let slot = holder.slot;
+        holder.shim = Some(Shim { handle: spawned.handle, process: spawned.process });
+        self.greet(agent, Connection::new(spawned.socket));
+        // The order need not wait for the hello.
+        self.give_orders(agent);
+        if let Some(shim) = self.holders.get(&agent).and_then(|holder| holder.shim.as_ref()) {
+            self.watch(&shim.handle, slot, SHIM);
+        }
+    }
+
+    /// Connects to a shim that lives.
+    pub fn connect(&mut self, agent: AgentId) {
+        let Some(holder) = self.holders.get_mut(&agent) else { return };
+        if holder.shim.is_none() {
+            self.drive(agent);
+            return;
+        }
+        match socket::connect_at(&holder.directory.socket()) {
+            Ok(socket) => self.greet(agent, Connection::new(socket)),
+            Err(error) => self.on_lost(agent, format!("it can't be reached: {error}")),
+        }
+    }
+
+    fn greet(&mut self, agent: AgentId, connection: Connection) {
+        let Some(holder) = self.holders.get(&agent) else { return };
+        self.watch(&connection, holder.slot, LINK);
+        let Some(holder) = self.holders.get_mut(&agent) else { return };
+        holder.link = Link::Greeting { connection, by: now() + GREETING_WITHIN };
+        if let Some(current) = &mut holder.current {
+            current.is_start_sent = false;
+            if let Some(end) = &mut current.end {
+                end.is_sent = false;
+            }
+        }
+        let hello = ClientHello::new(Role::Daemon { epoch: self.settings.epoch.0 });
+        self.say(agent, &hello);
+    }
+
+    /// Sends what was ordered and not sent yet.
+    pub fn give_orders(&mut self, agent: AgentId) {
+        let Some(holder) = self.holders.get_mut(&agent) else { return };
+        let Some(current) = &mut holder.current else { return };
+        let number = current.number;
+        if current.is_released && current.report.is_some() {
+            holder.current = None;
+            self.say(agent, &Order::Release { number: number.0 });
+            return;
+        }
+        if current.report.is_some() {
+            return;
+        }
+        let is_startable = current.process.is_none() && current.end.is_none();
+        if let Some(launch) =
+            current.launch.as_ref().filter(|_| !current.is_start_sent && is_startable)
+        {
+            let order = start_order(&self.settings, agent, number, launch);
+            current.is_start_sent = true;
+            self.say(agent, &Order::Start(order));
+        }
+        let ladder = self.settings.ladder;
+        let Some(current) = self.holders.get_mut(&agent).and_then(|h| h.session(number)) else {
+            return;
+        };
+        if let Some(end) = current.end.as_mut().filter(|end| !end.is_sent) {
+            end.is_sent = true;
+            let order = Order::End {
+                number: number.0,
+                pace: end.pace.into(),
+                interrupt_ms: ladder.interrupt.as_millis() as u64,
+                term_ms: ladder.term.as_millis() as u64,
+            };
+            self.say(agent, &order);
+        }
+    }
+
+    /// The session's end is known: the one report that closes it.
+    pub fn finish(&mut self, agent: AgentId, report: Report) {
+        let Some(holder) = self.holders.get_mut(&agent) else { return };
+        let Some(current) = holder.current.as_mut().filter(|c| c.report.is_none()) else { return };
+        current.report = Some(report.clone());
+        current.launch = None;
+        current.handle = None;
+        current.witness_by = None;
+        current.end = None;
+        let number = current.number;
+        (self.sink)(HostReport::Session { agent, number, report });
+        self.drive(agent);
+    }
+
+    /// The connection is of no use; the shim may live all the same and is tried again.
+    pub fn on_lost(&mut self, agent: AgentId, why: String) {
+        let Some(holder) = self.holders.get_mut(&agent) else { return };
+        let was_up = matches!(holder.link, Link::Up(_));
+        holder.link = Link::Down;
+        self.refuse_waiting(agent);
+        let Some(holder) = self.holders.get_mut(&agent) else { return };
+        holder.retry_at = Some(now() + holder.retry_wait);
+        holder.retry_wait = (holder.retry_wait * 2).min(RETRY_MAX);
+        let Some(current) = &holder.current else { return };
+        let number = current.number;
+        // A shim that goes closes first and ends then: its end says more than the lost connection.
+        if !was_up && current.report.is_none() && !holder.is_told_lost {
+            holder.is_told_lost = true;
+            (self.sink)(HostReport::Disconnected { agent, number, why });
+        }
+    }
+
+    /// The shim's pidfd says that it ended.
+    pub fn on_shim(&mut self, agent: AgentId) {
+        let Some(holder) = self.holders.get_mut(&agent) else { return };
+        let Some(shim) = holder.shim.take_if(|shim| process::is_over(&shim.handle)) else { return };
+        // Ours if this daemon started it; else somebody else reaps it.
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+        let _not_ours = waitid(WaitId::PidFd(shim.handle.as_fd()), options);
+        // What it said last is still there to be read: an exit, or why it refused.
+        self.read_link(agent);
+        let Some(holder) = self.holders.get_mut(&agent) else { return };
+        holder.link = Link::Down;
+        holder.retry_at = None;
+        holder.retry_wait = RETRY_FIRST;
+        self.refuse_waiting(agent);
+        let Some(current) = self.holders.get_mut(&agent).and_then(|h| h.current.as_mut()) else {
+            return;
+        };
+        current.handle = None;
+        current.is_start_sent = false;
+        current.is_swept = false;
+        self.drive(agent);
+    }
+}
+
+/// The living shim of a holder: the kernel's word on the lock, twice, around the opening of its pidfd.
+fn living_shim(holder: &Holder) -> std::io::Result<Option<Shim>> {
+    let Some(pid) = holder.directory.shim_pid()? else { return Ok(None) };
+    let Some(stat) = process::stat(pid) else { return Ok(None) };
+    let Some(handle) = process::open(stat.process)? else { return Ok(None) };
+    let is_same = holder.directory.shim_pid()? == Some(pid);
+    Ok(is_same.then_some(Shim { handle, process: stat.process }))
+}
+
+/// How a session ended whose shim is gone and whose tree is gone.
+fn conclusion(holder: &Holder, number: SessionNumber) -> Report {
+    match holder.directory.read_exit(number) {
+        Some(ExitRecord::NotStarted(why)) => Report::NotStarted(why),
+        Some(exit) => Report::Exited((&exit).into()),
+        None if holder.directory.is_of_another_boot(number) => {
+            Report::Exited(Exit::Unknown(UnknownExit::MachineRestarted))
+        }
+        None => Report::Exited(Exit::Unknown(UnknownExit::HolderDied)),
+    }
+}
+
+/// The cgroups that a dead shim may have left, of this session and the one before: where they said
+/// they were, and where they would be.
+fn cgroups(settings: &Settings, holder: &Holder, number: SessionNumber) -> Vec<Cgroup> {
+    let mut paths: Vec<std::path::PathBuf> = Vec::new();
+    for number in [Some(number), number.previous()].into_iter().flatten() {
+        let id = SessionId { agent: holder.agent, number };
+        let root = settings.cgroup.as_ref();
+        paths.extend(root.map(|root| cgroup::path_for(root, &settings.holders_dir, id)));
+        let written = holder.directory.read_process(number).and_then(|file| file.cgroup);
+        paths.extend(written.map(Into::into));
+    }
+    paths.dedup();
+    paths.into_iter().map(Cgroup::at).collect()
+}
+
+fn start_order(
+    settings: &Settings,
+    agent: AgentId,
+    number: SessionNumber,
+    launch: &Launch,
+) -> StartOrder {
+    let id = SessionId { agent, number };
+    let cgroup = settings.cgroup.as_ref().and_then(|root| {
+        Some(cgroup::path_for(root, &settings.holders_dir, id).to_str()?.to_owned())
+    });
+    StartOrder {
+        number: number.0,
+        argv: launch.argv.clone(),
+        dir: launch.dir.clone(),
+        size: Size::default(),
+        cgroup,
+        record_limit: settings.record_limit_bytes,
+        nofile: settings.nofile,
+        env: Vec::new(),
+    }
+}
+
+/// The second witness: a handle on the session's process, if it still is that one.
+pub fn witness(process: Process) -> Option<std::os::fd::OwnedFd> {
+    process::open(process).ok().flatten()
+}

@@ -1,0 +1,153 @@
+//! What the daemon knows of one agent's holder: its shim, the connection to it, and the newest session
+//! that was ordered.
+//!
+//! Data and small questions only; what happens next is in `drive`.
+
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::launch::Launch;
+use perennial_core::observation::Report;
+use perennial_core::session::{Pace, Process};
+
+use super::super::connection::Connection;
+use super::super::directory::HolderDirectory;
+use super::super::moment::Moment;
+use super::{Answer, Ticket};
+
+/// Between tries to reach a shim that lives and does not answer.
+pub const RETRY_FIRST: Duration = Duration::from_millis(100);
+pub const RETRY_MAX: Duration = Duration::from_secs(30);
+
+pub struct Holder {
+    pub agent: AgentId,
+    /// Its place in the numbering of epoll's events.
+    pub slot: u64,
+    pub directory: HolderDirectory,
+    pub link: Link,
+    pub shim: Option<Shim>,
+    pub current: Option<Current>,
+    pub retry_at: Option<Moment>,
+    pub retry_wait: Duration,
+    pub is_told_lost: bool,
+    pub waiting: Vec<(u64, Waiting)>,
+    /// Shims that went before they claimed the session, one after the other, and why the last did.
+    pub failures: u8,
+    pub last_refusal: Option<String>,
+}
+
+/// The connection to a shim.
+pub enum Link {
+    Down,
+    /// Its hello has not come yet.
+    Greeting {
+        connection: Connection,
+        by: Moment,
+    },
+    Up(Connection),
+}
+
+/// A living shim, as far as its pidfd says.
+pub struct Shim {
+    pub handle: OwnedFd,
+    pub process: Process,
+}
+
+/// Who waits for an answer of the shim.
+pub enum Waiting {
+    Send(Answer<()>),
+    Ticket(Ticket, Answer<Ticket>),
+}
+
+/// The newest session that was ordered for the agent.
+pub struct Current {
+    pub number: SessionNumber,
+    /// Until it runs: what to start.
+    pub launch: Option<Launch>,
+    pub is_start_sent: bool,
+    pub process: Option<Process>,
+    /// The second witness of its end.
+    pub handle: Option<OwnedFd>,
+    pub cgroup: Option<u64>,
+    pub end: Option<End>,
+    /// The kernel showed the end; by then the shim must have told it.
+    pub witness_by: Option<Moment>,
+    /// How it ended, once that was reported.
+    pub report: Option<Report>,
+    pub is_released: bool,
+    /// No process of it is left, though its shim died.
+    pub is_swept: bool,
+}
+
+#[derive(Clone, Copy)]
+pub struct End {
+    pub pace: Pace,
+    pub is_sent: bool,
+    pub force_at: Moment,
+}
+
+impl Holder {
+    pub fn new(agent: AgentId, slot: u64, directory: HolderDirectory) -> Holder {
+        Holder {
+            agent,
+            slot,
+            directory,
+            link: Link::Down,
+            shim: None,
+            current: None,
+            retry_at: None,
+            retry_wait: RETRY_FIRST,
+            is_told_lost: false,
+            waiting: Vec::new(),
+            failures: 0,
+            last_refusal: None,
+        }
+    }
+
+    pub fn connection(&mut self) -> Option<&mut Connection> {
+        match &mut self.link {
+            Link::Down => None,
+            Link::Greeting { connection, .. } | Link::Up(connection) => Some(connection),
+        }
+    }
+
+    /// The session of this number, if it is the newest.
+    pub fn session(&mut self, number: SessionNumber) -> Option<&mut Current> {
+        self.current.as_mut().filter(|current| current.number == number)
+    }
+
+    pub fn next_deadline(&self) -> Option<Moment> {
+        let greeting = match &self.link {
+            Link::Greeting { by, .. } => Some(*by),
+            Link::Down | Link::Up(_) => None,
+        };
+        let open = self.current.as_ref().filter(|current| current.report.is_none());
+        let force = open.and_then(|current| current.end).map(|end| end.force_at);
+        let witness = open.and_then(|current| current.witness_by);
+        [greeting, self.retry_at, force, witness].into_iter().flatten().min()
+    }
+
+    /// Nothing is ordered, nobody is there.
+    pub fn is_empty(&self) -> bool {
+        self.current.is_none() && self.shim.is_none() && matches!(self.link, Link::Down)
+    }
+}
+
+impl Current {
+    pub fn new(number: SessionNumber) -> Current {
+        Current {
+            number,
+            launch: None,
+            is_start_sent: false,
+            process: None,
+            handle: None,
+            cgroup: None,
+            end: None,
+            witness_by: None,
+            report: None,
+            is_released: false,
+            is_swept: false,
+        }
+    }
+}

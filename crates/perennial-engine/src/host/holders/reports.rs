@@ -1,0 +1,345 @@
+//! What shims say: their hello, their reports, their answers to requests.
+//!
+//! A report about another session than the newest that was ordered says nothing.
+
+use perennial_core::exit::{Exit, UnknownExit};
+use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::observation::Report;
+use perennial_core::session::Process;
+use rustix::event::epoll::{self, EventFlags};
+use serde::Serialize;
+
+use super::super::connection::Lost;
+use super::super::moment::now;
+use super::super::process;
+use super::super::protocol::{
+    self, ExitRecord, Frame, Mode, Order, RAW_BYTES_MAX, Refused, ShimHello, ShimReport, Size,
+};
+use super::holder::{Link, RETRY_FIRST, Waiting};
+use super::run::{LINK, PROCESS, Run};
+use super::{Answer, HostReport, Refusal, Ticket, drive};
+
+/// How long a ticket is good for.
+const TICKET_TTL_MS: u64 = 30_000;
+
+impl Run {
+    /// Sends a message to the shim, if there is a connection.
+    pub fn say(&mut self, agent: AgentId, message: &impl Serialize) {
+        let Some(connection) = self.holders.get_mut(&agent).and_then(|h| h.connection()) else {
+            return;
+        };
+        match connection.say(message) {
+            Ok(()) => self.watch_link(agent),
+            // A message that does not fit is ours to answer for, not the connection's.
+            Err(Lost::Frame(error)) => self.on_unsendable(agent, &error.to_string()),
+            Err(error) => self.on_lost(agent, error.to_string()),
+        }
+    }
+
+    /// Only a start can be too long: its arguments are the caller's.
+    fn on_unsendable(&mut self, agent: AgentId, why: &str) {
+        let current = self.holders.get(&agent).and_then(|holder| holder.current.as_ref());
+        if current.is_some_and(|current| current.process.is_none()) {
+            self.finish(agent, Report::NotStarted(format!("its command can't be sent: {why}")));
+        }
+    }
+
+    fn watch_link(&mut self, agent: AgentId) {
+        let Some(holder) = self.holders.get_mut(&agent) else { return };
+        let slot = holder.slot;
+        let Some(connection) = holder.connection() else { return };
+        let mut flags = EventFlags::IN;
+        flags.set(EventFlags::OUT, !connection.unsent().is_empty());
+        let _unchanged = epoll::modify(&self.epoll, connection, Run::token(slot, LINK), flags);
+    }
+
+    pub fn on_link(&mut self, agent: AgentId, flags: EventFlags) {
+        if flags.contains(EventFlags::OUT) {
+            let connection = self.holders.get_mut(&agent).and_then(|holder| holder.connection());
+            match connection.map(|connection| connection.flush()) {
+                Some(Ok(())) => self.watch_link(agent),
+                Some(Err(error)) => self.on_lost(agent, error.to_string()),
+                None => {}
+            }
+        }
+        self.read_link(agent);
+    }
+
+    /// Reads what has come, until nothing more is there.
+    pub fn read_link(&mut self, agent: AgentId) {
+        loop {
+            let Some(holder) = self.holders.get_mut(&agent) else { return };
+            let is_greeting = matches!(holder.link, Link::Greeting { .. });
+            let Some(connection) = holder.connection() else { return };
+            match connection.next_frame() {
+                Ok(Some(frame)) => {
+                    if let Err(error) = self.on_frame(agent, frame, is_greeting) {
+                        self.on_lost(agent, error.to_string());
+                    }
+                    continue;
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    self.on_lost(agent, error.to_string());
+                    return;
+                }
+            }
+            match connection.receive(&mut self.buffer) {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => {
+                    self.on_lost(agent, error.to_string());
+                    return;
+                }
+            }
+        }
+    }
+
+    fn on_frame(&mut self, agent: AgentId, frame: Frame, is_greeting: bool) -> Result<(), Lost> {
+        let Frame::Control(payload) = frame else { return Ok(()) };
+        if is_greeting {
+            self.on_hello(agent, protocol::parse(&payload)?);
+        } else {
+            match protocol::parse(&payload)? {
+                ShimReport::Executed { number, process, cgroup } => {
+                    self.on_executed(agent, SessionNumber(number), process.into(), cgroup);
+                }
+                ShimReport::Exited { number, exit } => {
+                    self.on_exited(agent, SessionNumber(number), exit);
+                }
+                ShimReport::Answer { request, refused } => self.on_answer(agent, request, refused),
+                ShimReport::Unknown => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn on_hello(&mut self, agent: AgentId, hello: ShimHello) {
+        let Some(holder) = self.holders.get_mut(&agent) else { return };
+        if let Some(why) = hello.refused {
+            holder.last_refusal = Some(why.clone());
+            self.on_lost(agent, format!("it refused: {why}"));
+            return;
+        }
+        holder.link = match std::mem::replace(&mut holder.link, Link::Down) {
+            Link::Greeting { connection, .. } | Link::Up(connection) => Link::Up(connection),
+            Link::Down => return,
+        };
+        holder.retry_at = None;
+        holder.retry_wait = RETRY_FIRST;
+        holder.is_told_lost = false;
+        let Some(current) = &holder.current else { return };
+        let number = current.number;
+        match hello.session.filter(|session| session.number == number.0) {
+            Some(session) => {
+                if let Some(process) = session.process {
+                    self.on_executed(agent, number, process.into(), session.cgroup);
+                }
+                if let Some(exit) = session.exit {
+                    self.on_exited(agent, number, exit);
+                }
+            }
+            None if current.launch.is_some() && current.end.is_none() => {}
+            None => self.on_unknown_session(agent),
+        }
+        self.drive(agent);
+    }
+
+    /// The shim lives and does not know the session that is to be held or ended.
+    fn on_unknown_session(&mut self, agent: AgentId) {
+        let Some(holder) = self.holders.get_mut(&agent) else { return };
+        let Some(current) = &mut holder.current else { return };
+        if current.is_start_sent {
+            // Its start is on the way; the answer comes.
+            return;
+        }
+        let report = match holder.directory.read_exit(current.number) {
+            Some(ExitRecord::NotStarted(why)) => Report::NotStarted(why),
+            Some(exit) => Report::Exited((&exit).into()),
+            // Claimed here, so that it never begins.
+            None => match holder.directory.claim(current.number) {
+                Ok(true) => Report::Exited(Exit::Unknown(UnknownExit::NotStarted)),
+                Ok(false) | Err(_) => Report::Exited(Exit::Unknown(UnknownExit::HolderDied)),
+            },
+        };
+        self.finish(agent, report);
+    }
+
+    fn on_executed(
+        &mut self,
+        agent: AgentId,
+        number: SessionNumber,
+        process: Process,
+        cgroup: Option<u64>,
+    ) {
+        let Some(holder) = self.holders.get_mut(&agent) else { return };
+        let (slot, shim) = (holder.slot, holder.shim.as_ref().map(|shim| shim.process));
+        holder.failures = 0;
+        let Some(current) = holder.session(number).filter(|c| c.report.is_none()) else { return };
+        current.process = Some(process);
+        current.cgroup = cgroup;
+        current.launch = None;
+        if current.handle.is_none() {
+            current.handle = drive::witness(process);
+        }
+        if let Some(handle) =
+            self.holders.get(&agent).and_then(|h| h.current.as_ref()?.handle.as_ref())
+        {
+            let data = Run::token(slot, PROCESS);
+            // Known already after a reconnection: then nothing changes.
+            let _present = epoll::add(&self.epoll, handle, data, EventFlags::IN);
+        }
+        (self.sink)(HostReport::Session { agent, number, report: Report::Executed(process) });
+        if let Some(shim) = shim {
+            (self.sink)(HostReport::Connected { agent, number, shim, cgroup });
+        }
+        self.drive(agent);
+    }
+
+    fn on_exited(&mut self, agent: AgentId, number: SessionNumber, exit: ExitRecord) {
+        let is_newest = self.holders.get_mut(&agent).is_some_and(|h| h.session(number).is_some());
+        if is_newest {
+            self.finish(
+                agent,
+                match exit {
+                    ExitRecord::NotStarted(why) => Report::NotStarted(why),
+                    ExitRecord::Code(_) | ExitRecord::Signal(_) => Report::Exited((&exit).into()),
+                },
+            );
+        }
+    }
+
+    /// The kernel shows the end of a session's process; its shim should say so, too.
+    pub fn on_process(&mut self, agent: AgentId) {
+        let Some(current) = self.holders.get_mut(&agent).and_then(|h| h.current.as_mut()) else {
+            return;
+        };
+        let Some(handle) = current.handle.take_if(|handle| process::is_over(handle)) else {
+            return;
+        };
+        let _watched_no_more = epoll::delete(&self.epoll, &handle);
+        // One that was asked to end is told of when its tree is gone; that has its own limit.
+        if current.report.is_none() && current.end.is_none() {
+            current.witness_by = Some(now() + self.settings.ladder.grace);
+        }
+    }
+
+    pub fn on_send(
+        &mut self,
+        agent: AgentId,
+        number: SessionNumber,
+        bytes: Vec<u8>,
+        answer: Answer<()>,
+    ) {
+        if bytes.len() > RAW_BYTES_MAX {
+            answer(Err(Refusal::TooLong));
+            return;
+        }
+        match self.reach(agent, number) {
+            Ok(request) => {
+                self.wait_for(agent, request, Waiting::Send(answer));
+                self.say(agent, &Order::Send { number: number.0, request, bytes });
+            }
+            Err(refusal) => answer(Err(refusal)),
+        }
+    }
+
+    pub fn on_ticket(
+        &mut self,
+        agent: AgentId,
+        number: SessionNumber,
+        mode: Mode,
+        answer: Answer<Ticket>,
+    ) {
+        let reached = self.reach(agent, number).and_then(|request| {
+            let token = random_token().ok_or(Refusal::Unreachable)?;
+            let holder = self.holders.get(&agent).ok_or(Refusal::NotRunning)?;
+            Ok((request, Ticket { token, socket: holder.directory.socket() }))
+        });
+        match reached {
+            Ok((request, ticket)) => {
+                let token = ticket.token.clone();
+                self.wait_for(agent, request, Waiting::Ticket(ticket, answer));
+                let number = number.0;
+                let ttl_ms = TICKET_TTL_MS;
+                self.say(agent, &Order::Ticket { number, request, token, mode, ttl_ms });
+            }
+            Err(refusal) => answer(Err(refusal)),
+        }
+    }
+
+    pub fn on_kill_signal(&mut self, agent: AgentId, number: SessionNumber, signal: i32) {
+        if self.reach(agent, number).is_ok() {
+            self.say(agent, &Order::KillSignal { number: number.0, signal });
+        }
+    }
+
+    pub fn on_resize(&mut self, agent: AgentId, number: SessionNumber, size: Size) {
+        if self.reach(agent, number).is_ok() {
+            self.say(agent, &Order::Resize { number: number.0, size });
+        }
+    }
+
+    /// A number for a request to a running session's shim, if that can be reached.
+    fn reach(&mut self, agent: AgentId, number: SessionNumber) -> Result<u64, Refusal> {
+        let holder = self.holders.get_mut(&agent).ok_or(Refusal::NotRunning)?;
+        let current = holder.session(number).ok_or(Refusal::NotRunning)?;
+        if current.report.is_some() || current.process.is_none() {
+            return Err(Refusal::NotRunning);
+        }
+        match holder.link {
+            Link::Up(_) => {
+                self.next_request += 1;
+                Ok(self.next_request)
+            }
+            Link::Down | Link::Greeting { .. } => Err(Refusal::Unreachable),
+        }
+    }
+
+    fn wait_for(&mut self, agent: AgentId, request: u64, waiting: Waiting) {
+        if let Some(holder) = self.holders.get_mut(&agent) {
+            holder.waiting.push((request, waiting));
+        }
+    }
+
+    fn on_answer(&mut self, agent: AgentId, request: u64, refused: Option<Refused>) {
+        let Some(holder) = self.holders.get_mut(&agent) else { return };
+        let Some(at) = holder.waiting.iter().position(|(number, _)| *number == request) else {
+            return;
+        };
+        let (_, waiting) = holder.waiting.remove(at);
+        let refusal = refused.map(|refused| match refused {
+            Refused::Stale => Refusal::NotRunning,
+            Refused::Draft => Refusal::Draft,
+            Refused::Full => Refusal::Full,
+            Refused::Unknown => Refusal::Unreachable,
+        });
+        waiting.answer(refusal);
+    }
+
+    /// Nobody answers any more.
+    pub fn refuse_waiting(&mut self, agent: AgentId) {
+        let Some(holder) = self.holders.get_mut(&agent) else { return };
+        for (_, waiting) in std::mem::take(&mut holder.waiting) {
+            waiting.answer(Some(Refusal::Unreachable));
+        }
+    }
+}
+
+impl Waiting {
+    fn answer(self, refusal: Option<Refusal>) {
+        match self {
+            Waiting::Send(answer) => answer(refusal.map_or(Ok(()), Err)),
+            Waiting::Ticket(ticket, answer) => answer(refusal.map_or(Ok(ticket), Err)),
+        }
+    }
+}
+
+/// 256 random bits in hexadecimal.
+fn random_token() -> Option<String> {
+    let mut bytes = [0u8; 32];
+    // SAFETY: the kernel writes at most as many bytes as the array has.
+    let count = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+    (usize::try_from(count) == Ok(bytes.len()))
+        .then(|| bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}

@@ -1,0 +1,264 @@
+//! The holders' thread: waits for requests, shims and processes, and hands each event to its holder.
+//!
+//! Never waits for one shim; never reaps a child that is not a shim or a swept orphan.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use perennial_core::effect::{Action, Effect};
+use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::observation::Report;
+use rustix::event::epoll::{self, EventData, EventFlags};
+
+use super::super::directory::HolderDirectory;
+use super::super::moment::{Moment, now, wait_until};
+use super::super::process;
+use super::holder::{Current, End, Holder, Link};
+use super::sweep::Sweep;
+use super::{HostReport, Request, Settings, Shared};
+
+const WAKE: u64 = 0;
+/// What an event of a holder is about: the low two bits of its token.
+pub const LINK: u64 = 1;
+pub const SHIM: u64 = 2;
+pub const PROCESS: u64 = 3;
+const READ_BYTES: usize = 16 << 10;
+
+pub struct Run {
+    pub settings: Settings,
+    pub sink: Box<dyn Fn(HostReport) + Send>,
+    pub shared: Arc<Shared>,
+    pub epoll: std::os::fd::OwnedFd,
+    pub holders: HashMap<AgentId, Holder>,
+    /// Slot to agent; a slot is never given to another one.
+    slots: Vec<AgentId>,
+    due: BinaryHeap<Reverse<(Moment, AgentId)>>,
+    pub sweep: Sweep,
+    pub buffer: Vec<u8>,
+    pub next_request: u64,
+}
+
+impl Run {
+    pub fn new(
+        settings: Settings,
+        sink: Box<dyn Fn(HostReport) + Send>,
+        shared: Arc<Shared>,
+    ) -> io::Result<Run> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        epoll::add(&epoll, &shared.wake, EventData::new_u64(WAKE), EventFlags::IN)?;
+        Ok(Run {
+            settings,
+            sink,
+            shared,
+            epoll,
+            holders: HashMap::new(),
+            slots: Vec::new(),
+            due: BinaryHeap::new(),
+            sweep: Sweep::default(),
+            buffer: vec![0; READ_BYTES],
+            next_request: 0,
+        })
+    }
+
+    pub fn run(mut self) {
+        let mut events: Vec<epoll::Event> = Vec::with_capacity(64);
+        loop {
+            events.clear();
+            let first = self.due.peek().map(|Reverse((at, _))| *at);
+            let deadline = [first, self.sweep.next_deadline()].into_iter().flatten().min();
+            let wait = wait_until(deadline, now());
+            let ready = rustix::buffer::spare_capacity(&mut events);
+            match epoll::wait(&self.epoll, ready, wait.as_ref()) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => {
+                    tracing::error!(%error, "the holders' thread can't wait for events");
+                    return;
+                }
+            }
+            for event in &events {
+                let token = event.data.u64();
+                if token == WAKE {
+                    if !self.on_requests() {
+                        return;
+                    }
+                } else {
+                    self.on_event(token, event.flags);
+                }
+            }
+            self.on_time(now());
+        }
+    }
+
+    /// `false` when asked to stop.
+    fn on_requests(&mut self) -> bool {
+        for request in self.shared.take() {
+            match request {
+                Request::Order(effect) => self.on_order(effect),
+                Request::Send { agent, number, bytes, answer } => {
+                    self.on_send(agent, number, bytes, answer);
+                }
+                Request::Ticket { agent, number, mode, answer } => {
+                    self.on_ticket(agent, number, mode, answer);
+                }
+                Request::KillSignal { agent, number, signal } => {
+                    self.on_kill_signal(agent, number, signal);
+                }
+                Request::Resize { agent, number, size } => self.on_resize(agent, number, size),
+                Request::Stop => return false,
+            }
+        }
+        true
+    }
+
+    fn on_event(&mut self, token: u64, flags: EventFlags) {
+        let slot = (token >> 2).checked_sub(1).and_then(|slot| usize::try_from(slot).ok());
+        let Some(agent) = slot.and_then(|slot| self.slots.get(slot)).copied() else { return };
+        match token & 3 {
+            LINK => self.on_link(agent, flags),
+            SHIM => self.on_shim(agent),
+            _ => self.on_process(agent),
+        }
+        self.settle(agent);
+    }
+
+    pub fn token(slot: u64, what: u64) -> EventData {
+        EventData::new_u64((slot + 1) << 2 | what)
+    }
+
+    pub fn watch(&self, fd: impl AsFd, slot: u64, what: u64) {
+        if let Err(error) = epoll::add(&self.epoll, fd, Run::token(slot, what), EventFlags::IN) {
+            tracing::error!(%error, "a holder can't be watched");
+        }
+    }
+
+    fn on_order(&mut self, effect: Effect) {
+        let Effect { agent, number, action } = effect;
+        let slots = &mut self.slots;
+        let holders_dir = &self.settings.holders_dir;
+        let holder = self.holders.entry(agent).or_insert_with(|| {
+            slots.push(agent);
+            let slot = slots.len() as u64 - 1;
+            Holder::new(agent, slot, HolderDirectory::new(holders_dir, agent))
+        });
+        let newest = holder.current.as_ref().map(|current| current.number);
+        if newest.is_some_and(|newest| newest > number) {
+            // Stale: what it is about is over, and was reported.
+            return;
+        }
+        if newest != Some(number) {
+            holder.current = Some(Current::new(number));
+            holder.failures = 0;
+        }
+        let Some(current) = &mut holder.current else { return };
+        match action {
+            Action::Start(launch) => {
+                if current.process.is_none() && current.report.is_none() {
+                    current.launch = Some(launch);
+                }
+                self.tell_again(agent, number);
+            }
+            Action::Hold => self.tell_again(agent, number),
+            Action::End(pace) => {
+                let ladder = self.settings.ladder;
+                let patience = match pace {
+                    perennial_core::session::Pace::Graceful => ladder.interrupt + ladder.term,
+                    perennial_core::session::Pace::AtOnce => std::time::Duration::ZERO,
+                };
+                let force_at = now() + patience + ladder.grace;
+                match current.end {
+                    // The same again changes nothing: not even when it will be forced.
+                    Some(end) if end.pace == pace => {}
+                    Some(_) | None => current.end = Some(End { pace, is_sent: false, force_at }),
+                }
+                self.tell_again(agent, number);
+            }
+            Action::Release => current.is_released = true,
+        }
+        self.drive(agent);
+        self.settle(agent);
+    }
+
+    /// An order that was given before gets the answer that it had.
+    fn tell_again(&mut self, agent: AgentId, number: SessionNumber) {
+        let Some(holder) = self.holders.get(&agent) else { return };
+        let Some(current) = &holder.current else { return };
+        if let Some(report) = &current.report {
+            (self.sink)(HostReport::Session { agent, number, report: report.clone() });
+        } else if let (Some(process), Link::Up(_), Some(shim)) =
+            (current.process, &holder.link, &holder.shim)
+        {
+            let report = Report::Executed(process);
+            (self.sink)(HostReport::Session { agent, number, report });
+            let cgroup = current.cgroup;
+            (self.sink)(HostReport::Connected { agent, number, shim: shim.process, cgroup });
+        }
+    }
+
+    /// After anything happened to a holder: its next deadline is known, an empty one is forgotten.
+    pub fn settle(&mut self, agent: AgentId) {
+        let Some(holder) = self.holders.get_mut(&agent) else { return };
+        if holder.is_empty() && !self.sweep.is_sweeping(agent) {
+            // The slot stays: events that are on their way must not reach another agent.
+            holder.failures = 0;
+        }
+        if let Some(at) = holder.next_deadline() {
+            self.due.push(Reverse((at, agent)));
+        }
+    }
+
+    fn on_time(&mut self, now: Moment) {
+        while let Some(Reverse((at, agent))) = self.due.peek().copied() {
+            if at > now {
+                break;
+            }
+            self.due.pop();
+            self.on_due(agent, now);
+            self.settle(agent);
+        }
+        if self.sweep.next_deadline().is_some_and(|at| at <= now) {
+            let shims: Vec<i32> = self
+                .holders
+                .values()
+                .filter_map(|h| h.shim.as_ref())
+                .map(|s| s.process.pid)
+                .collect();
+            for agent in self.sweep.look(&shims, now) {
+                self.on_swept(agent);
+                self.settle(agent);
+            }
+        }
+    }
+
+    /// A deadline of this holder may have come; it may also have moved.
+    fn on_due(&mut self, agent: AgentId, now: Moment) {
+        let Some(holder) = self.holders.get_mut(&agent) else { return };
+        if matches!(&holder.link, Link::Greeting { by, .. } if *by <= now) {
+            self.on_lost(agent, "it does not answer".to_owned());
+        }
+        let Some(holder) = self.holders.get_mut(&agent) else { return };
+        if holder.retry_at.is_some_and(|at| at <= now) {
+            holder.retry_at = None;
+            self.connect(agent);
+        }
+        let Some(holder) = self.holders.get_mut(&agent) else { return };
+        let Some(current) = &mut holder.current else { return };
+        if current.report.is_some() {
+            return;
+        }
+        let is_forced = current.end.is_some_and(|end| end.force_at <= now);
+        let is_witnessed = current.witness_by.is_some_and(|by| by <= now);
+        if is_forced || is_witnessed {
+            current.witness_by = None;
+            if let Some(end) = &mut current.end {
+                end.force_at = now + self.settings.ladder.grace;
+            }
+            if let Some(shim) = &holder.shim {
+                tracing::warn!(%agent, number = %current.number, "a shim hangs and is killed");
+                process::kill(&shim.handle);
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Ends what is left of sessions whose shim died: their cgroups, whatever carries their mark, whatever
+//! fell to this process, and all descendants of those; again until none is left.
+//!
+//! One look at /proc serves all agents that are swept. Signals go through pidfds with compared start
+//! times, never to a bare pid.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use perennial_core::id::AgentId;
+use rustix::process::{Pid, WaitOptions, waitpid};
+
+use super::super::cgroup::Cgroup;
+use super::super::moment::Moment;
+use super::super::process::{self, Stat};
+
+const AGAIN_AFTER: Duration = Duration::from_millis(4);
+const AGAIN_AFTER_MAX: Duration = Duration::from_millis(250);
+/// A process may be born behind the eye of one look; not behind two.
+const CLEAN_LOOKS: u8 = 2;
+
+/// The agents whose trees are being ended.
+#[derive(Debug, Default)]
+pub struct Sweep {
+    entries: HashMap<AgentId, Entry>,
+    at: Option<Moment>,
+    wait: Duration,
+}
+
+#[derive(Debug)]
+struct Entry {
+    cgroups: Vec<Cgroup>,
+    clean: u8,
+}
+
+impl Sweep {
+    /// Begins to end everything of this agent.
+    pub fn add(&mut self, agent: AgentId, cgroups: Vec<Cgroup>, now: Moment) {
+        self.entries.insert(agent, Entry { cgroups, clean: 0 });
+        self.at = Some(now);
+        self.wait = AGAIN_AFTER;
+    }
+
+    pub fn is_sweeping(&self, agent: AgentId) -> bool {
+        self.entries.contains_key(&agent)
+    }
+
+    pub fn next_deadline(&self) -> Option<Moment> {
+        self.at
+    }
+
+    /// Looks once and kills what is found. `shims` are the pids of living shims, which are spared.
+    /// Returns the agents of which nothing is left.
+    pub fn look(&mut self, shims: &[i32], now: Moment) -> Vec<AgentId> {
+        for entry in self.entries.values() {
+            entry.cgroups.iter().for_each(Cgroup::kill);
+        }
+        let found = find(&self.entries, shims);
+        for (stat, _) in &found {
+            process::kill_exactly(stat.process);
+        }
+        let has_orphans = found.iter().any(|(_, agent)| agent.is_none());
+        let mut done = Vec::new();
+        for (agent, entry) in &mut self.entries {
+            entry.cgroups.retain(|cgroup| !cgroup.remove());
+            let is_found = has_orphans || found.iter().any(|(_, owner)| *owner == Some(*agent));
+            entry.clean = if is_found || !entry.cgroups.is_empty() { 0 } else { entry.clean + 1 };
+            if entry.clean >= CLEAN_LOOKS {
+                done.push(*agent);
+            }
+        }
+        for agent in &done {
+            self.entries.remove(agent);
+        }
+        self.at = (!self.entries.is_empty()).then_some(now + self.wait);
+        self.wait = (self.wait * 2).min(AGAIN_AFTER_MAX);
+        done
+    }
+}
+
+/// Every live process to be ended, with the agent it belongs to; an orphan's is not known.
+fn find(entries: &HashMap<AgentId, Entry>, shims: &[i32]) -> Vec<(Stat, Option<AgentId>)> {
+    let me = rustix::process::getpid().as_raw_nonzero().get();
+    let own_session = process::stat(me).map_or(0, |stat| stat.kernel_session);
+    let mut found: Vec<(Stat, Option<AgentId>)> = Vec::new();
+    let mut others: Vec<Stat> = Vec::new();
+    for stat in process::pids().filter_map(process::stat) {
+        let pid = stat.process.pid;
+        if pid == me || shims.contains(&pid) {
+            continue;
+        }
+        // What fell to us from a dead shim is in a kernel session of its own; our own children are not.
+        let is_foreign = stat.parent == me && stat.kernel_session != own_session;
+        if stat.zombie {
+            if is_foreign {
+                reap(pid);
+            }
+            continue;
+        }
+        let is_orphan = is_foreign && !is_shim(pid);
+        match owner(pid, entries) {
+            Some(agent) => found.push((stat, Some(agent))),
+            None if is_orphan => found.push((stat, None)),
+            None => others.push(stat),
+        }
+    }
+    // Descendants that threw their mark away.
+    let mut next = 0;
+    while next < found.len() {
+        let (parent, agent) = (found[next].0.process.pid, found[next].1);
+        others.retain(|stat| {
+            let is_child = stat.parent == parent;
+            if is_child {
+                found.push((*stat, agent));
+            }
+            !is_child
+        });
+        next += 1;
+    }
+    found
+}
+
+/// Whose mark a process carries in the environment it was executed with.
+fn owner(pid: i32, entries: &HashMap<AgentId, Entry>) -> Option<AgentId> {
+    let environ = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let mut variables = environ.split(|byte| *byte == 0);
+    let session = variables.find_map(|v| v.strip_prefix(b"PERENNIAL_SESSION="))?;
+    let (agent, _) = std::str::from_utf8(session).ok()?.split_once('.')?;
+    agent.parse().ok().filter(|agent| entries.contains_key(agent))
+}
+
+/// A shim that this process started and has not met again since, after a stop of its holders.
+fn is_shim(pid: i32) -> bool {
+    std::fs::read(format!("/proc/{pid}/cmdline"))
+        .is_ok_and(|line| line.starts_with(b"perennial\0shim\0"))
+}
+
+fn reap(pid: i32) {
+    if let Some(pid) = Pid::from_raw(pid) {
+        let _not_ours = waitpid(Some(pid), WaitOptions::NOHANG);
+    }
+}

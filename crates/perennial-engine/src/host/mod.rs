@@ -1,0 +1,26 @@
+//! What holds sessions: the shim, a small process that is the parent of a session and outlives the
+//! daemon, and `Holders`, the daemon's side of all shims.
+//!
+//! A holder directory, `<state>/holders/<agent id>/`, is where both sides meet (`directory`).
+//!
+//! Invariants
+//! - H1  A session number is claimed once, by exclusive creation of its directory.
+//! - H2  An exit is told only with its true status, or as unknown with the reason.
+//! - H3  A next session begins only when no process of the one before is left.
+//! - H4  No process is signalled by a bare pid: it is our own unreaped child, or a pidfd whose start
+//!   time was compared.
+
+pub mod attach;
+pub mod cgroup;
+mod connection;
+pub mod directory;
+pub mod environment;
+pub mod holders;
+pub mod moment;
+pub mod process;
+pub mod protocol;
+pub mod recording;
+pub mod shim;
+mod socket;
+
+pub use holders::{Holders, HostReport, Ladder, Settings};

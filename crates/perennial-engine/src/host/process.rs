@@ -1,0 +1,111 @@
+//! Who a process is: pid and start time together, its parent, its pidfd.
+//!
+//! Reads /proc and nothing else; never signals by a bare pid.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use perennial_core::id::BootId;
+use perennial_core::session::Process;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+/// One line of /proc/PID/stat, as far as it is needed here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stat {
+    pub process: Process,
+    pub parent: i32,
+    /// The session (in the kernel's sense) that it belongs to.
+    pub kernel_session: i32,
+    pub zombie: bool,
+}
+
+/// What the kernel says of `pid` now; `None` if it is gone.
+pub fn stat(pid: i32) -> Option<Stat> {
+    let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    parse_stat(pid, &text)
+}
+
+/// The name in parentheses may hold anything, so fields are counted after the last parenthesis.
+fn parse_stat(pid: i32, text: &[u8]) -> Option<Stat> {
+    let after = text.iter().rposition(|byte| *byte == b')')? + 2;
+    let rest = std::str::from_utf8(text.get(after..)?).ok()?;
+    let mut fields = rest.split_ascii_whitespace();
+    let state = fields.next()?;
+    let parent = fields.next()?.parse().ok()?;
+    let kernel_session = fields.nth(1)?.parse().ok()?;
+    // Fields 7 to 21 lie between the session and the start time, which is field 22.
+    let start_ticks = fields.nth(15)?.parse().ok()?;
+    let zombie = matches!(state, "Z" | "X");
+    Some(Stat { process: Process { pid, start_ticks }, parent, kernel_session, zombie })
+}
+
+pub fn this_process() -> Option<Process> {
+    stat(rustix::process::getpid().as_raw_nonzero().get()).map(|stat| stat.process)
+}
+
+/// A handle on exactly this process; `None` if it is gone, its pid reused or not.
+pub fn open(process: Process) -> io::Result<Option<OwnedFd>> {
+    let Some(pid) = Pid::from_raw(process.pid) else { return Ok(None) };
+    let handle = match pidfd_open(pid, PidfdFlags::NONBLOCK) {
+        Ok(handle) => handle,
+        Err(rustix::io::Errno::SRCH | rustix::io::Errno::INVAL) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    // Compared after opening: the handle cannot move to a later process.
+    Ok(stat(process.pid).filter(|stat| stat.process == process).map(|_| handle))
+}
+
+/// Whether the process behind a pidfd has ended.
+pub fn is_over(handle: impl AsFd) -> bool {
+    let mut fds = [PollFd::new(&handle, PollFlags::IN)];
+    let now = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut fds, Some(&now)).is_ok_and(|ready| ready > 0)
+}
+
+/// KILL through a pidfd; one that is gone already is no error.
+pub fn kill(handle: impl AsFd) {
+    let _gone_already = pidfd_send_signal(handle, Signal::KILL);
+}
+
+/// KILL to exactly this process, if it is still there.
+pub fn kill_exactly(process: Process) {
+    if let Ok(Some(handle)) = open(process) {
+        kill(handle);
+    }
+}
+
+/// The id of this boot: pids and start times of another one mean nothing.
+pub fn boot_id() -> io::Result<BootId> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
+    Ok(BootId(text.trim().to_owned()))
+}
+
+/// All pids that exist now.
+pub fn pids() -> impl Iterator<Item = i32> {
+    std::fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_parentheses_does_not_shift_the_fields() {
+        let text = b"7 (a) b (c) S 3 7 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 4242 99 1";
+        let stat = parse_stat(7, text).expect("parses");
+        assert_eq!((stat.parent, stat.kernel_session, stat.process.start_ticks), (3, 9, 4242));
+        assert!(!stat.zombie);
+    }
+
+    #[test]
+    fn another_start_time_is_another_process() {
+        let me = this_process().expect("this process exists");
+        assert!(open(me).expect("opens").is_some());
+        let other = Process { start_ticks: me.start_ticks + 1, ..me };
+        assert!(open(other).expect("opens").is_none());
+    }
+}

@@ -1,0 +1,414 @@
+//! What shim, daemon and attached clients say to each other.
+//!
+//! A frame is `[u8 kind][u32 LE length][payload]`. Control payloads are JSON, additive only: unknown
+//! fields are ignored, unknown orders refused. Both sides say hello first. These types are the wire's
+//! own; nothing else may depend on their shape.
+//!
+//! Invariants
+//! - W1  No frame is longer than its kind allows; a longer one ends the connection before it is read.
+//! - W2  Every order about a session carries its number.
+
+use perennial_core::exit::{Exit, UnknownExit};
+use perennial_core::session::{Pace, Process};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+pub const PROTOCOL: u32 = 1;
+pub const CONTROL_BYTES_MAX: usize = 1 << 20;
+pub const RAW_BYTES_MAX: usize = 64 << 10;
+const HEADER_BYTES: usize = 5;
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// JSON.
+    Control(Vec<u8>),
+    /// Terminal bytes: output towards a client, input from it.
+    Bytes(Vec<u8>),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum FrameError {
+    #[error("a frame of unknown kind {0}")]
+    Kind(u8),
+    #[error("a frame of {0} bytes is too long")]
+    TooLong(usize),
+    #[error("a control frame is not what was expected")]
+    Content(#[source] serde_json::Error),
+}
+
+const KIND_CONTROL: u8 = 1;
+const KIND_BYTES: u8 = 2;
+
+/// Received bytes, cut into frames. Holds no memory while empty.
+#[derive(Debug, Default)]
+pub struct Inbox {
+    bytes: Vec<u8>,
+}
+
+impl Inbox {
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// The next whole frame, if it has arrived.
+    pub fn next(&mut self) -> Result<Option<Frame>, FrameError> {
+        let Some((header, rest)) = self.bytes.split_first_chunk::<HEADER_BYTES>() else {
+            return Ok(None);
+        };
+        let [kind, a, b, c, d] = *header;
+        let length = u32::from_le_bytes([a, b, c, d]) as usize;
+        let limit = match kind {
+            KIND_CONTROL => CONTROL_BYTES_MAX,
+            KIND_BYTES => RAW_BYTES_MAX,
+            _ => return Err(FrameError::Kind(kind)),
+        };
+        if length > limit {
+            return Err(FrameError::TooLong(length));
+        }
+        let Some(payload) = rest.get(..length) else {
+            return Ok(None);
+        };
+        let payload = payload.to_vec();
+        self.bytes.drain(..HEADER_BYTES + length);
+        if self.bytes.is_empty() {
+            self.bytes = Vec::new();
+        }
+        Ok(Some(if kind == KIND_CONTROL { Frame::Control(payload) } else { Frame::Bytes(payload) }))
+    }
+}
+
+/// Appends a control frame. What is sent here always fits: its parts are bounded by their makers.
+pub fn push_control(out: &mut Vec<u8>, message: &impl Serialize) -> Result<(), FrameError> {
+    let start = out.len();
+    out.extend_from_slice(&[KIND_CONTROL, 0, 0, 0, 0]);
+    serde_json::to_writer(&mut *out, message).map_err(FrameError::Content)?;
+    let length = out.len() - start - HEADER_BYTES;
+    if length > CONTROL_BYTES_MAX {
+        out.truncate(start);
+        return Err(FrameError::TooLong(length));
+    }
+    out[start + 1..start + HEADER_BYTES].copy_from_slice(&length_field(length));
+    Ok(())
+}
+
+/// Appends terminal bytes, in as many frames as they need.
+pub fn push_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    for part in bytes.chunks(RAW_BYTES_MAX) {
+        out.push(KIND_BYTES);
+        out.extend_from_slice(&length_field(part.len()));
+        out.extend_from_slice(part);
+    }
+}
+
+fn length_field(length: usize) -> [u8; 4] {
+    // Bounded by the limits above, which fit in 32 bits.
+    (length as u32).to_le_bytes()
+}
+
+pub fn parse<T: DeserializeOwned>(payload: &[u8]) -> Result<T, FrameError> {
+    serde_json::from_slice(payload).map_err(FrameError::Content)
+}
+
+/// The first frame of whoever connects to a shim.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ClientHello {
+    pub protocol: u32,
+    #[serde(default)]
+    pub features: Vec<String>,
+    #[serde(flatten)]
+    pub role: Role,
+}
+
+impl ClientHello {
+    pub fn new(role: Role) -> ClientHello {
+        ClientHello { protocol: PROTOCOL, features: Vec::new(), role }
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "kebab-case")]
+pub enum Role {
+    /// Gives orders; the newest epoch wins.
+    Daemon { epoch: u64 },
+    /// A person at the terminal, with a one-time ticket.
+    Attach {
+        ticket: String,
+        #[serde(flatten)]
+        size: Size,
+        #[serde(default)]
+        from: Option<u64>,
+    },
+    /// Sees the terminal and types nothing.
+    Watch {
+        ticket: String,
+        #[serde(default)]
+        from: Option<u64>,
+    },
+}
+
+/// The first frame of the shim.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ShimHello {
+    pub protocol: u32,
+    #[serde(default)]
+    pub features: Vec<String>,
+    pub version: String,
+    pub process: ProcessRecord,
+    pub session: Option<SessionRecord>,
+    /// Why the connection is closed after this frame.
+    #[serde(default)]
+    pub refused: Option<String>,
+    /// For a client at the terminal: where in the recording the bytes that follow begin.
+    #[serde(default)]
+    pub offset: Option<u64>,
+}
+
+/// What a shim knows of its newest session.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SessionRecord {
+    pub number: u32,
+    #[serde(default)]
+    pub process: Option<ProcessRecord>,
+    #[serde(default)]
+    pub cgroup: Option<u64>,
+    /// Set once the end may be told: the main process is gone and, if it was asked to end, its tree.
+    #[serde(default)]
+    pub exit: Option<ExitRecord>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "order", rename_all = "kebab-case")]
+pub enum Order {
+    Start(StartOrder),
+    End {
+        number: u32,
+        pace: PaceRecord,
+        interrupt_ms: u64,
+        term_ms: u64,
+    },
+    KillSignal {
+        number: u32,
+        signal: i32,
+    },
+    Send {
+        number: u32,
+        request: u64,
+        bytes: Vec<u8>,
+    },
+    Resize {
+        number: u32,
+        size: Size,
+    },
+    Ticket {
+        number: u32,
+        request: u64,
+        token: String,
+        mode: Mode,
+        ttl_ms: u64,
+    },
+    Release {
+        number: u32,
+    },
+    /// From a newer daemon.
+    #[serde(other)]
+    Unknown,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct StartOrder {
+    pub number: u32,
+    pub argv: Vec<String>,
+    pub dir: String,
+    #[serde(default)]
+    pub size: Size,
+    /// The cgroup to make for it; without one the tree is ended by peeling.
+    #[serde(default)]
+    pub cgroup: Option<String>,
+    pub record_limit: u64,
+    /// The soft limit on open files that the session gets.
+    #[serde(default)]
+    pub nofile: Option<u64>,
+    /// Variables on top of the environment file.
+    #[serde(default)]
+    pub env: Vec<(String, String)>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "report", rename_all = "kebab-case")]
+pub enum ShimReport {
+    Executed {
+        number: u32,
+        process: ProcessRecord,
+        cgroup: Option<u64>,
+    },
+    Exited {
+        number: u32,
+        exit: ExitRecord,
+    },
+    /// To an order with a request number.
+    Answer {
+        request: u64,
+        refused: Option<Refused>,
+    },
+    /// From a newer shim.
+    #[serde(other)]
+    Unknown,
+}
+
+/// Why a shim did not do as asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Refused {
+    /// The session number is not the running one.
+    Stale,
+    /// A person has typed something that is not sent yet.
+    Draft,
+    /// Nobody reads the terminal, and the queue is full.
+    Full,
+    #[serde(other)]
+    Unknown,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    Attach,
+    Watch,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Size {
+    pub rows: u16,
+    pub cols: u16,
+}
+
+impl Default for Size {
+    fn default() -> Size {
+        Size { rows: 24, cols: 80 }
+    }
+}
+
+/// From a client at the terminal, besides the bytes that it types.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "say", rename_all = "kebab-case")]
+pub enum ClientSay {
+    Resize(Size),
+    #[serde(other)]
+    Unknown,
+}
+
+/// To a client at the terminal, besides the bytes that the session prints.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "say", rename_all = "kebab-case")]
+pub enum ShimSay {
+    /// The next session began in place.
+    Session { number: u32 },
+    /// The shim goes; nothing follows.
+    Ended { exit: Option<ExitRecord> },
+    /// The client was too slow; nothing follows.
+    TooSlow,
+    #[serde(other)]
+    Unknown,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessRecord {
+    pub pid: i32,
+    pub start_ticks: u64,
+}
+
+/// An end as the shim saw it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExitRecord {
+    Code(i32),
+    Signal(i32),
+    /// It never ran, and why.
+    NotStarted(String),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PaceRecord {
+    Graceful,
+    AtOnce,
+}
+
+impl From<Process> for ProcessRecord {
+    fn from(process: Process) -> ProcessRecord {
+        ProcessRecord { pid: process.pid, start_ticks: process.start_ticks }
+    }
+}
+
+impl From<ProcessRecord> for Process {
+    fn from(record: ProcessRecord) -> Process {
+        Process { pid: record.pid, start_ticks: record.start_ticks }
+    }
+}
+
+impl From<Pace> for PaceRecord {
+    fn from(pace: Pace) -> PaceRecord {
+        match pace {
+            Pace::Graceful => PaceRecord::Graceful,
+            Pace::AtOnce => PaceRecord::AtOnce,
+        }
+    }
+}
+
+impl From<&ExitRecord> for Exit {
+    fn from(record: &ExitRecord) -> Exit {
+        match record {
+            ExitRecord::Code(code) => Exit::Code(*code),
+            ExitRecord::Signal(signal) => Exit::Signal(*signal),
+            ExitRecord::NotStarted(_) => Exit::Unknown(UnknownExit::NotStarted),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_survive_any_cut() {
+        let mut wire = Vec::new();
+        push_control(&mut wire, &Order::Release { number: 7 }).expect("fits");
+        push_bytes(&mut wire, b"\x00\xff");
+        push_bytes(&mut wire, b"");
+        for cut in 0..wire.len() {
+            let mut inbox = Inbox::default();
+            let mut frames = Vec::new();
+            for part in [&wire[..cut], &wire[cut..]] {
+                inbox.push(part);
+                while let Some(frame) = inbox.next().expect("well formed") {
+                    frames.push(frame);
+                }
+            }
+            assert_eq!(frames.len(), 2, "an empty chunk makes no frame");
+            assert_eq!(frames[1], Frame::Bytes(b"\x00\xff".to_vec()));
+        }
+    }
+
+    #[test]
+    fn long_and_unknown_frames_are_refused_from_their_header() {
+        let mut inbox = Inbox::default();
+        inbox.push(&[KIND_BYTES, 1, 0, 1, 0]);
+        assert!(matches!(inbox.next(), Err(FrameError::TooLong(65_537))));
+        let mut inbox = Inbox::default();
+        inbox.push(&[9, 0, 0, 0, 0]);
+        assert!(matches!(inbox.next(), Err(FrameError::Kind(9))));
+    }
+
+    #[test]
+    fn unknown_fields_and_orders_of_a_newer_side_are_tolerated() {
+        let order: Order = parse(br#"{"order":"release","number":3,"later":true}"#).expect("known");
+        assert!(matches!(order, Order::Release { number: 3 }));
+        let order: Order = parse(br#"{"order":"dance","number":3}"#).expect("tolerated");
+        assert!(matches!(order, Order::Unknown));
+        let hello: ClientHello =
+            parse(br#"{"protocol":1,"role":"attach","ticket":"t","rows":5,"cols":9}"#)
+                .expect("hello");
+        let Role::Attach { size, from, .. } = hello.role else { panic!("another role") };
+        assert_eq!((size, from), (Size { rows: 5, cols: 9 }, None));
+    }
+}

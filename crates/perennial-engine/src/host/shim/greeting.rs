@@ -1,0 +1,259 @@
+//! Who connects to a shim, until hellos are exchanged; one-time tickets.
+//!
+//! Invariants
+//! - G1  The newest daemon epoch is obeyed; an older one is refused, and what it had is closed.
+//! - G2  A ticket opens one connection, before its time is up.
+//! - G3  No process of the session itself gives orders.
+
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::net::{SocketFlags, accept_with};
+
+use super::super::connection::Connection;
+use super::super::moment::{Moment, now};
+use super::super::protocol::{
+    self, ClientHello, ClientSay, Frame, Mode, Order, PROTOCOL, ProcessRecord, Role, ShimHello,
+    Size,
+};
+use super::peer::{Kind, Peer, Viewer, may_order};
+use super::{READS_PER_TURN, Shim};
+
+/// Whoever has not said hello by then is closed.
+const GREETING_WITHIN: Duration = Duration::from_secs(5);
+const PEERS_MAX: usize = 64;
+const TICKETS_MAX: usize = 16;
+
+#[derive(Debug)]
+pub struct Ticket {
+    pub token: String,
+    pub mode: Mode,
+    pub until: Moment,
+}
+
+impl Shim {
+    pub(super) fn on_connection(&mut self) {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        while let Ok(socket) = accept_with(&self.listener, flags) {
+            // Beyond the bound the oldest that has not said hello makes room; else the new one goes.
+            if self.peers.len() >= PEERS_MAX {
+                let idle = self
+                    .peers
+                    .iter_mut()
+                    .find(|peer| matches!(peer.kind, Kind::Greeting { inherited: false, .. }));
+                let Some(idle) = idle else { continue };
+                idle.is_gone = true;
+                self.remove_peers();
+            }
+            self.add_peer(socket, false);
+        }
+    }
+
+    pub(super) fn add_peer(&mut self, socket: OwnedFd, inherited: bool) {
+        let id = self.next_peer;
+        self.next_peer += 1;
+        let watched = EventFlags::IN;
+        if epoll::add(&self.epoll, &socket, EventData::new_u64(id), watched).is_err() {
+            return;
+        }
+        self.peers.push(Peer {
+            id,
+            connection: Connection::new(socket),
+            kind: Kind::Greeting { by: now() + GREETING_WITHIN, inherited },
+            is_leaving: false,
+            is_gone: false,
+            watched,
+        });
+    }
+
+    pub(super) fn on_peer(&mut self, id: u64, flags: EventFlags) {
+        let Some(index) = self.peers.iter().position(|peer| peer.id == id) else { return };
+        if flags.contains(EventFlags::OUT) {
+            self.peers[index].flush();
+            self.feed(index);
+        }
+        if flags.intersects(EventFlags::IN | EventFlags::HUP | EventFlags::ERR) {
+            self.read_peer(index);
+        }
+        self.watch_peers();
+    }
+
+    fn read_peer(&mut self, index: usize) {
+        for _ in 0..READS_PER_TURN {
+            let peer = &mut self.peers[index];
+            let is_read = !peer.is_closed() && peer.receive(&mut self.buffer);
+            if !is_read || !self.read_frames(index) {
+                return;
+            }
+        }
+    }
+
+    /// Handles the whole frames that have come; `false` once the peer is to be read no further.
+    fn read_frames(&mut self, index: usize) -> bool {
+        loop {
+            if self.peers[index].is_closed() {
+                return false;
+            }
+            let frame = match self.peers[index].connection.next_frame() {
+                Ok(Some(frame)) => frame,
+                Ok(None) => return true,
+                Err(error) => {
+                    self.refuse(index, error.to_string());
+                    return false;
+                }
+            };
+            if let Err(error) = self.on_frame(index, frame) {
+                self.refuse(index, error.to_string());
+            }
+            if self.is_input_full() && self.peers[index].is_attached() {
+                return false;
+            }
+        }
+    }
+
+    fn on_frame(&mut self, index: usize, frame: Frame) -> Result<(), protocol::FrameError> {
+        match (&self.peers[index].kind, frame) {
+            (Kind::Greeting { inherited, .. }, Frame::Control(payload)) => {
+                let inherited = *inherited;
+                let hello: ClientHello = protocol::parse(&payload)?;
+                self.greet(index, hello, inherited);
+            }
+            (Kind::Greeting { .. } | Kind::Daemon, Frame::Bytes(_)) => {
+                self.refuse(index, "terminal bytes from one who is not at the terminal".to_owned());
+            }
+            (Kind::Daemon, Frame::Control(payload)) => {
+                let order: Order = protocol::parse(&payload)?;
+                self.obey(order);
+            }
+            (Kind::Viewer(_), Frame::Bytes(bytes)) => self.on_typed(index, &bytes),
+            (Kind::Viewer(_), Frame::Control(payload)) => match protocol::parse(&payload)? {
+                ClientSay::Resize(size) => self.on_resize(index, size),
+                ClientSay::Unknown => {}
+            },
+        }
+        Ok(())
+    }
+
+    fn greet(&mut self, index: usize, hello: ClientHello, inherited: bool) {
+        if hello.protocol == 0 {
+            self.refuse(index, "a protocol that never was".to_owned());
+            return;
+        }
+        match hello.role {
+            Role::Daemon { epoch } => self.greet_daemon(index, epoch, inherited),
+            Role::Attach { ticket, size, from } => {
+                self.greet_viewer(index, &ticket, Mode::Attach, Some(size), from);
+            }
+            Role::Watch { ticket, from } => {
+                self.greet_viewer(index, &ticket, Mode::Watch, None, from);
+            }
+        }
+    }
+
+    fn greet_daemon(&mut self, index: usize, epoch: u64, inherited: bool) {
+        if epoch < self.epoch {
+            self.refuse(index, format!("a newer daemon (epoch {}) was here", self.epoch));
+            return;
+        }
+        if !inherited && let Err(error) = may_order(&self.peers[index].connection, self.me) {
+            self.refuse(index, error.to_string());
+            return;
+        }
+        self.epoch = epoch;
+        for (other, peer) in self.peers.iter_mut().enumerate() {
+            let has_orders =
+                matches!(peer.kind, Kind::Daemon | Kind::Greeting { inherited: true, .. });
+            peer.is_gone |= has_orders && other != index;
+        }
+        let hello = self.hello(None, None);
+        self.peers[index].kind = Kind::Daemon;
+        self.peers[index].say(&hello);
+        // A new daemon that is told of an end has its own time to acknowledge it.
+        if let Some(session) = self.session.as_mut().filter(|session| session.exit.is_some()) {
+            session.answer_by = Some(now() + super::ANSWER_WITHIN);
+        }
+    }
+
+    fn greet_viewer(
+        &mut self,
+        index: usize,
+        token: &str,
+        mode: Mode,
+        size: Option<Size>,
+        from: Option<u64>,
+    ) {
+        let now = now();
+        self.tickets.retain(|ticket| ticket.until > now);
+        let found = self.tickets.iter().position(|ticket| ticket.token == token);
+        // G2: it is gone from here on, whatever it was good for.
+        match found.map(|at| self.tickets.swap_remove(at)) {
+            Some(ticket) if ticket.mode == mode => {}
+            Some(_) | None => {
+                self.refuse(index, "no such ticket".to_owned());
+                return;
+            }
+        }
+        let offset = self.replay_from(from);
+        let hello = self.hello(None, Some(offset));
+        self.peers[index].kind = Kind::Viewer(Viewer { mode, size, offset });
+        self.peers[index].say(&hello);
+        self.feed(index);
+        if let Some(size) = size {
+            self.take_size(size);
+            self.repaint();
+        }
+    }
+
+    /// Says why, and closes.
+    fn refuse(&mut self, index: usize, why: String) {
+        let hello = self.hello(Some(why), None);
+        self.peers[index].close(&hello);
+    }
+
+    fn hello(&self, refused: Option<String>, offset: Option<u64>) -> ShimHello {
+        // One who is refused learns nothing else.
+        let session = if refused.is_some() { None } else { self.session_record() };
+        ShimHello { session, refused, offset, ..empty_hello(self.me.into()) }
+    }
+
+    pub(super) fn add_ticket(&mut self, ticket: Ticket) {
+        if self.tickets.len() >= TICKETS_MAX {
+            self.tickets.remove(0);
+        }
+        self.tickets.push(ticket);
+    }
+
+    pub(super) fn remove_peers(&mut self) {
+        if self.peers.iter().all(|peer| !peer.is_gone) {
+            return;
+        }
+        self.peers.retain(|peer| !peer.is_gone);
+        // A draft belongs to a person at the terminal.
+        if !self.peers.iter().any(Peer::is_attached)
+            && let Some(session) = &mut self.session
+        {
+            session.has_draft = false;
+        }
+    }
+}
+
+fn empty_hello(process: ProcessRecord) -> ShimHello {
+    ShimHello {
+        protocol: PROTOCOL,
+        features: Vec::new(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        process,
+        session: None,
+        refused: None,
+        offset: None,
+    }
+}
+
+/// Tells the daemon that started this shim why it can't begin.
+pub fn refuse_inherited(why: &str) {
+    let Some(socket) = super::inherited_socket() else { return };
+    let nobody = ProcessRecord { pid: 0, start_ticks: 0 };
+    let hello = ShimHello { refused: Some(why.to_owned()), ..empty_hello(nobody) };
+    let _gone = Connection::new(socket).say(&hello);
+}

@@ -1,0 +1,140 @@
+//! Whoever is connected to a shim: the daemon, a client at the terminal, or one that has not said
+//! hello yet.
+//!
+//! Never blocks on a peer. A daemon that does not read is dropped at a bound; a client is fed from the
+//! recording, at its own pace, and dropped when that has moved on.
+
+use std::os::fd::AsFd;
+
+use perennial_core::session::Process;
+use rustix::event::epoll::EventFlags;
+use rustix::net::sockopt;
+
+use super::super::connection::Connection;
+use super::super::moment::Moment;
+use super::super::process;
+use super::super::protocol::{Mode, Size};
+
+#[derive(Debug)]
+pub struct Peer {
+    pub id: u64,
+    pub connection: Connection,
+    pub kind: Kind,
+    /// To be closed as soon as all is sent.
+    pub is_leaving: bool,
+    /// Gone or broken: removed at the end of the turn.
+    pub is_gone: bool,
+    /// What epoll was last told to watch.
+    pub watched: EventFlags,
+}
+
+#[derive(Debug)]
+pub enum Kind {
+    Greeting {
+        by: Moment,
+        /// The daemon that started this shim, on the socket it left us.
+        inherited: bool,
+    },
+    Daemon,
+    Viewer(Viewer),
+}
+
+/// A client at the terminal.
+#[derive(Debug)]
+pub struct Viewer {
+    pub mode: Mode,
+    pub size: Option<Size>,
+    /// The next byte of the recording that it gets.
+    pub offset: u64,
+}
+
+impl Peer {
+    pub fn say(&mut self, message: &impl serde::Serialize) {
+        self.is_gone |= self.connection.say(message).is_err();
+        self.close_if_done();
+    }
+
+    pub fn say_bytes(&mut self, bytes: &[u8]) {
+        self.is_gone |= self.connection.say_bytes(bytes).is_err();
+    }
+
+    /// Sends what waits, as far as the socket takes it.
+    pub fn flush(&mut self) {
+        self.is_gone |= self.connection.flush().is_err();
+        self.close_if_done();
+    }
+
+    fn close_if_done(&mut self) {
+        self.is_gone |= self.is_leaving && self.connection.unsent().is_empty();
+    }
+
+    /// Says one last thing.
+    pub fn close(&mut self, message: &impl serde::Serialize) {
+        self.is_leaving = true;
+        self.say(message);
+    }
+
+    /// Takes in what it has sent; `false` if nothing was there.
+    pub fn receive(&mut self, buffer: &mut [u8]) -> bool {
+        let received = self.connection.receive(buffer);
+        self.is_gone |= received.is_err();
+        received.unwrap_or(false)
+    }
+
+    pub fn is_daemon(&self) -> bool {
+        matches!(self.kind, Kind::Daemon) && !self.is_gone
+    }
+
+    pub fn viewer(&mut self) -> Option<&mut Viewer> {
+        match &mut self.kind {
+            Kind::Viewer(viewer) => Some(viewer),
+            Kind::Greeting { .. } | Kind::Daemon => None,
+        }
+    }
+
+    pub fn is_attached(&self) -> bool {
+        matches!(&self.kind, Kind::Viewer(viewer) if viewer.mode == Mode::Attach) && !self.is_gone
+    }
+
+    /// Nothing more is read from it.
+    pub fn is_closed(&self) -> bool {
+        self.is_gone || self.is_leaving
+    }
+}
+
+/// Why somebody may not give orders.
+#[derive(Debug, thiserror::Error)]
+pub enum NotADaemon {
+    #[error("another user")]
+    AnotherUser,
+    #[error("a process of this shim's own session")]
+    OwnSession,
+    #[error("its ancestry can't be read")]
+    Unreadable,
+}
+
+/// Whether a peer may be a daemon: the same user, and no descendant of this shim. The walk is by live
+/// parents; orphans of the session are our own children and end here too.
+pub fn may_order(socket: impl AsFd, me: Process) -> Result<(), NotADaemon> {
+    let peer = sockopt::socket_peercred(socket).map_err(|_| NotADaemon::Unreadable)?;
+    if peer.uid != rustix::process::getuid() {
+        return Err(NotADaemon::AnotherUser);
+    }
+    let mut pid = peer.pid.as_raw_nonzero().get();
+    // A parent that is younger than its child is another process with a reused pid.
+    let mut youngest = u64::MAX;
+    loop {
+        if pid == me.pid {
+            return Err(NotADaemon::OwnSession);
+        }
+        let stat = process::stat(pid).ok_or(NotADaemon::Unreadable)?;
+        if stat.process.start_ticks > youngest {
+            return Err(NotADaemon::Unreadable);
+        }
+        youngest = stat.process.start_ticks;
+        if stat.parent <= 1 {
+            return Ok(());
+        }
+        pid = stat.parent;
+    }
+}

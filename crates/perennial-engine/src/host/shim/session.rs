@@ -1,0 +1,211 @@
+//! The session that a shim holds: its process tree from exec to the last process.
+//!
+//! Told what happened by the shim's loop; reports nothing itself.
+//!
+//! Invariants
+//! - H3  `is_gone` only after the kernel said that no child is left.
+//! - S1  The exit is set once, from the wait status of the main process.
+
+use std::time::Duration;
+
+use perennial_core::id::SessionNumber;
+use perennial_core::session::Process;
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+use super::super::cgroup::Cgroup;
+use super::super::moment::Moment;
+use super::super::protocol::{ExitRecord, PaceRecord};
+use super::queries::Queries;
+use super::recorder::Recorder;
+use super::terminal::Terminal;
+
+/// How soon a tree that does not vanish is killed again; a child's end is the usual prompt.
+const KILL_AGAIN_AFTER: Duration = Duration::from_millis(20);
+
+#[derive(Debug)]
+pub struct Session {
+    pub number: SessionNumber,
+    /// `None` if it never ran.
+    pub process: Option<Process>,
+    pub cgroup: Option<Cgroup>,
+    pub terminal: Option<Terminal>,
+    pub recorder: Recorder,
+    pub queries: Queries,
+    pub exit: Option<ExitRecord>,
+    /// Set once it was asked to end; the end is then told when the whole tree is gone.
+    pub ladder: Option<Ladder>,
+    kill_again_at: Option<Moment>,
+    /// No process of it is left.
+    pub is_gone: bool,
+    /// The daemon was told of the end, and by when it should have answered.
+    pub answer_by: Option<Moment>,
+    /// The end is on record: acknowledged, or in the exit file.
+    pub is_recorded: bool,
+    /// A person has typed something and not sent it.
+    pub has_draft: bool,
+}
+
+/// How far the asking to end has come.
+#[derive(Debug, Clone, Copy)]
+pub struct Ladder {
+    next: Step,
+    at: Moment,
+    term: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Term,
+    Kill,
+    Killed,
+}
+
+impl Session {
+    pub fn new(number: SessionNumber, recorder: Recorder) -> Session {
+        Session {
+            number,
+            process: None,
+            cgroup: None,
+            terminal: None,
+            recorder,
+            queries: Queries::default(),
+            exit: None,
+            ladder: None,
+            kill_again_at: None,
+            is_gone: false,
+            answer_by: None,
+            is_recorded: false,
+            has_draft: false,
+        }
+    }
+
+    /// It never ran: over before it began.
+    pub fn fail(&mut self, why: String) {
+        self.exit = Some(ExitRecord::NotStarted(why));
+        self.terminal = None;
+        self.is_gone = true;
+        self.remove_cgroup();
+    }
+
+    /// The end, as soon as it may be told: at once, or when the tree is gone if it was asked for.
+    pub fn told_exit(&self) -> Option<&ExitRecord> {
+        self.exit.as_ref().filter(|_| self.ladder.is_none() || self.is_gone)
+    }
+
+    pub fn is_main(&self, pid: i32) -> bool {
+        self.exit.is_none() && self.process.is_some_and(|process| process.pid == pid)
+    }
+
+    /// Asks it to end. Asking again only ever hurries.
+    pub fn end(&mut self, pace: PaceRecord, interrupt: Duration, term: Duration, now: Moment) {
+        if self.exit.is_some() {
+            // Over already: its tree is being killed, and the end is told as it was.
+            return;
+        }
+        match (pace, self.ladder) {
+            (PaceRecord::Graceful, Some(_)) => {}
+            (PaceRecord::Graceful, None) => {
+                self.ladder = Some(Ladder { next: Step::Term, at: now + interrupt, term });
+                self.signal_foreground(Signal::INT);
+            }
+            (PaceRecord::AtOnce, _) => {
+                self.ladder = Some(Ladder { next: Step::Kill, at: now, term });
+                self.tick(now);
+            }
+        }
+    }
+
+    /// A kill signal to the main process, which is our child until its exit is known.
+    pub fn signal_main(&self, signal: Signal) {
+        let pid = self.process.filter(|_| self.exit.is_none()).and_then(|p| Pid::from_raw(p.pid));
+        if let Some(pid) = pid {
+            let _gone = kill_process(pid, signal);
+        }
+    }
+
+    /// To whom the interrupt key would go, else to the main process.
+    fn signal_foreground(&self, signal: Signal) {
+        let group = self.terminal.as_ref().and_then(Terminal::foreground);
+        // A shell in the foreground may ignore it, and a job may have the terminal: both get it.
+        match group.filter(|group| Some(group.as_raw_nonzero().get()) != self.main_pid()) {
+            Some(group) => {
+                let _gone = kill_process_group(group, signal);
+                self.signal_main(signal);
+            }
+            None => match self.main_pid().and_then(Pid::from_raw) {
+                Some(main) if self.exit.is_none() => {
+                    let _gone = kill_process_group(main, signal);
+                }
+                Some(_) | None => {}
+            },
+        }
+    }
+
+    fn main_pid(&self) -> Option<i32> {
+        self.process.map(|process| process.pid)
+    }
+
+    /// KILL to all that is left. Killed parents hand their children up to us; called again until
+    /// the kernel says that there are none.
+    pub fn kill_tree(&mut self, now: Moment) {
+        if let Some(cgroup) = &self.cgroup {
+            cgroup.kill();
+        }
+        for pid in children() {
+            // A direct child's pid is not reused before we reap it.
+            let _gone = kill_process(pid, Signal::KILL);
+        }
+        self.kill_again_at = Some(now + KILL_AGAIN_AFTER);
+    }
+
+    /// The kernel says that no child is left.
+    pub fn gone(&mut self) {
+        self.is_gone = true;
+        self.kill_again_at = None;
+        self.remove_cgroup();
+    }
+
+    fn remove_cgroup(&mut self) {
+        if let Some(cgroup) = self.cgroup.take() {
+            let _busy = cgroup.remove();
+        }
+    }
+
+    pub fn next_deadline(&self) -> Option<Moment> {
+        let ladder = self.ladder.filter(|ladder| ladder.next != Step::Killed && !self.is_gone);
+        let unrecorded = self.answer_by.filter(|_| !self.is_recorded);
+        [ladder.map(|ladder| ladder.at), self.kill_again_at, unrecorded].into_iter().flatten().min()
+    }
+
+    /// Does what is due.
+    pub fn tick(&mut self, now: Moment) {
+        if self.is_gone {
+            return;
+        }
+        if let Some(ladder) = self.ladder.filter(|ladder| ladder.at <= now) {
+            let (next, at) = match ladder.next {
+                Step::Term => {
+                    self.signal_foreground(Signal::TERM);
+                    (Step::Kill, now + ladder.term)
+                }
+                Step::Kill => {
+                    self.kill_tree(now);
+                    (Step::Killed, ladder.at)
+                }
+                Step::Killed => (Step::Killed, ladder.at),
+            };
+            self.ladder = Some(Ladder { next, at, term: ladder.term });
+        }
+        if self.kill_again_at.is_some_and(|at| at <= now) {
+            self.kill_tree(now);
+        }
+    }
+}
+
+/// Our direct children now. The list may be a little old; the caller asks again until none is left.
+fn children() -> Vec<Pid> {
+    let text = std::fs::read("/proc/thread-self/children").unwrap_or_default();
+    text.split(|byte| *byte == b' ')
+        .filter_map(|word| std::str::from_utf8(word).ok()?.parse().ok().and_then(Pid::from_raw))
+        .collect()
+}

@@ -1,0 +1,278 @@
+//! A temporary state directory with holders on it, and what they report.
+//!
+//! Whatever a test leaves running is ended when the fixture goes.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use perennial_core::effect::{Action, Effect};
+use perennial_core::id::{AgentId, Epoch, SessionNumber};
+use perennial_core::launch::{Host, Launch};
+use perennial_core::observation::Report;
+use perennial_core::session::{Pace, Process};
+use perennial_engine::host::directory::HolderDirectory;
+use perennial_engine::host::{Holders, HostReport, Ladder, Settings, environment};
+
+/// Nothing here takes that long; a test that waits longer has failed.
+pub const LONG: Duration = Duration::from_secs(20);
+
+pub struct Fixture {
+    dir: tempfile::TempDir,
+    pub settings: Settings,
+    holders: Option<Holders>,
+    reports: Receiver<HostReport>,
+    seen: Vec<HostReport>,
+    agents: Vec<(AgentId, SessionNumber)>,
+}
+
+pub const N1: SessionNumber = SessionNumber(1);
+pub const N2: SessionNumber = SessionNumber(2);
+
+impl Fixture {
+    pub fn new() -> Fixture {
+        Fixture::with(|_| {})
+    }
+
+    pub fn with(change: impl FnOnce(&mut Settings)) -> Fixture {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let mut settings = Settings {
+            holders_dir: dir.path().join("holders"),
+            home: None,
+            program: std::env::current_exe().expect("this program"),
+            epoch: Epoch(1),
+            ladder: Ladder {
+                interrupt: Duration::from_millis(150),
+                term: Duration::from_millis(150),
+                grace: Duration::from_secs(3),
+            },
+            record_limit_bytes: 64 << 10,
+            nofile: None,
+            cgroup: None,
+        };
+        change(&mut settings);
+        let (sender, reports) = channel();
+        let holders = Holders::start(settings.clone(), move |report| {
+            let _test_over = sender.send(report);
+        })
+        .expect("holders start");
+        Fixture {
+            dir,
+            settings,
+            holders: Some(holders),
+            reports,
+            seen: Vec::new(),
+            agents: Vec::new(),
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub fn holders(&self) -> &Holders {
+        self.holders.as_ref().expect("the daemon runs")
+    }
+
+    /// A new agent; its sessions inherit PATH.
+    pub fn agent(&mut self) -> AgentId {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let agent = AgentId(u128::from(std::process::id()) << 64 | u128::from(number));
+        let directory = self.directory(agent);
+        directory.create().expect("a holder directory");
+        environment::write(directory.path(), [("PATH", "/usr/bin:/bin")]).expect("writes");
+        self.agents.push((agent, SessionNumber(1)));
+        agent
+    }
+
+    pub fn directory(&self, agent: AgentId) -> HolderDirectory {
+        HolderDirectory::new(&self.settings.holders_dir, agent)
+    }
+
+    pub fn session_dir(&self, agent: AgentId, number: SessionNumber) -> PathBuf {
+        self.directory(agent).session(number)
+    }
+
+    pub fn order(&mut self, agent: AgentId, number: SessionNumber, action: Action) {
+        if let Some(entry) = self.agents.iter_mut().find(|entry| entry.0 == agent) {
+            entry.1 = entry.1.max(number);
+        }
+        self.holders().order(Effect { agent, number, action });
+    }
+
+    pub fn start(&mut self, agent: AgentId, number: SessionNumber, argv: &[&str]) {
+        let launch = launch(self.path(), argv);
+        self.order(agent, number, Action::Start(launch));
+    }
+
+    /// Starts a shell script and waits until it runs.
+    pub fn run(&mut self, agent: AgentId, number: SessionNumber, script: &str) -> Process {
+        self.start(agent, number, &["sh", "-c", script]);
+        self.executed(agent, number)
+    }
+
+    pub fn end(&mut self, agent: AgentId, number: SessionNumber, pace: Pace) {
+        self.order(agent, number, Action::End(pace));
+    }
+
+    /// Waits for the first report that `pick` accepts; earlier ones stay to be picked.
+    pub fn wait<T>(&mut self, what: &str, mut pick: impl FnMut(&HostReport) -> Option<T>) -> T {
+        for index in 0..self.seen.len() {
+            if let Some(found) = pick(&self.seen[index]) {
+                self.seen.remove(index);
+                return found;
+            }
+        }
+        let deadline = Instant::now() + LONG;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let Ok(report) = self.reports.recv_timeout(left) else {
+                panic!("no {what}; seen: {:?}", self.seen)
+            };
+            if let Some(found) = pick(&report) {
+                return found;
+            }
+            self.seen.push(report);
+        }
+    }
+
+    fn report<T>(
+        &mut self,
+        agent: AgentId,
+        number: SessionNumber,
+        what: &str,
+        mut pick: impl FnMut(&Report) -> Option<T>,
+    ) -> T {
+        self.wait(what, |report| match report {
+            HostReport::Session { agent: a, number: n, report } if (*a, *n) == (agent, number) => {
+                pick(report)
+            }
+            HostReport::Session { .. }
+            | HostReport::Connected { .. }
+            | HostReport::Disconnected { .. } => None,
+        })
+    }
+
+    pub fn executed(&mut self, agent: AgentId, number: SessionNumber) -> Process {
+        self.report(agent, number, "executed", |report| match report {
+            Report::Executed(process) => Some(*process),
+            Report::NotStarted(why) => panic!("not started: {why}"),
+            Report::Exited(_) => None,
+        })
+    }
+
+    pub fn exited(&mut self, agent: AgentId, number: SessionNumber) -> perennial_core::exit::Exit {
+        self.report(agent, number, "exited", |report| match report {
+            Report::Exited(exit) => Some(*exit),
+            Report::NotStarted(why) => panic!("not started: {why}"),
+            Report::Executed(_) => None,
+        })
+    }
+
+    pub fn not_started(&mut self, agent: AgentId, number: SessionNumber) -> String {
+        self.report(agent, number, "not started", |report| match report {
+            Report::NotStarted(why) => Some(why.clone()),
+            Report::Exited(exit) => panic!("exited: {exit:?}"),
+            Report::Executed(_) => panic!("executed"),
+        })
+    }
+
+    pub fn connected(&mut self, agent: AgentId) -> (Process, Option<u64>) {
+        self.wait("connected", |report| match report {
+            HostReport::Connected { agent: a, shim, cgroup, .. } if *a == agent => {
+                Some((*shim, *cgroup))
+            }
+            HostReport::Session { .. }
+            | HostReport::Connected { .. }
+            | HostReport::Disconnected { .. } => None,
+        })
+    }
+
+    /// Stops the daemon's side only.
+    pub fn stop_daemon(&mut self) {
+        if let Some(holders) = self.holders.take() {
+            holders.stop();
+        }
+        self.seen.clear();
+        while self.reports.try_recv().is_ok() {}
+    }
+
+    /// The next run of the daemon.
+    pub fn start_daemon(&mut self) {
+        self.settings.epoch.0 += 1;
+        let (sender, reports) = channel();
+        self.reports = reports;
+        let holders = Holders::start(self.settings.clone(), move |report| {
+            let _test_over = sender.send(report);
+        });
+        self.holders = Some(holders.expect("holders start"));
+    }
+
+    pub fn shim_pid(&self, agent: AgentId) -> Option<i32> {
+        self.directory(agent).shim_pid().expect("the lock is readable")
+    }
+
+    /// All that the session printed so far.
+    pub fn output(&self, agent: AgentId, number: SessionNumber) -> Vec<u8> {
+        let dir = self.session_dir(agent, number);
+        let recording = perennial_engine::host::recording::Recording::open(&dir).expect("opens");
+        recording.tail(1 << 20).expect("reads").1
+    }
+
+    /// Waits until the session has printed this.
+    pub fn await_output(&self, agent: AgentId, number: SessionNumber, text: &str) {
+        until(&format!("output {text:?}"), || {
+            String::from_utf8_lossy(&self.output(agent, number)).contains(text)
+        });
+    }
+}
+
+impl Drop for Fixture {
+    fn drop(&mut self) {
+        self.stop_daemon();
+        self.start_daemon();
+        for (agent, number) in self.agents.clone() {
+            if self.shim_pid(agent).is_some() {
+                self.end(agent, number, Pace::AtOnce);
+                let _ended = self.reports.iter().find(|report| {
+                    matches!(report, HostReport::Session { agent: a, report: Report::Exited(_) | Report::NotStarted(_), .. } if *a == agent)
+                });
+                self.order(agent, number, Action::Release);
+            }
+        }
+        self.stop_daemon();
+    }
+}
+
+pub fn launch(dir: &Path, argv: &[&str]) -> Launch {
+    Launch {
+        harness: "command".to_owned(),
+        host: Host::Shim,
+        argv: argv.iter().map(|word| (*word).to_owned()).collect(),
+        dir: dir.display().to_string(),
+        env_names: Vec::new(),
+        project: dir.display().to_string(),
+    }
+}
+
+/// Waits for something that nobody reports, looking again and again.
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + LONG;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "never: {what}");
+        std::thread::yield_now();
+    }
+}
+
+/// Whether a process runs: a zombie does not.
+pub fn is_alive(pid: i32) -> bool {
+    perennial_engine::host::process::stat(pid).is_some_and(|stat| !stat.zombie)
+}
+
+/// Kills by pid a process that the test knows to be its own.
+pub fn kill(pid: i32, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_raw(pid).expect("a pid");
+    rustix::process::kill_process(pid, signal).expect("the process is there");
+}
