@@ -5,5 +5,6 @@
 
 pub mod host;
 pub mod interpret;
+pub mod mirror;
 pub mod supervisor;
 pub mod timers;

@@ -1,9 +1,213 @@
-//! The daemon: placeholder until it lands.
+//! The daemon: owns a home's truth, and supervises. The one place with an async runtime.
+//!
+//! It decides nothing itself: inputs go to the supervisor's step, outputs are carried out.
 
+mod checks;
+mod driver;
+mod http;
+mod identity;
+mod lock;
+mod logging;
+mod presence;
+mod problems;
+mod project;
+mod shelf;
+mod time;
+mod view;
+mod words;
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::Context;
+use perennial_api::home::SocketAddress;
 use perennial_api::{ExitCode, Home};
+use perennial_core::fleet::Fleet;
+use perennial_core::id::{AgentId, Epoch};
+use perennial_core::observation::Observation;
+use perennial_core::time::Time;
+use perennial_engine::host::directory::HolderDirectory;
+use perennial_engine::host::{self, Holders, Settings, cgroup, process};
+use perennial_engine::mirror::Mirror;
+use perennial_engine::supervisor::Supervisor;
+use perennial_store::journal::Journal;
+use perennial_store::{SqliteJournal, load};
+use tokio::net::UnixListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
 
-/// Runs the daemon in this process until it is told to end. `ready` is called once, when the socket
-/// answers: `perennial up` waits for it.
-pub fn run(_home: &Home, _ready: impl FnOnce()) -> anyhow::Result<ExitCode> {
-    anyhow::bail!("this build has no daemon yet")
+use driver::{Desk, Message, World};
+use http::Surface;
+use identity::Registry;
+use lock::{Lock, LockError};
+use presence::Presence;
+use shelf::Shelf;
+
+/// Runs until it is told to end; `ready` is called when requests are answered.
+pub fn run(home: &Home, ready: impl FnOnce()) -> anyhow::Result<ExitCode> {
+    home.create().with_context(|| format!("the home {} can't be used", home.state.display()))?;
+    let _lock = match Lock::take(&home.lock()) {
+        Ok(lock) => lock,
+        Err(held @ LockError::Held { .. }) => {
+            eprintln!("error: {held}\nnext: use that one; perennial doctor tells more about it");
+            return Ok(ExitCode::Refused);
+        }
+        Err(error) => return Err(error).context("the home can't be locked"),
+    };
+    logging::start(&home.daemon_log())?;
+    // Agents of the same user must not read the daemon's memory or take its descriptors.
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+    let nofile = raise_nofile();
+    let (desk, inbox) = driver::channel_pair();
+    let journal: Arc<dyn Journal> =
+        Arc::new(SqliteJournal::open(&home.journal()).context("the journal can't be opened")?);
+    let loaded = load(&*journal).context("the journal can't be read")?;
+    let findings: Vec<String> = loaded.unreadable.iter().map(ToString::to_string).collect();
+    for finding in &findings {
+        tracing::error!(%finding, "a record can't be read");
+    }
+    let boot = process::boot_id().context("the machine's boot id can't be read")?;
+    let epoch = Epoch(loaded.fleet.epoch().0 + 1);
+    let holders = start_holders(home, epoch, nofile, desk.clone())?;
+    let registry = Arc::new(known_holders(home, &loaded.fleet));
+    let world = World {
+        journal: Arc::clone(&journal),
+        holders: holders.clone(),
+        registry: Arc::clone(&registry),
+        shelf: Shelf::new(Mirror::start(&home.mirror()).context("the mirror can't be started")?),
+        clock: time::Clock::start(newest(&*journal)),
+    };
+    let started = Observation::Started { boot: boot.clone(), version: version() };
+    let supervisor = Supervisor::new(loaded.fleet, loaded.versions);
+    let presence = Presence::remembered(heard(&*journal));
+    let thread = driver::start(supervisor, presence, world, desk.clone(), inbox, started)
+        .context("the driver can't be started")?;
+    tracing::info!(epoch = epoch.0, pid = std::process::id(), "the daemon started");
+    let surface = Arc::new(Surface {
+        desk: desk.clone(),
+        journal,
+        holders: holders.clone(),
+        registry,
+        home: home.clone(),
+        boot: boot.0,
+        started: Instant::now(),
+        findings,
+        ending: watch::Sender::new(false),
+    });
+    let served = serve(home, surface, ready);
+    // In order: nothing new comes in, the end is recorded, then the holders are let go.
+    let _ = desk.send(Message::Stop);
+    let _ = thread.join();
+    holders.stop();
+    let _ = std::fs::remove_file(home.socket());
+    tracing::info!("the daemon ended");
+    served.map(|()| ExitCode::Done)
+}
+
+fn version() -> String {
+    env!("CARGO_PKG_VERSION").to_owned()
+}
+
+fn serve(home: &Home, surface: Arc<Surface>, ready: impl FnOnce()) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("the runtime can't be started")?;
+    runtime.block_on(async {
+        let listener = listen(home).context("the daemon's socket can't be opened")?;
+        let ending = surface.ending.clone();
+        end_on_signals(&ending).context("kill signals can't be watched")?;
+        ready();
+        http::serve(listener, http::router(surface), ending.subscribe()).await;
+        Ok(())
+    })
+}
+
+/// The lock is ours, so a socket that is there is a dead daemon's.
+fn listen(home: &Home) -> std::io::Result<UnixListener> {
+    let path = home.socket();
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let address = SocketAddress::of(&path)?;
+    let listener = UnixListener::bind(address.path())?;
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
+    Ok(listener)
+}
+
+fn end_on_signals(ending: &watch::Sender<bool>) -> std::io::Result<()> {
+    for kind in [SignalKind::terminate(), SignalKind::interrupt()] {
+        let mut signals = signal(kind)?;
+        let ending = ending.clone();
+        tokio::spawn(async move {
+            signals.recv().await;
+            ending.send_replace(true);
+        });
+    }
+    // A terminal that goes away is no reason to end.
+    let mut hangups = signal(SignalKind::hangup())?;
+    tokio::spawn(async move { while hangups.recv().await.is_some() {} });
+    Ok(())
+}
+
+fn start_holders(
+    home: &Home,
+    epoch: Epoch,
+    nofile: Option<u64>,
+    desk: Desk,
+) -> anyhow::Result<Holders> {
+    let settings = Settings {
+        holders_dir: home.holders(),
+        home: home.root.clone(),
+        program: std::env::current_exe().context("the daemon can't find its own program")?,
+        epoch,
+        ladder: host::Ladder::default(),
+        record_limit_bytes: host::holders::RECORD_LIMIT_BYTES,
+        nofile,
+        cgroup: cgroup::available().ok(),
+    };
+    let sink = move |report| {
+        let _ = desk.send(Message::Host(report));
+    };
+    Holders::start(settings, sink).context("the holders can't be reached")
+}
+
+/// Holders that live already: who calls from below them is known before they are connected.
+fn known_holders(home: &Home, fleet: &Fleet) -> Registry {
+    let registry = Registry::default();
+    for agent in fleet.agents().filter(|agent| agent.live_session().is_some()) {
+        let holder = HolderDirectory::new(&home.holders(), agent.id);
+        if let Some(stat) = holder.shim_pid().ok().flatten().and_then(process::stat) {
+            registry.add(agent.id, stat.process, None);
+        }
+    }
+    registry
+}
+
+/// When each agent was last heard, as an earlier run kept it.
+fn heard(journal: &dyn Journal) -> BTreeMap<AgentId, Time> {
+    let samples = journal.samples().unwrap_or_else(|error| {
+        tracing::warn!(error = driver::chain(&error), "samples can't be read");
+        Vec::new()
+    });
+    samples.into_iter().filter_map(|sample| Some((sample.agent, sample.last_seen?))).collect()
+}
+
+/// The newest moment in the journal: time goes on from there.
+fn newest(journal: &dyn Journal) -> Time {
+    let (head, _) = journal.head();
+    let before = perennial_store::Seq(head.0.saturating_sub(1));
+    let last = journal.read(before, 1).unwrap_or_default();
+    last.last().map_or(Time(0), |record| record.at)
+}
+
+/// A daemon of a thousand sessions needs some thousand descriptors; sessions get the old limit.
+fn raise_nofile() -> Option<u64> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let old = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: old.maximum, maximum: old.maximum };
+    setrlimit(Resource::Nofile, raised).ok().and(old.current)
 }

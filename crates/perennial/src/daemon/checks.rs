@@ -1,0 +1,207 @@
+//! What a request must be before it reaches the core: bounded, well-formed, and about a world that
+//! exists.
+//!
+//! Pure checks and file look-ups; says no with a problem that tells what to do instead.
+
+use std::path::{Path, PathBuf};
+
+use perennial_api::Problem;
+use perennial_api::request;
+use perennial_core::launch::{BARE_COMMAND, Host, Launch};
+use perennial_core::name::Name;
+use perennial_core::restart::Restart;
+
+use super::project;
+
+pub fn name(text: &str) -> Result<Name, Problem> {
+    text.parse::<Name>().map_err(|bad| {
+        Problem::new(400, "bad-name", format!("'{}' is no name for an agent", shown(text)))
+            .because(bad.to_string())
+            .next("choose a name of letters, digits, '-' and '_', up to 64")
+    })
+}
+
+pub fn role(text: &str) -> Result<String, Problem> {
+    name(text).map(|name| name.as_str().to_owned()).map_err(|problem| {
+        Problem::new(400, "bad-role", format!("'{}' is no name for a role", shown(text)))
+            .because(problem.detail)
+    })
+}
+
+pub fn summary(text: &str) -> Result<String, Problem> {
+    if text.len() > request::SUMMARY_LIMIT {
+        return Err(Problem::new(400, "too-long", "the summary is too long").because(format!(
+            "it has {} bytes; {} are kept",
+            text.len(),
+            request::SUMMARY_LIMIT
+        )));
+    }
+    Ok(text.to_owned())
+}
+
+pub fn restart(word: Option<&str>) -> Result<Restart, Problem> {
+    match word {
+        None => Ok(Restart::default()),
+        Some("never") => Ok(Restart::Never),
+        Some("on-crash") => Ok(Restart::OnCrash),
+        Some("always") => Ok(Restart::Always),
+        Some(other) => Err(Problem::new(
+            400,
+            "bad-restart",
+            format!("'{}' is no restart policy", shown(other)),
+        )
+        .next("use never, on-crash or always")),
+    }
+}
+
+/// The launch of a bare command, with its program found and its directory there.
+pub fn launch(spawn: &request::Spawn) -> Result<Launch, Problem> {
+    bounds(spawn)?;
+    let dir = directory(&spawn.dir)?;
+    let path = spawn.env.get("PATH").map_or("/usr/local/bin:/usr/bin:/bin", String::as_str);
+    program(&spawn.argv[0], path, &dir)?;
+    let mut env_names = spawn.set_env.clone();
+    env_names.sort();
+    env_names.dedup();
+    Ok(Launch {
+        harness: BARE_COMMAND.to_owned(),
+        host: Host::Shim,
+        argv: spawn.argv.clone(),
+        project: project::of(&dir).to_string_lossy().into_owned(),
+        dir: spawn.dir.clone(),
+        env_names,
+    })
+}
+
+fn bounds(spawn: &request::Spawn) -> Result<(), Problem> {
+    let bad = |kind, title: String| Err(Problem::new(400, kind, title));
+    if spawn.argv.first().is_none_or(String::is_empty) {
+        return bad("no-program", "there is no program to run".into()).map_err(|problem| {
+            problem.next("put it after --: perennial spawn NAME -- PROGRAM ARGUMENTS")
+        });
+    }
+    let argv_bytes: usize = spawn.argv.iter().map(|word| word.len() + 1).sum();
+    if spawn.argv.len() > request::ARGV_COUNT_LIMIT || argv_bytes > request::ARGV_LIMIT {
+        return bad("too-long", "the command line is too long".into());
+    }
+    let env_bytes: usize = spawn.env.iter().map(|(key, value)| key.len() + value.len() + 2).sum();
+    if env_bytes > request::ENV_LIMIT {
+        return bad("too-long", "the environment is too large".into());
+    }
+    if spawn.argv.iter().any(|word| word.contains('\0')) {
+        return bad("bad-argument", "an argument holds a NUL byte".into());
+    }
+    for (key, value) in &spawn.env {
+        if key.is_empty() || key.contains(['=', '\0']) || value.contains('\0') {
+            return bad("bad-variable", format!("'{}' is no variable", shown(key)));
+        }
+    }
+    if let Some(name) = spawn.set_env.iter().find(|name| !spawn.env.contains_key(*name)) {
+        return bad("bad-variable", format!("'{}' was named but has no value", shown(name)));
+    }
+    Ok(())
+}
+
+fn directory(text: &str) -> Result<PathBuf, Problem> {
+    let path = PathBuf::from(text);
+    let refused = |why: &str| {
+        Problem::new(422, "no-directory", format!("'{}' is no directory to work in", shown(text)))
+            .because(why)
+            .next("give an existing directory with --dir")
+    };
+    if text.contains('\0') || !path.is_absolute() {
+        return Err(refused("the path must be absolute"));
+    }
+    match path.metadata() {
+        Ok(meta) if meta.is_dir() => Ok(path),
+        Ok(_) => Err(refused("it is not a directory")),
+        Err(error) => Err(refused(&error.to_string())),
+    }
+}
+
+/// Finds a program as `execvp` would, relative to `dir`.
+fn program(word: &str, path: &str, dir: &Path) -> Result<PathBuf, Problem> {
+    let refused = |why: String| {
+        Problem::new(422, "no-program", format!("'{}' can't be run", shown(word)))
+            .because(why)
+            .next("check the spelling, or give the program's full path")
+    };
+    if word.contains('/') {
+        let candidate = dir.join(word);
+        return match executable(&candidate) {
+            Ok(()) => Ok(candidate),
+            Err(why) => Err(refused(why)),
+        };
+    }
+    let mut forbidden = None;
+    for entry in path.split(':').filter(|entry| !entry.is_empty()) {
+        let candidate = dir.join(entry).join(word);
+        match executable(&candidate) {
+            Ok(()) => return Ok(candidate),
+            Err(why) if candidate.exists() => forbidden = Some(why),
+            Err(_) => {}
+        }
+    }
+    Err(refused(forbidden.unwrap_or_else(|| "no directory of PATH has it".to_owned())))
+}
+
+fn executable(path: &Path) -> Result<(), String> {
+    let meta = path.metadata().map_err(|error| error.to_string())?;
+    if !meta.is_file() {
+        return Err("it is not a file".to_owned());
+    }
+    rustix::fs::access(path, rustix::fs::Access::EXEC_OK).map_err(|error| error.to_string())
+}
+
+/// Somebody's text in a message: bounded, and without control characters.
+pub fn shown(text: &str) -> String {
+    let clean: String =
+        text.chars().take(80).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    if text.chars().nth(80).is_some() { clean + "…" } else { clean }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spawn(argv: &[&str], dir: &str) -> request::Spawn {
+        request::Spawn {
+            argv: argv.iter().map(|word| (*word).to_owned()).collect(),
+            dir: dir.to_owned(),
+            env: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
+            ..request::Spawn::default()
+        }
+    }
+
+    #[test]
+    fn what_can_run_is_launched() {
+        let launch = launch(&spawn(&["sleep", "1"], "/tmp")).unwrap();
+        assert_eq!((launch.argv.len(), launch.harness.as_str()), (2, BARE_COMMAND));
+    }
+
+    #[test]
+    fn what_cannot_run_is_refused_by_kind() {
+        let long = "x".repeat(request::ARGV_LIMIT);
+        for (argv, dir, kind) in [
+            (vec![], "/tmp", "no-program"),
+            (vec![""], "/tmp", "no-program"),
+            (vec!["no-such-program-here"], "/tmp", "no-program"),
+            (vec!["/etc/passwd"], "/tmp", "no-program"),
+            (vec!["/tmp"], "/tmp", "no-program"),
+            (vec!["sleep", "a\0b"], "/tmp", "bad-argument"),
+            (vec!["sleep", long.as_str()], "/tmp", "too-long"),
+            (vec!["sleep"], "relative", "no-directory"),
+            (vec!["sleep"], "/no/such/dir", "no-directory"),
+            (vec!["sleep"], "/etc/passwd", "no-directory"),
+        ] {
+            let problem = launch(&spawn(&argv, dir)).unwrap_err();
+            assert_eq!(problem.kind, kind, "{argv:?} in {dir}");
+        }
+    }
+
+    #[test]
+    fn hostile_text_is_shown_harmless() {
+        assert_eq!(shown("a\x1b[31m\n"), "a\u{fffd}[31m\u{fffd}");
+        assert_eq!(shown(&"x".repeat(200)).chars().count(), 81);
+    }
+}

@@ -1,0 +1,325 @@
+//! Drives the supervisor: one thread that feeds it inputs and carries its outputs out.
+//!
+//! Every wish reaches the world through here: appends to the journal, effects to the host, rows to
+//! the projections, files to the mirror. Holds no rule of its own.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use perennial_core::agent::Agent;
+use perennial_core::command::Request;
+use perennial_core::id::AgentId;
+use perennial_core::observation::Observation;
+use perennial_core::session::Phase;
+use perennial_core::time::Time;
+use perennial_engine::host::{Holders, HostReport};
+use perennial_engine::supervisor::{Input, Output, Rejection, Supervisor, Ticket, Waiter};
+use perennial_store::journal::{AppendError, Journal, Seq};
+use tokio::sync::oneshot;
+
+use super::identity::Registry;
+use super::presence::Presence;
+use super::shelf::Shelf;
+use super::time::Clock;
+
+/// What reaches the driver's thread.
+pub enum Message {
+    Request {
+        request: Request,
+        reply: oneshot::Sender<Result<Vec<AgentId>, Rejection>>,
+    },
+    Host(HostReport),
+    Appended(Ticket, Result<Seq, AppendError>),
+    Look(Box<dyn FnOnce(&Sight<'_>) + Send>),
+    Await {
+        agent: AgentId,
+        point: Point,
+        reply: oneshot::Sender<()>,
+    },
+    /// Record the orderly end, and leave.
+    Stop,
+}
+
+/// Everything that can be shown, at one moment.
+#[derive(Debug, Clone, Copy)]
+pub struct Sight<'a> {
+    pub supervisor: &'a Supervisor,
+    pub presence: &'a Presence,
+    pub now: Time,
+}
+
+/// A point in a session's life that somebody waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Point {
+    /// The session runs, or came to nothing.
+    Begun,
+    /// No session is left.
+    Over,
+}
+
+impl Point {
+    fn is_reached(self, agent: &Agent) -> bool {
+        match (self, agent.session.as_ref().map(|session| session.phase)) {
+            (Point::Begun, Some(Phase::Wanted | Phase::Starting)) => false,
+            // Woken while the last session still ends: the next one is to come.
+            (Point::Begun, Some(Phase::Ending(_))) => false,
+            (Point::Begun, Some(Phase::Running | Phase::Ended) | None) => true,
+            (Point::Over, phase) => phase.is_none_or(|phase| phase == Phase::Ended),
+        }
+    }
+}
+
+/// The way to the driver, for everyone else.
+#[derive(Debug, Clone)]
+pub struct Desk {
+    sender: Sender<Message>,
+}
+
+/// The driver is gone: the daemon is ending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the daemon is ending")]
+pub struct Closing;
+
+impl Desk {
+    pub async fn request(
+        &self,
+        request: Request,
+    ) -> Result<Result<Vec<AgentId>, Rejection>, Closing> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Message::Request { request, reply })?;
+        answer.await.map_err(|_| Closing)
+    }
+
+    /// Reads what is shown now.
+    pub async fn look<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Sight<'_>) -> T + Send + 'static,
+    ) -> Result<T, Closing> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Message::Look(Box::new(move |sight| {
+            let _ = reply.send(read(sight));
+        })))?;
+        answer.await.map_err(|_| Closing)
+    }
+
+    /// Waits until the agent's session has come to that point.
+    pub async fn reached(&self, agent: AgentId, point: Point) -> Result<(), Closing> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Message::Await { agent, point, reply })?;
+        answer.await.map_err(|_| Closing)
+    }
+
+    pub fn send(&self, message: Message) -> Result<(), Closing> {
+        self.sender.send(message).map_err(|_| Closing)
+    }
+}
+
+/// What the driver needs from the world.
+pub struct World {
+    pub journal: Arc<dyn Journal>,
+    pub holders: Holders,
+    pub registry: Arc<Registry>,
+    pub shelf: Shelf,
+    pub clock: Clock,
+}
+
+pub fn channel_pair() -> (Desk, Receiver<Message>) {
+    let (sender, receiver) = channel();
+    (Desk { sender }, receiver)
+}
+
+/// Starts the thread; it ends after `Message::Stop`.
+pub fn start(
+    supervisor: Supervisor,
+    presence: Presence,
+    world: World,
+    desk: Desk,
+    inbox: Receiver<Message>,
+    first: Observation,
+) -> std::io::Result<JoinHandle<()>> {
+    std::thread::Builder::new().name("driver".to_owned()).spawn(move || {
+        let mut driver = Driver {
+            supervisor,
+            presence,
+            world,
+            desk,
+            replies: HashMap::new(),
+            awaited: Vec::new(),
+            next_waiter: 0,
+            stopping: false,
+        };
+        driver.observe(first);
+        driver.run(&inbox);
+    })
+}
+
+struct Driver {
+    supervisor: Supervisor,
+    presence: Presence,
+    world: World,
+    desk: Desk,
+    replies: HashMap<Waiter, oneshot::Sender<Result<Vec<AgentId>, Rejection>>>,
+    awaited: Vec<(AgentId, Point, oneshot::Sender<()>)>,
+    next_waiter: u64,
+    stopping: bool,
+}
+
+impl Driver {
+    fn run(&mut self, inbox: &Receiver<Message>) {
+        loop {
+            if self.stopping
+                && (self.supervisor.is_settled() || self.supervisor.read_only().is_some())
+            {
+                break;
+            }
+            let message = match self.until_due() {
+                Some(wait) => match inbox.recv_timeout(wait) {
+                    Ok(message) => Some(message),
+                    Err(RecvTimeoutError::Timeout) => None,
+                    Err(RecvTimeoutError::Disconnected) => break,
+                },
+                None => match inbox.recv() {
+                    Ok(message) => Some(message),
+                    Err(_) => break,
+                },
+            };
+            match message {
+                Some(message) => self.take(message),
+                None => self.input(Input::Tick),
+            }
+        }
+        let now = self.now();
+        self.world.shelf.close(&self.supervisor, &self.presence, &*self.world.journal, now);
+    }
+
+    fn until_due(&mut self) -> Option<Duration> {
+        let due = self.supervisor.next_due()?;
+        let now = self.now();
+        Some(due.since(now))
+    }
+
+    /// The time; a jump of the clock is told before anything else is.
+    fn now(&mut self) -> Time {
+        let reading = self.world.clock.read();
+        if let Some(by) = reading.jump {
+            tracing::warn!(seconds = by.as_secs(), "the clock jumped ahead");
+            let outputs =
+                self.supervisor.step(Input::Observed(Observation::ClockJumped { by }), reading.now);
+            self.carry(outputs, reading.now);
+        }
+        reading.now
+    }
+
+    fn observe(&mut self, observation: Observation) {
+        self.input(Input::Observed(observation));
+    }
+
+    fn input(&mut self, input: Input) {
+        let now = self.now();
+        let outputs = self.supervisor.step(input, now);
+        self.carry(outputs, now);
+    }
+
+    fn take(&mut self, message: Message) {
+        match message {
+            Message::Request { request, reply } => {
+                let waiter = Waiter(self.next_waiter);
+                self.next_waiter += 1;
+                self.replies.insert(waiter, reply);
+                self.input(Input::Request { waiter, request });
+            }
+            Message::Host(report) => self.host(report),
+            Message::Appended(ticket, Ok(_)) => self.input(Input::Durable(ticket)),
+            Message::Appended(ticket, Err(error)) => {
+                let why = chain(&error);
+                tracing::error!(%why, "an append failed");
+                self.input(Input::Failed(ticket, why));
+            }
+            Message::Look(read) => {
+                let now = self.now();
+                let Driver { supervisor, presence, .. } = self;
+                read(&Sight { supervisor, presence, now });
+            }
+            Message::Await { agent, point, reply } => {
+                self.awaited.push((agent, point, reply));
+                self.tell_awaited(&[agent]);
+            }
+            Message::Stop => {
+                self.stopping = true;
+                self.observe(Observation::Stopping);
+            }
+        }
+    }
+
+    fn host(&mut self, report: HostReport) {
+        match report {
+            HostReport::Session { agent, number, report } => {
+                tracing::debug!(%agent, %number, ?report, "report");
+                self.observe(Observation::Session { agent, number, report });
+            }
+            HostReport::Connected { agent, number, shim, cgroup } => {
+                self.world.registry.add(agent, shim, cgroup);
+                self.presence.connected(agent, number);
+            }
+            HostReport::Disconnected { agent, number, why } => {
+                tracing::info!(%agent, %number, %why, "holder not connected");
+                let now = self.now();
+                self.presence.disconnected(agent, why, now);
+            }
+        }
+    }
+
+    fn carry(&mut self, outputs: Vec<Output>, now: Time) {
+        for output in outputs {
+            match output {
+                Output::Append { ticket, batch } => {
+                    let desk = self.desk.clone();
+                    let done = move |result| {
+                        // A driver that is gone needs no answer.
+                        let _ = desk.send(Message::Appended(ticket, result));
+                    };
+                    self.world.journal.append(batch, Box::new(done));
+                }
+                Output::Answer { waiter, answer } => {
+                    if let Some(reply) = self.replies.remove(&waiter) {
+                        let _ = reply.send(answer);
+                    }
+                }
+                Output::Carry(effect) => self.world.holders.order(effect),
+                Output::Committed { events, touched } => {
+                    self.world.shelf.put(
+                        &self.supervisor,
+                        &self.presence,
+                        &*self.world.journal,
+                        events.len(),
+                        &touched,
+                        now,
+                    );
+                    self.tell_awaited(&touched);
+                }
+            }
+        }
+    }
+
+    fn tell_awaited(&mut self, touched: &[AgentId]) {
+        let fleet = self.supervisor.fleet();
+        let reached = |(agent, point, _): &mut (AgentId, Point, oneshot::Sender<()>)| {
+            touched.contains(agent)
+                && fleet.agent(*agent).is_none_or(|agent| point.is_reached(agent))
+        };
+        for (_, _, reply) in self.awaited.extract_if(.., reached) {
+            let _ = reply.send(());
+        }
+        // Who no longer listens need not be kept.
+        self.awaited.retain(|(_, _, reply)| !reply.is_closed());
+    }
+}
+
+/// An error with its causes, on one line.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}

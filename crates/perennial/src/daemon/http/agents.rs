@@ -1,0 +1,304 @@
+//! Agents: list, show, why, and the verbs that change them.
+
+use axum::extract::{Path as Route, Query, State};
+use axum::http::StatusCode;
+use perennial_api::Problem;
+use perennial_api::agent as wire;
+use perennial_api::answer::{Chapter, Why};
+use perennial_api::request;
+use perennial_core::authority::Caller;
+use perennial_core::command::{Command, Request, Spawn};
+use perennial_core::event::Stream;
+use perennial_core::exit::{Exit, UnknownExit};
+use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::reason::Verb;
+use perennial_core::state::{Roster, State as AgentState};
+use perennial_engine::host::directory::HolderDirectory;
+use perennial_engine::host::{environment, recording};
+use perennial_store::journal::Version;
+use serde::Deserialize;
+
+use super::answer::{Answer, Trouble, json, json_with};
+use super::extract::{Body, Shown};
+use super::{Shared, Surface};
+use crate::daemon::driver::{Point, Sight};
+use crate::daemon::view::{self, Filter};
+use crate::daemon::{checks, problems, time, words};
+
+/// A story has at most so many chapters, the newest.
+const CHAPTERS: usize = 200;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Listing {
+    roster: Option<String>,
+    state: Option<String>,
+    project: Option<String>,
+    stale: Option<u64>,
+}
+
+pub async fn list(State(surface): State<Shared>, _: Shown, Query(query): Query<Listing>) -> Answer {
+    let filter = Filter {
+        roster: query.roster.as_deref().map(roster).transpose()?,
+        state: query.state.as_deref().map(agent_state).transpose()?,
+        project: query.project,
+        stale_seconds: query.stale,
+    };
+    let mut agents = surface
+        .desk
+        .look(move |sight| {
+            view::listing(sight.supervisor.fleet(), sight.presence, &filter, sight.now)
+        })
+        .await?;
+    agents.iter_mut().for_each(|agent| add_activity(&surface, agent));
+    json(&agents)
+}
+
+fn roster(word: &str) -> Result<Roster, Trouble> {
+    let all = [Roster::Living, Roster::Freezer, Roster::Cemetery];
+    all.into_iter().find(|roster| roster.word() == word).ok_or_else(|| {
+        Trouble(
+            Problem::new(
+                400,
+                "bad-roster",
+                format!("there is no roster '{}'", checks::shown(word)),
+            )
+            .next("use living, freezer or cemetery"),
+        )
+    })
+}
+
+fn agent_state(word: &str) -> Result<AgentState, Trouble> {
+    AgentState::ALL.into_iter().find(|state| state.word() == word).ok_or_else(|| {
+        let words: Vec<&str> = AgentState::ALL.into_iter().map(AgentState::word).collect();
+        Trouble(
+            Problem::new(400, "bad-state", format!("there is no state '{}'", checks::shown(word)))
+                .next(format!("use one of {}", words.join(", "))),
+        )
+    })
+}
+
+/// The last sign of work of a bare command is the last thing it printed.
+fn add_activity(surface: &Surface, agent: &mut wire::Agent) {
+    let Some(session) = &agent.session else { return };
+    let Some((id, number)) = session.id.split_once('.') else { return };
+    let (Ok(id), Ok(number)) = (id.parse::<AgentId>(), number.parse()) else { return };
+    let dir = HolderDirectory::new(&surface.home.holders(), id).session(SessionNumber(number));
+    if let Some(at) = recording::last_written(&dir) {
+        let at = time::moment(at);
+        if agent.last_activity.as_ref().is_none_or(|known| *known < at) {
+            agent.last_activity = Some(at);
+        }
+    }
+}
+
+pub async fn show(State(surface): State<Shared>, _: Shown, Route(target): Route<String>) -> Answer {
+    json(&surface.find(target).await?)
+}
+
+pub async fn why(State(surface): State<Shared>, _: Shown, Route(target): Route<String>) -> Answer {
+    let agent = surface.find(target).await?;
+    let id: AgentId = agent.id.parse().map_err(|_| gone())?;
+    let journal = surface.journal.clone();
+    let story = tokio::task::spawn_blocking(move || {
+        let mut story = Vec::new();
+        let mut after = Version(0);
+        while let Ok(page) = journal.read_stream(Stream::Agent(id), after, 1000) {
+            let Some(last) = page.last() else { break };
+            after = last.version;
+            story.extend(page.iter().map(|record| Chapter {
+                seq: record.seq.0,
+                at: time::moment(record.at),
+                text: match &record.event {
+                    Ok(event) => words::sentence(&event.what),
+                    Err(unreadable) => unreadable.to_string(),
+                },
+                kind:
+                    record.event.as_ref().map_or("unreadable", |e| words::kind(&e.what)).to_owned(),
+            }));
+            story.drain(..story.len().saturating_sub(CHAPTERS));
+        }
+        story
+    });
+    json(&Why { agent, story: story.await.unwrap_or_default() })
+}
+
+pub async fn spawn(
+    State(surface): State<Shared>,
+    Shown(caller): Shown,
+    Body(body): Body<request::Spawn>,
+) -> Answer {
+    surface.authorise(caller, Verb::Spawn, None).await?;
+    let name = body.name.as_deref().map(checks::name).transpose()?;
+    let role = body.role.as_deref().map(checks::role).transpose()?;
+    let restart = checks::restart(body.restart.as_deref())?;
+    let launch = checks::launch(&body)?;
+    let id = AgentId(uuid::Uuid::now_v7().as_u128());
+    let holder = HolderDirectory::new(&surface.home.holders(), id);
+    holder
+        .create()
+        .and_then(|()| environment::write(holder.path(), &body.env))
+        .map_err(|error| environment_not_kept(&error))?;
+    let spawn = Spawn { id, name, role, parent: body.parent, launch, restart };
+    if let Err(trouble) = surface.command(caller, Command::Spawn(Box::new(spawn))).await {
+        // Nobody was born: nothing of it stays.
+        let _ = std::fs::remove_dir_all(holder.path());
+        return Err(trouble);
+    }
+    begun(&surface, id, StatusCode::CREATED).await
+}
+
+fn environment_not_kept(error: &std::io::Error) -> Trouble {
+    Trouble(
+        Problem::new(503, "not-recorded", "nothing was changed")
+            .because(format!("the agent's environment can't be kept: {error}"))
+            .next("sessions go on; make room on the disk and try again"),
+    )
+}
+
+/// The agent once its session runs; one that came to nothing is a problem.
+async fn begun(surface: &Surface, id: AgentId, status: StatusCode) -> Answer {
+    surface.desk.reached(id, Point::Begun).await?;
+    let (agent, failed) = surface
+        .desk
+        .look(move |sight| {
+            let known = sight.supervisor.fleet().agent(id)?;
+            let exit = known.session.as_ref().and_then(|session| session.exit);
+            let failed = exit == Some(Exit::Unknown(UnknownExit::NotStarted));
+            Some((shown_now(sight, known), failed))
+        })
+        .await?
+        .ok_or_else(gone)?;
+    if failed {
+        return Err(Trouble(
+            Problem::new(422, "not-started", format!("{} could not be started", agent.name))
+                .because(agent.evidence.fact.clone())
+                .next(format!("perennial why {} tells what happens next", agent.name)),
+        ));
+    }
+    json_with(status, &agent)
+}
+
+pub async fn wake(
+    State(surface): State<Shared>,
+    Shown(caller): Shown,
+    Route(target): Route<String>,
+) -> Answer {
+    let agents = surface.command(caller, Command::Wake(target)).await?;
+    begun(&surface, *agents.first().ok_or_else(gone)?, StatusCode::OK).await
+}
+
+pub async fn stop(
+    State(surface): State<Shared>,
+    Shown(caller): Shown,
+    Route(target): Route<String>,
+    Body(body): Body<request::Stop>,
+) -> Answer {
+    let agents = surface.command(caller, Command::Stop(target)).await?;
+    let id = *agents.first().ok_or_else(gone)?;
+    if body.wait {
+        surface.desk.reached(id, Point::Over).await?;
+    }
+    json(&surface.find(id.to_string()).await?)
+}
+
+pub async fn stop_all(State(surface): State<Shared>, Shown(caller): Shown) -> Answer {
+    let mut stopped = Vec::new();
+    for id in surface.command(caller, Command::StopAll).await? {
+        surface.desk.reached(id, Point::Over).await?;
+        stopped.push(surface.find(id.to_string()).await?);
+    }
+    json(&stopped)
+}
+
+pub async fn rename(
+    State(surface): State<Shared>,
+    Shown(caller): Shown,
+    Route(target): Route<String>,
+    Body(body): Body<request::Rename>,
+) -> Answer {
+    let name = checks::name(&body.name)?;
+    let agents = surface.command(caller, Command::Rename { target, name }).await?;
+    json(&surface.find(agents.first().ok_or_else(gone)?.to_string()).await?)
+}
+
+pub async fn bury(
+    State(surface): State<Shared>,
+    Shown(caller): Shown,
+    Route(target): Route<String>,
+    Body(body): Body<request::Bury>,
+) -> Answer {
+    let summary = checks::summary(&body.summary)?;
+    let agents = surface.command(caller, Command::Bury { target, summary }).await?;
+    let id = *agents.first().ok_or_else(gone)?;
+    surface.desk.reached(id, Point::Over).await?;
+    json(&surface.find(id.to_string()).await?)
+}
+
+fn shown_now(sight: &Sight<'_>, agent: &perennial_core::agent::Agent) -> wire::Agent {
+    view::agent(agent, sight.supervisor.fleet(), sight.presence, sight.now)
+}
+
+fn gone() -> Trouble {
+    Trouble(
+        Problem::new(404, "no-such-agent", "there is no such agent")
+            .next("perennial ls shows everyone"),
+    )
+}
+
+impl Surface {
+    /// Has the core decide, and returns whom it was about once that is durable.
+    pub async fn command(&self, caller: Caller, command: Command) -> Result<Vec<AgentId>, Trouble> {
+        match self.desk.request(Request { caller, command }).await? {
+            Ok(agents) => Ok(agents),
+            Err(rejection) => {
+                let problem = self
+                    .desk
+                    .look(move |sight| problems::rejection(&rejection, sight.supervisor.fleet()));
+                Err(Trouble(problem.await?))
+            }
+        }
+    }
+
+    /// One agent as it is shown now.
+    pub async fn find(&self, target: String) -> Result<wire::Agent, Trouble> {
+        let found = self.desk.look(move |sight| {
+            let fleet = sight.supervisor.fleet();
+            match fleet.find(&target) {
+                Ok(agent) => Ok(shown_now(sight, agent)),
+                Err(refusal) => Err(problems::refusal(&refusal, fleet)),
+            }
+        });
+        let mut agent = found.await??;
+        add_activity(self, &mut agent);
+        Ok(agent)
+    }
+
+    /// Refuses what the caller may not do, for verbs that the core does not decide.
+    pub async fn authorise(
+        &self,
+        caller: Caller,
+        verb: Verb,
+        target: Option<String>,
+    ) -> Result<Option<AgentId>, Trouble> {
+        let checked = self.desk.look(move |sight| {
+            let fleet = sight.supervisor.fleet();
+            let id = match &target {
+                Some(target) => {
+                    Some(fleet.find(target).map_err(|r| problems::refusal(&r, fleet))?.id)
+                }
+                None => None,
+            };
+            match fleet.authorise(caller, verb, id) {
+                Ok(()) => Ok(id),
+                Err(refusal) => Err(problems::refusal(&refusal, fleet)),
+            }
+        });
+        Ok(checked.await??)
+    }
+
+    /// Where a session's files are.
+    pub fn session_dir(&self, agent: AgentId, number: SessionNumber) -> std::path::PathBuf {
+        HolderDirectory::new(&self.home.holders(), agent).session(number)
+    }
+}

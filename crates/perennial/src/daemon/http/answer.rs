@@ -1,0 +1,73 @@
+//! Answers: JSON, or a problem.
+
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use perennial_api::Problem;
+use perennial_api::problem;
+use serde::Serialize;
+
+use crate::daemon::checks::shown;
+use crate::daemon::driver::Closing;
+
+/// A problem on its way out.
+#[derive(Debug)]
+pub struct Trouble(pub Problem);
+
+pub type Answer = Result<Response, Trouble>;
+
+impl From<Problem> for Trouble {
+    fn from(problem: Problem) -> Trouble {
+        Trouble(problem)
+    }
+}
+
+impl From<Closing> for Trouble {
+    fn from(_: Closing) -> Trouble {
+        Trouble(
+            Problem::new(503, "ending", "the daemon is ending")
+                .because("it was asked to, and answers nothing more")
+                .next("perennial up starts it again"),
+        )
+    }
+}
+
+impl IntoResponse for Trouble {
+    fn into_response(self) -> Response {
+        let status =
+            StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let body = serde_json::to_vec(&self.0).unwrap_or_default();
+        (status, [(CONTENT_TYPE, problem::CONTENT_TYPE)], body).into_response()
+    }
+}
+
+pub fn json(value: &impl Serialize) -> Answer {
+    json_with(StatusCode::OK, value)
+}
+
+pub fn json_with(status: StatusCode, value: &impl Serialize) -> Answer {
+    match serde_json::to_vec(value) {
+        Ok(body) => Ok((status, [(CONTENT_TYPE, "application/json")], body).into_response()),
+        Err(error) => Err(Trouble(
+            Problem::new(500, "not-writable", "the answer can't be written")
+                .because(error.to_string()),
+        )),
+    }
+}
+
+pub async fn no_such_route(uri: Uri) -> Trouble {
+    Trouble(
+        Problem::new(404, "no-such-route", format!("there is nothing at {}", shown(uri.path())))
+            .next(
+                "a newer perennial may know it: compare perennial --version with perennial doctor",
+            ),
+    )
+}
+
+pub async fn no_such_method(uri: Uri) -> Trouble {
+    Trouble(Problem::new(
+        405,
+        "no-such-method",
+        format!("{} is not used like that", shown(uri.path())),
+    ))
+}

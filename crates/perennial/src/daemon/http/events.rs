@@ -1,0 +1,171 @@
+//! The feed of events: a page of them, or all from a place on, as they come.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::extract::{Query, State};
+use axum::http::HeaderMap;
+use axum::http::header::ACCEPT;
+use axum::response::IntoResponse;
+use axum::response::sse::{Event as Line, KeepAlive, Sse};
+use perennial_api::{EventView, Problem};
+use perennial_core::event::{Stream, What};
+use perennial_core::id::AgentId;
+use perennial_store::journal::{Journal, ReadError, Seq, Version};
+use perennial_store::record::Record;
+use perennial_store::stored;
+use serde::Deserialize;
+use tokio::sync::Notify;
+
+use super::answer::{Answer, Trouble, json};
+use super::extract::Shown;
+use super::{Shared, Surface};
+use crate::daemon::driver::chain;
+use crate::daemon::{time, view, words};
+
+const PAGE: usize = 1000;
+const LARGEST_PAGE: usize = 10_000;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Wanted {
+    since: u64,
+    agent: Option<String>,
+    limit: Option<usize>,
+}
+
+pub async fn events(
+    State(surface): State<Shared>,
+    _: Shown,
+    Query(wanted): Query<Wanted>,
+    headers: HeaderMap,
+) -> Answer {
+    let agent = match wanted.agent {
+        Some(target) => {
+            Some(surface.find(target).await?.id.parse::<AgentId>().map_err(|_| unread("id"))?)
+        }
+        None => None,
+    };
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    if text(ACCEPT.as_str()).is_some_and(|accept| accept.contains("text/event-stream")) {
+        let resumed = text("last-event-id").and_then(|id| id.parse().ok());
+        return Ok(feed(surface, Seq(resumed.unwrap_or(wanted.since)), agent).into_response());
+    }
+    let limit = wanted.limit.unwrap_or(PAGE).min(LARGEST_PAGE);
+    let journal = surface.journal.clone();
+    let records =
+        tokio::task::spawn_blocking(move || page(&*journal, Seq(wanted.since), agent, limit))
+            .await
+            .map_err(|_| unread("it was interrupted"))?
+            .map_err(|error| unread(&chain(&error)))?;
+    json(&surface.views(records).await?)
+}
+
+fn page(
+    journal: &dyn Journal,
+    since: Seq,
+    agent: Option<AgentId>,
+    limit: usize,
+) -> Result<Vec<Record>, ReadError> {
+    let mut records = Vec::new();
+    let (mut after, mut version) = (since, Version(0));
+    while records.len() < limit {
+        let page = match agent {
+            Some(id) => journal.read_stream(Stream::Agent(id), version, PAGE)?,
+            None => journal.read(after, limit - records.len())?,
+        };
+        let Some(last) = page.last() else { break };
+        (after, version) = (last.seq, last.version);
+        records.extend(page.into_iter().filter(|record| record.seq > since));
+    }
+    records.truncate(limit);
+    Ok(records)
+}
+
+/// Server-sent events from a place on, for as long as the client listens.
+fn feed(surface: Shared, since: Seq, agent: Option<AgentId>) -> impl IntoResponse {
+    let mut follower = surface.journal.follow(since);
+    let news = Arc::new(Notify::new());
+    let bell = Arc::clone(&news);
+    follower.on_news(Arc::new(move || bell.notify_one()));
+    let (sender, receiver) = tokio::sync::mpsc::channel::<Result<Line, Infallible>>(64);
+    let mut ending = surface.ending.subscribe();
+    tokio::spawn(async move {
+        loop {
+            match follower.try_next() {
+                Ok(Some(record)) => {
+                    if agent.is_some_and(|id| record.stream != Some(Stream::Agent(id))) {
+                        continue;
+                    }
+                    let Ok(views) = surface.views(vec![record]).await else { return };
+                    for view in views {
+                        let data = serde_json::to_string(&view).unwrap_or_default();
+                        let line = Line::default().id(view.seq.to_string()).data(data);
+                        if sender.send(Ok(line)).await.is_err() {
+                            return;
+                        }
+                    }
+                }
+                Ok(None) => tokio::select! {
+                    () = news.notified() => {}
+                    () = sender.closed() => return,
+                    _ = ending.wait_for(|ending| *ending) => return,
+                },
+                Err(error) => {
+                    tracing::error!(error = chain(&error), "the feed can't go on");
+                    return;
+                }
+            }
+        }
+    });
+    Sse::new(tokio_stream::wrappers::ReceiverStream::new(receiver)).keep_alive(KeepAlive::default())
+}
+
+impl Surface {
+    /// Records as clients see them, with the names that agents have now.
+    async fn views(&self, records: Vec<Record>) -> Result<Vec<EventView>, Trouble> {
+        let ids: Vec<AgentId> = records.iter().filter_map(agent_of).collect();
+        let names: BTreeMap<AgentId, String> = self
+            .desk
+            .look(move |sight| {
+                let fleet = sight.supervisor.fleet();
+                let named = |id: AgentId| fleet.agent(id).map(|agent| (id, view::name(agent)));
+                ids.into_iter().filter_map(named).collect()
+            })
+            .await?;
+        Ok(records.iter().map(|record| event(record, &names)).collect())
+    }
+}
+
+fn agent_of(record: &Record) -> Option<AgentId> {
+    match record.stream {
+        Some(Stream::Agent(id)) => Some(id),
+        Some(Stream::Node) | None => None,
+    }
+}
+
+fn event(record: &Record, names: &BTreeMap<AgentId, String>) -> EventView {
+    let id = agent_of(record);
+    let (kind, text, data) = match &record.event {
+        Ok(event) => (words::kind(&event.what), words::sentence(&event.what), payload(&event.what)),
+        Err(unreadable) => ("unreadable", unreadable.to_string(), serde_json::Value::Null),
+    };
+    EventView {
+        seq: record.seq.0,
+        at: time::moment(record.at),
+        agent_id: id.map(|id| id.to_string()),
+        agent: id.and_then(|id| names.get(&id).cloned()),
+        kind: kind.to_owned(),
+        text,
+        data,
+    }
+}
+
+fn payload(what: &What) -> serde_json::Value {
+    serde_json::from_str(&stored::write(what).payload).unwrap_or_default()
+}
+
+fn unread(why: &str) -> Trouble {
+    Trouble(Problem::new(500, "journal-unread", "the journal can't be read").because(why))
+}

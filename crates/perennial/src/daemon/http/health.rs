@@ -1,0 +1,77 @@
+//! How the daemon is, and its orderly end.
+
+use axum::extract::State;
+use perennial_api::answer::{CgroupHealth, Health, Identity, StoreHealth};
+use perennial_core::authority::Caller;
+use perennial_core::reason::Verb;
+use perennial_core::state::Roster;
+use perennial_engine::host::cgroup;
+
+use super::Shared;
+use super::answer::{Answer, json};
+use super::extract::Shown;
+use crate::daemon::view;
+
+pub async fn health(State(surface): State<Shared>, Shown(caller): Shown) -> Answer {
+    let mut health = surface
+        .desk
+        .look(move |sight| {
+            let fleet = sight.supervisor.fleet();
+            let mut health = Health { epoch: fleet.epoch().0, ..Health::default() };
+            for agent in fleet.agents() {
+                match agent.vouched(sight.presence.confirmation(agent)).0.roster() {
+                    Roster::Living => health.agents.living += 1,
+                    Roster::Freezer => health.agents.freezer += 1,
+                    Roster::Cemetery => health.agents.cemetery += 1,
+                }
+            }
+            health.holders_connected = sight.presence.connections() as u64;
+            health.store.read_only = sight.supervisor.read_only().map(str::to_owned);
+            for (id, why) in sight.presence.lost() {
+                let live = fleet.agent(id).filter(|agent| agent.live_session().is_some());
+                if let Some(agent) = live {
+                    let name = view::name(agent);
+                    health.findings.push(format!("the holder of {name} does not answer: {why}"));
+                }
+            }
+            health.identity.you = match caller {
+                Caller::Person => "person".to_owned(),
+                Caller::Viewer => "viewer".to_owned(),
+                Caller::Agent(id) => {
+                    let name = fleet.agent(id).map_or_else(|| id.to_string(), view::name);
+                    format!("agent {name}")
+                }
+            };
+            health
+        })
+        .await?;
+    let unreadable = surface.journal.quarantine();
+    health.version = env!("CARGO_PKG_VERSION").to_owned();
+    health.pid = std::process::id();
+    health.boot_id.clone_from(&surface.boot);
+    health.uptime_seconds = surface.started.elapsed().as_secs();
+    health.head_seq = surface.journal.head().0.0;
+    health.findings.extend(surface.findings.iter().cloned());
+    health.store = StoreHealth {
+        path: surface.home.journal().to_string_lossy().into_owned(),
+        ok: health.store.read_only.is_none() && unreadable.is_empty(),
+        read_only: health.store.read_only,
+        unreadable: unreadable.iter().map(ToString::to_string).collect(),
+    };
+    health.cgroup = match cgroup::available() {
+        Ok(path) => CgroupHealth {
+            available: true,
+            path: Some(path.to_string_lossy().into_owned()),
+            why: None,
+        },
+        Err(why) => CgroupHealth { available: false, path: None, why: Some(why.to_string()) },
+    };
+    health.identity = Identity { uid: rustix::process::getuid().as_raw(), ..health.identity };
+    json(&health)
+}
+
+pub async fn down(State(surface): State<Shared>, Shown(caller): Shown) -> Answer {
+    surface.authorise(caller, Verb::Down, None).await?;
+    surface.ending.send_replace(true);
+    json(&serde_json::json!({}))
+}

@@ -1,0 +1,62 @@
+//! The surface: HTTP/JSON on the unix socket. Handlers translate; they decide nothing.
+
+mod agents;
+mod answer;
+mod events;
+mod extract;
+mod health;
+mod server;
+mod terminal;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::Router;
+use axum::routing::{get, post};
+use perennial_api::Home;
+use perennial_engine::host::Holders;
+use perennial_store::journal::Journal;
+use tokio::sync::watch;
+
+use super::driver::Desk;
+use super::identity::Registry;
+
+pub use server::serve;
+
+/// What handlers share.
+pub struct Surface {
+    pub desk: Desk,
+    pub journal: Arc<dyn Journal>,
+    pub holders: Holders,
+    pub registry: Arc<Registry>,
+    pub home: Home,
+    pub boot: String,
+    pub started: Instant,
+    /// What was odd when the store was opened.
+    pub findings: Vec<String>,
+    /// Set to true when the daemon is to end.
+    pub ending: watch::Sender<bool>,
+}
+
+type Shared = Arc<Surface>;
+
+pub fn router(surface: Shared) -> Router {
+    Router::new()
+        .route("/v1/agents", get(agents::list).post(agents::spawn))
+        .route("/v1/agents/{target}", get(agents::show))
+        .route("/v1/agents/{target}/why", get(agents::why))
+        .route("/v1/agents/{target}/stop", post(agents::stop))
+        .route("/v1/agents/{target}/wake", post(agents::wake))
+        .route("/v1/agents/{target}/rename", post(agents::rename))
+        .route("/v1/agents/{target}/bury", post(agents::bury))
+        .route("/v1/stop-all", post(agents::stop_all))
+        .route("/v1/agents/{target}/send", post(terminal::send))
+        .route("/v1/agents/{target}/ticket", post(terminal::ticket))
+        .route("/v1/agents/{target}/logs", get(terminal::logs))
+        .route("/v1/events", get(events::events))
+        .route("/v1/health", get(health::health))
+        .route("/v1/down", post(health::down))
+        .fallback(answer::no_such_route)
+        .method_not_allowed_fallback(answer::no_such_method)
+        .with_state(surface)
+}

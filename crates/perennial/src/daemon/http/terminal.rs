@@ -1,0 +1,175 @@
+//! Terminals: input to a session, tickets to its holder, what it printed.
+
+use axum::extract::{Path as Route, Query, State};
+use axum::http::HeaderValue;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
+use perennial_api::Problem;
+use perennial_api::answer::{Sent, Ticket};
+use perennial_api::request::{self, Mode, TicketRequest};
+use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::reason::Verb;
+use perennial_engine::host::holders;
+use perennial_engine::host::recording::Recording;
+use serde::Deserialize;
+use tokio::sync::oneshot;
+
+use super::answer::{Answer, Trouble, json};
+use super::extract::{Body, Shown};
+use super::{Shared, Surface};
+use crate::daemon::driver::Closing;
+
+/// Text that is sent has at most so many bytes.
+const LONGEST_TEXT: usize = 64 << 10;
+/// One answer of `logs` has at most so many bytes.
+const LONGEST_LOG: usize = 16 << 20;
+
+pub async fn send(
+    State(surface): State<Shared>,
+    Shown(caller): Shown,
+    Route(target): Route<String>,
+    Body(body): Body<request::Send>,
+) -> Answer {
+    let id = surface.authorise(caller, Verb::Send, Some(target)).await?;
+    if body.text.len() > LONGEST_TEXT {
+        return Err(Trouble(
+            Problem::new(400, "too-long", "the text is too long")
+                .because(format!("{LONGEST_TEXT} bytes are sent at most")),
+        ));
+    }
+    let (id, number) = surface.running(id).await?;
+    let mut bytes = body.text.into_bytes();
+    bytes.push(b'\r');
+    let (reply, answer) = oneshot::channel();
+    surface.holders.send(id, number, bytes, move |result| {
+        let _ = reply.send(result);
+    });
+    answer.await.map_err(|_| Closing)?.map_err(|refused| {
+        Trouble(
+            Problem::new(409, "not-delivered", "the text was not delivered")
+                .because(refused.to_string())
+                .next(
+                    "try again when nobody types there; perennial attach NAME shows the terminal",
+                ),
+        )
+    })?;
+    json(&Sent { delivered: true, session: u64::from(number.0) })
+}
+
+pub async fn ticket(
+    State(surface): State<Shared>,
+    Shown(caller): Shown,
+    Route(target): Route<String>,
+    Body(body): Body<TicketRequest>,
+) -> Answer {
+    let (verb, mode) = match body.mode {
+        Mode::Attach => (Verb::Attach, holders::Mode::Attach),
+        Mode::Watch => (Verb::Logs, holders::Mode::Watch),
+    };
+    let id = surface.authorise(caller, verb, Some(target)).await?;
+    let (id, number) = surface.running(id).await?;
+    let (reply, answer) = oneshot::channel();
+    surface.holders.ticket(id, number, mode, move |result| {
+        let _ = reply.send(result);
+    });
+    let ticket = answer.await.map_err(|_| Closing)?.map_err(|refused| {
+        Trouble(
+            Problem::new(409, "no-ticket", "the terminal can't be reached")
+                .because(refused.to_string())
+                .next("perennial why NAME tells whether its holder answers"),
+        )
+    })?;
+    json(&Ticket {
+        ticket: ticket.token,
+        socket: ticket.socket.to_string_lossy().into_owned(),
+        session: u64::from(number.0),
+        agent: surface.find(id.to_string()).await?,
+    })
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Part {
+    session: Option<u32>,
+    from: Option<u64>,
+    max: Option<usize>,
+}
+
+pub async fn logs(
+    State(surface): State<Shared>,
+    Shown(caller): Shown,
+    Route(target): Route<String>,
+    Query(part): Query<Part>,
+) -> Answer {
+    let id = surface.authorise(caller, Verb::Logs, Some(target.clone())).await?.ok_or(Closing)?;
+    let agent = surface.find(id.to_string()).await?;
+    let newest = agent.session.map_or(0, |session| session.number);
+    let number = part.session.map_or(newest, u64::from);
+    if number == 0 || number > newest {
+        return Err(Trouble(
+            Problem::new(404, "no-such-session", format!("{} has no session {number}", agent.name))
+                .because(format!("its newest is {newest}")),
+        ));
+    }
+    let dir = surface.session_dir(id, SessionNumber(u32::try_from(number).unwrap_or(0)));
+    let read = tokio::task::spawn_blocking(move || read(&dir, part.from, part.max));
+    let (first, bytes) = read.await.map_err(|_| Closing)?.map_err(|error| {
+        Trouble(
+            Problem::new(500, "recording-unread", "the recording can't be read")
+                .because(error.to_string()),
+        )
+    })?;
+    let end = first + bytes.len() as u64;
+    let headers = [
+        (CONTENT_TYPE.as_str(), HeaderValue::from_static("application/octet-stream")),
+        ("x-session", HeaderValue::from(number)),
+        ("x-offset", HeaderValue::from(first)),
+        ("x-end", HeaderValue::from(end)),
+    ];
+    Ok((headers, bytes).into_response())
+}
+
+/// A part of a recording and where it begins: what is gone by rotation is skipped.
+fn read(
+    dir: &std::path::Path,
+    from: Option<u64>,
+    max: Option<usize>,
+) -> std::io::Result<(u64, Vec<u8>)> {
+    let recording = Recording::open(dir)?;
+    let max = max.unwrap_or(LONGEST_LOG).min(LONGEST_LOG);
+    match from {
+        None => recording.tail(max),
+        Some(from) => {
+            let from = from.clamp(recording.start(), recording.end());
+            let length = usize::try_from(recording.end() - from).unwrap_or(max).min(max);
+            let mut bytes = vec![0; length];
+            let mut filled = 0;
+            while filled < length {
+                match recording.read_at(from + filled as u64, &mut bytes[filled..])? {
+                    Some(0) | None => break,
+                    Some(count) => filled += count,
+                }
+            }
+            bytes.truncate(filled);
+            Ok((from, bytes))
+        }
+    }
+}
+
+impl Surface {
+    /// The running session of an agent.
+    async fn running(&self, id: Option<AgentId>) -> Result<(AgentId, SessionNumber), Trouble> {
+        let id = id.ok_or(Closing)?;
+        let session = self.desk.look(move |sight| {
+            let agent = sight.supervisor.fleet().agent(id)?;
+            agent.live_session().filter(|session| session.process.is_some()).map(|s| s.number)
+        });
+        match session.await? {
+            Some(number) => Ok((id, number)),
+            None => Err(Trouble(
+                Problem::new(409, "no-session", "it has no running session")
+                    .next("perennial wake NAME gives it one; perennial logs NAME shows the last"),
+            )),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The core's refusals as problems that a person can act on.
+//!
+//! `next` never names a verb that destroys anything: agents follow error texts.
+
+use perennial_api::{ExitCode, Problem};
+use perennial_core::authority::Caller;
+use perennial_core::fleet::Fleet;
+use perennial_core::id::AgentId;
+use perennial_core::reason::Verb;
+use perennial_core::refusal::Refusal;
+use perennial_core::state::State;
+use perennial_engine::supervisor::Rejection;
+
+use super::checks::shown;
+use super::view;
+
+pub fn rejection(rejection: &Rejection, fleet: &Fleet) -> Problem {
+    match rejection {
+        Rejection::Refused(why) => refusal(why, fleet),
+        Rejection::NotRecorded(why) => Problem::new(503, "not-recorded", "nothing was changed")
+            .because(format!("the journal can't be written: {why}"))
+            .next(
+                "sessions go on; make room on the disk and try again; perennial doctor tells more",
+            ),
+    }
+}
+
+pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
+    let name = |id: AgentId| fleet.agent(id).map_or_else(|| id.to_string(), view::name);
+    match refusal {
+        Refusal::NoSuchAgent { target } => {
+            Problem::new(404, "no-such-agent", format!("there is no agent '{}'", shown(target)))
+                .next("perennial ls shows everyone")
+        }
+        Refusal::NameTaken { name: taken, by } => {
+            Problem::new(409, "name-taken", format!("the name '{taken}' is taken"))
+                .because(format!("{} has it ({by})", name(*by)))
+                .next("choose another name, or look at that one: perennial show NAME")
+        }
+        Refusal::NotAllowed { caller, verb } => not_allowed(*caller, *verb),
+        Refusal::WrongState { agent, verb, state } => {
+            let word = verb.word();
+            Problem::new(409, "wrong-state", format!("{word} does not apply to {}", name(*agent)))
+                .because(format!("it is {}", state.word()))
+                .next(match state {
+                    State::Dead | State::Expired => {
+                        "the cemetery is kept for reading: perennial show NAME"
+                    }
+                    State::Hatching
+                    | State::Waking
+                    | State::Working
+                    | State::Waiting
+                    | State::Unknown
+                    | State::HandingOff
+                    | State::Crashed
+                    | State::Sleeping
+                    | State::Hibernating
+                    | State::Frozen => "perennial why NAME tells how it got there",
+                })
+        }
+        Refusal::Running { agent } => {
+            Problem::new(409, "running", format!("{} is awake already", name(*agent)))
+                .because("an agent has one session at a time")
+                .next(format!("perennial show {}", name(*agent)))
+        }
+        Refusal::NeedsApproval { agent } => {
+            Problem::new(428, "needs-approval", format!("{} is frozen", name(*agent)))
+                .because("only the operator's approval wakes a frozen agent")
+                .exiting(ExitCode::NeedsOperator)
+        }
+        Refusal::ParentGone { parent } => {
+            Problem::new(409, "parent-gone", format!("{} can't be a parent", name(*parent)))
+                .because("it is in the cemetery")
+                .next("name a living parent, or none")
+        }
+    }
+}
+
+fn not_allowed(caller: Caller, verb: Verb) -> Problem {
+    let word = verb.word();
+    let (who, why) = match (caller, verb) {
+        (Caller::Agent(_), Verb::Attach | Verb::Send | Verb::Logs) => {
+            ("an agent", "a raw terminal could answer a permission dialog; only a person may")
+        }
+        (Caller::Agent(_), Verb::Spawn) => {
+            ("an agent", "an agent may not choose a command line; only a person may")
+        }
+        (Caller::Agent(_), Verb::Stop | Verb::Wake) => {
+            ("an agent", "an agent may do that to its own team only")
+        }
+        (Caller::Agent(_), Verb::Look | Verb::Rename | Verb::Bury | Verb::Down) => {
+            ("an agent", "only a person may")
+        }
+        (Caller::Viewer, _) => (
+            "a viewer",
+            "the daemon could not show that a person calls: the chain of parents up to pid 1 is \
+             incomplete, or the user is another",
+        ),
+        (Caller::Person, _) => ("a person", "nobody may"),
+    };
+    Problem::new(403, "not-allowed", format!("{word} is not allowed for {who}"))
+        .because(why)
+        .next("ask the operator; docs/security.md has the table of who may do what")
+}

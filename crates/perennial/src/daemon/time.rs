@@ -1,0 +1,95 @@
+//! The daemon's clock: the one place that reads time.
+//!
+//! Core time is wall time that never decreases. Between readings it goes on by the monotonic clock;
+//! where the wall clock runs ahead of that (suspend, a corrected clock) it jumps, and the jump is told.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use perennial_core::time::Time;
+
+/// A wall clock that is ahead by more than this has jumped.
+const JUMP: Duration = Duration::from_secs(5);
+
+#[derive(Debug)]
+pub struct Clock {
+    anchor: Time,
+    anchored: Instant,
+}
+
+/// A moment, and by how much the clock jumped just before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reading {
+    pub now: Time,
+    pub jump: Option<Duration>,
+}
+
+impl Clock {
+    /// A clock that is never behind `floor`, the newest moment in the journal.
+    pub fn start(floor: Time) -> Clock {
+        Clock { anchor: wall().max(floor), anchored: Instant::now() }
+    }
+
+    pub fn read(&mut self) -> Reading {
+        self.reading(self.anchored.elapsed(), wall())
+    }
+
+    fn reading(&mut self, elapsed: Duration, wall: Time) -> Reading {
+        let steady = self.anchor + elapsed;
+        let ahead = wall.since(steady);
+        if ahead <= JUMP {
+            return Reading { now: steady, jump: None };
+        }
+        self.anchor = wall;
+        self.anchored += elapsed;
+        Reading { now: wall, jump: Some(ahead) }
+    }
+}
+
+fn wall() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
+}
+
+/// A moment as the surface writes it: RFC 3339, microseconds, `Z`.
+pub fn moment(time: Time) -> String {
+    let micros = i64::try_from(time.0).unwrap_or(i64::MAX);
+    match jiff::Timestamp::from_microsecond(micros) {
+        Ok(stamp) => stamp.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string(),
+        // Past the year 9999: a journal from a broken clock is still shown.
+        Err(_) => format!("+{micros}us"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOON: Time = Time(1_700_000_000_000_000);
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    fn clock() -> Clock {
+        Clock { anchor: NOON, anchored: Instant::now() }
+    }
+
+    #[test]
+    fn a_wall_clock_that_goes_back_is_ignored() {
+        let reading = clock().reading(HOUR, Time(0));
+        assert_eq!(reading, Reading { now: NOON + HOUR, jump: None });
+    }
+
+    #[test]
+    fn a_wall_clock_that_jumps_ahead_is_followed_once_and_told() {
+        let mut clock = clock();
+        let later = NOON + HOUR * 8;
+        let first = clock.reading(Duration::from_secs(1), later);
+        assert_eq!(first.now, later);
+        assert_eq!(first.jump, Some(HOUR * 8 - Duration::from_secs(1)));
+        assert_eq!(clock.reading(Duration::ZERO, later), Reading { now: later, jump: None });
+    }
+
+    #[test]
+    fn moments_sort_as_text() {
+        assert_eq!(moment(NOON), "2023-11-14T22:13:20.000000Z");
+        assert!(moment(Time(NOON.0 + 1)) > moment(NOON));
+    }
+}

@@ -1,0 +1,149 @@
+//! Agents as the surface shows them: core types to wire types, field by field.
+//!
+//! Shows only what can be vouched for: a running session that nobody confirms is `unknown`.
+
+use perennial_api::agent as wire;
+use perennial_core::agent::{Agent, Confirmation, needs_operator};
+use perennial_core::exit::Exit;
+use perennial_core::fleet::Fleet;
+use perennial_core::state::{Roster, State};
+use perennial_core::time::Time;
+
+use super::presence::Presence;
+use super::time::moment;
+use super::words;
+
+/// One agent, with what is known of its holder right now.
+pub fn agent(agent: &Agent, fleet: &Fleet, presence: &Presence, now: Time) -> wire::Agent {
+    let confirmation = presence.confirmation(agent);
+    let (state, reason) = agent.vouched(confirmation);
+    let parent = agent.parent.and_then(|id| fleet.agent(id));
+    wire::Agent {
+        id: agent.id.to_string(),
+        name: name(agent),
+        state: state.word().to_owned(),
+        roster: state.roster().word().to_owned(),
+        reason: reason.word().to_owned(),
+        reason_text: words::reason(reason).to_owned(),
+        evidence: wire::Evidence {
+            witness: words::witness(agent.evidence.witness).to_owned(),
+            fact: words::fact(&agent.evidence),
+            at: moment(agent.evidence.at),
+        },
+        since: moment(agent.since),
+        until: agent.until.map(moment),
+        role: agent.role.clone(),
+        parent: parent.map(name),
+        parent_id: agent.parent.map(|id| id.to_string()),
+        harness: agent.launch.harness.clone(),
+        host: words::host(agent.launch.host).to_owned(),
+        project: agent.launch.project.clone(),
+        dir: agent.launch.dir.clone(),
+        argv: agent.launch.argv.clone(),
+        env_names: agent.launch.env_names.clone(),
+        restart: words::restart(agent.restart).to_owned(),
+        session: session(agent),
+        predecessor_id: agent.predecessor().map(|id| id.to_string()),
+        previous_exit: agent.previous_exit.map(exit),
+        respawn_count: u64::from(agent.respawn_count),
+        created_at: moment(agent.created_at),
+        last_seen: last_seen(agent, presence, now).map(moment),
+        // Filled from the recording by whoever may look at files.
+        last_activity: agent.session.as_ref().and_then(|s| s.started_at).map(moment),
+        summary: agent.summary.clone(),
+        needs_you: needs_operator(state, reason),
+    }
+}
+
+/// Now while its holder is connected; else when it was last heard, or ended.
+pub fn last_seen(agent: &Agent, presence: &Presence, now: Time) -> Option<Time> {
+    let Some(session) = &agent.session else {
+        return Some(agent.created_at);
+    };
+    match presence.confirmation(agent) {
+        Confirmation::Confirmed => Some(now),
+        Confirmation::NotYet | Confirmation::Lost => session
+            .ended_at
+            .or_else(|| presence.heard(agent.id))
+            .or(session.started_at)
+            .or(Some(session.wanted_at)),
+    }
+}
+
+pub fn name(agent: &Agent) -> String {
+    agent.name.as_ref().map_or_else(|| agent.id.to_string(), ToString::to_string)
+}
+
+fn session(agent: &Agent) -> Option<wire::Session> {
+    let session = agent.session.as_ref()?;
+    Some(wire::Session {
+        number: u64::from(session.number.0),
+        id: agent.session_id()?.to_string(),
+        phase: words::phase(session.phase).to_owned(),
+        pid: session.process.map(|process| process.pid.cast_unsigned()),
+        started_at: session.started_at.map(moment),
+        ended_at: session.ended_at.map(moment),
+        exit: session.exit.map(exit),
+    })
+}
+
+fn exit(exit: Exit) -> wire::Exit {
+    match exit {
+        Exit::Code(code) => wire::Exit { code: Some(code), ..wire::Exit::default() },
+        Exit::Signal(signal) => wire::Exit { signal: Some(signal), ..wire::Exit::default() },
+        Exit::Unknown(why) => wire::Exit {
+            unknown: Some(words::unknown_exit(why).to_owned()),
+            ..wire::Exit::default()
+        },
+    }
+}
+
+/// Which agents a listing shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    pub roster: Option<Roster>,
+    pub state: Option<State>,
+    pub project: Option<String>,
+    /// Only those that nobody has confirmed for so many seconds.
+    pub stale_seconds: Option<u64>,
+}
+
+/// The agents that a filter lets through: who needs you first, then by roster, then by name.
+pub fn listing(fleet: &Fleet, presence: &Presence, filter: &Filter, now: Time) -> Vec<wire::Agent> {
+    let mut shown: Vec<((bool, Roster, String), wire::Agent)> = fleet
+        .agents()
+        .filter(|agent| passes(agent, presence, filter, now))
+        .map(|known| {
+            let view = agent(known, fleet, presence, now);
+            let roster = known.vouched(presence.confirmation(known)).0.roster();
+            ((!view.needs_you, roster, view.name.to_ascii_lowercase()), view)
+        })
+        .collect();
+    shown.sort_by(|(one, _), (other, _)| one.cmp(other));
+    shown.into_iter().map(|(_, view)| view).collect()
+}
+
+fn passes(agent: &Agent, presence: &Presence, filter: &Filter, now: Time) -> bool {
+    let (state, _) = agent.vouched(presence.confirmation(agent));
+    // One that never got a name is kept, and hidden until asked for.
+    if state == State::Expired && filter.state != Some(State::Expired) {
+        return false;
+    }
+    let stale = |seconds: u64| {
+        state == State::Unknown
+            && agent.live_session().is_some()
+            && last_seen(agent, presence, now).is_none_or(|at| now.since(at).as_secs() >= seconds)
+    };
+    filter.roster.is_none_or(|roster| roster == state.roster())
+        && filter.state.is_none_or(|wanted| wanted == state)
+        && filter.project.as_ref().is_none_or(|project| in_project(agent, project))
+        && filter.stale_seconds.is_none_or(stale)
+}
+
+/// A project is named by its path, by its work tree's path, or by its last part.
+fn in_project(agent: &Agent, project: &str) -> bool {
+    let own = agent.launch.project.trim_end_matches('/');
+    let tree = own.strip_suffix("/.git").unwrap_or(own);
+    let wanted = project.trim_end_matches('/');
+    [own, tree].contains(&wanted) || tree.rsplit('/').next() == Some(wanted)
+}

@@ -1,0 +1,210 @@
+//! Core words as sentences for people: reasons, evidence, exits, the story of an agent.
+//!
+//! Text is made here from data and never read back. Every match is exhaustive: a new word of the
+//! core is a sentence missing here, and does not compile.
+
+use perennial_core::event::{AgentEvent, Move, NodeEvent, What};
+use perennial_core::exit::{Exit, UnknownExit};
+use perennial_core::launch::Host;
+use perennial_core::reason::{Evidence, Fact, Reason, Witness};
+use perennial_core::restart::Restart;
+use perennial_core::session::{Pace, Phase};
+use perennial_core::state::Cause;
+
+use super::time::moment;
+
+pub fn reason(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Starting => "its session is being started",
+        Reason::Running => "its program runs",
+        Reason::InTurn => "it is in a turn",
+        Reason::Idle => "it is idle",
+        Reason::NeedsPermission => "it asks for a permission",
+        Reason::NeedsAnswer => "it asked a question",
+        Reason::RateLimited => "its vendor's rate limit holds it",
+        Reason::FirstRunDialog => "it shows a first-run dialog; attach once to answer it",
+        Reason::Verdict => "it is held for a verdict",
+        Reason::DaemonStarted => "the daemon has just started and has not confirmed it yet",
+        Reason::HolderUnreachable => "its holder does not answer",
+        Reason::LeadSilent => "its lead has not reported it",
+        Reason::RecordUnreadable => "a record of it can't be read; nothing is done for it",
+        Reason::HandoffAsked => "it was asked to hand off",
+        Reason::Retrying => "its session ended and should not have; a retry follows",
+        Reason::BreakerOpen => "it was restarted too often; one more try follows later",
+        Reason::Finished => "its session ended as it should",
+        Reason::Stopped => "it was stopped",
+        Reason::CrashedRestartOff => "its session ended and should not have; restarting is off",
+        Reason::MachineRestarted => "the machine restarted",
+        Reason::LeadEnded => "its lead's session ended",
+        Reason::Unlisted => "its lead no longer lists it",
+        Reason::TaskDone => "its task is done and its queue is empty",
+        Reason::FrozenByOrder => "it was frozen on purpose",
+        Reason::Completed => "its work is complete",
+        Reason::Reaped => "it was reaped",
+        Reason::Retired => "it was buried",
+        Reason::GaveUp => "its role's limit of restarts was reached",
+        Reason::NeverNamed => "it never got a name",
+    }
+}
+
+pub fn witness(witness: Witness) -> &'static str {
+    match witness {
+        Witness::Kernel => "kernel",
+        Witness::Holder => "holder",
+        Witness::Lead(_) => "lead",
+        Witness::Harness => "harness",
+        Witness::Agent(_) => "agent",
+        Witness::Operator => "operator",
+        Witness::Daemon => "daemon",
+    }
+}
+
+pub fn fact(evidence: &Evidence) -> String {
+    let by = match evidence.witness {
+        Witness::Agent(id) | Witness::Lead(id) => format!(" by {id}"),
+        Witness::Operator => " by the operator".to_owned(),
+        Witness::Kernel | Witness::Holder | Witness::Harness | Witness::Daemon => String::new(),
+    };
+    match &evidence.fact {
+        Fact::Asked(verb) => format!("{} was asked{by}", verb.word()),
+        Fact::Executed(process) => format!("its program was executed as pid {}", process.pid),
+        Fact::NotStarted(why) => format!("its program could not be started: {why}"),
+        Fact::Exited(end) => format!("its process ended: {}", exit(*end)),
+        Fact::TimeCame => "the time for it had come".to_owned(),
+        Fact::BootChanged => "the machine has another boot id than before".to_owned(),
+        Fact::Unreadable(why) => format!("a record can't be read: {why}"),
+    }
+}
+
+pub fn exit(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("exit code {code}"),
+        Exit::Signal(signal) => match signal_name(signal) {
+            Some(name) => format!("kill signal {signal} ({name})"),
+            None => format!("kill signal {signal}"),
+        },
+        Exit::Unknown(UnknownExit::HolderDied) => "unknown, since its holder was killed".into(),
+        Exit::Unknown(UnknownExit::MachineRestarted) => {
+            "unknown, since the machine restarted".into()
+        }
+        Exit::Unknown(UnknownExit::NotStarted) => "it never ran".into(),
+    }
+}
+
+pub fn unknown_exit(why: UnknownExit) -> &'static str {
+    match why {
+        UnknownExit::HolderDied => "holder-died",
+        UnknownExit::MachineRestarted => "machine-restarted",
+        UnknownExit::NotStarted => "not-started",
+    }
+}
+
+fn signal_name(signal: i32) -> Option<&'static str> {
+    Some(match signal {
+        1 => "HUP",
+        2 => "INT",
+        3 => "QUIT",
+        4 => "ILL",
+        6 => "ABRT",
+        7 => "BUS",
+        8 => "FPE",
+        9 => "KILL",
+        11 => "SEGV",
+        13 => "PIPE",
+        14 => "ALRM",
+        15 => "TERM",
+        _ => return None,
+    })
+}
+
+pub fn phase(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Wanted => "wanted",
+        Phase::Starting => "starting",
+        Phase::Running => "running",
+        Phase::Ending(_) => "ending",
+        Phase::Ended => "ended",
+    }
+}
+
+pub fn restart(restart: Restart) -> &'static str {
+    match restart {
+        Restart::Never => "never",
+        Restart::OnCrash => "on-crash",
+        Restart::Always => "always",
+    }
+}
+
+pub fn host(host: Host) -> &'static str {
+    match host {
+        Host::Shim => "shim",
+    }
+}
+
+/// What an event is called in the feed.
+pub fn kind(what: &What) -> &'static str {
+    match what {
+        What::Agent(_, event) => match event {
+            AgentEvent::Hatched(_) => "hatched",
+            AgentEvent::Moved(_) => "moved",
+            AgentEvent::SessionWanted { .. } => "session-wanted",
+            AgentEvent::SessionStarting { .. } => "session-starting",
+            AgentEvent::SessionRunning { .. } => "session-running",
+            AgentEvent::SessionEnding { .. } => "session-ending",
+            AgentEvent::SessionEnded { .. } => "session-ended",
+            AgentEvent::Renamed { .. } => "renamed",
+            AgentEvent::Summarised { .. } => "summarised",
+            AgentEvent::PutOff { .. } => "put-off",
+        },
+        What::Node(NodeEvent::DaemonStarted { .. }) => "daemon-started",
+        What::Node(NodeEvent::DaemonStopped { .. }) => "daemon-stopped",
+    }
+}
+
+/// An event as one sentence.
+pub fn sentence(what: &What) -> String {
+    match what {
+        What::Agent(_, event) => agent_sentence(event),
+        What::Node(NodeEvent::DaemonStarted { epoch, version, .. }) => {
+            format!("daemon {version} started (epoch {})", epoch.0)
+        }
+        What::Node(NodeEvent::DaemonStopped { epoch }) => {
+            format!("daemon stopped in order (epoch {})", epoch.0)
+        }
+    }
+}
+
+fn agent_sentence(event: &AgentEvent) -> String {
+    match event {
+        AgentEvent::Hatched(birth) => format!("born to run {}", birth.launch.argv.join(" ")),
+        AgentEvent::Moved(moved) => move_sentence(moved),
+        AgentEvent::SessionWanted { number } => format!("session {number} is wanted"),
+        AgentEvent::SessionStarting { number } => format!("session {number} is ordered to start"),
+        AgentEvent::SessionRunning { number, process } => {
+            format!("session {number} runs as pid {}", process.pid)
+        }
+        AgentEvent::SessionEnding { number, pace: Pace::Graceful } => {
+            format!("session {number} was asked to end")
+        }
+        AgentEvent::SessionEnding { number, pace: Pace::AtOnce } => {
+            format!("session {number} is killed")
+        }
+        AgentEvent::SessionEnded { number, exit: end } => {
+            format!("session {number} ended: {}", exit(*end))
+        }
+        AgentEvent::Renamed { name } => format!("renamed to {name}"),
+        AgentEvent::Summarised { summary } => format!("summary: {summary}"),
+        AgentEvent::PutOff { until } => format!("its time was put off until {}", moment(*until)),
+    }
+}
+
+fn move_sentence(moved: &Move) -> String {
+    let until = match (moved.cause, moved.until) {
+        (Cause::EndedCrashed | Cause::StartLimit, Some(until)) => {
+            format!("; next try {}", moment(until))
+        }
+        _ => String::new(),
+    };
+    let evidence = fact(&moved.evidence);
+    format!("{}: {} ({evidence}){until}", moved.to.word(), reason(moved.reason))
+}
