@@ -25,9 +25,9 @@ impl Text {
         self.path.ends_with(".rs")
     }
 
-    /// Whether the whole file is test code.
+    /// Whether the whole file is code of tests, or of a program beside them that measures.
     pub fn is_test(&self) -> bool {
-        self.path.split('/').any(|part| part == "tests" || part == "tests.rs")
+        self.path.split('/').any(|part| ["tests", "tests.rs", "examples"].contains(&part))
     }
 }
 
