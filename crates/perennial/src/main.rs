@@ -7,5 +7,6 @@ mod cli;
 mod daemon;
 
 fn main() -> std::process::ExitCode {
+    perennial_engine::host::shim::early::link();
     cli::main()
 }

@@ -10,7 +10,9 @@ use crate::cli::render::roster::brief;
 
 /// Retire an agent for good: its session ends, its record stays in the cemetery
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: perennial bury bob --summary 'the parser is done, see branch parser'")]
+#[command(
+    after_help = "Example: perennial bury bob --summary 'the parser is done, see branch parser'"
+)]
 pub struct Args {
     #[arg(value_name = "AGENT")]
     target: String,

@@ -6,8 +6,6 @@
 use std::fs::File;
 use std::io::{self, Write};
 
-use perennial_api::ExitCode;
-
 use crate::cli::context::Context;
 use crate::cli::failure::{Ending, failed};
 

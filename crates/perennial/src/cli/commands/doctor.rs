@@ -204,13 +204,11 @@ fn of_machine(data: &Path) -> Vec<Finding> {
     let most = files.maximum.map_or_else(|| "unlimited".to_owned(), |most| most.to_string());
     let few = files.maximum.is_some_and(|most| most < 4096);
     let verdict = if few { Verdict::Warn } else { Verdict::Ok };
-    findings.push(
-        finding("limits", verdict, format!("{most} open files at most")).next(if few {
-            "a large fleet needs more: raise the hard limit (ulimit -Hn)"
-        } else {
-            ""
-        }),
-    );
+    findings.push(finding("limits", verdict, format!("{most} open files at most")).next(if few {
+        "a large fleet needs more: raise the hard limit (ulimit -Hn)"
+    } else {
+        ""
+    }));
     findings.extend(space(data));
     findings
 }
@@ -227,7 +225,8 @@ fn program(name: &str) -> Option<String> {
     std::env::split_paths(&std::env::var_os("PATH")?)
         .map(|dir| dir.join(name))
         .find(|path| {
-            path.metadata().is_ok_and(|seen| seen.is_file() && seen.permissions().mode() & 0o111 != 0)
+            path.metadata()
+                .is_ok_and(|seen| seen.is_file() && seen.permissions().mode() & 0o111 != 0)
         })
         .map(|path| path.display().to_string())
 }

@@ -33,10 +33,13 @@ pub fn run(_args: &Args, context: &Context) -> Ending {
             poll(&mut [PollFd::new(daemon, PollFlags::IN)], Some(&patience))
         });
         if gone == Ok(0) {
-            return Err(failed("still-there", "the daemon has been told to end and is still there")
-                .because(format!("its pid is {}", health.pid))
-                .next("look again: perennial doctor")
-                .into());
+            return Err(failed(
+                "still-there",
+                "the daemon has been told to end and is still there",
+            )
+            .because(format!("its pid is {}", health.pid))
+            .next("look again: perennial doctor")
+            .into());
         }
     }
     context.show(&answer, |_: &serde_json::Value| {

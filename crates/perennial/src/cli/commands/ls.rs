@@ -9,8 +9,18 @@ use crate::cli::failure::Ending;
 use crate::cli::render::roster::roster;
 
 const STATES: [&str; 12] = [
-    "hatching", "waking", "working", "waiting", "unknown", "handing-off", "crashed", "sleeping",
-    "hibernating", "frozen", "dead", "expired",
+    "hatching",
+    "waking",
+    "working",
+    "waiting",
+    "unknown",
+    "handing-off",
+    "crashed",
+    "sleeping",
+    "hibernating",
+    "frozen",
+    "dead",
+    "expired",
 ];
 
 /// List agents, those that need you first

@@ -1,6 +1,6 @@
 //! `run`: a new agent with an automatic name, and its terminal at once.
 
-use perennial_api::{Agent, ExitCode, client};
+use perennial_api::{Agent, client};
 
 use super::attach;
 use crate::cli::context::Context;
@@ -19,7 +19,12 @@ pub struct Args {
     #[command(flatten)]
     options: Options,
     /// The program and its arguments
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGV")]
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "ARGV"
+    )]
     argv: Vec<String>,
 }
 
@@ -28,7 +33,9 @@ const ATTEMPTS: usize = 5;
 
 pub fn run(args: Args, context: &Context) -> Ending {
     if !terminal::is_interactive() {
-        return Err(attach::no_terminal("run").next("without one: perennial spawn NAME -- …").into());
+        return Err(attach::no_terminal("run")
+            .next("without one: perennial spawn NAME -- …")
+            .into());
     }
     let program = args.argv.first().cloned().unwrap_or_default();
     let mut request = launch::request(String::new(), args.options, args.argv)?;

@@ -141,5 +141,9 @@ fn tell(context: &Context, health: &Health, what: &str) -> Result<(), Failure> {
     } else {
         format!("{} living, {} in the freezer: perennial ls\n", agents.living, agents.freezer)
     };
-    context.print(&format!("{what} (pid {}, version {})\n{next}", health.pid, plain(&health.version)))
+    context.print(&format!(
+        "{what} (pid {}, version {})\n{next}",
+        health.pid,
+        plain(&health.version)
+    ))
 }

@@ -27,9 +27,10 @@ pub fn advice(agent: &Agent, clock: &Clock) -> Advice {
     let logs = command("logs", "to read what it printed");
     let wake = command("wake", "to give it a session now");
     let (by_itself, commands) = match agent.state.as_str() {
-        "hatching" | "waking" => {
-            (format!("its program starts; if it has not by then, that counts as a crash {left}"), vec![logs])
-        }
+        "hatching" | "waking" => (
+            format!("its program starts; if it has not by then, that counts as a crash {left}"),
+            vec![logs],
+        ),
         "working" => (after_exit(&agent.restart), vec![attach, logs]),
         "waiting" => ("it goes on when it gets what it waits for".to_owned(), vec![attach, logs]),
         "unknown" if agent.reason == "record-unreadable" => (
@@ -77,8 +78,19 @@ mod tests {
     #[test]
     fn no_advice_is_destructive() {
         for state in [
-            "hatching", "waking", "working", "waiting", "unknown", "handing-off", "crashed",
-            "sleeping", "hibernating", "frozen", "dead", "expired", "of-a-newer-daemon",
+            "hatching",
+            "waking",
+            "working",
+            "waiting",
+            "unknown",
+            "handing-off",
+            "crashed",
+            "sleeping",
+            "hibernating",
+            "frozen",
+            "dead",
+            "expired",
+            "of-a-newer-daemon",
         ] {
             let told = advice(&Agent { state: state.into(), ..sample::working() }, &fixed());
             assert!(!told.by_itself.is_empty());

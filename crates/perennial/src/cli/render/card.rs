@@ -27,9 +27,8 @@ pub fn card(agent: &Agent, canvas: &Canvas<'_>) -> String {
     }
     lines.row("restart", &format!("{}, {}", plain(&agent.restart), restarts(agent.respawn_count)));
     lines.row("held by", &format!("{}, harness {}", plain(&agent.host), plain(&agent.harness)));
-    let moment = |moment: &str| {
-        format!("{} ({} ago)", canvas.clock.time(moment), canvas.clock.ago(moment))
-    };
+    let moment =
+        |moment: &str| format!("{} ({} ago)", canvas.clock.time(moment), canvas.clock.ago(moment));
     lines.row("created", &moment(&agent.created_at));
     if let Some(seen) = &agent.last_seen {
         lines.row("last seen", &moment(seen));
@@ -59,8 +58,11 @@ impl Lines<'_> {
 
     fn headline(&mut self, agent: &Agent) {
         let paint = self.canvas.paint;
-        let calling =
-            if agent.needs_you { paint.ink(Ink::Attention, " — needs you") } else { String::new() };
+        let calling = if agent.needs_you {
+            paint.ink(Ink::Attention, " — needs you")
+        } else {
+            String::new()
+        };
         self.text.push_str(&format!(
             "{} is {} for {}{calling}\n",
             paint.ink(Ink::Strong, &name(agent)),
@@ -94,9 +96,10 @@ impl Lines<'_> {
             }
         }
         if let Some(predecessor) = &agent.predecessor_id {
-            let end = agent.previous_exit.as_ref().map_or_else(String::new, |end| {
-                format!(", ended: {}", exit(end))
-            });
+            let end = agent
+                .previous_exit
+                .as_ref()
+                .map_or_else(String::new, |end| format!(", ended: {}", exit(end)));
             self.row("before it", &format!("{}{end}", plain(predecessor)));
         }
     }

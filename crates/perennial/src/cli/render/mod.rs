@@ -7,6 +7,7 @@
 pub mod advice;
 pub mod card;
 pub mod paint;
+pub mod recording;
 pub mod roster;
 pub mod story;
 pub mod table;

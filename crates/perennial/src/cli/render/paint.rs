@@ -20,6 +20,7 @@ pub struct Paint {
 }
 
 impl Paint {
+    #[cfg(test)]
     pub const OFF: Paint = Paint { on: false };
     #[cfg(test)]
     pub const ON: Paint = Paint { on: true };

@@ -90,8 +90,7 @@ fn fit(columns: &mut Vec<Column>, width: Option<usize>) -> Vec<usize> {
         }
     }
     let mut widths: Vec<usize> = columns.iter().map(Column::natural).collect();
-    let mut excess =
-        (widths.iter().sum::<usize>() + gaps(columns.len())).saturating_sub(width);
+    let mut excess = (widths.iter().sum::<usize>() + gaps(columns.len())).saturating_sub(width);
     // The widest gives first, one column of the screen at a time: what is short stays whole.
     while excess > 0 {
         let widest = (0..widths.len())

@@ -4,6 +4,11 @@
 //! - T1  Whoever makes a terminal raw holds a `Raw`; dropping it restores the terminal, on return,
 //!   on a panic, and after the kill signals that `attach` catches.
 
+pub mod detach_key;
+pub mod escapes;
+pub mod modes;
+pub mod visit;
+
 use std::io::{self, IsTerminal};
 use std::os::fd::BorrowedFd;
 
@@ -35,9 +40,9 @@ pub fn output_width() -> Option<usize> {
         return None;
     }
     let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-    columns.filter(|columns| *columns > 0).or_else(|| {
-        size(rustix::stdio::stdout()).map(|size| usize::from(size.cols))
-    })
+    columns
+        .filter(|columns| *columns > 0)
+        .or_else(|| size(rustix::stdio::stdout()).map(|size| usize::from(size.cols)))
 }
 
 /// Input from and output to a person.

@@ -1,0 +1,114 @@
+//! `attach`: an agent's terminal in this one, straight from its holder.
+//!
+//! The daemon only hands out the ticket; it may end or be killed meanwhile.
+
+use std::path::Path;
+
+use perennial_api::answer::Ticket;
+use perennial_api::request::{Mode, TicketRequest};
+use perennial_api::{ExitCode, Problem, client};
+use perennial_engine::host::attach::Attachment;
+
+use crate::cli::context::Context;
+use crate::cli::failure::{Ending, Failure, failed, usage};
+use crate::cli::render::roster::name;
+use crate::cli::terminal::detach_key::{self, DetachKey};
+use crate::cli::terminal::visit::{Leaving, Visit};
+use crate::cli::terminal::{self, Size};
+
+/// Ctrl-\
+pub const DETACH_KEY: u8 = 0x1c;
+const USUAL_SIZE: Size = Size { rows: 24, cols: 80 };
+
+/// See an agent's terminal and type in it; Ctrl-\ twice detaches
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples: perennial attach bob
+          perennial attach bob --detach-key q      Ctrl-Q twice detaches
+
+The agent runs on when you detach, and when this terminal closes. You stay attached when its program
+is restarted and when the daemon ends.")]
+pub struct Args {
+    #[arg(value_name = "AGENT")]
+    target: String,
+    /// The key that, pressed twice with Ctrl, detaches
+    #[arg(long, value_name = "KEY", default_value = "\\", value_parser = detach_key::parse)]
+    detach_key: u8,
+}
+
+pub fn run(args: &Args, context: &Context) -> Ending {
+    to(&args.target, args.detach_key, context)
+}
+
+/// A verb that needs a person's terminal was called without one.
+pub fn no_terminal(verb: &str) -> Problem {
+    usage("no-terminal", format!("{verb} needs a terminal"))
+        .because("standard input and output are not both one")
+}
+
+pub fn to(target: &str, detach_key: u8, context: &Context) -> Ending {
+    if !terminal::is_interactive() {
+        let next = format!("to read what it printed: perennial logs {target}");
+        return Err(no_terminal("attach").next(next).into());
+    }
+    let ticket = ticket(target, Mode::Attach, context)?;
+    let size = terminal::any_size().unwrap_or(USUAL_SIZE);
+    let attachment =
+        Attachment::attach(Path::new(&ticket.socket), &ticket.ticket, (size.rows, size.cols), None)
+            .map_err(|error| unreachable(target, &error))?;
+    let replayed_to = recorded(target, attachment.session(), context);
+    let who = name(&ticket.agent);
+    let key = detach_key::name(detach_key);
+    context
+        .print(&format!("[{who}, session {}; detach: {key} {key}]\r\n", attachment.session()))?;
+    let visit =
+        Visit::begin(attachment, DetachKey::new(detach_key), replayed_to).map_err(|error| {
+            failed("terminal", "the terminal can't be used").because(error.to_string())
+        })?;
+    let leaving = visit.stay();
+    farewell(&who, leaving, context)
+}
+
+pub fn ticket(target: &str, mode: Mode, context: &Context) -> Result<Ticket, Failure> {
+    let path = client::path(&["agents", target, "ticket"], &[]);
+    Ok(context.client.post(&path, &TicketRequest { mode })?.read()?)
+}
+
+pub fn unreachable(target: &str, error: &dyn std::error::Error) -> Problem {
+    let why = error.source().map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"));
+    failed("holder-unreachable", format!("the terminal of {target} can't be reached"))
+        .because(why)
+        .next(format!("perennial why {target}"))
+}
+
+/// How much of the session is recorded by now: what is older is history, whose questions to the
+/// terminal have been answered. Not knowing it only means that none is taken for history.
+fn recorded(target: &str, session: u32, context: &Context) -> u64 {
+    let session = session.to_string();
+    let most = u64::MAX.to_string();
+    let query = [("session", Some(session.as_str())), ("from", Some(most.as_str()))];
+    context
+        .client
+        .get(&client::path(&["agents", target, "logs"], &query))
+        .ok()
+        .and_then(|answer| answer.header("x-end").and_then(|end| end.parse().ok()))
+        .unwrap_or(0)
+}
+
+fn farewell(who: &str, leaving: Leaving, context: &Context) -> Ending {
+    let (text, code) = match leaving {
+        Leaving::Detached => {
+            (format!("detached; {who} runs on: perennial attach {who}"), ExitCode::Done)
+        }
+        Leaving::Ended(end) => (format!("the session of {who} is over: {end}"), ExitCode::Done),
+        Leaving::TooSlow => {
+            (format!("this terminal was too slow; again: perennial attach {who}"), ExitCode::Failed)
+        }
+        Leaving::Lost(why) => {
+            (format!("lost the holder of {who} ({why}): perennial why {who}"), ExitCode::Failed)
+        }
+        Leaving::Told => (format!("detached; {who} runs on"), ExitCode::Failed),
+    };
+    context.print(&format!("\r\n[{text}]\n"))?;
+    Ok(code)
+}

@@ -1,0 +1,234 @@
+//! `demo`: a small fleet in a throwaway home that is killed in every way and survives.
+//!
+//! Every sentence is checked against what the daemon says before it is told; the first one that is
+//! not true ends the demo with a failure. Nothing of the user's own fleet is touched.
+
+mod stage;
+mod watch;
+
+use perennial_api::answer::Why;
+use perennial_api::{Agent, ExitCode, client};
+
+use crate::cli::context::Context;
+use crate::cli::failure::{Ending, Failure};
+use crate::cli::render::paint::Ink;
+use crate::cli::render::roster::roster;
+use crate::cli::render::story::story;
+use stage::{Interrupted, Stage};
+
+/// Watch a small fleet survive kills, in a throwaway home
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples: perennial demo
+          perennial demo --once      ends by itself, with 0 if everything happened as told")]
+pub struct Args {
+    /// Do not wait at the end
+    #[arg(long)]
+    once: bool,
+}
+
+const CAST: [(&str, &str); 3] = [("ada", "builder"), ("grace", "reviewer"), ("linus", "watcher")];
+
+/// Why a demo is over before its end.
+#[derive(Debug, thiserror::Error)]
+enum Break {
+    #[error(transparent)]
+    Failure(#[from] Failure),
+    /// Something did not happen as told.
+    #[error("{0}")]
+    Untrue(String),
+    #[error("interrupted")]
+    Interrupted(#[from] Interrupted),
+}
+
+impl From<perennial_api::ClientError> for Break {
+    fn from(error: perennial_api::ClientError) -> Break {
+        Break::Failure(error.into())
+    }
+}
+
+type Scene = Result<(), Break>;
+
+pub fn run(args: &Args, context: &Context) -> Ending {
+    let mut stage = Stage::build(context)?;
+    let played = play(&mut stage, args.once);
+    let cleared = stage.clear();
+    match played {
+        Ok(()) => {
+            cleared?;
+            Ok(ExitCode::Done)
+        }
+        Err(Break::Failure(failure)) => Err(failure),
+        Err(Break::Untrue(what)) => {
+            let title = format!("this did not happen as told: {what}");
+            Err(crate::cli::failure::failed("demo-untrue", title).into())
+        }
+        Err(Break::Interrupted(_)) => {
+            cleared?;
+            Ok(ExitCode::Failed)
+        }
+    }
+}
+
+fn play(stage: &mut Stage<'_>, once: bool) -> Scene {
+    stage.tell("Perennial keeps agents alive as identities while sessions come and go.")?;
+    stage.tell("Three scripted agents, a home of their own, and a few murders:")?;
+    birth(stage)?;
+    murder(stage)?;
+    rest(stage)?;
+    regicide(stage)?;
+    reasons(stage)?;
+    stage.heading("That is all")?;
+    if !once {
+        stage.tell("The fleet stays until you press Enter. From another terminal:")?;
+        let root = stage.home.root.clone().unwrap_or_default();
+        for verb in ["ls", "attach ada", "events --follow"] {
+            stage.tell(&format!("  PERENNIAL_HOME={} perennial {verb}", root.display()))?;
+        }
+        stage.wait_for_enter()?;
+    }
+    stage.tell("Now with your own:  perennial up,  then  perennial run -- claude")?;
+    Ok(())
+}
+
+fn birth(stage: &mut Stage<'_>) -> Scene {
+    stage.heading("Three agents are born")?;
+    stage.start_daemon()?;
+    for (name, role) in CAST {
+        stage.command(&format!("spawn {name} --role {role} -- …"))?;
+        let agent = stage.spawn(name, role)?;
+        stage.expect(agent.state == "working", || format!("{name} is {}", agent.state))?;
+    }
+    listing(stage)
+}
+
+fn murder(stage: &mut Stage<'_>) -> Scene {
+    stage.heading("One is killed and comes back")?;
+    let before = stage.agent("ada")?;
+    let pid = pid_of(&before)?;
+    let head = stage.health()?.head_seq;
+    stage.shell(&format!("kill -9 {pid}"))?;
+    let killed_at = stage.kill(pid)?;
+    stage.wait_until("ada's second session does not run", |agents| {
+        let second = |agent: &Agent| agent.session.as_ref().is_some_and(|one| one.number > 1);
+        agents.iter().any(|agent| agent.name == "ada" && agent.state == "working" && second(agent))
+    })?;
+    let ended = stage.event(head, "ada", "session-ended")?;
+    let running = stage.event(head, "ada", "session-running")?;
+    let after = stage.agent("ada")?;
+    let session = after.session.clone().unwrap_or_default();
+    stage.expect(session.number == 2, || format!("ada's session is {}", session.number))?;
+    let signal = after.previous_exit.as_ref().and_then(|exit| exit.signal);
+    stage.expect(signal == Some(9), || "the kill signal is not on record".to_owned())?;
+    stage.expect(session.pid.is_some() && session.pid != Some(pid), || {
+        "no new process".to_owned()
+    })?;
+    stage.tell(&format!(
+        "{:.1} ms after the kill its exit was on disk, after {:.1} ms session 2 was running",
+        watch::millis(killed_at, &ended.at),
+        watch::millis(killed_at, &running.at),
+    ))?;
+    stage.tell(&format!("ada is the same agent; her process is now {}", pid_of(&after)?))
+}
+
+fn rest(stage: &mut Stage<'_>) -> Scene {
+    stage.heading("One is stopped and stays so")?;
+    let pid = pid_of(&stage.agent("grace")?)?;
+    stage.command("stop grace")?;
+    let agent = stage.stop("grace")?;
+    stage.expect(agent.state == "sleeping", || format!("grace is {}", agent.state))?;
+    stage.expect(!watch::is_alive(pid), || format!("process {pid} is still there"))?;
+    stage.tell("asleep, and nothing but `perennial wake grace` starts her again")
+}
+
+fn regicide(stage: &mut Stage<'_>) -> Scene {
+    stage.heading("The daemon itself is killed")?;
+    let living = ["ada", "linus"];
+    let mut pids = Vec::new();
+    for name in living {
+        pids.push(pid_of(&stage.agent(name)?)?);
+    }
+    let daemon = stage.health()?.pid;
+    stage.shell(&format!("kill -9 {daemon}"))?;
+    stage.kill_daemon(daemon)?;
+    let alive = pids.iter().all(|pid| watch::is_alive(*pid));
+    stage.expect(alive, || "an agent went with the daemon".to_owned())?;
+    stage.tell("no daemon now, and the agents work on")?;
+    stage.pause()?;
+    stage.command("up")?;
+    stage.start_daemon()?;
+    let took = stage.wait_until("not everybody is confirmed", |agents| {
+        living
+            .iter()
+            .all(|name| agents.iter().any(|agent| agent.name == *name && agent.state == "working"))
+    })?;
+    for (name, pid) in living.into_iter().zip(&pids) {
+        let now = pid_of(&stage.agent(name)?)?;
+        stage.expect(now == *pid, || format!("{name} was {pid} and is {now}"))?;
+    }
+    let grace = stage.agent("grace")?;
+    stage.expect(grace.state == "sleeping", || format!("grace is {}", grace.state))?;
+    stage.tell(&format!(
+        "{} ms after the new daemon answered everybody was adopted, same processes as before:",
+        took.as_millis()
+    ))?;
+    listing(stage)
+}
+
+fn reasons(stage: &mut Stage<'_>) -> Scene {
+    stage.heading("Every state has its reason and evidence")?;
+    stage.command("why ada")?;
+    let path = client::path(&["agents", "ada", "why"], &[]);
+    let why: Why = stage.client.get(&path)?.read()?;
+    stage.expect(!why.story.is_empty(), || "ada has no story".to_owned())?;
+    let text = stage.context.draw(|canvas| story(&why, canvas));
+    stage.print(&text)?;
+    stage.pause()
+}
+
+fn listing(stage: &mut Stage<'_>) -> Scene {
+    stage.command("ls")?;
+    let agents = stage.agents()?;
+    let text = stage.context.draw(|canvas| roster(&agents, canvas));
+    stage.print(&text)?;
+    stage.pause()
+}
+
+fn pid_of(agent: &Agent) -> Result<u32, Break> {
+    agent
+        .session
+        .as_ref()
+        .and_then(|session| session.pid)
+        .ok_or_else(|| Break::Untrue(format!("{} has no process", agent.name)))
+}
+
+impl Stage<'_> {
+    fn heading(&mut self, title: &str) -> Scene {
+        let text = self.context.paint.ink(Ink::Strong, title);
+        self.print(&format!("\n== {text}\n"))
+    }
+
+    fn tell(&mut self, text: &str) -> Scene {
+        self.print(&format!("{text}\n"))?;
+        self.beat()
+    }
+
+    /// A verb as a person would type it.
+    fn command(&mut self, verb: &str) -> Scene {
+        self.shell(&format!("perennial {verb}"))
+    }
+
+    fn shell(&mut self, line: &str) -> Scene {
+        let line = self.context.paint.ink(Ink::Busy, &format!("$ {line}"));
+        self.print(&format!("{line}\n"))?;
+        self.beat()
+    }
+
+    fn print(&mut self, text: &str) -> Scene {
+        Ok(self.context.print(text)?)
+    }
+
+    fn expect(&self, is_true: bool, otherwise: impl FnOnce() -> String) -> Scene {
+        if is_true { Ok(()) } else { Err(Break::Untrue(otherwise())) }
+    }
+}

@@ -1,0 +1,130 @@
+//! `logs`: what a session printed.
+//!
+//! In a terminal only text and colours are shown; elsewhere the bytes go through as they were
+//! recorded.
+
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
+use perennial_api::request::Mode;
+use perennial_api::{ExitCode, client};
+use perennial_engine::host::attach::{Attachment, News};
+use rustix::event::{PollFd, PollFlags, poll};
+
+use super::attach;
+use crate::cli::context::Context;
+use crate::cli::failure::{Ending, Failure, failed};
+use crate::cli::render::recording::Reader;
+use crate::cli::terminal::visit::ended;
+
+/// Print what an agent's session has printed
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples: perennial logs bob
+          perennial logs bob --session 1       an earlier session
+          perennial logs bob --follow          and what comes, over restarts in place
+          perennial logs bob > recording       the raw bytes of the terminal")]
+pub struct Args {
+    #[arg(value_name = "AGENT")]
+    target: String,
+    /// Which session [default: the newest]
+    #[arg(long, value_name = "N")]
+    session: Option<u64>,
+    /// Print more as it comes
+    #[arg(long, short, conflicts_with = "session")]
+    follow: bool,
+}
+
+const PAGE: &str = "1048576";
+
+pub fn run(args: &Args, context: &Context) -> Ending {
+    let mut printer = Printer { context, reader: io::stdout().is_terminal().then(Reader::default) };
+    let read = recorded(args, &mut printer)?;
+    if args.follow {
+        follow(&args.target, read, &mut printer)?;
+    }
+    printer.finish()?;
+    Ok(ExitCode::Done)
+}
+
+/// How far a recording was printed.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    session: u64,
+    offset: u64,
+}
+
+fn recorded(args: &Args, printer: &mut Printer<'_>) -> Result<Place, Failure> {
+    let mut place = Place { session: args.session.unwrap_or(0), offset: 0 };
+    loop {
+        // Once known the session stays the same, whatever happens meanwhile.
+        let session = (place.session > 0).then(|| place.session.to_string());
+        let from = place.offset.to_string();
+        let query =
+            [("session", session.as_deref()), ("from", Some(from.as_str())), ("max", Some(PAGE))];
+        let path = client::path(&["agents", &args.target, "logs"], &query);
+        let answer = printer.context.client.get(&path)?;
+        let number = |name| answer.header(name).and_then(|text| text.parse::<u64>().ok());
+        place.session = number("x-session").unwrap_or(place.session);
+        printer.print(&answer.body)?;
+        let end = number("x-end").unwrap_or(place.offset);
+        if answer.body.is_empty() || end <= place.offset {
+            place.offset = place.offset.max(end);
+            return Ok(place);
+        }
+        place.offset = end;
+    }
+}
+
+fn follow(target: &str, read: Place, printer: &mut Printer<'_>) -> Result<(), Failure> {
+    let ticket = attach::ticket(target, Mode::Watch, printer.context)?;
+    // A session that began meanwhile is shown from its beginning.
+    let from = if ticket.session == read.session { read.offset } else { 0 };
+    let mut attachment = Attachment::watch(Path::new(&ticket.socket), &ticket.ticket, Some(from))
+        .map_err(|error| attach::unreachable(target, &error))?;
+    loop {
+        // A signal that ends this process ends it by its default: nothing is to be restored.
+        let mut fds = [PollFd::new(&attachment, PollFlags::IN)];
+        if poll(&mut fds, None) == Err(rustix::io::Errno::INTR) {
+            continue;
+        }
+        let news = attachment.read().map_err(|error| attach::unreachable(target, &error))?;
+        for one in news {
+            match one {
+                News::Output(bytes) => printer.print(&bytes)?,
+                News::Session(number) => eprintln!("note: session {number} of {target} began"),
+                News::Ended(end) => {
+                    eprintln!("note: the session of {target} is over: {}", ended(end));
+                    return Ok(());
+                }
+                News::TooSlow => {
+                    return Err(failed("too-slow", "the output was not read fast enough")
+                        .next(format!("the recording has it: perennial logs {target}"))
+                        .into());
+                }
+            }
+        }
+    }
+}
+
+struct Printer<'a> {
+    context: &'a Context,
+    /// Present when a terminal shows it.
+    reader: Option<Reader>,
+}
+
+impl Printer<'_> {
+    fn print(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        match &mut self.reader {
+            Some(reader) => self.context.print(&reader.feed(bytes)),
+            None => self.context.print_bytes(bytes),
+        }
+    }
+
+    fn finish(&self) -> Result<(), Failure> {
+        if self.reader.is_some() {
+            self.context.print("\x1b[0m")?;
+        }
+        Ok(())
+    }
+}
