@@ -38,7 +38,10 @@ pub struct Waiter(pub u64);
 
 #[derive(Debug)]
 pub enum Input {
-    Request { waiter: Waiter, request: Request },
+    Request {
+        waiter: Waiter,
+        request: Request,
+    },
     Observed(Observation),
     /// Time has passed.
     Tick,
@@ -51,12 +54,21 @@ pub enum Input {
 #[derive(Debug)]
 pub enum Output {
     /// Queue this to the journal, all or nothing.
-    Append { ticket: Ticket, batch: Batch },
-    Answer { waiter: Waiter, answer: Result<Vec<AgentId>, Rejection> },
+    Append {
+        ticket: Ticket,
+        batch: Batch,
+    },
+    Answer {
+        waiter: Waiter,
+        answer: Result<Vec<AgentId>, Rejection>,
+    },
     /// Do this in the world.
     Carry(Effect),
     /// These happened, for good: for those who show them.
-    Committed { events: Vec<Event>, touched: Vec<AgentId> },
+    Committed {
+        events: Vec<Event>,
+        touched: Vec<AgentId>,
+    },
 }
 
 /// Why a command did not come about.
@@ -217,10 +229,12 @@ impl Supervisor {
             outputs.extend(self.plan(*id, now));
         }
         outputs.push(Output::Committed { events: pending.events, touched });
-        outputs.extend(pending.waiters.into_iter().map(|(waiter, agents)| Output::Answer {
-            waiter,
-            answer: Ok(agents),
-        }));
+        outputs.extend(
+            pending
+                .waiters
+                .into_iter()
+                .map(|(waiter, agents)| Output::Answer { waiter, answer: Ok(agents) }),
+        );
         outputs
     }
 

@@ -18,7 +18,7 @@ use perennial_core::time::Time;
 use perennial_engine::host::{Holders, HostReport};
 use perennial_engine::supervisor::{Input, Output, Rejection, Supervisor, Ticket, Waiter};
 use perennial_store::journal::{AppendError, Journal, Seq};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use super::identity::Registry;
 use super::presence::Presence;
@@ -124,7 +124,14 @@ pub struct World {
     pub registry: Arc<Registry>,
     pub shelf: Shelf,
     pub clock: Clock,
+    /// Set to true when the daemon must end.
+    pub ending: watch::Sender<bool>,
 }
+
+/// Somebody else writes to this home's journal: the newer one goes on, this one must not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("another daemon has written to this home's journal")]
+pub struct Superseded;
 
 pub fn channel_pair() -> (Desk, Receiver<Message>) {
     let (sender, receiver) = channel();
@@ -139,7 +146,7 @@ pub fn start(
     desk: Desk,
     inbox: Receiver<Message>,
     first: Observation,
-) -> std::io::Result<JoinHandle<()>> {
+) -> std::io::Result<JoinHandle<Result<(), Superseded>>> {
     std::thread::Builder::new().name("driver".to_owned()).spawn(move || {
         let mut driver = Driver {
             supervisor,
@@ -150,9 +157,10 @@ pub fn start(
             awaited: Vec::new(),
             next_waiter: 0,
             stopping: false,
+            superseded: false,
         };
         driver.observe(first);
-        driver.run(&inbox);
+        driver.run(&inbox)
     })
 }
 
@@ -165,11 +173,16 @@ struct Driver {
     awaited: Vec<(AgentId, Point, oneshot::Sender<()>)>,
     next_waiter: u64,
     stopping: bool,
+    superseded: bool,
 }
 
 impl Driver {
-    fn run(&mut self, inbox: &Receiver<Message>) {
+    fn run(&mut self, inbox: &Receiver<Message>) -> Result<(), Superseded> {
         loop {
+            if self.superseded {
+                self.world.ending.send_replace(true);
+                return Err(Superseded);
+            }
             if self.stopping
                 && (self.supervisor.is_settled() || self.supervisor.read_only().is_some())
             {
@@ -193,6 +206,7 @@ impl Driver {
         }
         let now = self.now();
         self.world.shelf.close(&self.supervisor, &self.presence, &*self.world.journal, now);
+        Ok(())
     }
 
     fn until_due(&mut self) -> Option<Duration> {
@@ -233,6 +247,14 @@ impl Driver {
             }
             Message::Host(report) => self.host(report),
             Message::Appended(ticket, Ok(_)) => self.input(Input::Durable(ticket)),
+            // A stream that is further than we brought it. (One that is behind follows from an
+            // append of ours that failed.)
+            Message::Appended(_, Err(AppendError::Conflict { expected, actual, .. }))
+                if actual > expected =>
+            {
+                tracing::error!("{Superseded}; this one ends");
+                self.superseded = true;
+            }
             Message::Appended(ticket, Err(error)) => {
                 let why = chain(&error);
                 tracing::error!(%why, "an append failed");

@@ -72,16 +72,19 @@ pub fn run(home: &Home, ready: impl FnOnce()) -> anyhow::Result<ExitCode> {
     let epoch = Epoch(loaded.fleet.epoch().0 + 1);
     let holders = start_holders(home, epoch, nofile, desk.clone())?;
     let registry = Arc::new(known_holders(home, &loaded.fleet));
+    let ending = watch::Sender::new(false);
+    let mut clock = time::Clock::start(loaded.latest);
+    let presence = Presence::begin(heard(&*journal), clock.read().now);
     let world = World {
         journal: Arc::clone(&journal),
         holders: holders.clone(),
         registry: Arc::clone(&registry),
         shelf: Shelf::new(Mirror::start(&home.mirror()).context("the mirror can't be started")?),
-        clock: time::Clock::start(newest(&*journal)),
+        clock,
+        ending: ending.clone(),
     };
     let started = Observation::Started { boot: boot.clone(), version: version() };
     let supervisor = Supervisor::new(loaded.fleet, loaded.versions);
-    let presence = Presence::remembered(heard(&*journal));
     let thread = driver::start(supervisor, presence, world, desk.clone(), inbox, started)
         .context("the driver can't be started")?;
     tracing::info!(epoch = epoch.0, pid = std::process::id(), "the daemon started");
@@ -94,16 +97,28 @@ pub fn run(home: &Home, ready: impl FnOnce()) -> anyhow::Result<ExitCode> {
         boot: boot.0,
         started: Instant::now(),
         findings,
-        ending: watch::Sender::new(false),
+        ending,
     });
     let served = serve(home, surface, ready);
     // In order: nothing new comes in, the end is recorded, then the holders are let go.
     let _ = desk.send(Message::Stop);
-    let _ = thread.join();
+    let drove = thread.join();
     holders.stop();
     let _ = std::fs::remove_file(home.socket());
     tracing::info!("the daemon ended");
-    served.map(|()| ExitCode::Done)
+    served?;
+    match drove {
+        Ok(Ok(())) => Ok(ExitCode::Done),
+        Ok(Err(superseded)) => {
+            eprintln!(
+                "error: {superseded}\nnext: use that one; perennial doctor tells more about it"
+            );
+            Ok(ExitCode::Refused)
+        }
+        Err(_) => anyhow::bail!(
+            "the driver's thread panicked; sessions go on, and perennial up starts anew"
+        ),
+    }
 }
 
 fn version() -> String {
@@ -194,14 +209,6 @@ fn heard(journal: &dyn Journal) -> BTreeMap<AgentId, Time> {
         Vec::new()
     });
     samples.into_iter().filter_map(|sample| Some((sample.agent, sample.last_seen?))).collect()
-}
-
-/// The newest moment in the journal: time goes on from there.
-fn newest(journal: &dyn Journal) -> Time {
-    let (head, _) = journal.head();
-    let before = perennial_store::Seq(head.0.saturating_sub(1));
-    let last = journal.read(before, 1).unwrap_or_default();
-    last.last().map_or(Time(0), |record| record.at)
 }
 
 /// A daemon of a thousand sessions needs some thousand descriptors; sessions get the old limit.

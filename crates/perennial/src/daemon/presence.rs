@@ -8,17 +8,26 @@ use perennial_core::agent::{Agent, Confirmation};
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::time::Time;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Presence {
+    /// When this run began to listen.
+    since: Time,
     connected: BTreeMap<AgentId, SessionNumber>,
     heard: BTreeMap<AgentId, Time>,
-    lost: BTreeMap<AgentId, String>,
+    lost: BTreeMap<AgentId, Loss>,
+}
+
+/// A holder that does not answer.
+#[derive(Debug)]
+struct Loss {
+    why: String,
+    at: Time,
 }
 
 impl Presence {
-    /// What an earlier run kept.
-    pub fn remembered(heard: BTreeMap<AgentId, Time>) -> Presence {
-        Presence { heard, ..Presence::default() }
+    /// Nobody is heard yet; `heard` is what an earlier run kept.
+    pub fn begin(heard: BTreeMap<AgentId, Time>, since: Time) -> Presence {
+        Presence { since, connected: BTreeMap::new(), heard, lost: BTreeMap::new() }
     }
 
     pub fn connected(&mut self, agent: AgentId, number: SessionNumber) {
@@ -31,7 +40,7 @@ impl Presence {
         if self.connected.remove(&agent).is_some() {
             self.heard.insert(agent, now);
         }
-        self.lost.insert(agent, why);
+        self.lost.insert(agent, Loss { why, at: now });
     }
 
     pub fn confirmation(&self, agent: &Agent) -> Confirmation {
@@ -52,9 +61,14 @@ impl Presence {
         self.connected.len()
     }
 
+    /// Since when the agent's holder is not heard.
+    pub fn silent_since(&self, agent: AgentId) -> Time {
+        self.lost.get(&agent).map_or(self.since, |loss| loss.at)
+    }
+
     /// Why holders can't be reached, for `doctor`.
     pub fn lost(&self) -> impl Iterator<Item = (AgentId, &str)> {
-        self.lost.iter().map(|(agent, why)| (*agent, why.as_str()))
+        self.lost.iter().map(|(agent, loss)| (*agent, loss.why.as_str()))
     }
 
     /// Everyone's last time, with those heard right now at `now`.

@@ -6,6 +6,7 @@ use perennial_api::agent as wire;
 use perennial_core::agent::{Agent, Confirmation, needs_operator};
 use perennial_core::exit::Exit;
 use perennial_core::fleet::Fleet;
+use perennial_core::reason::{Evidence, Witness};
 use perennial_core::state::{Roster, State};
 use perennial_core::time::Time;
 
@@ -17,6 +18,7 @@ use super::words;
 pub fn agent(agent: &Agent, fleet: &Fleet, presence: &Presence, now: Time) -> wire::Agent {
     let confirmation = presence.confirmation(agent);
     let (state, reason) = agent.vouched(confirmation);
+    let silent_since = (state != agent.state).then(|| presence.silent_since(agent.id));
     let parent = agent.parent.and_then(|id| fleet.agent(id));
     wire::Agent {
         id: agent.id.to_string(),
@@ -25,12 +27,11 @@ pub fn agent(agent: &Agent, fleet: &Fleet, presence: &Presence, now: Time) -> wi
         roster: state.roster().word().to_owned(),
         reason: reason.word().to_owned(),
         reason_text: words::reason(reason).to_owned(),
-        evidence: wire::Evidence {
-            witness: words::witness(agent.evidence.witness).to_owned(),
-            fact: words::fact(&agent.evidence),
-            at: moment(agent.evidence.at),
+        evidence: match silent_since {
+            Some(at) => silence(agent, presence, at),
+            None => evidence(&agent.evidence),
         },
-        since: moment(agent.since),
+        since: moment(silent_since.unwrap_or(agent.since)),
         until: agent.until.map(moment),
         role: agent.role.clone(),
         parent: parent.map(name),
@@ -52,6 +53,27 @@ pub fn agent(agent: &Agent, fleet: &Fleet, presence: &Presence, now: Time) -> wi
         last_activity: agent.session.as_ref().and_then(|s| s.started_at).map(moment),
         summary: agent.summary.clone(),
         needs_you: needs_operator(state, reason),
+    }
+}
+
+fn evidence(evidence: &Evidence) -> wire::Evidence {
+    wire::Evidence {
+        witness: words::witness(evidence.witness).to_owned(),
+        fact: words::fact(evidence),
+        at: moment(evidence.at),
+    }
+}
+
+/// What there is to say of a session that nobody confirms.
+fn silence(agent: &Agent, presence: &Presence, since: Time) -> wire::Evidence {
+    let last = presence.heard(agent.id).or_else(|| agent.session.as_ref()?.started_at);
+    wire::Evidence {
+        witness: words::witness(Witness::Daemon).to_owned(),
+        fact: match last {
+            Some(last) => format!("its holder was last heard at {}", moment(last)),
+            None => "its holder was never heard".to_owned(),
+        },
+        at: moment(since),
     }
 }
 

@@ -14,6 +14,7 @@ use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::reason::Verb;
 use perennial_core::state::{Roster, State as AgentState};
 use perennial_engine::host::directory::HolderDirectory;
+use perennial_engine::host::holders::Size;
 use perennial_engine::host::{environment, recording};
 use perennial_store::journal::Version;
 use serde::Deserialize;
@@ -145,7 +146,11 @@ pub async fn spawn(
         let _ = std::fs::remove_dir_all(holder.path());
         return Err(trouble);
     }
-    begun(&surface, id, StatusCode::CREATED).await
+    let answer = begun(&surface, id, StatusCode::CREATED).await;
+    if let Some([rows, cols]) = body.size {
+        surface.holders.resize(id, SessionNumber::FIRST, Size { rows, cols });
+    }
+    answer
 }
 
 fn environment_not_kept(error: &std::io::Error) -> Trouble {

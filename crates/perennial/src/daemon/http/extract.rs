@@ -44,7 +44,11 @@ impl<T: DeserializeOwned> FromRequest<Shared> for Body<T> {
         let body = to_bytes(request.into_body(), BODY_LIMIT);
         let bytes = match tokio::time::timeout(PATIENCE, body).await {
             Err(_) => {
-                return Err(Trouble(Problem::new(408, "half-sent", "the request never came whole")));
+                return Err(Trouble(Problem::new(
+                    408,
+                    "half-sent",
+                    "the request never came whole",
+                )));
             }
             Ok(Err(_)) => {
                 return Err(Trouble(
