@@ -6,17 +6,36 @@ use crate::failure::Failure;
 use crate::program;
 
 struct Tool {
-    program: &'static str,
-    /// The Debian package that brings it.
-    package: &'static str,
+    what: What,
+    /// The Debian packages that bring it.
+    packages: &'static [&'static str],
     why: &'static str,
+}
+
+enum What {
+    Program(&'static str),
+    /// A library that the C compiler finds.
+    Library(&'static str),
 }
 
 /// A later need is one more line.
 const TOOLS: &[Tool] = &[
-    Tool { program: "cc", package: "gcc", why: "links Rust and compiles SQLite" },
-    Tool { program: "ar", package: "binutils", why: "archives SQLite's objects" },
-    Tool { program: "git", package: "git", why: "says which files belong to the repository" },
+    Tool {
+        what: What::Program("cc"),
+        packages: &["gcc", "libc6-dev"],
+        why: "links Rust and compiles SQLite",
+    },
+    Tool {
+        what: What::Library("libc.a"),
+        packages: &["libc6-dev"],
+        why: "the binary is linked static",
+    },
+    Tool { what: What::Program("ar"), packages: &["binutils"], why: "archives SQLite's objects" },
+    Tool {
+        what: What::Program("git"),
+        packages: &["git"],
+        why: "says which files belong to the repository",
+    },
 ];
 
 /// Installs what is missing, or says what a person has to install.
@@ -25,7 +44,7 @@ pub fn install_missing() -> Result<(), Failure> {
     if missing.is_empty() {
         return Ok(());
     }
-    let packages: Vec<&str> = missing.iter().map(|tool| tool.package).collect();
+    let packages: Vec<&str> = missing.iter().flat_map(|tool| tool.packages).copied().collect();
     println!("installing: {}", packages.join(" "));
     if let Some(prefix) = administrator() {
         let install = ["apt-get", "install", "--yes", "--no-install-recommends"];
@@ -40,13 +59,25 @@ pub fn install_missing() -> Result<(), Failure> {
 pub fn require() -> Result<(), Failure> {
     let tools: Vec<String> = missing()
         .iter()
-        .map(|tool| format!("{} (package {}): {}", tool.program, tool.package, tool.why))
+        .map(|tool| {
+            let (What::Program(name) | What::Library(name)) = tool.what;
+            format!("{name} (package {}): {}", tool.packages.join(", "), tool.why)
+        })
         .collect();
     if tools.is_empty() { Ok(()) } else { Err(Failure::Missing { tools }) }
 }
 
 fn missing() -> Vec<&'static Tool> {
-    TOOLS.iter().filter(|tool| program::find(tool.program).is_none()).collect()
+    TOOLS.iter().filter(|tool| !is_there(&tool.what)).collect()
+}
+
+fn is_there(what: &What) -> bool {
+    match what {
+        What::Program(name) => program::find(name).is_some(),
+        // A compiler that does not find it repeats the bare name.
+        What::Library(name) => program::output(&["cc", &format!("-print-file-name={name}")])
+            .is_ok_and(|answer| answer.trim_ascii() != name.as_bytes()),
+    }
 }
 
 /// What to put before a command so that it may install, if anything helps.
