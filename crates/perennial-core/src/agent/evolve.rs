@@ -1,0 +1,76 @@
+//! Folding an agent's events: the only way an agent changes.
+
+use super::{Agent, START_LIMIT};
+use crate::event::{AgentEvent, Move};
+use crate::id::SessionNumber;
+use crate::reason::Reason;
+use crate::restart::{History, Progress};
+use crate::session::{Session, SessionEvent};
+use crate::state::{Cause, State};
+use crate::time::Time;
+
+/// Folds one event.
+pub fn evolve(mut agent: Agent, event: &AgentEvent, at: Time) -> Agent {
+    match event {
+        AgentEvent::Hatched(_) => {}
+        AgentEvent::Moved(moved) => take(&mut agent, moved, at),
+        AgentEvent::SessionWanted { number } => {
+            agent.previous_exit = agent.session.take().and_then(|session| session.exit);
+            agent.session = Some(Session::wanted(*number, at));
+        }
+        AgentEvent::SessionStarting { number } => {
+            // One that stood in line gets its start limit when its turn comes.
+            if agent.state == State::Waking {
+                agent.until = Some(at + START_LIMIT);
+            }
+            fold_session(&mut agent, *number, &SessionEvent::Starting, at);
+        }
+        AgentEvent::SessionRunning { number, process } => {
+            fold_session(&mut agent, *number, &SessionEvent::Running(*process), at);
+        }
+        AgentEvent::SessionEnding { number, pace } => {
+            fold_session(&mut agent, *number, &SessionEvent::Ending(*pace), at);
+        }
+        AgentEvent::SessionEnded { number, exit } => {
+            fold_session(&mut agent, *number, &SessionEvent::Ended(*exit), at);
+            if let Some(session) = agent.session.as_ref().filter(|s| s.number == *number) {
+                agent.history.ended(session.lived(at), Progress::NotVisible, at);
+            }
+        }
+        AgentEvent::Renamed { name } => {
+            agent.name = Some(name.clone());
+            agent.named_at = at;
+        }
+        AgentEvent::Summarised { summary } => agent.summary = Some(summary.clone()),
+        AgentEvent::PutOff { until } => agent.until = Some(*until),
+    }
+    agent
+}
+
+fn take(agent: &mut Agent, moved: &Move, at: Time) {
+    match moved.cause {
+        Cause::Retry => {
+            agent.history.restarted(at);
+            agent.respawn_count += 1;
+        }
+        Cause::EndedAgain | Cause::RebootedBusy => agent.respawn_count += 1,
+        // The operator looked at it: it gets its tries anew.
+        Cause::Wake => agent.history = History::default(),
+        _ => {}
+    }
+    if moved.reason == Reason::BreakerOpen {
+        agent.history.breaker_opened();
+    }
+    agent.state = moved.to;
+    agent.reason = moved.reason;
+    agent.evidence = moved.evidence.clone();
+    agent.since = at;
+    agent.until = moved.until;
+}
+
+fn fold_session(agent: &mut Agent, number: SessionNumber, event: &SessionEvent, at: Time) {
+    agent.session = agent
+        .session
+        .take()
+        .map(|session| if session.number == number { session.evolve(event, at) } else { session });
+}

@@ -1,0 +1,213 @@
+//! What reports and the passing of time do to one agent. Changes nothing.
+//!
+//! A report about another session number than the live one says nothing.
+
+use std::time::Duration;
+
+use super::Agent;
+use super::step::{begin, end_session, next_session};
+use crate::event::{AgentEvent, Move};
+use crate::exit::{self, Exit, Fate, UnknownExit};
+use crate::id::SessionNumber;
+use crate::observation::Report;
+use crate::reason::{Evidence, Fact, Reason, Witness};
+use crate::restart::{Next, Progress, Restart};
+use crate::session::{Pace, Phase, Session};
+use crate::state::{Cause, State};
+use crate::time::Time;
+
+/// Takes note of what the host says of session `number`.
+pub fn observe(
+    agent: &Agent,
+    number: SessionNumber,
+    report: &Report,
+    now: Time,
+) -> Vec<AgentEvent> {
+    let Some(session) = agent.live_session().filter(|session| session.number == number) else {
+        return Vec::new();
+    };
+    match report {
+        Report::Executed(process) => {
+            if session.process.is_some() {
+                return Vec::new();
+            }
+            let mut events = vec![AgentEvent::SessionRunning { number, process: *process }];
+            let evidence =
+                Evidence { witness: Witness::Kernel, fact: Fact::Executed(*process), at: now };
+            if agent.launch.is_bare() {
+                let moved = agent.moved(Cause::Announced, Reason::Running, evidence);
+                events.extend(moved.map(AgentEvent::Moved));
+            }
+            events
+        }
+        Report::NotStarted(why) => {
+            let exit = Exit::Unknown(UnknownExit::NotStarted);
+            ended(agent, session, exit, Fact::NotStarted(why.clone()), now)
+        }
+        Report::Exited(exit) => ended(agent, session, *exit, Fact::Exited(*exit), now),
+    }
+}
+
+/// The end of the live session, read by the exit table unless a verb had asked for it.
+fn ended(agent: &Agent, session: &Session, exit: Exit, fact: Fact, now: Time) -> Vec<AgentEvent> {
+    let evidence = Evidence { witness: Witness::Kernel, fact, at: now };
+    let mut events = vec![AgentEvent::SessionEnded { number: session.number, exit }];
+    match agent.state {
+        State::HandingOff => events.extend(next_session(agent, Cause::HandedOff, evidence, now)),
+        // Woken while the last session was still ending: its turn has come.
+        State::Waking if matches!(session.phase, Phase::Ending(_)) => events.extend(begin(agent)),
+        // It failed to start, and its retry waited for the tree to be gone.
+        State::Crashed if agent.until.is_some_and(|until| until <= now) => {
+            events.extend(next_session(agent, Cause::Retry, evidence, now));
+        }
+        State::Hatching | State::Waking | State::Working | State::Waiting | State::Unknown => {
+            events.extend(unasked(agent, session, exit, evidence, now));
+        }
+        // A verb had asked for it: the verb's state stands.
+        State::Crashed
+        | State::Sleeping
+        | State::Hibernating
+        | State::Frozen
+        | State::Dead
+        | State::Expired => {}
+    }
+    events
+}
+
+fn unasked(
+    agent: &Agent,
+    session: &Session,
+    exit: Exit,
+    evidence: Evidence,
+    now: Time,
+) -> Vec<AgentEvent> {
+    if agent.state == State::Hatching && agent.name.is_none() {
+        let moved = agent.moved(Cause::NeverNamed, Reason::NeverNamed, evidence);
+        return moved.map(AgentEvent::Moved).into_iter().collect();
+    }
+    // One that ended before any sign of life did not end well, whatever its code.
+    let clean = exit.is_clean() && agent.state != State::Hatching && agent.state != State::Waking;
+    let sleep = |cause, reason| agent.moved(cause, reason, evidence.clone()).map(AgentEvent::Moved);
+    match exit::read(clean, agent.restart) {
+        Fate::Finished => sleep(Cause::EndedFinished, Reason::Finished).into_iter().collect(),
+        Fate::RestartOff => {
+            sleep(Cause::EndedRestartOff, Reason::CrashedRestartOff).into_iter().collect()
+        }
+        Fate::Again => next_session(agent, Cause::EndedAgain, evidence, now),
+        Fate::Crashed => crash(agent, session, Cause::EndedCrashed, evidence, now),
+    }
+}
+
+/// Crashed: with a retry at its time, at once if that is now, or with the breaker open.
+fn crash(
+    agent: &Agent,
+    session: &Session,
+    cause: Cause,
+    evidence: Evidence,
+    now: Time,
+) -> Vec<AgentEvent> {
+    let lived = session.lived(now);
+    let mut history = agent.history.clone();
+    history.ended(lived, Progress::NotVisible, now);
+    let (reason, at) = match history.after_crash(agent.id, lived, now) {
+        Next::RetryAt(at) => (Reason::Retrying, at),
+        Next::HalfOpenAt(at) => (Reason::BreakerOpen, at),
+    };
+    let Some(moved) = agent.moved(cause, reason, evidence.clone()) else {
+        return Vec::new();
+    };
+    let mut events = vec![AgentEvent::Moved(Move { until: Some(at), ..moved })];
+    // The failed start's tree may still be there; its end brings the retry about.
+    if at <= now && cause == Cause::EndedCrashed {
+        let crashed = Agent { state: State::Crashed, ..agent.clone() };
+        events.extend(next_session(&crashed, Cause::Retry, evidence, now));
+    }
+    events
+}
+
+/// The time that `plan` named has come.
+pub fn due(agent: &Agent, may_start: bool, now: Time) -> Vec<AgentEvent> {
+    if may_start && let Some(session) = agent.session.as_ref().filter(|s| s.phase == Phase::Wanted)
+    {
+        return vec![AgentEvent::SessionStarting { number: session.number }];
+    }
+    if agent.until.is_none_or(|until| until > now) {
+        return Vec::new();
+    }
+    let evidence = Evidence { witness: Witness::Daemon, fact: Fact::TimeCame, at: now };
+    match agent.state {
+        State::Hatching if agent.name.is_none() => {
+            let moved = agent.moved(Cause::NeverNamed, Reason::NeverNamed, evidence);
+            let mut events: Vec<_> = moved.into_iter().map(AgentEvent::Moved).collect();
+            events.extend(end_session(agent, Pace::AtOnce));
+            events
+        }
+        State::Hatching | State::Waking => failed_start(agent, evidence, now),
+        State::Crashed if agent.live_session().is_none() => {
+            next_session(agent, Cause::Retry, evidence, now)
+        }
+        State::HandingOff => end_session(agent, Pace::AtOnce).into_iter().collect(),
+        State::Unknown => {
+            let moved = agent.moved(Cause::Unreported, Reason::Unlisted, evidence);
+            moved.into_iter().map(AgentEvent::Moved).collect()
+        }
+        State::Crashed
+        | State::Working
+        | State::Waiting
+        | State::Sleeping
+        | State::Hibernating
+        | State::Frozen
+        | State::Dead
+        | State::Expired => Vec::new(),
+    }
+}
+
+fn failed_start(agent: &Agent, evidence: Evidence, now: Time) -> Vec<AgentEvent> {
+    let Some(session) = &agent.session else {
+        return Vec::new();
+    };
+    // Woken while the last session ends: not its own start that is late, but that one's end.
+    if matches!(session.phase, Phase::Ending(_)) {
+        return end_session(agent, Pace::AtOnce).into_iter().collect();
+    }
+    let mut events = crash(agent, session, Cause::StartLimit, evidence, now);
+    events.extend(end_session(agent, Pace::AtOnce));
+    events
+}
+
+/// The machine restarted under the agent: what ran is gone. Busy ones get in line.
+pub fn rebooted(agent: &Agent, now: Time) -> Vec<AgentEvent> {
+    let Some(session) = agent.live_session() else {
+        return Vec::new();
+    };
+    let evidence = Evidence { witness: Witness::Daemon, fact: Fact::BootChanged, at: now };
+    let exit = match session.phase {
+        Phase::Wanted => return Vec::new(),
+        Phase::Starting | Phase::Running | Phase::Ending(_) | Phase::Ended => {
+            Exit::Unknown(UnknownExit::MachineRestarted)
+        }
+    };
+    let mut events = vec![AgentEvent::SessionEnded { number: session.number, exit }];
+    let busy = agent.moved(Cause::RebootedBusy, Reason::Starting, evidence.clone());
+    match busy.filter(|_| agent.restart != Restart::Never) {
+        Some(moved) => {
+            events.push(AgentEvent::Moved(Move { until: None, ..moved }));
+            events.push(AgentEvent::SessionWanted { number: session.number.next() });
+        }
+        None => {
+            let moved = agent.moved(Cause::RebootedIdle, Reason::MachineRestarted, evidence);
+            events.extend(moved.map(AgentEvent::Moved));
+        }
+    }
+    events
+}
+
+/// Nobody could see the world for so long: what would end by silence gets that time back.
+pub fn put_off(agent: &Agent, by: Duration) -> Vec<AgentEvent> {
+    match (agent.state, agent.until) {
+        (State::Hatching | State::Waking | State::Unknown | State::HandingOff, Some(until)) => {
+            vec![AgentEvent::PutOff { until: until + by }]
+        }
+        _ => Vec::new(),
+    }
+}

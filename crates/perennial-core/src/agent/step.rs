@@ -1,0 +1,49 @@
+//! The two steps that verbs and reports share: beginning the next session, ending the live one.
+
+use super::{Agent, START_LIMIT};
+use crate::event::{AgentEvent, Move};
+use crate::exit::{Exit, UnknownExit};
+use crate::reason::{Evidence, Reason};
+use crate::session::{Pace, Phase};
+use crate::state::Cause;
+use crate::time::Time;
+
+/// Moves to `waking`; the session itself begins now if the last one is over, else at its end.
+pub fn next_session(agent: &Agent, cause: Cause, evidence: Evidence, now: Time) -> Vec<AgentEvent> {
+    let Some(moved) = agent.moved(cause, Reason::Starting, evidence) else {
+        return Vec::new();
+    };
+    let mut events = vec![AgentEvent::Moved(Move { until: Some(now + START_LIMIT), ..moved })];
+    let over = match cause {
+        // The session whose end is being told is over with the event before this one.
+        Cause::EndedAgain | Cause::HandedOff | Cause::Retry => true,
+        _ => agent.live_session().is_none(),
+    };
+    if over {
+        events.extend(begin(agent));
+    }
+    events
+}
+
+pub fn begin(agent: &Agent) -> [AgentEvent; 2] {
+    let number = agent.next_number();
+    [AgentEvent::SessionWanted { number }, AgentEvent::SessionStarting { number }]
+}
+
+pub fn end_session(agent: &Agent, pace: Pace) -> Option<AgentEvent> {
+    let session = agent.live_session()?;
+    match session.phase {
+        // It never started: there is nothing to end but the wish.
+        Phase::Wanted => Some(AgentEvent::SessionEnded {
+            number: session.number,
+            exit: Exit::Unknown(UnknownExit::NotStarted),
+        }),
+        Phase::Starting | Phase::Running => {
+            Some(AgentEvent::SessionEnding { number: session.number, pace })
+        }
+        Phase::Ending(Pace::Graceful) if pace == Pace::AtOnce => {
+            Some(AgentEvent::SessionEnding { number: session.number, pace })
+        }
+        Phase::Ending(_) | Phase::Ended => None,
+    }
+}
