@@ -1,4 +1,4 @@
-//! A document that is named is there: links between Markdown files, and `docs/….md` in code.
+//! What is named is there: documents in documents and in code, and Rust files in documents.
 
 use super::{Finding, Tree};
 
@@ -11,7 +11,7 @@ pub fn broken(tree: &Tree) -> Vec<Finding> {
         // Tests make up names.
         let told = text.text.lines().take_while(|line| !line.contains("#[cfg(test)]"));
         for (index, line) in told.enumerate() {
-            for name in documents(line) {
+            for name in names(line).filter(|name| name.ends_with(".md") || !text.is_rust()) {
                 if !exists(tree, &text.path, name) {
                     findings.push(Finding {
                         rule: "links",
@@ -26,11 +26,11 @@ pub fn broken(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Names of Markdown files in a line: of letters, digits and `-_./`, nothing left open.
-fn documents(line: &str) -> impl Iterator<Item = &str> {
+/// Names of Markdown and Rust files in a line: letters, digits and `-_./`, nothing left open.
+fn names(line: &str) -> impl Iterator<Item = &str> {
     let part = |c: char| c.is_ascii_alphanumeric() || "-_./<>*$…{}".contains(c);
     line.split(move |c| !part(c))
-        .filter(|word| word.ends_with(".md") && *word != ".md")
+        .filter(|word| [".md", ".rs"].iter().any(|end| word.ends_with(end) && word != end))
         .filter(|word| !word.contains(['<', '>', '*', '$', '…', '{', '}']))
 }
 
@@ -39,7 +39,7 @@ fn exists(tree: &Tree, from: &str, name: &str) -> bool {
         return true;
     }
     let beside = from.rsplit_once('/').map_or(name.to_owned(), |(dir, _)| format!("{dir}/{name}"));
-    let places = [plain(&beside), plain(name)];
+    let places = [plain(&beside), plain(name), plain(&format!("crates/{name}"))];
     tree.texts.iter().any(|text| {
         places.contains(&Some(text.path.clone()))
             // In prose a bare name is enough.
@@ -68,8 +68,8 @@ mod tests {
 
     #[test]
     fn names_of_documents_are_found_in_prose_and_links() {
-        let line = "see [a](docs/a.md#part), `b.md`; not <name>.md, *.md nor …-x.md.";
-        assert_eq!(documents(line).collect::<Vec<_>>(), ["docs/a.md", "b.md"]);
+        let line = "see [a](docs/a.md#part), `b.md`, `a/b.rs`; not <name>.md, *.rs nor …-x.md.";
+        assert_eq!(names(line).collect::<Vec<_>>(), ["docs/a.md", "b.md", "a/b.rs"]);
     }
 
     #[test]
