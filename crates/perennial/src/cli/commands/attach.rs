@@ -6,12 +6,15 @@ use std::path::Path;
 
 use perennial_api::answer::Ticket;
 use perennial_api::request::{Mode, TicketRequest};
-use perennial_api::{ExitCode, Problem, client};
+use perennial_api::{Agent, ExitCode, Problem, client};
 use perennial_engine::host::attach::Attachment;
 
 use crate::cli::context::Context;
 use crate::cli::failure::{Ending, Failure, failed, usage};
+use crate::cli::render::advice::advice;
 use crate::cli::render::roster::name;
+use crate::cli::render::text::plain;
+use crate::cli::render::time::Clock;
 use crate::cli::terminal::detach_key::{self, DetachKey};
 use crate::cli::terminal::visit::{Leaving, Visit};
 use crate::cli::terminal::{self, Size};
@@ -66,7 +69,7 @@ pub fn to(target: &str, detach_key: u8, context: &Context) -> Ending {
             failed("terminal", "the terminal can't be used").because(error.to_string())
         })?;
     let leaving = visit.stay();
-    farewell(&who, leaving, context)
+    farewell(&ticket.agent, leaving, context)
 }
 
 pub fn ticket(target: &str, mode: Mode, context: &Context) -> Result<Ticket, Failure> {
@@ -95,12 +98,16 @@ fn recorded(target: &str, session: u32, context: &Context) -> u64 {
         .unwrap_or(0)
 }
 
-fn farewell(who: &str, leaving: Leaving, context: &Context) -> Ending {
+fn farewell(agent: &Agent, leaving: Leaving, context: &Context) -> Ending {
+    let who = name(agent);
     let (text, code) = match leaving {
         Leaving::Detached => {
             (format!("detached; {who} runs on: perennial attach {who}"), ExitCode::Done)
         }
-        Leaving::Ended(end) => (format!("the session of {who} is over: {end}"), ExitCode::Done),
+        Leaving::Ended(end) => {
+            let now = what_now(agent, context);
+            (format!("the session of {who} is over: {end}{now}"), ExitCode::Done)
+        }
         Leaving::TooSlow => {
             (format!("this terminal was too slow; again: perennial attach {who}"), ExitCode::Failed)
         }
@@ -111,4 +118,16 @@ fn farewell(who: &str, leaving: Leaving, context: &Context) -> Ending {
     };
     context.print(&format!("\r\n[{text}]\n"))?;
     Ok(code)
+}
+
+/// What became of the agent, if a daemon is there to say.
+fn what_now(agent: &Agent, context: &Context) -> String {
+    let answer = context.client.get(&client::path(&["agents", &agent.id], &[]));
+    match answer.and_then(|answer| answer.read::<Agent>()) {
+        Ok(now) => {
+            let next = advice(&now, &Clock::system()).by_itself;
+            format!("; it is {}: {next}", plain(&now.state))
+        }
+        Err(_) => String::new(),
+    }
 }

@@ -109,7 +109,7 @@ impl Lines<'_> {
 pub fn evidence(agent: &Agent, canvas: &Canvas<'_>) -> String {
     let evidence = &agent.evidence;
     format!(
-        "{}, seen by {} at {}",
+        "{} ({}, {})",
         plain(&evidence.fact),
         plain(&evidence.witness),
         canvas.clock.time(&evidence.at)

@@ -29,8 +29,10 @@ pub fn story(why: &Why, canvas: &Canvas<'_>) -> String {
     }
     let told = advice(agent, canvas.clock);
     text.push_str(&format!("\nby itself: {}\n", told.by_itself));
+    let widest = told.commands.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
     for (command, what) in told.commands {
-        text.push_str(&format!("you can:   {} {}\n", paint.ink(Ink::Strong, &command), what));
+        let command = paint.ink(Ink::Strong, &format!("{command:<widest$}"));
+        text.push_str(&format!("you can:   {command}  {what}\n"));
     }
     text
 }

@@ -158,9 +158,9 @@ mod tests {
         bob    日本語日本語日本語  /x
         ");
         insta::assert_snapshot!(at(Some(30)), @r"
-        NAME   REASON      DIR
-        alice  its progr…  …/src/deep
-        bob    日本語日…   /x
+        NAME   REASON       DIR
+        alice  its progra…  …/src/deep
+        bob    日本語日本…  /x
         ");
         insta::assert_snapshot!(at(Some(20)), @r"
         NAME   REASON

@@ -43,6 +43,7 @@ pub fn clip_end(text: &str, limit: usize) -> String {
         }
         kept.push(c);
     }
+    kept.truncate(kept.trim_end().len());
     if limit > 0 {
         kept.push('…');
     }

@@ -104,6 +104,10 @@ fn birth(stage: &mut Stage<'_>) -> Scene {
 
 fn murder(stage: &mut Stage<'_>) -> Scene {
     stage.heading("One is killed and comes back")?;
+    stage.let_work("ada")?;
+    stage.command("logs ada")?;
+    let log = stage.last_lines("ada")?;
+    stage.print(&log)?;
     let before = stage.agent("ada")?;
     let pid = pid_of(&before)?;
     let head = stage.health()?.head_seq;
@@ -124,7 +128,7 @@ fn murder(stage: &mut Stage<'_>) -> Scene {
         "no new process".to_owned()
     })?;
     stage.tell(&format!(
-        "{:.1} ms after the kill its exit was on disk, after {:.1} ms session 2 was running",
+        "{:.1} ms after the kill her exit was on disk, after {:.1} ms session 2 was running",
         watch::millis(killed_at, &ended.at),
         watch::millis(killed_at, &running.at),
     ))?;

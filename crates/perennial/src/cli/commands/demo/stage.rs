@@ -21,6 +21,7 @@ use crate::cli::commands::up;
 use crate::cli::context::Context;
 use crate::cli::environment;
 use crate::cli::failure::{Failure, failed};
+use crate::cli::render::recording::Reader;
 
 /// What a person does that ends a pause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +48,7 @@ pub struct Stage<'a> {
 
 const BEAT: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(1800);
+const WORK: Duration = Duration::from_millis(1500);
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 const PATIENCE: Duration = Duration::from_secs(15);
 
@@ -148,6 +150,24 @@ impl<'a> Stage<'a> {
             .into_iter()
             .find(|event| event.kind == kind)
             .ok_or_else(|| Break::Untrue(format!("there is no '{kind}' of {agent} in the journal")))
+    }
+
+    /// Lets an agent live a little: one that dies at once is restarted with a delay.
+    pub fn let_work(&mut self, name: &str) -> Scene {
+        let since = self.agent(name)?.session.and_then(|session| session.started_at);
+        let started = since.and_then(|moment| moment.parse().ok()).unwrap_or_else(Timestamp::now);
+        let lived = Timestamp::now().duration_since(started).unsigned_abs();
+        self.hold(WORK.saturating_sub(lived))
+    }
+
+    /// The end of what an agent has printed.
+    pub fn last_lines(&self, name: &str) -> Result<String, Break> {
+        let query = [("from", Some("0"))];
+        let answer = self.client.get(&client::path(&["agents", name, "logs"], &query))?;
+        let text = Reader::default().feed(&answer.body);
+        let lines: Vec<&str> = text.lines().collect();
+        let shown = &lines[lines.len().saturating_sub(3)..];
+        Ok(shown.iter().map(|line| format!("{line}\n")).collect())
     }
 
     /// Kills a session's process; the moment just before.
