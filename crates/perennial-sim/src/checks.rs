@@ -1,0 +1,135 @@
+//! The properties of one running daemon and of the machine: checked at every step.
+
+use perennial_core::event::Event;
+use perennial_core::fleet::Fleet;
+use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::session::Phase;
+use perennial_engine::supervisor::{Input, Output, Ticket, Waiter};
+
+use crate::daemon::Life;
+use crate::journal::{NotTaken, Outcome};
+use crate::world::World;
+
+impl World {
+    /// I9: folding the journal anew gives what the record says; and nothing acknowledged is missing.
+    pub fn check_replay(&mut self, fleet: &Fleet) {
+        if *fleet != self.ledger.record {
+            let what = format!("{fleet:?}\n  is not\n  {:?}", self.ledger.record);
+            self.broken("I9: replay equals the live state", || what);
+        }
+        let lost = |(life, ticket): &&(Life, Ticket)| !self.journal.has(*life, *ticket);
+        // What was checked at an earlier start is there for good.
+        let recent = self.operator.acknowledged.iter().rev().take(8);
+        if let Some(lost) = recent.into_iter().find(lost).copied() {
+            self.broken("2: what was answered survives", || format!("{lost:?}"));
+        }
+    }
+
+    /// What the core says to this input on durable + pending (U1); `None`: not this kind of input.
+    pub fn expected_events(&self, life: Life, input: &Input) -> Option<Vec<Event>> {
+        let daemon = self.daemon(life)?;
+        let mut newest;
+        let fleet = if daemon.pending.is_empty() {
+            daemon.supervisor.fleet()
+        } else {
+            newest = daemon.supervisor.fleet().clone();
+            for event in daemon.pending.iter().flat_map(|(_, events)| events) {
+                newest.evolve(event);
+            }
+            &newest
+        };
+        match input {
+            Input::Request { request, .. } => {
+                Some(fleet.decide(request, self.now).map(|d| d.events).unwrap_or_default())
+            }
+            Input::Observed(observation) => Some(fleet.observe(observation, self.now)),
+            Input::Tick | Input::Durable(_) | Input::Failed(..) => None,
+        }
+    }
+
+    pub fn check_decision(&mut self, outputs: &[Output], expected: Option<Vec<Event>>) {
+        let Some(mut expected) = expected else {
+            return;
+        };
+        let mut made: Vec<Event> = Vec::new();
+        for output in outputs {
+            if let Output::Append { batch, .. } = output {
+                made.extend(batch.entries.iter().flat_map(|entry| entry.events.iter().cloned()));
+            }
+        }
+        // An append has its events by stream; within one the order counts.
+        made.sort_by_key(Event::stream);
+        expected.sort_by_key(Event::stream);
+        if made != expected {
+            self.broken("U1: decided on durable + pending", || {
+                format!("{made:?}\n  is not\n  {expected:?}")
+            });
+        }
+    }
+
+    /// What an answer to this waiter has to wait for.
+    pub fn note_what_it_rests_on(&mut self, life: Life, waiter: Waiter, outputs: &[Output]) {
+        let own = outputs.iter().find_map(|output| match output {
+            Output::Append { ticket, .. } => Some(*ticket),
+            Output::Answer { .. } | Output::Carry(_) | Output::Committed { .. } => None,
+        });
+        let rests_on = match own {
+            Some(ticket) => vec![ticket],
+            // "It is so already" rests on everything under way.
+            None => self.daemon(life).map_or_else(Vec::new, |daemon| {
+                daemon.pending.iter().map(|(ticket, _)| *ticket).collect()
+            }),
+        };
+        if let Some(asked) = self.operator.asked.get_mut(&waiter) {
+            asked.rests_on = rests_on;
+        }
+    }
+
+    /// One that heard of everything knows exactly what the journal holds.
+    pub fn check_daemon(&mut self, life: Life) {
+        if self.daemons.len() != 1 || !self.has_heard_all(life) {
+            return;
+        }
+        let Some(daemon) = self.daemon(life) else {
+            return;
+        };
+        if *daemon.supervisor.fleet() != self.ledger.record {
+            let live = daemon.supervisor.fleet();
+            let what = format!("{live:?}\n  is not\n  {:?}", self.ledger.record);
+            self.broken("I9: the live state equals the journal", || what);
+        }
+    }
+
+    /// Nobody but a racing daemon can be in conflict.
+    pub fn check_outcome(&mut self, outcome: &Outcome) {
+        let ready = self.daemon(outcome.life).is_some_and(|daemon| daemon.ready);
+        if outcome.taken == Err(NotTaken::Conflict) && ready {
+            self.broken("one daemon is never in conflict with itself", || format!("{outcome:?}"));
+        }
+    }
+
+    /// U2: a session is claimed on a durable order only, and never after its end was recorded.
+    pub fn check_claim(&mut self, agent: AgentId, number: SessionNumber) {
+        let session = self.ledger.record.agent(agent).and_then(|agent| agent.session.as_ref());
+        let ordered = session.is_some_and(|session| {
+            session.number == number && !matches!(session.phase, Phase::Wanted | Phase::Ended)
+        });
+        if !ordered {
+            let session = session.cloned();
+            self.broken("U2: nothing is done before it is durable, or after it is over", || {
+                format!("{}.{number} is begun, the journal has {session:?}", agent.0)
+            });
+        }
+    }
+
+    /// 1: at most one session of an agent has processes, ever.
+    pub fn check_execution(&mut self, agent: AgentId, number: SessionNumber) {
+        let other = self.machine.sessions_of(agent).find(|(_, session)| session.has_processes());
+        if let Some((other, _)) = other {
+            self.broken("1: at most one running session per agent", || {
+                format!("{}.{number} begins while {other} has processes", agent.0)
+            });
+        }
+        self.check_claim(agent, number);
+    }
+}

@@ -1,0 +1,348 @@
+//! The simulated daemon: the real supervisor, with its outputs carried out one by one.
+//!
+//! A crash may fall between any two outputs; then everything but journal and machine is lost.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use perennial_core::effect::{Action, Effect};
+use perennial_core::event::Event;
+use perennial_core::fleet::Fleet;
+use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::observation::{Observation, Report};
+use perennial_core::time::Time;
+use perennial_engine::supervisor::{Input, Output, Supervisor, Ticket, Waiter};
+use perennial_store::Batch;
+
+use crate::journal::{Append, NotTaken, Outcome};
+use crate::mutation::Mutation;
+use crate::world::{Happening, HolderStep, World};
+
+/// Which run of a daemon; unlike an epoch, a loser has one too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Life(pub u64);
+
+#[derive(Debug)]
+pub struct Daemon {
+    pub life: Life,
+    pub supervisor: Supervisor,
+    /// Its start is in the journal.
+    pub ready: bool,
+    started: Option<Ticket>,
+    stopping: Option<Ticket>,
+    /// The newest order for each agent, which its holders see through.
+    pub orders: BTreeMap<AgentId, Effect>,
+    tick_at: Option<Time>,
+    /// Its appends under way, as the simulation saw them go.
+    pub pending: VecDeque<(Ticket, Vec<Event>)>,
+    /// Outcomes of appends that it has not heard of yet.
+    unheard: usize,
+}
+
+impl World {
+    /// Folds the journal and begins to run; an earlier daemon that still runs holds the lock.
+    pub fn start_daemon(&mut self) {
+        if !self.daemons.is_empty() {
+            self.tell(|| "a second daemon finds the lock held, and ends".into());
+            return;
+        }
+        self.begin_daemon();
+    }
+
+    /// Two daemons that both believe to hold the lock: the journal decides.
+    pub fn race_daemons(&mut self) {
+        if self.daemons.is_empty() {
+            self.begin_daemon();
+            self.begin_daemon();
+        }
+    }
+
+    fn begin_daemon(&mut self) {
+        let life = Life(self.next_life);
+        self.next_life += 1;
+        let mut fleet = Fleet::default();
+        for event in self.journal.committed().iter().flat_map(Append::events) {
+            fleet.evolve(event);
+        }
+        self.check_replay(&fleet);
+        let versions = self.journal.versions().clone();
+        self.tell(|| format!("daemon {} starts", life.0));
+        self.daemons.push(Daemon {
+            life,
+            supervisor: Supervisor::new(fleet, versions),
+            ready: false,
+            started: None,
+            stopping: None,
+            orders: BTreeMap::new(),
+            tick_at: None,
+            pending: VecDeque::new(),
+            unheard: 0,
+        });
+        let started = Observation::Started { boot: self.machine.boot_id(), version: "sim".into() };
+        self.hop(Happening::Reaches { life, input: Input::Observed(started) });
+    }
+
+    pub fn daemon(&self, life: Life) -> Option<&Daemon> {
+        self.daemons.iter().find(|daemon| daemon.life == life)
+    }
+
+    pub fn daemon_mut(&mut self, life: Life) -> Option<&mut Daemon> {
+        self.daemons.iter_mut().find(|daemon| daemon.life == life)
+    }
+
+    /// The daemon that runs, as far as the journal knows.
+    pub fn running(&self) -> Option<&Daemon> {
+        self.daemons.iter().find(|daemon| daemon.ready)
+    }
+
+    /// Gone from one moment to the next.
+    pub fn crash_daemon(&mut self, life: Life) {
+        let written = self.random.per_mille(self.faults.written_odds);
+        self.tell(|| format!("daemon {} crashes", life.0));
+        let before = self.journal.committed().len();
+        self.journal.crash(life, written);
+        if self.mutation == Some(Mutation::TornAppend) && self.journal.committed().len() > before {
+            self.journal.tear();
+        }
+        self.record_commits();
+        self.end_daemon(life);
+    }
+
+    fn end_daemon(&mut self, life: Life) {
+        self.daemons.retain(|daemon| daemon.life != life);
+        self.operator.asked.retain(|_, asked| asked.life != life || asked.answer.is_some());
+        self.daemon_is_gone(life);
+    }
+
+    /// One step of the real supervisor, if this daemon still runs.
+    pub fn reach(&mut self, life: Life, input: Input) {
+        let now = self.now;
+        let Some(input) = self.mutated_input(life, input) else {
+            return;
+        };
+        self.before_step(life, &input);
+        let expected = self.expected_events(life, &input);
+        let Some(daemon) = self.daemon_mut(life) else {
+            return;
+        };
+        let (heard, waiter) = (Heard::of(&input), Heard::waiter(&input));
+        let outputs = daemon.supervisor.step(input, now);
+        self.after_step(life, heard);
+        self.check_decision(&outputs, expected);
+        if let Some(waiter) = waiter {
+            self.note_what_it_rests_on(life, waiter, &outputs);
+        }
+        for output in self.mutated_outputs(life, waiter, outputs) {
+            self.carry(life, output);
+            if self.is_broken() || self.daemon(life).is_none() {
+                return;
+            }
+            if self.random.per_mille(self.faults.crash_odds) {
+                self.crash_daemon(life);
+                return;
+            }
+        }
+        self.end_if_told_to(life, heard);
+        self.check_daemon(life);
+        self.set_tick(life);
+    }
+
+    /// The daemon's shell sees the jump before it looks at any timer.
+    pub fn reach_after_jump(&mut self, life: Life, by: std::time::Duration) {
+        if let Some(daemon) = self.daemon_mut(life) {
+            daemon.tick_at = None;
+            self.reach(life, Input::Observed(Observation::ClockJumped { by }));
+        }
+    }
+
+    fn before_step(&mut self, life: Life, input: &Input) {
+        if self.daemon(life).is_none() {
+            return;
+        }
+        self.tell(|| match input {
+            Input::Request { waiter, .. } => format!("  {waiter:?} reaches daemon {}", life.0),
+            Input::Observed(observation) => format!("daemon {} hears {observation:?}", life.0),
+            Input::Tick => format!("daemon {} ticks", life.0),
+            Input::Durable(ticket) => format!("daemon {}: {ticket:?} is durable", life.0),
+            Input::Failed(ticket, why) => format!("daemon {}: {ticket:?} failed: {why}", life.0),
+        });
+    }
+
+    /// Keeps the books about what this daemon has under way.
+    fn after_step(&mut self, life: Life, heard: Heard) {
+        match heard {
+            Heard::Durable(ticket) | Heard::Failed(ticket) => {
+                if let Some(daemon) = self.daemon_mut(life) {
+                    daemon.pending.retain(|(pending, _)| *pending != ticket);
+                    daemon.unheard = daemon.unheard.saturating_sub(1);
+                    daemon.ready |=
+                        heard == Heard::Durable(ticket) && daemon.started == Some(ticket);
+                }
+                if heard == Heard::Failed(ticket) {
+                    self.journal.heard_of_failure(life);
+                }
+            }
+            Heard::Tick => {
+                if let Some(daemon) = self.daemon_mut(life) {
+                    daemon.tick_at = None;
+                }
+            }
+            Heard::Else => {}
+        }
+    }
+
+    /// An orderly end, once that is recorded.
+    fn end_if_told_to(&mut self, life: Life, heard: Heard) {
+        let stopped = |daemon: &Daemon| match heard {
+            Heard::Durable(ticket) => daemon.stopping == Some(ticket),
+            Heard::Failed(_) | Heard::Tick | Heard::Else => false,
+        };
+        if self.daemon(life).is_some_and(stopped) {
+            self.tell(|| format!("daemon {} ends in order", life.0));
+            self.end_daemon(life);
+        }
+    }
+
+    fn carry(&mut self, life: Life, output: Output) {
+        match output {
+            Output::Append { ticket, batch } => self.append(life, ticket, batch),
+            Output::Answer { waiter, answer } => self.answered(waiter, answer),
+            Output::Carry(effect) => self.order(life, effect),
+            Output::Committed { .. } => {}
+        }
+    }
+
+    pub fn order(&mut self, life: Life, effect: Effect) {
+        self.tell(|| {
+            let action = match effect.action {
+                Action::Start(_) => "Start".to_owned(),
+                Action::Hold | Action::End(_) | Action::Release => format!("{:?}", effect.action),
+            };
+            format!("daemon {} orders {action} {:?}.{}", life.0, effect.agent.0, effect.number)
+        });
+        let agent = effect.agent;
+        if let Some(daemon) = self.daemon_mut(life) {
+            daemon.orders.insert(agent, effect);
+        }
+        self.hop(Happening::Holder { life, agent, step: HolderStep::TakeUp });
+    }
+
+    fn append(&mut self, life: Life, ticket: Ticket, batch: Batch) {
+        let events: Vec<Event> =
+            batch.entries.iter().flat_map(|entry| entry.events.iter().cloned()).collect();
+        self.tell(|| {
+            let lines: Vec<String> = events.iter().map(crate::words::event).collect();
+            format!("daemon {} appends {ticket:?}: {}", life.0, lines.join("; "))
+        });
+        if let Some(daemon) = self.daemon_mut(life) {
+            if daemon.started.is_none() || !daemon.ready {
+                daemon.started = Some(ticket);
+            }
+            let is_stop = crate::words::is_daemon_stopped;
+            if events.iter().any(is_stop) {
+                daemon.stopping = Some(ticket);
+            }
+            daemon.pending.push_back((ticket, events));
+        }
+        self.journal.submit(Append { life, ticket, batch });
+        self.begin_commit();
+    }
+
+    fn begin_commit(&mut self) {
+        if !self.journal.may_begin() {
+            return;
+        }
+        let small = self.random.per_mille(self.faults.small_group_odds);
+        self.journal.begin(if small { 1 } else { usize::MAX });
+        let micros = self.faults.commit_micros.clone();
+        self.soon(&micros, Happening::CommitEnds);
+    }
+
+    pub fn end_commit(&mut self) {
+        let io = !self.random.per_mille(self.faults.io_error_odds);
+        for outcome in self.journal.finish(io) {
+            let input = match outcome.taken {
+                Ok(()) => Input::Durable(outcome.ticket),
+                Err(why) => Input::Failed(outcome.ticket, why.to_string()),
+            };
+            self.check_outcome(&outcome);
+            if outcome.taken == Err(NotTaken::Conflict) && self.is_start(&outcome) {
+                self.tell(|| format!("daemon {} lost the race, and ends", outcome.life.0));
+                self.end_daemon(outcome.life);
+                continue;
+            }
+            if let Some(daemon) = self.daemon_mut(outcome.life) {
+                daemon.unheard += 1;
+            }
+            // One after the other, in the order of their commit.
+            let hop = std::time::Duration::from_micros(self.faults.hop_micros.start);
+            self.after(hop, Happening::Reaches { life: outcome.life, input });
+        }
+        self.record_commits();
+        self.begin_commit();
+    }
+
+    fn is_start(&self, outcome: &Outcome) -> bool {
+        self.daemon(outcome.life).is_some_and(|daemon| !daemon.ready)
+    }
+
+    /// `Tick` when the supervisor wants it.
+    fn set_tick(&mut self, life: Life) {
+        let now = self.now;
+        let Some(daemon) = self.daemon_mut(life) else {
+            return;
+        };
+        let Some(due) = daemon.supervisor.next_due().map(|due| due.max(now)) else {
+            return;
+        };
+        if daemon.tick_at.is_none_or(|tick_at| due < tick_at) {
+            daemon.tick_at = Some(due);
+            self.after(due.since(now), Happening::Reaches { life, input: Input::Tick });
+        }
+    }
+
+    /// Whether the daemon has heard of everything that it submitted.
+    pub fn has_heard_all(&self, life: Life) -> bool {
+        self.daemon(life).is_some_and(|daemon| daemon.unheard == 0) && self.journal.is_quiet()
+    }
+
+    /// A report on its way to a daemon: prompt, late, or twice.
+    pub fn report(&mut self, life: Life, agent: AgentId, number: SessionNumber, report: Report) {
+        if self.random.per_mille(self.faults.duplicate_odds) {
+            let again = Observation::Session { agent, number, report: report.clone() };
+            let micros = self.faults.late_micros.clone();
+            self.soon(&micros, Happening::Reaches { life, input: Input::Observed(again) });
+        }
+        let late = self.random.per_mille(self.faults.late_odds);
+        let micros = if late { &self.faults.late_micros } else { &self.faults.hop_micros };
+        let micros = micros.clone();
+        let told = Observation::Session { agent, number, report };
+        self.soon(&micros, Happening::Reaches { life, input: Input::Observed(told) });
+    }
+}
+
+/// What kind of input a step was about; the input itself goes into the step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Heard {
+    Durable(Ticket),
+    Failed(Ticket),
+    Tick,
+    Else,
+}
+
+impl Heard {
+    fn of(input: &Input) -> Heard {
+        match input {
+            Input::Durable(ticket) => Heard::Durable(*ticket),
+            Input::Failed(ticket, _) => Heard::Failed(*ticket),
+            Input::Tick => Heard::Tick,
+            Input::Request { .. } | Input::Observed(_) => Heard::Else,
+        }
+    }
+
+    fn waiter(input: &Input) -> Option<Waiter> {
+        match input {
+            Input::Request { waiter, .. } => Some(*waiter),
+            Input::Observed(_) | Input::Tick | Input::Durable(_) | Input::Failed(..) => None,
+        }
+    }
+}

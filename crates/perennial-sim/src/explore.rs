@@ -1,0 +1,318 @@
+//! Seeded exploration: a small fleet, people who ask for things, and faults, all drawn from the
+//! seed; then rest. Every property is checked at every step.
+
+use std::fmt;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use perennial_core::authority::Caller;
+use perennial_core::command::{Command, Spawn};
+use perennial_core::exit::Exit;
+use perennial_core::id::AgentId;
+use perennial_core::launch::{BARE_COMMAND, Host, Launch};
+use perennial_core::observation::Observation;
+use perennial_core::restart::Restart;
+use perennial_engine::supervisor::Input;
+
+use crate::faults::Faults;
+use crate::mutation::Mutation;
+use crate::random::Random;
+use crate::violation::{Broken, Violation};
+use crate::world::{Happening, World};
+
+/// What an exploration without a violation saw.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Summary {
+    pub seeds: u64,
+    pub steps: u64,
+    pub sessions: u64,
+    pub daemons: u64,
+    pub reboots: u64,
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} seeds, {} steps, {} sessions, {} daemons, {} reboots: no violation",
+            self.seeds, self.steps, self.sessions, self.daemons, self.reboots
+        )
+    }
+}
+
+/// Explores one world for each seed; the first violation ends it.
+pub fn explore(seeds: Range<u64>) -> Result<Summary, Violation> {
+    explore_mutated(seeds, None)
+}
+
+/// The same with something broken on purpose, to see that it is found.
+pub fn explore_mutated(
+    seeds: Range<u64>,
+    mutation: Option<Mutation>,
+) -> Result<Summary, Violation> {
+    let mut summary = Summary::default();
+    for seed in seeds {
+        let mut world = Explorer::new(seed, mutation, false);
+        let panicked = catch_unwind(AssertUnwindSafe(|| world.run())).is_err();
+        if panicked || world.world.is_broken() {
+            return Err(retold(seed, mutation, panicked));
+        }
+        summary.seeds += 1;
+        summary.steps += world.world.steps;
+        summary.sessions += world.world.machine.sessions.len() as u64;
+        summary.daemons += world.world.next_life - 1;
+        summary.reboots += u64::from(world.world.machine.boot);
+    }
+    Ok(summary)
+}
+
+/// The same seed once more, this time with its story.
+fn retold(seed: u64, mutation: Option<Mutation>, panicked: bool) -> Violation {
+    let mut explorer = Explorer::new(seed, mutation, true);
+    let again = catch_unwind(AssertUnwindSafe(|| explorer.run())).is_err();
+    let (broken, trace) = explorer.world.into_end();
+    let broken = broken.unwrap_or_else(|| Broken {
+        property: if panicked && again { "no panic" } else { "a seed is one world" },
+        what: "see above".into(),
+    });
+    Violation { seed, property: broken.property, what: broken.what, trace }
+}
+
+/// Something that happens to a world from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Act {
+    Spawn,
+    Stop,
+    StopAll,
+    Wake,
+    Rename,
+    Bury,
+    /// Somebody who may not.
+    Stranger,
+    EndProgram,
+    KillHolder,
+    HangHolder,
+    FreeHolder,
+    CrashDaemon,
+    StartDaemon,
+    StopDaemon,
+    RaceDaemons,
+    Reboot,
+    FillDisk,
+    FreeDisk,
+    JumpClock,
+}
+
+/// Each act with its weight, and whether it is a fault that some seeds do without.
+const ACTS: [(Act, u64, bool); 19] = [
+    (Act::Spawn, 10, false),
+    (Act::Stop, 10, false),
+    (Act::StopAll, 1, false),
+    (Act::Wake, 14, false),
+    (Act::Rename, 3, false),
+    (Act::Bury, 3, false),
+    (Act::Stranger, 1, false),
+    (Act::EndProgram, 10, true),
+    (Act::KillHolder, 6, true),
+    (Act::HangHolder, 4, true),
+    (Act::FreeHolder, 4, false),
+    (Act::CrashDaemon, 10, true),
+    (Act::StartDaemon, 12, false),
+    (Act::StopDaemon, 2, true),
+    (Act::RaceDaemons, 3, true),
+    (Act::Reboot, 4, true),
+    (Act::FillDisk, 4, true),
+    (Act::FreeDisk, 8, false),
+    (Act::JumpClock, 2, true),
+];
+
+const NAMES: [&str; 4] = ["ann", "bob", "Bob", "cy"];
+const MOST_AGENTS: usize = 6;
+
+struct Explorer {
+    world: World,
+    acts: Vec<(Act, u64)>,
+    actions: u64,
+}
+
+impl Explorer {
+    fn new(seed: u64, mutation: Option<Mutation>, traced: bool) -> Explorer {
+        // What a world is like is drawn apart from what happens in it.
+        let mut random = Random::new(!seed);
+        let faults = Faults::drawn(&mut random);
+        let drawn = |(act, weight, is_fault): (Act, u64, bool)| {
+            (!is_fault || random.per_mille(500)).then_some((act, weight))
+        };
+        let acts = ACTS.into_iter().filter_map(drawn).collect();
+        let mut world = World::new(seed, faults, mutation, traced);
+        world.drawn_programs = true;
+        let actions = world.random.within(15..60);
+        Explorer { world, acts, actions }
+    }
+
+    fn run(&mut self) {
+        self.world.start_daemon();
+        self.world.run(Duration::from_millis(50));
+        for _ in 0..self.actions {
+            self.act();
+            let gap = self.gap();
+            self.world.run(gap);
+            if self.world.is_broken() {
+                return;
+            }
+        }
+        self.world.settle();
+    }
+
+    /// Mostly short: things are to meet each other under way.
+    fn gap(&mut self) -> Duration {
+        let micros = match self.world.random.below(8) {
+            0 | 1 => 0..2_000,
+            2 | 3 => 0..50_000,
+            4 | 5 => 0..3_000_000,
+            6 => 0..100_000_000,
+            _ => 0..700_000_000,
+        };
+        self.world.random.span(&micros)
+    }
+
+    fn act(&mut self) {
+        let total: u64 = self.acts.iter().map(|(_, weight)| weight).sum();
+        let mut point = self.world.random.below(total);
+        let mut chosen = Act::Spawn;
+        for (act, weight) in &self.acts {
+            chosen = *act;
+            if point < *weight {
+                break;
+            }
+            point -= weight;
+        }
+        self.carry_out(chosen);
+    }
+
+    fn carry_out(&mut self, act: Act) {
+        match act {
+            Act::Spawn => self.spawn(),
+            Act::Stop | Act::Wake | Act::Bury | Act::Rename => self.ask_about_somebody(act),
+            Act::StopAll => self.ask(Caller::Person, Command::StopAll),
+            Act::Stranger => {
+                let target = self.somebody().map(|id| id.to_string()).unwrap_or_default();
+                self.ask(Caller::Viewer, Command::Stop(target));
+            }
+            Act::EndProgram => self.end_program(),
+            Act::KillHolder | Act::HangHolder | Act::FreeHolder => self.touch_holder(act),
+            Act::CrashDaemon => {
+                if let Some(life) = self.world.daemons.first().map(|daemon| daemon.life) {
+                    self.world.crash_daemon(life);
+                }
+            }
+            Act::StartDaemon => self.world.hop(Happening::DaemonStarts),
+            Act::StopDaemon => {
+                if let Some(life) = self.world.running().map(|daemon| daemon.life) {
+                    self.world.reach(life, Input::Observed(Observation::Stopping));
+                }
+            }
+            Act::RaceDaemons => self.world.race_daemons(),
+            Act::Reboot => self.world.reboot(),
+            Act::FillDisk => self.world.set_disk_full(true),
+            Act::FreeDisk => self.world.set_disk_full(false),
+            Act::JumpClock => {
+                let by = self.world.random.span(&(0..30_000_000_000));
+                self.world.jump(by);
+            }
+        }
+    }
+
+    fn ask(&mut self, caller: Caller, command: Command) {
+        self.world.ask(caller, command);
+    }
+
+    fn somebody(&mut self) -> Option<AgentId> {
+        let ids: Vec<AgentId> = self.world.ledger.record.agents().map(|agent| agent.id).collect();
+        self.world.random.pick(&ids).copied()
+    }
+
+    fn name(&mut self) -> &'static str {
+        self.world.random.pick(&NAMES).copied().unwrap_or(NAMES[0])
+    }
+
+    fn spawn(&mut self) {
+        if self.world.ledger.record.agents().count() >= MOST_AGENTS {
+            return;
+        }
+        let name = if self.world.random.per_mille(200) { None } else { self.name().parse().ok() };
+        let restart = match self.world.random.below(4) {
+            0 => Restart::Never,
+            1 | 2 => Restart::OnCrash,
+            _ => Restart::Always,
+        };
+        let parent = self.somebody().filter(|_| self.world.random.per_mille(200));
+        let spawn = Spawn {
+            id: self.world.new_agent(),
+            name,
+            role: None,
+            parent: parent.map(|id| id.to_string()),
+            launch: launch("program"),
+            restart,
+        };
+        self.ask(Caller::Person, Command::Spawn(Box::new(spawn)));
+    }
+
+    fn ask_about_somebody(&mut self, act: Act) {
+        let by_name = self.world.random.per_mille(300);
+        let somebody = self.somebody().map(|id| id.to_string());
+        let Some(target) = somebody.filter(|_| !by_name).or_else(|| Some(self.name().into()))
+        else {
+            return;
+        };
+        let command = match act {
+            Act::Wake => Command::Wake(target),
+            Act::Bury => Command::Bury { target, summary: "done".into() },
+            Act::Rename => match self.name().parse() {
+                Ok(name) => Command::Rename { target, name },
+                Err(_) => return,
+            },
+            _ => Command::Stop(target),
+        };
+        self.ask(Caller::Person, command);
+    }
+
+    fn end_program(&mut self) {
+        let Some(agent) = self.somebody() else {
+            return;
+        };
+        if let Some(number) = self.world.machine.alive(agent) {
+            let exit = match self.world.random.below(3) {
+                0 => Exit::Code(7),
+                1 => Exit::Signal(9),
+                _ => Exit::Signal(15),
+            };
+            self.world.program_ends(agent, number, exit);
+        }
+    }
+
+    fn touch_holder(&mut self, act: Act) {
+        let holders: Vec<AgentId> = self.world.machine.shims.keys().copied().collect();
+        let Some(agent) = self.world.random.pick(&holders).copied() else {
+            return;
+        };
+        match act {
+            Act::KillHolder => self.world.kill_shim(agent),
+            Act::HangHolder => self.world.hang_shim(agent),
+            _ => self.world.free_shim(agent),
+        }
+    }
+}
+
+/// A bare command of this one word.
+pub fn launch(word: &str) -> Launch {
+    Launch {
+        harness: BARE_COMMAND.into(),
+        host: Host::Shim,
+        argv: vec![word.into()],
+        dir: "/".into(),
+        env_names: Vec::new(),
+        project: "/".into(),
+    }
+}

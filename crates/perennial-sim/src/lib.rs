@@ -1,0 +1,28 @@
+//! Deterministic simulation: the real supervisor's step against simulated time, journal, holders,
+//! programs and faults.
+//!
+//! Never real time, real processes or real chance: a world is wholly determined by its seed, and a
+//! violation can be run again from it. The properties are the model's invariants.
+
+mod checks;
+mod daemon;
+mod explore;
+mod faults;
+mod holders;
+mod journal;
+mod ledger;
+mod machine;
+mod mutation;
+mod operator;
+mod program;
+mod random;
+mod settle;
+mod shim;
+mod span;
+mod violation;
+mod words;
+mod world;
+
+pub use explore::{Summary, explore, explore_mutated};
+pub use mutation::Mutation;
+pub use violation::Violation;

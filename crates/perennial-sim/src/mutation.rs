@@ -1,0 +1,197 @@
+//! Deliberate breakage: each of these is a mistake that a supervisor, a core, a journal or a
+//! holder could make. Exploration must find every one, or it proves nothing.
+//!
+//! They act in the simulation's own wrapper, never in the real code.
+
+use perennial_core::authority::Caller;
+use perennial_core::command::{Command, Request};
+use perennial_core::effect::Action;
+use perennial_core::event::Event;
+use perennial_core::exit::Exit;
+use perennial_core::observation::{Observation, Report};
+use perennial_core::state::State;
+use perennial_engine::supervisor::{Input, Output, Waiter};
+use perennial_store::Batch;
+
+use crate::daemon::Life;
+use crate::world::{Happening, World};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mutation {
+    /// Effects are carried out when their append is queued, not when it is durable.
+    ActBeforeDurable,
+    /// Callers are answered when their append is queued.
+    AnswerBeforeDurable,
+    /// One exit report in four never arrives.
+    DropExit,
+    /// Reports are taken to be about the agent's newest session, whatever their number.
+    ForgetFence,
+    /// An agent stopped while it waited for a retry is retried all the same.
+    StopKeepsRetry,
+    /// A session that was asked to end counts as ended.
+    EndedWhenAsked,
+    /// A report that could not be recorded is forgotten.
+    LoseUntold,
+    /// The claim of a session number is not exclusive, and a new daemon starts what runs.
+    SharedClaim,
+    /// A crash may leave half of an append in the journal.
+    TornAppend,
+    /// The journal takes what was queued behind a failed append.
+    UnchainedAppends,
+    /// The journal does not look at expected versions.
+    VersionsIgnored,
+    /// Exits are reported with code 0, whatever they were.
+    PoliteExits,
+}
+
+impl Mutation {
+    pub const ALL: [Mutation; 12] = [
+        Mutation::ActBeforeDurable,
+        Mutation::AnswerBeforeDurable,
+        Mutation::DropExit,
+        Mutation::ForgetFence,
+        Mutation::StopKeepsRetry,
+        Mutation::EndedWhenAsked,
+        Mutation::LoseUntold,
+        Mutation::SharedClaim,
+        Mutation::TornAppend,
+        Mutation::UnchainedAppends,
+        Mutation::VersionsIgnored,
+        Mutation::PoliteExits,
+    ];
+}
+
+impl World {
+    /// What reaches the supervisor of a broken daemon; `None`: nothing does.
+    pub fn mutated_input(&mut self, life: Life, input: Input) -> Option<Input> {
+        let Some(mutation) = self.mutation else {
+            return Some(input);
+        };
+        match (mutation, input) {
+            (Mutation::DropExit, Input::Observed(observation)) => {
+                let dropped = exit_of(&observation).is_some() && self.random.per_mille(250);
+                (!dropped).then_some(Input::Observed(observation))
+            }
+            (
+                Mutation::PoliteExits,
+                Input::Observed(Observation::Session { agent, number, report }),
+            ) if report.exit().is_some() => {
+                let report = Report::Exited(Exit::Code(0));
+                Some(Input::Observed(Observation::Session { agent, number, report }))
+            }
+            (
+                Mutation::ForgetFence,
+                Input::Observed(Observation::Session { agent, number, report }),
+            ) => {
+                let fleet = self.daemon(life)?.supervisor.fleet();
+                let newest = fleet.agent(agent).and_then(|agent| agent.session.as_ref());
+                let number = newest.map_or(number, |session| session.number);
+                Some(Input::Observed(Observation::Session { agent, number, report }))
+            }
+            (Mutation::LoseUntold, Input::Observed(observation)) => {
+                let lost = self.journal.full && exit_of(&observation).is_some();
+                (!lost).then_some(Input::Observed(observation))
+            }
+            (Mutation::StopKeepsRetry, input) => {
+                self.keep_retry(life, &input);
+                Some(input)
+            }
+            (_, input) => Some(input),
+        }
+    }
+
+    fn keep_retry(&mut self, life: Life, input: &Input) {
+        let Input::Request { request, .. } = input else {
+            return;
+        };
+        let Command::Stop(target) = &request.command else {
+            return;
+        };
+        let Some(daemon) = self.daemon(life) else {
+            return;
+        };
+        let Ok(agent) = daemon.supervisor.fleet().find(target) else {
+            return;
+        };
+        if let Some(until) = agent.until.filter(|_| agent.state == State::Crashed) {
+            let command = Command::Wake(target.clone());
+            let request = Request { caller: Caller::Person, command };
+            let input = Input::Request { waiter: Waiter(0), request };
+            self.after(until.since(self.now), Happening::Reaches { life, input });
+        }
+    }
+
+    /// What a broken daemon carries out.
+    pub fn mutated_outputs(
+        &mut self,
+        life: Life,
+        waiter: Option<Waiter>,
+        outputs: Vec<Output>,
+    ) -> Vec<Output> {
+        match self.mutation {
+            Some(Mutation::ActBeforeDurable) => self.act_early(life, outputs),
+            Some(Mutation::AnswerBeforeDurable) => {
+                let queued = outputs.iter().any(|o| matches!(o, Output::Append { .. }));
+                let early = waiter.filter(|_| queued);
+                let answer = early.map(|waiter| Output::Answer { waiter, answer: Ok(Vec::new()) });
+                outputs.into_iter().chain(answer).collect()
+            }
+            Some(Mutation::EndedWhenAsked) => {
+                for output in &outputs {
+                    self.believe_ended(life, output);
+                }
+                outputs
+            }
+            Some(_) | None => outputs,
+        }
+    }
+
+    fn believe_ended(&mut self, life: Life, output: &Output) {
+        if let Output::Carry(effect) = output
+            && matches!(effect.action, Action::End(_))
+        {
+            let (agent, number) = (effect.agent, effect.number);
+            let report = Report::Exited(Exit::Code(0));
+            let input = Input::Observed(Observation::Session { agent, number, report });
+            self.hop(Happening::Reaches { life, input });
+        }
+    }
+
+    fn act_early(&self, life: Life, outputs: Vec<Output>) -> Vec<Output> {
+        let mut early = Vec::new();
+        for output in outputs {
+            let effects = match &output {
+                Output::Append { batch, .. } => self.early_effects(life, batch),
+                Output::Answer { .. } | Output::Carry(_) | Output::Committed { .. } => Vec::new(),
+            };
+            early.push(output);
+            early.extend(effects);
+        }
+        early
+    }
+
+    fn early_effects(&self, life: Life, batch: &Batch) -> Vec<Output> {
+        let Some(daemon) = self.daemon(life) else {
+            return Vec::new();
+        };
+        let mut fleet = daemon.supervisor.fleet().clone();
+        let pending = daemon.pending.iter().flat_map(|(_, events)| events);
+        let fresh: Vec<&Event> = batch.entries.iter().flat_map(|entry| &entry.events).collect();
+        for event in pending.chain(fresh.iter().copied()) {
+            fleet.evolve(event);
+        }
+        let touched = fresh.iter().flat_map(|event| fleet.clone().evolve(event));
+        let effects = touched.flat_map(|id| fleet.plan(id, self.now).effects);
+        effects.map(Output::Carry).collect()
+    }
+}
+
+fn exit_of(observation: &Observation) -> Option<Exit> {
+    match observation {
+        Observation::Session { report, .. } => report.exit(),
+        Observation::Due { .. }
+        | Observation::Started { .. }
+        | Observation::Stopping
+        | Observation::ClockJumped { .. } => None,
+    }
+}

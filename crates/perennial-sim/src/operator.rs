@@ -1,0 +1,93 @@
+//! The people and agents who ask: requests under way, and what they were told.
+//!
+//! Remembers what each answer rests on, so that an answer can be held against the journal.
+
+use std::collections::BTreeMap;
+
+use perennial_core::authority::Caller;
+use perennial_core::command::{Command, Request};
+use perennial_core::id::AgentId;
+use perennial_engine::supervisor::{Input, Rejection, Ticket, Waiter};
+
+use crate::daemon::Life;
+use crate::world::{Happening, World};
+
+/// What somebody was told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    Done,
+    Rejected(Rejection),
+}
+
+/// A request, and what its answer rests on.
+#[derive(Debug)]
+pub struct Asked {
+    pub life: Life,
+    pub command: Command,
+    /// The appends that have to be in the journal before anybody may say yes.
+    pub rests_on: Vec<Ticket>,
+    pub answer: Option<Answer>,
+}
+
+#[derive(Debug, Default)]
+pub struct Operator {
+    next_waiter: u64,
+    pub asked: BTreeMap<Waiter, Asked>,
+    /// Everything that was acknowledged, for good.
+    pub acknowledged: Vec<(Life, Ticket)>,
+    next_agent: u128,
+}
+
+impl World {
+    /// A fresh agent id.
+    pub fn new_agent(&mut self) -> AgentId {
+        self.operator.next_agent += 1;
+        AgentId(self.operator.next_agent)
+    }
+
+    /// Sends a request to the daemon; `None`: there is none that would take it.
+    pub fn ask(&mut self, caller: Caller, command: Command) -> Option<Waiter> {
+        let life = self.daemons.iter().find(|daemon| daemon.ready)?.life;
+        self.operator.next_waiter += 1;
+        let waiter = Waiter(self.operator.next_waiter);
+        self.tell(|| format!("{caller:?} asks daemon {}: {command:?}", life.0));
+        let asked = Asked { life, command: command.clone(), rests_on: Vec::new(), answer: None };
+        self.ledger.wakes_asked += u64::from(matches!(command, Command::Wake(_)));
+        self.operator.asked.insert(waiter, asked);
+        let request = Request { caller, command };
+        self.hop(Happening::Reaches { life, input: Input::Request { waiter, request } });
+        Some(waiter)
+    }
+
+    /// Somebody was answered: is it true, and will it stay true?
+    pub fn answered(&mut self, waiter: Waiter, answer: Result<Vec<AgentId>, Rejection>) {
+        let Some(asked) = self.operator.asked.get_mut(&waiter) else {
+            return;
+        };
+        let (life, rests_on) = (asked.life, asked.rests_on.clone());
+        if asked.answer.is_some() {
+            self.broken("answered once", || format!("{waiter:?} was answered twice"));
+            return;
+        }
+        asked.answer = Some(match &answer {
+            Ok(_) => Answer::Done,
+            Err(rejection) => Answer::Rejected(rejection.clone()),
+        });
+        let command = asked.command.clone();
+        self.tell(|| format!("{waiter:?} is answered {answer:?}"));
+        let durable = |ticket: &Ticket| self.journal.has(life, *ticket);
+        match answer {
+            Ok(_) if !rests_on.iter().all(durable) => {
+                self.broken("2: what was answered is durable", || format!("{command:?}"));
+            }
+            Ok(_) => {
+                let rested = rests_on.into_iter().map(|ticket| (life, ticket));
+                self.operator.acknowledged.extend(rested);
+            }
+            Err(Rejection::NotRecorded(_)) if rests_on.last().is_some_and(durable) => {
+                self.broken("not recorded is not recorded", || format!("{command:?}"));
+            }
+            Err(Rejection::NotRecorded(_) | Rejection::Refused(_)) => {}
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Events and agents as people read them, in traces and in the scripts' output.
+
+use perennial_core::agent::Agent;
+use perennial_core::event::{AgentEvent, Event, NodeEvent, What};
+use perennial_core::session::Phase;
+use perennial_core::time::Time;
+
+use crate::program::ExitWords;
+use crate::span;
+
+/// One event in one line.
+pub fn event(event: &Event) -> String {
+    match &event.what {
+        What::Node(NodeEvent::DaemonStarted { epoch, boot, .. }) => {
+            format!("daemon started, epoch {} on {}", epoch.0, boot.0)
+        }
+        What::Node(NodeEvent::DaemonStopped { epoch }) => {
+            format!("daemon stopped, epoch {}", epoch.0)
+        }
+        What::Agent(id, what) => format!("[{}] {}", id.0, agent_event(what, event.at)),
+    }
+}
+
+pub fn is_daemon_stopped(event: &Event) -> bool {
+    matches!(event.what, What::Node(NodeEvent::DaemonStopped { .. }))
+}
+
+pub fn agent_event(event: &AgentEvent, at: Time) -> String {
+    match event {
+        AgentEvent::Hatched(birth) => {
+            let name = birth.name.as_ref().map_or("(nameless)", |name| name.as_str());
+            format!("hatched as {name}, restart {:?}", birth.restart)
+        }
+        AgentEvent::Moved(moved) => {
+            let until = moved.until.map_or_else(String::new, |until| {
+                format!(", for {}", span::print(until.since(at)))
+            });
+            let (to, reason) = (moved.to.word(), moved.reason.word());
+            format!("{to} ({reason}) by {}{until}", moved.cause.word())
+        }
+        AgentEvent::SessionWanted { number } => format!("session {number} wanted"),
+        AgentEvent::SessionStarting { number } => format!("session {number} starting"),
+        AgentEvent::SessionRunning { number, .. } => format!("session {number} running"),
+        AgentEvent::SessionEnding { number, pace } => format!("session {number} ending, {pace:?}"),
+        AgentEvent::SessionEnded { number, exit } => {
+            format!("session {number} ended, {}", ExitWords(*exit))
+        }
+        AgentEvent::Renamed { name } => format!("renamed {name}"),
+        AgentEvent::Summarised { summary } => format!("summary: {summary}"),
+        AgentEvent::PutOff { until } => format!("put off for {}", span::print(until.since(at))),
+    }
+}
+
+/// One agent in one line.
+pub fn agent(agent: &Agent, now: Time) -> String {
+    let name = agent.name.as_ref().map_or("(nameless)", |name| name.as_str());
+    let session = agent.session.as_ref().map_or_else(String::new, |session| {
+        let phase = match session.phase {
+            Phase::Wanted => "wanted".to_owned(),
+            Phase::Starting => "starting".to_owned(),
+            Phase::Running => "running".to_owned(),
+            Phase::Ending(pace) => format!("ending {pace:?}"),
+            Phase::Ended => "ended".to_owned(),
+        };
+        let exit = session.exit.map_or_else(String::new, |exit| format!(" ({})", ExitWords(exit)));
+        format!("  session {} {phase}{exit}", session.number)
+    });
+    let until = agent.until.map_or_else(String::new, |until| {
+        if until < now {
+            "  overdue".into()
+        } else {
+            format!("  {} left", span::print(until.since(now)))
+        }
+    });
+    let (state, reason) = (agent.state.word(), agent.reason.word());
+    format!("{name:<8} {state:<10} {reason:<20}{session}{until}")
+}

@@ -1,0 +1,252 @@
+//! One simulated world: its time, what is to happen in it, and everybody in it.
+//!
+//! Single-threaded and wholly determined by its seed. Time moves only from one happening to the
+//! next.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::time::Duration;
+
+use perennial_core::exit::Exit;
+use perennial_core::id::{AgentId, Epoch, SessionNumber};
+use perennial_core::time::Time;
+use perennial_engine::supervisor::Input;
+
+use crate::daemon::{Daemon, Life};
+use crate::faults::Faults;
+use crate::journal::Journal;
+use crate::ledger::Ledger;
+use crate::machine::Machine;
+use crate::mutation::Mutation;
+use crate::operator::Operator;
+use crate::random::Random;
+use crate::shim::Order;
+use crate::violation::Broken;
+
+/// Something that will happen at its time.
+#[derive(Debug)]
+pub enum Happening {
+    DaemonStarts,
+    /// Something reaches a daemon, if that one still runs.
+    Reaches {
+        life: Life,
+        input: Input,
+    },
+    /// The group under way is on disk, or not.
+    CommitEnds,
+    Holder {
+        life: Life,
+        agent: AgentId,
+        step: HolderStep,
+    },
+    ShimBegins {
+        agent: AgentId,
+        number: SessionNumber,
+        life: Life,
+        epoch: Epoch,
+    },
+    ShimHears {
+        agent: AgentId,
+        shim: u64,
+        life: Life,
+        epoch: Epoch,
+        order: Order,
+    },
+    Shim {
+        agent: AgentId,
+        shim: u64,
+        number: SessionNumber,
+        step: ShimStep,
+    },
+    ProgramEnds {
+        agent: AgentId,
+        number: SessionNumber,
+        exit: Exit,
+    },
+}
+
+/// What a daemon's own side of the holders does next.
+#[derive(Debug)]
+pub enum HolderStep {
+    /// Carries out the newest order for this agent, or takes it up again.
+    TakeUp,
+    /// What is left of a session without a holder is gone now.
+    TreeEnded(SessionNumber),
+    /// The main process is gone: has its holder said so?
+    SecondWitness(SessionNumber),
+    /// It was asked to end long ago: does its holder hang?
+    EndGrace(SessionNumber),
+}
+
+/// What a shim does next, without anybody asking.
+#[derive(Debug)]
+pub enum ShimStep {
+    Executes,
+    TreeGone,
+    /// Nobody acknowledged the end.
+    AckTimeout,
+    FileWritten,
+    /// Its daemon is gone.
+    Alone,
+}
+
+#[derive(Debug)]
+pub struct World {
+    pub now: Time,
+    pub random: Random,
+    pub faults: Faults,
+    pub mutation: Option<Mutation>,
+    agenda: BTreeMap<(Time, u64), Happening>,
+    arrivals: u64,
+    pub journal: Journal,
+    pub machine: Machine,
+    pub daemons: Vec<Daemon>,
+    pub next_life: u64,
+    pub operator: Operator,
+    pub ledger: Ledger,
+    /// Programs draw their behaviour by chance.
+    pub drawn_programs: bool,
+    pub steps: u64,
+    trace: Option<Vec<String>>,
+    broken: Option<Broken>,
+}
+
+/// 2024-01-01, so that times look like times.
+pub const BEGINNING: Time = Time(1_704_067_200_000_000);
+
+impl World {
+    pub fn new(seed: u64, faults: Faults, mutation: Option<Mutation>, traced: bool) -> World {
+        World {
+            now: BEGINNING,
+            random: Random::new(seed),
+            faults,
+            mutation,
+            agenda: BTreeMap::new(),
+            arrivals: 0,
+            journal: Journal::new(mutation),
+            machine: Machine::default(),
+            daemons: Vec::new(),
+            next_life: 1,
+            operator: Operator::default(),
+            ledger: Ledger::default(),
+            drawn_programs: false,
+            steps: 0,
+            trace: traced.then(Vec::new),
+            broken: None,
+        }
+    }
+
+    pub fn after(&mut self, span: Duration, happening: Happening) {
+        self.arrivals += 1;
+        self.agenda.insert((self.now + span, self.arrivals), happening);
+    }
+
+    pub fn soon(&mut self, micros: &Range<u64>, happening: Happening) {
+        let span = self.random.span(micros);
+        self.after(span, happening);
+    }
+
+    pub fn hop(&mut self, happening: Happening) {
+        let micros = self.faults.hop_micros.clone();
+        self.soon(&micros, happening);
+    }
+
+    /// The machine goes down and comes back; no daemon runs on it yet.
+    pub fn reboot(&mut self) {
+        let lives: Vec<Life> = self.daemons.iter().map(|daemon| daemon.life).collect();
+        for life in lives {
+            self.crash_daemon(life);
+        }
+        self.tell(|| "the machine restarts".into());
+        self.agenda.clear();
+        let (random, odds) = (&mut self.random, self.faults.claim_lost_odds);
+        self.machine.reboot(|| random.per_mille(odds));
+    }
+
+    pub fn set_disk_full(&mut self, full: bool) {
+        self.tell(|| format!("the disk is {}", if full { "full" } else { "not full" }));
+        self.journal.full = full;
+    }
+
+    /// The machine slept: the wall clock is ahead, nothing else happened meanwhile.
+    pub fn jump(&mut self, by: Duration) {
+        self.tell(|| format!("the clock jumps ahead by {}", crate::span::print(by)));
+        self.now = self.now + by;
+        let agenda = std::mem::take(&mut self.agenda);
+        self.agenda = agenda.into_iter().map(|((at, n), what)| ((at + by, n), what)).collect();
+        let lives: Vec<Life> = self.daemons.iter().map(|daemon| daemon.life).collect();
+        for life in lives {
+            self.reach_after_jump(life, by);
+        }
+    }
+
+    /// The first broken property stands; what follows from it is noise.
+    pub fn broken(&mut self, property: &'static str, what: impl FnOnce() -> String) {
+        if self.broken.is_none() {
+            self.broken = Some(Broken { property, what: what() });
+        }
+    }
+
+    pub fn is_broken(&self) -> bool {
+        self.broken.is_some()
+    }
+
+    pub fn into_end(self) -> (Option<Broken>, Vec<String>) {
+        (self.broken, self.trace.unwrap_or_default())
+    }
+
+    /// Notes a line of the story, if anybody reads it.
+    pub fn tell(&mut self, line: impl FnOnce() -> String) {
+        if let Some(trace) = &mut self.trace {
+            let at = self.now.since(BEGINNING);
+            trace.push(format!("{:>5}.{:06}  {}", at.as_secs(), at.subsec_micros(), line()));
+        }
+    }
+
+    /// Lets time pass, with all that happens in it.
+    pub fn run(&mut self, span: Duration) {
+        let until = self.now + span;
+        while !self.is_broken() && self.step(until) {}
+        self.now = self.now.max(until);
+    }
+
+    /// Lets things happen until `done`, or until the span is over.
+    pub fn run_until(&mut self, span: Duration, done: impl Fn(&World) -> bool) {
+        let until = self.now + span;
+        while !done(self) && !self.is_broken() && self.step(until) {}
+    }
+
+    /// The next happening, if it is not after `until`.
+    fn step(&mut self, until: Time) -> bool {
+        let Some(entry) = self.agenda.first_entry().filter(|entry| entry.key().0 <= until) else {
+            return false;
+        };
+        let ((at, _), happening) = entry.remove_entry();
+        // Time may have jumped past it: it happens late, never in the past.
+        self.now = self.now.max(at);
+        self.steps += 1;
+        self.happen(happening);
+        true
+    }
+
+    fn happen(&mut self, happening: Happening) {
+        match happening {
+            Happening::DaemonStarts => self.start_daemon(),
+            Happening::Reaches { life, input } => self.reach(life, input),
+            Happening::CommitEnds => self.end_commit(),
+            Happening::Holder { life, agent, step } => self.holder_step(life, agent, step),
+            Happening::ShimBegins { agent, number, life, epoch } => {
+                self.shim_begins(agent, number, life, epoch);
+            }
+            Happening::ShimHears { agent, shim, life, epoch, order } => {
+                self.shim_hears(agent, shim, life, epoch, order);
+            }
+            Happening::Shim { agent, shim, number, step } => {
+                self.shim_step(agent, shim, number, step);
+            }
+            Happening::ProgramEnds { agent, number, exit } => {
+                self.program_ends(agent, number, exit);
+            }
+        }
+    }
+}
