@@ -324,6 +324,8 @@ impl Fleet {
     fn keep_line(&mut self, agent: &Agent) -> Vec<AgentId> {
         let waits = agent.session.as_ref().is_some_and(|session| session.phase == Phase::Wanted);
         let left = if waits {
+            // A reboot may send back to the line one that had just come out of it.
+            self.admitted.remove(&agent.id);
             self.line.insert(agent.id);
             true
         } else if self.line.remove(&agent.id) {
