@@ -48,7 +48,9 @@ pub struct Inherited {
 pub fn inherited(variables: impl Iterator<Item = (OsString, OsString)>) -> Inherited {
     let mut inherited = Inherited::default();
     for (name, value) in variables {
-        if name.to_str().is_some_and(is_scrubbed) {
+        // A caller without a terminal says "dumb"; a session has a terminal.
+        let is_dumb = name == "TERM" && value == "dumb";
+        if is_dumb || name.to_str().is_some_and(is_scrubbed) {
             continue;
         }
         match (name.into_string(), value.into_string()) {
@@ -85,6 +87,7 @@ mod tests {
             ("TMUX", "/tmp/t".into()),
             ("TMUX_TMPDIR", "/tmp".into()),
             ("CLAUDECODE", "1".into()),
+            ("TERM", "dumb".into()),
             ("ANTHROPIC_API_KEY", "k".into()),
             ("SSH_AUTH_SOCK", "/s".into()),
             ("BYTES", bad),

@@ -34,7 +34,7 @@ Files are under PERENNIAL_HOME if it is set, else in the XDG directories.";
 /// Keeps AI coding agents alive as identities while the sessions that run them come and go.
 #[derive(Debug, Parser)]
 #[command(name = "perennial", version, after_help = AFTER_HELP, arg_required_else_help = true)]
-#[command(propagate_version = true, disable_help_subcommand = true, max_term_width = 100)]
+#[command(max_term_width = 100)]
 struct Cli {
     /// Print JSON: results to standard output, problems to standard error
     #[arg(long, global = true)]
@@ -67,6 +67,8 @@ enum Verb {
     Daemon(daemon::Args),
     #[command(hide = true)]
     DemoAgent(demo_agent::Args),
+    #[command(hide = true)]
+    Shim(shim::Args),
 }
 
 pub fn main() -> std::process::ExitCode {
@@ -119,6 +121,7 @@ impl Verb {
             Verb::Completions(args) => completions::run(&args, context),
             Verb::Daemon(args) => daemon::run(&args, context),
             Verb::DemoAgent(args) => demo_agent::run(&args, context),
+            Verb::Shim(args) => shim::run(args),
         }
     }
 }
@@ -161,6 +164,25 @@ mod tests {
             assert!(help.contains(&format!("perennial {name}")), "{name}: {help:?}");
             assert!(verb.get_about().is_some(), "{name}");
         }
+    }
+
+    #[test]
+    fn a_program_takes_every_word_after_its_name() {
+        let words = |line: &[&str]| {
+            let line = ["perennial"].iter().chain(line);
+            format!("{:?}", Cli::try_parse_from(line).map(|cli| cli.verb))
+        };
+        for line in [
+            &["spawn", "bob", "--role", "r", "--", "claude", "--json", "-c"][..],
+            &["spawn", "bob", "--role", "r", "claude", "--json", "-c"],
+            &["run", "--role", "r", "claude", "--json", "-c"],
+        ] {
+            let parsed = words(line);
+            assert!(parsed.contains(r#"argv: ["claude", "--json", "-c"]"#), "{parsed}");
+        }
+        // A misspelt option is not a program.
+        assert!(words(&["spawn", "bob", "--rol", "r", "--", "claude"]).starts_with("Err"));
+        assert!(words(&["run", "--rol", "claude"]).starts_with("Err"));
     }
 
     #[test]

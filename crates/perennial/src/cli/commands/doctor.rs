@@ -51,22 +51,19 @@ struct Report {
 pub fn run(_args: &Args, context: &Context) -> Ending {
     let mut findings = vec![home(context)];
     let answer = context.client.get(&client::path(&["health"], &[]));
-    let health = match answer.and_then(|answer| answer.read::<Health>()) {
+    let (health, reached) = match answer.and_then(|answer| answer.read::<Health>()) {
         Ok(health) => {
             findings.extend(of_daemon(&health));
-            Some(health)
+            (Some(health), ExitCode::Done)
         }
         Err(error) => {
             findings.push(without_daemon(&error));
-            None
+            (None, error.problem().exit())
         }
     };
     findings.extend(of_machine(&context.home.data));
-    let code = match &health {
-        None => ExitCode::NoDaemon,
-        Some(_) if findings.iter().any(|one| one.verdict == Verdict::Fail) => ExitCode::Failed,
-        Some(_) => ExitCode::Done,
-    };
+    let has_failed = findings.iter().any(|one| one.verdict == Verdict::Fail);
+    let code = if reached == ExitCode::Done && has_failed { ExitCode::Failed } else { reached };
     let report = Report { findings, health };
     if context.json {
         context.print_json(&serde_json::to_vec(&report).unwrap_or_default())?;

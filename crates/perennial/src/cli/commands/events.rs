@@ -87,7 +87,10 @@ fn follow(args: &Args, context: &Context) -> Ending {
         feed = loop {
             match context.client.follow(&path, Some(since)) {
                 Ok(feed) => break feed,
-                Err(ClientError::Problem(problem)) => return Err((*problem).into()),
+                // Refused for good; one that is just ending or starting answers with 5xx.
+                Err(ClientError::Problem(problem)) if problem.status < 500 => {
+                    return Err((*problem).into());
+                }
                 Err(_) => std::thread::sleep(pause),
             }
             pause = (pause * 2).min(LONGEST_PAUSE);

@@ -14,6 +14,7 @@ pub mod ls;
 pub mod rename;
 pub mod run;
 pub mod send;
+pub mod shim;
 pub mod show;
 pub mod spawn;
 pub mod stop;

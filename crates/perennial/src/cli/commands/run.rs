@@ -19,12 +19,7 @@ pub struct Args {
     #[command(flatten)]
     options: Options,
     /// The program and its arguments
-    #[arg(
-        required = true,
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "ARGV"
-    )]
+    #[arg(required = true, trailing_var_arg = true, value_name = "ARGV")]
     argv: Vec<String>,
 }
 

@@ -22,7 +22,7 @@ pub struct Args {
     #[command(flatten)]
     options: Options,
     /// The program and its arguments
-    #[arg(last = true, required = true, value_name = "ARGV")]
+    #[arg(required = true, trailing_var_arg = true, value_name = "ARGV")]
     argv: Vec<String>,
 }
 

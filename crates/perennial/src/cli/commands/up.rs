@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use perennial_api::answer::Health;
-use perennial_api::{ClientError, ExitCode, Home, client};
+use perennial_api::{ClientError, ExitCode, Home, Problem, client};
 
 use super::daemon::READY;
 use crate::cli::context::Context;
@@ -49,29 +50,73 @@ fn health(context: &Context) -> Result<Health, ClientError> {
 }
 
 fn start(context: &Context) -> Ending {
+    let said_before = said_length(&context.home);
     let code = start_detached(&context.home)?;
-    match (code, health(context)) {
-        (ExitCode::Done, Ok(health)) => {
-            tell(context, &health, "the daemon is running")?;
+    let answered = match code {
+        ExitCode::Done => health(context),
+        // Another daemon has the home, perhaps one that is starting at this moment.
+        ExitCode::Refused => answer_of_another(context),
+        ExitCode::Failed
+        | ExitCode::Usage
+        | ExitCode::NotFound
+        | ExitCode::NoDaemon
+        | ExitCode::NeedsOperator => {
+            return Err(failure(context, said_before, code).into());
+        }
+    };
+    match answered {
+        Ok(health) => {
+            let is_own = code == ExitCode::Done;
+            let what =
+                if is_own { "the daemon is running" } else { "the daemon is running already" };
+            tell(context, &health, what)?;
             Ok(ExitCode::Done)
         }
-        (ExitCode::Done, Err(error)) => Err(error.into()),
-        // Another `up` was faster: that is as good.
-        (_, Ok(health)) => {
-            tell(context, &health, "the daemon is running already")?;
-            Ok(ExitCode::Done)
+        Err(error) if code == ExitCode::Done => Err(error.into()),
+        Err(_) => Err(failure(context, said_before, code).into()),
+    }
+}
+
+/// Whoever holds the home without answering in this time has troubles of its own.
+const ANOTHERS_START: Duration = Duration::from_secs(5);
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+fn answer_of_another(context: &Context) -> Result<Health, ClientError> {
+    let mut left = ANOTHERS_START;
+    loop {
+        let answered = health(context);
+        if !matches!(answered, Err(ClientError::NoDaemon(_))) || left.is_zero() {
+            return answered;
         }
-        (code, Err(_)) => {
-            let said = std::fs::read(stderr_path(&context.home)).unwrap_or_default();
-            let said = String::from_utf8_lossy(&said);
-            eprint!("{}", said.lines().map(|line| plain(line) + "\n").collect::<String>());
-            if said.trim().is_empty() {
-                eprintln!("error: the daemon ended before it was ready");
-                eprintln!("why: see {}", context.home.daemon_log().display());
-            }
-            Ok(code)
+        std::thread::sleep(LOOK_AGAIN);
+        left = left.saturating_sub(LOOK_AGAIN);
+    }
+}
+
+/// What the daemon itself said about its failure.
+fn failure(context: &Context, said_before: u64, code: ExitCode) -> Problem {
+    let said = std::fs::read(stderr_path(&context.home)).unwrap_or_default();
+    let start = usize::try_from(said_before).unwrap_or(0).min(said.len());
+    read_failure(&String::from_utf8_lossy(&said[start..]), &context.home).exiting(code)
+}
+
+/// A problem as `tell` wrote it; anything else that was said, such as a panic, is the reason.
+fn read_failure(said: &str, home: &Home) -> Problem {
+    let mut problem = failed("daemon-failed", "the daemon ended before it was ready");
+    let mut why = Vec::new();
+    for line in said.lines().filter(|line| !line.trim().is_empty()) {
+        if let Some(what) = line.strip_prefix("error: ") {
+            problem.title = what.to_owned();
+        } else if let Some(next) = line.strip_prefix("next: ") {
+            problem.next = next.to_owned();
+        } else {
+            why.push(line.strip_prefix("why: ").unwrap_or(line));
         }
     }
+    if said.trim().is_empty() {
+        problem.next = format!("read its log: {}", home.daemon_log().display());
+    }
+    problem.because(why.join("; "))
 }
 
 /// Starts a daemon of its own session and waits until it is ready (`Done`), or has failed.
@@ -82,7 +127,8 @@ pub fn start_detached(home: &Home) -> Result<ExitCode, Failure> {
             .next("set PERENNIAL_HOME to a directory of yours that can be written")
     };
     home.create().map_err(unusable)?;
-    let stderr = File::create(stderr_path(home)).map_err(unusable)?;
+    let stderr =
+        File::options().create(true).append(true).open(stderr_path(home)).map_err(unusable)?;
     let mut child = daemon(home, &["--detached"])?
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -127,6 +173,10 @@ fn stderr_path(home: &Home) -> std::path::PathBuf {
     home.log_dir().join("daemon.stderr")
 }
 
+fn said_length(home: &Home) -> u64 {
+    std::fs::metadata(stderr_path(home)).map_or(0, |seen| seen.len())
+}
+
 fn tell(context: &Context, health: &Health, what: &str) -> Result<(), Failure> {
     if context.json {
         let body = serde_json::to_vec(health).unwrap_or_default();
@@ -146,4 +196,20 @@ fn tell(context: &Context, health: &Health, what: &str) -> Result<(), Failure> {
         health.pid,
         plain(&health.version)
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_failed_daemon_said_becomes_a_problem() {
+        let home = Home::at("/h");
+        let told = read_failure("error: held\nwhy: by 12\nnext: use it\n", &home);
+        assert_eq!((&*told.title, &*told.detail, &*told.next), ("held", "by 12", "use it"));
+        let panicked = read_failure("thread 'main' panicked at x:\nboom\n", &home);
+        assert_eq!(panicked.detail, "thread 'main' panicked at x:; boom");
+        let silent = read_failure("", &home);
+        assert_eq!(silent.next, "read its log: /h/state/log/daemon.log");
+    }
 }

@@ -128,7 +128,7 @@ fn murder(stage: &mut Stage<'_>) -> Scene {
         "no new process".to_owned()
     })?;
     stage.tell(&format!(
-        "{:.1} ms after the kill her exit was on disk, after {:.1} ms session 2 was running",
+        "by the journal: her exit {:.1} ms after the kill, session 2 running after {:.1} ms",
         watch::millis(killed_at, &ended.at),
         watch::millis(killed_at, &running.at),
     ))?;
