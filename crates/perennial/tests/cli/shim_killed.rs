@@ -1,0 +1,132 @@
+//! A shim is killed: the tree of its session is gone before the next session starts, and an exit is
+//! recorded; never two sessions, never an orphan.
+
+use std::time::Duration;
+
+use perennial_api::Agent;
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::processes::{self, running, signal, wait_end};
+use crate::sealed::{Sealed, pid};
+use crate::watch::Watch;
+
+const AGENTS: usize = 5;
+
+/// Holds a lock for as long as any process of its tree lives, one in a kernel session of its own
+/// among them; a session that begins before the last tree is gone ends with 99.
+const TREE: &str = "exec 9> \"$0\"; flock --nonblock 9 || exit 99
+    setsid sleep 1000 &
+    (env -i setsid sleep 1000 &)
+    sleep 1000";
+
+fn trees(sealed: &Sealed) -> Vec<Agent> {
+    let spawn = |n: usize| {
+        let name = format!("tree-{n}");
+        let lock = sealed.dir.join(format!("{name}.lock")).display().to_string();
+        let agent = sealed.spawn_with(&[&name], &["/bin/sh", "-c", TREE, &lock]);
+        // All four processes are there: two sleeps with a mark, one without, and the shell.
+        sealed.until("the tree has grown", || below(sealed, &agent) == 4);
+        agent
+    };
+    (0..AGENTS).map(spawn).collect()
+}
+
+/// How many processes are below an agent's shim.
+fn below(sealed: &Sealed, agent: &Agent) -> usize {
+    let shim = sealed.shim(agent).pid;
+    let all = sealed.processes();
+    let mut pids = vec![shim];
+    while let Some(one) =
+        all.iter().find(|one| pids.contains(&one.parent) && !pids.contains(&one.process.pid))
+    {
+        pids.push(one.process.pid);
+    }
+    let executed = |pid: &&i32| {
+        let argv = processes::argv(**pid);
+        argv.first().is_some_and(|word| word == "sleep" || word == "/bin/sh")
+    };
+    pids[1..].iter().filter(executed).count()
+}
+
+/// The old trees are gone, to the last process, and each agent has one new session.
+fn check(sealed: &Sealed, watch: &mut Watch, agents: &[Agent], exit: &serde_json::Value) {
+    for agent in agents {
+        let (_, seen) = watch.ended(&agent.name, 1);
+        assert_eq!(seen, *exit, "{}", agent.name);
+        watch.running(&agent.name, 2);
+        sealed.until("the second tree has grown", || below(sealed, agent) == 4);
+        let now = sealed.show(&agent.name);
+        assert_eq!((now.state.as_str(), now.respawn_count), ("working", 1), "{now:?}");
+    }
+    let sleeps =
+        sealed.processes().into_iter().filter(|one| one.argv.first().is_some_and(|w| w == "sleep"));
+    assert_eq!(sleeps.count(), 3 * agents.len(), "orphans: {:#?}", sealed.processes());
+    sealed.assert_nobody_doubled();
+}
+
+#[test]
+fn with_the_daemon_up_the_tree_goes_before_the_next_session() {
+    let sealed = Sealed::up();
+    let agents = trees(&sealed);
+    let mut watch = sealed.watch();
+    let first: Vec<_> = agents.iter().map(|agent| running(pid(agent))).collect();
+    for agent in &agents {
+        assert!(signal(sealed.shim(agent), Signal::KILL));
+    }
+    check(&sealed, &mut watch, &agents, &json!({"unknown": "holder-died"}));
+    assert!(first.into_iter().all(|process| !processes::is_alive(process)));
+}
+
+#[test]
+fn with_the_daemon_down_the_next_daemon_ends_the_tree() {
+    let sealed = Sealed::up();
+    let agents = trees(&sealed);
+    let mut watch = sealed.watch();
+    sealed.kill_daemon();
+    for agent in &agents {
+        processes::kill(sealed.shim(agent));
+    }
+    sealed.start_daemon();
+    watch.resume();
+    check(&sealed, &mut watch, &agents, &json!({"unknown": "holder-died"}));
+}
+
+#[test]
+fn killed_together_with_the_daemon() {
+    let sealed = Sealed::up();
+    let agents = trees(&sealed);
+    let mut watch = sealed.watch();
+    let daemon = sealed.daemon();
+    let shims: Vec<_> = agents.iter().map(|agent| sealed.shim(agent)).collect();
+    // The daemon in the middle: it has seen some of the ends, and not others.
+    let (before, after) = shims.split_at(AGENTS / 2);
+    for one in before.iter().chain([&daemon]).chain(after) {
+        assert!(signal(*one, Signal::KILL));
+    }
+    assert!(wait_end(daemon, Duration::from_secs(10)));
+    sealed.start_daemon();
+    watch.resume();
+    check(&sealed, &mut watch, &agents, &json!({"unknown": "holder-died"}));
+}
+
+#[test]
+fn a_code_that_was_written_before_is_the_true_one() {
+    let sealed = Sealed::up();
+    let agent =
+        sealed.spawn_with(&["ends", "--restart", "never"], &["/bin/sh", "-c", "read x; exit 7"]);
+    let mut watch = sealed.watch();
+    let (shim, session) = (sealed.shim(&agent), running(pid(&agent)));
+    sealed.kill_daemon();
+    // Its end of file: the terminal hangs up for the shell only.
+    assert!(signal(session, Signal::INT));
+    assert!(wait_end(session, Duration::from_secs(10)));
+    sealed.until("the exit is on disk", || sealed.holder(&agent).join("s1/exit.json").exists());
+    processes::signal(shim, Signal::KILL);
+    assert!(wait_end(shim, Duration::from_secs(10)));
+    sealed.start_daemon();
+    watch.resume();
+    let (_, exit) = watch.ended("ends", 1);
+    assert_eq!(exit, json!({"signal": 2}));
+    assert_eq!(sealed.show("ends").state, "sleeping");
+}
