@@ -97,7 +97,7 @@ impl Attachment {
                 None => {
                     let mut fds = [PollFd::new(&connection, PollFlags::IN)];
                     let _again = poll(&mut fds, wait_until(Some(deadline), now()).as_ref());
-                    connection.receive(&mut buffer)?;
+                    connection.receive_one(&mut buffer)?;
                 }
             }
         };

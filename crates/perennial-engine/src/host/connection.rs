@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use serde::Serialize;
 
-use super::protocol::{self, Frame, FrameError, Inbox};
+use super::protocol::{self, CONTROL_BYTES_MAX, Frame, FrameError, Inbox, STRANGER_BYTES_MAX};
 
 /// A peer that lets more than this pile up is not reading.
 const OUTBOX_BYTES_MAX: usize = 2 << 20;
@@ -35,7 +35,17 @@ pub struct Connection {
 
 impl Connection {
     pub fn new(socket: OwnedFd) -> Connection {
-        Connection { socket, inbox: Inbox::default(), outbox: Vec::new() }
+        Connection { socket, inbox: Inbox::new(CONTROL_BYTES_MAX), outbox: Vec::new() }
+    }
+
+    /// With one who has not shown who it is.
+    pub fn with_stranger(socket: OwnedFd) -> Connection {
+        Connection { socket, inbox: Inbox::new(STRANGER_BYTES_MAX), outbox: Vec::new() }
+    }
+
+    /// The stranger is who it should be.
+    pub fn trust(&mut self) {
+        self.inbox.trust();
     }
 
     /// Queues a control message and sends what can be sent.
@@ -93,9 +103,15 @@ impl Connection {
         }
     }
 
+    /// Reads once, and nothing beyond the next frame: what follows stays for a poll to see.
+    pub fn receive_one(&mut self, buffer: &mut [u8]) -> Result<bool, Lost> {
+        let length = self.inbox.missing().min(buffer.len());
+        self.receive(&mut buffer[..length])
+    }
+
     /// The next whole frame that has come.
     pub fn next_frame(&mut self) -> Result<Option<Frame>, FrameError> {
-        self.inbox.next()
+        self.inbox.next_frame()
     }
 }
 

@@ -3,7 +3,7 @@
 //! Reads /proc and nothing else; never signals by a bare pid.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 use perennial_core::id::BootId;
 use perennial_core::session::Process;
@@ -79,6 +79,31 @@ pub fn kill_exactly(process: Process) {
 pub fn boot_id() -> io::Result<BootId> {
     let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
     Ok(BootId(text.trim().to_owned()))
+}
+
+/// Whether a process is a shim, of whatever home.
+pub fn is_shim(pid: i32) -> bool {
+    std::fs::read(format!("/proc/{pid}/cmdline"))
+        .is_ok_and(|line| line.starts_with(b"perennial\0shim\0"))
+}
+
+/// A handle on the process at the other end of a unix socket, as it was when it connected; `None`
+/// before Linux 6.5.
+pub fn peer_handle(socket: impl AsFd) -> Option<OwnedFd> {
+    let mut handle: libc::c_int = -1;
+    let mut length = size_of::<libc::c_int>() as libc::socklen_t;
+    let socket = socket.as_fd().as_raw_fd();
+    // SAFETY: the kernel writes one descriptor of our own into `handle`, or nothing.
+    unsafe {
+        let failed = libc::getsockopt(
+            socket,
+            libc::SOL_SOCKET,
+            libc::SO_PEERPIDFD,
+            (&raw mut handle).cast(),
+            &raw mut length,
+        );
+        (failed == 0 && handle >= 0).then(|| OwnedFd::from_raw_fd(handle))
+    }
 }
 
 /// All pids that exist now.

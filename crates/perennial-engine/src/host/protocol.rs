@@ -15,6 +15,8 @@ use serde::{Deserialize, Serialize};
 
 pub const PROTOCOL: u32 = 1;
 pub const CONTROL_BYTES_MAX: usize = 1 << 20;
+/// From one who has not shown who it is, and from a client at the terminal.
+pub const STRANGER_BYTES_MAX: usize = 4 << 10;
 pub const RAW_BYTES_MAX: usize = 64 << 10;
 const HEADER_BYTES: usize = 5;
 
@@ -40,25 +42,44 @@ const KIND_CONTROL: u8 = 1;
 const KIND_BYTES: u8 = 2;
 
 /// Received bytes, cut into frames. Holds no memory while empty.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Inbox {
     bytes: Vec<u8>,
+    control_bytes_max: usize,
 }
 
 impl Inbox {
+    pub fn new(control_bytes_max: usize) -> Inbox {
+        Inbox { bytes: Vec::new(), control_bytes_max }
+    }
+
+    /// Takes longer control frames from now on.
+    pub fn trust(&mut self) {
+        self.control_bytes_max = CONTROL_BYTES_MAX;
+    }
+
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// Bytes that the next frame still lacks, as far as is known.
+    pub fn missing(&self) -> usize {
+        let length = match self.bytes.first_chunk::<HEADER_BYTES>() {
+            Some([_, a, b, c, d]) => HEADER_BYTES + u32::from_le_bytes([*a, *b, *c, *d]) as usize,
+            None => HEADER_BYTES,
+        };
+        length.saturating_sub(self.bytes.len())
+    }
+
     /// The next whole frame, if it has arrived.
-    pub fn next(&mut self) -> Result<Option<Frame>, FrameError> {
+    pub fn next_frame(&mut self) -> Result<Option<Frame>, FrameError> {
         let Some((header, rest)) = self.bytes.split_first_chunk::<HEADER_BYTES>() else {
             return Ok(None);
         };
         let [kind, a, b, c, d] = *header;
         let length = u32::from_le_bytes([a, b, c, d]) as usize;
         let limit = match kind {
-            KIND_CONTROL => CONTROL_BYTES_MAX,
+            KIND_CONTROL => self.control_bytes_max,
             KIND_BYTES => RAW_BYTES_MAX,
             _ => return Err(FrameError::Kind(kind)),
         };
@@ -376,11 +397,11 @@ mod tests {
         push_bytes(&mut wire, b"\x00\xff");
         push_bytes(&mut wire, b"");
         for cut in 0..wire.len() {
-            let mut inbox = Inbox::default();
+            let mut inbox = Inbox::new(CONTROL_BYTES_MAX);
             let mut frames = Vec::new();
             for part in [&wire[..cut], &wire[cut..]] {
                 inbox.push(part);
-                while let Some(frame) = inbox.next().expect("well formed") {
+                while let Some(frame) = inbox.next_frame().expect("well formed") {
                     frames.push(frame);
                 }
             }
@@ -391,12 +412,12 @@ mod tests {
 
     #[test]
     fn long_and_unknown_frames_are_refused_from_their_header() {
-        let mut inbox = Inbox::default();
+        let mut inbox = Inbox::new(CONTROL_BYTES_MAX);
         inbox.push(&[KIND_BYTES, 1, 0, 1, 0]);
-        assert!(matches!(inbox.next(), Err(FrameError::TooLong(65_537))));
-        let mut inbox = Inbox::default();
+        assert!(matches!(inbox.next_frame(), Err(FrameError::TooLong(65_537))));
+        let mut inbox = Inbox::new(CONTROL_BYTES_MAX);
         inbox.push(&[9, 0, 0, 0, 0]);
-        assert!(matches!(inbox.next(), Err(FrameError::Kind(9))));
+        assert!(matches!(inbox.next_frame(), Err(FrameError::Kind(9))));
     }
 
     #[test]

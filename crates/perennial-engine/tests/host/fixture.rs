@@ -2,6 +2,8 @@
 //!
 //! Whatever a test leaves running is ended when the fixture goes.
 
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
@@ -13,6 +15,8 @@ use perennial_core::launch::{Host, Launch};
 use perennial_core::observation::Report;
 use perennial_core::session::{Pace, Process};
 use perennial_engine::host::directory::HolderDirectory;
+use perennial_engine::host::holders::{Mode, Refusal, Ticket};
+use perennial_engine::host::protocol::{self, ClientHello, Frame, Inbox, Role, ShimHello};
 use perennial_engine::host::{Holders, HostReport, Ladder, Settings, environment};
 
 /// Nothing here takes that long; a test that waits longer has failed.
@@ -179,6 +183,15 @@ impl Fixture {
         })
     }
 
+    pub fn disconnected(&mut self, agent: AgentId) -> String {
+        self.wait("disconnected", |report| match report {
+            HostReport::Disconnected { agent: a, why, .. } if *a == agent => Some(why.clone()),
+            HostReport::Session { .. }
+            | HostReport::Connected { .. }
+            | HostReport::Disconnected { .. } => None,
+        })
+    }
+
     pub fn connected(&mut self, agent: AgentId) -> (Process, Option<u64>) {
         self.wait("connected", |report| match report {
             HostReport::Connected { agent: a, shim, cgroup, .. } if *a == agent => {
@@ -214,6 +227,28 @@ impl Fixture {
         self.directory(agent).shim_pid().expect("the lock is readable")
     }
 
+    /// The answer to typed input.
+    pub fn send(&self, agent: AgentId, number: SessionNumber, bytes: &[u8]) -> Result<(), Refusal> {
+        let (sender, answers) = channel();
+        self.holders().send(agent, number, bytes.to_vec(), move |answer| {
+            let _test_over = sender.send(answer);
+        });
+        answers.recv_timeout(LONG).expect("an answer")
+    }
+
+    pub fn ticket(
+        &self,
+        agent: AgentId,
+        number: SessionNumber,
+        mode: Mode,
+    ) -> Result<Ticket, Refusal> {
+        let (sender, answers) = channel();
+        self.holders().ticket(agent, number, mode, move |answer| {
+            let _test_over = sender.send(answer);
+        });
+        answers.recv_timeout(LONG).expect("an answer")
+    }
+
     /// All that the session printed so far.
     pub fn output(&self, agent: AgentId, number: SessionNumber) -> Vec<u8> {
         let dir = self.session_dir(agent, number);
@@ -234,11 +269,20 @@ impl Drop for Fixture {
         self.stop_daemon();
         self.start_daemon();
         for (agent, number) in self.agents.clone() {
-            if self.shim_pid(agent).is_some() {
+            // A shim that a test has stopped must run to obey.
+            if let Ok(Some(pid)) = self.directory(agent).shim_pid() {
+                kill(pid, rustix::process::Signal::CONT);
                 self.end(agent, number, Pace::AtOnce);
-                let _ended = self.reports.iter().find(|report| {
-                    matches!(report, HostReport::Session { agent: a, report: Report::Exited(_) | Report::NotStarted(_), .. } if *a == agent)
-                });
+                while let Ok(report) = self.reports.recv_timeout(LONG) {
+                    let is_end = matches!(
+                        &report,
+                        HostReport::Session { agent: a, report, .. }
+                            if *a == agent && report.exit().is_some()
+                    );
+                    if is_end {
+                        break;
+                    }
+                }
                 self.order(agent, number, Action::Release);
             }
         }
@@ -273,6 +317,66 @@ pub fn is_alive(pid: i32) -> bool {
 
 /// Kills by pid a process that the test knows to be its own.
 pub fn kill(pid: i32, signal: rustix::process::Signal) {
-    let pid = rustix::process::Pid::from_raw(pid).expect("a pid");
-    rustix::process::kill_process(pid, signal).expect("the process is there");
+    if let Some(pid) = rustix::process::Pid::from_raw(pid) {
+        let _gone = rustix::process::kill_process(pid, signal);
+    }
+}
+
+/// Resident memory of a process, in bytes.
+pub fn resident_bytes(pid: i32) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/statm")).expect("the process is there");
+    let pages: u64 = text.split(' ').nth(1).and_then(|n| n.parse().ok()).expect("a number");
+    pages * 4096
+}
+
+/// Somebody at a shim's socket, speaking frames.
+pub struct Wire {
+    stream: UnixStream,
+    inbox: Inbox,
+}
+
+impl Wire {
+    pub fn connect(socket: &Path) -> Wire {
+        let stream = UnixStream::connect(socket).expect("connects");
+        stream.set_read_timeout(Some(LONG)).expect("a timeout");
+        Wire { stream, inbox: Inbox::new(1 << 20) }
+    }
+
+    /// As a daemon of this epoch; what the shim answers.
+    pub fn daemon(socket: &Path, epoch: u64) -> (Wire, ShimHello) {
+        let mut wire = Wire::connect(socket);
+        wire.say(&ClientHello::new(Role::Daemon { epoch }));
+        let hello = wire.hear().expect("an answer");
+        (wire, hello)
+    }
+
+    pub fn say(&mut self, message: &impl serde::Serialize) {
+        let mut bytes = Vec::new();
+        protocol::push_control(&mut bytes, message).expect("fits");
+        self.write(&bytes);
+    }
+
+    pub fn write(&mut self, bytes: &[u8]) {
+        // The shim may have closed already: the answer tells.
+        let _closed = self.stream.write_all(bytes);
+    }
+
+    /// The next control message; `None` once the shim has closed.
+    pub fn hear<T: serde::de::DeserializeOwned>(&mut self) -> Option<T> {
+        loop {
+            match self.inbox.next_frame().expect("well formed") {
+                Some(Frame::Control(payload)) => {
+                    return Some(protocol::parse(&payload).expect("as expected"));
+                }
+                Some(Frame::Bytes(_)) => {}
+                None => {
+                    let mut buffer = [0; 4096];
+                    match self.stream.read(&mut buffer) {
+                        Ok(0) | Err(_) => return None,
+                        Ok(count) => self.inbox.push(&buffer[..count]),
+                    }
+                }
+            }
+        }
+    }
 }

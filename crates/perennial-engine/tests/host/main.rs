@@ -3,8 +3,12 @@
 //! The shim of these tests is this test program itself: linking `early` makes it one when it is run as
 //! `perennial shim DIRECTORY`.
 
+mod adoption;
 mod fixture;
 mod life;
+mod stranger;
+mod terminal;
+mod tree;
 
 use perennial_engine::host::shim::early;
 

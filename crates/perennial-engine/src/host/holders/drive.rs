@@ -228,7 +228,10 @@ impl Run {
         current.witness_by = None;
         current.end = None;
         let number = current.number;
-        (self.sink)(HostReport::Session { agent, number, report });
+        // Who lets a holder go knows the end.
+        if !current.is_released {
+            (self.sink)(HostReport::Session { agent, number, report });
+        }
         self.drive(agent);
     }
 
@@ -244,7 +247,9 @@ impl Run {
         let Some(current) = &holder.current else { return };
         let number = current.number;
         // A shim that goes closes first and ends then: its end says more than the lost connection.
-        if !was_up && current.report.is_none() && !holder.is_told_lost {
+        // One that was just started and refused is followed by another.
+        let is_told = was_up || holder.is_told_lost || holder.failures > 0;
+        if !is_told && current.report.is_none() {
             holder.is_told_lost = true;
             (self.sink)(HostReport::Disconnected { agent, number, why });
         }

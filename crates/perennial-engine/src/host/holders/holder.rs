@@ -30,6 +30,8 @@ pub struct Holder {
     pub current: Option<Current>,
     pub retry_at: Option<Moment>,
     pub retry_wait: Duration,
+    /// When the thread will look at it next.
+    pub scheduled_at: Option<Moment>,
     pub is_told_lost: bool,
     pub waiting: Vec<(u64, Waiting)>,
     /// Shims that went before they claimed the session, one after the other, and why the last did.
@@ -98,6 +100,7 @@ impl Holder {
             current: None,
             retry_at: None,
             retry_wait: RETRY_FIRST,
+            scheduled_at: None,
             is_told_lost: false,
             waiting: Vec::new(),
             failures: 0,
@@ -126,11 +129,6 @@ impl Holder {
         let force = open.and_then(|current| current.end).map(|end| end.force_at);
         let witness = open.and_then(|current| current.witness_by);
         [greeting, self.retry_at, force, witness].into_iter().flatten().min()
-    }
-
-    /// Nothing is ordered, nobody is there.
-    pub fn is_empty(&self) -> bool {
-        self.current.is_none() && self.shim.is_none() && matches!(self.link, Link::Down)
     }
 }
 

@@ -197,14 +197,12 @@ impl Run {
         }
     }
 
-    /// After anything happened to a holder: its next deadline is known, an empty one is forgotten.
+    /// After anything happened to a holder: its next deadline is waited for.
     pub fn settle(&mut self, agent: AgentId) {
         let Some(holder) = self.holders.get_mut(&agent) else { return };
-        if holder.is_empty() && !self.sweep.is_sweeping(agent) {
-            // The slot stays: events that are on their way must not reach another agent.
-            holder.failures = 0;
-        }
-        if let Some(at) = holder.next_deadline() {
+        let Some(at) = holder.next_deadline() else { return };
+        if holder.scheduled_at.is_none_or(|scheduled| at < scheduled) {
+            holder.scheduled_at = Some(at);
             self.due.push(Reverse((at, agent)));
         }
     }
@@ -235,6 +233,7 @@ impl Run {
     /// A deadline of this holder may have come; it may also have moved.
     fn on_due(&mut self, agent: AgentId, now: Moment) {
         let Some(holder) = self.holders.get_mut(&agent) else { return };
+        holder.scheduled_at = None;
         if matches!(&holder.link, Link::Greeting { by, .. } if *by <= now) {
             self.on_lost(agent, "it does not answer".to_owned());
         }

@@ -97,7 +97,8 @@ fn find(entries: &HashMap<AgentId, Entry>, shims: &[i32]) -> Vec<(Stat, Option<A
             }
             continue;
         }
-        let is_orphan = is_foreign && !is_shim(pid);
+        // A shim that this process started before its holders were stopped is no orphan.
+        let is_orphan = is_foreign && !process::is_shim(pid);
         match owner(pid, entries) {
             Some(agent) => found.push((stat, Some(agent))),
             None if is_orphan => found.push((stat, None)),
@@ -127,12 +128,6 @@ fn owner(pid: i32, entries: &HashMap<AgentId, Entry>) -> Option<AgentId> {
     let session = variables.find_map(|v| v.strip_prefix(b"PERENNIAL_SESSION="))?;
     let (agent, _) = std::str::from_utf8(session).ok()?.split_once('.')?;
     agent.parse().ok().filter(|agent| entries.contains_key(agent))
-}
-
-/// A shim that this process started and has not met again since, after a stop of its holders.
-fn is_shim(pid: i32) -> bool {
-    std::fs::read(format!("/proc/{pid}/cmdline"))
-        .is_ok_and(|line| line.starts_with(b"perennial\0shim\0"))
 }
 
 fn reap(pid: i32) {

@@ -57,9 +57,11 @@ impl Shim {
         if epoll::add(&self.epoll, &socket, EventData::new_u64(id), watched).is_err() {
             return;
         }
+        let connection =
+            if inherited { Connection::new(socket) } else { Connection::with_stranger(socket) };
         self.peers.push(Peer {
             id,
-            connection: Connection::new(socket),
+            connection,
             kind: Kind::Greeting { by: now() + GREETING_WITHIN, inherited },
             is_leaving: false,
             is_gone: false,
@@ -168,6 +170,7 @@ impl Shim {
         }
         let hello = self.hello(None, None);
         self.peers[index].kind = Kind::Daemon;
+        self.peers[index].connection.trust();
         self.peers[index].say(&hello);
         // A new daemon that is told of an end has its own time to acknowledge it.
         if let Some(session) = self.session.as_mut().filter(|session| session.exit.is_some()) {

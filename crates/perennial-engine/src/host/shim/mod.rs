@@ -119,6 +119,9 @@ impl Shim {
     fn begin(dir: PathBuf) -> Result<Shim, BeginError> {
         let name = dir.file_name().and_then(|name| name.to_str());
         let agent = name.and_then(|name| name.parse().ok()).ok_or(BeginError::Name)?;
+        // Whatever the daemon may have left open is not for sessions.
+        // SAFETY: nothing in this process knows a descriptor beyond the standard three yet.
+        unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };
         // Fails in a process that leads its session already: then it is as it should be.
         let _leader = setsid();
         set_child_subreaper(Some(getpid())).map_err(io::Error::from)?;
@@ -320,7 +323,7 @@ impl Shim {
         self.tell_exit();
         self.directory.remove_process(number);
         if let Some(order) = self.queued.take() {
-            self.start(order);
+            self.start(&order);
         }
     }
 }

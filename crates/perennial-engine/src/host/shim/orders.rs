@@ -94,7 +94,7 @@ impl Shim {
     fn on_start(&mut self, order: StartOrder) {
         self.is_released = false;
         let Some(session) = &mut self.session else {
-            self.start(order);
+            self.start(&order);
             return;
         };
         if order.number == session.number.0 {
@@ -111,7 +111,7 @@ impl Shim {
             // Whoever orders the next session knows how this one ended.
             session.is_recorded = true;
             if session.is_gone {
-                self.start(order);
+                self.start(&order);
             } else {
                 self.queued = Some(order);
             }
@@ -119,7 +119,7 @@ impl Shim {
     }
 
     /// Claims the number and runs the program; whatever comes of it is reported.
-    pub(super) fn start(&mut self, order: StartOrder) {
+    pub(super) fn start(&mut self, order: &StartOrder) {
         let number = SessionNumber(order.number);
         match self.directory.claim(number) {
             Ok(true) => {}
@@ -137,7 +137,7 @@ impl Shim {
         }
         let dir = self.directory.session(number);
         let mut session = Session::new(number, Recorder::new(dir, order.record_limit));
-        if let Err(why) = self.execute(&mut session, &order) {
+        if let Err(why) = self.execute(&mut session, order) {
             session.fail(why);
         }
         self.session = Some(session);
@@ -148,8 +148,9 @@ impl Shim {
     }
 
     fn execute(&self, session: &mut Session, order: &StartOrder) -> Result<(), String> {
-        let terminal =
-            Terminal::open(order.size).map_err(|error| format!("no terminal: {error}"))?;
+        // Whoever is attached stays so, and has the size.
+        let size = self.attached_size().unwrap_or(order.size);
+        let terminal = Terminal::open(size).map_err(|error| format!("no terminal: {error}"))?;
         // Without a cgroup, whatever the reason, the tree is ended by peeling.
         session.cgroup = order.cgroup.as_ref().and_then(|path| Cgroup::create(path.into()).ok());
         let session_dir = self.directory.session(session.number);

@@ -107,34 +107,44 @@ impl Peer {
 pub enum NotADaemon {
     #[error("another user")]
     AnotherUser,
-    #[error("a process of this shim's own session")]
-    OwnSession,
+    #[error("a process of a session")]
+    InSession,
     #[error("its ancestry can't be read")]
     Unreadable,
 }
 
-/// Whether a peer may be a daemon: the same user, and no descendant of this shim. The walk is by live
-/// parents; orphans of the session are our own children and end here too.
+/// Whether a peer may be a daemon: the same user, alive, and in no session but one that this shim is
+/// in itself (a daemon that an agent runs for a home of its own).
 pub fn may_order(socket: impl AsFd, me: Process) -> Result<(), NotADaemon> {
-    let peer = sockopt::socket_peercred(socket).map_err(|_| NotADaemon::Unreadable)?;
+    let peer = sockopt::socket_peercred(&socket).map_err(|_| NotADaemon::Unreadable)?;
     if peer.uid != rustix::process::getuid() {
         return Err(NotADaemon::AnotherUser);
     }
-    let mut pid = peer.pid.as_raw_nonzero().get();
+    let above_me = ancestors(me.pid).ok_or(NotADaemon::Unreadable)?;
+    let above_peer = ancestors(peer.pid.as_raw_nonzero().get()).ok_or(NotADaemon::Unreadable)?;
+    let is_strange =
+        |pid: &i32| *pid == me.pid || !above_me.contains(pid) && process::is_shim(*pid);
+    if above_peer.iter().any(is_strange) {
+        return Err(NotADaemon::InSession);
+    }
+    // Its pid was its own during the walk only if it lives after it.
+    match process::peer_handle(socket) {
+        Some(handle) if process::is_over(&handle) => Err(NotADaemon::Unreadable),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// A process and all above it. Orphans of a session are its shim's own children.
+fn ancestors(pid: i32) -> Option<Vec<i32>> {
+    let mut pids = vec![pid];
     // A parent that is younger than its child is another process with a reused pid.
     let mut youngest = u64::MAX;
     loop {
-        if pid == me.pid {
-            return Err(NotADaemon::OwnSession);
-        }
-        let stat = process::stat(pid).ok_or(NotADaemon::Unreadable)?;
-        if stat.process.start_ticks > youngest {
-            return Err(NotADaemon::Unreadable);
-        }
+        let stat = process::stat(*pids.last()?).filter(|s| s.process.start_ticks <= youngest)?;
         youngest = stat.process.start_ticks;
         if stat.parent <= 1 {
-            return Ok(());
+            return Some(pids);
         }
-        pid = stat.parent;
+        pids.push(stat.parent);
     }
 }

@@ -109,10 +109,10 @@ impl Recorder {
         // Opened for appending: a file left by an attempt that failed has our name and no bytes.
         let path = self.dir.join(file_name(self.total));
         let file = File::options().append(true).create(true).open(path)?;
-        if self.file.is_some() {
-            if let Some(oldest) = self.previous.replace(self.start) {
-                let _gone = std::fs::remove_file(self.dir.join(file_name(oldest)));
-            }
+        if self.file.is_some()
+            && let Some(oldest) = self.previous.replace(self.start)
+        {
+            let _gone = std::fs::remove_file(self.dir.join(file_name(oldest)));
         }
         self.start = self.total;
         self.file = Some(file);

@@ -180,6 +180,14 @@ impl Shim {
         }
     }
 
+    /// The size of a person's terminal, if one is attached.
+    pub(super) fn attached_size(&self) -> Option<Size> {
+        self.peers.iter().filter(|peer| peer.is_attached()).find_map(|peer| match &peer.kind {
+            Kind::Viewer(viewer) => viewer.size,
+            Kind::Greeting { .. } | Kind::Daemon => None,
+        })
+    }
+
     pub(super) fn repaint(&mut self) {
         if let Some(terminal) = self.session.as_mut().and_then(|session| session.terminal.as_mut())
         {

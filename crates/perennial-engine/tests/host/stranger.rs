@@ -1,0 +1,157 @@
+//! Whoever else finds a shim's socket: garbage, floods of connections, old daemons, agents.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+
+use perennial_core::effect::Action;
+use perennial_core::exit::Exit;
+use perennial_core::session::Pace;
+use perennial_engine::host::protocol::{Order, PaceRecord, ShimReport};
+use rustix::process::Signal;
+
+use crate::fixture::{Fixture, LONG, N1, Wire, is_alive, kill, resident_bytes, until};
+
+/// A small generator, so that a failure can be repeated.
+fn random(seed: &mut u64) -> u64 {
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    *seed
+}
+
+#[test]
+fn garbage_harms_nobody() {
+    let mut fixture = Fixture::new();
+    let agent = fixture.agent();
+    let process = fixture.run(agent, N1, "exec cat");
+    let socket = fixture.directory(agent).socket();
+    let shim = fixture.shim_pid(agent).expect("a shim");
+    let mut seed = 0x5eed;
+    for round in 0..300 {
+        let mut stream = UnixStream::connect(&socket).expect("connects");
+        stream.set_read_timeout(Some(LONG)).expect("a timeout");
+        let length = random(&mut seed) % 9000;
+        let mut bytes: Vec<u8> = (0..length).map(|_| random(&mut seed) as u8).collect();
+        match round % 4 {
+            // A frame that begins well.
+            0 => bytes.splice(0..0, [1, 10, 0, 0, 0, b'{']).for_each(drop),
+            // One that promises more than it may.
+            1 => bytes.splice(0..0, [1, 255, 255, 255, 255]).for_each(drop),
+            // Well-formed JSON of no known shape.
+            2 => bytes.splice(0..0, *b"\x01\x02\x00\x00\x00{}").for_each(drop),
+            _ => {}
+        }
+        let _closed = stream.write_all(&bytes);
+        let _closed = stream.shutdown(std::net::Shutdown::Write);
+        let mut answer = Vec::new();
+        let _reset = stream.read_to_end(&mut answer);
+    }
+    assert!(is_alive(process.pid) && is_alive(shim));
+    fixture.send(agent, N1, b"still here\r").expect("typed");
+    fixture.await_output(agent, N1, "still here");
+}
+
+#[test]
+fn a_thousand_idle_connections_keep_nobody_out() {
+    let mut fixture = Fixture::new();
+    let agent = fixture.agent();
+    let process = fixture.run(agent, N1, "exec cat");
+    let socket = fixture.directory(agent).socket();
+    let shim = fixture.shim_pid(agent).expect("a shim");
+    let before = resident_bytes(shim);
+    let mut crowd = Vec::new();
+    for _ in 0..1000 {
+        let mut stream = UnixStream::connect(&socket).expect("connects");
+        let _closed = stream.write_all(&[1, 0, 8, 0, 0, b'{']);
+        crowd.push(stream);
+    }
+    fixture.stop_daemon();
+    fixture.start_daemon();
+    fixture.order(agent, N1, Action::Hold);
+    assert_eq!(fixture.executed(agent, N1), process);
+    assert!(resident_bytes(shim) < before + (2 << 20));
+}
+
+#[test]
+fn the_newest_daemon_is_obeyed_and_an_older_one_refused() {
+    let mut fixture = Fixture::new();
+    let agent = fixture.agent();
+    let process = fixture.run(agent, N1, "exec sleep 1000");
+    let socket = fixture.directory(agent).socket();
+    fixture.stop_daemon();
+    let (mut newer, hello) = Wire::daemon(&socket, 7);
+    assert_eq!(hello.refused, None);
+    assert_eq!(hello.session.and_then(|session| session.process).map(|p| p.pid), Some(process.pid));
+    let (mut older, hello) = Wire::daemon(&socket, 6);
+    assert!(hello.refused.is_some_and(|why| why.contains("epoch 7")));
+    older.say(&Order::End { number: 1, pace: PaceRecord::AtOnce, interrupt_ms: 0, term_ms: 0 });
+    assert!(older.hear::<ShimReport>().is_none(), "closed");
+    let (mut newest, _) = Wire::daemon(&socket, 8);
+    assert!(newer.hear::<ShimReport>().is_none(), "closed for the newest");
+    // Orders of another number, and orders that nobody knows, change nothing.
+    newest.say(&Order::End { number: 2, pace: PaceRecord::AtOnce, interrupt_ms: 0, term_ms: 0 });
+    newest.say(&serde_json::json!({"order": "of a later version", "number": 1}));
+    newest.say(&Order::Send { number: 1, request: 5, bytes: b"x".to_vec() });
+    let answer: ShimReport = newest.hear().expect("an answer");
+    assert!(matches!(answer, ShimReport::Answer { request: 5, refused: None }));
+    assert!(is_alive(process.pid));
+    drop(newest);
+    fixture.settings.epoch.0 = 8;
+    fixture.start_daemon();
+    fixture.order(agent, N1, Action::Hold);
+    fixture.executed(agent, N1);
+}
+
+/// Not a test of its own: what a process of a session tries.
+#[test]
+#[ignore = "run inside a session by an_agent_gives_no_orders"]
+fn an_agent() {
+    let Some(socket) = std::env::args().nth(5) else { return };
+    let (_, hello) = Wire::daemon(socket.as_ref(), 1000);
+    println!("answer: {}", hello.refused.unwrap_or_default());
+}
+
+#[test]
+fn an_agent_gives_no_orders() {
+    let mut fixture = Fixture::new();
+    let (inside, other) = (fixture.agent(), fixture.agent());
+    fixture.run(other, N1, "exec sleep 1000");
+    let program = fixture.settings.program.display().to_string();
+    for (number, target) in (1..).zip([inside, other]) {
+        let number = perennial_core::id::SessionNumber(number);
+        let socket = fixture.directory(target).socket().display().to_string();
+        let try_it = format!("{program} --exact stranger::an_agent --ignored --nocapture {socket}");
+        // Also from a double-forked process that left the kernel session.
+        let script = format!("{try_it}; (setsid {try_it} > late 2>&1; mv late done) & wait");
+        fixture.run(inside, number, &script);
+        fixture.exited(inside, number);
+        fixture.await_output(inside, number, "answer: a process of a session");
+        let late = std::fs::read_to_string(fixture.path().join("done")).expect("written");
+        assert!(late.contains("answer: a process of a session"), "{late}");
+        std::fs::remove_file(fixture.path().join("done")).expect("removed");
+    }
+}
+
+#[test]
+fn a_second_shim_for_the_same_agent_goes_away() {
+    let mut fixture = Fixture::new();
+    let agent = fixture.agent();
+    let process = fixture.run(agent, N1, "exec sleep 1000");
+    let shim = fixture.shim_pid(agent);
+    let directory = fixture.directory(agent);
+    use std::os::unix::process::CommandExt;
+    let status = std::process::Command::new(&fixture.settings.program)
+        .arg0("perennial")
+        .arg("shim")
+        .arg(directory.path())
+        .stdin(std::process::Stdio::null())
+        .status()
+        .expect("runs");
+    assert_eq!(status.code(), Some(1));
+    assert_eq!(fixture.shim_pid(agent), shim);
+    fixture.send(agent, N1, b"x").expect("reached");
+    kill(process.pid, Signal::KILL);
+    assert_eq!(fixture.exited(agent, N1), Exit::Signal(9));
+    fixture.end(agent, N1, Pace::AtOnce);
+    until("told again", || fixture.exited(agent, N1) == Exit::Signal(9));
+}

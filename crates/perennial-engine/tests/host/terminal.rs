@@ -1,0 +1,241 @@
+//! The terminal: recording, typing, attaching, floods, questions.
+
+use perennial_core::exit::Exit;
+use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::session::Pace;
+use perennial_engine::host::attach::{AttachError, Attachment, End, News};
+use perennial_engine::host::holders::{Mode, Refusal};
+use perennial_engine::host::recording::Recording;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::Signal;
+
+use crate::fixture::{Fixture, N1, N2, is_alive, kill, resident_bytes, until};
+
+/// A shim of a debug build; what it must not do is grow with the output.
+const RESIDENT_MAX: u64 = 12 << 20;
+
+fn attach(fixture: &Fixture, agent: AgentId, number: SessionNumber) -> Attachment {
+    let ticket = fixture.ticket(agent, number, Mode::Attach).expect("a ticket");
+    Attachment::attach(&ticket.socket, &ticket.token, (33, 111), None).expect("attached")
+}
+
+/// Reads until `is_enough` says so of all news so far.
+fn read_until(client: &mut Attachment, is_enough: impl Fn(&[News]) -> bool) -> Vec<News> {
+    let mut all = Vec::new();
+    while !is_enough(&all) {
+        let ready = {
+            let mut fds = [PollFd::new(client, PollFlags::IN)];
+            poll(&mut fds, Some(&rustix::time::Timespec { tv_sec: 20, tv_nsec: 0 })).expect("polls")
+        };
+        assert!(ready > 0, "nothing came; so far {all:?}");
+        all.extend(client.read().expect("connected"));
+    }
+    all
+}
+
+fn text(news: &[News]) -> String {
+    let bytes: Vec<u8> = news
+        .iter()
+        .filter_map(|news| match news {
+            News::Output(bytes) => Some(bytes.as_slice()),
+            News::Session(_) | News::Ended(_) | News::TooSlow => None,
+        })
+        .flatten()
+        .copied()
+        .collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[test]
+fn everything_printed_is_recorded_also_the_last_word() {
+    let mut fixture = Fixture::with(|settings| settings.record_limit_bytes = 1 << 20);
+    let agent = fixture.agent();
+    fixture.run(agent, N1, "stty -onlcr; seq 1 20000; printf end");
+    assert_eq!(fixture.exited(agent, N1), Exit::Code(0));
+    // The exit is told at once; the terminal is read to its end right after.
+    fixture.await_output(agent, N1, "end");
+    let expected: String = (1..=20000).map(|n| format!("{n}\n")).collect::<String>() + "end";
+    assert!(fixture.output(agent, N1) == expected.into_bytes(), "byte for byte");
+}
+
+#[test]
+fn a_flood_of_one_line_and_nuls_stays_bounded() {
+    let mut fixture = Fixture::new();
+    let agent = fixture.agent();
+    let script = "head -c 30000000 /dev/zero; head -c 30000000 /dev/zero | tr '\\0' x; echo done";
+    fixture.run(agent, N1, script);
+    let shim = fixture.shim_pid(agent).expect("a shim");
+    fixture.exited(agent, N1);
+    fixture.await_output(agent, N1, "done");
+    assert!(resident_bytes(shim) < RESIDENT_MAX, "{}", resident_bytes(shim));
+    let recording = Recording::open(&fixture.session_dir(agent, N1)).expect("opens");
+    assert!(recording.end() >= 60_000_000);
+    assert!(recording.end() - recording.start() <= fixture.settings.record_limit_bytes);
+}
+
+#[test]
+fn a_client_that_does_not_read_slows_nobody() {
+    let mut fixture = Fixture::new();
+    let agent = fixture.agent();
+    fixture.run(agent, N1, "read line; head -c 20000000 /dev/zero; echo done; exec sleep 1000");
+    let mut hung = attach(&fixture, agent, N1);
+    let shim = fixture.shim_pid(agent).expect("a shim");
+    hung.send(b"go\r").expect("typed");
+    fixture.await_output(agent, N1, "done");
+    assert!(resident_bytes(shim) < RESIDENT_MAX, "{}", resident_bytes(shim));
+    let news = read_until(&mut hung, |news| news.contains(&News::TooSlow));
+    assert!(text(&news).len() < 1 << 20);
+    // A new client sees the present.
+    let mut client = attach(&fixture, agent, N1);
+    read_until(&mut client, |news| text(news).contains("done"));
+}
+
+#[test]
+fn a_person_types_sees_and_stays_over_a_restart() {
+    let mut fixture = Fixture::new();
+    let agent = fixture.agent();
+    let process = fixture.run(agent, N1, "echo hello; cat");
+    fixture.await_output(agent, N1, "hello");
+    let mut client = attach(&fixture, agent, N1);
+    read_until(&mut client, |news| text(news).contains("hello"));
+    client.send(b"typed\r").expect("sent");
+    read_until(&mut client, |news| text(news).matches("typed").count() == 2);
+    kill(process.pid, Signal::KILL);
+    fixture.exited(agent, N1);
+    fixture.run(agent, N2, "stty size; exec sleep 1000");
+    let news = read_until(&mut client, |news| text(news).contains("33 111"));
+    assert!(news.contains(&News::Session(2)), "{news:?}");
+    assert_eq!(client.session(), 2);
+    fixture.end(agent, N2, Pace::Graceful);
+    fixture.exited(agent, N2);
+    fixture.order(agent, N2, perennial_core::effect::Action::Release);
+    let news = read_until(&mut client, |news| matches!(news.last(), Some(News::Ended(_))));
+    assert_eq!(news.last(), Some(&News::Ended(Some(End::KillSignal(2)))));
+}
+
+#[test]
+fn the_last_typists_size_wins_and_programs_are_told() {
+    let mut fixture = Fixture::new();
+    let agent = fixture.agent();
+    fixture.run(agent, N1, "trap 'stty size' WINCH; echo ready; while :; do read line; done");
+    fixture.await_output(agent, N1, "ready");
+    let mut first = attach(&fixture, agent, N1);
+    read_until(&mut first, |news| text(news).contains("33 111"));
+    let mut second = attach(&fixture, agent, N1);
+    second.resize(44, 222).expect("sent");
+    read_until(&mut second, |news| text(news).contains("44 222"));
+    let seen = text(&read_until(&mut first, |news| text(news).contains("44 222")));
+    assert!(seen.contains("44 222"));
+    first.send(b"\r").expect("sent");
+    read_until(&mut first, |news| text(news).contains("33 111"));
+}
+
+#[test]
+fn a_client_resumes_where_it_was() {
+    let mut fixture = Fixture::new();
+    let agent = fixture.agent();
+    fixture.run(agent, N1, "stty -echo; echo one; read line; echo two; exec sleep 1000");
+    let mut client = attach(&fixture, agent, N1);
+    read_until(&mut client, |news| text(news).contains("one"));
+    let offset = client.offset();
+    drop(client);
+    fixture.send(agent, N1, b"\r").expect("typed");
+    fixture.await_output(agent, N1, "two");
+    let ticket = fixture.ticket(agent, N1, Mode::Watch).expect("a ticket");
+    let mut client =
+        Attachment::watch(&ticket.socket, &ticket.token, Some(offset)).expect("watches");
+    let seen = text(&read_until(&mut client, |news| text(news).contains("two")));
+    assert!(!seen.contains("one"), "{seen:?}");
+}
+
+#[test]
+fn a_ticket_opens_one_door_once() {
+    let mut fixture = Fixture::new();
+    let agent = fixture.agent();
+    fixture.run(agent, N1, "exec cat");
+    let ticket = fixture.ticket(agent, N1, Mode::Watch).expect("a ticket");
+    let as_typist = Attachment::attach(&ticket.socket, &ticket.token, (24, 80), None);
+    assert!(matches!(as_typist, Err(AttachError::Refused(_))), "a watcher's ticket");
+    let again = Attachment::watch(&ticket.socket, &ticket.token, None);
+    assert!(matches!(again, Err(AttachError::Refused(_))), "used up by the attempt");
+    let ticket = fixture.ticket(agent, N1, Mode::Watch).expect("a ticket");
+    let mut watcher = Attachment::watch(&ticket.socket, &ticket.token, None).expect("watches");
+    watcher.send(b"from a watcher\r").expect("sent");
+    let guess = Attachment::watch(&ticket.socket, "0000", None);
+    assert!(matches!(guess, Err(AttachError::Refused(_))));
+    fixture.send(agent, N1, b"from the daemon\r").expect("typed");
+    read_until(&mut watcher, |news| text(news).contains("from the daemon"));
+    assert!(!String::from_utf8_lossy(&fixture.output(agent, N1)).contains("from a watcher"));
+    assert_eq!(fixture.ticket(agent, N2, Mode::Attach).err(), Some(Refusal::NotRunning));
+}
+
+#[test]
+fn a_persons_draft_is_left_alone() {
+    let mut fixture = Fixture::new();
+    let agent = fixture.agent();
+    fixture.run(agent, N1, "exec cat");
+    let mut client = attach(&fixture, agent, N1);
+    // A terminal's own answer is no draft.
+    client.send(b"\x1b[?62;22c").expect("sent");
+    client.send(b"x").expect("sent");
+    read_until(&mut client, |news| text(news).contains('x'));
+    assert_eq!(fixture.send(agent, N1, b"y\r"), Err(Refusal::Draft));
+    client.send(b"\r").expect("sent");
+    read_until(&mut client, |news| text(news).contains('\n'));
+    fixture.send(agent, N1, b"y\r").expect("typed");
+    client.send(b"z").expect("sent");
+    read_until(&mut client, |news| text(news).contains('z'));
+    drop(client);
+    until("the person is gone", || fixture.send(agent, N1, b"y\r").is_ok());
+}
+
+#[test]
+fn a_program_that_does_not_read_blocks_nobody() {
+    let mut fixture = Fixture::new();
+    let agent = fixture.agent();
+    fixture.run(agent, N1, "stty raw; echo ready; exec sleep 1000");
+    fixture.await_output(agent, N1, "ready");
+    let chunk = vec![b'x'; 32 << 10];
+    until("the queue is full", || fixture.send(agent, N1, &chunk) == Err(Refusal::Full));
+    assert_eq!(fixture.send(agent, N1, &vec![b'x'; 65 << 10]), Err(Refusal::TooLong));
+    fixture.end(agent, N1, Pace::Graceful);
+    fixture.exited(agent, N1);
+}
+
+#[test]
+fn questions_to_the_terminal_are_answered_while_nobody_is_there() {
+    let mut fixture = Fixture::new();
+    let agent = fixture.agent();
+    let script = r"stty raw -echo; printf '\033[c\033]11'; printf ';?\007'; head -c 34 | od -An -c";
+    fixture.run(agent, N1, script);
+    fixture.exited(agent, N1);
+    fixture.await_output(agent, N1, "2   2   c");
+    let seen = String::from_utf8_lossy(&fixture.output(agent, N1)).into_owned();
+    assert!(seen.contains("1   1   ;"), "{seen}");
+}
+
+#[test]
+fn a_kill_signal_reaches_the_main_process() {
+    let mut fixture = Fixture::new();
+    let agent = fixture.agent();
+    fixture.run(agent, N1, "trap 'exit 33' USR1; echo ready; while :; do sleep 0.01; done");
+    fixture.await_output(agent, N1, "ready");
+    fixture.holders().kill_signal(agent, N1, 10);
+    assert_eq!(fixture.exited(agent, N1), Exit::Code(33));
+}
+
+#[test]
+fn an_attached_person_survives_the_daemon() {
+    let mut fixture = Fixture::new();
+    let agent = fixture.agent();
+    let process = fixture.run(agent, N1, "exec cat");
+    let mut client = attach(&fixture, agent, N1);
+    fixture.stop_daemon();
+    client.send(b"alone\r").expect("sent");
+    read_until(&mut client, |news| text(news).matches("alone").count() == 2);
+    kill(process.pid, Signal::KILL);
+    let news = read_until(&mut client, |news| matches!(news.last(), Some(News::Ended(_))));
+    assert_eq!(news.last(), Some(&News::Ended(Some(End::KillSignal(9)))));
+    until("the shim goes", || fixture.shim_pid(agent).is_none());
+    assert!(!is_alive(process.pid));
+}

@@ -1,0 +1,164 @@
+//! Whole trees end: double forks, own kernel sessions, ignored kill signals, killed shims.
+
+use std::path::{Path, PathBuf};
+
+use perennial_core::exit::{Exit, UnknownExit};
+use perennial_core::session::Pace;
+use perennial_engine::host::cgroup;
+use rustix::process::Signal;
+
+use crate::fixture::{Fixture, N1, N2, is_alive, kill, until};
+
+/// Ten processes: each ignores what can be ignored, half are double-forked, each in a kernel session
+/// of its own, some without a mark in their environment. They write their pids.
+const HOSTILE: &str = r#"
+trap '' INT TERM HUP
+child='trap "" INT TERM HUP; echo $$ >> pids; while :; do sleep 1000; done'
+for i in 1 2 3; do setsid sh -c "$child" & done
+for i in 1 2 3; do (setsid sh -c "$child" &); done
+for i in 1 2 3; do (env -i PATH=/usr/bin:/bin setsid sh -c "$child" &); done
+echo $$ >> pids
+while :; do sleep 1000; done
+"#;
+const HOSTILE_COUNT: usize = 10;
+
+fn pids(dir: &Path) -> Vec<i32> {
+    let text = std::fs::read_to_string(dir.join("pids")).unwrap_or_default();
+    text.lines().filter_map(|line| line.parse().ok()).collect()
+}
+
+/// Runs the hostile tree and waits until all of it is there.
+fn hostile(fixture: &mut Fixture) -> (perennial_core::id::AgentId, Vec<i32>) {
+    let agent = fixture.agent();
+    fixture.run(agent, N1, HOSTILE);
+    until("the tree is there", || pids(fixture.path()).len() == HOSTILE_COUNT);
+    (agent, pids(fixture.path()))
+}
+
+fn assert_gone(pids: &[i32]) {
+    let left: Vec<&i32> = pids.iter().filter(|pid| is_alive(**pid)).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+fn cgroup_root() -> Option<PathBuf> {
+    let root = cgroup::available();
+    if let Err(why) = &root {
+        eprintln!("not tried: {why}");
+    }
+    root.ok()
+}
+
+fn end_takes_all(mut fixture: Fixture, pace: Pace) {
+    let (agent, pids) = hostile(&mut fixture);
+    fixture.end(agent, N1, pace);
+    assert_eq!(fixture.exited(agent, N1), Exit::Signal(9));
+    assert_gone(&pids);
+}
+
+#[test]
+fn a_hostile_tree_ends_without_a_cgroup() {
+    end_takes_all(Fixture::new(), Pace::Graceful);
+    end_takes_all(Fixture::new(), Pace::AtOnce);
+}
+
+#[test]
+fn a_hostile_tree_ends_with_a_cgroup() {
+    let Some(root) = cgroup_root() else { return };
+    for pace in [Pace::Graceful, Pace::AtOnce] {
+        end_takes_all(Fixture::with(|settings| settings.cgroup = Some(root.clone())), pace);
+    }
+}
+
+#[test]
+fn a_session_is_in_its_cgroup_and_takes_it_along() {
+    let Some(root) = cgroup_root() else { return };
+    let mut fixture = Fixture::with(|settings| settings.cgroup = Some(root.clone()));
+    let agent = fixture.agent();
+    let process = fixture.run(agent, N1, "exec sleep 1000");
+    let (shim, id) = fixture.connected(agent);
+    let of = |pid: i32| std::fs::read_to_string(format!("/proc/{pid}/cgroup")).expect("readable");
+    assert!(of(process.pid).contains(&format!("{agent}.1")));
+    assert!(!of(shim.pid).contains(&agent.to_string()), "the shim is outside");
+    let dir = std::fs::read_dir(&root)
+        .expect("readable")
+        .flatten()
+        .find(|entry| entry.file_name().to_string_lossy().ends_with(&format!("{agent}.1")));
+    let dir = dir.expect("its directory").path();
+    use std::os::unix::fs::MetadataExt;
+    assert_eq!(id, Some(std::fs::metadata(&dir).expect("is there").ino()));
+    fixture.end(agent, N1, Pace::AtOnce);
+    fixture.exited(agent, N1);
+    assert!(!dir.exists());
+}
+
+#[test]
+fn what_a_crashed_session_left_is_gone_before_the_next_begins() {
+    let mut fixture = Fixture::new();
+    let (agent, pids) = hostile(&mut fixture);
+    let process = {
+        fixture.order(agent, N1, perennial_core::effect::Action::Hold);
+        fixture.executed(agent, N1)
+    };
+    kill(process.pid, Signal::KILL);
+    assert_eq!(fixture.exited(agent, N1), Exit::Signal(9));
+    fixture.run(agent, N2, "exec sleep 1000");
+    assert_gone(&pids);
+}
+
+fn killed_shim_takes_all(mut fixture: Fixture) {
+    let (agent, pids) = hostile(&mut fixture);
+    kill(fixture.shim_pid(agent).expect("a shim"), Signal::KILL);
+    assert_eq!(fixture.exited(agent, N1), Exit::Unknown(UnknownExit::HolderDied));
+    assert_gone(&pids);
+    fixture.run(agent, N2, "exec sleep 1000");
+}
+
+#[test]
+fn a_killed_shims_tree_ends_without_a_cgroup() {
+    killed_shim_takes_all(Fixture::new());
+}
+
+#[test]
+fn a_killed_shims_tree_ends_with_a_cgroup() {
+    let Some(root) = cgroup_root() else { return };
+    killed_shim_takes_all(Fixture::with(|settings| settings.cgroup = Some(root)));
+}
+
+#[test]
+fn a_shim_killed_while_no_daemon_ran_leaves_nobody() {
+    let mut fixture = Fixture::new();
+    let (agent, pids) = hostile(&mut fixture);
+    let shim = fixture.shim_pid(agent).expect("a shim");
+    fixture.stop_daemon();
+    kill(shim, Signal::KILL);
+    until("the shim is gone", || fixture.shim_pid(agent).is_none());
+    fixture.start_daemon();
+    fixture.order(agent, N1, perennial_core::effect::Action::Hold);
+    assert_eq!(fixture.exited(agent, N1), Exit::Unknown(UnknownExit::HolderDied));
+    assert_gone(&pids);
+}
+
+#[test]
+fn a_sweep_spares_everybody_else() {
+    let mut fixture = Fixture::new();
+    let (dies, lives) = (fixture.agent(), fixture.agent());
+    fixture.run(dies, N1, "exec sleep 1000");
+    let other = fixture.run(lives, N1, "exec sleep 1000");
+    let mut own = std::process::Command::new("sleep").arg("1000").spawn().expect("starts");
+    kill(fixture.shim_pid(dies).expect("a shim"), Signal::KILL);
+    fixture.exited(dies, N1);
+    assert!(is_alive(other.pid));
+    assert!(own.try_wait().expect("ours to wait for").is_none());
+    own.kill().expect("killed");
+    own.wait().expect("reaped");
+}
+
+#[test]
+fn term_to_the_shim_ends_the_session_in_good_order() {
+    let mut fixture = Fixture::new();
+    let agent = fixture.agent();
+    fixture.run(agent, N1, "trap 'exit 9' INT; echo ready; while :; do sleep 0.01; done");
+    fixture.await_output(agent, N1, "ready");
+    kill(fixture.shim_pid(agent).expect("a shim"), Signal::TERM);
+    assert_eq!(fixture.exited(agent, N1), Exit::Code(9));
+}
