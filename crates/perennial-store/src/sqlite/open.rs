@@ -13,10 +13,12 @@ use super::schema::{self, SchemaError};
 use super::{Inspection, rows};
 use crate::chain::{Hash, Verified};
 use crate::journal::{Seq, StoreError};
-use crate::record::{Record, Unreadable};
+use crate::record::{Record, Unreadable, Why, unread};
 
 /// How long a connection waits for another program's lock.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
+/// SQLite takes anything shorter for a new database.
+const SMALLEST_FILE_BYTES: u64 = 512;
 const VERIFY_RECORDS_AT_ONCE: usize = 1000;
 
 pub(super) const VERIFIED: &str = "verified";
@@ -25,6 +27,8 @@ pub(super) const VERIFIED: &str = "verified";
 pub enum OpenError {
     #[error("{} can't be made", path.display())]
     Make { path: PathBuf, source: io::Error },
+    #[error("{} is empty or cut off, or gone while its log is there", path.display())]
+    Incomplete { path: PathBuf },
     #[error("{} can't be opened as a journal", path.display())]
     Schema { path: PathBuf, source: SchemaError },
     #[error("{} can't be opened", path.display())]
@@ -60,31 +64,66 @@ pub(super) struct Opened {
 }
 
 pub(super) fn open(path: &Path) -> Result<Opened, OpenError> {
-    make(path).map_err(|source| OpenError::Make { path: path.to_owned(), source })?;
+    make(path)?;
     let in_store = |error: rusqlite::Error| OpenError::at(path, error.into());
     let mut writer = writer(path).map_err(in_store)?;
     let version = schema::version(&writer).map_err(|error| OpenError::schema(path, error))?;
     writer.pragma_update(None, "journal_mode", "wal").map_err(in_store)?;
-    schema::migrate(&mut writer, version).map_err(|error| OpenError::schema(path, error))?;
+    schema::migrate(&mut writer, version).map_err(in_store)?;
     let reader = reader(path).map_err(in_store)?;
     let (found, healed) = check(&writer).map_err(in_store)?;
     let head = rows::head(&writer).map_err(in_store)?;
     Ok(Opened { writer, reader, head, found, healed })
 }
 
-/// An empty file for its owner only, unless there is one; SQLite gives its other files that mode.
-fn make(path: &Path) -> io::Result<()> {
-    let directory = path.parent().unwrap_or(Path::new("."));
-    DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-    if fs::exists(path)? {
-        if fs::metadata(path)?.permissions().mode() & 0o077 != 0 {
-            fs::set_permissions(path, Permissions::from_mode(0o600))?;
+/// Makes a journal without records, unless there is one. It gets its name when it is complete, so
+/// that a file that is empty or cut off is never taken for a new one.
+fn make(path: &Path) -> Result<(), OpenError> {
+    let failed = |source| OpenError::Make { path: path.to_owned(), source };
+    if !fs::exists(path).map_err(failed)? {
+        let log = beside(path, "-wal");
+        if fs::exists(&log).map_err(failed)? {
+            return Err(OpenError::Incomplete { path: path.to_owned() });
         }
-        return Ok(());
+        let new = beside(path, ".new");
+        blank(path, &new).map_err(failed)?;
+        let made = writer(&new).and_then(|mut connection| schema::migrate(&mut connection, 0));
+        made.map_err(|error| OpenError::at(path, error.into()))?;
+        fs::rename(&new, path).and_then(|()| sync_directory(path)).map_err(failed)?;
     }
-    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
-    // The file's name must be as durable as what will be written to it.
-    File::open(directory)?.sync_all()
+    let found = fs::metadata(path).map_err(failed)?;
+    if found.len() < SMALLEST_FILE_BYTES {
+        return Err(OpenError::Incomplete { path: path.to_owned() });
+    }
+    if found.permissions().mode() & 0o077 != 0 {
+        fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// An empty file for its owner only; SQLite gives its other files the same mode.
+fn blank(path: &Path, new: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(directory(path))?;
+    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(new)?;
+    Ok(())
+}
+
+/// The file's name must be as durable as what will be written to it.
+fn sync_directory(path: &Path) -> io::Result<()> {
+    File::open(directory(path))?.sync_all()
+}
+
+fn directory(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        Some(_) | None => Path::new("."),
+    }
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
 }
 
 /// A connection that may write; only the writer thread keeps one.
@@ -126,15 +165,18 @@ fn check(connection: &Connection) -> rusqlite::Result<(Vec<Unreadable>, Vec<Seq>
             None => healed.push(seq),
         }
     }
-    let from = match rows::mark(connection, VERIFIED)? {
+    let mark = rows::mark(connection, VERIFIED)?;
+    let from = match mark {
         // The mark's own record is looked at too: if it is gone or another, nothing is proven.
         Some((seq, hash)) if hash.is_some() && rows::hash_at(connection, seq)? == hash => seq,
         Some(_) | None => Seq(0),
     };
-    for unreadable in walk(connection, from)?.unreadable {
-        if !found.iter().any(|known| known.seq == unreadable.seq) {
-            found.push(unreadable);
-        }
+    let verified = walk(connection, from)?;
+    found.retain(|known| known.seq <= from);
+    found.extend(verified.unreadable);
+    if let Some((seq, _)) = mark.filter(|(seq, _)| *seq > verified.head) {
+        let why = Why::Missing { from: Seq(verified.head.0 + 1) };
+        found.extend(unread(seq, why).event.err());
     }
     Ok((found, healed))
 }

@@ -83,19 +83,17 @@ pub(super) fn version(connection: &Connection) -> Result<i64, SchemaError> {
     let known = MIGRATIONS.len() as i64;
     let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let id: i64 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
-    let tables: i64 =
-        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    if id != APPLICATION_ID && (tables > 0 || found != 0) {
+    if id != APPLICATION_ID {
         return Err(SchemaError::NotAJournal);
     }
-    if !(0..=known).contains(&found) {
+    if !(1..=known).contains(&found) {
         return Err(SchemaError::Newer { found, known });
     }
     Ok(found)
 }
 
 /// Runs the migrations that the file has not had, each in its own transaction.
-pub(super) fn migrate(connection: &mut Connection, from: i64) -> Result<(), SchemaError> {
+pub(super) fn migrate(connection: &mut Connection, from: i64) -> rusqlite::Result<()> {
     for (step, sql) in MIGRATIONS.iter().enumerate().skip(from as usize) {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         transaction.execute_batch(sql)?;

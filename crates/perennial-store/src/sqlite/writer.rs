@@ -93,6 +93,8 @@ pub(super) struct Writer {
     connection: Option<Connection>,
     /// Changes when another connection writes; `None` for a connection not looked through yet.
     data_version: Option<i64>,
+    /// Another program wrote, and the whole chain has not been found good since.
+    edited: bool,
     head: (Seq, Hash),
     /// Of streams written to by this thread; others are looked up.
     versions: HashMap<Stream, Version>,
@@ -108,7 +110,7 @@ impl Writer {
     ) -> rusqlite::Result<Writer> {
         let data_version = Some(data_version(&connection)?);
         let (connection, versions) = (Some(connection), HashMap::new());
-        Ok(Writer { shared, connection, data_version, head, versions, pending })
+        Ok(Writer { shared, connection, data_version, edited: false, head, versions, pending })
     }
 
     pub fn run(mut self, orders: &Receiver<Order>) {
@@ -287,12 +289,13 @@ impl Writer {
         if self.data_version == Some(data_version) {
             return Ok(());
         }
+        self.edited |= self.data_version.is_some();
         let (at, hash) = self.head;
         if rows::hash_at(connection, at)? != Some(hash) {
             return Err(StoreError::Edited { at });
         }
         // A new connection after an error: only the end can differ. An edit can be anywhere.
-        let from = if self.data_version.is_some() { Seq(0) } else { at };
+        let from = if self.edited { Seq(0) } else { at };
         let known: Vec<Seq> = {
             let quarantine = self.shared.quarantine.lock();
             let quarantine = quarantine.unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -307,6 +310,7 @@ impl Writer {
         }
         self.head = rows::head(connection)?;
         self.versions.clear();
+        self.edited = false;
         self.data_version = Some(data_version);
         Ok(())
     }

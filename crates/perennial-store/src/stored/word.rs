@@ -102,3 +102,53 @@ words! { Host: Shim "shim" }
 words! { UnknownExit:
     HolderDied "holder-died", MachineRestarted "machine-restarted", NotStarted "not-started",
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn words<T: Word>() -> Vec<&'static str> {
+        T::WORDS.iter().map(|(_, word)| *word).collect()
+    }
+
+    /// A word that changes here makes old records unreadable.
+    #[test]
+    fn words_are_those_of_the_golden_file() {
+        let known = BTreeMap::from([
+            ("state", words::<State>()),
+            ("cause", words::<Cause>()),
+            ("reason", words::<Reason>()),
+            ("verb", words::<Verb>()),
+            ("pace", words::<Pace>()),
+            ("restart", words::<Restart>()),
+            ("host", words::<Host>()),
+            ("unknown-exit", words::<UnknownExit>()),
+        ]);
+        let golden = include_str!("../../golden/words.json");
+        assert_eq!(serde_json::to_string_pretty(&known).unwrap() + "\n", golden);
+    }
+
+    #[test]
+    fn every_word_is_read_back() {
+        fn check<T: Word + PartialEq + std::fmt::Debug>() {
+            for (value, word) in T::WORDS {
+                assert_eq!(T::of_word(word), Some(*value));
+                assert_eq!(value.word(), *word);
+            }
+            assert_eq!(T::of_word("nonsense"), None);
+        }
+        check::<State>();
+        check::<Cause>();
+        check::<Reason>();
+        check::<Verb>();
+        check::<Pace>();
+        check::<Restart>();
+        check::<Host>();
+        check::<UnknownExit>();
+        assert_eq!(State::WORDS.len(), State::ALL.len());
+        assert_eq!(Cause::WORDS.len(), Cause::ALL.len());
+        assert_eq!(Reason::WORDS.len(), Reason::ALL.len());
+    }
+}

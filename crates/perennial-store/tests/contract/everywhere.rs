@@ -1,0 +1,315 @@
+//! What holds for every implementation: each function here runs on SQLite and on memory.
+
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use perennial_core::event::Stream;
+use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::reason::Reason;
+use perennial_core::state::State;
+use perennial_core::time::Time;
+use perennial_store::chain::verify;
+use perennial_store::record::LONGEST_PAYLOAD_BYTES;
+use perennial_store::{
+    AppendError, Batch, Hash, Journal, MemoryJournal, RosterRow, Sample, Seq, Snapshot, Version,
+};
+
+use crate::events::*;
+
+/// Long enough that only a hang is cut off.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+macro_rules! on_both {
+    ($($test:ident),* $(,)?) => {
+        mod sqlite {
+            $(#[test] fn $test() {
+                let directory = tempfile::tempdir().expect("a directory");
+                super::$test(Arc::new(crate::events::open(directory.path())));
+            })*
+            use std::sync::Arc;
+        }
+        mod memory {
+            $(#[test] fn $test() { super::$test(Arc::new(super::MemoryJournal::new())); })*
+            use std::sync::Arc;
+        }
+    };
+}
+
+on_both!(
+    an_append_is_whole_over_all_its_streams,
+    a_conflict_says_where_the_stream_is,
+    a_stream_may_come_twice_in_one_append,
+    what_does_not_fit_is_refused_and_nothing_is_left_of_it,
+    an_empty_append_is_done_after_all_before_it,
+    records_are_numbered_and_linked,
+    streams_are_read_by_version_in_pages,
+    appends_that_build_on_each_other_need_not_wait,
+    answers_come_in_commit_order,
+    followers_see_everything_once_and_in_order,
+    a_follower_is_woken_and_a_bell_rings,
+    snapshots_hold_for_a_place_or_are_dropped,
+    of_samples_and_roster_the_latest_row_stays,
+    times_and_texts_survive_at_their_limits,
+);
+
+fn an_append_is_whole_over_all_its_streams(journal: Arc<dyn Journal>) {
+    let both = batch(vec![
+        (0, vec![started(1)]),
+        (0, vec![hatched(ADA, "ada"), wanted(ADA, 1)]),
+        (0, vec![hatched(BOB, "bob")]),
+    ]);
+    assert_eq!(append(&*journal, both).unwrap(), Seq(4));
+    // The last of the three streams is not where it is believed to be: none gets anything.
+    let half =
+        batch(vec![(1, vec![started(2)]), (2, vec![wanted(ADA, 2)]), (0, vec![wanted(BOB, 1)])]);
+    assert!(matches!(append(&*journal, half), Err(AppendError::Conflict { .. })));
+    assert_eq!(journal.head().0, Seq(4));
+    assert_eq!(all(&*journal).len(), 4);
+    assert_eq!(append(&*journal, batch(vec![(2, vec![wanted(ADA, 2)])])).unwrap(), Seq(5));
+}
+
+fn a_conflict_says_where_the_stream_is(journal: Arc<dyn Journal>) {
+    fill(&*journal, &[ADA], 3);
+    for wrong in [0, 2, 4] {
+        match append(&*journal, batch(vec![(wrong, vec![summarised(ADA, "x")])])) {
+            Err(AppendError::Conflict { stream, expected, actual }) => {
+                assert_eq!(
+                    (stream, expected, actual),
+                    (Stream::Agent(ADA), Version(wrong), Version(3))
+                );
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(journal.head().0, Seq(3));
+}
+
+fn a_stream_may_come_twice_in_one_append(journal: Arc<dyn Journal>) {
+    let events = vec![
+        summarised(ADA, "1"),
+        summarised(BOB, "1"),
+        summarised(ADA, "2"),
+        summarised(ADA, "3"),
+    ];
+    let batch = Batch::of(events.clone(), |_| Version(0));
+    assert_eq!(batch.entries.len(), 3);
+    append(&*journal, batch).unwrap();
+    let read: Vec<_> = all(&*journal).into_iter().map(|record| record.event.unwrap()).collect();
+    assert_eq!(read, events);
+    let versions = all(&*journal).iter().map(|record| record.version.0).collect::<Vec<_>>();
+    assert_eq!(versions, [1, 1, 2, 3]);
+}
+
+fn what_does_not_fit_is_refused_and_nothing_is_left_of_it(journal: Arc<dyn Journal>) {
+    let large = summarised(BOB, &"x".repeat(LONGEST_PAYLOAD_BYTES));
+    let refused =
+        append(&*journal, batch(vec![(0, vec![summarised(ADA, "fits")]), (0, vec![large])]));
+    assert!(matches!(refused, Err(AppendError::TooLarge { stream: Stream::Agent(BOB), .. })));
+    let mixed = batch(vec![(0, vec![summarised(ADA, "a"), summarised(BOB, "b")])]);
+    assert!(matches!(append(&*journal, mixed), Err(AppendError::Misplaced { .. })));
+    assert_eq!(all(&*journal), []);
+    let largest = summarised(ADA, &"x".repeat(LONGEST_PAYLOAD_BYTES - 14));
+    append(&*journal, batch(vec![(0, vec![largest.clone()])])).unwrap();
+    assert_eq!(all(&*journal)[0].event.as_ref(), Ok(&largest));
+}
+
+fn an_empty_append_is_done_after_all_before_it(journal: Arc<dyn Journal>) {
+    assert_eq!(append(&*journal, Batch::default()).unwrap(), Seq(0));
+    for version in 0..20 {
+        let event = summarised(ADA, "x");
+        journal.append(
+            batch(vec![(version, vec![event])]),
+            Box::new(|answer| {
+                answer.unwrap();
+            }),
+        );
+    }
+    assert_eq!(append(&*journal, Batch::default()).unwrap(), Seq(20));
+}
+
+fn records_are_numbered_and_linked(journal: Arc<dyn Journal>) {
+    assert_eq!(journal.head(), (Seq(0), Hash::GENESIS));
+    fill(&*journal, &[ADA, BOB], 60);
+    let records = all(&*journal);
+    let mut before = Hash::GENESIS;
+    for (position, record) in records.iter().enumerate() {
+        assert_eq!(record.seq, Seq(position as u64 + 1));
+        assert_eq!(record.prev_hash, before);
+        assert_eq!(record.at, Time(7));
+        before = record.hash;
+    }
+    assert_eq!(journal.head(), (Seq(120), before));
+    let verified = verify(&*journal).unwrap();
+    assert_eq!((verified.head, verified.unreadable), (Seq(120), vec![]));
+    assert_eq!(journal.quarantine(), []);
+}
+
+fn streams_are_read_by_version_in_pages(journal: Arc<dyn Journal>) {
+    fill(&*journal, &[ADA, BOB], 10);
+    let whole = journal.read_stream(Stream::Agent(BOB), Version(0), 100).unwrap();
+    let versions: Vec<u64> = whole.iter().map(|record| record.version.0).collect();
+    assert_eq!(versions, (1..=10).collect::<Vec<_>>());
+    assert!(whole.iter().all(|r| r.stream == Some(Stream::Agent(BOB)) && r.event.is_ok()));
+    let page = journal.read_stream(Stream::Agent(BOB), Version(3), 4).unwrap();
+    assert_eq!(page, whole[3..7]);
+    assert_eq!(journal.read_stream(Stream::Node, Version(0), 9).unwrap(), []);
+    assert_eq!(journal.read(Seq(20), 9).unwrap(), []);
+    assert_eq!(journal.read(Seq(17), 2).unwrap().len(), 2);
+}
+
+fn appends_that_build_on_each_other_need_not_wait(journal: Arc<dyn Journal>) {
+    let (answered, answers) = mpsc::channel();
+    for version in 0..200u64 {
+        // Each tenth is wrong: it alone fails.
+        let expected = if version % 10 == 9 { 10_000 } else { version - version / 10 };
+        let answered = answered.clone();
+        let batch = batch(vec![(expected, vec![summarised(ADA, "x")])]);
+        journal.append(batch, Box::new(move |answer| answered.send(answer.is_ok()).unwrap()));
+    }
+    drop(answered);
+    let answers: Vec<bool> = answers.iter().collect();
+    let expected: Vec<bool> = (0..200).map(|version| version % 10 != 9).collect();
+    assert_eq!(answers, expected);
+    assert_eq!(journal.head().0, Seq(180));
+}
+
+fn answers_come_in_commit_order(journal: Arc<dyn Journal>) {
+    let order = Arc::new(Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        for writer in 0..8u128 {
+            let (journal, order) = (&journal, &order);
+            scope.spawn(move || {
+                for version in 0..50 {
+                    let (order, own) = (Arc::clone(order), Arc::clone(journal));
+                    let batch = batch(vec![(version, vec![summarised(AgentId(writer), "x")])]);
+                    let done = move |answer: Result<Seq, AppendError>| {
+                        let seq = answer.unwrap();
+                        // Whoever is answered finds the record.
+                        assert!(own.head().0 >= seq);
+                        order.lock().unwrap().push(seq);
+                    };
+                    journal.append(batch, Box::new(done));
+                }
+            });
+        }
+    });
+    settle(&*journal);
+    let order = order.lock().unwrap();
+    assert_eq!(*order, (1..=400).map(Seq).collect::<Vec<_>>());
+}
+
+fn followers_see_everything_once_and_in_order(journal: Arc<dyn Journal>) {
+    const WRITERS: u64 = 6;
+    const EACH: u64 = 60;
+    thread::scope(|scope| {
+        for after in [0u64, 0, 17, 200] {
+            let journal = &journal;
+            scope.spawn(move || {
+                let mut follower = journal.follow(Seq(after));
+                for expected in after + 1..=WRITERS * EACH {
+                    let record = follower.next(PATIENCE).unwrap().expect("it comes");
+                    assert_eq!(record.seq, Seq(expected));
+                    assert!(record.event.is_ok());
+                }
+                assert_eq!(follower.try_next().unwrap(), None);
+                assert_eq!(follower.place(), Seq(WRITERS * EACH));
+            });
+        }
+        for writer in 0..WRITERS {
+            let journal = &journal;
+            scope.spawn(move || fill(&**journal, &[AgentId(u128::from(writer))], EACH));
+        }
+    });
+}
+
+fn a_follower_is_woken_and_a_bell_rings(journal: Arc<dyn Journal>) {
+    let mut follower = journal.follow(Seq(0));
+    assert_eq!(follower.next(Duration::ZERO).unwrap(), None);
+    let (rang, rings) = mpsc::channel();
+    follower.on_news(Arc::new(move || {
+        let _ = rang.send(());
+    }));
+    fill(&*journal, &[ADA], 1);
+    rings.recv_timeout(PATIENCE).expect("the bell rings");
+    assert_eq!(follower.try_next().unwrap().unwrap().seq, Seq(1));
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| follower.next(PATIENCE).unwrap().unwrap().seq);
+        append(&*journal, batch(vec![(1, vec![summarised(ADA, "x")])])).unwrap();
+        assert_eq!(waiting.join().unwrap(), Seq(2));
+    });
+    // A follower that is gone takes its bell along.
+    drop(follower);
+    while rings.try_recv().is_ok() {}
+    assert!(matches!(rings.try_recv(), Err(mpsc::TryRecvError::Disconnected)));
+}
+
+fn snapshot(agent: AgentId, version: u64, state: &str) -> Snapshot {
+    Snapshot {
+        stream: Stream::Agent(agent),
+        version: Version(version),
+        form: "form".into(),
+        state: state.into(),
+    }
+}
+
+fn snapshots_hold_for_a_place_or_are_dropped(journal: Arc<dyn Journal>) {
+    assert_eq!(journal.snapshots().unwrap(), (Seq(0), vec![]));
+    fill(&*journal, &[ADA, BOB], 2);
+    let first = vec![snapshot(ADA, 2, "{}"), snapshot(BOB, 2, "{}")];
+    journal.put_snapshots(first.clone());
+    settle(&*journal);
+    assert_eq!(journal.snapshots().unwrap(), (Seq(4), first.clone()));
+    // Made before an append that it does not know: of a life that is not in the journal.
+    journal.put_snapshots(vec![snapshot(ADA, 3, "{}"), snapshot(BOB, 2, "{}")]);
+    settle(&*journal);
+    assert_eq!(journal.snapshots().unwrap(), (Seq(4), first));
+    append(&*journal, batch(vec![(2, vec![summarised(ADA, "x")])])).unwrap();
+    let second = vec![snapshot(ADA, 3, "{\"a\":1}"), snapshot(BOB, 2, "{}")];
+    journal.put_snapshots(second.clone());
+    settle(&*journal);
+    assert_eq!(journal.snapshots().unwrap(), (Seq(5), second));
+}
+
+fn of_samples_and_roster_the_latest_row_stays(journal: Arc<dyn Journal>) {
+    let sample = |agent, seen| Sample { agent, last_seen: Some(Time(seen)), last_activity: None };
+    let row = |agent, state| RosterRow {
+        agent,
+        name: Some("ada".into()),
+        role: None,
+        parent: Some(BOB),
+        project: "/p".into(),
+        state,
+        reason: Reason::Starting,
+        since: Time(u64::MAX),
+        session: Some(SessionNumber(3)),
+        updated_seq: Seq(9),
+    };
+    journal.put_samples(vec![sample(ADA, 1), sample(BOB, 2)]);
+    journal.put_roster(State::ALL.into_iter().map(|state| row(ADA, state)).collect());
+    journal.put_samples(vec![sample(ADA, 3)]);
+    settle(&*journal);
+    assert_eq!(journal.samples().unwrap(), [sample(ADA, 3), sample(BOB, 2)]);
+    assert_eq!(journal.roster().unwrap(), [row(ADA, State::Expired)]);
+    journal.put_roster(vec![row(BOB, State::Dead), row(ADA, State::Waking)]);
+    settle(&*journal);
+    assert_eq!(journal.roster().unwrap(), [row(ADA, State::Waking), row(BOB, State::Dead)]);
+}
+
+fn times_and_texts_survive_at_their_limits(journal: Arc<dyn Journal>) {
+    let ids = [AgentId(0), AgentId(u128::MAX)];
+    let texts = ["", "\0", "\u{1b}[2J\r\n\"\\", "é漢🦀", "'; DROP TABLE event; --"];
+    let events: Vec<_> = ids
+        .iter()
+        .flat_map(|id| texts.iter().map(|text| summarised(*id, text)))
+        .enumerate()
+        .map(|(n, mut event)| {
+            event.at = Time(if n % 2 == 0 { u64::MAX - n as u64 } else { 0 });
+            event
+        })
+        .collect();
+    append(&*journal, Batch::of(events.clone(), |_| Version(0))).unwrap();
+    let read: Vec<_> = all(&*journal).into_iter().map(|record| record.event.unwrap()).collect();
+    assert_eq!(read, events);
+}

@@ -1,0 +1,182 @@
+//! Golden files: one for each kind of event and each form of it that was ever written. Reading one
+//! gives the event; writing the event in the newest form gives the file, byte for byte.
+//!
+//! A file is made by hand when a kind or a form is new, and never changed afterwards.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use perennial_core::event::{AgentEvent, Birth, Event, Move, NodeEvent, Stream, What};
+use perennial_core::exit::{Exit, UnknownExit};
+use perennial_core::id::{BootId, Epoch, SessionNumber};
+use perennial_core::launch::{Host, Launch};
+use perennial_core::reason::{Evidence, Fact, Reason, Verb, Witness};
+use perennial_core::restart::Restart;
+use perennial_core::session::{Pace, Process};
+use perennial_core::state::{Cause, State};
+use perennial_core::time::Time;
+use perennial_store::stored::{self, KINDS};
+
+use crate::events::*;
+
+const NUMBER: SessionNumber = SessionNumber(3);
+const PROCESS: Process = Process { pid: 4242, start_ticks: 123_456_789 };
+
+/// An event of each kind, every field with a value of its own; several where a part has variants.
+fn examples() -> Vec<(&'static str, AgentOrNode)> {
+    use AgentOrNode::{Agent, Node};
+    let ended = |exit| Agent(AgentEvent::SessionEnded { number: NUMBER, exit });
+    let unknown = |why| ended(Exit::Unknown(why));
+    vec![
+        ("hatched", Agent(AgentEvent::Hatched(Box::new(birth())))),
+        ("hatched-bare", Agent(AgentEvent::Hatched(Box::new(bare_birth())))),
+        ("moved", movement(Witness::Kernel, Fact::Exited(Exit::Signal(9)), Some(Time(99)))),
+        ("moved-holder", movement(Witness::Holder, Fact::Executed(PROCESS), None)),
+        ("moved-lead", movement(Witness::Lead(BOB), Fact::TimeCame, None)),
+        ("moved-harness", movement(Witness::Harness, Fact::NotStarted("ENOENT".into()), None)),
+        ("moved-agent", movement(Witness::Agent(ADA), Fact::Asked(Verb::Stop), None)),
+        ("moved-operator", movement(Witness::Operator, Fact::Unreadable("x".into()), None)),
+        ("moved-daemon", movement(Witness::Daemon, Fact::BootChanged, None)),
+        ("session-wanted", Agent(AgentEvent::SessionWanted { number: NUMBER })),
+        ("session-starting", Agent(AgentEvent::SessionStarting { number: NUMBER })),
+        ("session-running", Agent(AgentEvent::SessionRunning { number: NUMBER, process: PROCESS })),
+        (
+            "session-ending",
+            Agent(AgentEvent::SessionEnding { number: NUMBER, pace: Pace::Graceful }),
+        ),
+        ("session-ended", ended(Exit::Code(-1))),
+        ("session-ended-signal", ended(Exit::Signal(15))),
+        ("session-ended-unknown", unknown(UnknownExit::HolderDied)),
+        ("renamed", Agent(AgentEvent::Renamed { name: "Bob-2".parse().unwrap() })),
+        ("summarised", Agent(AgentEvent::Summarised { summary: "did \"it\"\n".into() })),
+        ("put-off", Agent(AgentEvent::PutOff { until: Time(u64::MAX) })),
+        (
+            "daemon-started",
+            Node(NodeEvent::DaemonStarted {
+                epoch: Epoch(7),
+                boot: BootId("4f6c2ab1".into()),
+                version: "0.1.0".into(),
+            }),
+        ),
+        ("daemon-stopped", Node(NodeEvent::DaemonStopped { epoch: Epoch(7) })),
+    ]
+}
+
+enum AgentOrNode {
+    Agent(AgentEvent),
+    Node(NodeEvent),
+}
+
+fn movement(witness: Witness, fact: Fact, until: Option<Time>) -> AgentOrNode {
+    let evidence = Evidence { witness, fact, at: Time(11) };
+    let (cause, to, reason) = (Cause::EndedCrashed, State::Crashed, Reason::Retrying);
+    AgentOrNode::Agent(AgentEvent::Moved(Move { cause, to, reason, evidence, until }))
+}
+
+fn birth() -> Birth {
+    Birth {
+        name: Some("ada".parse().unwrap()),
+        role: Some("scribe".into()),
+        parent: Some(BOB),
+        launch: Launch {
+            harness: "command".into(),
+            host: Host::Shim,
+            argv: vec!["/bin/sh".into(), "-c".into(), "echo \u{e9}".into()],
+            dir: "/work".into(),
+            env_names: vec!["LANG".into(), "TERM".into()],
+            project: "/work/.git".into(),
+        },
+        restart: Restart::Always,
+        evidence: asked(Verb::Spawn, 10),
+        until: Time(300_000_010),
+    }
+}
+
+fn bare_birth() -> Birth {
+    Birth { name: None, role: None, parent: None, restart: Restart::Never, ..birth() }
+}
+
+fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden")
+}
+
+/// `{"kind":…,"v":…,"payload":…}` and a line's end.
+fn line(what: &What) -> String {
+    let stored::Encoded { kind, form, payload } = stored::write(what);
+    format!("{{\"kind\":\"{kind}\",\"v\":{form},\"payload\":{payload}}}\n")
+}
+
+/// The kind, form and payload of a golden file.
+fn parts(text: &str) -> (String, u64, String) {
+    let (head, payload) = text.trim_end().split_once(",\"payload\":").expect("a payload");
+    let head: serde_json::Value = serde_json::from_str(&format!("{head}}}")).expect("a head");
+    let kind = head["kind"].as_str().expect("a kind").to_owned();
+    let payload = payload.strip_suffix('}').expect("closed").to_owned();
+    (kind, head["v"].as_u64().expect("a form"), payload)
+}
+
+fn whats() -> Vec<(&'static str, Stream, What)> {
+    let what = |(name, example)| match example {
+        AgentOrNode::Agent(event) => (name, Stream::Agent(ADA), What::Agent(ADA, event)),
+        AgentOrNode::Node(event) => (name, Stream::Node, What::Node(event)),
+    };
+    examples().into_iter().map(what).collect()
+}
+
+#[test]
+fn golden_files_are_read_and_written_as_they_are() {
+    for (name, stream, what) in whats() {
+        let newest = KINDS.iter().find(|(kind, _)| stored::write(&what).kind == *kind).unwrap().1;
+        for form in 1..=newest {
+            let path = directory().join(format!("{name}.v{form}.json"));
+            let text = fs::read_to_string(&path).unwrap_or_else(|error| {
+                panic!("{}: {error}; it would be:\n{}", path.display(), line(&what))
+            });
+            let (kind, found, payload) = parts(&text);
+            assert_eq!(found, u64::from(form), "{name}");
+            let read = stored::read(stream, &kind, found, payload.as_bytes());
+            assert_eq!(read.as_ref(), Ok(&what), "{name}");
+            if form == newest {
+                assert_eq!(line(&what), text, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_kind_has_a_golden_file_and_every_file_an_event() {
+    let written: BTreeSet<&str> =
+        whats().iter().map(|(_, _, what)| stored::write(what).kind).collect();
+    let known: BTreeSet<&str> = KINDS.iter().map(|(kind, _)| *kind).collect();
+    assert_eq!(written, known);
+    let names: BTreeSet<String> = whats().iter().map(|(name, ..)| (*name).to_owned()).collect();
+    for entry in fs::read_dir(directory()).unwrap() {
+        let file = entry.unwrap().file_name().into_string().unwrap();
+        let Some((name, _)) = file.rsplit_once(".v") else {
+            assert_eq!(file, "words.json");
+            continue;
+        };
+        assert!(names.contains(name), "{file} is the form of nothing");
+    }
+}
+
+/// Cut off anywhere, or with a byte changed: read as something or refused, without a panic.
+#[test]
+fn payloads_cut_off_or_changed_are_refused_or_read() {
+    for (name, stream, what) in whats() {
+        let stored::Encoded { kind, form, payload } = stored::write(&what);
+        let form = u64::from(form);
+        for end in 0..payload.len() {
+            let cut = &payload.as_bytes()[..end];
+            assert!(stored::read(stream, kind, form, cut).is_err(), "{name} cut at {end}");
+            let mut changed = payload.clone().into_bytes();
+            changed[end] ^= 0x15;
+            let _ = stored::read(stream, kind, form, &changed);
+        }
+        let other = if stream == Stream::Node { Stream::Agent(ADA) } else { Stream::Node };
+        assert!(stored::read(other, kind, form, payload.as_bytes()).is_err(), "{name}");
+        let event = Event { at: Time(1), what };
+        assert_eq!(event.stream(), stream);
+    }
+}

@@ -1,0 +1,110 @@
+//! Loading: the fleet is what the records say, and who can't be trusted is held.
+
+use perennial_core::event::{Event, Stream};
+use perennial_core::fleet::Fleet;
+use perennial_core::id::Epoch;
+use perennial_core::reason::{Evidence, Fact, Reason, Verb, Witness};
+use perennial_core::session::Process;
+use perennial_core::state::{Cause, State};
+use perennial_core::time::Time;
+use perennial_store::{Batch, Journal, MemoryJournal, Seq, Version, load};
+
+use crate::events::*;
+
+fn announced(at: u64) -> Evidence {
+    let fact = Fact::Executed(Process { pid: 7, start_ticks: 7 });
+    Evidence { witness: Witness::Kernel, fact, at: Time(at) }
+}
+
+/// Two agents hatch and run under the first daemon.
+fn story() -> Vec<Event> {
+    let run = |agent, at| moved(agent, at, Cause::Announced, State::Working, announced(at));
+    vec![
+        started(1),
+        hatched(ADA, "ada"),
+        wanted(ADA, 1),
+        hatched(BOB, "bob"),
+        run(ADA, 10),
+        wanted(BOB, 1),
+        run(BOB, 11),
+    ]
+}
+
+fn told(story: &[Event]) -> MemoryJournal {
+    let journal = MemoryJournal::new();
+    append(&journal, Batch::of(story.to_vec(), |_| Version(0))).unwrap();
+    journal
+}
+
+#[test]
+fn the_fleet_is_the_fold_of_all_records() {
+    let mut fleet = Fleet::default();
+    story().iter().for_each(|event| drop(fleet.evolve(event)));
+    let loaded = load(&told(&story())).unwrap();
+    assert_eq!(loaded.fleet, fleet);
+    assert_eq!(loaded.fleet.epoch(), Epoch(1));
+    assert_eq!((loaded.head, loaded.latest), (Seq(7), Time(11)));
+    let versions: Vec<_> = loaded.versions.into_iter().collect();
+    assert_eq!(
+        versions,
+        [
+            (Stream::Node, Version(1)),
+            (Stream::Agent(ADA), Version(3)),
+            (Stream::Agent(BOB), Version(3))
+        ]
+    );
+    assert_eq!(loaded.unreadable, []);
+    let nothing = load(&MemoryJournal::new()).unwrap();
+    assert_eq!((nothing.head, nothing.fleet), (Seq(0), Fleet::default()));
+}
+
+#[test]
+fn an_agent_with_an_unreadable_record_is_unknown_and_held() {
+    let journal = told(&story());
+    journal.flip(Seq(5));
+    let loaded = load(&journal).unwrap();
+    let ada = loaded.fleet.agent(ADA).unwrap();
+    assert_eq!((ada.state, ada.reason), (State::Unknown, Reason::RecordUnreadable));
+    assert!(matches!(&ada.evidence.fact, Fact::Unreadable(why) if why.contains("record 5")));
+    assert_eq!(loaded.fleet.agent(BOB).unwrap().state, State::Working);
+    assert_eq!(loaded.unreadable.len(), 1);
+    // The stream goes on where it really is.
+    assert_eq!(loaded.versions[&Stream::Agent(ADA)], Version(3));
+    let next = batch(vec![(3, vec![wanted(ADA, 2)])]);
+    append(&journal, next).unwrap();
+}
+
+#[test]
+fn what_an_operator_ordered_later_outranks_the_mark() {
+    let mut later = story();
+    later.push(moved(ADA, 20, Cause::Wake, State::Waking, asked(Verb::Wake, 20)));
+    let journal = told(&later);
+    journal.flip(Seq(5));
+    let loaded = load(&journal).unwrap();
+    assert_eq!(loaded.fleet.agent(ADA).unwrap().state, State::Waking);
+    assert_eq!(loaded.unreadable.len(), 1);
+    // An order before the damage says nothing of what came after it.
+    journal.flip(Seq(8));
+    let loaded = load(&journal).unwrap();
+    assert_eq!(loaded.fleet.agent(ADA).unwrap().state, State::Unknown);
+}
+
+#[test]
+fn a_record_that_is_gone_marks_the_agent_whose_versions_have_a_hole() {
+    let directory = tempfile::tempdir().unwrap();
+    {
+        let journal = open(directory.path());
+        let mut longer = story();
+        longer.extend([wanted(BOB, 2), wanted(ADA, 2), wanted(BOB, 3)]);
+        append(&journal, Batch::of(longer, |_| Version(0))).unwrap();
+    }
+    let sql = "DELETE FROM event WHERE seq = 5";
+    rusqlite::Connection::open(file(directory.path())).unwrap().execute_batch(sql).unwrap();
+    let journal = open(directory.path());
+    let loaded = load(&journal).unwrap();
+    assert_eq!(loaded.fleet.agent(ADA).unwrap().state, State::Unknown);
+    // Bob's record right after the hole can't be proven.
+    assert_eq!(loaded.fleet.agent(BOB).unwrap().state, State::Unknown);
+    assert_eq!(loaded.unreadable.len(), 2);
+    assert_eq!(journal.head().0, Seq(10));
+}

@@ -1,0 +1,12 @@
+//! The journal's contract, checked on every implementation, and what is promised of the SQLite file
+//! beyond it: damage, kills, full disks. Real files in temporary directories.
+
+mod damage;
+mod disk;
+mod events;
+mod everywhere;
+mod golden;
+mod kill;
+mod load;
+mod random;
+mod torn;
