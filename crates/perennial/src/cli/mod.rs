@@ -8,6 +8,7 @@ mod context;
 mod environment;
 mod failure;
 mod launch;
+mod next_session;
 mod progress;
 mod render;
 mod terminal;

@@ -3,6 +3,7 @@
 //! The daemon only hands out the ticket; it may end or be killed meanwhile.
 
 use std::path::Path;
+use std::time::Duration;
 
 use perennial_api::answer::Ticket;
 use perennial_api::request::{Mode, TicketRequest};
@@ -11,6 +12,7 @@ use perennial_engine::host::attach::Attachment;
 
 use crate::cli::context::Context;
 use crate::cli::failure::{Ending, Failure, failed, usage};
+use crate::cli::next_session::{Then, next_session};
 use crate::cli::render::advice::advice;
 use crate::cli::render::roster::name;
 use crate::cli::render::text::plain;
@@ -21,6 +23,8 @@ use crate::cli::terminal::{self, Size};
 
 /// Ctrl-\
 pub const DETACH_KEY: u8 = 0x1c;
+/// A retry that is further away than this is not waited for.
+const RETRY_PATIENCE: Duration = Duration::from_secs(30);
 const USUAL_SIZE: Size = Size { rows: 24, cols: 80 };
 
 /// See an agent's terminal and type in it; Ctrl-\ twice detaches
@@ -54,11 +58,35 @@ pub fn to(target: &str, detach_key: u8, context: &Context) -> Ending {
         let next = format!("to read what it printed: perennial logs {target}");
         return Err(no_terminal("attach").next(next).into());
     }
-    let ticket = ticket(target, Mode::Attach, context)?;
+    loop {
+        let ticket = ticket(target, Mode::Attach, context)?;
+        let (leaving, session) = visit(target, &ticket, detach_key, context)?;
+        let Leaving::Ended(end) = &leaving else {
+            return farewell(&ticket.agent, leaving, context);
+        };
+        context.print(&format!("\r\n[session {session} is over: {end}]\n"))?;
+        let waiting = |agent: &Agent| {
+            let by_itself = advice(agent, &Clock::system()).by_itself;
+            eprintln!("[{by_itself}; Ctrl-C leaves]");
+        };
+        match next_session(&ticket.agent.id, session, RETRY_PATIENCE, context, waiting) {
+            Then::Running => {}
+            Then::Over(agent) => return over(agent.as_deref(), context),
+        }
+    }
+}
+
+/// One connection to one holder; how it ended, and in which session.
+fn visit(
+    target: &str,
+    ticket: &Ticket,
+    detach_key: u8,
+    context: &Context,
+) -> Result<(Leaving, u32), Failure> {
     let size = terminal::any_size().unwrap_or(USUAL_SIZE);
-    let attachment =
-        Attachment::attach(Path::new(&ticket.socket), &ticket.ticket, (size.rows, size.cols), None)
-            .map_err(|error| unreachable(target, &error))?;
+    let socket = Path::new(&ticket.socket);
+    let attachment = Attachment::attach(socket, &ticket.ticket, (size.rows, size.cols), None)
+        .map_err(|error| unreachable(target, &error))?;
     let replayed_to = recorded(target, attachment.session(), context);
     let who = name(&ticket.agent);
     let key = detach_key::name(detach_key);
@@ -68,8 +96,7 @@ pub fn to(target: &str, detach_key: u8, context: &Context) -> Ending {
         Visit::begin(attachment, DetachKey::new(detach_key), replayed_to).map_err(|error| {
             failed("terminal", "the terminal can't be used").because(error.to_string())
         })?;
-    let leaving = visit.stay();
-    farewell(&ticket.agent, leaving, context)
+    Ok(visit.stay())
 }
 
 pub fn ticket(target: &str, mode: Mode, context: &Context) -> Result<Ticket, Failure> {
@@ -104,10 +131,7 @@ fn farewell(agent: &Agent, leaving: Leaving, context: &Context) -> Ending {
         Leaving::Detached => {
             (format!("detached; {who} runs on: perennial attach {who}"), ExitCode::Done)
         }
-        Leaving::Ended(end) => {
-            let now = what_now(agent, context);
-            (format!("the session of {who} is over: {end}{now}"), ExitCode::Done)
-        }
+        Leaving::Ended(end) => (format!("the session of {who} is over: {end}"), ExitCode::Done),
         Leaving::TooSlow => {
             (format!("this terminal was too slow; again: perennial attach {who}"), ExitCode::Failed)
         }
@@ -120,14 +144,11 @@ fn farewell(agent: &Agent, leaving: Leaving, context: &Context) -> Ending {
     Ok(code)
 }
 
-/// What became of the agent, if a daemon is there to say.
-fn what_now(agent: &Agent, context: &Context) -> String {
-    let answer = context.client.get(&client::path(&["agents", &agent.id], &[]));
-    match answer.and_then(|answer| answer.read::<Agent>()) {
-        Ok(now) => {
-            let next = advice(&now, &Clock::system()).by_itself;
-            format!("; it is {}: {next}", plain(&now.state))
-        }
-        Err(_) => String::new(),
+/// Says how the agent is after its session, if a daemon is there to say.
+fn over(agent: Option<&Agent>, context: &Context) -> Ending {
+    if let Some(agent) = agent {
+        let by_itself = advice(agent, &Clock::system()).by_itself;
+        context.print(&format!("[{} is {}: {by_itself}]\n", name(agent), plain(&agent.state)))?;
     }
+    Ok(ExitCode::Done)
 }

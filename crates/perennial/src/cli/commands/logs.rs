@@ -5,6 +5,7 @@
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
+use std::time::Duration;
 
 use perennial_api::request::Mode;
 use perennial_api::{ExitCode, client};
@@ -14,6 +15,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use super::attach;
 use crate::cli::context::Context;
 use crate::cli::failure::{Ending, Failure, failed};
+use crate::cli::next_session::{Then, next_session};
 use crate::cli::render::recording::Reader;
 use crate::cli::terminal::visit::ended;
 
@@ -76,16 +78,36 @@ fn recorded(args: &Args, printer: &mut Printer<'_>) -> Result<Place, Failure> {
     }
 }
 
-fn follow(target: &str, read: Place, printer: &mut Printer<'_>) -> Result<(), Failure> {
-    let ticket = attach::ticket(target, Mode::Watch, printer.context)?;
-    // A session that began meanwhile is shown from its beginning.
-    let from = if ticket.session == read.session { read.offset } else { 0 };
-    let mut attachment = Attachment::watch(Path::new(&ticket.socket), &ticket.ticket, Some(from))
-        .map_err(|error| attach::unreachable(target, &error))?;
+fn follow(target: &str, mut read: Place, printer: &mut Printer<'_>) -> Result<(), Failure> {
     loop {
-        // A signal that ends this process ends it by its default: nothing is to be restored.
-        let mut fds = [PollFd::new(&attachment, PollFlags::IN)];
-        if poll(&mut fds, None) == Err(rustix::io::Errno::INTR) {
+        let ticket = attach::ticket(target, Mode::Watch, printer.context)?;
+        // A session that began meanwhile is shown from its beginning.
+        let from = if ticket.session == read.session { read.offset } else { 0 };
+        let socket = Path::new(&ticket.socket);
+        let mut attachment = Attachment::watch(socket, &ticket.ticket, Some(from))
+            .map_err(|error| attach::unreachable(target, &error))?;
+        let end = watch(target, &mut attachment, printer)?;
+        let session = attachment.session();
+        eprintln!("note: session {session} of {target} is over: {end}");
+        let id = &ticket.agent.id;
+        match next_session(id, session, Duration::MAX, printer.context, |_| ()) {
+            Then::Running => read = Place { session: u64::from(session), offset: 0 },
+            Then::Over(_) => return Ok(()),
+        }
+    }
+}
+
+/// Prints what comes until the holder goes; how the session ended.
+fn watch(
+    target: &str,
+    attachment: &mut Attachment,
+    printer: &mut Printer<'_>,
+) -> Result<String, Failure> {
+    loop {
+        // A kill signal ends this process by its default: nothing is to be restored.
+        if poll(&mut [PollFd::new(&*attachment, PollFlags::IN)], None)
+            == Err(rustix::io::Errno::INTR)
+        {
             continue;
         }
         let news = attachment.read().map_err(|error| attach::unreachable(target, &error))?;
@@ -93,10 +115,7 @@ fn follow(target: &str, read: Place, printer: &mut Printer<'_>) -> Result<(), Fa
             match one {
                 News::Output(bytes) => printer.print(&bytes)?,
                 News::Session(number) => eprintln!("note: session {number} of {target} began"),
-                News::Ended(end) => {
-                    eprintln!("note: the session of {target} is over: {}", ended(end));
-                    return Ok(());
-                }
+                News::Ended(end) => return Ok(ended(end)),
                 News::TooSlow => {
                     return Err(failed("too-slow", "the output was not read fast enough")
                         .next(format!("the recording has it: perennial logs {target}"))

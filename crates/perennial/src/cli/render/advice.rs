@@ -34,7 +34,7 @@ pub fn advice(agent: &Agent, clock: &Clock) -> Advice {
         "working" => (after_exit(&agent.restart), vec![attach, logs]),
         "waiting" => ("it goes on when it gets what it waits for".to_owned(), vec![attach, logs]),
         "unknown" if agent.reason == "record-unreadable" => (
-            "nothing: its record can't be read, so nothing starts it but you".to_owned(),
+            "its record can't be read, so nothing starts it but you".to_owned(),
             vec![("perennial doctor".to_owned(), "to see what is wrong"), wake],
         ),
         "unknown" => (
@@ -43,10 +43,10 @@ pub fn advice(agent: &Agent, clock: &Clock) -> Advice {
         ),
         "handing-off" => (format!("its successor starts {left} at the latest"), vec![attach]),
         "crashed" => (format!("it is tried again {left}"), vec![logs, wake]),
-        "sleeping" => ("nothing: it sleeps until it is woken".to_owned(), vec![wake, logs]),
+        "sleeping" => ("it sleeps until it is woken".to_owned(), vec![wake, logs]),
         "hibernating" => ("a task on its queue wakes it".to_owned(), vec![wake]),
-        "frozen" => ("nothing: only an operator's approval wakes it".to_owned(), vec![]),
-        "dead" | "expired" => ("nothing: this is final; it is kept".to_owned(), vec![logs]),
+        "frozen" => ("only an operator's approval wakes it".to_owned(), vec![]),
+        "dead" | "expired" => ("this is final; its record is kept".to_owned(), vec![logs]),
         // A word of a newer daemon.
         _ => ("unknown to this version".to_owned(), vec![]),
     };

@@ -34,8 +34,36 @@ pub struct Visit {
     /// Output before this place in the recording is history.
     replayed_to: u64,
     scanner: Scanner,
-    signals: SignalFd,
+    /// Dropped before the kill signals act again: the terminal is whole by then.
     screen: Screen,
+    signals: Caught,
+}
+
+/// Kill signals that come as something to read, until dropped.
+#[derive(Debug)]
+struct Caught {
+    set: SigSet,
+    descriptor: SignalFd,
+}
+
+impl Caught {
+    fn begin() -> io::Result<Caught> {
+        let mut set = SigSet::empty();
+        for signal in
+            [Signal::SIGWINCH, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT]
+        {
+            set.add(signal);
+        }
+        set.thread_block()?;
+        let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
+        Ok(Caught { set, descriptor: SignalFd::with_flags(&set, flags)? })
+    }
+}
+
+impl Drop for Caught {
+    fn drop(&mut self) {
+        let _ = self.set.thread_unblock();
+    }
 }
 
 /// The terminal as the program has made it; leaving it undoes that.
@@ -55,23 +83,16 @@ impl Drop for Screen {
 
 impl Visit {
     pub fn begin(attachment: Attachment, key: DetachKey, replayed_to: u64) -> io::Result<Visit> {
-        let mut caught = SigSet::empty();
-        for signal in
-            [Signal::SIGWINCH, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT]
-        {
-            caught.add(signal);
-        }
-        caught.thread_block()?;
-        let signals =
-            SignalFd::with_flags(&caught, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
+        let signals = Caught::begin()?;
         let screen = Screen { modes: Modes::default(), _raw: Raw::enter()? };
-        Ok(Visit { attachment, key, replayed_to, scanner: Scanner::default(), signals, screen })
+        Ok(Visit { attachment, key, replayed_to, scanner: Scanner::default(), screen, signals })
     }
 
-    pub fn stay(mut self) -> Leaving {
+    /// Until someone goes; why, and in which session that was.
+    pub fn stay(mut self) -> (Leaving, u32) {
         loop {
             if let Some(leaving) = self.turn() {
-                return leaving;
+                return (leaving, self.attachment.session());
             }
         }
     }
@@ -83,7 +104,7 @@ impl Visit {
         let mut fds = [
             PollFd::from_borrowed_fd(stdin, PollFlags::IN),
             PollFd::from_borrowed_fd(self.attachment.as_fd(), PollFlags::IN),
-            PollFd::from_borrowed_fd(self.signals.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(self.signals.descriptor.as_fd(), PollFlags::IN),
         ];
         match poll(&mut fds, limit) {
             Ok(0) => {
@@ -124,7 +145,7 @@ impl Visit {
 
     fn on_signal(&mut self) -> Option<Leaving> {
         let mut is_resized = false;
-        while let Ok(Some(signal)) = self.signals.read_signal() {
+        while let Ok(Some(signal)) = self.signals.descriptor.read_signal() {
             if signal.ssi_signo == Signal::SIGWINCH as u32 {
                 is_resized = true;
             } else {

@@ -1,0 +1,97 @@
+//! Waiting for an agent's next session after one is over: a retry may stand.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use perennial_api::answer::Health;
+use perennial_api::{Agent, ClientError, client};
+
+use super::context::Context;
+use super::render::time::Clock;
+
+/// What a session's end leaves behind.
+#[derive(Debug)]
+pub enum Then {
+    /// A later session runs.
+    Running,
+    /// None is coming, or not soon; how the agent is now, if a daemon said so.
+    Over(Option<Box<Agent>>),
+}
+
+/// Waits for a session after `number`, if one comes by itself within `patience`; calls `waiting`
+/// before it waits.
+pub fn next_session(
+    agent: &str,
+    number: u32,
+    patience: Duration,
+    context: &Context,
+    waiting: impl Fn(&Agent),
+) -> Then {
+    look(agent, number, patience, context, waiting).unwrap_or(Then::Over(None))
+}
+
+fn look(
+    target: &str,
+    number: u32,
+    patience: Duration,
+    context: &Context,
+    waiting: impl Fn(&Agent),
+) -> Result<Then, ClientError> {
+    let client = &context.client;
+    let find = || client.get(&client::path(&["agents", target], &[]))?.read::<Agent>();
+    let mut is_told = false;
+    loop {
+        // The place first, then the state: what happens in between is in the feed.
+        let health: Health = client.get(&client::path(&["health"], &[]))?.read()?;
+        let agent = find()?;
+        let current = agent.session.as_ref().map_or(0, |session| session.number);
+        if agent.state == "working" && current > u64::from(number) {
+            return Ok(Then::Running);
+        }
+        if !is_coming(&agent, patience, &Clock::system()) {
+            return Ok(Then::Over(Some(Box::new(agent))));
+        }
+        if !is_told {
+            waiting(&agent);
+            is_told = true;
+        }
+        let path = client::path(&["events"], &[("agent", Some(&agent.id))]);
+        let mut feed = client.follow(&path, Some(health.head_seq))?;
+        // Any event of the agent is a reason to look again; without a daemon nothing comes.
+        if !matches!(feed.next_message(), Ok(Some(_))) {
+            return Ok(Then::Over(None));
+        }
+    }
+}
+
+/// Whether a session comes by itself, soon enough.
+fn is_coming(agent: &Agent, patience: Duration, clock: &Clock) -> bool {
+    let patience = SignedDuration::try_from(patience).unwrap_or(SignedDuration::MAX);
+    let within = |until: &str| {
+        until.parse::<Timestamp>().is_ok_and(|until| until.duration_since(clock.now) <= patience)
+    };
+    match agent.state.as_str() {
+        "waking" | "hatching" => true,
+        // Its exit is known here before it is in the journal.
+        "working" | "waiting" | "unknown" => true,
+        "crashed" => agent.until.as_deref().is_some_and(within),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::render::roster::sample;
+    use crate::cli::render::time::fixed;
+
+    #[test]
+    fn a_retry_is_waited_for_only_if_it_is_near() {
+        let crashed = sample::crashed();
+        let minutes = |count| Duration::from_secs(60 * count);
+        assert!(is_coming(&crashed, minutes(5), &fixed()));
+        assert!(!is_coming(&crashed, minutes(3), &fixed()));
+        assert!(is_coming(&crashed, Duration::MAX, &fixed()));
+        assert!(!is_coming(&sample::stopped(), minutes(60), &fixed()));
+    }
+}
