@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn a_retry_is_waited_for_only_if_it_is_near() {
         let crashed = sample::crashed();
-        let minutes = |count| Duration::from_secs(60 * count);
+        let minutes = |count: u64| Duration::from_secs(60 * count);
         assert!(is_coming(&crashed, minutes(5), &fixed()));
         assert!(!is_coming(&crashed, minutes(3), &fixed()));
         assert!(is_coming(&crashed, Duration::MAX, &fixed()));
