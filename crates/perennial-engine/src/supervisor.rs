@@ -277,10 +277,18 @@ impl Supervisor {
             for report in std::mem::take(&mut self.untold) {
                 outputs.extend(self.observed(report, now));
             }
+            self.look_again(now);
         }
         for agent in self.timers.take_due(now) {
             outputs.extend(self.observed(Observation::Due { agent }, now));
         }
         outputs
+    }
+
+    /// A time may have come while an append stood in its way that then failed: it comes again.
+    fn look_again(&mut self, now: Time) {
+        for agent in self.durable.agents() {
+            self.timers.set(agent.id, self.durable.plan(agent.id, now).wake_at);
+        }
     }
 }
