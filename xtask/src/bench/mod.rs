@@ -1,8 +1,15 @@
-//! `cargo xtask bench`: the measured goals, beside their peers.
+//! `cargo xtask bench`: the measured goals, beside their peers. What was measured: docs/benchmarks.md.
+//!
+//! Measuring needs optimised code and the product's own crates, so it is a program of its own (the
+//! example `bench` of this package, from `main.rs` on): nobody else waits for it to be built.
 
 use crate::failure::Failure;
+use crate::program;
 
-/// Stands in until there is a row to measure.
-pub fn run(_rows: &[&str]) -> Result<(), Failure> {
-    Err(Failure::NotBuilt { what: "there are no benchmark rows in this workspace yet" })
+/// Builds what is measured and what measures, then measures these rows, or all.
+pub fn run(rows: &[&str]) -> Result<(), Failure> {
+    program::run(&["cargo", "build", "--release", "--package", "perennial"])?;
+    let cargo = ["cargo", "run", "--release", "--quiet"];
+    let measure = ["--package", "xtask", "--example", "bench", "--"];
+    program::run(&[&cargo[..], &measure, rows].concat())
 }

@@ -1,0 +1,167 @@
+//! P7: durable appends at the journal's trait, beside the disk alone and SQLite alone.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+
+use anyhow::{Context, Result};
+use perennial_core::event::{AgentEvent, Event, Move, Stream, What};
+use perennial_core::exit::Exit;
+use perennial_core::id::AgentId;
+use perennial_core::reason::{Evidence, Fact, Reason, Witness};
+use perennial_core::state::{Cause, State};
+use perennial_core::time::Time;
+use perennial_store::{Batch, Journal, SqliteJournal, StreamAppend, Version, stored};
+use rusqlite::{Connection, params};
+
+use crate::clock::timed;
+use crate::samples::Samples;
+use crate::table::Line;
+use crate::workshop::Workshop;
+
+/// Turns of disk and journal, so that a slow moment of the disk falls on both alike.
+const TURNS: u64 = 10;
+const APPENDS: u64 = 200;
+const WRITERS: u64 = 64;
+const APPENDS_EACH: u64 = 1500;
+const BLOCK_BYTES: usize = 4096;
+
+pub fn journal(workshop: &Workshop, _: &[&str], lines: &mut Vec<Line>) -> Result<()> {
+    let room = workshop.room("journal")?;
+    let journal = Arc::new(SqliteJournal::open(&room.join("journal.db"))?);
+    let disk = File::create(room.join("block"))?;
+    disk.write_all_at(&vec![1; BLOCK_BYTES * APPENDS as usize], 0)?;
+    disk.sync_all()?;
+    let (mut syncs, mut appends) = (Samples::default(), Samples::default());
+    for turn in 0..TURNS {
+        for number in 0..APPENDS {
+            syncs.add(synced(&disk, number * BLOCK_BYTES as u64)?);
+        }
+        for number in 0..APPENDS {
+            let (ms, done) = timed(|| append(&*journal, AgentId(1), turn * APPENDS + number));
+            done?;
+            appends.add(ms);
+        }
+    }
+    let count = appends.count();
+    lines.push(Line {
+        row: "P7",
+        what: format!("durable append, one at a time, p50 of {count}"),
+        ours: format!("{:.2} ms (p99 {:.1})", appends.p50(), appends.p99()),
+        peer: format!("fdatasync of 4 kB in place {:.2} ms", syncs.p50()),
+        ratio: Some(appends.p50() / syncs.p50()),
+        goal: "≤ 1.5 × fdatasync".to_owned(),
+        reached: appends.p50() <= 1.5 * syncs.p50(),
+    });
+    let ours = together(&journal)?;
+    let raw = raw_rows_per_second(&room.join("raw.db"))?;
+    lines.push(Line {
+        row: "P7",
+        what: format!("durable appends of {WRITERS} threads at once"),
+        ours: format!("{ours:.0} rows/s"),
+        peer: format!("SQLite, {WRITERS} rows a commit {raw:.0} rows/s"),
+        ratio: Some(ours / raw),
+        goal: "≥ 20,000 rows/s and ≥ 0.5 × SQLite".to_owned(),
+        reached: ours >= 20_000.0 && ours >= 0.5 * raw,
+    });
+    Ok(())
+}
+
+fn synced(disk: &File, offset: u64) -> Result<f64> {
+    let block = [7; BLOCK_BYTES];
+    let (ms, done) = timed(|| disk.write_all_at(&block, offset).and_then(|()| disk.sync_data()));
+    Ok(done.map(|()| ms)?)
+}
+
+/// One event of one agent; returns when it is durable.
+fn append(journal: &SqliteJournal, agent: AgentId, number: u64) -> Result<()> {
+    let (sender, receiver) = channel();
+    let entry = StreamAppend {
+        stream: Stream::Agent(agent),
+        expected: Version(number),
+        events: vec![event(agent, number)],
+    };
+    let done = move |result| {
+        // The receiver waits below for exactly this.
+        let _ = sender.send(result);
+    };
+    journal.append(Batch { entries: vec![entry] }, Box::new(done));
+    receiver.recv().context("the journal closed")??;
+    Ok(())
+}
+
+/// What a crash writes.
+fn event(agent: AgentId, number: u64) -> Event {
+    let at = Time(1_700_000_000_000_000 + number);
+    let evidence = Evidence { witness: Witness::Kernel, fact: Fact::Exited(Exit::Signal(9)), at };
+    let crash = Move {
+        cause: Cause::EndedCrashed,
+        to: State::Crashed,
+        reason: Reason::Retrying,
+        evidence,
+        until: Some(at),
+    };
+    Event { at, what: What::Agent(agent, AgentEvent::Moved(crash)) }
+}
+
+/// Rows per second of many threads, each of which waits for its own append.
+fn together(journal: &Arc<SqliteJournal>) -> Result<f64> {
+    let (ms, done) = timed(|| {
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|writer| {
+                let journal = Arc::clone(journal);
+                std::thread::spawn(move || {
+                    let agent = AgentId(100 + u128::from(writer));
+                    (0..APPENDS_EACH).try_for_each(|number| append(&journal, agent, number))
+                })
+            })
+            .collect();
+        writers.into_iter().try_for_each(|writer| match writer.join() {
+            Ok(done) => done,
+            Err(panic) => std::panic::resume_unwind(panic),
+        })
+    });
+    done?;
+    Ok((WRITERS * APPENDS_EACH) as f64 / (ms / 1e3))
+}
+
+/// The same rows put into the same table by SQLite alone, as many a commit as there are writers.
+fn raw_rows_per_second(path: &Path) -> Result<f64> {
+    let connection = Connection::open(path)?;
+    connection.execute_batch(
+        "PRAGMA journal_mode = WAL;
+         PRAGMA synchronous = FULL;
+         CREATE TABLE event (seq INTEGER PRIMARY KEY, stream BLOB, version INTEGER, at INTEGER,
+             kind TEXT, form INTEGER, payload TEXT, hash BLOB) STRICT;
+         CREATE UNIQUE INDEX event_by_stream ON event (stream, version);",
+    )?;
+    let encoded = stored::write(&event(AgentId(1), 1).what);
+    let (ms, done) = timed(|| -> rusqlite::Result<()> {
+        for number in 0..APPENDS_EACH {
+            connection.execute_batch("BEGIN IMMEDIATE")?;
+            let mut insert = connection.prepare_cached(
+                "INSERT INTO event (stream, version, at, kind, form, payload, hash)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            )?;
+            for writer in 0..WRITERS {
+                let stream = u128::from(writer).to_be_bytes();
+                let (kind, form) = (encoded.kind, encoded.form);
+                insert.execute(params![
+                    stream,
+                    number.cast_signed(),
+                    1_700_000_000_000_000_i64,
+                    kind,
+                    form,
+                    encoded.payload,
+                    [3u8; 32]
+                ])?;
+            }
+            connection.execute_batch("COMMIT")?;
+        }
+        Ok(())
+    });
+    done?;
+    Ok((WRITERS * APPENDS_EACH) as f64 / (ms / 1e3))
+}
