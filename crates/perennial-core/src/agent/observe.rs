@@ -34,7 +34,8 @@ pub fn observe(
             let mut events = vec![AgentEvent::SessionRunning { number, process: *process }];
             let evidence =
                 Evidence { witness: Witness::Kernel, fact: Fact::Executed(*process), at: now };
-            if agent.launch.is_bare() {
+            // One that was asked to end announces nothing: the agent may be waking for the next.
+            if agent.launch.is_bare() && session.phase == Phase::Starting {
                 let moved = agent.moved(Cause::Announced, Reason::Running, evidence);
                 events.extend(moved.map(AgentEvent::Moved));
             }
