@@ -118,10 +118,11 @@ pub fn kill(one: Process) {
     assert!(wait_end(one, Duration::from_secs(10)), "{one:?} survives KILL");
 }
 
-/// Resident memory in bytes; 0 for a process that is gone.
-pub fn resident_bytes(pid: i32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0 kB");
-    let kib: u64 = line.trim().trim_end_matches(" kB").parse().unwrap_or(0);
+/// The most memory that a process ever had resident.
+#[track_caller]
+pub fn peak_bytes(pid: i32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it lives");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
+    let kib: u64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
     kib * 1024
 }
