@@ -36,6 +36,7 @@ Examples: perennial attach bob
 The agent runs on when you detach, and when this terminal closes. You stay attached when its program
 is restarted and when the daemon ends.")]
 pub struct Args {
+    /// Name, NAME~1 for an earlier one of that name, or id
     #[arg(value_name = "AGENT")]
     target: String,
     /// The key that, pressed twice with Ctrl, detaches

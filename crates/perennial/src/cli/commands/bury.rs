@@ -14,6 +14,7 @@ use crate::cli::render::roster::brief;
     after_help = "Example: perennial bury bob --summary 'the parser is done, see branch parser'"
 )]
 pub struct Args {
+    /// Name, NAME~1 for an earlier one of that name, or id
     #[arg(value_name = "AGENT")]
     target: String,
     /// What it leaves behind, for whoever comes later

@@ -24,13 +24,14 @@ use crate::cli::terminal::visit::ended;
 #[command(after_help = "\
 Examples: perennial logs bob
           perennial logs bob --session 1       an earlier session
-          perennial logs bob --follow          and what comes, over restarts in place
+          perennial logs bob --follow          and what comes, over restarts
           perennial logs bob > recording       the raw bytes of the terminal")]
 pub struct Args {
+    /// Name, NAME~1 for an earlier one of that name, or id
     #[arg(value_name = "AGENT")]
     target: String,
     /// Which session [default: the newest]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     session: Option<u64>,
     /// Print more as it comes
     #[arg(long, short, conflicts_with = "session")]

@@ -39,7 +39,7 @@ pub struct Args {
     /// Only agents of this project
     #[arg(long, value_name = "DIR")]
     project: Option<String>,
-    /// Only living agents not confirmed for so many seconds
+    /// Only living agents not confirmed for so many seconds [300 without a number]
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "300")]
     stale: Option<u64>,

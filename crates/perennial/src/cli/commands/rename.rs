@@ -11,6 +11,7 @@ use crate::cli::render::roster::brief;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: perennial rename bob robert")]
 pub struct Args {
+    /// Name, NAME~1 for an earlier one of that name, or id
     #[arg(value_name = "AGENT")]
     target: String,
     /// ASCII letters, digits, - and _, up to 64

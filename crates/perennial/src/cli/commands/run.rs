@@ -10,6 +10,7 @@ use crate::cli::terminal;
 
 /// Start a program as a new agent and attach to it
 #[derive(Debug, clap::Args)]
+#[command(override_usage = "perennial run [OPTIONS] -- <ARGV>...")]
 #[command(after_help = "\
 Examples: perennial run -- bash
           perennial run --dir ~/src -- claude --continue

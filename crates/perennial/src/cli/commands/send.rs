@@ -15,6 +15,7 @@ Example: perennial send bob 'run the tests again'
 
 Refused while a person at the terminal has typed something that is not sent yet.")]
 pub struct Args {
+    /// Name, NAME~1 for an earlier one of that name, or id
     #[arg(value_name = "AGENT")]
     target: String,
     #[arg(allow_hyphen_values = true)]

@@ -9,6 +9,7 @@ use crate::cli::render::roster::brief;
 
 /// Start a new agent; returns when its program runs
 #[derive(Debug, clap::Args)]
+#[command(override_usage = "perennial spawn [OPTIONS] <NAME> -- <ARGV>...")]
 #[command(after_help = "\
 Examples: perennial spawn bob -- claude
           perennial spawn watcher --restart always --dir ~/src -- make watch

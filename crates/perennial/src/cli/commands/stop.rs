@@ -18,6 +18,7 @@ The session is interrupted, asked to terminate after 2 s and killed 5 s later, w
 started. The command returns when all of it is gone; nothing but `perennial wake` starts it again.")]
 #[command(group = clap::ArgGroup::new("whom").required(true))]
 pub struct Args {
+    /// Name, NAME~1 for an earlier one of that name, or id
     #[arg(value_name = "AGENT", group = "whom")]
     target: Option<String>,
     /// Everybody

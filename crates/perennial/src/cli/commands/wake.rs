@@ -10,6 +10,7 @@ use crate::cli::render::roster::brief;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: perennial wake bob")]
 pub struct Args {
+    /// Name, NAME~1 for an earlier one of that name, or id
     #[arg(value_name = "AGENT")]
     target: String,
 }
