@@ -25,6 +25,16 @@ impl World {
         }
     }
 
+    /// A fleet restored from its agents alone is the one that folding made.
+    pub fn check_restored(&mut self, fleet: &Fleet) {
+        let agents = fleet.agents().cloned();
+        let restored = Fleet::restore(agents, fleet.epoch(), fleet.boot().clone());
+        if restored != *fleet {
+            let what = format!("{restored:?}\n  is not\n  {fleet:?}");
+            self.broken("a restored fleet is the folded one", || what);
+        }
+    }
+
     /// What the core says to this input on durable + pending (U1); `None`: not this kind of input.
     pub fn expected_events(&self, life: Life, input: &Input) -> Option<Vec<Event>> {
         let daemon = self.daemon(life)?;
@@ -87,10 +97,11 @@ impl World {
 
     /// One that heard of everything knows exactly what the journal holds.
     pub fn check_daemon(&mut self, life: Life) {
-        if self.daemons.len() != 1 || !self.has_heard_all(life) {
+        if !self.has_heard_all(life) {
             return;
         }
-        let Some(daemon) = self.daemon(life) else {
+        // One that has not won its race yet may be behind.
+        let Some(daemon) = self.daemon(life).filter(|daemon| daemon.ready) else {
             return;
         };
         if *daemon.supervisor.fleet() != self.ledger.record {

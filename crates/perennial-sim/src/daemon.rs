@@ -64,6 +64,7 @@ impl World {
             fleet.evolve(event);
         }
         self.check_replay(&fleet);
+        self.check_restored(&fleet);
         let versions = self.journal.versions().clone();
         self.tell(|| format!("daemon {} starts", life.0));
         self.daemons.push(Daemon {
@@ -96,18 +97,18 @@ impl World {
 
     /// Gone from one moment to the next.
     pub fn crash_daemon(&mut self, life: Life) {
-        let written = self.random.per_mille(self.faults.written_odds);
         self.tell(|| format!("daemon {} crashes", life.0));
-        let before = self.journal.committed().len();
-        self.journal.crash(life, written);
-        if self.mutation == Some(Mutation::TornAppend) && self.journal.committed().len() > before {
-            self.journal.tear();
-        }
-        self.record_commits();
         self.end_daemon(life);
     }
 
+    /// However it ended: what it had under way is in the journal or not.
     fn end_daemon(&mut self, life: Life) {
+        let written = self.random.per_mille(self.faults.written_odds);
+        let committed = self.journal.crash(life, written);
+        if self.mutation == Some(Mutation::TornAppend) && committed > 0 {
+            self.journal.tear();
+        }
+        self.record_commits();
         self.daemons.retain(|daemon| daemon.life != life);
         self.operator.asked.retain(|_, asked| asked.life != life || asked.answer.is_some());
         self.daemon_is_gone(life);

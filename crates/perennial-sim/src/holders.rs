@@ -5,7 +5,9 @@
 //!
 //! Invariants
 //! - H1  A session number is claimed at most once; an end claims what was never started.
-//! - H2  No exit is reported while a process of a session asked to end lives.
+//! - H2  What an earlier session left is ended before anything else is done for an agent without a
+//!   holder, also when that session's end was told long ago.
+//! - H3  No exit is reported while a process of a session asked to end lives.
 
 use std::time::Duration;
 
@@ -15,6 +17,7 @@ use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::observation::Report;
 
 use crate::daemon::Life;
+use crate::machine::Session;
 use crate::mutation::Mutation;
 use crate::shim::Order;
 use crate::world::{Happening, HolderStep, World};
@@ -33,6 +36,7 @@ impl World {
         }
         match step {
             HolderStep::TakeUp => self.take_up(life, agent),
+            HolderStep::Swept(number, own_too) => self.swept(life, agent, number, own_too),
             HolderStep::TreeEnded(number) => self.tree_ended(life, agent, number),
             HolderStep::SecondWitness(number) => {
                 let gone = self.machine.session(agent, number).ended.is_some();
@@ -86,12 +90,34 @@ impl World {
             self.hop(Happening::ShimHears { agent, shim, life, epoch, order });
             return;
         }
+        let release = matches!(effect.action, Action::Release);
+        let left = |(of, session): (SessionNumber, &Session)| {
+            session.has_processes() && (of != number || release)
+        };
+        if self.machine.sessions_of(agent).any(left) {
+            let micros = self.faults.tree_micros.clone();
+            let step = HolderStep::Swept(number, release);
+            self.soon(&micros, Happening::Holder { life, agent, step });
+            return;
+        }
         match effect.action {
             Action::Release => {}
             Action::Start(_) | Action::Hold | Action::End(_) => {
                 self.take_up_without_shim(life, agent, number, &effect.action);
             }
         }
+    }
+
+    /// What sessions without a holder had left is gone; then the order is taken up again.
+    fn swept(&mut self, life: Life, agent: AgentId, number: SessionNumber, own_too: bool) {
+        let range = (agent, SessionNumber(0))..=(agent, SessionNumber(u32::MAX));
+        for ((_, of), session) in self.machine.sessions.range_mut(range) {
+            if *of != number || own_too {
+                session.end_processes();
+            }
+        }
+        self.tell(|| format!("what earlier sessions of {} left is ended", agent.0));
+        self.take_up(life, agent);
     }
 
     fn take_up_without_shim(
@@ -142,10 +168,7 @@ impl World {
 
     fn tree_ended(&mut self, life: Life, agent: AgentId, number: SessionNumber) {
         let session = self.machine.session(agent, number);
-        if session.is_alive() {
-            session.ended = Some(Exit::Signal(9));
-        }
-        session.leftovers = false;
+        session.end_processes();
         session.holder_died = true;
         let exit = session.exit_file.unwrap_or(Exit::Unknown(UnknownExit::HolderDied));
         self.tell(|| format!("what was left of {}.{number} is ended", agent.0));

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use perennial_core::agent::Agent;
+use perennial_core::effect::Plan;
 use perennial_core::event::{AgentEvent, Event, Move, NodeEvent, What};
 use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::fleet::{Fleet, RESUMED_AT_ONCE};
@@ -22,7 +23,7 @@ use crate::world::World;
 pub struct Ledger {
     /// The journal, folded.
     pub record: Fleet,
-    batches: usize,
+    appends: usize,
     last_at: Time,
     tracks: BTreeMap<AgentId, Track>,
     /// Wakes that people asked for, and those that the journal has.
@@ -45,17 +46,39 @@ struct Track {
 impl World {
     /// Takes in what was committed since the last time.
     pub fn record_commits(&mut self) {
-        while let Some(batch) = self.journal.committed().get(self.ledger.batches) {
-            let events: Vec<Event> = batch.events().cloned().collect();
-            self.ledger.batches += 1;
+        while let Some(append) = self.journal.committed().get(self.ledger.appends) {
+            let events: Vec<Event> = append.events().cloned().collect();
+            self.ledger.appends += 1;
+            let before = self.plans();
+            let mut touched = BTreeSet::new();
             for event in &events {
-                self.record_event(event);
+                self.check_event(event);
+                touched.extend(self.ledger.record.evolve(event));
             }
+            self.check_touched(&before, &touched);
             self.check_whole();
         }
     }
 
-    fn record_event(&mut self, event: &Event) {
+    fn plans(&self) -> Vec<(AgentId, Plan)> {
+        let record = &self.ledger.record;
+        record.agents().map(|agent| (agent.id, record.plan(agent.id, self.now))).collect()
+    }
+
+    /// Whom an append did not touch is planned as before: planning the touched = planning all.
+    fn check_touched(&mut self, before: &[(AgentId, Plan)], touched: &BTreeSet<AgentId>) {
+        let record = &self.ledger.record;
+        let changed = before
+            .iter()
+            .find(|(id, plan)| !touched.contains(id) && record.plan(*id, self.now) != *plan);
+        if let Some((id, plan)) = changed {
+            self.broken("planning the touched = planning all", || {
+                format!("{} was planned {plan:?} before, and was not touched", id.0)
+            });
+        }
+    }
+
+    fn check_event(&mut self, event: &Event) {
         if event.at < self.ledger.last_at {
             self.broken("time never decreases", || format!("{event:?}"));
         }
@@ -67,29 +90,11 @@ impl World {
                 }
             }
             What::Node(NodeEvent::DaemonStopped { .. }) => {}
-            What::Agent(id, what) => self.check_event(*id, what, event.at),
-        }
-        self.evolve_record(event);
-    }
-
-    /// Folds the event; whoever it did not touch must be planned as before (fleet's property).
-    fn evolve_record(&mut self, event: &Event) {
-        let now = self.now;
-        let record = &mut self.ledger.record;
-        let before: Vec<_> =
-            record.agents().map(|agent| (agent.id, record.plan(agent.id, now))).collect();
-        let touched: BTreeSet<AgentId> = record.evolve(event).into_iter().collect();
-        let changed = before
-            .into_iter()
-            .find(|(id, plan)| !touched.contains(id) && self.ledger.record.plan(*id, now) != *plan);
-        if let Some((id, plan)) = changed {
-            self.broken("planning the touched = planning all", || {
-                format!("{} was planned {plan:?} before {}", id.0, crate::words::event(event))
-            });
+            What::Agent(id, what) => self.check_agent_event(*id, what, event.at),
         }
     }
 
-    fn check_event(&mut self, id: AgentId, event: &AgentEvent, at: Time) {
+    fn check_agent_event(&mut self, id: AgentId, event: &AgentEvent, at: Time) {
         let Some(agent) = self.ledger.record.agent(id).cloned() else {
             if !matches!(event, AgentEvent::Hatched(_)) {
                 self.broken("an agent is born first", || format!("{} {event:?}", id.0));

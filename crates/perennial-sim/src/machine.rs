@@ -69,6 +69,14 @@ impl Session {
         self.process.is_some() && self.ended.is_none() && !self.rebooted
     }
 
+    /// KILL to every process of it.
+    pub fn end_processes(&mut self) {
+        if self.is_alive() {
+            self.ended = Some(Exit::Signal(9));
+        }
+        self.leftovers = false;
+    }
+
     /// Any process of it lives.
     pub fn has_processes(&self) -> bool {
         self.is_alive() || self.leftovers

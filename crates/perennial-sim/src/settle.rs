@@ -30,6 +30,8 @@ impl World {
         for agent in self.machine.shims.keys().copied().collect::<Vec<_>>() {
             self.free_shim(agent);
         }
+        // One that was asked to end in order may still run.
+        self.run(MINUTE);
         self.have_a_daemon();
         self.run(REST);
         self.check_rest("settled", |_| true);

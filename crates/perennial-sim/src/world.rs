@@ -70,6 +70,8 @@ pub enum Happening {
 pub enum HolderStep {
     /// Carries out the newest order for this agent, or takes it up again.
     TakeUp,
+    /// What other sessions (and this one too, if so) had left without a holder is gone now.
+    Swept(SessionNumber, bool),
     /// What is left of a session without a holder is gone now.
     TreeEnded(SessionNumber),
     /// The main process is gone: has its holder said so?
