@@ -160,7 +160,8 @@ fn append_by_hand(directory: &Path, stream: &[u8], kind: &str, form: u32, payloa
 fn records_of_a_newer_program_are_values() {
     let ada: Vec<u8> = [b"a".as_slice(), &ADA.0.to_be_bytes()].concat();
     let good = r#"{"summary":"x"}"#;
-    let cases: [(&[u8], &str, u32, &str, Option<Why>); 8] = [
+    type Case<'a> = (&'a [u8], &'a str, u32, &'a str, Option<Why>);
+    let cases: [Case<'_>; 8] = [
         (&ada, "summarised", 1, good, None),
         // Fields that are not known are passed over.
         (&ada, "summarised", 1, r#"{"later":[1],"summary":"x"}"#, None),
@@ -223,7 +224,8 @@ fn foreign_newer_and_broken_files_are_refused_and_left_as_they_are() {
     };
     let garbage = |path: &Path| fs::write(path, b"no database at all, ".repeat(100)).unwrap();
     let empty = |path: &Path| fs::write(path, b"").unwrap();
-    let makers: [(&str, &dyn Fn(&Path)); 4] =
+    type Maker<'a> = (&'a str, &'a dyn Fn(&Path));
+    let makers: [Maker<'_>; 4] =
         [("newer", &newer), ("foreign", &foreign), ("garbage", &garbage), ("empty", &empty)];
     for (name, make) in makers {
         let _ = fs::remove_file(&path);

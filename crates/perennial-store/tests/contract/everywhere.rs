@@ -26,13 +26,13 @@ macro_rules! on_both {
         mod sqlite {
             $(#[test] fn $test() {
                 let directory = tempfile::tempdir().expect("a directory");
-                super::$test(Arc::new(crate::events::open(directory.path())));
+                super::$test(&(Arc::new(crate::events::open(directory.path())) as Arc<dyn Journal>));
             })*
-            use std::sync::Arc;
+            use super::{Arc, Journal};
         }
         mod memory {
-            $(#[test] fn $test() { super::$test(Arc::new(super::MemoryJournal::new())); })*
-            use std::sync::Arc;
+            $(#[test] fn $test() { super::$test(&(Arc::new(MemoryJournal::new()) as Arc<dyn Journal>)); })*
+            use super::{Arc, Journal, MemoryJournal};
         }
     };
 }
@@ -54,26 +54,26 @@ on_both!(
     times_and_texts_survive_at_their_limits,
 );
 
-fn an_append_is_whole_over_all_its_streams(journal: Arc<dyn Journal>) {
+fn an_append_is_whole_over_all_its_streams(journal: &Arc<dyn Journal>) {
     let both = batch(vec![
         (0, vec![started(1)]),
         (0, vec![hatched(ADA, "ada"), wanted(ADA, 1)]),
         (0, vec![hatched(BOB, "bob")]),
     ]);
-    assert_eq!(append(&*journal, both).unwrap(), Seq(4));
+    assert_eq!(append(&**journal, both).unwrap(), Seq(4));
     // The last of the three streams is not where it is believed to be: none gets anything.
     let half =
         batch(vec![(1, vec![started(2)]), (2, vec![wanted(ADA, 2)]), (0, vec![wanted(BOB, 1)])]);
-    assert!(matches!(append(&*journal, half), Err(AppendError::Conflict { .. })));
+    assert!(matches!(append(&**journal, half), Err(AppendError::Conflict { .. })));
     assert_eq!(journal.head().0, Seq(4));
-    assert_eq!(all(&*journal).len(), 4);
-    assert_eq!(append(&*journal, batch(vec![(2, vec![wanted(ADA, 2)])])).unwrap(), Seq(5));
+    assert_eq!(all(&**journal).len(), 4);
+    assert_eq!(append(&**journal, batch(vec![(2, vec![wanted(ADA, 2)])])).unwrap(), Seq(5));
 }
 
-fn a_conflict_says_where_the_stream_is(journal: Arc<dyn Journal>) {
-    fill(&*journal, &[ADA], 3);
+fn a_conflict_says_where_the_stream_is(journal: &Arc<dyn Journal>) {
+    fill(&**journal, &[ADA], 3);
     for wrong in [0, 2, 4] {
-        match append(&*journal, batch(vec![(wrong, vec![summarised(ADA, "x")])])) {
+        match append(&**journal, batch(vec![(wrong, vec![summarised(ADA, "x")])])) {
             Err(AppendError::Conflict { stream, expected, actual }) => {
                 assert_eq!(
                     (stream, expected, actual),
@@ -86,7 +86,7 @@ fn a_conflict_says_where_the_stream_is(journal: Arc<dyn Journal>) {
     assert_eq!(journal.head().0, Seq(3));
 }
 
-fn a_stream_may_come_twice_in_one_append(journal: Arc<dyn Journal>) {
+fn a_stream_may_come_twice_in_one_append(journal: &Arc<dyn Journal>) {
     let events = vec![
         summarised(ADA, "1"),
         summarised(BOB, "1"),
@@ -95,28 +95,28 @@ fn a_stream_may_come_twice_in_one_append(journal: Arc<dyn Journal>) {
     ];
     let batch = Batch::of(events.clone(), |_| Version(0));
     assert_eq!(batch.entries.len(), 3);
-    append(&*journal, batch).unwrap();
-    let read: Vec<_> = all(&*journal).into_iter().map(|record| record.event.unwrap()).collect();
+    append(&**journal, batch).unwrap();
+    let read: Vec<_> = all(&**journal).into_iter().map(|record| record.event.unwrap()).collect();
     assert_eq!(read, events);
-    let versions = all(&*journal).iter().map(|record| record.version.0).collect::<Vec<_>>();
+    let versions = all(&**journal).iter().map(|record| record.version.0).collect::<Vec<_>>();
     assert_eq!(versions, [1, 1, 2, 3]);
 }
 
-fn what_does_not_fit_is_refused_and_nothing_is_left_of_it(journal: Arc<dyn Journal>) {
+fn what_does_not_fit_is_refused_and_nothing_is_left_of_it(journal: &Arc<dyn Journal>) {
     let large = summarised(BOB, &"x".repeat(LONGEST_PAYLOAD_BYTES));
     let refused =
-        append(&*journal, batch(vec![(0, vec![summarised(ADA, "fits")]), (0, vec![large])]));
+        append(&**journal, batch(vec![(0, vec![summarised(ADA, "fits")]), (0, vec![large])]));
     assert!(matches!(refused, Err(AppendError::TooLarge { stream: Stream::Agent(BOB), .. })));
     let mixed = batch(vec![(0, vec![summarised(ADA, "a"), summarised(BOB, "b")])]);
-    assert!(matches!(append(&*journal, mixed), Err(AppendError::Misplaced { .. })));
-    assert_eq!(all(&*journal), []);
+    assert!(matches!(append(&**journal, mixed), Err(AppendError::Misplaced { .. })));
+    assert_eq!(all(&**journal), []);
     let largest = summarised(ADA, &"x".repeat(LONGEST_PAYLOAD_BYTES - 14));
-    append(&*journal, batch(vec![(0, vec![largest.clone()])])).unwrap();
-    assert_eq!(all(&*journal)[0].event.as_ref(), Ok(&largest));
+    append(&**journal, batch(vec![(0, vec![largest.clone()])])).unwrap();
+    assert_eq!(all(&**journal)[0].event.as_ref(), Ok(&largest));
 }
 
-fn an_empty_append_is_done_after_all_before_it(journal: Arc<dyn Journal>) {
-    assert_eq!(append(&*journal, Batch::default()).unwrap(), Seq(0));
+fn an_empty_append_is_done_after_all_before_it(journal: &Arc<dyn Journal>) {
+    assert_eq!(append(&**journal, Batch::default()).unwrap(), Seq(0));
     for version in 0..20 {
         let event = summarised(ADA, "x");
         journal.append(
@@ -126,13 +126,13 @@ fn an_empty_append_is_done_after_all_before_it(journal: Arc<dyn Journal>) {
             }),
         );
     }
-    assert_eq!(append(&*journal, Batch::default()).unwrap(), Seq(20));
+    assert_eq!(append(&**journal, Batch::default()).unwrap(), Seq(20));
 }
 
-fn records_are_numbered_and_linked(journal: Arc<dyn Journal>) {
+fn records_are_numbered_and_linked(journal: &Arc<dyn Journal>) {
     assert_eq!(journal.head(), (Seq(0), Hash::GENESIS));
-    fill(&*journal, &[ADA, BOB], 60);
-    let records = all(&*journal);
+    fill(&**journal, &[ADA, BOB], 60);
+    let records = all(&**journal);
     let mut before = Hash::GENESIS;
     for (position, record) in records.iter().enumerate() {
         assert_eq!(record.seq, Seq(position as u64 + 1));
@@ -141,13 +141,13 @@ fn records_are_numbered_and_linked(journal: Arc<dyn Journal>) {
         before = record.hash;
     }
     assert_eq!(journal.head(), (Seq(120), before));
-    let verified = verify(&*journal).unwrap();
+    let verified = verify(&**journal).unwrap();
     assert_eq!((verified.head, verified.unreadable), (Seq(120), vec![]));
     assert_eq!(journal.quarantine(), []);
 }
 
-fn streams_are_read_by_version_in_pages(journal: Arc<dyn Journal>) {
-    fill(&*journal, &[ADA, BOB], 10);
+fn streams_are_read_by_version_in_pages(journal: &Arc<dyn Journal>) {
+    fill(&**journal, &[ADA, BOB], 10);
     let whole = journal.read_stream(Stream::Agent(BOB), Version(0), 100).unwrap();
     let versions: Vec<u64> = whole.iter().map(|record| record.version.0).collect();
     assert_eq!(versions, (1..=10).collect::<Vec<_>>());
@@ -159,7 +159,7 @@ fn streams_are_read_by_version_in_pages(journal: Arc<dyn Journal>) {
     assert_eq!(journal.read(Seq(17), 2).unwrap().len(), 2);
 }
 
-fn appends_that_build_on_each_other_need_not_wait(journal: Arc<dyn Journal>) {
+fn appends_that_build_on_each_other_need_not_wait(journal: &Arc<dyn Journal>) {
     let (answered, answers) = mpsc::channel();
     for version in 0..200u64 {
         // Each tenth is wrong: it alone fails.
@@ -175,11 +175,11 @@ fn appends_that_build_on_each_other_need_not_wait(journal: Arc<dyn Journal>) {
     assert_eq!(journal.head().0, Seq(180));
 }
 
-fn answers_come_in_commit_order(journal: Arc<dyn Journal>) {
+fn answers_come_in_commit_order(journal: &Arc<dyn Journal>) {
     let order = Arc::new(Mutex::new(Vec::new()));
     thread::scope(|scope| {
         for writer in 0..8u128 {
-            let (journal, order) = (&journal, &order);
+            let order = &order;
             scope.spawn(move || {
                 for version in 0..50 {
                     let (order, own) = (Arc::clone(order), Arc::clone(journal));
@@ -195,17 +195,16 @@ fn answers_come_in_commit_order(journal: Arc<dyn Journal>) {
             });
         }
     });
-    settle(&*journal);
+    settle(&**journal);
     let order = order.lock().unwrap();
     assert_eq!(*order, (1..=400).map(Seq).collect::<Vec<_>>());
 }
 
-fn followers_see_everything_once_and_in_order(journal: Arc<dyn Journal>) {
+fn followers_see_everything_once_and_in_order(journal: &Arc<dyn Journal>) {
     const WRITERS: u64 = 6;
     const EACH: u64 = 60;
     thread::scope(|scope| {
         for after in [0u64, 0, 17, 200] {
-            let journal = &journal;
             scope.spawn(move || {
                 let mut follower = journal.follow(Seq(after));
                 for expected in after + 1..=WRITERS * EACH {
@@ -218,25 +217,24 @@ fn followers_see_everything_once_and_in_order(journal: Arc<dyn Journal>) {
             });
         }
         for writer in 0..WRITERS {
-            let journal = &journal;
             scope.spawn(move || fill(&**journal, &[AgentId(u128::from(writer))], EACH));
         }
     });
 }
 
-fn a_follower_is_woken_and_a_bell_rings(journal: Arc<dyn Journal>) {
+fn a_follower_is_woken_and_a_bell_rings(journal: &Arc<dyn Journal>) {
     let mut follower = journal.follow(Seq(0));
     assert_eq!(follower.next(Duration::ZERO).unwrap(), None);
     let (rang, rings) = mpsc::channel();
     follower.on_news(Arc::new(move || {
         let _ = rang.send(());
     }));
-    fill(&*journal, &[ADA], 1);
+    fill(&**journal, &[ADA], 1);
     rings.recv_timeout(PATIENCE).expect("the bell rings");
     assert_eq!(follower.try_next().unwrap().unwrap().seq, Seq(1));
     thread::scope(|scope| {
         let waiting = scope.spawn(|| follower.next(PATIENCE).unwrap().unwrap().seq);
-        append(&*journal, batch(vec![(1, vec![summarised(ADA, "x")])])).unwrap();
+        append(&**journal, batch(vec![(1, vec![summarised(ADA, "x")])])).unwrap();
         assert_eq!(waiting.join().unwrap(), Seq(2));
     });
     // A follower that is gone takes its bell along.
@@ -254,25 +252,25 @@ fn snapshot(agent: AgentId, version: u64, state: &str) -> Snapshot {
     }
 }
 
-fn snapshots_hold_for_a_place_or_are_dropped(journal: Arc<dyn Journal>) {
+fn snapshots_hold_for_a_place_or_are_dropped(journal: &Arc<dyn Journal>) {
     assert_eq!(journal.snapshots().unwrap(), (Seq(0), vec![]));
-    fill(&*journal, &[ADA, BOB], 2);
+    fill(&**journal, &[ADA, BOB], 2);
     let first = vec![snapshot(ADA, 2, "{}"), snapshot(BOB, 2, "{}")];
     journal.put_snapshots(first.clone());
-    settle(&*journal);
+    settle(&**journal);
     assert_eq!(journal.snapshots().unwrap(), (Seq(4), first.clone()));
     // Made before an append that it does not know: of a life that is not in the journal.
     journal.put_snapshots(vec![snapshot(ADA, 3, "{}"), snapshot(BOB, 2, "{}")]);
-    settle(&*journal);
+    settle(&**journal);
     assert_eq!(journal.snapshots().unwrap(), (Seq(4), first));
-    append(&*journal, batch(vec![(2, vec![summarised(ADA, "x")])])).unwrap();
+    append(&**journal, batch(vec![(2, vec![summarised(ADA, "x")])])).unwrap();
     let second = vec![snapshot(ADA, 3, "{\"a\":1}"), snapshot(BOB, 2, "{}")];
     journal.put_snapshots(second.clone());
-    settle(&*journal);
+    settle(&**journal);
     assert_eq!(journal.snapshots().unwrap(), (Seq(5), second));
 }
 
-fn of_samples_and_roster_the_latest_row_stays(journal: Arc<dyn Journal>) {
+fn of_samples_and_roster_the_latest_row_stays(journal: &Arc<dyn Journal>) {
     let sample = |agent, seen| Sample { agent, last_seen: Some(Time(seen)), last_activity: None };
     let row = |agent, state| RosterRow {
         agent,
@@ -289,15 +287,15 @@ fn of_samples_and_roster_the_latest_row_stays(journal: Arc<dyn Journal>) {
     journal.put_samples(vec![sample(ADA, 1), sample(BOB, 2)]);
     journal.put_roster(State::ALL.into_iter().map(|state| row(ADA, state)).collect());
     journal.put_samples(vec![sample(ADA, 3)]);
-    settle(&*journal);
+    settle(&**journal);
     assert_eq!(journal.samples().unwrap(), [sample(ADA, 3), sample(BOB, 2)]);
     assert_eq!(journal.roster().unwrap(), [row(ADA, State::Expired)]);
     journal.put_roster(vec![row(BOB, State::Dead), row(ADA, State::Waking)]);
-    settle(&*journal);
+    settle(&**journal);
     assert_eq!(journal.roster().unwrap(), [row(ADA, State::Waking), row(BOB, State::Dead)]);
 }
 
-fn times_and_texts_survive_at_their_limits(journal: Arc<dyn Journal>) {
+fn times_and_texts_survive_at_their_limits(journal: &Arc<dyn Journal>) {
     let ids = [AgentId(0), AgentId(u128::MAX)];
     let texts = ["", "\0", "\u{1b}[2J\r\n\"\\", "é漢🦀", "'; DROP TABLE event; --"];
     let events: Vec<_> = ids
@@ -309,7 +307,7 @@ fn times_and_texts_survive_at_their_limits(journal: Arc<dyn Journal>) {
             event
         })
         .collect();
-    append(&*journal, Batch::of(events.clone(), |_| Version(0))).unwrap();
-    let read: Vec<_> = all(&*journal).into_iter().map(|record| record.event.unwrap()).collect();
+    append(&**journal, Batch::of(events.clone(), |_| Version(0))).unwrap();
+    let read: Vec<_> = all(&**journal).into_iter().map(|record| record.event.unwrap()).collect();
     assert_eq!(read, events);
 }

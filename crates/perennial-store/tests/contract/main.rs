@@ -8,5 +8,6 @@ mod everywhere;
 mod golden;
 mod kill;
 mod load;
+mod memory;
 mod random;
 mod torn;
