@@ -9,13 +9,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use perennial_core::agent::Agent;
 use perennial_core::id::AgentId;
 use perennial_core::state::State;
 use perennial_core::time::Time;
 use serde::Serialize;
+
+use crate::host::moment::{Moment, now};
 
 /// A file is written at most once in this time.
 const PACE: Duration = Duration::from_secs(1);
@@ -167,7 +169,7 @@ fn moment(time: Time) -> String {
 struct Writer {
     root: PathBuf,
     /// Where each agent's file is and when it was written.
-    files: BTreeMap<AgentId, (PathBuf, Instant)>,
+    files: BTreeMap<AgentId, (PathBuf, Moment)>,
     waiting: BTreeMap<AgentId, Page>,
 }
 
@@ -175,15 +177,15 @@ impl Writer {
     fn run(&mut self, inbox: &Receiver<Page>) {
         loop {
             let next = match self.next_due() {
-                Some(due) => inbox.recv_timeout(due.saturating_duration_since(Instant::now())),
+                Some(due) => inbox.recv_timeout(due.saturating_sub(now())),
                 None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             match next {
                 Ok(page) => {
                     self.waiting.insert(page.agent, page);
-                    self.write_due(Instant::now());
+                    self.write_due(now());
                 }
-                Err(RecvTimeoutError::Timeout) => self.write_due(Instant::now()),
+                Err(RecvTimeoutError::Timeout) => self.write_due(now()),
                 Err(RecvTimeoutError::Disconnected) => {
                     for page in std::mem::take(&mut self.waiting).into_values() {
                         self.write(&page);
@@ -194,15 +196,15 @@ impl Writer {
         }
     }
 
-    fn due(&self, agent: AgentId) -> Option<Instant> {
+    fn due(&self, agent: AgentId) -> Option<Moment> {
         self.files.get(&agent).map(|(_, written)| *written + PACE)
     }
 
-    fn next_due(&self) -> Option<Instant> {
+    fn next_due(&self) -> Option<Moment> {
         self.waiting.keys().filter_map(|agent| self.due(*agent)).min()
     }
 
-    fn write_due(&mut self, now: Instant) {
+    fn write_due(&mut self, now: Moment) {
         let due: BTreeSet<AgentId> = self
             .waiting
             .keys()
@@ -224,7 +226,7 @@ impl Writer {
             // Renamed, or dead: the agent's file moved.
             let _ = fs::remove_file(old);
         }
-        self.files.insert(page.agent, (path, Instant::now()));
+        self.files.insert(page.agent, (path, now()));
     }
 }
 

@@ -47,7 +47,8 @@ pub fn wake(agent: &Agent, witness: Witness, now: Time) -> Result<Vec<AgentEvent
         State::Unknown | State::Crashed | State::Sleeping | State::Hibernating => {}
     }
     let evidence = Evidence { witness, fact: Fact::Asked(Verb::Wake), at: now };
-    Ok(next_session(agent, Cause::Wake, evidence, now))
+    let is_over = agent.live_session().is_none();
+    Ok(next_session(agent, Cause::Wake, is_over, evidence, now))
 }
 
 pub fn bury(

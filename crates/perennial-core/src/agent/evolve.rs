@@ -48,15 +48,15 @@ pub fn evolve(mut agent: Agent, event: &AgentEvent, at: Time) -> Agent {
 }
 
 fn take(agent: &mut Agent, moved: &Move, at: Time) {
-    match moved.cause {
-        Cause::Retry => {
-            agent.history.restarted(at);
-            agent.respawn_count += 1;
-        }
-        Cause::EndedAgain | Cause::RebootedBusy => agent.respawn_count += 1,
+    if matches!(moved.cause, Cause::Retry | Cause::EndedAgain | Cause::RebootedBusy) {
+        agent.respawn_count += 1;
+    }
+    if moved.cause == Cause::Retry {
+        agent.history.restarted(at);
+    }
+    if moved.cause == Cause::Wake {
         // The operator looked at it: it gets its tries anew.
-        Cause::Wake => agent.history = History::default(),
-        _ => {}
+        agent.history = History::default();
     }
     if moved.reason == Reason::BreakerOpen {
         agent.history.breaker_opened();

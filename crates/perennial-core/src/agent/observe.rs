@@ -54,12 +54,14 @@ fn ended(agent: &Agent, session: &Session, exit: Exit, fact: Fact, now: Time) ->
     let evidence = Evidence { witness: Witness::Kernel, fact, at: now };
     let mut events = vec![AgentEvent::SessionEnded { number: session.number, exit }];
     match agent.state {
-        State::HandingOff => events.extend(next_session(agent, Cause::HandedOff, evidence, now)),
+        State::HandingOff => {
+            events.extend(next_session(agent, Cause::HandedOff, true, evidence, now));
+        }
         // Woken while the last session was still ending: its turn has come.
         State::Waking if matches!(session.phase, Phase::Ending(_)) => events.extend(begin(agent)),
         // It failed to start, and its retry waited for the tree to be gone.
         State::Crashed if agent.until.is_some_and(|until| until <= now) => {
-            events.extend(next_session(agent, Cause::Retry, evidence, now));
+            events.extend(next_session(agent, Cause::Retry, true, evidence, now));
         }
         State::Hatching | State::Waking | State::Working | State::Waiting | State::Unknown => {
             events.extend(unasked(agent, session, exit, evidence, now));
@@ -94,7 +96,7 @@ fn unasked(
         Fate::RestartOff => {
             sleep(Cause::EndedRestartOff, Reason::CrashedRestartOff).into_iter().collect()
         }
-        Fate::Again => next_session(agent, Cause::EndedAgain, evidence, now),
+        Fate::Again => next_session(agent, Cause::EndedAgain, true, evidence, now),
         Fate::Crashed => crash(agent, session, Cause::EndedCrashed, evidence, now),
     }
 }
@@ -121,7 +123,7 @@ fn crash(
     // The failed start's tree may still be there; its end brings the retry about.
     if at <= now && cause == Cause::EndedCrashed {
         let crashed = Agent { state: State::Crashed, ..agent.clone() };
-        events.extend(next_session(&crashed, Cause::Retry, evidence, now));
+        events.extend(next_session(&crashed, Cause::Retry, true, evidence, now));
     }
     events
 }
@@ -145,7 +147,7 @@ pub fn due(agent: &Agent, may_start: bool, now: Time) -> Vec<AgentEvent> {
         }
         State::Hatching | State::Waking => failed_start(agent, evidence, now),
         State::Crashed if agent.live_session().is_none() => {
-            next_session(agent, Cause::Retry, evidence, now)
+            next_session(agent, Cause::Retry, true, evidence, now)
         }
         State::HandingOff => end_session(agent, Pace::AtOnce).into_iter().collect(),
         State::Unknown => {
@@ -205,10 +207,17 @@ pub fn rebooted(agent: &Agent, now: Time) -> Vec<AgentEvent> {
 
 /// Nobody could see the world for so long: what would end by silence gets that time back.
 pub fn put_off(agent: &Agent, by: Duration) -> Vec<AgentEvent> {
-    match (agent.state, agent.until) {
-        (State::Hatching | State::Waking | State::Unknown | State::HandingOff, Some(until)) => {
-            vec![AgentEvent::PutOff { until: until + by }]
-        }
-        _ => Vec::new(),
-    }
+    let ends_by_silence = match agent.state {
+        State::Hatching | State::Waking | State::Unknown | State::HandingOff => true,
+        State::Working
+        | State::Waiting
+        | State::Crashed
+        | State::Sleeping
+        | State::Hibernating
+        | State::Frozen
+        | State::Dead
+        | State::Expired => false,
+    };
+    let until = agent.until.filter(|_| ends_by_silence);
+    until.map(|until| AgentEvent::PutOff { until: until + by }).into_iter().collect()
 }

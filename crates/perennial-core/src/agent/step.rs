@@ -8,18 +8,20 @@ use crate::session::{Pace, Phase};
 use crate::state::Cause;
 use crate::time::Time;
 
-/// Moves to `waking`; the session itself begins now if the last one is over, else at its end.
-pub fn next_session(agent: &Agent, cause: Cause, evidence: Evidence, now: Time) -> Vec<AgentEvent> {
+/// Moves to `waking`. The session itself begins with it if nothing of the last one is left, which
+/// the caller knows: the end being told may be one of the events before these.
+pub fn next_session(
+    agent: &Agent,
+    cause: Cause,
+    is_over: bool,
+    evidence: Evidence,
+    now: Time,
+) -> Vec<AgentEvent> {
     let Some(moved) = agent.moved(cause, Reason::Starting, evidence) else {
         return Vec::new();
     };
     let mut events = vec![AgentEvent::Moved(Move { until: Some(now + START_LIMIT), ..moved })];
-    let over = match cause {
-        // The session whose end is being told is over with the event before this one.
-        Cause::EndedAgain | Cause::HandedOff | Cause::Retry => true,
-        _ => agent.live_session().is_none(),
-    };
-    if over {
+    if is_over {
         events.extend(begin(agent));
     }
     events

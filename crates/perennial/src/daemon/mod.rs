@@ -19,7 +19,7 @@ mod words;
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
-use std::time::Instant;
+use std::thread::JoinHandle;
 
 use anyhow::Context;
 use perennial_api::home::SocketAddress;
@@ -29,7 +29,7 @@ use perennial_core::id::{AgentId, Epoch};
 use perennial_core::observation::Observation;
 use perennial_core::time::Time;
 use perennial_engine::host::directory::HolderDirectory;
-use perennial_engine::host::{self, Holders, Settings, cgroup, process};
+use perennial_engine::host::{self, Holders, Settings, cgroup, moment, process};
 use perennial_engine::mirror::Mirror;
 use perennial_engine::supervisor::Supervisor;
 use perennial_store::journal::Journal;
@@ -38,7 +38,7 @@ use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use driver::{Desk, Message, World};
+use driver::{Desk, Message, Superseded, World};
 use http::Surface;
 use identity::Registry;
 use lock::{Lock, LockError};
@@ -50,27 +50,49 @@ pub fn run(home: &Home, ready: impl FnOnce()) -> anyhow::Result<ExitCode> {
     home.create().with_context(|| format!("the home {} can't be used", home.state.display()))?;
     let _lock = match Lock::take(&home.lock()) {
         Ok(lock) => lock,
-        Err(held @ LockError::Held { .. }) => {
-            eprintln!("error: {held}\nnext: use that one; perennial doctor tells more about it");
-            return Ok(ExitCode::Refused);
-        }
+        Err(held @ LockError::Held { .. }) => return Ok(refuse(&held)),
         Err(error) => return Err(error).context("the home can't be locked"),
     };
     logging::start(&home.daemon_log())?;
     // Agents of the same user must not read the daemon's memory or take its descriptors.
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
-    let nofile = raise_nofile();
+    let (surface, driver) = start(home)?;
+    let (desk, holders) = (surface.desk.clone(), surface.holders.clone());
+    let served = serve(home, surface, ready);
+    // In order: nothing new comes in, the end is recorded, then the holders are let go.
+    let _ = desk.send(Message::Stop);
+    let drove = driver.join();
+    holders.stop();
+    let _ = std::fs::remove_file(home.socket());
+    tracing::info!("the daemon ended");
+    served?;
+    match drove {
+        Ok(Ok(())) => Ok(ExitCode::Done),
+        Ok(Err(superseded)) => Ok(refuse(&superseded)),
+        Err(_) => anyhow::bail!("the driver's thread panicked; sessions go on, up starts anew"),
+    }
+}
+
+/// The loser of two daemons says so and leaves.
+fn refuse(why: &dyn std::error::Error) -> ExitCode {
+    eprintln!("error: {why}\nnext: use that one; perennial doctor tells more about it");
+    ExitCode::Refused
+}
+
+type DriverThread = JoinHandle<Result<(), Superseded>>;
+
+/// Loads what the journal knows, and starts everything but the surface's socket.
+fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
     let (desk, inbox) = driver::channel_pair();
     let journal: Arc<dyn Journal> =
         Arc::new(SqliteJournal::open(&home.journal()).context("the journal can't be opened")?);
     let loaded = load(&*journal).context("the journal can't be read")?;
-    let findings: Vec<String> = loaded.unreadable.iter().map(ToString::to_string).collect();
-    for finding in &findings {
-        tracing::error!(%finding, "a record can't be read");
+    for unreadable in &loaded.unreadable {
+        tracing::error!(%unreadable, "a record can't be read");
     }
     let boot = process::boot_id().context("the machine's boot id can't be read")?;
     let epoch = Epoch(loaded.fleet.epoch().0 + 1);
-    let holders = start_holders(home, epoch, nofile, desk.clone())?;
+    let holders = start_holders(home, epoch, desk.clone())?;
     let registry = Arc::new(known_holders(home, &loaded.fleet));
     let ending = watch::Sender::new(false);
     let mut clock = time::Clock::start(loaded.latest);
@@ -85,40 +107,20 @@ pub fn run(home: &Home, ready: impl FnOnce()) -> anyhow::Result<ExitCode> {
     };
     let started = Observation::Started { boot: boot.clone(), version: version() };
     let supervisor = Supervisor::new(loaded.fleet, loaded.versions);
-    let thread = driver::start(supervisor, presence, world, desk.clone(), inbox, started)
+    let driver = driver::start(supervisor, presence, world, desk.clone(), inbox, started)
         .context("the driver can't be started")?;
     tracing::info!(epoch = epoch.0, pid = std::process::id(), "the daemon started");
-    let surface = Arc::new(Surface {
-        desk: desk.clone(),
+    let surface = Surface {
+        desk,
         journal,
-        holders: holders.clone(),
+        holders,
         registry,
         home: home.clone(),
         boot: boot.0,
-        started: Instant::now(),
-        findings,
+        started: moment::now(),
         ending,
-    });
-    let served = serve(home, surface, ready);
-    // In order: nothing new comes in, the end is recorded, then the holders are let go.
-    let _ = desk.send(Message::Stop);
-    let drove = thread.join();
-    holders.stop();
-    let _ = std::fs::remove_file(home.socket());
-    tracing::info!("the daemon ended");
-    served?;
-    match drove {
-        Ok(Ok(())) => Ok(ExitCode::Done),
-        Ok(Err(superseded)) => {
-            eprintln!(
-                "error: {superseded}\nnext: use that one; perennial doctor tells more about it"
-            );
-            Ok(ExitCode::Refused)
-        }
-        Err(_) => anyhow::bail!(
-            "the driver's thread panicked; sessions go on, and perennial up starts anew"
-        ),
-    }
+    };
+    Ok((Arc::new(surface), driver))
 }
 
 fn version() -> String {
@@ -168,12 +170,7 @@ fn end_on_signals(ending: &watch::Sender<bool>) -> std::io::Result<()> {
     Ok(())
 }
 
-fn start_holders(
-    home: &Home,
-    epoch: Epoch,
-    nofile: Option<u64>,
-    desk: Desk,
-) -> anyhow::Result<Holders> {
+fn start_holders(home: &Home, epoch: Epoch, desk: Desk) -> anyhow::Result<Holders> {
     let settings = Settings {
         holders_dir: home.holders(),
         home: home.root.clone(),
@@ -181,7 +178,7 @@ fn start_holders(
         epoch,
         ladder: host::Ladder::default(),
         record_limit_bytes: host::holders::RECORD_LIMIT_BYTES,
-        nofile,
+        nofile: raise_nofile(),
         cgroup: cgroup::available().ok(),
     };
     let sink = move |report| {

@@ -5,7 +5,7 @@ use perennial_api::answer::{CgroupHealth, Health, Identity, StoreHealth};
 use perennial_core::authority::Caller;
 use perennial_core::reason::Verb;
 use perennial_core::state::Roster;
-use perennial_engine::host::cgroup;
+use perennial_engine::host::{cgroup, moment};
 
 use super::Shared;
 use super::answer::{Answer, json};
@@ -49,9 +49,8 @@ pub async fn health(State(surface): State<Shared>, Shown(caller): Shown) -> Answ
     health.version = env!("CARGO_PKG_VERSION").to_owned();
     health.pid = std::process::id();
     health.boot_id.clone_from(&surface.boot);
-    health.uptime_seconds = surface.started.elapsed().as_secs();
+    health.uptime_seconds = (moment::now() - surface.started).as_secs();
     health.head_seq = surface.journal.head().0.0;
-    health.findings.extend(surface.findings.iter().cloned());
     health.store = StoreHealth {
         path: surface.home.journal().to_string_lossy().into_owned(),
         ok: health.store.read_only.is_none() && unreadable.is_empty(),

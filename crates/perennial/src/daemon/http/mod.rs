@@ -9,12 +9,12 @@ mod server;
 mod terminal;
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use axum::Router;
 use axum::routing::{get, post};
 use perennial_api::Home;
 use perennial_engine::host::Holders;
+use perennial_engine::host::moment::Moment;
 use perennial_store::journal::Journal;
 use tokio::sync::watch;
 
@@ -31,9 +31,7 @@ pub struct Surface {
     pub registry: Arc<Registry>,
     pub home: Home,
     pub boot: String,
-    pub started: Instant,
-    /// What was odd when the store was opened.
-    pub findings: Vec<String>,
+    pub started: Moment,
     /// Set to true when the daemon is to end.
     pub ending: watch::Sender<bool>,
 }
