@@ -3,6 +3,7 @@
 //! A thin client: it asks the daemon, draws what it answers and knows no rule of its own. What it
 //! writes to standard output is the result; everything else goes to standard error.
 
+mod arrival;
 mod commands;
 mod context;
 mod environment;

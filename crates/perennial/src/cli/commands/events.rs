@@ -7,6 +7,7 @@ use perennial_api::{ClientError, EventView, ExitCode, client};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::cli::arrival::Arrival;
 use crate::cli::context::Context;
 use crate::cli::failure::{Ending, Failure};
 use crate::cli::render::paint::Ink;
@@ -34,9 +35,8 @@ pub struct Args {
 }
 
 const PAGE: u64 = 1000;
-/// The daemon is asked for again after this, and then less often.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// A daemon whose arrival was not noticed is found after this.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 pub fn run(args: &Args, context: &Context) -> Ending {
     if args.follow { follow(args, context) } else { list(args, context) }
@@ -74,6 +74,7 @@ fn follow(args: &Args, context: &Context) -> Ending {
     let path = path(&[("agent", args.agent.clone())]);
     let mut since = args.since.unwrap_or(0);
     let mut feed = context.client.follow(&path, Some(since))?;
+    let arrival = Arrival::watch(&context.home).map_err(ClientError::Unreachable)?;
     loop {
         // A feed that breaks in whatever way is taken up again after the last event seen.
         while let Ok(Some(message)) = feed.next_message() {
@@ -83,7 +84,6 @@ fn follow(args: &Args, context: &Context) -> Ending {
             }
         }
         eprintln!("note: the daemon is gone; waiting for the next one");
-        let mut pause = FIRST_PAUSE;
         feed = loop {
             match context.client.follow(&path, Some(since)) {
                 Ok(feed) => break feed,
@@ -91,9 +91,10 @@ fn follow(args: &Args, context: &Context) -> Ending {
                 Err(ClientError::Problem(problem)) if problem.status < 500 => {
                     return Err((*problem).into());
                 }
-                Err(_) => std::thread::sleep(pause),
+                Err(_) => {
+                    arrival.wait(LOOK_AGAIN);
+                }
             }
-            pause = (pause * 2).min(LONGEST_PAUSE);
         };
     }
 }

@@ -10,6 +10,7 @@ use perennial_api::answer::Health;
 use perennial_api::{ClientError, ExitCode, Home, Problem, client};
 
 use super::daemon::READY;
+use crate::cli::arrival::Arrival;
 use crate::cli::context::Context;
 use crate::cli::failure::{Ending, Failure, failed};
 use crate::cli::progress;
@@ -77,19 +78,17 @@ fn start(context: &Context) -> Ending {
     }
 }
 
-/// Whoever holds the home without answering in this time has troubles of its own.
+/// Whoever holds the home and shows no sign of life for so long has troubles of its own.
 const ANOTHERS_START: Duration = Duration::from_secs(5);
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 fn answer_of_another(context: &Context) -> Result<Health, ClientError> {
-    let mut left = ANOTHERS_START;
+    let arrival = Arrival::watch(&context.home).map_err(ClientError::Unreachable)?;
     loop {
         let answered = health(context);
-        if !matches!(answered, Err(ClientError::NoDaemon(_))) || left.is_zero() {
+        let is_absent = matches!(answered, Err(ClientError::NoDaemon(_)));
+        if !is_absent || !arrival.wait(ANOTHERS_START) {
             return answered;
         }
-        std::thread::sleep(LOOK_AGAIN);
-        left = left.saturating_sub(LOOK_AGAIN);
     }
 }
 
