@@ -25,12 +25,6 @@ const EXCEPTIONS: &[Exception] = &[
         amount: 1,
         why: "a scripted agent that pretends to work: there is no event to wait for",
     },
-    Exception {
-        rule: "calls",
-        place: "crates/perennial/src/cli/commands/events.rs thread::sleep",
-        amount: 1,
-        why: "the pause between two tries to reach a daemon that is gone",
-    },
 ];
 
 /// What is left of the findings when the exceptions are taken out.
