@@ -6,7 +6,8 @@
 //! - J2  An append whose expected versions do not hold changes nothing.
 //! - J3  `done` is called once, after the append is durable, in commit order.
 //! - J4  Sequence numbers have no gaps, and reading skips nothing: what can't be read is a value.
-//! - J5  After a failed append everything is as before it, and the next one may succeed.
+//! - J5  A batch that says what it knows is refused if it does not know of every failure before it.
+//! - J6  After a failed append everything is as before it, and the next one may succeed.
 
 use std::fmt;
 use std::sync::Arc;
@@ -35,6 +36,9 @@ pub struct Version(pub u64);
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Batch {
     pub entries: Vec<StreamAppend>,
+    /// How many failed appends its maker has heard of; refused unless there were no others, since it
+    /// may rest on one of them, across streams. `None`: it rests on nothing but its versions.
+    pub failures_heard: Option<u64>,
 }
 
 /// What one stream gets, if it is where the writer believes.
@@ -109,7 +113,13 @@ impl Batch {
             let expected = Version(version(stream).0 + before as u64);
             entries.push(StreamAppend { stream, expected, events: vec![event] });
         }
-        Batch { entries }
+        Batch { entries, failures_heard: None }
+    }
+
+    /// Has it refused if an append failed that its maker does not know of. Each answer that is an
+    /// error counts, from the journal's opening on.
+    pub fn knowing(self, failures_heard: u64) -> Batch {
+        Batch { failures_heard: Some(failures_heard), ..self }
     }
 }
 
@@ -140,6 +150,8 @@ pub enum AppendError {
     TooLarge { stream: Stream, bytes: usize },
     #[error("an event of {found:?} was put to {stream:?}")]
     Misplaced { stream: Stream, found: Stream },
+    #[error("an append before it failed, and it may rest on that one")]
+    AfterFailed,
     #[error("the journal could not be written")]
     Store(#[source] StoreError),
     #[error("the journal is closed")]

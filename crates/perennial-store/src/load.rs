@@ -3,21 +3,35 @@
 //! Invariants
 //! - D1  Loading never fails on what a record holds: an agent with an unreadable record is marked,
 //!   and what an operator ordered after that record outranks the mark.
-//! - D2  With or without snapshots the fleet is the same.
+//! - D2  With or without snapshots the fleet is the same. Where anything is unreadable, none are
+//!   used: a mark is no event, so a snapshot can't tell how it came about.
 
 use std::collections::BTreeMap;
 
+use perennial_core::agent::Agent;
 use perennial_core::event::{AgentEvent, Event, Stream, What};
 use perennial_core::fleet::Fleet;
-use perennial_core::id::AgentId;
+use perennial_core::id::{AgentId, BootId, Epoch};
 use perennial_core::reason::{Fact, Witness};
 use perennial_core::time::Time;
+use serde::{Deserialize, Serialize};
 
 use crate::journal::{Journal, ReadError, Seq, Version};
 use crate::projection::Snapshot;
 use crate::record::{Record, Unreadable};
 
 const RECORDS_AT_ONCE: usize = 1000;
+
+/// The form of snapshots; those of another are not read. To be counted up when an agent's fields, or
+/// what folding makes of them, change between two releases.
+const FORM: &str = concat!(env!("CARGO_PKG_VERSION"), "/1");
+
+/// The node's snapshot: what a fleet is besides its agents.
+#[derive(Serialize, Deserialize)]
+struct Node {
+    epoch: Epoch,
+    boot: BootId,
+}
 
 /// Everything that a supervisor starts from.
 #[derive(Debug)]
@@ -37,9 +51,11 @@ pub enum LoadError {
     Read(#[from] ReadError),
 }
 
-/// Folds the journal.
+/// Folds the journal, from the newest snapshots on.
 pub fn load(journal: &dyn Journal) -> Result<Loaded, LoadError> {
-    let mut folding = Folding::default();
+    let restored = if journal.quarantine().is_empty() { restore(journal)? } else { None };
+    let from_snapshots = restored.is_some();
+    let mut folding = restored.unwrap_or_default();
     loop {
         let records = journal.read(folding.head, RECORDS_AT_ONCE)?;
         if records.is_empty() {
@@ -47,7 +63,41 @@ pub fn load(journal: &dyn Journal) -> Result<Loaded, LoadError> {
         }
         records.iter().for_each(|record| folding.take(record));
     }
-    Ok(folding.finish(journal.quarantine()))
+    let unreadable = journal.quarantine();
+    if from_snapshots && !unreadable.is_empty() {
+        // Found just now: the second time none are used.
+        return load(journal);
+    }
+    Ok(folding.finish(unreadable))
+}
+
+/// The fold up to the newest snapshots, if they are all there and of this program's form.
+fn restore(journal: &dyn Journal) -> Result<Option<Folding>, ReadError> {
+    let (head, snapshots) = journal.snapshots()?;
+    let Some(before) = head.0.checked_sub(1) else { return Ok(None) };
+    // Time never decreases, so the last record that they cover has the newest moment.
+    let last = journal.read(Seq(before), 1)?;
+    let latest = last.first().map_or(Time(0), |record| record.at);
+    let mut versions = BTreeMap::new();
+    let (mut node, mut agents) = (None, Vec::new());
+    for Snapshot { stream, version, form, state } in snapshots {
+        if form != FORM {
+            return Ok(None);
+        }
+        match stream {
+            Stream::Node => node = serde_json::from_str::<Node>(&state).ok(),
+            Stream::Agent(_) => match serde_json::from_str::<Option<Agent>>(&state) {
+                Ok(agent) => agents.extend(agent),
+                Err(_) => return Ok(None),
+            },
+        }
+        if version > Version(0) {
+            versions.insert(stream, version);
+        }
+    }
+    let Some(Node { epoch, boot }) = node else { return Ok(None) };
+    let fleet = Fleet::restore(agents, epoch, boot);
+    Ok(Some(Folding { fleet, head, versions, latest, marks: BTreeMap::new() }))
 }
 
 #[derive(Default)]
@@ -120,7 +170,23 @@ fn ordered_by_the_operator(event: &Event) -> Option<AgentId> {
     }
 }
 
-/// The state of the whole fleet, for `put_snapshots`.
-pub fn snapshots(_fleet: &Fleet, _versions: &BTreeMap<Stream, Version>) -> Vec<Snapshot> {
-    Vec::new()
+/// The state of every stream, for `put_snapshots`.
+pub fn snapshots(fleet: &Fleet, versions: &BTreeMap<Stream, Version>) -> Vec<Snapshot> {
+    let node = Node { epoch: fleet.epoch(), boot: fleet.boot().clone() };
+    let version = |stream| versions.get(&stream).copied().unwrap_or_default();
+    let mut snapshots = vec![snapshot(Stream::Node, version(Stream::Node), &node)];
+    for (stream, version) in versions {
+        match stream {
+            Stream::Node => {}
+            // A stream without an agent (its beginning can't be read) still has a version.
+            Stream::Agent(id) => snapshots.push(snapshot(*stream, *version, &fleet.agent(*id))),
+        }
+    }
+    snapshots
+}
+
+fn snapshot(stream: Stream, version: Version, state: &impl Serialize) -> Snapshot {
+    // Derived for plain types with string keys: nothing that JSON can't say.
+    let state = serde_json::to_string(state).expect("states are plain");
+    Snapshot { stream, version, form: FORM.to_owned(), state }
 }

@@ -43,6 +43,8 @@ struct Kept {
     answering: bool,
     /// Appends that came to be committed, failed ones included.
     tried: u64,
+    /// Answers that were errors.
+    failures: u64,
     failing: BTreeSet<u64>,
     full: bool,
 }
@@ -160,6 +162,7 @@ impl Shared {
                 } else {
                     batch.and_then(|batch| self.append(kept, batch))
                 };
+                kept.failures += u64::from(answer.is_err());
                 kept.answers.push_back((done, answer));
             }
             Some(Work::Snapshots(snapshots)) => {
@@ -180,7 +183,8 @@ impl Shared {
 
     fn append(&self, kept: &mut Kept, batch: EncodedBatch) -> Result<Seq, AppendError> {
         let version = |stream| kept.versions.get(&stream).copied().unwrap_or_default();
-        let Ok(admitted) = batch.admit(|stream| Ok::<_, std::convert::Infallible>(version(stream)));
+        let Ok(admitted) =
+            batch.admit(kept.failures, |stream| Ok::<_, std::convert::Infallible>(version(stream)));
         let after = admitted?;
         let mut head = self.head.get();
         for row in batch.rows(head) {

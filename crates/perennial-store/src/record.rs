@@ -162,6 +162,7 @@ impl Row {
 #[derive(Debug)]
 pub(crate) struct EncodedBatch {
     pub entries: Vec<EncodedAppend>,
+    failures_heard: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -190,14 +191,19 @@ impl EncodedBatch {
             }
             entries.push(EncodedAppend { stream, expected: entry.expected, events });
         }
-        Ok(EncodedBatch { entries })
+        Ok(EncodedBatch { entries, failures_heard: batch.failures_heard })
     }
 
-    /// Checks every expected version; returns where each stream is after the append.
+    /// Checks what it rests on: the failures so far, and every expected version. Returns where each
+    /// stream is after the append.
     pub fn admit<E>(
         &self,
+        failures: u64,
         actual: impl Fn(Stream) -> Result<Version, E>,
     ) -> Result<Result<BTreeMap<Stream, Version>, AppendError>, E> {
+        if self.failures_heard.is_some_and(|heard| heard < failures) {
+            return Ok(Err(AppendError::AfterFailed));
+        }
         let mut after = BTreeMap::new();
         for EncodedAppend { stream, expected, events } in &self.entries {
             let (stream, expected) = (*stream, *expected);

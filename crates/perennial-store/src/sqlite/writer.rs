@@ -98,6 +98,8 @@ pub(super) struct Writer {
     head: (Seq, Hash),
     /// Of streams written to by this thread; others are looked up.
     versions: HashMap<Stream, Version>,
+    /// Answers that were errors.
+    failures: u64,
     pending: Pending,
 }
 
@@ -110,7 +112,16 @@ impl Writer {
     ) -> rusqlite::Result<Writer> {
         let data_version = Some(data_version(&connection)?);
         let (connection, versions) = (Some(connection), HashMap::new());
-        Ok(Writer { shared, connection, data_version, edited: false, head, versions, pending })
+        Ok(Writer {
+            shared,
+            connection,
+            data_version,
+            edited: false,
+            head,
+            versions,
+            failures: 0,
+            pending,
+        })
     }
 
     pub fn run(mut self, orders: &Receiver<Order>) {
@@ -205,6 +216,7 @@ impl Writer {
                 // The connection is dropped by now, and its transaction with it.
                 self.data_version = None;
                 self.versions.clear();
+                self.failures += group.dones.len() as u64;
                 for done in group.dones {
                     done(Err(AppendError::Store(fault.clone())));
                 }
@@ -221,13 +233,18 @@ impl Writer {
         connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         self.look_through(connection)?;
         let mut head = self.head;
+        let mut failures = self.failures;
         let mut answers = Vec::with_capacity(works.len());
         for work in works {
             match work {
-                Work::Append(batch) => answers.push(match batch {
-                    Ok(batch) => self.append(connection, batch, &mut head)?,
-                    Err(refused) => Err(refused),
-                }),
+                Work::Append(batch) => {
+                    let answer = match batch {
+                        Ok(batch) => self.append(connection, batch, failures, &mut head)?,
+                        Err(refused) => Err(refused),
+                    };
+                    failures += u64::from(answer.is_err());
+                    answers.push(answer);
+                }
                 Work::Snapshots(snapshots) => {
                     self.put_snapshots(connection, &snapshots, head)?;
                 }
@@ -236,6 +253,7 @@ impl Writer {
         self.pending.write(connection)?;
         connection.prepare_cached("COMMIT")?.execute([])?;
         self.head = head;
+        self.failures = failures;
         self.pending = Pending::default();
         Ok(answers)
     }
@@ -268,9 +286,10 @@ impl Writer {
         &mut self,
         connection: &Connection,
         batch: EncodedBatch,
+        failures: u64,
         head: &mut (Seq, Hash),
     ) -> Result<Result<Seq, AppendError>, rusqlite::Error> {
-        let admitted = batch.admit(|stream| self.version(connection, stream))?;
+        let admitted = batch.admit(failures, |stream| self.version(connection, stream))?;
         let after = match admitted {
             Ok(after) => after,
             Err(conflict) => return Ok(Err(conflict)),

@@ -82,7 +82,7 @@ pub fn batch(entries: Vec<(u64, Vec<Event>)>) -> Batch {
         expected: Version(expected),
         events,
     };
-    Batch { entries: entries.into_iter().map(entry).collect() }
+    Batch { entries: entries.into_iter().map(entry).collect(), failures_heard: None }
 }
 
 /// Appends and waits for the answer.

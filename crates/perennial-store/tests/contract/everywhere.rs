@@ -46,6 +46,7 @@ on_both!(
     records_are_numbered_and_linked,
     streams_are_read_by_version_in_pages,
     appends_that_build_on_each_other_need_not_wait,
+    what_rests_on_a_failed_append_fails_with_it,
     answers_come_in_commit_order,
     followers_see_everything_once_and_in_order,
     a_follower_is_woken_and_a_bell_rings,
@@ -173,6 +174,29 @@ fn appends_that_build_on_each_other_need_not_wait(journal: &Arc<dyn Journal>) {
     let expected: Vec<bool> = (0..200).map(|version| version % 10 != 9).collect();
     assert_eq!(answers, expected);
     assert_eq!(journal.head().0, Seq(180));
+}
+
+fn what_rests_on_a_failed_append_fails_with_it(journal: &Arc<dyn Journal>) {
+    let (answered, answers) = mpsc::channel();
+    let queue = |agent, expected, heard| {
+        let answered = answered.clone();
+        let batch = batch(vec![(expected, vec![summarised(agent, "x")])]).knowing(heard);
+        journal.append(batch, Box::new(move |answer| answered.send(answer).unwrap()));
+    };
+    queue(ADA, 0, 0);
+    queue(ADA, 7, 0);
+    // Of another stream, but decided when the one before was believed to come about.
+    queue(BOB, 0, 0);
+    // One failure is known, the one that followed from it is not.
+    queue(BOB, 0, 1);
+    assert_eq!(answers.recv().unwrap().unwrap(), Seq(1));
+    assert!(matches!(answers.recv().unwrap(), Err(AppendError::Conflict { .. })));
+    assert!(matches!(answers.recv().unwrap(), Err(AppendError::AfterFailed)));
+    assert!(matches!(answers.recv().unwrap(), Err(AppendError::AfterFailed)));
+    queue(BOB, 0, 3);
+    assert_eq!(answers.recv().unwrap().unwrap(), Seq(2));
+    // Who says nothing of failures rests on versions alone.
+    assert_eq!(append(&**journal, batch(vec![(1, vec![summarised(ADA, "y")])])).unwrap(), Seq(3));
 }
 
 fn answers_come_in_commit_order(journal: &Arc<dyn Journal>) {

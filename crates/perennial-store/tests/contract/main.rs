@@ -10,4 +10,5 @@ mod kill;
 mod load;
 mod memory;
 mod random;
+mod snapshots;
 mod torn;

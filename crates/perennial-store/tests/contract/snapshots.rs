@@ -1,0 +1,213 @@
+//! Snapshots: whatever happened before and after them, the fleet is that of the full fold.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use perennial_core::authority::Caller;
+use perennial_core::command::{Command, Request, Spawn};
+use perennial_core::event::{Event, Stream};
+use perennial_core::exit::Exit;
+use perennial_core::fleet::Fleet;
+use perennial_core::id::{AgentId, BootId};
+use perennial_core::launch::{Host, Launch};
+use perennial_core::observation::{Observation, Report};
+use perennial_core::restart::Restart;
+use perennial_core::session::Process;
+use perennial_core::state::State;
+use perennial_core::time::Time;
+use perennial_store::{Batch, Journal, MemoryJournal, Seq, Version, load};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::events::*;
+
+/// One thing that happens to one of a few agents.
+#[derive(Debug, Clone, Copy)]
+enum Turn {
+    Spawn(u8),
+    Executed(u8),
+    Exited(u8, i32),
+    Due(u8),
+    Stop(u8),
+    Wake(u8),
+    Rename(u8, u8),
+    Bury(u8),
+    Daemon(u8),
+}
+
+fn turns() -> impl Strategy<Value = Vec<(Turn, u8)>> {
+    let turn = prop_oneof![
+        2 => (0u8..6).prop_map(Turn::Spawn),
+        3 => (0u8..6).prop_map(Turn::Executed),
+        3 => (0u8..6, 0i32..2).prop_map(|(agent, code)| Turn::Exited(agent, code)),
+        2 => (0u8..6).prop_map(Turn::Due),
+        1 => (0u8..6).prop_map(Turn::Stop),
+        1 => (0u8..6).prop_map(Turn::Wake),
+        1 => (0u8..6, 0u8..4).prop_map(|(agent, name)| Turn::Rename(agent, name)),
+        1 => (0u8..6).prop_map(Turn::Bury),
+        1 => (0u8..3).prop_map(Turn::Daemon),
+    ];
+    vec((turn, 0u8..120), 1..80)
+}
+
+fn name(number: u8) -> String {
+    format!("name-{number}")
+}
+
+fn spawn(number: u8, serial: u128) -> Command {
+    Command::Spawn(Box::new(Spawn {
+        id: AgentId(serial),
+        name: name(number).parse().ok(),
+        role: None,
+        parent: None,
+        launch: Launch {
+            harness: "command".into(),
+            host: Host::Shim,
+            argv: vec!["/bin/true".into()],
+            dir: "/".into(),
+            env_names: vec![],
+            project: "/".into(),
+        },
+        restart: Restart::OnCrash,
+    }))
+}
+
+/// What the core makes of a turn; nothing where it refuses.
+fn play(fleet: &Fleet, turn: Turn, serial: u128, now: Time) -> Vec<Event> {
+    let ask = |command| {
+        let request = Request { caller: Caller::Person, command };
+        fleet.decide(&request, now).map(|decision| decision.events).unwrap_or_default()
+    };
+    let newest = |number: u8| fleet.agents().nth(usize::from(number)).map(|agent| agent.id);
+    let report = |number, report: Report| {
+        let agent = fleet.agents().nth(usize::from(number))?;
+        let session = agent.session.as_ref()?;
+        let (agent, number) = (agent.id, session.number);
+        Some(fleet.observe(&Observation::Session { agent, number, report }, now))
+    };
+    match turn {
+        Turn::Spawn(number) => ask(spawn(number, serial)),
+        Turn::Executed(number) => {
+            let process = Process { pid: 100 + i32::from(number), start_ticks: now.0 };
+            report(number, Report::Executed(process)).unwrap_or_default()
+        }
+        Turn::Exited(number, code) => {
+            report(number, Report::Exited(Exit::Code(code))).unwrap_or_default()
+        }
+        Turn::Due(number) => {
+            newest(number).map_or(vec![], |agent| fleet.observe(&Observation::Due { agent }, now))
+        }
+        Turn::Stop(number) => ask(Command::Stop(name(number))),
+        Turn::Wake(number) => ask(Command::Wake(name(number))),
+        Turn::Rename(agent, other) => match name(other).parse() {
+            Ok(new) => ask(Command::Rename { target: name(agent), name: new }),
+            Err(_) => vec![],
+        },
+        Turn::Bury(number) => ask(Command::Bury { target: name(number), summary: "x".into() }),
+        Turn::Daemon(boot) => {
+            let boot = BootId(format!("boot {boot}"));
+            fleet.observe(&Observation::Started { boot, version: "1".into() }, now)
+        }
+    }
+}
+
+/// Appends what a story makes, and puts snapshots after the turns that `cuts` says.
+fn tell(journal: &dyn Journal, story: &[(Turn, u8)], cuts: &[usize]) -> Fleet {
+    let mut fleet = Fleet::default();
+    let mut versions: BTreeMap<Stream, Version> = BTreeMap::new();
+    let mut now = Time(1);
+    for (number, (turn, seconds)) in story.iter().enumerate() {
+        now = now + Duration::from_secs(u64::from(*seconds)) + Duration::from_micros(1);
+        let events = play(&fleet, *turn, number as u128 + 1, now);
+        let version = |stream| versions.get(&stream).copied().unwrap_or_default();
+        append(journal, Batch::of(events.clone(), version)).unwrap();
+        for event in &events {
+            fleet.evolve(event);
+            versions.entry(event.stream()).or_default().0 += 1;
+        }
+        if cuts.contains(&number) {
+            journal.put_snapshots(perennial_store::load::snapshots(&fleet, &versions));
+        }
+    }
+    fleet
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    #[test]
+    fn with_snapshots_anywhere_the_fleet_is_that_of_the_full_fold(
+        story in turns(), cuts in vec(0usize..80, 1..3),
+    ) {
+        let (cut, whole) = (MemoryJournal::new(), MemoryJournal::new());
+        let fleet = tell(&cut, &story, &cuts);
+        tell(&whole, &story, &[]);
+        let (cut, whole) = (load(&cut).unwrap(), load(&whole).unwrap());
+        prop_assert_eq!(&whole.fleet, &fleet);
+        prop_assert_eq!(&cut.fleet, &fleet);
+        prop_assert_eq!(cut.versions, whole.versions);
+        prop_assert_eq!((cut.head, cut.latest), (whole.head, whole.latest));
+    }
+}
+
+/// Enough of a story for every part of a fleet to hold something.
+const STORY: [(Turn, u8); 9] = [
+    (Turn::Daemon(0), 1),
+    (Turn::Spawn(0), 1),
+    (Turn::Executed(0), 1),
+    (Turn::Spawn(1), 1),
+    (Turn::Executed(1), 1),
+    (Turn::Exited(1, 1), 20),
+    (Turn::Rename(0, 3), 1),
+    (Turn::Stop(1), 1),
+    (Turn::Spawn(2), 1),
+];
+
+#[test]
+fn snapshots_survive_in_the_file_and_are_used() {
+    let directory = tempfile::tempdir().unwrap();
+    let fleet = tell(&open(directory.path()), &STORY, &[6]);
+    let journal = open(directory.path());
+    let (covers, snapshots) = journal.snapshots().unwrap();
+    assert!(covers > Seq(5) && covers < journal.head().0);
+    assert_eq!(snapshots.len(), 3);
+    assert_eq!(load(&journal).unwrap().fleet, fleet);
+    drop(journal);
+
+    // They are used: what they say is believed, since they lie outside of the chain …
+    let by_hand = |sql: &str| {
+        rusqlite::Connection::open(file(directory.path())).unwrap().execute_batch(sql).unwrap();
+    };
+    by_hand("DELETE FROM snapshot WHERE stream <> x'6e'");
+    assert_ne!(load(&open(directory.path())).unwrap().fleet, fleet);
+    // … unless a byte of one was changed, or their place is no longer that record.
+    by_hand("UPDATE snapshot SET state = replace(state, '1', '2')");
+    assert_eq!(load(&open(directory.path())).unwrap().fleet, fleet);
+}
+
+#[test]
+fn snapshots_of_another_form_are_not_read() {
+    let journal = MemoryJournal::new();
+    let fleet = tell(&journal, &STORY, &[8]);
+    let (_, mut snapshots) = journal.snapshots().unwrap();
+    for snapshot in &mut snapshots {
+        snapshot.form.push('x');
+        snapshot.state = "null".into();
+    }
+    journal.put_snapshots(snapshots);
+    assert_eq!(load(&journal).unwrap().fleet, fleet);
+}
+
+#[test]
+fn where_anything_is_unreadable_snapshots_are_not_used() {
+    let journal = MemoryJournal::new();
+    tell(&journal, &STORY, &[5]);
+    // After the cut: found while loading from the snapshots, and folded again without them.
+    let last = journal.head().0;
+    journal.flip(Seq(last.0 - 4));
+    let loaded = load(&journal).unwrap();
+    assert_eq!(loaded.unreadable.len(), 1);
+    let held = loaded.fleet.agents().filter(|agent| agent.state == State::Unknown).count();
+    assert_eq!(held, 1);
+    assert_eq!(loaded.head, last);
+}
