@@ -239,3 +239,25 @@ fn an_attached_person_survives_the_daemon() {
     until("the shim goes", || fixture.shim_pid(agent).is_none());
     assert!(!is_alive(process.pid));
 }
+
+#[test]
+fn a_long_paste_arrives_whole() {
+    let mut fixture = Fixture::new();
+    let agent = fixture.agent();
+    // The reader begins only when everything that can wait is waiting.
+    let script =
+        "stty raw -echo; mkfifo go; echo ready; read x < go; head -c 300000 > got; echo done";
+    fixture.run(agent, N1, script);
+    fixture.await_output(agent, N1, "ready");
+    let mut client = attach(&fixture, agent, N1);
+    let paste: Vec<u8> = (0..300_000u32).map(|n| b'a' + (n % 23) as u8).collect();
+    let expected = paste.clone();
+    let typist = std::thread::spawn(move || {
+        client.send(&paste).expect("typed");
+        client
+    });
+    std::fs::write(fixture.path().join("go"), "\n").expect("the session reads");
+    fixture.await_output(agent, N1, "done");
+    drop(typist.join().expect("typed all"));
+    assert!(std::fs::read(fixture.path().join("got")).expect("written") == expected);
+}

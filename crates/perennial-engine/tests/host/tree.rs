@@ -139,6 +139,25 @@ fn a_shim_killed_while_no_daemon_ran_leaves_nobody() {
 }
 
 #[test]
+fn an_unmarked_process_in_the_sessions_kernel_session_is_found() {
+    let mut fixture = Fixture::new();
+    let agent = fixture.agent();
+    let script = "trap '' HUP; env -i /bin/sh -c 'trap \"\" HUP; echo $$ > pids; while :; do sleep 1000; done'";
+    let script = format!("cd {} && ({script} &) ; exec sleep 1000", fixture.path().display());
+    fixture.run(agent, N1, &script);
+    until("it is there", || pids(fixture.path()).len() == 1);
+    let pids = pids(fixture.path());
+    let shim = fixture.shim_pid(agent).expect("a shim");
+    fixture.stop_daemon();
+    kill(shim, Signal::KILL);
+    until("the shim is gone", || fixture.shim_pid(agent).is_none());
+    fixture.start_daemon();
+    fixture.order(agent, N1, perennial_core::effect::Action::Hold);
+    assert_eq!(fixture.exited(agent, N1), Exit::Unknown(UnknownExit::HolderDied));
+    assert_gone(&pids);
+}
+
+#[test]
 fn a_sweep_spares_everybody_else() {
     let mut fixture = Fixture::new();
     let (dies, lives) = (fixture.agent(), fixture.agent());

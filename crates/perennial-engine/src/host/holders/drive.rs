@@ -16,11 +16,13 @@ use rustix::process::{WaitId, WaitIdOptions, waitid};
 
 use super::super::cgroup::{self, Cgroup};
 use super::super::connection::Connection;
+use super::super::directory::HolderDirectory;
 use super::super::moment::now;
 use super::super::protocol::{ClientHello, ExitRecord, Order, Role, Size, StartOrder};
 use super::super::{process, socket};
-use super::holder::{Holder, Link, RETRY_FIRST, RETRY_MAX, Shim};
+use super::holder::{Current, Holder, Link, RETRY_FIRST, RETRY_MAX, Shim};
 use super::run::{LINK, Run, SHIM};
+use super::sweep::Traces;
 use super::{HostReport, Settings, spawn};
 
 /// How long a shim may take for its hello.
@@ -67,17 +69,18 @@ impl Run {
         let Some(current) = &mut holder.current else { return };
         let number = current.number;
         let is_claimed = holder.directory.is_claimed(number);
-        // H3: the session before may have lost its shim before its tree was gone.
-        let before = number.previous().filter(|before| holder.directory.may_live(*before));
-        if (is_claimed || before.is_some()) && !current.is_swept {
-            let cgroups = cgroups(&self.settings, holder, number);
-            self.sweep.add(agent, cgroups, now());
+        if !current.is_swept && may_have_left_processes(&holder.directory, current, is_claimed) {
+            let traces = traces(&self.settings, holder, number);
+            self.sweep.add(agent, traces, now());
         } else if current.report.is_some() || current.is_released {
             if current.is_released {
                 holder.current = None;
             }
         } else if is_claimed {
             let report = conclusion(holder, number);
+            if !holder.directory.is_of_another_boot(number) {
+                holder.directory.remove_process(number);
+            }
             self.finish(agent, report);
         } else if current.launch.is_some() && current.end.is_none() {
             self.spawn(agent);
@@ -300,19 +303,37 @@ fn conclusion(holder: &Holder, number: SessionNumber) -> Report {
     }
 }
 
-/// The cgroups that a dead shim may have left, of this session and the one before: where they said
-/// they were, and where they would be.
-fn cgroups(settings: &Settings, holder: &Holder, number: SessionNumber) -> Vec<Cgroup> {
+/// Whether a process of this session, or of the one before, may be alive without a shim. A shim removes
+/// the process file when the tree is gone; between claim and file only the claim tells.
+fn may_have_left_processes(
+    directory: &HolderDirectory,
+    current: &Current,
+    is_claimed: bool,
+) -> bool {
+    let number = current.number;
+    let is_open = is_claimed && !current.is_released && directory.read_exit(number).is_none();
+    let before = number.previous().is_some_and(|before| directory.may_live(before));
+    is_open || before || directory.may_live(number)
+}
+
+/// What a dead shim may have left, of this session and the one before: the cgroups where they said they
+/// were and where they would be, and the main processes.
+fn traces(settings: &Settings, holder: &Holder, number: SessionNumber) -> Traces {
     let mut paths: Vec<std::path::PathBuf> = Vec::new();
+    let mut mains = Vec::new();
     for number in [Some(number), number.previous()].into_iter().flatten() {
         let id = SessionId { agent: holder.agent, number };
         let root = settings.cgroup.as_ref();
         paths.extend(root.map(|root| cgroup::path_for(root, &settings.holders_dir, id)));
-        let written = holder.directory.read_process(number).and_then(|file| file.cgroup);
-        paths.extend(written.map(Into::into));
+        if holder.directory.may_live(number)
+            && let Some(file) = holder.directory.read_process(number)
+        {
+            mains.push(Process::from(file.process));
+            paths.extend(file.cgroup.map(Into::into));
+        }
     }
     paths.dedup();
-    paths.into_iter().map(Cgroup::at).collect()
+    Traces { cgroups: paths.into_iter().map(Cgroup::at).collect(), mains }
 }
 
 fn start_order(

@@ -217,13 +217,7 @@ impl Run {
             self.settle(agent);
         }
         if self.sweep.next_deadline().is_some_and(|at| at <= now) {
-            let shims: Vec<i32> = self
-                .holders
-                .values()
-                .filter_map(|h| h.shim.as_ref())
-                .map(|s| s.process.pid)
-                .collect();
-            for agent in self.sweep.look(&shims, now) {
+            for agent in self.sweep.look(&self.settings.holders_dir, now) {
                 self.on_swept(agent);
                 self.settle(agent);
             }

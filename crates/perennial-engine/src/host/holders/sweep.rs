@@ -5,9 +5,12 @@
 //! times, never to a bare pid.
 
 use std::collections::HashMap;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::time::Duration;
 
 use perennial_core::id::AgentId;
+use perennial_core::session::Process;
 use rustix::process::{Pid, WaitOptions, waitpid};
 
 use super::super::cgroup::Cgroup;
@@ -29,14 +32,22 @@ pub struct Sweep {
 
 #[derive(Debug)]
 struct Entry {
-    cgroups: Vec<Cgroup>,
+    traces: Traces,
     clean: u8,
+}
+
+/// Where to look for what a dead shim left.
+#[derive(Debug)]
+pub struct Traces {
+    pub cgroups: Vec<Cgroup>,
+    /// Main processes of this boot: whoever is in the kernel session of one belongs to it.
+    pub mains: Vec<Process>,
 }
 
 impl Sweep {
     /// Begins to end everything of this agent.
-    pub fn add(&mut self, agent: AgentId, cgroups: Vec<Cgroup>, now: Moment) {
-        self.entries.insert(agent, Entry { cgroups, clean: 0 });
+    pub fn add(&mut self, agent: AgentId, traces: Traces, now: Moment) {
+        self.entries.insert(agent, Entry { traces, clean: 0 });
         self.at = Some(now);
         self.wait = AGAIN_AFTER;
     }
@@ -49,22 +60,23 @@ impl Sweep {
         self.at
     }
 
-    /// Looks once and kills what is found. `shims` are the pids of living shims, which are spared.
-    /// Returns the agents of which nothing is left.
-    pub fn look(&mut self, shims: &[i32], now: Moment) -> Vec<AgentId> {
+    /// Looks once and kills what is found; shims of this home are spared. Returns the agents of which
+    /// nothing is left.
+    pub fn look(&mut self, holders_dir: &Path, now: Moment) -> Vec<AgentId> {
         for entry in self.entries.values() {
-            entry.cgroups.iter().for_each(Cgroup::kill);
+            entry.traces.cgroups.iter().for_each(Cgroup::kill);
         }
-        let found = find(&self.entries, shims);
+        let found = find(&self.entries, holders_dir);
         for (stat, _) in &found {
             process::kill_exactly(stat.process);
         }
         let has_orphans = found.iter().any(|(_, agent)| agent.is_none());
         let mut done = Vec::new();
         for (agent, entry) in &mut self.entries {
-            entry.cgroups.retain(|cgroup| !cgroup.remove());
+            entry.traces.cgroups.retain(|cgroup| !cgroup.remove());
             let is_found = has_orphans || found.iter().any(|(_, owner)| *owner == Some(*agent));
-            entry.clean = if is_found || !entry.cgroups.is_empty() { 0 } else { entry.clean + 1 };
+            entry.clean =
+                if is_found || !entry.traces.cgroups.is_empty() { 0 } else { entry.clean + 1 };
             if entry.clean >= CLEAN_LOOKS {
                 done.push(*agent);
             }
@@ -79,14 +91,14 @@ impl Sweep {
 }
 
 /// Every live process to be ended, with the agent it belongs to; an orphan's is not known.
-fn find(entries: &HashMap<AgentId, Entry>, shims: &[i32]) -> Vec<(Stat, Option<AgentId>)> {
+fn find(entries: &HashMap<AgentId, Entry>, holders_dir: &Path) -> Vec<(Stat, Option<AgentId>)> {
     let me = rustix::process::getpid().as_raw_nonzero().get();
     let own_session = process::stat(me).map_or(0, |stat| stat.kernel_session);
     let mut found: Vec<(Stat, Option<AgentId>)> = Vec::new();
     let mut others: Vec<Stat> = Vec::new();
     for stat in process::pids().filter_map(process::stat) {
         let pid = stat.process.pid;
-        if pid == me || shims.contains(&pid) {
+        if pid == me {
             continue;
         }
         // What fell to us from a dead shim is in a kernel session of its own; our own children are not.
@@ -97,9 +109,8 @@ fn find(entries: &HashMap<AgentId, Entry>, shims: &[i32]) -> Vec<(Stat, Option<A
             }
             continue;
         }
-        // A shim that this process started before its holders were stopped is no orphan.
-        let is_orphan = is_foreign && !process::is_shim(pid);
-        match owner(pid, entries) {
+        let is_orphan = is_foreign && !is_shim_of(pid, holders_dir);
+        match owner(pid, entries).or_else(|| owner_by_kernel_session(&stat, entries)) {
             Some(agent) => found.push((stat, Some(agent))),
             None if is_orphan => found.push((stat, None)),
             None => others.push(stat),
@@ -128,6 +139,25 @@ fn owner(pid: i32, entries: &HashMap<AgentId, Entry>) -> Option<AgentId> {
     let session = variables.find_map(|v| v.strip_prefix(b"PERENNIAL_SESSION="))?;
     let (agent, _) = std::str::from_utf8(session).ok()?.split_once('.')?;
     agent.parse().ok().filter(|agent| entries.contains_key(agent))
+}
+
+/// Whose main process leads, or led, the kernel session of a process. Its number is not given to another
+/// one while a member lives, unless a process of that pid but another start time is there.
+fn owner_by_kernel_session(stat: &Stat, entries: &HashMap<AgentId, Entry>) -> Option<AgentId> {
+    let (agent, main) = entries.iter().find_map(|(agent, entry)| {
+        let mains = &entry.traces.mains;
+        Some((*agent, *mains.iter().find(|main| main.pid == stat.kernel_session)?))
+    })?;
+    let leader = process::stat(main.pid);
+    leader.is_none_or(|leader| leader.process == main).then_some(agent)
+}
+
+/// Whether a process is a shim of this home: one that was started here before its holders were stopped
+/// is no orphan.
+fn is_shim_of(pid: i32, holders_dir: &Path) -> bool {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    line.strip_prefix(b"perennial\0shim\0")
+        .is_some_and(|dir| dir.starts_with(holders_dir.as_os_str().as_bytes()))
 }
 
 fn reap(pid: i32) {

@@ -63,7 +63,7 @@ impl Shim {
             id,
             connection,
             kind: Kind::Greeting { by: now() + GREETING_WITHIN, inherited },
-            is_leaving: false,
+            leave_by: None,
             is_gone: false,
             watched,
         });
@@ -74,6 +74,10 @@ impl Shim {
         if flags.contains(EventFlags::OUT) {
             self.peers[index].flush();
             self.feed(index);
+        }
+        // One that is being closed is not read any more; its hang-up is all there is to see.
+        if flags.intersects(EventFlags::HUP | EventFlags::ERR) && self.peers[index].is_closed() {
+            self.peers[index].is_gone = true;
         }
         if flags.intersects(EventFlags::IN | EventFlags::HUP | EventFlags::ERR) {
             self.read_peer(index);
@@ -87,6 +91,15 @@ impl Shim {
             let is_read = !peer.is_closed() && peer.receive(&mut self.buffer);
             if !is_read || !self.read_frames(index) {
                 return;
+            }
+        }
+    }
+
+    /// Handles typing that waited for room, now that there is some.
+    pub(super) fn read_waiting_frames(&mut self) {
+        for index in 0..self.peers.len() {
+            if self.peers[index].is_attached() && !self.is_input_full() {
+                self.read_frames(index);
             }
         }
     }
@@ -173,7 +186,7 @@ impl Shim {
         self.peers[index].connection.trust();
         self.peers[index].say(&hello);
         // A new daemon that is told of an end has its own time to acknowledge it.
-        if let Some(session) = self.session.as_mut().filter(|session| session.exit.is_some()) {
+        if let Some(session) = self.session.as_mut().filter(|s| s.told_exit().is_some()) {
             session.answer_by = Some(now() + super::ANSWER_WITHIN);
         }
     }

@@ -192,11 +192,8 @@ impl Shim {
     }
 
     fn next_deadline(&self) -> Option<Moment> {
-        let greetings = self.peers.iter().filter_map(|peer| match peer.kind {
-            Kind::Greeting { by, .. } => Some(by),
-            Kind::Daemon | Kind::Viewer(_) => None,
-        });
-        self.session.iter().filter_map(Session::next_deadline).chain(greetings).min()
+        let peers = self.peers.iter().filter_map(Peer::deadline);
+        self.session.iter().filter_map(Session::next_deadline).chain(peers).min()
     }
 
     /// Does what is due, and tidies up what this turn left.
@@ -205,9 +202,7 @@ impl Shim {
             session.tick(now);
         }
         for peer in &mut self.peers {
-            if matches!(peer.kind, Kind::Greeting { by, .. } if by <= now) {
-                peer.is_gone = true;
-            }
+            peer.is_gone |= peer.deadline().is_some_and(|by| by <= now);
         }
         self.remove_peers();
         self.record_exit(now);

@@ -5,23 +5,27 @@
 //! recording, at its own pace, and dropped when that has moved on.
 
 use std::os::fd::AsFd;
+use std::time::Duration;
 
 use perennial_core::session::Process;
 use rustix::event::epoll::EventFlags;
 use rustix::net::sockopt;
 
 use super::super::connection::Connection;
-use super::super::moment::Moment;
+use super::super::moment::{Moment, now};
 use super::super::process;
 use super::super::protocol::{Mode, Size};
+
+/// How long a peer that is being closed may take to read the last word.
+const LEAVE_WITHIN: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub struct Peer {
     pub id: u64,
     pub connection: Connection,
     pub kind: Kind,
-    /// To be closed as soon as all is sent.
-    pub is_leaving: bool,
+    /// To be closed as soon as all is sent, and at this moment at the latest.
+    pub leave_by: Option<Moment>,
     /// Gone or broken: removed at the end of the turn.
     pub is_gone: bool,
     /// What epoll was last told to watch.
@@ -65,12 +69,12 @@ impl Peer {
     }
 
     fn close_if_done(&mut self) {
-        self.is_gone |= self.is_leaving && self.connection.unsent().is_empty();
+        self.is_gone |= self.leave_by.is_some() && self.connection.unsent().is_empty();
     }
 
     /// Says one last thing.
     pub fn close(&mut self, message: &impl serde::Serialize) {
-        self.is_leaving = true;
+        self.leave_by = Some(now() + LEAVE_WITHIN);
         self.say(message);
     }
 
@@ -79,6 +83,14 @@ impl Peer {
         let received = self.connection.receive(buffer);
         self.is_gone |= received.is_err();
         received.unwrap_or(false)
+    }
+
+    /// When its patience, or ours with it, ends.
+    pub fn deadline(&self) -> Option<Moment> {
+        match self.kind {
+            Kind::Greeting { by, .. } => Some(by),
+            Kind::Daemon | Kind::Viewer(_) => self.leave_by,
+        }
     }
 
     pub fn is_daemon(&self) -> bool {
@@ -98,7 +110,7 @@ impl Peer {
 
     /// Nothing more is read from it.
     pub fn is_closed(&self) -> bool {
-        self.is_gone || self.is_leaving
+        self.is_gone || self.leave_by.is_some()
     }
 }
 

@@ -62,12 +62,18 @@ impl Terminal {
 
     /// Types bytes; `false`, and nothing is typed, if the queue has no room for them.
     pub fn input(&mut self, bytes: &[u8]) -> bool {
-        if self.queue.len() + bytes.len() > QUEUE_BYTES_MAX {
-            return false;
+        let has_room = self.queue.len() + bytes.len() <= QUEUE_BYTES_MAX;
+        if has_room {
+            self.typed(bytes);
         }
+        has_room
+    }
+
+    /// Types what a person typed: never dropped. The caller stops reading from a person while much
+    /// is waiting, so that at most one frame of each goes beyond the bound.
+    pub fn typed(&mut self, bytes: &[u8]) {
         self.queue.extend_from_slice(bytes);
         self.flush();
-        true
     }
 
     /// Types what waits, as far as the terminal takes it.

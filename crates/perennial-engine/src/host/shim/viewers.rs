@@ -13,6 +13,8 @@ use super::{READ_BYTES, READS_PER_TURN, Shim, TERMINAL};
 
 /// What a client sees of the past unless it asks for more.
 const REPLAY_BYTES: u64 = 64 << 10;
+/// More than the kernel keeps of a terminal's output.
+const DRAIN_READS_MAX: usize = 256;
 /// Of output that can't be recorded a client may let this much pile up.
 const UNRECORDED_BYTES_MAX: usize = 64 << 10;
 
@@ -23,6 +25,7 @@ impl Shim {
                 self.session.as_mut().and_then(|session| session.terminal.as_mut())
         {
             terminal.flush();
+            self.read_waiting_frames();
             self.watch_input();
         }
         for _ in 0..READS_PER_TURN {
@@ -75,7 +78,8 @@ impl Shim {
         let Some(session) = &mut self.session else { return };
         let Some(terminal) = session.terminal.as_mut() else { return };
         terminal.close_slave();
-        while self.read_terminal() {}
+        // Bounded: a stranger may have been handed this terminal and write on.
+        let _rest = (0..DRAIN_READS_MAX).find(|_| !self.read_terminal());
         if let Some(terminal) = self.session.as_mut().and_then(|session| session.terminal.take()) {
             let _closed = epoll::delete(&self.epoll, &terminal.master);
         }
@@ -158,7 +162,7 @@ impl Shim {
             };
         }
         if let Some(terminal) = &mut session.terminal {
-            let _full = terminal.input(bytes);
+            terminal.typed(bytes);
         }
         self.watch_input();
     }
@@ -225,9 +229,10 @@ impl Shim {
     pub(super) fn watch_peers(&mut self) {
         let is_input_full = self.is_input_full();
         for peer in &mut self.peers {
-            let mut flags = EventFlags::IN;
+            let is_unread = peer.is_closed() || is_input_full && peer.is_attached();
+            let mut flags = EventFlags::empty();
             flags.set(EventFlags::OUT, !peer.connection.unsent().is_empty());
-            flags.set(EventFlags::IN, !(is_input_full && peer.is_attached()));
+            flags.set(EventFlags::IN, !is_unread);
             if flags != peer.watched && !peer.is_gone {
                 let data = EventData::new_u64(peer.id);
                 if epoll::modify(&self.epoll, &peer.connection, data, flags).is_ok() {
