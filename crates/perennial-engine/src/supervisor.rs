@@ -287,6 +287,11 @@ impl Supervisor {
 
     /// A time may have come while an append stood in its way that then failed: it comes again.
     fn look_again(&mut self, now: Time) {
+        let is_start = |report: &Observation| matches!(report, Observation::Started { .. });
+        // Before its start is recorded the daemon does nothing: the machine may be another one.
+        if self.pending.iter().any(|pending| pending.report.as_ref().is_some_and(is_start)) {
+            return;
+        }
         for agent in self.durable.agents() {
             self.timers.set(agent.id, self.durable.plan(agent.id, now).wake_at);
         }
