@@ -4,7 +4,7 @@ use perennial_core::event::Event;
 use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::session::Phase;
-use perennial_engine::supervisor::{Input, Output, Ticket, Waiter};
+use perennial_engine::supervisor::{Input, Waiter};
 
 use crate::daemon::Life;
 use crate::journal::{NotTaken, Outcome};
@@ -17,10 +17,9 @@ impl World {
             let what = format!("{fleet:?}\n  is not\n  {:?}", self.ledger.record);
             self.broken("I9: replay equals the live state", || what);
         }
-        let lost = |(life, ticket): &&(Life, Ticket)| !self.journal.has(*life, *ticket);
         // What was checked at an earlier start is there for good.
-        let recent = self.operator.acknowledged.iter().rev().take(8);
-        if let Some(lost) = recent.into_iter().find(lost).copied() {
+        let mut recent = self.operator.acknowledged.iter().rev().take(8);
+        if let Some(lost) = recent.find(|event| !self.journal.has(event)).cloned() {
             self.broken("2: what was answered survives", || format!("{lost:?}"));
         }
     }
@@ -35,19 +34,19 @@ impl World {
         }
     }
 
-    /// What the core says to this input on durable + pending (U1); `None`: not this kind of input.
+    /// What the core says to this input on durable + all that is under way (U1). `None`: the
+    /// simulation can't tell, since the supervisor tells itself something (timers, untold reports).
     pub fn expected_events(&self, life: Life, input: &Input) -> Option<Vec<Event>> {
-        let daemon = self.daemon(life)?;
+        let daemon = self.daemon(life).filter(|daemon| !daemon.is_beyond_prediction)?;
         let mut newest;
-        let fleet = if daemon.pending.is_empty() {
-            daemon.supervisor.fleet()
-        } else {
-            newest = daemon.supervisor.fleet().clone();
-            for event in daemon.pending.iter().flat_map(|(_, events)| events) {
+        let mut fleet = daemon.supervisor.fleet();
+        if daemon.unrecorded().next().is_some() {
+            newest = fleet.clone();
+            for event in daemon.unrecorded() {
                 newest.evolve(event);
             }
-            &newest
-        };
+            fleet = &newest;
+        }
         match input {
             Input::Request { request, .. } => {
                 Some(fleet.decide(request, self.now).map(|d| d.events).unwrap_or_default())
@@ -57,41 +56,32 @@ impl World {
         }
     }
 
-    pub fn check_decision(&mut self, outputs: &[Output], expected: Option<Vec<Event>>) {
-        let Some(mut expected) = expected else {
+    /// Notes what a request rests on: its own events, or, if it was so already, all under way.
+    pub fn note_what_it_rests_on(&mut self, life: Life, waiter: Waiter, own: Option<&[Event]>) {
+        let Some(own) = own else {
             return;
         };
-        let mut made: Vec<Event> = Vec::new();
-        for output in outputs {
-            if let Output::Append { batch, .. } = output {
-                made.extend(batch.entries.iter().flat_map(|entry| entry.events.iter().cloned()));
-            }
-        }
-        // An append has its events by stream; within one the order counts.
-        made.sort_by_key(Event::stream);
-        expected.sort_by_key(Event::stream);
-        if made != expected {
-            self.broken("U1: decided on durable + pending", || {
-                format!("{made:?}\n  is not\n  {expected:?}")
-            });
-        }
-    }
-
-    /// What an answer to this waiter has to wait for.
-    pub fn note_what_it_rests_on(&mut self, life: Life, waiter: Waiter, outputs: &[Output]) {
-        let own = outputs.iter().find_map(|output| match output {
-            Output::Append { ticket, .. } => Some(*ticket),
-            Output::Answer { .. } | Output::Carry(_) | Output::Committed { .. } => None,
-        });
-        let rests_on = match own {
-            Some(ticket) => vec![ticket],
-            // "It is so already" rests on everything under way.
-            None => self.daemon(life).map_or_else(Vec::new, |daemon| {
-                daemon.pending.iter().map(|(ticket, _)| *ticket).collect()
-            }),
+        let rests_on = if own.is_empty() {
+            self.daemon(life).map(|daemon| daemon.unrecorded().cloned().collect())
+        } else {
+            Some(own.to_vec())
         };
         if let Some(asked) = self.operator.asked.get_mut(&waiter) {
             asked.rests_on = rests_on;
+            asked.is_own = !own.is_empty();
+        }
+    }
+
+    /// What goes to the journal is what the core decided, no more, no less.
+    pub fn check_append(&mut self, expected: &mut Vec<Event>, appended: &[Event]) {
+        let mut made = appended.to_vec();
+        // An append has its events by stream; within one the order counts.
+        made.sort_by_key(Event::stream);
+        expected.sort_by_key(Event::stream);
+        if made != *expected {
+            self.broken("U1: decided on durable + under way", || {
+                format!("{made:?}\n  is not\n  {expected:?}")
+            });
         }
     }
 

@@ -34,8 +34,19 @@ pub struct Daemon {
     tick_at: Option<Time>,
     /// Its appends under way, as the simulation saw them go.
     pub pending: VecDeque<(Ticket, Vec<Event>)>,
+    /// What was decided and has not gone to the journal yet, as far as that can be predicted.
+    queued: Vec<Event>,
+    /// The supervisor tells itself things that the simulation does not see: no predictions.
+    pub is_beyond_prediction: bool,
     /// Outcomes of appends that it has not heard of yet.
     unheard: usize,
+}
+
+impl Daemon {
+    /// Every event that is decided and not known to be durable, in order.
+    pub fn unrecorded(&self) -> impl Iterator<Item = &Event> {
+        self.pending.iter().flat_map(|(_, events)| events).chain(&self.queued)
+    }
 }
 
 impl World {
@@ -76,6 +87,8 @@ impl World {
             orders: BTreeMap::new(),
             tick_at: None,
             pending: VecDeque::new(),
+            queued: Vec::new(),
+            is_beyond_prediction: false,
             unheard: 0,
         });
         let started = Observation::Started { boot: self.machine.boot_id(), version: "sim".into() };
@@ -122,16 +135,16 @@ impl World {
         };
         self.before_step(life, &input);
         let expected = self.expected_events(life, &input);
+        let (heard, waiter) = (Heard::of(&input), Heard::waiter(&input));
+        if let Some(waiter) = waiter {
+            self.note_what_it_rests_on(life, waiter, expected.as_deref());
+        }
         let Some(daemon) = self.daemon_mut(life) else {
             return;
         };
-        let (heard, waiter) = (Heard::of(&input), Heard::waiter(&input));
+        daemon.queued.extend(expected.into_iter().flatten());
         let outputs = daemon.supervisor.step(input, now);
         self.after_step(life, heard);
-        self.check_decision(&outputs, expected);
-        if let Some(waiter) = waiter {
-            self.note_what_it_rests_on(life, waiter, &outputs);
-        }
         for output in self.mutated_outputs(life, waiter, outputs) {
             self.carry(life, output);
             if self.is_broken() || self.daemon(life).is_none() {
@@ -151,6 +164,10 @@ impl World {
     pub fn reach_after_jump(&mut self, life: Life, by: std::time::Duration) {
         if let Some(daemon) = self.daemon_mut(life) {
             daemon.tick_at = None;
+            // Before its start is recorded it has not looked at the world yet.
+            if !daemon.ready {
+                return self.set_tick(life);
+            }
             self.reach(life, Input::Observed(Observation::ClockJumped { by }));
         }
     }
@@ -175,6 +192,12 @@ impl World {
                 if let Some(daemon) = self.daemon_mut(life) {
                     daemon.pending.retain(|(pending, _)| *pending != ticket);
                     daemon.unheard = daemon.unheard.saturating_sub(1);
+                    if heard == Heard::Failed(ticket) {
+                        daemon.queued.clear();
+                        daemon.is_beyond_prediction = true;
+                    } else if daemon.supervisor.is_settled() {
+                        daemon.is_beyond_prediction = false;
+                    }
                     daemon.ready |=
                         heard == Heard::Durable(ticket) && daemon.started == Some(ticket);
                 }
@@ -185,6 +208,7 @@ impl World {
             Heard::Tick => {
                 if let Some(daemon) = self.daemon_mut(life) {
                     daemon.tick_at = None;
+                    daemon.is_beyond_prediction |= !daemon.supervisor.is_settled();
                 }
             }
             Heard::Else => {}
@@ -242,7 +266,12 @@ impl World {
             if events.iter().any(is_stop) {
                 daemon.stopping = Some(ticket);
             }
-            daemon.pending.push_back((ticket, events));
+            let mut expected = std::mem::take(&mut daemon.queued);
+            let predicted = !daemon.is_beyond_prediction;
+            daemon.pending.push_back((ticket, events.clone()));
+            if predicted {
+                self.check_append(&mut expected, &events);
+            }
         }
         self.journal.submit(Append { life, ticket, batch });
         self.begin_commit();

@@ -72,7 +72,7 @@ impl World {
         let epoch = daemon.supervisor.fleet().epoch();
         let number = effect.number;
         if let Some(shim) = self.machine.shims.get(&agent) {
-            let (shim, hung) = (shim.id, shim.hung);
+            let hung = shim.hung;
             let order = match effect.action {
                 Action::Start(_) => Order::Start(number),
                 Action::Hold => Order::Hello(number),
@@ -87,7 +87,7 @@ impl World {
                 let step = HolderStep::EndGrace(number);
                 self.after(END_GRACE, Happening::Holder { life, agent, step });
             }
-            self.hop(Happening::ShimHears { agent, shim, life, epoch, order });
+            self.tell_shim(agent, life, epoch, order);
             return;
         }
         let release = matches!(effect.action, Action::Release);

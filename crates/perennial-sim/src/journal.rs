@@ -173,8 +173,8 @@ impl Journal {
         &self.versions
     }
 
-    pub fn has(&self, life: Life, ticket: Ticket) -> bool {
-        self.committed.iter().rev().any(|append| append.life == life && append.ticket == ticket)
+    pub fn has(&self, event: &Event) -> bool {
+        self.committed.iter().rev().any(|append| append.events().any(|other| other == event))
     }
 
     pub fn is_quiet(&self) -> bool {

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use perennial_core::exit::Exit;
 use perennial_core::id::{AgentId, BootId, Epoch, SessionNumber};
 use perennial_core::session::{Pace, Process};
+use perennial_core::time::Time;
 
 use crate::daemon::Life;
 use crate::program::Program;
@@ -52,6 +53,8 @@ pub struct Shim {
     /// The daemon that it talks to.
     pub life: Option<Life>,
     pub hung: bool,
+    /// When the last of what it was told arrives.
+    pub told_until: Time,
     /// What came while it hung.
     pub inbox: Vec<(Life, Epoch, Order)>,
     pub number: Option<SessionNumber>,
@@ -100,6 +103,7 @@ impl Machine {
             epoch,
             life: Some(life),
             hung: false,
+            told_until: Time::default(),
             inbox: Vec::new(),
             number: None,
             asked: None,

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 
 use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Request};
+use perennial_core::event::Event;
 use perennial_core::id::AgentId;
-use perennial_engine::supervisor::{Input, Rejection, Ticket, Waiter};
+use perennial_engine::supervisor::{Input, Rejection, Waiter};
 
 use crate::daemon::Life;
 use crate::world::{Happening, World};
@@ -24,8 +25,10 @@ pub enum Answer {
 pub struct Asked {
     pub life: Life,
     pub command: Command,
-    /// The appends that have to be in the journal before anybody may say yes.
-    pub rests_on: Vec<Ticket>,
+    /// The events that have to be in the journal before anybody may say yes; `None`: not known.
+    pub rests_on: Option<Vec<Event>>,
+    /// Whether those are its own, or what was under way when it was so already.
+    pub is_own: bool,
     pub answer: Option<Answer>,
 }
 
@@ -33,8 +36,8 @@ pub struct Asked {
 pub struct Operator {
     next_waiter: u64,
     pub asked: BTreeMap<Waiter, Asked>,
-    /// Everything that was acknowledged, for good.
-    pub acknowledged: Vec<(Life, Ticket)>,
+    /// Events that answers rested on: they are in the journal for good.
+    pub acknowledged: Vec<Event>,
     next_agent: u128,
 }
 
@@ -51,7 +54,8 @@ impl World {
         self.operator.next_waiter += 1;
         let waiter = Waiter(self.operator.next_waiter);
         self.tell(|| format!("{caller:?} asks daemon {}: {command:?}", life.0));
-        let asked = Asked { life, command: command.clone(), rests_on: Vec::new(), answer: None };
+        let asked =
+            Asked { life, command: command.clone(), rests_on: None, is_own: false, answer: None };
         self.ledger.wakes_asked += u64::from(matches!(command, Command::Wake(_)));
         self.operator.asked.insert(waiter, asked);
         let request = Request { caller, command };
@@ -64,7 +68,7 @@ impl World {
         let Some(asked) = self.operator.asked.get_mut(&waiter) else {
             return;
         };
-        let (life, rests_on) = (asked.life, asked.rests_on.clone());
+        let (rests_on, is_own) = (asked.rests_on.clone().unwrap_or_default(), asked.is_own);
         if asked.answer.is_some() {
             self.broken("answered once", || format!("{waiter:?} was answered twice"));
             return;
@@ -75,16 +79,13 @@ impl World {
         });
         let command = asked.command.clone();
         self.tell(|| format!("{waiter:?} is answered {answer:?}"));
-        let durable = |ticket: &Ticket| self.journal.has(life, *ticket);
+        let durable = |event: &Event| self.journal.has(event);
         match answer {
             Ok(_) if !rests_on.iter().all(durable) => {
                 self.broken("2: what was answered is durable", || format!("{command:?}"));
             }
-            Ok(_) => {
-                let rested = rests_on.into_iter().map(|ticket| (life, ticket));
-                self.operator.acknowledged.extend(rested);
-            }
-            Err(Rejection::NotRecorded(_)) if rests_on.last().is_some_and(durable) => {
+            Ok(_) => self.operator.acknowledged.extend(rests_on),
+            Err(Rejection::NotRecorded(_)) if is_own && rests_on.iter().any(durable) => {
                 self.broken("not recorded is not recorded", || format!("{command:?}"));
             }
             Err(Rejection::NotRecorded(_) | Rejection::Refused(_)) => {}

@@ -53,6 +53,19 @@ impl World {
         self.begin_session(agent, id, number);
     }
 
+    /// What a daemon tells a shim arrives in the order in which it was told.
+    pub fn tell_shim(&mut self, agent: AgentId, life: Life, epoch: Epoch, order: Order) {
+        let micros = self.faults.hop_micros.clone();
+        let (now, span) = (self.now, self.random.span(&micros));
+        let Some(shim) = self.machine.shims.get_mut(&agent) else {
+            return;
+        };
+        let at = (now + span).max(shim.told_until);
+        shim.told_until = at;
+        let shim = shim.id;
+        self.after(at.since(now), Happening::ShimHears { agent, shim, life, epoch, order });
+    }
+
     fn forget_daemon(&mut self, agent: AgentId, id: u64) {
         if let Some(shim) = self.shim(agent, id) {
             shim.life = None;
@@ -238,7 +251,9 @@ impl World {
         }
         if let Some(next) = queued {
             self.shim_start(agent, id, next);
-        } else if releasing {
+        }
+        // What was queued may have been claimed by somebody else meanwhile.
+        if releasing && self.shim(agent, id).is_some_and(|shim| shim.over) {
             self.shim_exits(agent, id);
         }
     }

@@ -1,0 +1,38 @@
+//! Exploration is worth something only if it finds what is wrong: each mutation has to be caught,
+//! within a bounded number of worlds.
+
+use perennial_sim::{Mutation, explore_mutated};
+
+const SEEDS: u64 = 2000;
+
+fn caught(mutation: Mutation) {
+    match explore_mutated(0..SEEDS, Some(mutation)) {
+        Ok(summary) => panic!("{mutation:?} was not found: {summary}"),
+        Err(violation) => println!("seed {}: {}", violation.seed, violation.property),
+    }
+}
+
+macro_rules! caught {
+    ($($name:ident: $mutation:ident,)*) => {
+        $(#[test] fn $name() { caught(Mutation::$mutation) })*
+        #[test]
+        fn all_are_listed_here() {
+            assert_eq!(Mutation::ALL.len(), [$(Mutation::$mutation),*].len());
+        }
+    };
+}
+
+caught! {
+    acting_before_durable: ActBeforeDurable,
+    answering_before_durable: AnswerBeforeDurable,
+    dropping_exits: DropExit,
+    forgetting_the_fence: ForgetFence,
+    keeping_a_retry_after_stop: StopKeepsRetry,
+    ended_when_asked: EndedWhenAsked,
+    losing_untold_reports: LoseUntold,
+    sharing_the_claim: SharedClaim,
+    tearing_appends: TornAppend,
+    taking_appends_behind_a_failed_one: UnchainedAppends,
+    ignoring_versions: VersionsIgnored,
+    polite_exits: PoliteExits,
+}
