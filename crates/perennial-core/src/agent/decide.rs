@@ -7,7 +7,7 @@ use crate::id::SessionNumber;
 use crate::name::Name;
 use crate::reason::{Evidence, Fact, Reason, Verb, Witness};
 use crate::refusal::Refusal;
-use crate::session::Pace;
+use crate::session::{Pace, Phase};
 use crate::state::{Cause, State};
 use crate::time::Time;
 
@@ -41,14 +41,21 @@ pub fn wake(agent: &Agent, witness: Witness, now: Time) -> Result<Vec<AgentEvent
         State::Hatching | State::Waking | State::Working | State::Waiting | State::HandingOff => {
             return Err(Refusal::Running { agent: agent.id });
         }
-        State::Unknown if agent.live_session().is_some() => {
+        State::Unknown
+            if agent.live_session().is_some() && agent.reason != Reason::RecordUnreadable =>
+        {
             return Err(Refusal::Running { agent: agent.id });
         }
         State::Unknown | State::Crashed | State::Sleeping | State::Hibernating => {}
     }
     let evidence = Evidence { witness, fact: Fact::Asked(Verb::Wake), at: now };
-    let is_over = agent.live_session().is_none();
-    Ok(next_session(agent, Cause::Wake, is_over, evidence, now))
+    let phase = agent.live_session().map(|session| session.phase);
+    // Its session may live, whatever record can't be read: it is taken up, not doubled.
+    if agent.state == State::Unknown && phase == Some(Phase::Running) {
+        let moved = agent.moved(Cause::SeenWorking, Reason::Running, evidence);
+        return Ok(moved.map(AgentEvent::Moved).into_iter().collect());
+    }
+    Ok(next_session(agent, Cause::Wake, phase.is_none(), evidence, now))
 }
 
 pub fn bury(
