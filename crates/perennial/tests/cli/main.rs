@@ -2,19 +2,33 @@
 //!
 //! Tests wait for events, never for a time that has to pass, and end by pid what they started.
 
+mod attach;
 mod authority;
 mod breaker;
 mod chance;
 mod daemon_killed;
 mod daemon_races;
+mod demo;
 mod disk_full;
+mod doctor;
+mod down;
+mod events;
+mod frozen;
 mod hostile;
+mod logs;
+mod ls;
+mod mirror;
 mod namespace;
 mod output;
 mod processes;
+mod record;
+mod rename;
 mod sealed;
 mod session_killed;
 mod shim_killed;
+mod show;
+mod states;
 mod stop;
 mod terminal;
+mod unreadable;
 mod watch;

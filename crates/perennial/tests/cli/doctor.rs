@@ -1,0 +1,66 @@
+//! `doctor`, `completions`, help: what a person asks the program about itself. And every exit code.
+
+use serde_json::Value;
+
+use crate::sealed::Sealed;
+
+#[test]
+fn doctor_works_with_and_without_a_daemon() {
+    let sealed = Sealed::new();
+    let ran = sealed.run(["doctor", "--json"]);
+    assert_eq!(ran.code, 5, "{ran:?}");
+    sealed.start_daemon();
+    let report: Value = sealed.json(&["doctor"]);
+    let findings = report["findings"].as_array().expect("findings");
+    let verdict = |what: &str| {
+        findings
+            .iter()
+            .find(|finding| finding["what"] == what)
+            .map(|finding| finding["verdict"].clone())
+    };
+    for what in ["home", "daemon", "store", "agents", "identity"] {
+        assert_eq!(verdict(what), Some("ok".into()), "{what}: {report:#}");
+    }
+    // Either may hold on this machine; which one is told.
+    assert!(verdict("cgroup").is_some());
+    assert_eq!(report["health"]["identity"]["you"], "person");
+    assert!(sealed.ok(["doctor"]).contains("you for: person"));
+}
+
+#[test]
+fn completions_are_scripts_that_know_the_verbs() {
+    let sealed = Sealed::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = sealed.ok(["completions", shell]);
+        for verb in ["spawn", "attach", "bury", "doctor"] {
+            assert!(script.contains(verb), "{shell} does not know {verb}");
+        }
+    }
+    assert_eq!(sealed.run(["completions", "tcl"]).code, 2);
+}
+
+#[test]
+fn every_exit_code_is_shown_once() {
+    let sealed = Sealed::new();
+    assert_eq!(sealed.refused(5, &["ls"]).kind, "no-daemon");
+    assert_eq!(sealed.run(["--help"]).code, 0);
+    assert_eq!(sealed.run(["--version"]).code, 0);
+    assert_eq!(sealed.run(["no-such-verb"]).code, 2);
+    assert_eq!(sealed.run(["spawn"]).code, 2);
+    // A home that can't be made: the world failed.
+    std::fs::write(&sealed.root, "in the way").expect("a file");
+    let ran = sealed.run(["up"]);
+    assert!(ran.code == 1 && ran.stderr.contains("why: "), "{ran:?}");
+    std::fs::remove_file(&sealed.root).expect("a file");
+    sealed.start_daemon();
+    sealed.spawn("bob", "read x");
+    assert_eq!(sealed.refused(4, &["show", "no-one"]).kind, "no-such-agent");
+    let problem = sealed.refused(3, &["wake", "bob"]);
+    assert_eq!(problem.kind, "running");
+    // For people: what, why, what to do next.
+    let told = sealed.run(["wake", "bob"]).stderr;
+    let begins: Vec<&str> = told.lines().filter_map(|line| line.split(':').next()).collect();
+    assert_eq!(begins, ["error", "why", "next"], "{told}");
+    crate::frozen::freeze(&sealed, "bob");
+    assert_eq!(sealed.refused(6, &["wake", "bob"]).kind, "needs-approval");
+}

@@ -1,0 +1,82 @@
+//! `events`: pages, one agent's, and a feed that misses nothing, over the daemon's death too.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+use std::sync::mpsc::channel;
+
+use perennial_api::EventView;
+
+use crate::processes;
+use crate::sealed::Sealed;
+use crate::watch::PATIENCE;
+
+fn lines(text: &str) -> Vec<EventView> {
+    text.lines().map(|line| serde_json::from_str(line).expect("one JSON object a line")).collect()
+}
+
+#[test]
+fn since_and_agent_choose_and_every_line_is_json() {
+    let sealed = Sealed::up();
+    sealed.spawn("ada", "read x");
+    sealed.spawn("bob", "read x");
+    sealed.ok(["stop", "ada"]);
+    let all = lines(&sealed.ok(["events", "--json"]));
+    let seqs: Vec<u64> = all.iter().map(|event| event.seq).collect();
+    assert_eq!(
+        seqs,
+        (1..=all.len() as u64).collect::<Vec<_>>(),
+        "from the first on, without a gap"
+    );
+    let later = lines(&sealed.ok(["events", "--json", "--since", "4"]));
+    assert_eq!(later, all[4..]);
+    let ada = lines(&sealed.ok(["events", "--json", "--agent", "ada"]));
+    assert!(!ada.is_empty() && ada.iter().all(|event| event.agent.as_deref() == Some("ada")));
+    let middle = ada[2].seq.to_string();
+    assert_eq!(
+        lines(&sealed.ok(["events", "--json", "--agent", "ada", "--since", &middle])),
+        ada[3..]
+    );
+    assert!(sealed.ok(["events", "--since", "1000000"]).is_empty());
+    sealed.refused(4, &["events", "--agent", "no-one"]);
+    assert!(sealed.ok(["events"]).contains("session 1 runs as pid"));
+}
+
+#[test]
+fn a_followed_feed_misses_nothing_when_the_daemon_is_killed() {
+    let sealed = Sealed::deep();
+    sealed.start_daemon();
+    let mut command = sealed.command(["events", "--follow", "--json"]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut follower = command.spawn().expect("the binary runs");
+    let stdout = BufReader::new(follower.stdout.take().expect("piped"));
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        for line in stdout.lines().map_while(Result::ok) {
+            let event: EventView = serde_json::from_str(&line).expect("an event");
+            let _over = sender.send(event);
+        }
+    });
+    let mut seen: Vec<EventView> = Vec::new();
+    let mut wait_running = |name: &str| loop {
+        let event = receiver.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("{name} never ran"));
+        let is_it = event.kind == "session-running" && event.agent.as_deref() == Some(name);
+        seen.push(event);
+        if is_it {
+            break;
+        }
+    };
+    for round in 0..3 {
+        let name = format!("agent-{round}");
+        sealed.spawn(&name, "read x");
+        wait_running(&name);
+        sealed.kill_daemon();
+        sealed.start_daemon();
+    }
+    sealed.spawn("last", "read x");
+    wait_running("last");
+    processes::kill(processes::running(follower.id()));
+    follower.wait().expect("a child");
+    let seqs: Vec<u64> = seen.iter().map(|event| event.seq).collect();
+    assert_eq!(seqs, (1..=seqs.len() as u64).collect::<Vec<_>>());
+    assert_eq!(seen.iter().filter(|event| event.kind == "daemon-started").count(), 4);
+}
