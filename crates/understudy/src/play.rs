@@ -22,6 +22,8 @@ pub enum Step {
     Say(String),
     Pause(Duration),
     Gate(String),
+    /// Until what was said is on its way: a connection that is dropped loses what it still holds.
+    Flush,
     /// Nothing more, and no end.
     Silence,
     Cut,
@@ -65,7 +67,7 @@ pub fn steps(turn: &Turn, frames: Vec<Frame>, is_streamed: bool) -> Vec<Step> {
         }
     }
     if turn.cut {
-        steps.push(Step::Cut);
+        steps.extend([Step::Flush, Step::Cut]);
     }
     steps
 }
@@ -77,7 +79,7 @@ pub async fn wait(steps: Vec<Step>, gates: &Arc<Gates>) {
             Step::Pause(time) => tokio::time::sleep(time).await,
             Step::Gate(name) => gates.clone().pass(name).await,
             Step::Silence => std::future::pending().await,
-            Step::Say(_) | Step::Cut => {}
+            Step::Say(_) | Step::Flush | Step::Cut => {}
         }
     }
 }
@@ -144,6 +146,8 @@ impl Stream for Playing {
                 Some(Step::Gate(name)) => {
                     self.waiting = Some(Box::pin(self.gates.clone().pass(name)));
                 }
+                // The server writes out whatever it has when there is nothing more for a moment.
+                Some(Step::Flush) => self.waiting = Some(Box::pin(tokio::task::yield_now())),
                 Some(Step::Silence) => self.waiting = Some(Box::pin(std::future::pending())),
                 None => {
                     if self.ending.end == End::ClientGone {
@@ -195,7 +199,7 @@ mod tests {
     #[test]
     fn cut_says_half_and_silent_says_nothing() {
         let cut = Turn::text("x").cut();
-        assert_eq!(steps(&cut, frames(), true), [say("a"), say("b"), Step::Cut]);
+        assert_eq!(steps(&cut, frames(), true), [say("a"), say("b"), Step::Flush, Step::Cut]);
         let silent = Turn::text("x").silent();
         assert_eq!(steps(&silent, frames(), true), [Step::Silence]);
     }
