@@ -7,7 +7,8 @@
 //! - J3  `done` is called once, after the append is durable, in commit order.
 //! - J4  Sequence numbers have no gaps, and reading skips nothing: what can't be read is a value.
 //! - J5  A batch that says what it knows is refused if it does not know of every failure before it.
-//! - J6  After a failed append everything is as before it, and the next one may succeed.
+//! - J6  After a failed append everything is as before it, and the next one may succeed. Only if the
+//!   program dies before one does, the failed one may be found in the journal, whole.
 
 use std::fmt;
 use std::sync::Arc;
