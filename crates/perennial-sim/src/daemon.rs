@@ -230,7 +230,7 @@ impl World {
     fn carry(&mut self, life: Life, output: Output) {
         match output {
             Output::Append { ticket, batch } => self.append(life, ticket, batch),
-            Output::Answer { waiter, answer } => self.answered(waiter, answer),
+            Output::Answer { waiter, answer } => self.answered(waiter, &answer),
             Output::Carry(effect) => self.order(life, effect),
             Output::Committed { .. } => {}
         }

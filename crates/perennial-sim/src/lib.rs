@@ -16,6 +16,7 @@ mod mutation;
 mod operator;
 mod program;
 mod random;
+mod script;
 mod settle;
 mod shim;
 mod span;
@@ -25,4 +26,5 @@ mod world;
 
 pub use explore::{Summary, explore, explore_mutated};
 pub use mutation::Mutation;
+pub use script::{Mistake, Wrong, play};
 pub use violation::Violation;

@@ -64,7 +64,7 @@ impl World {
     }
 
     /// Somebody was answered: is it true, and will it stay true?
-    pub fn answered(&mut self, waiter: Waiter, answer: Result<Vec<AgentId>, Rejection>) {
+    pub fn answered(&mut self, waiter: Waiter, answer: &Result<Vec<AgentId>, Rejection>) {
         let Some(asked) = self.operator.asked.get_mut(&waiter) else {
             return;
         };
@@ -73,7 +73,7 @@ impl World {
             self.broken("answered once", || format!("{waiter:?} was answered twice"));
             return;
         }
-        asked.answer = Some(match &answer {
+        asked.answer = Some(match answer {
             Ok(_) => Answer::Done,
             Err(rejection) => Answer::Rejected(rejection.clone()),
         });

@@ -66,7 +66,7 @@ pub enum Happening {
 }
 
 /// What a daemon's own side of the holders does next.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub enum HolderStep {
     /// Carries out the newest order for this agent, or takes it up again.
     TakeUp,
@@ -81,7 +81,7 @@ pub enum HolderStep {
 }
 
 /// What a shim does next, without anybody asking.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub enum ShimStep {
     Executes,
     TreeGone,
@@ -187,6 +187,10 @@ impl World {
         if self.broken.is_none() {
             self.broken = Some(Broken { property, what: what() });
         }
+    }
+
+    pub fn broken_property(&self) -> Option<&Broken> {
+        self.broken.as_ref()
     }
 
     pub fn is_broken(&self) -> bool {

@@ -1,0 +1,33 @@
+//! What somebody was told, in a few words.
+
+use perennial_core::refusal::Refusal;
+use perennial_engine::supervisor::Rejection;
+
+use crate::operator::Answer;
+
+/// The outer `None`: no daemon took the request; the inner one: it was never answered.
+pub fn words(answer: Option<Option<Answer>>) -> String {
+    match answer {
+        None => "no daemon".into(),
+        Some(None) => "no answer".into(),
+        Some(Some(Answer::Done)) => "ok".into(),
+        Some(Some(Answer::Rejected(Rejection::NotRecorded(why)))) => format!("not recorded: {why}"),
+        Some(Some(Answer::Rejected(Rejection::Refused(refusal)))) => {
+            format!("refused: {}", refused(&refusal))
+        }
+    }
+}
+
+fn refused(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::NoSuchAgent { target } => format!("no agent {target}"),
+        Refusal::NameTaken { name, .. } => format!("the name {name} is taken"),
+        Refusal::NotAllowed { caller, verb } => format!("{caller:?} may not {}", verb.word()),
+        Refusal::WrongState { verb, state, .. } => {
+            format!("no {} while {}", verb.word(), state.word())
+        }
+        Refusal::Running { .. } => "it has a session".into(),
+        Refusal::NeedsApproval { .. } => "it needs an approval".into(),
+        Refusal::ParentGone { .. } => "the parent is gone".into(),
+    }
+}
