@@ -156,6 +156,7 @@ pub fn start(
             replies: HashMap::new(),
             awaited: Vec::new(),
             next_waiter: 0,
+            failures_heard: 0,
             stopping: false,
             superseded: false,
         };
@@ -172,6 +173,9 @@ struct Driver {
     replies: HashMap<Waiter, oneshot::Sender<Result<Vec<AgentId>, Rejection>>>,
     awaited: Vec<(AgentId, Point, oneshot::Sender<()>)>,
     next_waiter: u64,
+    /// Appends that failed. One that was made before such a failure was heard of fails with it: it
+    /// may rest on what never happened.
+    failures_heard: u64,
     stopping: bool,
     superseded: bool,
 }
@@ -256,6 +260,7 @@ impl Driver {
                 self.superseded = true;
             }
             Message::Appended(ticket, Err(error)) => {
+                self.failures_heard += 1;
                 let why = chain(&error);
                 tracing::error!(%why, "an append failed");
                 self.input(Input::Failed(ticket, why));
@@ -303,6 +308,7 @@ impl Driver {
                         // A driver that is gone needs no answer.
                         let _ = desk.send(Message::Appended(ticket, result));
                     };
+                    let batch = batch.knowing(self.failures_heard);
                     self.world.journal.append(batch, Box::new(done));
                 }
                 Output::Answer { waiter, answer } => {
