@@ -1,0 +1,8 @@
+//! The core from outside: exhaustive walks of short sequences, properties of folding, and single
+//! cases that exploration found.
+
+mod ending;
+mod fold;
+mod line;
+mod told;
+mod walks;

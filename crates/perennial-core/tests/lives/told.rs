@@ -1,0 +1,160 @@
+//! A fleet with its own clock, told what happens; every event is held against the invariants.
+
+use std::time::Duration;
+
+use perennial_core::agent::Agent;
+use perennial_core::authority::Caller;
+use perennial_core::command::{Command, Request, Spawn};
+use perennial_core::event::{AgentEvent, Event, What};
+use perennial_core::fleet::Fleet;
+use perennial_core::id::{AgentId, BootId, SessionNumber};
+use perennial_core::launch::{BARE_COMMAND, Host, Launch};
+use perennial_core::observation::{Observation, Report};
+use perennial_core::reason::Reason;
+use perennial_core::refusal::Refusal;
+use perennial_core::restart::Restart;
+use perennial_core::session::{Phase, Process};
+use perennial_core::state::{self, Cause, State};
+use perennial_core::time::Time;
+
+#[derive(Clone)]
+pub struct Told {
+    pub fleet: Fleet,
+    pub now: Time,
+    boots: u32,
+}
+
+pub fn launch() -> Launch {
+    Launch {
+        harness: BARE_COMMAND.into(),
+        host: Host::Shim,
+        argv: vec!["program".into()],
+        dir: "/".into(),
+        env_names: Vec::new(),
+        project: "/".into(),
+    }
+}
+
+impl Told {
+    /// A fleet whose first daemon has started.
+    pub fn new() -> Told {
+        let mut told = Told { fleet: Fleet::default(), now: Time(1_000_000), boots: 0 };
+        told.reboot();
+        told
+    }
+
+    pub fn pass(&mut self, span: Duration) {
+        self.now = self.now + span;
+    }
+
+    /// Takes note of an observation; returns what came of it.
+    pub fn observe(&mut self, observation: &Observation) -> Vec<Event> {
+        self.pass(Duration::from_millis(1));
+        let events = self.fleet.observe(observation, self.now);
+        self.fold(&events);
+        events
+    }
+
+    pub fn ask(&mut self, command: Command) -> Result<Vec<Event>, Refusal> {
+        self.pass(Duration::from_millis(1));
+        let request = Request { caller: Caller::Person, command };
+        let decision = self.fleet.decide(&request, self.now)?;
+        self.fold(&decision.events);
+        Ok(decision.events)
+    }
+
+    fn fold(&mut self, events: &[Event]) {
+        for event in events {
+            self.check(event);
+            self.fleet.evolve(event);
+        }
+    }
+
+    /// G1, G2, G3, G4 and S2 for one event, before it is folded.
+    fn check(&self, event: &Event) {
+        let What::Agent(id, what) = &event.what else {
+            return;
+        };
+        let Some(agent) = self.fleet.agent(*id) else {
+            assert!(matches!(what, AgentEvent::Hatched(_)), "{what:?} before birth");
+            return;
+        };
+        match what {
+            AgentEvent::Moved(moved) => {
+                let to = state::next(agent.state, moved.cause);
+                assert_eq!(to, Some(moved.to), "G3: {:?} by {:?}", agent.state, moved.cause);
+                if agent.state == State::Sleeping && agent.reason == Reason::Stopped {
+                    let by_people = matches!(moved.cause, Cause::Wake | Cause::Buried);
+                    assert!(by_people, "G4: {moved:?}");
+                }
+            }
+            AgentEvent::SessionWanted { number } => {
+                assert!(agent.live_session().is_none(), "G1: {agent:?}");
+                let last = agent.session.as_ref().map_or(0, |session| session.number.0);
+                assert_eq!(number.0, last + 1, "G1");
+            }
+            AgentEvent::SessionStarting { number }
+            | AgentEvent::SessionRunning { number, .. }
+            | AgentEvent::SessionEnding { number, .. }
+            | AgentEvent::SessionEnded { number, .. } => {
+                let live = agent.live_session().map(|session| session.number);
+                assert_eq!(live, Some(*number), "S1, G2: {what:?} of {agent:?}");
+            }
+            AgentEvent::Hatched(_) => panic!("born twice"),
+            AgentEvent::Renamed { .. }
+            | AgentEvent::Summarised { .. }
+            | AgentEvent::PutOff { .. } => {}
+        }
+    }
+
+    /// A new daemon on another boot of the machine.
+    pub fn reboot(&mut self) -> Vec<Event> {
+        self.boots += 1;
+        self.restart()
+    }
+
+    /// A new daemon on the same boot.
+    pub fn restart(&mut self) -> Vec<Event> {
+        let boot = BootId(self.boots.to_string());
+        self.observe(&Observation::Started { boot, version: "1".into() })
+    }
+
+    pub fn spawn(&mut self, id: u128, name: Option<&str>, restart: Restart) {
+        let name = name.map(|name| name.parse().expect("a good name"));
+        let id = AgentId(id);
+        let spawn = Spawn { id, name, role: None, parent: None, launch: launch(), restart };
+        self.ask(Command::Spawn(Box::new(spawn))).expect("a person may spawn");
+    }
+
+    pub fn agent(&self, id: u128) -> &Agent {
+        self.fleet.agent(AgentId(id)).expect("it was born")
+    }
+
+    pub fn number(&self, id: u128) -> SessionNumber {
+        self.agent(id).session.as_ref().map_or(SessionNumber::FIRST, |session| session.number)
+    }
+
+    pub fn report(&mut self, id: u128, number: SessionNumber, report: Report) -> Vec<Event> {
+        self.observe(&Observation::Session { agent: AgentId(id), number, report })
+    }
+
+    pub fn executed(&mut self, id: u128) {
+        let number = self.number(id);
+        self.report(id, number, Report::Executed(Process { pid: 7, start_ticks: 7 }));
+    }
+
+    /// Tells everybody that their time has come.
+    pub fn all_due(&mut self) {
+        let ids: Vec<AgentId> = self.fleet.agents().map(|agent| agent.id).collect();
+        for agent in ids {
+            self.observe(&Observation::Due { agent });
+        }
+    }
+
+    pub fn starting(&self) -> Vec<u128> {
+        let starts = |agent: &&Agent| {
+            agent.session.as_ref().is_some_and(|session| session.phase == Phase::Starting)
+        };
+        self.fleet.agents().filter(starts).map(|agent| agent.id.0).collect()
+    }
+}

@@ -1,0 +1,195 @@
+//! Every short sequence of commands and reports, on one agent and on two: nothing illegal comes of
+//! any of them, and whoever is left in the middle of something has a way out.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use perennial_core::agent::Agent;
+use perennial_core::command::Command;
+use perennial_core::effect::Action;
+use perennial_core::exit::{Exit, UnknownExit};
+use perennial_core::fleet::Fleet;
+use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::observation::{Observation, Report};
+use perennial_core::restart::Restart;
+use perennial_core::session::{Phase, Process};
+use perennial_core::state::{Roster, State};
+
+use crate::told::Told;
+
+/// One thing that happens to one agent, or to all.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Stop,
+    Wake,
+    Bury,
+    Rename,
+    Executed,
+    Exited(Exit),
+    NotStarted,
+    /// A report about the session before.
+    Stale,
+    /// The state's own time comes.
+    Due,
+    Reboot,
+    Restart,
+    Jump,
+}
+
+const STEPS: [Step; 14] = [
+    Step::Stop,
+    Step::Wake,
+    Step::Bury,
+    Step::Rename,
+    Step::Executed,
+    Step::Exited(Exit::Code(0)),
+    Step::Exited(Exit::Signal(9)),
+    Step::Exited(Exit::Unknown(UnknownExit::HolderDied)),
+    Step::NotStarted,
+    Step::Stale,
+    Step::Due,
+    Step::Reboot,
+    Step::Restart,
+    Step::Jump,
+];
+
+fn take(told: &mut Told, id: u128, step: Step) {
+    let target = AgentId(id).to_string();
+    let number = told.number(id);
+    // A refusal is an answer too; what it must not do is change anything.
+    match step {
+        Step::Stop => _ = told.ask(Command::Stop(target)),
+        Step::Wake => _ = told.ask(Command::Wake(target)),
+        Step::Bury => _ = told.ask(Command::Bury { target, summary: "over".into() }),
+        Step::Rename => {
+            let name = "shared".parse().expect("a good name");
+            _ = told.ask(Command::Rename { target, name });
+        }
+        Step::Executed => told.executed(id),
+        Step::Exited(exit) => _ = told.report(id, number, Report::Exited(exit)),
+        Step::NotStarted => _ = told.report(id, number, Report::NotStarted("no".into())),
+        Step::Stale => {
+            let stale = number.previous().unwrap_or(SessionNumber(99));
+            let process = Process { pid: 9, start_ticks: 9 };
+            let reports = [Report::Executed(process), Report::Exited(Exit::Code(1))];
+            for report in reports {
+                assert!(told.report(id, stale, report).is_empty(), "G2");
+            }
+        }
+        Step::Due => {
+            if let Some(until) = told.agent(id).until {
+                told.now = told.now.max(until);
+            }
+            _ = told.observe(&Observation::Due { agent: AgentId(id) });
+        }
+        Step::Reboot => _ = told.reboot(),
+        Step::Restart => _ = told.restart(),
+        Step::Jump => {
+            let by = Duration::from_secs(8 * 3600);
+            told.pass(by);
+            _ = told.observe(&Observation::ClockJumped { by });
+        }
+    }
+}
+
+/// What holds after every whole step.
+fn check(told: &Told) {
+    let mut names = BTreeSet::new();
+    for agent in told.fleet.agents() {
+        let key = agent.name.as_ref().map(|name| name.key());
+        if agent.state.roster() != Roster::Cemetery {
+            assert!(key.is_none_or(|key| names.insert(key)), "F1: {agent:?}");
+        }
+        assert!(agrees(agent), "{agent:?}");
+        check_plan(told, agent);
+    }
+    let agents = told.fleet.agents().cloned();
+    let restored = Fleet::restore(agents, told.fleet.epoch(), told.fleet.boot().clone());
+    assert_eq!(restored, told.fleet);
+}
+
+fn agrees(agent: &Agent) -> bool {
+    let phase = agent.session.as_ref().map(|session| session.phase);
+    let ending_or_over = matches!(phase, Some(Phase::Ending(_) | Phase::Ended));
+    match agent.state {
+        State::Hatching => phase == Some(Phase::Starting),
+        State::Waking => agent.live_session().is_some(),
+        State::Working => phase == Some(Phase::Running),
+        State::Crashed => ending_or_over && agent.until.is_some(),
+        State::Sleeping | State::Dead => ending_or_over,
+        State::Waiting
+        | State::Unknown
+        | State::HandingOff
+        | State::Hibernating
+        | State::Frozen
+        | State::Expired => false,
+    }
+}
+
+/// What is planned is about the newest session, and whoever is on the way has a time or an effect.
+fn check_plan(told: &Told, agent: &Agent) {
+    let plan = told.fleet.plan(agent.id, told.now);
+    for effect in &plan.effects {
+        assert_eq!(Some(effect.number), agent.session.as_ref().map(|session| session.number));
+        if matches!(effect.action, Action::Start(_)) {
+            assert!(matches!(agent.state, State::Hatching | State::Waking), "{agent:?}");
+        }
+    }
+    let in_line = agent.session.as_ref().is_some_and(|session| session.phase == Phase::Wanted);
+    let on_the_way = matches!(agent.state, State::Hatching | State::Waking | State::Crashed);
+    if on_the_way && !in_line {
+        assert!(plan.wake_at.is_some(), "5: {agent:?} waits for nothing");
+    }
+}
+
+fn walk(told: &Told, ids: &[u128], depth: usize, path: &mut Vec<(u128, Step)>) -> u64 {
+    if depth == 0 {
+        return 1;
+    }
+    let mut walks = 0;
+    for id in ids {
+        for step in STEPS {
+            let everybody = matches!(step, Step::Reboot | Step::Restart | Step::Jump);
+            if everybody && *id != ids[0] {
+                continue;
+            }
+            let mut next = told.clone();
+            path.push((*id, step));
+            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                take(&mut next, *id, step);
+                check(&next);
+            }));
+            assert!(outcome.is_ok(), "after {path:?}");
+            walks += walk(&next, ids, depth - 1, path);
+            path.pop();
+        }
+    }
+    walks
+}
+
+#[test]
+fn every_walk_of_one_agent() {
+    for (restart, depth) in [(Restart::Never, 3), (Restart::OnCrash, 4), (Restart::Always, 3)] {
+        let mut told = Told::new();
+        told.spawn(1, Some("bob"), restart);
+        let walks = walk(&told, &[1], depth, &mut Vec::new());
+        assert_eq!(walks, 14u64.pow(u32::try_from(depth).expect("small")));
+    }
+}
+
+/// From a working agent, where most stories begin.
+#[test]
+fn every_walk_of_one_agent_that_works() {
+    let mut told = Told::new();
+    told.spawn(1, Some("bob"), Restart::OnCrash);
+    told.executed(1);
+    walk(&told, &[1], 4, &mut Vec::new());
+}
+
+#[test]
+fn every_walk_of_two_agents() {
+    let mut told = Told::new();
+    told.spawn(1, Some("bob"), Restart::OnCrash);
+    told.spawn(2, Some("cy"), Restart::Always);
+    walk(&told, &[1, 2], 3, &mut Vec::new());
+}
