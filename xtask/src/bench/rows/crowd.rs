@@ -138,6 +138,7 @@ impl Crowd {
         let tmux: Vec<i32> = self.tmux.as_ref().and_then(Tmux::server_pid).into_iter().collect();
         pass(SETTLED);
         let before = (Activity::of(&ours), Activity::of(&tmux));
+        ensure!(before.0.run_ms > 0.0, "the kernel keeps no account of run times");
         pass(IDLE);
         let own = Activity::of(&ours).since(before.0);
         let peer = Activity::of(&tmux).since(before.1);

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use anyhow::{Context, Result};
-use perennial_core::event::{AgentEvent, Event, Move, Stream, What};
+use perennial_core::event::{AgentEvent, Event, Move, What};
 use perennial_core::exit::Exit;
 use perennial_core::id::AgentId;
 use perennial_core::reason::{Evidence, Fact, Reason, Witness};
 use perennial_core::state::{Cause, State};
 use perennial_core::time::Time;
-use perennial_store::{Batch, Journal, SqliteJournal, StreamAppend, Version, stored};
+use perennial_store::{Batch, Journal, SqliteJournal, Version, stored};
 use rusqlite::{Connection, params};
 
 use crate::clock::timed;
@@ -78,16 +78,12 @@ fn synced(disk: &File, offset: u64) -> Result<f64> {
 /// One event of one agent; returns when it is durable.
 fn append(journal: &SqliteJournal, agent: AgentId, number: u64) -> Result<()> {
     let (sender, receiver) = channel();
-    let entry = StreamAppend {
-        stream: Stream::Agent(agent),
-        expected: Version(number),
-        events: vec![event(agent, number)],
-    };
+    let batch = Batch::of(vec![event(agent, number)], |_| Version(number));
     let done = move |result| {
         // The receiver waits below for exactly this.
         let _ = sender.send(result);
     };
-    journal.append(Batch { entries: vec![entry] }, Box::new(done));
+    journal.append(batch, Box::new(done));
     receiver.recv().context("the journal closed")??;
     Ok(())
 }
