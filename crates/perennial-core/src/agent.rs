@@ -11,12 +11,15 @@
 mod decide;
 mod evolve;
 mod observe;
+mod signs;
 mod step;
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::context::Clock;
+use crate::conversation::{ConversationId, Conversations, Opening};
 use crate::effect::{Action, Effect, Plan};
 use crate::event::{Birth, Move};
 use crate::exit::Exit;
@@ -24,17 +27,21 @@ use crate::id::{AgentId, SessionId, SessionNumber};
 use crate::launch::Launch;
 use crate::name::Name;
 use crate::reason::{Evidence, Reason};
-use crate::restart::{History, Restart};
+use crate::restart::{CHURN_LIMIT, History, Restart};
 use crate::session::{Phase, Session};
 use crate::state::{self, Cause, State};
 use crate::time::Time;
+use crate::work::WorkPhase;
 
-pub use decide::{bury, hatch, rename, stop, wake};
+pub use decide::{bury, hatch, rename, report, stop, wake};
 pub use evolve::evolve;
 pub use observe::{due, observe, put_off, rebooted};
+pub use signs::shown;
 
 /// A session must give its first sign of life within this.
 pub const START_LIMIT: Duration = Duration::from_secs(90);
+/// A harness that shows nothing for so long has a dialog in its way.
+pub const DIALOG_AFTER: Duration = Duration::from_secs(20);
 /// An agent must be born within this.
 pub const HATCH_LIMIT: Duration = Duration::from_secs(300);
 
@@ -63,6 +70,11 @@ pub struct Agent {
     pub respawn_count: u32,
     pub created_at: Time,
     pub summary: Option<String>,
+    pub work_phase: Option<WorkPhase>,
+    pub conversations: Option<Conversations>,
+    pub clock: Clock,
+    /// Whether it was in a turn when last heard: what a next session takes up.
+    pub in_turn: bool,
 }
 
 /// Whether the holder of a session is heard now.
@@ -84,6 +96,7 @@ pub fn needs_operator(state: State, reason: Reason) -> bool {
         | Reason::Verdict
         | Reason::RecordUnreadable
         | Reason::HolderUnreachable
+        | Reason::ServiceFailed
         | Reason::BreakerOpen => true,
         Reason::CrashedRestartOff => state == State::Sleeping,
         Reason::Starting
@@ -93,6 +106,7 @@ pub fn needs_operator(state: State, reason: Reason) -> bool {
         | Reason::RateLimited
         | Reason::DaemonStarted
         | Reason::LeadSilent
+        | Reason::Silent
         | Reason::HandoffAsked
         | Reason::Retrying
         | Reason::Finished
@@ -131,6 +145,10 @@ impl Agent {
             respawn_count: 0,
             created_at: at,
             summary: None,
+            work_phase: None,
+            conversations: None,
+            clock: Clock::default(),
+            in_turn: false,
         }
     }
 
@@ -178,6 +196,38 @@ impl Agent {
         }
     }
 
+    /// Whether this session begins with something to do.
+    fn opens_with_a_prompt(&self, session: &Session) -> bool {
+        match &session.opening {
+            Opening::Bare => true,
+            Opening::Fresh(_) => self.launch.options.prompt.is_some(),
+            Opening::Resume { in_turn, .. } => *in_turn,
+        }
+    }
+
+    /// How the next session begins: where the last one was, or anew if that leads nowhere.
+    fn next_opening(&self, number: SessionNumber) -> Opening {
+        if self.launch.is_bare() {
+            return Opening::Bare;
+        }
+        let fresh = || Opening::Fresh(ConversationId::of(SessionId { agent: self.id, number }));
+        match &self.conversations {
+            Some(known) if self.history.futile < CHURN_LIMIT => {
+                Opening::Resume { conversation: known.current.clone(), in_turn: self.in_turn }
+            }
+            Some(_) | None => fresh(),
+        }
+    }
+
+    /// When a dialog must be in the way of a session that shows nothing.
+    fn dialog_at(&self) -> Option<Time> {
+        let session =
+            self.live_session().filter(|s| !s.has_announced && s.phase == Phase::Running)?;
+        let starts = matches!(self.state, State::Hatching | State::Waking);
+        let started = session.started_at.filter(|_| starts && !self.launch.is_bare())?;
+        Some(started + DIALOG_AFTER)
+    }
+
     fn next_number(&self) -> SessionNumber {
         self.session.as_ref().map_or(SessionNumber::FIRST, |session| session.number.next())
     }
@@ -191,7 +241,8 @@ impl Agent {
 
 /// What to do so that the world matches the journal, and when to look again.
 pub fn plan(agent: &Agent, may_start: bool, now: Time) -> Plan {
-    let mut plan = Plan { effects: Vec::new(), wake_at: agent.until };
+    let wake_at = [agent.until, agent.dialog_at()].into_iter().flatten().min();
+    let mut plan = Plan { effects: Vec::new(), wake_at };
     // A record that can't be read is held: nothing is done for it.
     if agent.reason == Reason::RecordUnreadable {
         return Plan::default();
@@ -204,7 +255,7 @@ pub fn plan(agent: &Agent, may_start: bool, now: Time) -> Plan {
             plan.wake_at = may_start.then_some(now);
             return plan;
         }
-        Phase::Starting => Action::Start(agent.launch.clone()),
+        Phase::Starting => Action::Start(Box::new(agent.launch.clone()), session.opening.clone()),
         Phase::Running => Action::Hold,
         Phase::Ending(pace) => Action::End(pace),
         Phase::Ended => Action::Release,

@@ -42,18 +42,20 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             | Verb::Wake
             | Verb::Rename
             | Verb::Bury
+            | Verb::Report
             | Verb::Down => false,
         },
         Caller::Agent(_) => match verb {
             Verb::Look => true,
             // Raw terminals could answer a permission dialog.
             Verb::Attach | Verb::Send | Verb::Logs => false,
-            // A bare command is argv, which no agent may choose; presets come with their issue.
+            // Argv is nothing that an agent may choose, and no preset is bounded by its caller yet.
             Verb::Spawn => false,
             Verb::Stop | Verb::Wake => match standing {
                 Standing::Lead => true,
                 Standing::Itself | Standing::Other | Standing::NoTarget => false,
             },
+            Verb::Report => standing == Standing::Itself,
             Verb::Rename | Verb::Bury | Verb::Down => false,
         },
     }

@@ -1,10 +1,12 @@
 //! What somebody wants: a command with its caller. It may be refused; a report never is.
 
 use crate::authority::Caller;
+use crate::conversation::ConversationId;
 use crate::id::AgentId;
 use crate::launch::Launch;
 use crate::name::Name;
 use crate::restart::Restart;
+use crate::work::WorkPhase;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
@@ -21,8 +23,19 @@ pub enum Command {
     Stop(Target),
     StopAll,
     Wake(Target),
-    Rename { target: Target, name: Name },
-    Bury { target: Target, summary: String },
+    Rename {
+        target: Target,
+        name: Name,
+    },
+    Bury {
+        target: Target,
+        summary: String,
+    },
+    /// An agent says where its own work stands.
+    Report {
+        phase: Option<WorkPhase>,
+        summary: Option<String>,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,4 +48,6 @@ pub struct Spawn {
     pub parent: Option<Target>,
     pub launch: Launch,
     pub restart: Restart,
+    /// A conversation that its owner has already, to go on with.
+    pub conversation: Option<ConversationId>,
 }

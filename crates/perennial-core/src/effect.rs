@@ -3,6 +3,7 @@
 //! Each effect names its agent and session number: the number is the fence, and (agent, effect)
 //! is what the interpreter keeps in flight.
 
+use crate::conversation::Opening;
 use crate::id::{AgentId, SessionNumber};
 use crate::launch::Launch;
 use crate::session::Pace;
@@ -18,7 +19,7 @@ pub struct Effect {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Start the session, at most once ever: in the agent's holder if one lives, else in a new one.
-    Start(Launch),
+    Start(Box<Launch>, Opening),
     /// Stay connected to the holder of a running session and watch its process.
     Hold,
     /// End the session and its whole tree.

@@ -2,6 +2,8 @@
 //!
 //! Values of policy are resolved before an event is made, so that folding needs no configuration.
 
+use crate::context::{Sample, Threshold};
+use crate::conversation::{ConversationId, Followed, Opening};
 use crate::exit::Exit;
 use crate::id::{AgentId, BootId, Epoch, SessionNumber};
 use crate::launch::Launch;
@@ -11,6 +13,7 @@ use crate::restart::Restart;
 use crate::session::{Pace, Process};
 use crate::state::{Cause, State};
 use crate::time::Time;
+use crate::work::WorkPhase;
 
 /// One event with its moment, of one agent or of the node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +41,7 @@ pub enum AgentEvent {
     Moved(Move),
     SessionWanted {
         number: SessionNumber,
+        opening: Opening,
     },
     SessionStarting {
         number: SessionNumber,
@@ -53,6 +57,34 @@ pub enum AgentEvent {
     SessionEnded {
         number: SessionNumber,
         exit: Exit,
+    },
+    /// Its harness showed that work was done in this session; told once for each.
+    SessionProgressed {
+        number: SessionNumber,
+    },
+    /// The session's conversation is this one now.
+    ConversationFollowed {
+        number: SessionNumber,
+        conversation: ConversationId,
+        how: Followed,
+    },
+    /// A new context window began.
+    WindowBegan {
+        number: SessionNumber,
+    },
+    ClockPassed {
+        number: SessionNumber,
+        threshold: Threshold,
+        sample: Sample,
+    },
+    /// The session was told that this threshold has passed.
+    ClockTold {
+        number: SessionNumber,
+        threshold: Threshold,
+    },
+    /// The agent said where its work stands.
+    PhaseReported {
+        phase: WorkPhase,
     },
     Renamed {
         name: Name,

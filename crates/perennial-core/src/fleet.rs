@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::agent::{self, Agent, HATCH_LIMIT};
 use crate::authority::{self, Caller, Standing};
 use crate::command::{Command, Request, Spawn};
+use crate::conversation::ConversationId;
 use crate::effect::Plan;
 use crate::event::{AgentEvent, Birth, Event, NodeEvent, What};
 use crate::id::{AgentId, BootId, Epoch};
@@ -168,6 +169,13 @@ impl Fleet {
                 let agent = self.allowed(caller, Verb::Bury, target)?;
                 Ok(Decision::of(agent.id, agent::bury(agent, summary.clone(), witness, now)?, now))
             }
+            Command::Report { phase, summary } => {
+                let Caller::Agent(own) = caller else {
+                    return Err(Refusal::NotAllowed { caller, verb: Verb::Report });
+                };
+                let agent = self.allowed(caller, Verb::Report, &own.to_string())?;
+                Ok(Decision::of(agent.id, agent::report(agent, *phase, summary.clone()), now))
+            }
         }
     }
 
@@ -196,6 +204,9 @@ impl Fleet {
             }
             None => None,
         };
+        if let Some(conversation) = &spawn.conversation {
+            self.conversation_is_free(conversation)?;
+        }
         let fact = Fact::Asked(Verb::Spawn);
         let birth = Birth {
             name: Some(name),
@@ -206,7 +217,7 @@ impl Fleet {
             evidence: Evidence { witness: caller.witness(), fact, at: now },
             until: now + HATCH_LIMIT,
         };
-        Ok(Decision::of(spawn.id, agent::hatch(birth), now))
+        Ok(Decision::of(spawn.id, agent::hatch(spawn.id, birth, spawn.conversation.clone()), now))
     }
 
     /// Who holds a name now, in life or in the freezer.
@@ -221,6 +232,24 @@ impl Fleet {
                 Err(Refusal::NameTaken { name: name.clone(), by: agent.id })
             }
             Some(_) | None => Ok(()),
+        }
+    }
+
+    /// A conversation has one writer: nobody outside the cemetery may have it.
+    fn conversation_is_free(&self, conversation: &ConversationId) -> Result<(), Refusal> {
+        let has = |agent: &&Agent| {
+            agent.state.roster() != Roster::Cemetery
+                && (agent
+                    .conversations
+                    .as_ref()
+                    .is_some_and(|known| known.current == *conversation)
+                    || agent.live_session().is_some_and(|session| session.takes_up(conversation)))
+        };
+        match self.agents.values().find(has) {
+            Some(agent) => {
+                Err(Refusal::ConversationTaken { conversation: conversation.clone(), by: agent.id })
+            }
+            None => Ok(()),
         }
     }
 
@@ -246,6 +275,10 @@ impl Fleet {
         match observation {
             Observation::Session { agent, number, report } => match self.agents.get(agent) {
                 Some(known) => of(*agent, agent::observe(known, *number, report, now), now),
+                None => Vec::new(),
+            },
+            Observation::Harness { agent, number, sign } => match self.agents.get(agent) {
+                Some(known) => of(*agent, agent::shown(known, *number, sign, now), now),
                 None => Vec::new(),
             },
             Observation::Due { agent } => match self.agents.get(agent) {

@@ -19,6 +19,19 @@ pub struct Launch {
     pub env_names: Vec<String>,
     /// The git common directory of `dir`, else `dir` itself.
     pub project: String,
+    pub options: Options,
+}
+
+/// What an agent CLI is started with, beside its own argv; nothing of it for a bare command.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Options {
+    pub model: Option<String>,
+    /// What the first session is told.
+    pub prompt: Option<String>,
+    /// In the harness's own word, checked against its preset.
+    pub permission_mode: Option<String>,
+    /// The operator consents to the first-run dialogs for this directory.
+    pub trust: bool,
 }
 
 /// The harness name of a bare command, which shows no signs but its process.

@@ -9,6 +9,8 @@
 pub mod agent;
 pub mod authority;
 pub mod command;
+pub mod context;
+pub mod conversation;
 pub mod effect;
 pub mod event;
 pub mod exit;
@@ -23,3 +25,4 @@ pub mod restart;
 pub mod session;
 pub mod state;
 pub mod time;
+pub mod work;

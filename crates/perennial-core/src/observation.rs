@@ -4,9 +4,12 @@
 
 use std::time::Duration;
 
+use crate::context::{Sample, Threshold};
+use crate::conversation::{ConversationId, Followed};
 use crate::exit::{Exit, UnknownExit};
 use crate::id::{AgentId, BootId, SessionNumber};
 use crate::session::Process;
+use crate::time::Time;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Observation {
@@ -14,6 +17,12 @@ pub enum Observation {
         agent: AgentId,
         number: SessionNumber,
         report: Report,
+    },
+    /// What the harness of a session shows: by its hooks, its files, its transcript.
+    Harness {
+        agent: AgentId,
+        number: SessionNumber,
+        sign: Sign,
     },
     /// A time that `plan` named has come for this agent.
     Due {
@@ -41,6 +50,39 @@ pub enum Report {
     NotStarted(String),
     /// Its main process ended. For a session asked to end: its whole tree is gone.
     Exited(Exit),
+}
+
+/// What a harness shows of one session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sign {
+    /// It is up, with this conversation.
+    Began {
+        conversation: ConversationId,
+        how: Followed,
+    },
+    TurnBegan,
+    /// The turn is over, or cannot go on without somebody.
+    Waits(Wait),
+    /// It got something done.
+    Progressed,
+    Measured(Sample),
+    Compacted,
+    /// The session was told of this threshold.
+    Told(Threshold),
+    /// In a turn, and nothing at all was heard of it for too long: it hangs.
+    Hangs,
+}
+
+/// What a session waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    Input,
+    Permission,
+    Answer,
+    /// The vendor's rate limit, until then if it said so.
+    RateLimit(Option<Time>),
+    /// The turn ended with an error of the vendor's service.
+    Failure,
 }
 
 impl Report {

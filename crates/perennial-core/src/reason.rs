@@ -23,12 +23,16 @@ pub enum Reason {
     NeedsPermission,
     NeedsAnswer,
     RateLimited,
+    /// The vendor's service answered with an error, and the harness gave up on the turn.
+    ServiceFailed,
     FirstRunDialog,
     Verdict,
     // unknown
     DaemonStarted,
     HolderUnreachable,
     LeadSilent,
+    /// In a turn, and nothing was heard of it for too long.
+    Silent,
     RecordUnreadable,
     // handing-off
     HandoffAsked,
@@ -58,7 +62,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    pub const ALL: [Reason; 29] = [
+    pub const ALL: [Reason; 31] = [
         Reason::Starting,
         Reason::Running,
         Reason::InTurn,
@@ -66,11 +70,13 @@ impl Reason {
         Reason::NeedsPermission,
         Reason::NeedsAnswer,
         Reason::RateLimited,
+        Reason::ServiceFailed,
         Reason::FirstRunDialog,
         Reason::Verdict,
         Reason::DaemonStarted,
         Reason::HolderUnreachable,
         Reason::LeadSilent,
+        Reason::Silent,
         Reason::RecordUnreadable,
         Reason::HandoffAsked,
         Reason::Retrying,
@@ -101,11 +107,13 @@ impl Reason {
             NeedsPermission => "needs-permission",
             NeedsAnswer => "needs-answer",
             RateLimited => "rate-limited",
+            ServiceFailed => "service-failed",
             FirstRunDialog => "first-run-dialog",
             Verdict => "verdict",
             DaemonStarted => "daemon-started",
             HolderUnreachable => "holder-unreachable",
             LeadSilent => "lead-silent",
+            Silent => "silent",
             RecordUnreadable => "record-unreadable",
             HandoffAsked => "handoff-asked",
             Retrying => "retrying",
@@ -157,11 +165,29 @@ pub enum Fact {
     /// The program could not be executed; what the system said.
     NotStarted(String),
     Exited(Exit),
+    /// What the harness showed.
+    Shown(Show),
     /// The time that the state carried has come.
     TimeCame,
     BootChanged,
     /// A record can't be read; what is wrong with it.
     Unreadable(String),
+}
+
+/// What a harness can show, as evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Show {
+    SessionBegan,
+    TurnBegan,
+    TurnEnded,
+    PermissionDialog,
+    Question,
+    RateLimit,
+    ServiceError,
+    /// Nothing, for so long that something must be in its way.
+    NothingAtFirst,
+    /// Nothing in a turn: no byte, no file, no child at work.
+    NothingInTurn,
 }
 
 /// The verbs of commands, for evidence and for who may do what.
@@ -176,6 +202,7 @@ pub enum Verb {
     Wake,
     Rename,
     Bury,
+    Report,
     Down,
 }
 
@@ -191,6 +218,7 @@ impl Verb {
             Verb::Wake => "wake",
             Verb::Rename => "rename",
             Verb::Bury => "bury",
+            Verb::Report => "report",
             Verb::Down => "down",
         }
     }

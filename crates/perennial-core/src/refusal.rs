@@ -1,6 +1,7 @@
 //! How the core says no: data, not text. What a person reads is made of it at the edge.
 
 use crate::authority::Caller;
+use crate::conversation::ConversationId;
 use crate::id::AgentId;
 use crate::name::Name;
 use crate::reason::Verb;
@@ -32,6 +33,11 @@ pub enum Refusal {
     /// Only an approval by the operator gets it out of this state.
     NeedsApproval {
         agent: AgentId,
+    },
+    /// A conversation has one writer.
+    ConversationTaken {
+        conversation: ConversationId,
+        by: AgentId,
     },
     /// The parent is in the cemetery.
     ParentGone {

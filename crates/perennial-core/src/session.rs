@@ -9,6 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::conversation::{ConversationId, Opening};
 use crate::exit::Exit;
 use crate::id::SessionNumber;
 use crate::time::Time;
@@ -23,6 +24,11 @@ pub struct Session {
     pub started_at: Option<Time>,
     pub ended_at: Option<Time>,
     pub exit: Option<Exit>,
+    pub opening: Opening,
+    /// Its harness gave a sign of life.
+    pub has_announced: bool,
+    /// It got something done, as far as its harness shows.
+    pub has_progressed: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -66,7 +72,7 @@ pub enum SessionEvent {
 }
 
 impl Session {
-    pub fn wanted(number: SessionNumber, at: Time) -> Session {
+    pub fn wanted(number: SessionNumber, opening: Opening, at: Time) -> Session {
         Session {
             number,
             phase: Phase::Wanted,
@@ -75,6 +81,17 @@ impl Session {
             started_at: None,
             ended_at: None,
             exit: None,
+            opening,
+            has_announced: false,
+            has_progressed: false,
+        }
+    }
+
+    /// Whether it was begun with this conversation.
+    pub fn takes_up(&self, conversation: &ConversationId) -> bool {
+        match &self.opening {
+            Opening::Bare => false,
+            Opening::Fresh(own) | Opening::Resume { conversation: own, .. } => own == conversation,
         }
     }
 

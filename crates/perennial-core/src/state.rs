@@ -96,6 +96,8 @@ pub enum Cause {
     Announced,
     /// No sign of life in time; the agent has a name.
     StartLimit,
+    /// A session that runs shows nothing at first: a dialog is in its way.
+    DialogSeen,
     /// No name in time, or its process gone before it had one.
     NeverNamed,
     TurnBegan,
@@ -139,9 +141,10 @@ pub enum Cause {
 }
 
 impl Cause {
-    pub const ALL: [Cause; 33] = [
+    pub const ALL: [Cause; 34] = [
         Cause::Announced,
         Cause::StartLimit,
+        Cause::DialogSeen,
         Cause::NeverNamed,
         Cause::TurnBegan,
         Cause::TurnEnded,
@@ -180,6 +183,7 @@ impl Cause {
         match self {
             Announced => "announced",
             StartLimit => "start-limit",
+            DialogSeen => "dialog-seen",
             NeverNamed => "never-named",
             TurnBegan => "turn-began",
             TurnEnded => "turn-ended",
@@ -226,6 +230,11 @@ pub fn next(state: State, cause: Cause) -> Option<State> {
         },
         Cause::StartLimit => match state {
             Hatching | Waking => Some(Crashed),
+            Working | Waiting | Unknown | HandingOff | Crashed | Sleeping | Hibernating
+            | Frozen | Dead | Expired => None,
+        },
+        Cause::DialogSeen => match state {
+            Hatching | Waking => Some(Waiting),
             Working | Waiting | Unknown | HandingOff | Crashed | Sleeping | Hibernating
             | Frozen | Dead | Expired => None,
         },

@@ -2,21 +2,31 @@
 
 use super::Agent;
 use super::step::{end_session, next_session};
+use crate::conversation::{ConversationId, Opening};
 use crate::event::{AgentEvent, Birth};
-use crate::id::SessionNumber;
+use crate::id::{AgentId, SessionId, SessionNumber};
 use crate::name::Name;
 use crate::reason::{Evidence, Fact, Reason, Verb, Witness};
 use crate::refusal::Refusal;
 use crate::session::{Pace, Phase};
 use crate::state::{Cause, State};
 use crate::time::Time;
+use crate::work::WorkPhase;
 
 /// The first events of a new agent.
-pub fn hatch(birth: Birth) -> Vec<AgentEvent> {
+pub fn hatch(id: AgentId, birth: Birth, conversation: Option<ConversationId>) -> Vec<AgentEvent> {
     let number = SessionNumber::FIRST;
+    let opening = match conversation {
+        // Somebody's conversation goes on as it was left.
+        Some(conversation) => {
+            Opening::Resume { conversation, in_turn: birth.launch.options.prompt.is_some() }
+        }
+        None if birth.launch.is_bare() => Opening::Bare,
+        None => Opening::Fresh(ConversationId::of(SessionId { agent: id, number })),
+    };
     vec![
         AgentEvent::Hatched(Box::new(birth)),
-        AgentEvent::SessionWanted { number },
+        AgentEvent::SessionWanted { number, opening },
         AgentEvent::SessionStarting { number },
     ]
 }
@@ -78,6 +88,14 @@ pub fn rename(agent: &Agent, name: Name) -> Result<Vec<AgentEvent>, Refusal> {
         return Err(wrong_state(agent, Verb::Rename));
     }
     Ok(vec![AgentEvent::Renamed { name }])
+}
+
+/// The agent's own word on where its work stands.
+pub fn report(agent: &Agent, phase: Option<WorkPhase>, summary: Option<String>) -> Vec<AgentEvent> {
+    let phase = phase.filter(|phase| agent.work_phase != Some(*phase));
+    let summary = summary.filter(|summary| agent.summary.as_ref() != Some(summary));
+    let phase = phase.map(|phase| AgentEvent::PhaseReported { phase });
+    phase.into_iter().chain(summary.map(|summary| AgentEvent::Summarised { summary })).collect()
 }
 
 fn wrong_state(agent: &Agent, verb: Verb) -> Refusal {

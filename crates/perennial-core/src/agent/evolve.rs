@@ -1,10 +1,13 @@
 //! Folding an agent's events: the only way an agent changes.
 
+use super::observe::progress;
 use super::{Agent, START_LIMIT};
+use crate::context::Clock;
+use crate::conversation::{Conversations, Followed};
 use crate::event::{AgentEvent, Move};
 use crate::id::SessionNumber;
 use crate::reason::Reason;
-use crate::restart::{History, Progress};
+use crate::restart::History;
 use crate::session::{Session, SessionEvent};
 use crate::state::{Cause, State};
 use crate::time::Time;
@@ -14,9 +17,9 @@ pub fn evolve(mut agent: Agent, event: &AgentEvent, at: Time) -> Agent {
     match event {
         AgentEvent::Hatched(_) => {}
         AgentEvent::Moved(moved) => take(&mut agent, moved, at),
-        AgentEvent::SessionWanted { number } => {
+        AgentEvent::SessionWanted { number, opening } => {
             agent.previous_exit = agent.session.take().and_then(|session| session.exit);
-            agent.session = Some(Session::wanted(*number, at));
+            agent.session = Some(Session::wanted(*number, opening.clone(), at));
         }
         AgentEvent::SessionStarting { number } => {
             // One that stood in line gets its start limit when its turn comes.
@@ -34,9 +37,29 @@ pub fn evolve(mut agent: Agent, event: &AgentEvent, at: Time) -> Agent {
         AgentEvent::SessionEnded { number, exit } => {
             fold_session(&mut agent, *number, &SessionEvent::Ended(*exit), at);
             if let Some(session) = agent.session.as_ref().filter(|s| s.number == *number) {
-                agent.history.ended(session.lived(at), Progress::NotVisible, at);
+                let progress = progress(&agent, session);
+                agent.history.ended(session.lived(at), progress, at);
             }
         }
+        AgentEvent::SessionProgressed { number } => {
+            if let Some(session) = agent.session.as_mut().filter(|s| s.number == *number) {
+                session.has_progressed = true;
+            }
+        }
+        AgentEvent::ConversationFollowed { number, conversation, how } => {
+            let known = agent.conversations.take();
+            agent.conversations = Some(Conversations::follow(known, conversation));
+            if let Some(session) = agent.session.as_mut().filter(|s| s.number == *number) {
+                session.has_announced = true;
+            }
+            if *how == Followed::Started {
+                agent.clock = Clock::default();
+            }
+        }
+        AgentEvent::WindowBegan { .. } => agent.clock = Clock::default(),
+        AgentEvent::ClockPassed { threshold, .. } => agent.clock.passed = Some(*threshold),
+        AgentEvent::ClockTold { threshold, .. } => agent.clock.told = Some(*threshold),
+        AgentEvent::PhaseReported { phase } => agent.work_phase = Some(*phase),
         AgentEvent::Renamed { name } => {
             agent.name = Some(name.clone());
             agent.named_at = at;
@@ -60,6 +83,20 @@ fn take(agent: &mut Agent, moved: &Move, at: Time) {
     }
     if moved.reason == Reason::BreakerOpen {
         agent.history.breaker_opened();
+    }
+    match moved.to {
+        State::Working => agent.in_turn = true,
+        State::Waiting => agent.in_turn = false,
+        State::Hatching
+        | State::Waking
+        | State::Unknown
+        | State::HandingOff
+        | State::Crashed
+        | State::Sleeping
+        | State::Hibernating
+        | State::Frozen
+        | State::Dead
+        | State::Expired => {}
     }
     agent.state = moved.to;
     agent.reason = moved.reason;

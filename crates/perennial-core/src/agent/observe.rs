@@ -10,7 +10,7 @@ use crate::event::{AgentEvent, Move};
 use crate::exit::{self, Exit, Fate, UnknownExit};
 use crate::id::SessionNumber;
 use crate::observation::Report;
-use crate::reason::{Evidence, Fact, Reason, Witness};
+use crate::reason::{Evidence, Fact, Reason, Show, Witness};
 use crate::restart::{Next, Progress, Restart};
 use crate::session::{Pace, Phase, Session};
 use crate::state::{Cause, State};
@@ -111,7 +111,7 @@ fn crash(
 ) -> Vec<AgentEvent> {
     let lived = session.lived(now);
     let mut history = agent.history.clone();
-    history.ended(lived, Progress::NotVisible, now);
+    history.ended(lived, progress(agent, session), now);
     let (reason, at) = match history.after_crash(agent.id, lived, now) {
         Next::RetryAt(at) => (Reason::Retrying, at),
         Next::HalfOpenAt(at) => (Reason::BreakerOpen, at),
@@ -128,11 +128,26 @@ fn crash(
     events
 }
 
+/// Whether the session got anything done, where its harness lets us see that.
+pub fn progress(agent: &Agent, session: &Session) -> Progress {
+    match (agent.launch.is_bare(), session.has_progressed) {
+        (true, _) => Progress::NotVisible,
+        (false, true) => Progress::Some,
+        (false, false) => Progress::None,
+    }
+}
+
 /// The time that `plan` named has come.
 pub fn due(agent: &Agent, may_start: bool, now: Time) -> Vec<AgentEvent> {
     if may_start && let Some(session) = agent.session.as_ref().filter(|s| s.phase == Phase::Wanted)
     {
         return vec![AgentEvent::SessionStarting { number: session.number }];
+    }
+    if agent.dialog_at().is_some_and(|at| at <= now) {
+        let fact = Fact::Shown(Show::NothingAtFirst);
+        let evidence = Evidence { witness: Witness::Harness, fact, at: now };
+        let moved = agent.moved(Cause::DialogSeen, Reason::FirstRunDialog, evidence);
+        return moved.into_iter().map(AgentEvent::Moved).collect();
     }
     if agent.until.is_none_or(|until| until > now) {
         return Vec::new();
@@ -195,7 +210,9 @@ pub fn rebooted(agent: &Agent, now: Time) -> Vec<AgentEvent> {
     match busy.filter(|_| agent.restart != Restart::Never) {
         Some(moved) => {
             events.push(AgentEvent::Moved(Move { until: None, ..moved }));
-            events.push(AgentEvent::SessionWanted { number: session.number.next() });
+            let number = session.number.next();
+            let opening = agent.next_opening(number);
+            events.push(AgentEvent::SessionWanted { number, opening });
         }
         None => {
             let moved = agent.moved(Cause::RebootedIdle, Reason::MachineRestarted, evidence);

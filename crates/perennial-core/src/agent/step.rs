@@ -29,7 +29,8 @@ pub fn next_session(
 
 pub fn begin(agent: &Agent) -> [AgentEvent; 2] {
     let number = agent.next_number();
-    [AgentEvent::SessionWanted { number }, AgentEvent::SessionStarting { number }]
+    let opening = agent.next_opening(number);
+    [AgentEvent::SessionWanted { number, opening }, AgentEvent::SessionStarting { number }]
 }
 
 pub fn end_session(agent: &Agent, pace: Pace) -> Option<AgentEvent> {

@@ -1,0 +1,116 @@
+//! What the signs of a harness do to one agent. Changes nothing.
+//!
+//! A sign is about the live session; one about another number says nothing. What a harness shows is
+//! weaker than the kernel's word: it never ends a session by itself, but for one that hangs.
+
+use super::Agent;
+use super::step::end_session;
+use crate::event::{AgentEvent, Move};
+use crate::id::SessionNumber;
+use crate::observation::{Sign, Wait};
+use crate::reason::{Evidence, Fact, Reason, Show, Witness};
+use crate::session::{Pace, Phase, Session};
+use crate::state::{Cause, State};
+use crate::time::Time;
+
+/// Takes note of what the harness of session `number` shows.
+pub fn shown(agent: &Agent, number: SessionNumber, sign: &Sign, now: Time) -> Vec<AgentEvent> {
+    let live = agent.live_session().filter(|session| session.number == number);
+    // One that was asked to end may still talk; the agent has moved on.
+    let Some(session) = live.filter(|session| !matches!(session.phase, Phase::Ending(_))) else {
+        return Vec::new();
+    };
+    match sign {
+        Sign::Began { conversation, how } => {
+            let mut events = Vec::new();
+            let known = agent.conversations.as_ref().map(|known| &known.current);
+            if known != Some(conversation) || !session.has_announced || how.begins_a_window() {
+                let (conversation, how) = (conversation.clone(), *how);
+                events.push(AgentEvent::ConversationFollowed { number, conversation, how });
+            }
+            if how.begins_a_window() && session.has_announced {
+                events.push(AgentEvent::WindowBegan { number });
+            }
+            events.extend(announced(agent, session, now));
+            events
+        }
+        Sign::TurnBegan => moved(agent, Cause::TurnBegan, Reason::InTurn, Show::TurnBegan, now),
+        Sign::Waits(wait) => waits(agent, *wait, now),
+        Sign::Progressed if session.has_progressed => Vec::new(),
+        Sign::Progressed => vec![AgentEvent::SessionProgressed { number }],
+        Sign::Measured(sample) => {
+            let passed = agent.clock.passes(sample).into_iter();
+            passed
+                .map(|threshold| AgentEvent::ClockPassed { number, threshold, sample: *sample })
+                .collect()
+        }
+        Sign::Compacted => vec![AgentEvent::WindowBegan { number }],
+        Sign::Told(threshold) if agent.clock.told >= Some(*threshold) => Vec::new(),
+        Sign::Told(threshold) => vec![AgentEvent::ClockTold { number, threshold: *threshold }],
+        Sign::Hangs => {
+            if agent.state != State::Working {
+                return Vec::new();
+            }
+            let show = Show::NothingInTurn;
+            let mut events = moved(agent, Cause::ConfirmationLost, Reason::Silent, show, now);
+            events.extend(end_session(agent, Pace::AtOnce));
+            events
+        }
+    }
+}
+
+/// The first sign of life. Without anything to do the session waits for input right away.
+fn announced(agent: &Agent, session: &Session, now: Time) -> Vec<AgentEvent> {
+    if session.has_announced {
+        return Vec::new();
+    }
+    let began = Show::SessionBegan;
+    match agent.state {
+        State::Hatching | State::Waking => {
+            let mut events = moved(agent, Cause::Announced, Reason::InTurn, began, now);
+            if !agent.opens_with_a_prompt(session) {
+                let working = Agent { state: State::Working, ..agent.clone() };
+                events.extend(moved(&working, Cause::TurnEnded, Reason::Idle, began, now));
+            }
+            events
+        }
+        // The dialog that was in its way is gone.
+        State::Waiting if agent.opens_with_a_prompt(session) => {
+            moved(agent, Cause::TurnBegan, Reason::InTurn, began, now)
+        }
+        State::Waiting => moved(agent, Cause::TurnEnded, Reason::Idle, began, now),
+        State::Working
+        | State::Unknown
+        | State::HandingOff
+        | State::Crashed
+        | State::Sleeping
+        | State::Hibernating
+        | State::Frozen
+        | State::Dead
+        | State::Expired => Vec::new(),
+    }
+}
+
+fn waits(agent: &Agent, wait: Wait, now: Time) -> Vec<AgentEvent> {
+    let (reason, show, until) = match wait {
+        Wait::Input => (Reason::Idle, Show::TurnEnded, None),
+        Wait::Permission => (Reason::NeedsPermission, Show::PermissionDialog, None),
+        Wait::Answer => (Reason::NeedsAnswer, Show::Question, None),
+        Wait::RateLimit(until) => (Reason::RateLimited, Show::RateLimit, until),
+        Wait::Failure => (Reason::ServiceFailed, Show::ServiceError, None),
+    };
+    // The same again is no news.
+    if agent.state == State::Waiting && agent.reason == reason && agent.until == until {
+        return Vec::new();
+    }
+    let mut events = moved(agent, Cause::TurnEnded, reason, show, now);
+    if let Some(AgentEvent::Moved(moved)) = events.first_mut() {
+        *moved = Move { until, ..moved.clone() };
+    }
+    events
+}
+
+fn moved(agent: &Agent, cause: Cause, reason: Reason, show: Show, now: Time) -> Vec<AgentEvent> {
+    let evidence = Evidence { witness: Witness::Harness, fact: Fact::Shown(show), at: now };
+    agent.moved(cause, reason, evidence).map(AgentEvent::Moved).into_iter().collect()
+}

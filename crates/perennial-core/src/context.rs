@@ -1,0 +1,154 @@
+//! The clock: how much of a session's context window is used, and which thresholds have passed.
+//!
+//! Invariants
+//! - C1  Each threshold passes once per window, in order, also when a sample jumps over one.
+//! - C2  A compaction, a clear or a new conversation begins a new window.
+
+use serde::{Deserialize, Serialize};
+
+/// A share of the usable window, in percent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Threshold {
+    Half,
+    ThreeQuarters,
+    NineTenths,
+}
+
+impl Threshold {
+    pub const ALL: [Threshold; 3] =
+        [Threshold::Half, Threshold::ThreeQuarters, Threshold::NineTenths];
+
+    pub fn percent(self) -> u64 {
+        match self {
+            Threshold::Half => 50,
+            Threshold::ThreeQuarters => 75,
+            Threshold::NineTenths => 90,
+        }
+    }
+}
+
+/// What was measured of a session's window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sample {
+    pub tokens: u64,
+    /// The model's whole window.
+    pub window: u64,
+    /// Where the harness compacts by itself, if that comes earlier.
+    pub usable: u64,
+    pub source: Source,
+}
+
+/// Where a sample comes from, the best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Source {
+    StatusLine,
+    Transcript,
+    /// Tokens from the transcript, the window from the table of models.
+    Table,
+}
+
+impl Source {
+    pub fn word(self) -> &'static str {
+        match self {
+            Source::StatusLine => "status-line",
+            Source::Transcript => "transcript",
+            Source::Table => "model-table",
+        }
+    }
+}
+
+impl Sample {
+    /// Percent of the whole window, as harnesses show it.
+    pub fn percent(&self) -> u64 {
+        share(self.tokens, self.window)
+    }
+
+    /// Percent of the usable window, which the thresholds are about.
+    pub fn usable_percent(&self) -> u64 {
+        share(self.tokens, self.usable)
+    }
+}
+
+/// Rounded as the vendor's own figure is.
+fn share(part: u64, whole: u64) -> u64 {
+    if whole == 0 {
+        return 0;
+    }
+    let percent = (u128::from(part) * 200 + u128::from(whole)) / (u128::from(whole) * 2);
+    u64::try_from(percent).unwrap_or(u64::MAX)
+}
+
+/// How far the clock of an agent's window has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Clock {
+    /// The highest threshold that has passed.
+    pub passed: Option<Threshold>,
+    /// The highest one that the session was told of.
+    pub told: Option<Threshold>,
+}
+
+impl Clock {
+    /// The thresholds that this sample passes, in order.
+    pub fn passes(&self, sample: &Sample) -> Vec<Threshold> {
+        let percent = sample.usable_percent();
+        let reached = |threshold: &Threshold| percent >= threshold.percent();
+        let fresh = |threshold: &Threshold| self.passed.is_none_or(|passed| *threshold > passed);
+        Threshold::ALL.into_iter().filter(reached).filter(fresh).collect()
+    }
+
+    /// What the session has still to be told: the highest that passed, if it was not.
+    pub fn untold(&self) -> Option<Threshold> {
+        self.passed.filter(|passed| self.told.is_none_or(|told| *passed > told))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(tokens: u64) -> Sample {
+        Sample { tokens, window: 1000, usable: 1000, source: Source::StatusLine }
+    }
+
+    fn fold(percents: &[u64]) -> Vec<u64> {
+        let mut clock = Clock::default();
+        let mut fired = Vec::new();
+        for percent in percents {
+            for threshold in clock.passes(&sample(percent * 10)) {
+                clock.passed = Some(threshold);
+                fired.push(threshold.percent());
+            }
+        }
+        fired
+    }
+
+    #[test]
+    fn each_threshold_passes_once_in_order_also_by_a_jump() {
+        assert_eq!(fold(&[10, 40, 95, 96, 20, 99]), [50, 75, 90]);
+        assert_eq!(fold(&[50, 60, 74, 75, 10, 80, 90]), [50, 75, 90]);
+        assert_eq!(fold(&[49]), []);
+    }
+
+    #[test]
+    fn the_usable_window_counts_and_the_whole_one_is_shown() {
+        let early = Sample {
+            tokens: 167_000,
+            window: 200_000,
+            usable: 167_000,
+            source: Source::Transcript,
+        };
+        assert_eq!((early.percent(), early.usable_percent()), (84, 100));
+        let odd = Sample { window: 0, usable: 0, ..early };
+        assert_eq!((odd.percent(), odd.usable_percent()), (0, 0));
+        let huge = Sample { tokens: u64::MAX, window: 1, usable: 1, ..early };
+        assert_eq!(huge.percent(), u64::MAX);
+    }
+
+    #[test]
+    fn only_the_highest_is_told() {
+        let mut clock = Clock { passed: Some(Threshold::NineTenths), told: None };
+        assert_eq!(clock.untold(), Some(Threshold::NineTenths));
+        clock.told = clock.untold();
+        assert_eq!(clock.untold(), None);
+    }
+}
