@@ -43,8 +43,52 @@ pub struct Agent {
     pub last_seen: Option<Moment>,
     pub last_activity: Option<Moment>,
     pub summary: Option<String>,
+    /// Where its work stands, by its own word.
+    pub work_phase: Option<String>,
+    pub model: Option<String>,
+    pub permission_mode: Option<String>,
+    /// Its conversations with the vendor: the current one first, then the earlier, newest first.
+    pub conversations: Vec<String>,
+    /// How full its context window is, as far as that was measured.
+    pub context: Option<Context>,
+    /// What its sessions used, as far as their transcripts tell.
+    pub usage: Option<Usage>,
     pub needs_you: bool,
 }
+
+/// The clock: how much of the context window is used.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Context {
+    pub tokens: u64,
+    /// The model's whole window.
+    pub window: u64,
+    /// Where the harness compacts by itself, if that comes earlier.
+    pub usable: u64,
+    /// Of the whole window, as the vendor shows it.
+    pub percent: u64,
+    pub usable_percent: u64,
+    pub source: String,
+    pub at: Moment,
+    /// The highest threshold that has passed in this window.
+    pub passed: Option<u64>,
+}
+
+/// Tokens and money.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    pub input: u64,
+    pub output: u64,
+    pub cache_read: u64,
+    pub cache_creation: u64,
+    /// Nothing where a price is not known.
+    pub cost_usd: Option<f64>,
+    /// Some lines could not be read, or some price is not known: the figures are a lower bound.
+    pub partial: bool,
+}
+
+impl Eq for Usage {}
 
 /// What was seen, by whom, when.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

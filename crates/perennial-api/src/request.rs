@@ -29,9 +29,19 @@ pub struct Spawn {
     pub env: BTreeMap<String, String>,
     /// The names that the caller gave on purpose.
     pub set_env: Vec<String>,
+    /// A program and its arguments; with a harness, further arguments for it.
     pub argv: Vec<String>,
     /// Rows and columns of the caller's terminal.
     pub size: Option<[u16; 2]>,
+    /// The agent CLI to run, by its preset's name; nothing for a bare command.
+    pub harness: Option<String>,
+    pub model: Option<String>,
+    pub prompt: Option<String>,
+    pub permission_mode: Option<String>,
+    /// The operator consents to the harness's first-run dialogs for this directory.
+    pub trust: bool,
+    /// A conversation that the caller has already, to go on with.
+    pub conversation: Option<String>,
 }
 
 /// Values of the environment hold secrets: a log shows names only.

@@ -68,6 +68,11 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
                 .because("only the operator's approval wakes a frozen agent")
                 .exiting(ExitCode::NeedsOperator)
         }
+        Refusal::ConversationTaken { conversation, by } => {
+            Problem::new(409, "conversation-taken", format!("{conversation} has a writer already"))
+                .because(format!("{} goes on with it ({by}); a conversation has one writer", name(*by)))
+                .next("fork it in the agent CLI, or use that agent")
+        }
         Refusal::ParentGone { parent } => {
             Problem::new(409, "parent-gone", format!("{} can't be a parent", name(*parent)))
                 .because("it is in the cemetery")
@@ -88,7 +93,7 @@ fn not_allowed(caller: Caller, verb: Verb) -> Problem {
         (Caller::Agent(_), Verb::Stop | Verb::Wake) => {
             ("an agent", "an agent may do that to its own team only")
         }
-        (Caller::Agent(_), Verb::Look | Verb::Rename | Verb::Bury | Verb::Down) => {
+        (Caller::Agent(_), Verb::Look | Verb::Rename | Verb::Bury | Verb::Report | Verb::Down) => {
             ("an agent", "only a person may")
         }
         (Caller::Viewer, _) => (

@@ -3,10 +3,11 @@
 //! Text is made here from data and never read back. Every match is exhaustive: a new word of the
 //! core is a sentence missing here, and does not compile.
 
+use perennial_core::conversation::Opening;
 use perennial_core::event::{AgentEvent, Move, NodeEvent, What};
 use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::launch::Host;
-use perennial_core::reason::{Evidence, Fact, Reason, Witness};
+use perennial_core::reason::{Evidence, Fact, Reason, Show, Witness};
 use perennial_core::restart::Restart;
 use perennial_core::session::{Pace, Phase};
 use perennial_core::state::Cause;
@@ -22,11 +23,13 @@ pub fn reason(reason: Reason) -> &'static str {
         Reason::NeedsPermission => "it asks for a permission",
         Reason::NeedsAnswer => "it asked a question",
         Reason::RateLimited => "its vendor's rate limit holds it",
+        Reason::ServiceFailed => "its vendor's service failed, and the turn was given up",
         Reason::FirstRunDialog => "it shows a first-run dialog; attach once to answer it",
         Reason::Verdict => "it is held for a verdict",
         Reason::DaemonStarted => "the daemon has just started and has not confirmed it yet",
         Reason::HolderUnreachable => "its holder does not answer",
         Reason::LeadSilent => "its lead has not reported it",
+        Reason::Silent => "nothing was heard from it in a turn for too long; it is started again",
         Reason::RecordUnreadable => "a record of it can't be read; nothing is done for it",
         Reason::HandoffAsked => "it was asked to hand off",
         Reason::Retrying => "its session ended and should not have; a retry follows",
@@ -70,9 +73,24 @@ pub fn fact(evidence: &Evidence) -> String {
         Fact::Executed(process) => format!("its program was executed as pid {}", process.pid),
         Fact::NotStarted(why) => format!("its program could not be started: {why}"),
         Fact::Exited(end) => format!("its process ended: {}", exit(*end)),
+        Fact::Shown(show) => shown(*show).to_owned(),
         Fact::TimeCame => "the time for it had come".to_owned(),
         Fact::BootChanged => "the machine has another boot id than before".to_owned(),
         Fact::Unreadable(why) => format!("a record can't be read: {why}"),
+    }
+}
+
+fn shown(show: Show) -> &'static str {
+    match show {
+        Show::SessionBegan => "its harness said that the session began",
+        Show::TurnBegan => "its harness said that a turn began",
+        Show::TurnEnded => "its harness said that the turn ended",
+        Show::PermissionDialog => "its harness shows a permission dialog",
+        Show::Question => "its harness shows a question",
+        Show::RateLimit => "its harness met the vendor's rate limit",
+        Show::ServiceError => "its harness met an error of the vendor's service",
+        Show::NothingAtFirst => "its harness runs and has said nothing for 20 s",
+        Show::NothingInTurn => "no byte, no file and no child at work in a turn",
     }
 }
 
@@ -152,6 +170,12 @@ pub fn kind(what: &What) -> &'static str {
             AgentEvent::SessionRunning { .. } => "session-running",
             AgentEvent::SessionEnding { .. } => "session-ending",
             AgentEvent::SessionEnded { .. } => "session-ended",
+            AgentEvent::SessionProgressed { .. } => "session-progressed",
+            AgentEvent::ConversationFollowed { .. } => "conversation-followed",
+            AgentEvent::WindowBegan { .. } => "window-began",
+            AgentEvent::ClockPassed { .. } => "clock-passed",
+            AgentEvent::ClockTold { .. } => "clock-told",
+            AgentEvent::PhaseReported { .. } => "phase-reported",
             AgentEvent::Renamed { .. } => "renamed",
             AgentEvent::Summarised { .. } => "summarised",
             AgentEvent::PutOff { .. } => "put-off",
@@ -178,7 +202,16 @@ fn agent_sentence(event: &AgentEvent) -> String {
     match event {
         AgentEvent::Hatched(birth) => format!("born to run {}", birth.launch.argv.join(" ")),
         AgentEvent::Moved(moved) => move_sentence(moved),
-        AgentEvent::SessionWanted { number } => format!("session {number} is wanted"),
+        AgentEvent::SessionWanted { number, opening } => match opening {
+            Opening::Bare => format!("session {number} is wanted"),
+            Opening::Fresh(id) => format!("session {number} is wanted, with a new conversation {id}"),
+            Opening::Resume { conversation, in_turn: true } => {
+                format!("session {number} is wanted, to go on with the turn in {conversation}")
+            }
+            Opening::Resume { conversation, in_turn: false } => {
+                format!("session {number} is wanted, to take up {conversation}")
+            }
+        },
         AgentEvent::SessionStarting { number } => format!("session {number} is ordered to start"),
         AgentEvent::SessionRunning { number, process } => {
             format!("session {number} runs as pid {}", process.pid)
@@ -192,6 +225,21 @@ fn agent_sentence(event: &AgentEvent) -> String {
         AgentEvent::SessionEnded { number, exit: end } => {
             format!("session {number} ended: {}", exit(*end))
         }
+        AgentEvent::SessionProgressed { number } => format!("session {number} got something done"),
+        AgentEvent::ConversationFollowed { conversation, how, .. } => {
+            format!("its conversation is {conversation} ({})", how.word())
+        }
+        AgentEvent::WindowBegan { .. } => "a new context window began".to_owned(),
+        AgentEvent::ClockPassed { threshold, sample, .. } => format!(
+            "its context passed {} % of the usable window: {} of {} tokens",
+            threshold.percent(),
+            sample.tokens,
+            sample.usable
+        ),
+        AgentEvent::ClockTold { threshold, .. } => {
+            format!("it was told that {} % have passed", threshold.percent())
+        }
+        AgentEvent::PhaseReported { phase } => format!("it says its work is in {}", phase.word()),
         AgentEvent::Renamed { name } => format!("renamed to {name}"),
         AgentEvent::Summarised { summary } => format!("summary: {summary}"),
         AgentEvent::PutOff { until } => format!("its time was put off until {}", moment(*until)),
