@@ -10,14 +10,18 @@ mod part;
 mod upcast;
 mod word;
 
+use perennial_core::context::Threshold;
+use perennial_core::conversation::Followed;
 use perennial_core::event::{AgentEvent, Birth, Move, NodeEvent, Stream, What};
 use perennial_core::id::{AgentId, BootId, Epoch, SessionNumber};
+use perennial_core::session::Pace;
 use perennial_core::time::Time;
+use perennial_core::work::WorkPhase;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::record::{LONGEST_PAYLOAD_BYTES, Why};
-use part::{StoredBirth, StoredExit, StoredMove, StoredProcess};
+use part::{StoredBirth, StoredExit, StoredMove, StoredOpening, StoredProcess, StoredSample};
 pub(crate) use word::Word;
 use word::Worded;
 
@@ -30,14 +34,20 @@ pub struct Encoded {
 }
 
 /// Every kind with the newest form of it.
-pub const KINDS: [(&str, u32); 12] = [
-    ("hatched", 1),
+pub const KINDS: [(&str, u32); 18] = [
+    ("hatched", 2),
     ("moved", 1),
-    ("session-wanted", 1),
+    ("session-wanted", 2),
     ("session-starting", 1),
     ("session-running", 1),
     ("session-ending", 1),
     ("session-ended", 1),
+    ("session-progressed", 1),
+    ("conversation-followed", 1),
+    ("window-began", 1),
+    ("clock-passed", 1),
+    ("clock-told", 1),
+    ("phase-reported", 1),
     ("renamed", 1),
     ("summarised", 1),
     ("put-off", 1),
@@ -51,6 +61,12 @@ struct Numbered {
 }
 
 #[derive(Serialize, Deserialize)]
+struct Wanted {
+    number: u32,
+    opening: StoredOpening,
+}
+
+#[derive(Serialize, Deserialize)]
 struct Running {
     number: u32,
     process: StoredProcess,
@@ -59,13 +75,38 @@ struct Running {
 #[derive(Serialize, Deserialize)]
 struct Ending {
     number: u32,
-    pace: Worded<perennial_core::session::Pace>,
+    pace: Worded<Pace>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct Ended {
     number: u32,
     exit: StoredExit,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ConversationFollowed {
+    number: u32,
+    conversation: String,
+    how: Worded<Followed>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ClockPassed {
+    number: u32,
+    threshold: Worded<Threshold>,
+    sample: StoredSample,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ClockTold {
+    number: u32,
+    threshold: Worded<Threshold>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct PhaseReported {
+    phase: Worded<WorkPhase>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -113,8 +154,8 @@ fn write_agent(event: &AgentEvent) -> Encoded {
     match event {
         AgentEvent::Hatched(birth) => encoded("hatched", &StoredBirth::from(&**birth)),
         AgentEvent::Moved(moved) => encoded("moved", &StoredMove::from(moved)),
-        AgentEvent::SessionWanted { number } => {
-            encoded("session-wanted", &Numbered { number: number.0 })
+        AgentEvent::SessionWanted { number, opening } => {
+            encoded("session-wanted", &Wanted { number: number.0, opening: opening.into() })
         }
         AgentEvent::SessionStarting { number } => {
             encoded("session-starting", &Numbered { number: number.0 })
@@ -127,6 +168,28 @@ fn write_agent(event: &AgentEvent) -> Encoded {
         }
         AgentEvent::SessionEnded { number, exit } => {
             encoded("session-ended", &Ended { number: number.0, exit: (*exit).into() })
+        }
+        AgentEvent::SessionProgressed { number } => {
+            encoded("session-progressed", &Numbered { number: number.0 })
+        }
+        AgentEvent::ConversationFollowed { number, conversation, how } => {
+            let conversation = conversation.to_string();
+            let followed =
+                ConversationFollowed { number: number.0, conversation, how: Worded(*how) };
+            encoded("conversation-followed", &followed)
+        }
+        AgentEvent::WindowBegan { number } => {
+            encoded("window-began", &Numbered { number: number.0 })
+        }
+        AgentEvent::ClockPassed { number, threshold, sample } => {
+            let (threshold, sample) = (Worded(*threshold), sample.into());
+            encoded("clock-passed", &ClockPassed { number: number.0, threshold, sample })
+        }
+        AgentEvent::ClockTold { number, threshold } => {
+            encoded("clock-told", &ClockTold { number: number.0, threshold: Worded(*threshold) })
+        }
+        AgentEvent::PhaseReported { phase } => {
+            encoded("phase-reported", &PhaseReported { phase: Worded(*phase) })
         }
         AgentEvent::Renamed { name } => {
             encoded("renamed", &Renamed { name: name.as_str().to_owned() })
@@ -177,7 +240,11 @@ fn read_agent(id: AgentId, kind: &str, payload: &[u8]) -> Result<What, Why> {
             AgentEvent::Hatched(Box::new(Birth::try_from(parsed::<StoredBirth>(payload)?)?))
         }
         "moved" => AgentEvent::Moved(Move::try_from(parsed::<StoredMove>(payload)?)?),
-        "session-wanted" => AgentEvent::SessionWanted { number: number(payload)? },
+        "session-wanted" => {
+            let Wanted { number, opening } = parsed(payload)?;
+            let opening = opening.try_into()?;
+            AgentEvent::SessionWanted { number: SessionNumber(number), opening }
+        }
         "session-starting" => AgentEvent::SessionStarting { number: number(payload)? },
         "session-running" => {
             let Running { number, process } = parsed(payload)?;
@@ -190,6 +257,26 @@ fn read_agent(id: AgentId, kind: &str, payload: &[u8]) -> Result<What, Why> {
         "session-ended" => {
             let Ended { number, exit } = parsed(payload)?;
             AgentEvent::SessionEnded { number: SessionNumber(number), exit: exit.into() }
+        }
+        "session-progressed" => AgentEvent::SessionProgressed { number: number(payload)? },
+        "conversation-followed" => {
+            let ConversationFollowed { number, conversation, how } = parsed(payload)?;
+            let conversation = part::conversation(&conversation)?;
+            let number = SessionNumber(number);
+            AgentEvent::ConversationFollowed { number, conversation, how: how.0 }
+        }
+        "window-began" => AgentEvent::WindowBegan { number: number(payload)? },
+        "clock-passed" => {
+            let ClockPassed { number, threshold, sample } = parsed(payload)?;
+            let (number, threshold) = (SessionNumber(number), threshold.0);
+            AgentEvent::ClockPassed { number, threshold, sample: sample.into() }
+        }
+        "clock-told" => {
+            let ClockTold { number, threshold } = parsed(payload)?;
+            AgentEvent::ClockTold { number: SessionNumber(number), threshold: threshold.0 }
+        }
+        "phase-reported" => {
+            AgentEvent::PhaseReported { phase: parsed::<PhaseReported>(payload)?.phase.0 }
         }
         "renamed" => AgentEvent::Renamed { name: part::name(&parsed::<Renamed>(payload)?.name)? },
         "summarised" => AgentEvent::Summarised { summary: parsed::<Summarised>(payload)?.summary },

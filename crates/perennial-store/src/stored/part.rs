@@ -1,11 +1,13 @@
 //! The parts that stored events are made of, mapped to and from the core's, field by field.
 
+use perennial_core::context::{Sample, Source};
+use perennial_core::conversation::{ConversationId, Opening};
 use perennial_core::event::{Birth, Move};
 use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::id::AgentId;
-use perennial_core::launch::{Host, Launch};
+use perennial_core::launch::{Host, Launch, Options};
 use perennial_core::name::Name;
-use perennial_core::reason::{Evidence, Fact, Reason, Verb, Witness};
+use perennial_core::reason::{Evidence, Fact, Reason, Show, Verb, Witness};
 use perennial_core::restart::Restart;
 use perennial_core::session::Process;
 use perennial_core::state::{Cause, State};
@@ -35,6 +37,15 @@ struct StoredLaunch {
     dir: String,
     env_names: Vec<String>,
     project: String,
+    options: StoredOptions,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredOptions {
+    model: Option<String>,
+    prompt: Option<String>,
+    permission_mode: Option<String>,
+    trust: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -72,9 +83,26 @@ enum StoredFact {
     Executed(StoredProcess),
     NotStarted(String),
     Exited(StoredExit),
+    Shown(Worded<Show>),
     TimeCame,
     BootChanged,
     Unreadable(String),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum StoredOpening {
+    Bare,
+    Fresh(String),
+    Resume { conversation: String, in_turn: bool },
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct StoredSample {
+    tokens: u64,
+    window: u64,
+    usable: u64,
+    source: Worded<Source>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -92,6 +120,10 @@ pub(super) struct StoredProcess {
 }
 
 pub(super) fn name(text: &str) -> Result<Name, Why> {
+    text.parse().map_err(|error| malformed(&error))
+}
+
+pub(super) fn conversation(text: &str) -> Result<ConversationId, Why> {
     text.parse().map_err(|error| malformed(&error))
 }
 
@@ -133,15 +165,19 @@ impl TryFrom<StoredBirth> for Birth {
 
 impl From<&Launch> for StoredLaunch {
     fn from(launch: &Launch) -> StoredLaunch {
-        let Launch { harness, host, argv, dir, env_names, project } = launch.clone();
-        StoredLaunch { harness, host: Worded(host), argv, dir, env_names, project }
+        let Launch { harness, host, argv, dir, env_names, project, options } = launch.clone();
+        let Options { model, prompt, permission_mode, trust } = options;
+        let options = StoredOptions { model, prompt, permission_mode, trust };
+        StoredLaunch { harness, host: Worded(host), argv, dir, env_names, project, options }
     }
 }
 
 impl From<StoredLaunch> for Launch {
     fn from(stored: StoredLaunch) -> Launch {
-        let StoredLaunch { harness, host, argv, dir, env_names, project } = stored;
-        Launch { harness, host: host.0, argv, dir, env_names, project }
+        let StoredLaunch { harness, host, argv, dir, env_names, project, options } = stored;
+        let StoredOptions { model, prompt, permission_mode, trust } = options;
+        let options = Options { model, prompt, permission_mode, trust };
+        Launch { harness, host: host.0, argv, dir, env_names, project, options }
     }
 }
 
@@ -190,6 +226,7 @@ impl From<&Evidence> for StoredEvidence {
             Fact::Executed(process) => StoredFact::Executed(process.into()),
             Fact::NotStarted(why) => StoredFact::NotStarted(why.clone()),
             Fact::Exited(exit) => StoredFact::Exited((*exit).into()),
+            Fact::Shown(show) => StoredFact::Shown(Worded(*show)),
             Fact::TimeCame => StoredFact::TimeCame,
             Fact::BootChanged => StoredFact::BootChanged,
             Fact::Unreadable(why) => StoredFact::Unreadable(why.clone()),
@@ -217,11 +254,52 @@ impl TryFrom<StoredEvidence> for Evidence {
             StoredFact::Executed(process) => Fact::Executed(process.into()),
             StoredFact::NotStarted(why) => Fact::NotStarted(why),
             StoredFact::Exited(exit) => Fact::Exited(exit.into()),
+            StoredFact::Shown(show) => Fact::Shown(show.0),
             StoredFact::TimeCame => Fact::TimeCame,
             StoredFact::BootChanged => Fact::BootChanged,
             StoredFact::Unreadable(why) => Fact::Unreadable(why),
         };
         Ok(Evidence { witness, fact, at: Time(at) })
+    }
+}
+
+impl From<&Opening> for StoredOpening {
+    fn from(opening: &Opening) -> StoredOpening {
+        match opening {
+            Opening::Bare => StoredOpening::Bare,
+            Opening::Fresh(conversation) => StoredOpening::Fresh(conversation.to_string()),
+            Opening::Resume { conversation, in_turn } => {
+                StoredOpening::Resume { conversation: conversation.to_string(), in_turn: *in_turn }
+            }
+        }
+    }
+}
+
+impl TryFrom<StoredOpening> for Opening {
+    type Error = Why;
+
+    fn try_from(stored: StoredOpening) -> Result<Opening, Why> {
+        Ok(match stored {
+            StoredOpening::Bare => Opening::Bare,
+            StoredOpening::Fresh(text) => Opening::Fresh(conversation(&text)?),
+            StoredOpening::Resume { conversation: text, in_turn } => {
+                Opening::Resume { conversation: conversation(&text)?, in_turn }
+            }
+        })
+    }
+}
+
+impl From<&Sample> for StoredSample {
+    fn from(sample: &Sample) -> StoredSample {
+        let Sample { tokens, window, usable, source } = *sample;
+        StoredSample { tokens, window, usable, source: Worded(source) }
+    }
+}
+
+impl From<StoredSample> for Sample {
+    fn from(stored: StoredSample) -> Sample {
+        let StoredSample { tokens, window, usable, source } = stored;
+        Sample { tokens, window, usable, source: source.0 }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A step is never changed once a release has written the form after it.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::malformed;
 use crate::record::Why;
@@ -14,8 +14,29 @@ pub(super) struct Step {
     pub change: fn(&mut Map<String, Value>),
 }
 
-/// Every kind is still in its first form.
-pub(super) const STEPS: &[Step] = &[];
+pub(super) const STEPS: &[Step] = &[
+    // Before agent CLIs were driven there was nothing to say to them …
+    Step {
+        kind: "hatched",
+        from: 1,
+        change: |fields| {
+            if let Some(Value::Object(launch)) = fields.get_mut("launch") {
+                let none = json!({
+                    "model": null, "prompt": null, "permission_mode": null, "trust": false,
+                });
+                launch.insert("options".into(), none);
+            }
+        },
+    },
+    // … and every session was a bare command's.
+    Step {
+        kind: "session-wanted",
+        from: 1,
+        change: |fields| {
+            fields.insert("opening".into(), "bare".into());
+        },
+    },
+];
 
 pub(super) fn raise(
     steps: &[Step],

@@ -5,12 +5,15 @@
 
 use std::borrow::Cow;
 
+use perennial_core::context::{Source, Threshold};
+use perennial_core::conversation::Followed;
 use perennial_core::exit::UnknownExit;
 use perennial_core::launch::Host;
-use perennial_core::reason::{Reason, Verb};
+use perennial_core::reason::{Reason, Show, Verb};
 use perennial_core::restart::Restart;
 use perennial_core::session::Pace;
 use perennial_core::state::{Cause, State};
+use perennial_core::work::WorkPhase;
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::{Serialize, Serializer};
 
@@ -75,7 +78,7 @@ words! { Cause:
     HandedOff "handed-off", Rested "rested", Completed "completed", TaskQueued "task-queued",
     Frozen "frozen", Approved "approved", Held "held", Continued "continued",
     Restarted "restarted", Reaped "reaped", Buried "buried", RebootedBusy "rebooted-busy",
-    RebootedIdle "rebooted-idle",
+    RebootedIdle "rebooted-idle", DialogSeen "dialog-seen",
 }
 
 words! { Reason:
@@ -88,12 +91,12 @@ words! { Reason:
     CrashedRestartOff "crashed-restart-off", MachineRestarted "machine-restarted",
     LeadEnded "lead-ended", Unlisted "unlisted", TaskDone "task-done",
     FrozenByOrder "frozen-by-order", Completed "completed", Reaped "reaped", Retired "retired",
-    GaveUp "gave-up", NeverNamed "never-named",
+    GaveUp "gave-up", NeverNamed "never-named", ServiceFailed "service-failed", Silent "silent",
 }
 
 words! { Verb:
     Look "look", Attach "attach", Send "send", Logs "logs", Spawn "spawn", Stop "stop",
-    Wake "wake", Rename "rename", Bury "bury", Down "down",
+    Wake "wake", Rename "rename", Bury "bury", Down "down", Report "report",
 }
 
 words! { Pace: Graceful "graceful", AtOnce "at-once" }
@@ -101,6 +104,25 @@ words! { Restart: Never "never", OnCrash "on-crash", Always "always" }
 words! { Host: Shim "shim" }
 words! { UnknownExit:
     HolderDied "holder-died", MachineRestarted "machine-restarted", NotStarted "not-started",
+}
+
+words! { Show:
+    SessionBegan "session-began", TurnBegan "turn-began", TurnEnded "turn-ended",
+    PermissionDialog "permission-dialog", Question "question", RateLimit "rate-limit",
+    ServiceError "service-error", NothingAtFirst "nothing-at-first",
+    NothingInTurn "nothing-in-turn",
+}
+
+words! { Followed:
+    Started "started", Resumed "resumed", Cleared "cleared", Compacted "compacted",
+    Forked "forked",
+}
+
+words! { Threshold: Half "half", ThreeQuarters "three-quarters", NineTenths "nine-tenths" }
+words! { Source: StatusLine "status-line", Transcript "transcript", Table "model-table" }
+words! { WorkPhase:
+    Investigation "investigation", Planning "planning", Implementation "implementation",
+    Testing "testing", Completion "completion",
 }
 
 #[cfg(test)]
@@ -125,6 +147,11 @@ mod tests {
             ("restart", words::<Restart>()),
             ("host", words::<Host>()),
             ("unknown-exit", words::<UnknownExit>()),
+            ("show", words::<Show>()),
+            ("followed", words::<Followed>()),
+            ("threshold", words::<Threshold>()),
+            ("source", words::<Source>()),
+            ("work-phase", words::<WorkPhase>()),
         ]);
         let golden = include_str!("../../golden/words.json");
         assert_eq!(serde_json::to_string_pretty(&known).unwrap() + "\n", golden);
@@ -147,8 +174,16 @@ mod tests {
         check::<Restart>();
         check::<Host>();
         check::<UnknownExit>();
+        check::<Show>();
+        check::<Followed>();
+        check::<Threshold>();
+        check::<Source>();
+        check::<WorkPhase>();
         assert_eq!(State::WORDS.len(), State::ALL.len());
         assert_eq!(Cause::WORDS.len(), Cause::ALL.len());
         assert_eq!(Reason::WORDS.len(), Reason::ALL.len());
+        assert_eq!(Followed::WORDS.len(), Followed::ALL.len());
+        assert_eq!(Threshold::WORDS.len(), Threshold::ALL.len());
+        assert_eq!(WorkPhase::WORDS.len(), WorkPhase::ALL.len());
     }
 }
