@@ -2,6 +2,7 @@
 //!
 //! None of them is the truth: each can be dropped and made again, and none is read to decide.
 
+use perennial_core::context;
 use perennial_core::event::Stream;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::reason::Reason;
@@ -21,7 +22,7 @@ pub struct Snapshot {
     pub state: String,
 }
 
-/// The latest values of one agent that are not worth an event.
+/// The latest values of one agent that are not worth an event. A row replaces the one before whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
     pub agent: AgentId,
@@ -29,6 +30,43 @@ pub struct Sample {
     pub last_seen: Option<Time>,
     /// The last sign of work.
     pub last_activity: Option<Time>,
+    pub context: Option<Context>,
+    pub usage: Option<Usage>,
+    /// In millionths of a dollar; nothing where a price is not known.
+    pub cost_microusd: Option<u64>,
+}
+
+impl Sample {
+    /// Of an agent of which nothing was measured.
+    pub fn of(agent: AgentId) -> Sample {
+        Sample {
+            agent,
+            last_seen: None,
+            last_activity: None,
+            context: None,
+            usage: None,
+            cost_microusd: None,
+        }
+    }
+}
+
+/// How full a context window was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Context {
+    pub sample: context::Sample,
+    /// When that was measured.
+    pub at: Time,
+}
+
+/// The tokens that all sessions of an agent used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    pub input: u64,
+    pub output: u64,
+    pub cache_read: u64,
+    pub cache_creation: u64,
+    /// Something could not be read: the figures are a lower bound.
+    pub is_partial: bool,
 }
 
 /// One agent in the roster.

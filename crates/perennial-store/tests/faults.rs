@@ -139,7 +139,7 @@ fn live(directory: &Path, operation: i32, errno: i32, nth: i64) -> bool {
     let mut failures = 0;
     while acknowledged < 12 && failures < 3 {
         let agent = AGENTS[0];
-        journal.put_samples(vec![Sample { agent, last_seen: None, last_activity: None }]);
+        journal.put_samples(vec![Sample::of(agent)]);
         match append(&journal, pair(acknowledged)) {
             Ok(_) => acknowledged += 1,
             Err(AppendError::Store(StoreError::Io(_) | StoreError::Full(_))) => {

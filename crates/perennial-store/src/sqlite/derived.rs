@@ -1,13 +1,14 @@
 //! The SQL of derived rows: snapshots, samples, the roster.
 
+use perennial_core::context;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::time::Time;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 
 use super::rows;
 use crate::chain::{Hash, seal};
 use crate::journal::{ReadError, Seq, Version};
-use crate::projection::{RosterRow, Sample, Snapshot};
+use crate::projection::{Context, RosterRow, Sample, Snapshot, Usage};
 use crate::record::{stream_key, stream_of};
 use crate::stored::Word;
 
@@ -60,27 +61,78 @@ fn sealed(snapshot: &Snapshot) -> Hash {
 }
 
 pub(super) fn put_sample(connection: &Connection, sample: &Sample) -> rusqlite::Result<()> {
-    let Sample { agent, last_seen, last_activity } = *sample;
-    let mut statement =
-        connection.prepare_cached("INSERT OR REPLACE INTO sample VALUES (?1, ?2, ?3)")?;
+    let Sample { agent, last_seen, last_activity, context, usage, cost_microusd } = *sample;
+    let mut statement = connection.prepare_cached(
+        "INSERT OR REPLACE INTO sample (agent, last_seen, last_activity,
+             context_tokens, context_window, context_usable, context_source, context_at,
+             usage_input, usage_output, usage_cache_read, usage_cache_creation, usage_is_partial,
+             cost_microusd)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+    )?;
     let micros = |time: Option<Time>| time.map(|time| time.0.cast_signed());
-    statement.execute(params![agent.0.to_be_bytes(), micros(last_seen), micros(last_activity)])?;
+    let measured = context.map(|context| context.sample);
+    statement.execute(params![
+        agent.0.to_be_bytes(),
+        micros(last_seen),
+        micros(last_activity),
+        measured.map(|sample| sample.tokens.cast_signed()),
+        measured.map(|sample| sample.window.cast_signed()),
+        measured.map(|sample| sample.usable.cast_signed()),
+        measured.map(|sample| Word::word(sample.source)),
+        micros(context.map(|context| context.at)),
+        usage.map(|usage| usage.input.cast_signed()),
+        usage.map(|usage| usage.output.cast_signed()),
+        usage.map(|usage| usage.cache_read.cast_signed()),
+        usage.map(|usage| usage.cache_creation.cast_signed()),
+        usage.map(|usage| usage.is_partial),
+        cost_microusd.map(u64::cast_signed),
+    ])?;
     Ok(())
 }
 
 pub(super) fn samples(connection: &Connection) -> Result<Vec<Sample>, ReadError> {
-    let mut statement =
-        connection.prepare("SELECT agent, last_seen, last_activity FROM sample ORDER BY agent")?;
+    let mut statement = connection.prepare(
+        "SELECT agent, last_seen, last_activity, cost_microusd,
+             context_tokens, context_window, context_usable, context_source, context_at,
+             usage_input, usage_output, usage_cache_read, usage_cache_creation, usage_is_partial
+         FROM sample ORDER BY agent",
+    )?;
     let mut found = statement.query([])?;
     let mut samples = Vec::new();
     while let Some(row) = found.next()? {
         samples.push(Sample {
             agent: agent("sample", row.get(0)?)?,
-            last_seen: row.get::<_, Option<i64>>(1)?.map(time),
-            last_activity: row.get::<_, Option<i64>>(2)?.map(time),
+            last_seen: count(row, 1)?.map(Time),
+            last_activity: count(row, 2)?.map(Time),
+            cost_microusd: count(row, 3)?,
+            context: measured(row)?,
+            usage: used(row)?,
         });
     }
     Ok(samples)
+}
+
+/// A context window, if all of it is there.
+fn measured(row: &Row<'_>) -> Result<Option<Context>, ReadError> {
+    let numbers = (count(row, 4)?, count(row, 5)?, count(row, 6)?, count(row, 8)?);
+    let (Some(tokens), Some(window), Some(usable), Some(at)) = numbers else { return Ok(None) };
+    let Some(source) = row.get(7)? else { return Ok(None) };
+    let source = word("sample", source)?;
+    let sample = context::Sample { tokens, window, usable, source };
+    Ok(Some(Context { sample, at: Time(at) }))
+}
+
+fn used(row: &Row<'_>) -> rusqlite::Result<Option<Usage>> {
+    let numbers = (count(row, 9)?, count(row, 10)?, count(row, 11)?, count(row, 12)?);
+    let (Some(input), Some(output), Some(cache_read), Some(cache_creation)) = numbers else {
+        return Ok(None);
+    };
+    let is_partial = row.get::<_, Option<bool>>(13)?.unwrap_or(true);
+    Ok(Some(Usage { input, output, cache_read, cache_creation, is_partial }))
+}
+
+fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<u64>> {
+    Ok(row.get::<_, Option<i64>>(column)?.map(i64::cast_unsigned))
 }
 
 pub(super) fn put_roster(connection: &Connection, row: &RosterRow) -> rusqlite::Result<()> {

@@ -9,7 +9,9 @@ use rusqlite::{Connection, TransactionBehavior};
 /// "pere": what tells a journal from any other SQLite file.
 const APPLICATION_ID: i64 = 0x7065_7265;
 
-const MIGRATIONS: [&str; 1] = ["
+const MIGRATIONS: [&str; 2] = [FIRST, MEASURED];
+
+const FIRST: &str = "
     CREATE TABLE event (
         seq     INTEGER PRIMARY KEY,
         stream  BLOB    NOT NULL,
@@ -66,7 +68,22 @@ const MIGRATIONS: [&str; 1] = ["
         session     INTEGER,
         updated_seq INTEGER NOT NULL
     ) STRICT;
-"];
+";
+
+/// What harnesses show of an agent: the context window, tokens and money.
+const MEASURED: &str = "
+    ALTER TABLE sample ADD COLUMN context_tokens       INTEGER;
+    ALTER TABLE sample ADD COLUMN context_window       INTEGER;
+    ALTER TABLE sample ADD COLUMN context_usable       INTEGER;
+    ALTER TABLE sample ADD COLUMN context_source       TEXT;
+    ALTER TABLE sample ADD COLUMN context_at           INTEGER;
+    ALTER TABLE sample ADD COLUMN usage_input          INTEGER;
+    ALTER TABLE sample ADD COLUMN usage_output         INTEGER;
+    ALTER TABLE sample ADD COLUMN usage_cache_read     INTEGER;
+    ALTER TABLE sample ADD COLUMN usage_cache_creation INTEGER;
+    ALTER TABLE sample ADD COLUMN usage_is_partial     INTEGER;
+    ALTER TABLE sample ADD COLUMN cost_microusd        INTEGER;
+";
 
 /// Why a file is not this program's journal.
 #[derive(Debug, thiserror::Error)]

@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::sync::mpsc;
 
+use perennial_core::conversation::Opening;
 use perennial_core::event::{AgentEvent, Birth, Event, Move, NodeEvent, Stream, What};
 use perennial_core::id::{AgentId, BootId, Epoch, SessionNumber};
-use perennial_core::launch::{Host, Launch};
+use perennial_core::launch::{Host, Launch, Options};
 use perennial_core::reason::{Evidence, Fact, Reason, Verb, Witness};
 use perennial_core::restart::Restart;
 use perennial_core::state::{Cause, State};
@@ -54,6 +55,7 @@ pub fn hatched(agent: AgentId, name: &str) -> Event {
             dir: "/work".into(),
             env_names: vec!["LANG".into()],
             project: "/work/.git".into(),
+            options: Options::default(),
         },
         restart: Restart::OnCrash,
         evidence: asked(Verb::Spawn, 1),
@@ -72,7 +74,8 @@ pub fn moved(agent: AgentId, at: u64, cause: Cause, to: State, evidence: Evidenc
 }
 
 pub fn wanted(agent: AgentId, number: u32) -> Event {
-    of_agent(agent, 2, AgentEvent::SessionWanted { number: SessionNumber(number) })
+    let (number, opening) = (SessionNumber(number), Opening::Bare);
+    of_agent(agent, 2, AgentEvent::SessionWanted { number, opening })
 }
 
 /// One entry for each (expected version, events of one stream).

@@ -5,12 +5,14 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use perennial_core::context::{self, Source};
 use perennial_core::event::Stream;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::reason::Reason;
 use perennial_core::state::State;
 use perennial_core::time::Time;
 use perennial_store::chain::verify;
+use perennial_store::projection::{Context, Usage};
 use perennial_store::record::LONGEST_PAYLOAD_BYTES;
 use perennial_store::{
     AppendError, Batch, Hash, Journal, MemoryJournal, RosterRow, Sample, Seq, Snapshot, Version,
@@ -52,6 +54,7 @@ on_both!(
     a_follower_is_woken_and_a_bell_rings,
     snapshots_hold_for_a_place_or_are_dropped,
     of_samples_and_roster_the_latest_row_stays,
+    samples_survive_field_by_field,
     times_and_texts_survive_at_their_limits,
 );
 
@@ -295,7 +298,7 @@ fn snapshots_hold_for_a_place_or_are_dropped(journal: &Arc<dyn Journal>) {
 }
 
 fn of_samples_and_roster_the_latest_row_stays(journal: &Arc<dyn Journal>) {
-    let sample = |agent, seen| Sample { agent, last_seen: Some(Time(seen)), last_activity: None };
+    let sample = |agent, seen| Sample { last_seen: Some(Time(seen)), ..Sample::of(agent) };
     let row = |agent, state| RosterRow {
         agent,
         name: Some("ada".into()),
@@ -317,6 +320,35 @@ fn of_samples_and_roster_the_latest_row_stays(journal: &Arc<dyn Journal>) {
     journal.put_roster(vec![row(BOB, State::Dead), row(ADA, State::Waking)]);
     settle(&**journal);
     assert_eq!(journal.roster().unwrap(), [row(ADA, State::Waking), row(BOB, State::Dead)]);
+}
+
+fn samples_survive_field_by_field(journal: &Arc<dyn Journal>) {
+    let context = |source, at| {
+        let sample = context::Sample { tokens: u64::MAX, window: 200_000, usable: 167_000, source };
+        Some(Context { sample, at: Time(at) })
+    };
+    let usage = |is_partial| {
+        Some(Usage { input: 1, output: 2, cache_read: u64::MAX, cache_creation: 4, is_partial })
+    };
+    let only = Sample::of(AgentId(0));
+    let samples = [
+        Sample {
+            agent: AgentId(1),
+            last_seen: Some(Time(5)),
+            last_activity: Some(Time(6)),
+            context: context(Source::StatusLine, 7),
+            usage: usage(false),
+            cost_microusd: Some(8),
+        },
+        Sample { agent: AgentId(2), context: context(Source::Transcript, 0), ..only },
+        Sample { agent: AgentId(3), context: context(Source::Table, u64::MAX), ..only },
+        Sample { agent: AgentId(4), usage: usage(true), ..only },
+        Sample { agent: AgentId(5), cost_microusd: Some(u64::MAX), ..only },
+        Sample::of(AgentId(6)),
+    ];
+    journal.put_samples(samples.to_vec());
+    settle(&**journal);
+    assert_eq!(journal.samples().unwrap(), samples);
 }
 
 fn times_and_texts_survive_at_their_limits(journal: &Arc<dyn Journal>) {

@@ -9,6 +9,7 @@ mod golden;
 mod kill;
 mod load;
 mod memory;
+mod migration;
 mod random;
 mod snapshots;
 mod torn;

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Request, Spawn};
+use perennial_core::context::{self, Source, Threshold};
+use perennial_core::conversation::Followed;
 use perennial_core::event::{Event, Stream};
 use perennial_core::exit::Exit;
 use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, BootId};
-use perennial_core::launch::{Host, Launch};
-use perennial_core::observation::{Observation, Report};
+use perennial_core::launch::{Host, Launch, Options};
+use perennial_core::observation::{Observation, Report, Sign, Wait};
 use perennial_core::restart::Restart;
 use perennial_core::session::Process;
 use perennial_core::state::State;
@@ -33,6 +35,8 @@ enum Turn {
     Rename(u8, u8),
     Bury(u8),
     Daemon(u8),
+    /// What a harness shows, by number.
+    Sign(u8, u8),
 }
 
 fn turns() -> impl Strategy<Value = Vec<(Turn, u8)>> {
@@ -46,6 +50,7 @@ fn turns() -> impl Strategy<Value = Vec<(Turn, u8)>> {
         1 => (0u8..6, 0u8..4).prop_map(|(agent, name)| Turn::Rename(agent, name)),
         1 => (0u8..6).prop_map(Turn::Bury),
         1 => (0u8..3).prop_map(Turn::Daemon),
+        6 => (0u8..6, 0u8..12).prop_map(|(agent, sign)| Turn::Sign(agent, sign)),
     ];
     vec((turn, 0u8..120), 1..80)
 }
@@ -61,15 +66,41 @@ fn spawn(number: u8, serial: u128) -> Command {
         role: None,
         parent: None,
         launch: Launch {
-            harness: "command".into(),
+            // Every other one has a harness that shows something.
+            harness: if number % 2 == 1 { "claude" } else { "command" }.into(),
             host: Host::Shim,
             argv: vec!["/bin/true".into()],
             dir: "/".into(),
             env_names: vec![],
             project: "/".into(),
+            options: Options::default(),
         },
         restart: Restart::OnCrash,
+        conversation: None,
     }))
+}
+
+fn sign(number: u8) -> Sign {
+    let measured = |tokens| {
+        let (window, usable, source) = (100, 90, Source::StatusLine);
+        Sign::Measured(context::Sample { tokens, window, usable, source })
+    };
+    let began =
+        |conversation: &str, how| Sign::Began { conversation: conversation.parse().unwrap(), how };
+    match number {
+        0 => began("a", Followed::Started),
+        1 => began("b", Followed::Cleared),
+        2 => began("a", Followed::Resumed),
+        3 => Sign::TurnBegan,
+        4 => Sign::Waits(Wait::Input),
+        5 => Sign::Waits(Wait::RateLimit(Some(Time(77)))),
+        6 => Sign::Progressed,
+        7 => measured(50),
+        8 => measured(90),
+        9 => Sign::Compacted,
+        10 => Sign::Told(Threshold::Half),
+        _ => Sign::Hangs,
+    }
 }
 
 /// What the core makes of a turn; nothing where it refuses.
@@ -107,6 +138,14 @@ fn play(fleet: &Fleet, turn: Turn, serial: u128, now: Time) -> Vec<Event> {
         Turn::Daemon(boot) => {
             let boot = BootId(format!("boot {boot}"));
             fleet.observe(&Observation::Started { boot, version: "1".into() }, now)
+        }
+        Turn::Sign(number, shown) => {
+            let agent = fleet.agents().nth(usize::from(number));
+            let session = agent.and_then(|agent| Some((agent.id, agent.session.as_ref()?.number)));
+            session.map_or(vec![], |(agent, number)| {
+                let sign = sign(shown);
+                fleet.observe(&Observation::Harness { agent, number, sign }, now)
+            })
         }
     }
 }
@@ -151,12 +190,15 @@ proptest! {
 }
 
 /// Enough of a story for every part of a fleet to hold something.
-const STORY: [(Turn, u8); 9] = [
+const STORY: [(Turn, u8); 12] = [
     (Turn::Daemon(0), 1),
     (Turn::Spawn(0), 1),
     (Turn::Executed(0), 1),
     (Turn::Spawn(1), 1),
     (Turn::Executed(1), 1),
+    (Turn::Sign(1, 0), 1),
+    (Turn::Sign(1, 6), 1),
+    (Turn::Sign(1, 8), 1),
     (Turn::Exited(1, 1), 20),
     (Turn::Rename(0, 3), 1),
     (Turn::Stop(1), 1),
@@ -166,7 +208,7 @@ const STORY: [(Turn, u8); 9] = [
 #[test]
 fn snapshots_survive_in_the_file_and_are_used() {
     let directory = tempfile::tempdir().unwrap();
-    let fleet = tell(&open(directory.path()), &STORY, &[6]);
+    let fleet = tell(&open(directory.path()), &STORY, &[9]);
     let journal = open(directory.path());
     let (covers, snapshots) = journal.snapshots().unwrap();
     assert!(covers > Seq(5) && covers < journal.head().0);
@@ -188,7 +230,7 @@ fn snapshots_survive_in_the_file_and_are_used() {
 #[test]
 fn snapshots_of_another_form_are_not_read() {
     let journal = MemoryJournal::new();
-    let fleet = tell(&journal, &STORY, &[8]);
+    let fleet = tell(&journal, &STORY, &[11]);
     let (_, mut snapshots) = journal.snapshots().unwrap();
     for snapshot in &mut snapshots {
         snapshot.form.push('x');
@@ -201,7 +243,7 @@ fn snapshots_of_another_form_are_not_read() {
 #[test]
 fn where_anything_is_unreadable_snapshots_are_not_used() {
     let journal = MemoryJournal::new();
-    tell(&journal, &STORY, &[5]);
+    tell(&journal, &STORY, &[8]);
     // After the cut: found while loading from the snapshots, and folded again without them.
     let last = journal.head().0;
     journal.flip(Seq(last.0 - 4));
