@@ -3,6 +3,7 @@
 //!
 //! No async runtime, no HTTP, no policy: every choice was made in `perennial-core`.
 
+pub mod harness;
 pub mod host;
 pub mod interpret;
 pub mod mirror;

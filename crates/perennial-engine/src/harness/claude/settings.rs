@@ -1,0 +1,110 @@
+//! The files by which a session calls us: hooks, status line, MCP server. Given by argument, added
+//! to the owner's settings, which stay in force and are only read.
+
+use std::io::Read;
+use std::path::Path;
+
+use perennial_core::launch::Launch;
+use serde_json::{Map, Value, json};
+
+use super::INPUT_BYTES;
+use crate::harness::prepare::{Place, Unprepared, write};
+use crate::harness::preset::Preset;
+
+/// The name of our MCP server, which the names of its tools begin with.
+const SERVER: &str = "perennial";
+
+pub(in crate::harness) struct Files {
+    pub settings: String,
+    pub mcp: String,
+    /// Whether the owner's settings choose a permission mode.
+    pub owner_has_mode: bool,
+}
+
+pub(in crate::harness) fn write_files(
+    preset: &Preset,
+    launch: &Launch,
+    place: &Place<'_>,
+    vendor_home: &Path,
+) -> Result<Files, Unprepared> {
+    let exe = text(place.exe)?;
+    let dir = Path::new(&launch.dir).join(".claude");
+    let owner = read(&vendor_home.join("settings.json"));
+    // The strongest first, as the vendor has it.
+    let all = [read(&dir.join("settings.local.json")), read(&dir.join("settings.json")), owner];
+    let mut status_line = vec![exe.to_owned(), "statusline".to_owned()];
+    let theirs = all.iter().find_map(|settings| settings.get("statusLine")?.as_object());
+    let command = theirs.and_then(|theirs| theirs.get("command")?.as_str());
+    if let Some(command) = command {
+        let chained = json!({ "command": command }).to_string();
+        let path = write(place.session_dir, "statusline.json", chained.as_bytes())?;
+        status_line.push(text(&path)?.to_owned());
+    }
+    let settings = json!({
+        "hooks": hooks(preset, exe),
+        "statusLine": status_line_entry(theirs, &status_line),
+        // Our own tools only tell and report: no dialog for each of them.
+        "permissions": { "allow": [format!("mcp__{SERVER}")] },
+    });
+    let server = json!({ "type": "stdio", "command": exe, "args": ["mcp"] });
+    let mcp = json!({ "mcpServers": { SERVER: server } });
+    let settings = write(place.session_dir, "settings.json", settings.to_string().as_bytes())?;
+    let mcp = write(place.session_dir, "mcp.json", mcp.to_string().as_bytes())?;
+    let mode = all[2].pointer("/permissions/defaultMode");
+    Ok(Files {
+        settings: text(&settings)?.to_owned(),
+        mcp: text(&mcp)?.to_owned(),
+        owner_has_mode: mode.is_some_and(Value::is_string),
+    })
+}
+
+fn hooks(preset: &Preset, exe: &str) -> Value {
+    let mut hooks = Map::new();
+    for hook in &preset.hooks.events {
+        // With `args` the vendor starts the program itself, without a shell.
+        let command = json!({
+            "type": "command",
+            "command": exe,
+            "args": ["hook", hook.event],
+            "timeout": preset.hooks.timeout_s,
+        });
+        let mut entry = json!({ "hooks": [command] });
+        if let Some(matcher) = &hook.matcher {
+            entry["matcher"] = json!(matcher);
+        }
+        let entries = hooks.entry(hook.event.clone()).or_insert_with(|| json!([]));
+        if let Value::Array(entries) = entries {
+            entries.push(entry);
+        }
+    }
+    Value::Object(hooks)
+}
+
+/// Ours in the place of theirs, with what else they said of it (padding, how often).
+fn status_line_entry(theirs: Option<&Map<String, Value>>, argv: &[String]) -> Value {
+    let mut entry = theirs.cloned().unwrap_or_default();
+    entry.insert("type".to_owned(), json!("command"));
+    entry.insert("command".to_owned(), json!(quoted(argv)));
+    Value::Object(entry)
+}
+
+/// An argv for the vendor's shell, which a status line always goes through; only words of ours.
+fn quoted(argv: &[String]) -> String {
+    let quote = |word: &String| format!("'{}'", word.replace('\'', r"'\''"));
+    argv.iter().map(quote).collect::<Vec<_>>().join(" ")
+}
+
+/// Settings of the owner's; what can't be read is as if it were not there.
+fn read(path: &Path) -> Value {
+    let mut bytes = Vec::new();
+    let limit = INPUT_BYTES as u64;
+    let read = std::fs::File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes));
+    match read {
+        Ok(_) => serde_json::from_slice(&bytes).unwrap_or(Value::Null),
+        Err(_) => Value::Null,
+    }
+}
+
+fn text(path: &Path) -> Result<&str, Unprepared> {
+    path.to_str().ok_or_else(|| Unprepared::NotText(path.to_owned()))
+}

@@ -1,0 +1,19 @@
+//! Agent CLIs: how each is started, resumed and read, so that the rest need not know which one runs.
+//!
+//! `preset` says in data what a harness is started with; `prepare` makes a session's argv,
+//! environment and files of it; `claude` reads what Claude Code shows; `words` are our own texts.
+//! The owner's files are read and never written, but for a lost conversation that is put back.
+//!
+//! Invariants
+//! - A1  An argv is a list from beginning to end; no text of a person or a model meets a shell.
+//! - A2  What a harness tells is bounded before it is read, and never a reason to panic.
+
+pub mod claude;
+pub mod conversation;
+pub mod prepare;
+pub mod preset;
+pub mod template;
+pub mod words;
+
+pub use prepare::{Place, Prepared, Unprepared, prepare};
+pub use preset::{Preset, PresetError};

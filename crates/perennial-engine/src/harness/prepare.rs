@@ -1,0 +1,209 @@
+//! Makes of a launch and an opening what a session is started with: argv, environment, files.
+//!
+//! The files are the session's own. The owner's settings stay in force; ours are added by argument.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use perennial_core::conversation::{ConversationId, Opening};
+use perennial_core::launch::Launch;
+
+use super::claude;
+use super::conversation;
+use super::preset::{Dialect, Preset};
+use super::template::{Slot, Unfilled, Values};
+
+/// The kernel's limit for one argument, its last zero byte aside.
+const ARGUMENT_BYTES: usize = 128 * 1024 - 1;
+
+/// Where a session is prepared.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    /// For the session's own files; made if absent. Not the directory whose creation claims the
+    /// session's number.
+    pub session_dir: &'a Path,
+    /// The home directory that the session will see.
+    pub home: &'a Path,
+    /// The agent's environment.
+    pub variables: &'a [(OsString, OsString)],
+    /// This program, for hooks.
+    pub exe: &'a Path,
+    /// Where our copies of conversations are, by harness.
+    pub copies: &'a Path,
+}
+
+impl<'a> Place<'a> {
+    pub fn variable(&self, name: &str) -> Option<&'a OsStr> {
+        // The last one counts, as it does for the kernel's caller who sets it twice.
+        let same = |pair: &&(OsString, OsString)| pair.0 == name;
+        self.variables.iter().rev().find(same).map(|(_, value)| value.as_os_str())
+    }
+}
+
+/// What a session is started with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prepared {
+    pub argv: Vec<String>,
+    pub env_set: BTreeMap<String, String>,
+    pub env_remove: Vec<String>,
+    pub continuity: Continuity,
+}
+
+/// What became of the conversation that the session was to take up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Continuity {
+    /// It begins with this session.
+    Begun,
+    /// The vendor has it.
+    Kept,
+    /// The vendor had lost it; our copy is in its place.
+    Restored,
+    /// Nobody has it, or it was never written: it begins anew under the same id.
+    Gone,
+}
+
+/// A session can't be started as it is wanted.
+#[derive(Debug, thiserror::Error)]
+pub enum Unprepared {
+    #[error("a bare command needs no preparation")]
+    Bare,
+    #[error("no permission mode `{word}`: there is {}", known.join(", "))]
+    NoSuchMode { word: String, known: Vec<String> },
+    #[error("the argument {0} is given by Perennial and can't be the owner's")]
+    Reserved(String),
+    #[error("the prompt has {0} bytes; an argument holds {ARGUMENT_BYTES}")]
+    PromptTooLong(usize),
+    #[error("the prompt holds a zero byte")]
+    PromptWithZero,
+    #[error(transparent)]
+    Unfilled(#[from] Unfilled),
+    #[error("{} can't be written into a settings file: it is not UTF-8", .0.display())]
+    NotText(PathBuf),
+    #[error("can't write {}", path.display())]
+    Unwritten { path: PathBuf, source: io::Error },
+    #[error("can't put conversation {conversation} back from our copy")]
+    Unrestored { conversation: ConversationId, source: io::Error },
+}
+
+/// The real argv, environment and files of a session. Asked again, it gives the same.
+pub fn prepare(
+    preset: &Preset,
+    launch: &Launch,
+    opening: &Opening,
+    place: &Place<'_>,
+) -> Result<Prepared, Unprepared> {
+    let (conversation, in_turn) = match opening {
+        Opening::Bare => return Err(Unprepared::Bare),
+        Opening::Fresh(conversation) => (conversation, None),
+        Opening::Resume { conversation, in_turn } => (conversation, Some(*in_turn)),
+    };
+    let extra = launch.argv.get(1..).unwrap_or_default();
+    if let Some(argument) = extra.iter().find(|argument| is_reserved(preset, argument)) {
+        return Err(Unprepared::Reserved(argument.clone()));
+    }
+    let vendor_home =
+        conversation::home(&preset.conversation, place.home, |name| place.variable(name));
+    let continuity = match in_turn {
+        None => Continuity::Begun,
+        Some(_) => continuity(preset, &vendor_home, place, &launch.dir, conversation)?,
+    };
+    let first_prompt = || launch.options.prompt.clone();
+    let prompt = match (continuity, in_turn) {
+        (Continuity::Begun, _) => first_prompt(),
+        (Continuity::Kept | Continuity::Restored, Some(true)) => Some(preset.resume_prompt.clone()),
+        // Cut off before anything was written: it is told again what it was told first.
+        (Continuity::Gone, Some(true)) => first_prompt(),
+        (_, Some(false) | None) => None,
+    };
+    let files = match preset.dialect {
+        Dialect::Claude => claude::settings::write_files(preset, launch, place, &vendor_home)?,
+    };
+    let mut values = Values::new();
+    values.insert(Slot::Extra, extra.to_vec());
+    values.insert(Slot::Conversation, vec![conversation.to_string()]);
+    values.insert(Slot::Settings, vec![files.settings]);
+    values.insert(Slot::Mcp, vec![files.mcp]);
+    values.insert(Slot::Permission, permission(preset, launch, files.owner_has_mode)?);
+    values.extend(launch.options.model.clone().map(|model| (Slot::Model, vec![model])));
+    values.extend(checked(prompt)?.map(|prompt| (Slot::Prompt, vec![prompt])));
+    let template = match continuity {
+        Continuity::Begun | Continuity::Gone => &preset.argv.start,
+        Continuity::Kept | Continuity::Restored => &preset.argv.resume,
+    };
+    let mut argv = vec![launch.argv.first().unwrap_or(&preset.program).clone()];
+    argv.extend(template.fill(&values)?);
+    let mut env_set = preset.environment.set.clone();
+    if launch.options.trust {
+        env_set.extend(preset.environment.trust.clone());
+    }
+    Ok(Prepared { argv, env_set, env_remove: preset.environment.scrub.clone(), continuity })
+}
+
+fn continuity(
+    preset: &Preset,
+    vendor_home: &Path,
+    place: &Place<'_>,
+    dir: &str,
+    id: &ConversationId,
+) -> Result<Continuity, Unprepared> {
+    if conversation::find(preset, vendor_home, id).is_some() {
+        return Ok(Continuity::Kept);
+    }
+    match conversation::restore(preset, vendor_home, place.copies, dir, id) {
+        Ok(true) => Ok(Continuity::Restored),
+        Ok(false) => Ok(Continuity::Gone),
+        Err(source) => Err(Unprepared::Unrestored { conversation: id.clone(), source }),
+    }
+}
+
+/// `--flag` and `--flag=value`.
+fn is_reserved(preset: &Preset, argument: &str) -> bool {
+    let flag = argument.split_once('=').map_or(argument, |(flag, _)| flag);
+    preset.reserved.iter().any(|reserved| reserved == flag)
+}
+
+fn permission(
+    preset: &Preset,
+    launch: &Launch,
+    owner_has_mode: bool,
+) -> Result<Vec<String>, Unprepared> {
+    let asked = launch.options.permission_mode.as_ref();
+    let default = preset.permission.default.as_ref().filter(|_| !owner_has_mode);
+    let Some(word) = asked.or(default) else { return Ok(Vec::new()) };
+    preset.mode(word).map(|mode| mode.args.clone()).ok_or_else(|| Unprepared::NoSuchMode {
+        word: word.clone(),
+        known: preset.permission.modes.iter().map(|mode| mode.word.clone()).collect(),
+    })
+}
+
+/// A prompt that fits into an argument.
+fn checked(prompt: Option<String>) -> Result<Option<String>, Unprepared> {
+    match &prompt {
+        Some(text) if text.len() > ARGUMENT_BYTES => Err(Unprepared::PromptTooLong(text.len())),
+        Some(text) if text.contains('\0') => Err(Unprepared::PromptWithZero),
+        Some(_) | None => Ok(prompt),
+    }
+}
+
+/// Writes a file of the session's, for its owner only, and gives its path.
+pub(super) fn write(dir: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf, Unprepared> {
+    let path = dir.join(name);
+    let unfinished = dir.join(format!("{name}.new"));
+    let written = || -> io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+        // A leftover may have another mode; ours is set at creation only.
+        let _absent = std::fs::remove_file(&unfinished);
+        let mut options = OpenOptions::new();
+        let mut file = options.write(true).create_new(true).mode(0o600).open(&unfinished)?;
+        file.write_all(bytes)?;
+        std::fs::rename(&unfinished, &path)
+    };
+    match written() {
+        Ok(()) => Ok(path),
+        Err(source) => Err(Unprepared::Unwritten { path, source }),
+    }
+}

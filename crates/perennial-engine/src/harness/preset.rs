@@ -1,0 +1,283 @@
+//! What a harness is, as data: one TOML file each, built in or the owner's.
+//!
+//! `<config>/harness/NAME.toml` stands in for the built-in one, whole. A key that nobody knows is an
+//! error that says where, since a preset that half works loses work.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use perennial_core::context::Source;
+use serde::Deserialize;
+
+use super::template::{Slot, Template};
+
+/// The presets that are built in, by name.
+const BUILT_IN: [(&str, &str); 1] = [("claude", include_str!("presets/claude.toml"))];
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Preset {
+    #[serde(skip)]
+    pub name: String,
+    /// What is started if the launch names no program.
+    pub program: String,
+    pub dialect: Dialect,
+    /// What a conversation is told that was cut off in the middle of a turn.
+    pub resume_prompt: String,
+    /// Arguments that the owner can't give, since we do.
+    #[serde(default)]
+    pub reserved: Vec<String>,
+    pub argv: Argv,
+    pub permission: Permission,
+    pub end: End,
+    pub environment: Environment,
+    pub conversation: ConversationFiles,
+    pub hooks: Hooks,
+    pub context: Context,
+}
+
+/// Whose hooks, status line and files a harness has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Dialect {
+    Claude,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Argv {
+    pub start: Template,
+    pub resume: Template,
+    /// Absent: it can't.
+    pub fork: Option<Template>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Permission {
+    /// Absent: the harness chooses.
+    pub default: Option<String>,
+    /// From the least to the most that is allowed without asking.
+    pub modes: Vec<Mode>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mode {
+    pub word: String,
+    pub args: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct End {
+    /// Exit codes of a session that was not cut off.
+    pub clean_codes: Vec<i32>,
+    /// What it ends well on.
+    pub kill_signal: KillSignal,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub enum KillSignal {
+    #[serde(rename = "HUP")]
+    Hangup,
+    #[serde(rename = "INT")]
+    Interrupt,
+    #[serde(rename = "TERM")]
+    Terminate,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Environment {
+    pub set: BTreeMap<String, String>,
+    /// Set as well when the operator trusts the directory.
+    pub trust: BTreeMap<String, String>,
+    pub scrub: Vec<String>,
+}
+
+/// Where the vendor keeps conversations.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConversationFiles {
+    /// The variable that moves them elsewhere.
+    pub home_variable: Option<String>,
+    /// Their place below the home directory.
+    pub home: String,
+    /// Below that, with `{dir}` and `{conversation}`.
+    pub transcript: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hooks {
+    pub timeout_s: u32,
+    pub events: Vec<Hook>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hook {
+    pub event: String,
+    /// Which tools it is about; absent: all.
+    pub matcher: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Context {
+    #[serde(deserialize_with = "source")]
+    pub window_source: Source,
+    /// How far before the window's end the harness compacts by itself.
+    pub compaction_reserve_tokens: u64,
+    /// The variable by which its owner makes that end come earlier.
+    pub compaction_window_variable: Option<String>,
+}
+
+impl Context {
+    /// How much of a window can be used before the harness compacts by itself. `end` is what the
+    /// owner set by the variable.
+    pub fn usable(&self, window: u64, end: Option<u64>) -> u64 {
+        // The harness takes no smaller end than this.
+        let end = end.map_or(window, |end| end.max(100_000).min(window));
+        // A window that is hardly more than the reserve is not one that this rule is about.
+        end.saturating_sub(self.compaction_reserve_tokens).max(end / 2)
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum PresetError {
+    #[error("no harness {name}: there is {}", known.join(", "))]
+    Unknown { name: String, known: Vec<String> },
+    #[error("can't read {}", path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("{place} is not a preset")]
+    Malformed { place: String, source: Box<toml::de::Error> },
+    #[error("{place}: {flaw}")]
+    Contradiction { place: String, flaw: Flaw },
+}
+
+/// What does not fit together in a preset that reads well.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Flaw {
+    #[error("permission.default `{0}` is none of permission.modes")]
+    NoSuchMode(String),
+    #[error("conversation.transcript must name {{conversation}}")]
+    NamelessTranscript,
+    #[error("{{dir}} must be a whole component of conversation.transcript")]
+    BrokenDirectory,
+    #[error("conversation.{0} must be a path below the home directory")]
+    Outside(&'static str),
+    #[error("argv.resume must name {{conversation}}")]
+    ResumesNothing,
+    #[error("{0} is no name of a hook's event: letters and digits only")]
+    BadEvent(String),
+}
+
+impl Preset {
+    /// The owner's preset of that name, else the built-in one.
+    pub fn load(config: &Path, name: &str) -> Result<Preset, PresetError> {
+        let path = directory(config).join(format!("{name}.toml"));
+        let built_in = BUILT_IN.iter().find(|(known, _)| *known == name);
+        let unknown = || PresetError::Unknown { name: name.to_owned(), known: names(config) };
+        // A name is never a path.
+        if !is_name(name) {
+            return Err(unknown());
+        }
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Preset::read(name, &path.display().to_string(), &text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let (_, text) = built_in.ok_or_else(unknown)?;
+                Preset::read(name, &format!("the built-in preset {name}"), text)
+            }
+            Err(source) => Err(PresetError::Unreadable { path, source }),
+        }
+    }
+
+    fn read(name: &str, place: &str, text: &str) -> Result<Preset, PresetError> {
+        let place = || place.to_owned();
+        let mut preset: Preset = toml::from_str(text)
+            .map_err(|error| PresetError::Malformed { place: place(), source: Box::new(error) })?;
+        name.clone_into(&mut preset.name);
+        match preset.flaw() {
+            Some(flaw) => Err(PresetError::Contradiction { place: place(), flaw }),
+            None => Ok(preset),
+        }
+    }
+
+    fn flaw(&self) -> Option<Flaw> {
+        let Preset { permission, conversation, argv, hooks, .. } = self;
+        let default = permission.default.as_ref().filter(|word| self.mode(word).is_none());
+        if let Some(word) = default {
+            return Some(Flaw::NoSuchMode(word.clone()));
+        }
+        if !conversation.transcript.contains("{conversation}") {
+            return Some(Flaw::NamelessTranscript);
+        }
+        for (key, path) in [("home", &conversation.home), ("transcript", &conversation.transcript)]
+        {
+            let inside = |part| matches!(part, std::path::Component::Normal(_));
+            if !Path::new(path).components().all(inside) {
+                return Some(Flaw::Outside(key));
+            }
+        }
+        let path = Path::new(&conversation.transcript);
+        let whole = path.iter().any(|part| part == "{dir}");
+        if conversation.transcript.contains("{dir}") && !whole {
+            return Some(Flaw::BrokenDirectory);
+        }
+        if !argv.resume.names(Slot::Conversation) {
+            return Some(Flaw::ResumesNothing);
+        }
+        let named = |hook: &&Hook| hook.event.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let bad = hooks.events.iter().find(|hook| !named(hook) || hook.event.is_empty())?;
+        Some(Flaw::BadEvent(bad.event.clone()))
+    }
+
+    /// The arguments of a permission mode, by the harness's own word.
+    pub fn mode(&self, word: &str) -> Option<&Mode> {
+        self.permission.modes.iter().find(|mode| mode.word == word)
+    }
+
+    /// Whether a conversation begins under an id of our choice.
+    pub fn chooses_id(&self) -> bool {
+        self.argv.start.names(Slot::Conversation)
+    }
+
+    pub fn forks(&self) -> bool {
+        self.argv.fork.is_some()
+    }
+}
+
+/// The names of all presets that there are.
+pub fn names(config: &Path) -> Vec<String> {
+    let mut names: Vec<String> = BUILT_IN.iter().map(|(name, _)| (*name).to_owned()).collect();
+    // An absent or unreadable directory adds none.
+    for entry in std::fs::read_dir(directory(config)).into_iter().flatten().flatten() {
+        let file = entry.file_name();
+        let name = file.to_str().and_then(|file| file.strip_suffix(".toml"));
+        names.extend(name.filter(|name| is_name(name)).map(str::to_owned));
+    }
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+fn directory(config: &Path) -> PathBuf {
+    config.join("harness")
+}
+
+fn is_name(name: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    (1..=64).contains(&name.len()) && name.bytes().all(allowed)
+}
+
+fn source<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Source, D::Error> {
+    let word = String::deserialize(deserializer)?;
+    let all = [Source::StatusLine, Source::Transcript, Source::Table];
+    all.into_iter().find(|source| source.word() == word).ok_or_else(|| {
+        let words = all.map(Source::word).join(", ");
+        serde::de::Error::custom(format!("`{word}` is none of {words}"))
+    })
+}
