@@ -27,6 +27,7 @@ mod sealed;
 mod session_killed;
 mod shim_killed;
 mod show;
+mod spawn;
 mod states;
 mod stop;
 mod terminal;

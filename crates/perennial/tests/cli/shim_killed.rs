@@ -1,14 +1,16 @@
 //! A shim is killed: the tree of its session is gone before the next session starts, and an exit is
 //! recorded; never two sessions, never an orphan.
 
+use std::process::Stdio;
 use std::time::Duration;
 
 use perennial_api::Agent;
 use rustix::process::Signal;
 use serde_json::json;
 
+use crate::namespace;
 use crate::processes::{self, running, signal, wait_end};
-use crate::sealed::{Sealed, pid};
+use crate::sealed::{Sealed, ended, pid};
 use crate::watch::Watch;
 
 const AGENTS: usize = 5;
@@ -67,14 +69,25 @@ fn check(sealed: &Sealed, watch: &mut Watch, agents: &[Agent], exit: &serde_json
 
 #[test]
 fn with_the_daemon_up_the_tree_goes_before_the_next_session() {
-    let sealed = Sealed::up();
-    let agents = trees(&sealed);
+    check_with_daemon(&Sealed::up());
+}
+
+#[test]
+fn without_cgroups_the_tree_goes_before_the_next_session() {
+    if namespace::inside("shim_killed::without_cgroups_the_tree_goes_before_the_next_session") {
+        namespace::cover_cgroups();
+        check_with_daemon(&Sealed::up());
+    }
+}
+
+fn check_with_daemon(sealed: &Sealed) {
+    let agents = trees(sealed);
     let mut watch = sealed.watch();
     let first: Vec<_> = agents.iter().map(|agent| running(pid(agent))).collect();
     for agent in &agents {
         assert!(signal(sealed.shim(agent), Signal::KILL));
     }
-    check(&sealed, &mut watch, &agents, &json!({"unknown": "holder-died"}));
+    check(sealed, &mut watch, &agents, &json!({"unknown": "holder-died"}));
     assert!(first.into_iter().all(|process| !processes::is_alive(process)));
 }
 
@@ -108,6 +121,46 @@ fn killed_together_with_the_daemon() {
     sealed.start_daemon();
     watch.resume();
     check(&sealed, &mut watch, &agents, &json!({"unknown": "holder-died"}));
+}
+
+#[test]
+fn everything_is_killed_and_five_daemons_start_at_once() {
+    let sealed = Sealed::up();
+    let agents = trees(&sealed);
+    let mut watch = sealed.watch();
+    let mut found = sealed.processes();
+    // Sessions, shims and the daemon, in no order that anybody chose.
+    found.sort_by_key(|one| one.process.start_ticks % 7);
+    let is_ours = |argv: &[String]| argv.first().is_some_and(|word| word != "sleep");
+    for one in found.iter().filter(|one| is_ours(&one.argv)) {
+        signal(one.process, Signal::KILL);
+    }
+    for one in found.iter().filter(|one| is_ours(&one.argv)) {
+        assert!(wait_end(one.process, Duration::from_secs(10)));
+    }
+    let ups: Vec<_> = (0..5)
+        .map(|_| {
+            let mut command = sealed.command(["up"]);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
+            command.spawn().expect("the binary runs")
+        })
+        .collect();
+    for up in ups {
+        let ran = ended(up, "up");
+        assert_eq!(ran.code, 0, "{ran:?}");
+    }
+    watch.resume();
+    for agent in &agents {
+        // The true end if its shim lived to see it, else unknown.
+        let (_, exit) = watch.ended(&agent.name, 1);
+        let known = [json!({"signal": 9}), json!({"unknown": "holder-died"})];
+        assert!(known.contains(&exit), "{exit}");
+        watch.running(&agent.name, 2);
+        sealed.until("the second tree has grown", || below(&sealed, agent) == 4);
+    }
+    let sleeps = sealed.processes().into_iter().filter(|one| one.argv[0] == "sleep").count();
+    assert_eq!(sleeps, 3 * agents.len(), "orphans: {:#?}", sealed.processes());
+    sealed.assert_nobody_doubled();
 }
 
 #[test]
