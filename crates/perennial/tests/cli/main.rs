@@ -21,6 +21,7 @@ mod mirror;
 mod namespace;
 mod output;
 mod processes;
+mod reboot;
 mod record;
 mod rename;
 mod sealed;
