@@ -25,8 +25,6 @@ pub enum Failure {
     Untidy { findings: usize },
     /// Generated documents that are not what the code says.
     Stale { paths: Vec<&'static str> },
-    /// Asked for something that does not exist yet.
-    NotBuilt { what: &'static str },
 }
 
 impl Failure {
@@ -40,8 +38,7 @@ impl Failure {
             | Failure::Missing { .. }
             | Failure::Steps { .. }
             | Failure::Untidy { .. }
-            | Failure::Stale { .. }
-            | Failure::NotBuilt { .. } => ExitCode::FAILURE,
+            | Failure::Stale { .. } => ExitCode::FAILURE,
         }
     }
 }
@@ -65,7 +62,6 @@ impl fmt::Display for Failure {
             Failure::Stale { paths } => {
                 write!(f, "not current: {}; run `cargo xtask docs`", paths.join(", "))
             }
-            Failure::NotBuilt { what } => write!(f, "{what}"),
         }
     }
 }
@@ -80,8 +76,7 @@ impl std::error::Error for Failure {
             | Failure::Missing { .. }
             | Failure::Steps { .. }
             | Failure::Untidy { .. }
-            | Failure::Stale { .. }
-            | Failure::NotBuilt { .. } => None,
+            | Failure::Stale { .. } => None,
         }
     }
 }

@@ -9,3 +9,4 @@ pub mod interpret;
 pub mod mirror;
 pub mod supervisor;
 pub mod timers;
+pub mod transcript;

@@ -22,7 +22,7 @@ pub struct Program {
     pub turns: Vec<Turn>,
     /// How often the model has spoken since.
     pub spoken: u64,
-    /// Tells this program's text from others of the same session.
+    /// Tells this program from others of the same session.
     pub fingerprint: u64,
 }
 
@@ -46,8 +46,9 @@ pub fn find(request: &Request) -> Result<Option<Program>, serde_json::Error> {
         if let Some(text) = marked(message) {
             let mut list = serde_json::Deserializer::from_str(text);
             let turns = Vec::<Turn>::deserialize(&mut list)?;
+            // Of the turns, not of the text: clients add to a prompt when it is sent again.
             let mut fingerprint = DefaultHasher::new();
-            text.hash(&mut fingerprint);
+            format!("{turns:?}").hash(&mut fingerprint);
             let spoken = spoken(&request.messages[index + 1..]);
             return Ok(Some(Program { turns, spoken, fingerprint: fingerprint.finish() }));
         }

@@ -1,5 +1,6 @@
 //! The real Claude Code against the understudy, if it is installed: a prompt, a tool call, an
-//! error in between, and a second process that resumes the conversation.
+//! error in between, and a second process that resumes the conversation; and the two hook replies
+//! that we build on, as `docs/design/0010-hook-replies.md` says.
 //!
 //! Installed means: `UNDERSTUDY_CLAUDE` names the program, or npm put it under
 //! `~/.cache/perennial-test-tools`. Without it the test says so and passes.
@@ -7,8 +8,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use serde_json::Value;
-use understudy::{Answer, End, Kind, MARK, PATIENCE, Part, Script, Turn, Understudy};
+use serde_json::{Value, json};
+use understudy::{Answer, End, Kind, MARK, PATIENCE, Part, Role, Script, Turn, Understudy};
 
 const INSTALLED: &str =
     ".cache/perennial-test-tools/node_modules/@anthropic-ai/claude-code/bin/claude.exe";
@@ -28,7 +29,10 @@ fn run(claude: &Path, root: &Path, url: &str, arguments: &[&str]) -> Value {
     for name in ["home", "work", "tmp"] {
         std::fs::create_dir_all(root.join(name)).unwrap();
     }
-    let output = Command::new(claude)
+    // A client that retries for good must not hold the tests.
+    let output = Command::new("timeout")
+        .args(["--kill-after=5", "120"])
+        .arg(claude)
         .args(["-p", "--output-format", "json", "--permission-mode", "bypassPermissions"])
         .args(arguments)
         .current_dir(root.join("work"))
@@ -93,4 +97,48 @@ fn it_answers_calls_a_tool_and_resumes() {
     let ended =
         |record: &understudy::Record| record.number == resumed.number && record.end.is_some();
     assert_eq!(server.wait_for(ended, PATIENCE).unwrap().end, Some(End::Whole));
+}
+
+/// Replies with a context once, and is quiet afterwards.
+fn hook(root: &Path, event: &str, context: &str) -> Value {
+    let reply = root.join(event);
+    let output = json!({ "hookEventName": event, "additionalContext": context });
+    std::fs::write(&reply, json!({ "hookSpecificOutput": output }).to_string()).unwrap();
+    let reply = reply.display();
+    // The client runs it by a shell; taking the file away first makes it once.
+    let command = format!("mv {reply} {reply}.used 2>&- && cat {reply}.used || true");
+    json!([{ "hooks": [{ "type": "command", "command": command }] }])
+}
+
+#[test]
+fn hook_replies_reach_the_model_within_the_turn() {
+    let Some(claude) = claude() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let server = Understudy::start(Script::default()).unwrap();
+    let call = json!({ "command": "echo done", "description": "x" });
+    let name = "hooks";
+    server.script(
+        name,
+        [Turn::tool("Bash", call), Turn::text("I am done."), Turn::text("Now I am.")],
+    );
+    let hooks = json!({ "hooks": {
+        "PostToolBatch": hook(root.path(), "PostToolBatch", "mail-for-you"),
+        "Stop": hook(root.path(), "Stop", "checkpoint-first"),
+    } });
+    let settings = root.path().join("settings.json");
+    std::fs::write(&settings, hooks.to_string()).unwrap();
+    let settings = settings.to_str().unwrap();
+    let result = run(&claude, root.path(), &server.url_of(name), &["go", "--settings", settings]);
+    assert_eq!(result["result"], "Now I am.");
+
+    let seen = server.requests();
+    assert_eq!(seen.len(), 3);
+    let heard = |number: usize, words: &str| -> Option<Role> {
+        let mut messages = seen[number].request.messages.iter();
+        messages.find(|message| message.text().contains(words)).map(|message| message.role)
+    };
+    assert_eq!(heard(0, "mail-for-you"), None);
+    assert_eq!(heard(1, "PostToolBatch hook additional context: mail-for-you"), Some(Role::System));
+    assert_eq!(heard(1, "checkpoint-first"), None);
+    assert_eq!(heard(2, "Stop hook additional context: checkpoint-first"), Some(Role::User));
 }

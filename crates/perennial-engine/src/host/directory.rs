@@ -84,6 +84,17 @@ impl HolderDirectory {
         }
     }
 
+    /// Claims a session that shall never run, and says so in its exit file; `None` if somebody has it.
+    pub fn fence(&self, number: SessionNumber) -> io::Result<Option<ExitRecord>> {
+        self.create()?;
+        if !self.claim(number)? {
+            return Ok(None);
+        }
+        let exit = ExitRecord::NotStarted("it never began".to_owned());
+        self.write_exit(number, &exit)?;
+        Ok(Some(exit))
+    }
+
     pub fn is_claimed(&self, number: SessionNumber) -> bool {
         self.session(number).is_dir()
     }

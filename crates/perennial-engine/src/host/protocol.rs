@@ -207,6 +207,10 @@ pub enum Order {
         interrupt_ms: u64,
         term_ms: u64,
     },
+    /// Asks what is known of a session.
+    Tell {
+        number: u32,
+    },
     KillSignal {
         number: u32,
         signal: i32,
@@ -265,6 +269,10 @@ pub enum ShimReport {
     Exited {
         number: u32,
         exit: ExitRecord,
+    },
+    /// The session was claimed, and not by this shim.
+    NotMine {
+        number: u32,
     },
     /// To an order with a request number.
     Answer {

@@ -1,11 +1,13 @@
 //! What the next daemon finds: sessions that run, sessions that ended meanwhile, shims that hang.
 
+use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use perennial_core::effect::Action;
 use perennial_core::exit::{Exit, UnknownExit};
-use perennial_core::id::Epoch;
+use perennial_core::id::{AgentId, Epoch};
 use perennial_core::session::Pace;
 use perennial_engine::host::directory::ProcessFile;
 use perennial_engine::host::holders::Ladder;
@@ -127,15 +129,17 @@ fn the_kernel_is_the_second_witness_of_an_end() {
     assert!(!is_alive(shim));
 }
 
-/// Not a test of its own: the daemon that the next one kills.
+/// Not a test of its own: a daemon that is to be killed.
 #[test]
-#[ignore = "run by a_killed_daemon_leaves_its_sessions_to_the_next"]
+#[ignore = "run by killed_daemon"]
 fn a_daemon() {
-    let Some(dir) = std::env::var_os("HOST_TEST_HOLDERS") else { return };
+    let variable = |name| std::env::var(name).ok();
+    let (Some(dir), Some(script)) = (variable("TEST_HOLDERS"), variable("TEST_SCRIPT")) else {
+        return;
+    };
     let mut fixture = Fixture::with(|settings| settings.holders_dir = dir.into());
     let agent = fixture.agent();
-    let script = "trap '' HUP; (env -i setsid sleep 1001 &) ; exec sleep 1000";
-    let process = fixture.run(agent, N1, script);
+    let process = fixture.run(agent, N1, &script);
     println!("session {} {}", agent.0, process.pid);
     // Until it is killed.
     loop {
@@ -143,30 +147,41 @@ fn a_daemon() {
     }
 }
 
-#[test]
-fn a_killed_daemon_leaves_its_sessions_to_the_next() {
-    use std::io::BufRead;
-    let mut fixture = Fixture::with(|settings| settings.epoch = Epoch(10));
-    let mut daemon = Command::new(&fixture.settings.program)
+/// A session whose daemon was killed: its shim is nobody's child here. To be called before the test
+/// has holders of its own, or the shim would fall to them.
+pub fn killed_daemon(holders_dir: &Path, script: &str) -> (AgentId, i32) {
+    let mut daemon = Command::new(std::env::current_exe().expect("this program"))
         .args(["--exact", "adoption::a_daemon", "--ignored", "--nocapture"])
-        .env("HOST_TEST_HOLDERS", &fixture.settings.holders_dir)
+        .env("TEST_HOLDERS", holders_dir)
+        .env("TEST_SCRIPT", script)
         .stdout(Stdio::piped())
         .spawn()
         .expect("starts");
-    let lines = std::io::BufReader::new(daemon.stdout.take().expect("piped")).lines();
-    let line =
-        lines.map_while(Result::ok).find(|line| line.contains("session ")).expect("a session");
+    let mut lines = BufReader::new(daemon.stdout.take().expect("piped")).lines();
+    let line = lines.by_ref().map_while(Result::ok).find(|line| line.contains("session "));
+    let line = line.expect("a session");
     let words: Vec<&str> = line.split(' ').collect();
     let [.., agent, pid] = words[..] else { panic!("{line}") };
-    let agent = perennial_core::id::AgentId(agent.parse().expect("an id"));
-    let pid: i32 = pid.parse().expect("a pid");
     daemon.kill().expect("killed");
     daemon.wait().expect("reaped");
+    (AgentId(agent.parse().expect("an id")), pid.parse().expect("a pid"))
+}
+
+#[test]
+fn a_killed_daemon_leaves_its_sessions_to_the_next() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let holders_dir = dir.path().join("holders");
+    let (agent, pid) = killed_daemon(&holders_dir, "trap '' HUP; exec sleep 1000");
+    let mut fixture = Fixture::with(|settings| {
+        settings.holders_dir = holders_dir;
+        settings.epoch = Epoch(10);
+    });
+    fixture.adopt(agent);
     assert!(is_alive(pid));
     fixture.order(agent, N1, Action::Hold);
     assert_eq!(fixture.executed(agent, N1).pid, pid);
     fixture.end(agent, N1, Pace::Graceful);
-    fixture.exited(agent, N1);
+    assert_eq!(fixture.exited(agent, N1), Exit::Signal(2));
     fixture.order(agent, N1, Action::Release);
     until("the shim goes", || fixture.shim_pid(agent).is_none());
 }

@@ -91,6 +91,11 @@ impl Fixture {
         agent
     }
 
+    /// An agent of an earlier daemon: ended with this fixture, too.
+    pub fn adopt(&mut self, agent: AgentId) {
+        self.agents.push((agent, SessionNumber(1)));
+    }
+
     pub fn directory(&self, agent: AgentId) -> HolderDirectory {
         HolderDirectory::new(&self.settings.holders_dir, agent)
     }

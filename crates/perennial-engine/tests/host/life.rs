@@ -92,7 +92,7 @@ fn a_number_is_claimed_once() {
     fixture.exited(in_place, N1);
     assert!(fixture.directory(in_place).claim(N2).expect("claims"));
     fixture.start(in_place, N2, &["sh", "-c", "touch ran"]);
-    assert_eq!(fixture.not_started(in_place, N2), "its number is taken");
+    assert_eq!(fixture.exited(in_place, N2), Exit::Unknown(UnknownExit::HolderDied));
     assert!(!fixture.path().join("ran").exists());
 }
 

@@ -4,6 +4,7 @@
 //! `perennial shim DIRECTORY`.
 
 mod adoption;
+mod chaos;
 mod fixture;
 mod life;
 mod stranger;

@@ -139,20 +139,27 @@ fn a_shim_killed_while_no_daemon_ran_leaves_nobody() {
 }
 
 #[test]
-fn an_unmarked_process_in_the_sessions_kernel_session_is_found() {
-    let mut fixture = Fixture::new();
-    let agent = fixture.agent();
-    let script = "trap '' HUP; env -i /bin/sh -c 'trap \"\" HUP; echo $$ > pids; while :; do sleep 1000; done'";
-    let script = format!("cd {} && ({script} &) ; exec sleep 1000", fixture.path().display());
-    fixture.run(agent, N1, &script);
-    until("it is there", || pids(fixture.path()).len() == 1);
-    let pids = pids(fixture.path());
-    let shim = fixture.shim_pid(agent).expect("a shim");
-    fixture.stop_daemon();
-    kill(shim, Signal::KILL);
-    until("the shim is gone", || fixture.shim_pid(agent).is_none());
-    fixture.start_daemon();
+fn a_killed_shim_that_was_not_ours_leaves_nobody() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let holders_dir = dir.path().join("holders");
+    let place = dir.path().display();
+    // One with the mark and a kernel session of its own, one without the mark in the session's.
+    let child = "trap '' HUP; echo $$ >> pids; while :; do sleep 1000; done";
+    let script = format!(
+        "cd {place}; (setsid sh -c \"{child}\" &); (env -i sh -c \"{child}\" &); exec sleep 1000",
+        child = child.replace('$', "\\$"),
+    );
+    let (agent, main) = crate::adoption::killed_daemon(&holders_dir, &script);
+    until("the tree is there", || pids(dir.path()).len() == 2);
+    let pids = pids(dir.path());
+    let mut fixture = Fixture::with(|settings| {
+        settings.holders_dir = holders_dir;
+        settings.epoch = perennial_core::id::Epoch(10);
+    });
+    fixture.adopt(agent);
     fixture.order(agent, N1, perennial_core::effect::Action::Hold);
+    assert_eq!(fixture.executed(agent, N1).pid, main);
+    kill(fixture.shim_pid(agent).expect("a shim"), Signal::KILL);
     assert_eq!(fixture.exited(agent, N1), Exit::Unknown(UnknownExit::HolderDied));
     assert_gone(&pids);
 }

@@ -249,7 +249,13 @@ fn agent_sentence(event: &AgentEvent) -> String {
 fn move_sentence(moved: &Move) -> String {
     let until = match (moved.cause, moved.until) {
         (Cause::EndedCrashed | Cause::StartLimit, Some(until)) => {
-            format!("; next try {}", moment(until))
+            match until.since(moved.evidence.at).as_millis() {
+                0 => "; next try at once".to_owned(),
+                wait if wait < 60_000 => {
+                    format!("; next try in {}.{} s", wait / 1000, wait / 100 % 10)
+                }
+                wait => format!("; next try in {} min", wait / 60_000),
+            }
         }
         _ => String::new(),
     };

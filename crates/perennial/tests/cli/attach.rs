@@ -8,9 +8,12 @@ use crate::terminal::Terminal;
 const ECHO: &str = "stty -echo; echo ready; while read line; do echo \"got <$line>\"; done";
 const DETACH: &str = "\x1c\x1c";
 
+/// Attached once what was printed before is shown: keys typed earlier are the terminal's, not the
+/// agent's.
 fn attach(sealed: &Sealed, name: &str) -> Terminal {
     let mut terminal = Terminal::run(sealed.command(["attach", name]));
     terminal.wait("detach:");
+    terminal.wait("ready");
     terminal
 }
 
@@ -20,8 +23,6 @@ fn a_person_types_sees_and_detaches_and_the_agent_runs_on() {
     sealed.start_daemon();
     let agent = sealed.spawn("shell", ECHO);
     let mut terminal = attach(&sealed, "shell");
-    // What was printed before is shown, too.
-    terminal.wait("ready");
     terminal.type_keys("hello there\r");
     terminal.wait("got <hello there>");
     terminal.type_keys(DETACH);
@@ -47,7 +48,6 @@ fn an_attached_person_survives_the_daemon() {
     let sealed = Sealed::up();
     let agent = sealed.spawn("shell", ECHO);
     let mut terminal = attach(&sealed, "shell");
-    terminal.wait("ready");
     sealed.kill_daemon();
     terminal.type_keys("without a daemon\r");
     terminal.wait("got <without a daemon>");
@@ -64,7 +64,6 @@ fn an_attached_person_stays_over_a_restart_in_place() {
     let sealed = Sealed::up();
     let agent = sealed.spawn("shell", ECHO);
     let mut terminal = attach(&sealed, "shell");
-    terminal.wait("ready");
     kill(running(pid(&agent)));
     terminal.wait("session 2");
     terminal.wait("ready");
@@ -79,7 +78,7 @@ fn an_attached_person_stays_over_a_restart_in_place() {
 #[test]
 fn the_session_has_the_size_of_the_persons_terminal() {
     let sealed = Sealed::up();
-    sealed.spawn("size", "while read line; do stty size; done");
+    sealed.spawn("size", "echo ready; while read line; do stty size; done");
     let mut terminal = attach(&sealed, "size");
     terminal.type_keys("x\r");
     terminal.wait("30 100");
@@ -92,7 +91,6 @@ fn text_is_sent_with_enter_and_refused_while_a_person_has_a_draft() {
     let sealed = Sealed::up();
     sealed.spawn("shell", ECHO);
     let mut terminal = attach(&sealed, "shell");
-    terminal.wait("ready");
     sealed.ok(["send", "shell", "by a program"]);
     terminal.wait("got <by a program>");
     terminal.type_keys("half a sen");
@@ -114,9 +112,7 @@ fn text_is_sent_with_enter_and_refused_while_a_person_has_a_draft() {
 fn a_terminal_that_goes_away_leaves_the_agent_running() {
     let sealed = Sealed::up();
     let agent = sealed.spawn("shell", ECHO);
-    let mut terminal = attach(&sealed, "shell");
-    terminal.wait("ready");
-    drop(terminal);
+    drop(attach(&sealed, "shell"));
     let mut next = attach(&sealed, "shell");
     next.type_keys("still there\r");
     next.wait("got <still there>");

@@ -58,7 +58,7 @@ struct Promise {
     word: &'static str,
 }
 
-// covers: J-04, G-01
+// covers: G-01
 #[test]
 fn a_killed_daemon_adopts_90_of_100_sessions_and_learns_the_codes_of_10_in_20_rounds() {
     let mut chance = Chance::seeded();

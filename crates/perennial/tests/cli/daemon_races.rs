@@ -59,7 +59,7 @@ fn check(sealed: &Sealed, contenders: [Child; 2], winner: usize, race: usize) {
     let daemon = sealed.daemon();
     assert_eq!(daemon.pid.cast_unsigned(), winner.id(), "race {race}");
     // In turn: killed, and ended in order.
-    assert!(signal(daemon, if race % 2 == 0 { Signal::KILL } else { Signal::TERM }));
+    assert!(signal(daemon, if race.is_multiple_of(2) { Signal::KILL } else { Signal::TERM }));
     assert!(wait_end(daemon, Duration::from_secs(10)), "race {race}: the winner ends");
     winner.wait().expect("a child");
 }

@@ -1,8 +1,11 @@
 //! `down` and `up`: an orderly end leaves sessions running, the next daemon finds them.
 
-use perennial_api::EventView;
+use std::time::Duration;
 
-use crate::processes::{is_alive, running};
+use perennial_api::EventView;
+use rustix::process::Signal;
+
+use crate::processes::{is_alive, running, signal, wait_end};
 use crate::sealed::{Sealed, pid};
 
 #[test]
@@ -21,8 +24,8 @@ fn an_orderly_end_leaves_sessions_running_and_the_next_daemon_adopts_them() {
     sealed.refused(5, &["ls"]);
     sealed.refused(5, &["down"]);
     let process = running(pid(&ends));
-    assert!(crate::processes::signal(process, rustix::process::Signal::USR1));
-    assert!(crate::processes::wait_end(process, std::time::Duration::from_secs(10)));
+    assert!(signal(process, Signal::USR1));
+    assert!(wait_end(process, Duration::from_secs(10)));
     assert!(is_alive(running(pid(&stays))));
     sealed.start_daemon();
     let (_, exit) = sealed.watch().ended("ends", 1);
@@ -57,4 +60,34 @@ fn the_processes_say_what_they_are() {
         );
         assert_eq!(mode & 0o077, 0, "{dir:?}");
     }
+}
+
+#[test]
+fn a_term_signal_is_an_orderly_end_and_a_hangup_is_none() {
+    let sealed = Sealed::up();
+    let ada = sealed.spawn("ada", "read x");
+    let daemon = sealed.daemon();
+    assert!(signal(daemon, Signal::HUP));
+    assert_eq!(sealed.health().pid.cast_signed(), daemon.pid, "a hangup changes nothing");
+    assert!(signal(daemon, Signal::TERM));
+    assert!(wait_end(daemon, Duration::from_secs(10)));
+    sealed.start_daemon();
+    let events = sealed.ok(["events"]);
+    assert!(events.contains("daemon stopped in order"), "{events}");
+    sealed.until("she is confirmed", || sealed.show("ada").state == "working");
+    assert_eq!(pid(&sealed.show("ada")), pid(&ada));
+}
+
+#[test]
+fn a_home_by_xdg_works_without_any_variable() {
+    let sealed = Sealed::xdg();
+    sealed.start_daemon();
+    let ada = sealed.spawn("ada", "read x");
+    assert!(sealed.home.journal().exists() && sealed.home.socket().exists());
+    sealed.kill_daemon();
+    sealed.start_daemon();
+    sealed.until("she is confirmed", || sealed.show("ada").state == "working");
+    assert_eq!(pid(&sealed.show("ada")), pid(&ada));
+    sealed.ok(["stop", "ada"]);
+    sealed.assert_nobody_doubled();
 }

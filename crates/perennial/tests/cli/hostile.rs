@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
+use perennial_api::Agent;
 use perennial_api::home::SocketAddress;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -33,7 +34,7 @@ fn exchange(sealed: &Sealed, bytes: &[u8]) -> String {
 #[track_caller]
 fn assert_unharmed(sealed: &Sealed) {
     let begun = Instant::now();
-    assert_eq!(sealed.ls().len(), 1);
+    assert_eq!(sealed.json::<Vec<Agent>>(&["ls", "--roster", "living"]).len(), 1);
     assert!(begun.elapsed() < FAST, "{:?}", begun.elapsed());
 }
 
@@ -192,6 +193,30 @@ fn a_thousand_connections_at_once() {
     drop(streams);
     assert_unharmed(&sealed);
     assert_eq!(sealed.show("bystander").state, "working");
+}
+
+#[test]
+fn readers_that_never_read_cost_the_daemon_nothing() {
+    let sealed = bystander();
+    let feed = b"GET /v1/events HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n";
+    let streams: Vec<UnixStream> = (0..50)
+        .map(|_| {
+            let mut stream = connect(&sealed);
+            stream.write_all(feed).expect("a request");
+            stream
+        })
+        .collect();
+    // Two megabytes of events, for each of them.
+    let long = "x".repeat(100 << 10);
+    for n in 0..20 {
+        sealed.spawn_with(&[&format!("long-{n}"), "--restart", "never"], &["true", &long]);
+    }
+    let peak = crate::processes::peak_bytes(sealed.daemon().pid);
+    println!("peak {peak} B");
+    assert!(peak < 64 << 20, "{peak} bytes");
+    assert_unharmed(&sealed);
+    drop(streams);
+    assert_unharmed(&sealed);
 }
 
 fn raise_descriptor_limit() {

@@ -22,6 +22,9 @@ pub fn inside(name: &str) -> bool {
     }
     command.arg(std::env::current_exe().expect("this program"));
     command.args(["--exact", name, "--nocapture", "--test-threads", "1"]).env(MARK, "1");
+    // What is mounted there can be removed only from outside, when the namespace is gone.
+    let temporary = tempfile::TempDir::with_prefix("perennial-").expect("a temporary directory");
+    command.env("TMPDIR", temporary.path());
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().expect("this test needs the program unshare (util-linux)");
     let ran = ended(child, "the test in its namespace");
@@ -32,6 +35,16 @@ pub fn inside(name: &str) -> bool {
     );
     assert!(ran.stdout.contains("1 passed"), "no test is called {name}");
     false
+}
+
+/// Covers the cgroups of this machine, so that a daemon finds none that it can use.
+#[track_caller]
+pub fn cover_cgroups() {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").expect("mounts");
+    for line in mounts.lines().filter(|line| line.contains(" - cgroup2 ")) {
+        let at = line.split(' ').nth(4).expect("a mount point");
+        mount_tmpfs(std::path::Path::new(at), "size=64k");
+    }
 }
 
 /// Mounts a small file system in memory; it goes with the namespace.

@@ -9,7 +9,7 @@ use crate::processes::peak_bytes;
 use crate::sealed::Sealed;
 
 /// A line of 100 MB, then a flood of short ones.
-const FLOOD: &str = "head -c 104857600 /dev/zero | tr '\\0' x
+const FLOOD: &str = "read go; head -c 104857600 /dev/zero | tr '\\0' x
     yes flood | head -c 20000000
     printf '\\n\\000\\377 the end\\n'
     echo done > \"$0\"
@@ -24,10 +24,11 @@ fn a_flood_with_a_100_mb_line_leaves_memory_and_recording_bounded() {
     let done = sealed.dir.join("done");
     let path = done.display().to_string();
     let agent = sealed.spawn_with(&["flood"], &["/bin/sh", "-c", FLOOD, &path]);
-    sealed.until("the flood is over", || {
-        std::thread::yield_now();
-        done.exists()
-    });
+    // Somebody who follows and never reads what comes.
+    let mut command = sealed.command(["logs", "flood", "--follow"]);
+    let mut lazy = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it runs");
+    sealed.ok(["send", "flood", "go"]);
+    sealed.until("the flood is over", || done.exists());
     let shim = peak_bytes(sealed.shim(&agent).pid);
     let logs = logs(&sealed, &["logs", "flood"]);
     assert!(contains(&logs, b"\0\xff the end"), "the newest output is kept");
@@ -39,6 +40,8 @@ fn a_flood_with_a_100_mb_line_leaves_memory_and_recording_bounded() {
     assert!(recorded <= RECORD_LIMIT_BYTES + MIB, "{recorded} bytes are recorded");
     assert!(recorded >= RECORD_LIMIT_BYTES / 4, "{recorded} bytes are recorded");
     assert_eq!(sealed.show("flood").state, "working");
+    drop(lazy.stdout.take());
+    lazy.wait().expect("it ends when nobody reads");
 }
 
 #[test]

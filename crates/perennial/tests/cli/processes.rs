@@ -34,10 +34,13 @@ impl Found {
     }
 }
 
-/// Every live process whose environment names this home, and all descendants of those; the ones
-/// that a test runs by itself (the command line) are among them while they run.
-pub fn of_home(root: &Path) -> Vec<Found> {
-    let mark = [b"PERENNIAL_HOME=", root.as_os_str().as_bytes()].concat();
+/// Every live process whose environment names this home or its user's, and all descendants of those;
+/// the ones that a test runs by itself (the command line) are among them while they run.
+pub fn of_home(root: &Path, user: &Path) -> Vec<Found> {
+    let marks = [
+        [b"PERENNIAL_HOME=", root.as_os_str().as_bytes()].concat(),
+        [b"HOME=", user.as_os_str().as_bytes()].concat(),
+    ];
     let mut found = Vec::new();
     let mut others = Vec::new();
     for stat in process::pids().filter_map(process::stat).filter(|stat| !stat.zombie) {
@@ -49,7 +52,9 @@ pub fn of_home(root: &Path) -> Vec<Found> {
             .find_map(|entry| entry.strip_prefix(b"PERENNIAL_SESSION="))
             .map(|session| String::from_utf8_lossy(session).into_owned());
         let one = Found { process: stat.process, parent: stat.parent, argv: argv(pid), session };
-        if variables.any(|entry| entry == mark) || is_shim_below(&one, root) {
+        if variables.any(|entry| marks.iter().any(|mark| mark == entry))
+            || is_shim_below(&one, root)
+        {
             found.push(one);
         } else {
             others.push(one);

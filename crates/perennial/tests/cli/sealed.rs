@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 
 use perennial_api::answer::Health;
 use perennial_api::{Agent, Client, Home, Problem};
+use perennial_core::id::{AgentId, SessionId, SessionNumber};
 use perennial_core::session::Process;
 use perennial_engine::host::directory::HolderDirectory;
-use perennial_engine::host::process;
+use perennial_engine::host::{cgroup, process};
 use tempfile::TempDir;
 
 use crate::processes::{self, Found};
@@ -26,8 +27,9 @@ pub const PROGRAM: &str = env!("CARGO_BIN_EXE_perennial");
 pub struct Sealed {
     pub home: Home,
     pub root: PathBuf,
-    /// Where agents work, and tests put files.
+    /// Where agents work, and tests put files; their HOME.
     pub dir: PathBuf,
+    is_xdg: bool,
     _temporary: TempDir,
 }
 
@@ -59,7 +61,21 @@ impl Sealed {
     pub fn at(root: PathBuf, temporary: TempDir) -> Sealed {
         let dir = temporary.path().canonicalize().expect("it is there").join("work");
         std::fs::create_dir_all(&dir).expect("a directory to work in");
-        Sealed { home: Home::at(&root), root, dir, _temporary: temporary }
+        Sealed { home: Home::at(&root), root, dir, is_xdg: false, _temporary: temporary }
+    }
+
+    /// A home by the XDG directories below HOME, without PERENNIAL_HOME.
+    pub fn xdg() -> Sealed {
+        let mut sealed = Sealed::new();
+        sealed.home = Home {
+            root: None,
+            data: sealed.dir.join(".local/share/perennial"),
+            state: sealed.dir.join(".local/state/perennial"),
+            config: sealed.dir.join(".config/perennial"),
+        };
+        sealed.root.clone_from(&sealed.dir);
+        sealed.is_xdg = true;
+        sealed
     }
 
     /// A home with its daemon.
@@ -80,7 +96,10 @@ impl Sealed {
         let mut command = Command::new(PROGRAM);
         command.args(args).current_dir(&self.dir).env_clear();
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", &self.dir);
-        command.env("LANG", "C.UTF-8").env("PERENNIAL_HOME", &self.root);
+        command.env("LANG", "C.UTF-8");
+        if !self.is_xdg {
+            command.env("PERENNIAL_HOME", &self.root);
+        }
         command
     }
 
@@ -182,7 +201,7 @@ impl Sealed {
 
     /// Live processes of this home.
     pub fn processes(&self) -> Vec<Found> {
-        processes::of_home(&self.root)
+        processes::of_home(&self.root, &self.dir)
     }
 
     /// Live processes that carry the mark of any session of this agent.
@@ -266,17 +285,18 @@ impl Sealed {
         }
     }
 
-    /// The cgroups of sessions whose shims were killed stay behind, empty.
-    fn remove_cgroups(&self) {
-        let sessions = |dir: PathBuf| std::fs::read_dir(dir).into_iter().flatten().flatten();
-        let holders = std::fs::read_dir(self.home.holders()).into_iter().flatten().flatten();
-        for session in holders.flat_map(|holder| sessions(holder.path())) {
-            let record = std::fs::read(session.path().join("process.json")).unwrap_or_default();
-            let record: serde_json::Value = serde_json::from_slice(&record).unwrap_or_default();
-            if let Some(path) = record["cgroup"].as_str() {
-                let _absent = std::fs::remove_dir(path);
-            }
-        }
+    /// The cgroups that sessions of this home have now.
+    pub fn cgroups(&self) -> Vec<PathBuf> {
+        let Ok(root) = cgroup::available() else { return Vec::new() };
+        let any = SessionId { agent: AgentId(0), number: SessionNumber::FIRST };
+        let one = cgroup::path_for(&root, &self.home.holders(), any);
+        let name = one.file_name().and_then(OsStr::to_str).expect("a name");
+        let (own, _) = name.split_once('-').expect("the home comes first");
+        let entries = std::fs::read_dir(&root).into_iter().flatten().flatten();
+        let is_own = |path: &PathBuf| {
+            path.file_name().and_then(OsStr::to_str).is_some_and(|name| name.starts_with(own))
+        };
+        entries.map(|entry| entry.path()).filter(is_own).collect()
     }
 }
 
@@ -287,7 +307,10 @@ impl Drop for Sealed {
             eprintln!("--- the daemon's log ---\n{}\n---", self.log());
         }
         let left = self.end_everything();
-        self.remove_cgroups();
+        // The cgroups of sessions whose shims were killed stay behind, empty.
+        for cgroup in self.cgroups() {
+            let _busy = std::fs::remove_dir(cgroup);
+        }
         assert!(failed || left.is_empty(), "still there: {left:#?}");
     }
 }

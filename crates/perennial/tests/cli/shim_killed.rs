@@ -1,32 +1,49 @@
 //! A shim is killed: the tree of its session is gone before the next session starts, and an exit is
 //! recorded; never two sessions, never an orphan.
 
+use std::process::Stdio;
 use std::time::Duration;
 
 use perennial_api::Agent;
 use rustix::process::Signal;
 use serde_json::json;
 
+use crate::namespace;
 use crate::processes::{self, running, signal, wait_end};
-use crate::sealed::{Sealed, pid};
+use crate::sealed::{Sealed, ended, pid};
 use crate::watch::Watch;
 
 const AGENTS: usize = 5;
 
-/// Holds a lock for as long as any process of its tree lives, one in a kernel session of its own
-/// among them; a session that begins before the last tree is gone ends with 99.
-const TREE: &str = "exec 9> \"$0\"; flock --nonblock 9 || exit 99
-    setsid sleep 1000 &
-    (env -i setsid sleep 1000 &)
-    sleep 1000";
+/// A shell with some processes below it. They hold a lock for as long as any of them lives; a session
+/// that begins before the last tree is gone ends with 99.
+struct Tree {
+    script: &'static str,
+    sleeps: usize,
+}
 
-fn trees(sealed: &Sealed) -> Vec<Agent> {
+/// One is in a kernel session of its own, and one threw its environment away as well.
+const TREE: Tree = Tree {
+    script: "exec 9> \"$0\"; flock --nonblock 9 || exit 99
+        setsid sleep 1000 &
+        (env -i setsid sleep 1000 &)
+        sleep 1000",
+    sleeps: 3,
+};
+
+const MARKED_TREE: Tree = Tree {
+    script: "exec 9> \"$0\"; flock --nonblock 9 || exit 99
+        (setsid sleep 1000 &)
+        sleep 1000",
+    sleeps: 2,
+};
+
+fn plant(sealed: &Sealed, tree: &Tree) -> Vec<Agent> {
     let spawn = |n: usize| {
         let name = format!("tree-{n}");
         let lock = sealed.dir.join(format!("{name}.lock")).display().to_string();
-        let agent = sealed.spawn_with(&[&name], &["/bin/sh", "-c", TREE, &lock]);
-        // All four processes are there: two sleeps with a mark, one without, and the shell.
-        sealed.until("the tree has grown", || below(sealed, &agent) == 4);
+        let agent = sealed.spawn_with(&[&name], &["/bin/sh", "-c", tree.script, &lock]);
+        sealed.until("the tree has grown", || below(sealed, &agent) == tree.sleeps + 1);
         agent
     };
     (0..AGENTS).map(spawn).collect()
@@ -50,38 +67,54 @@ fn below(sealed: &Sealed, agent: &Agent) -> usize {
 }
 
 /// The old trees are gone, to the last process, and each agent has one new session.
-fn check(sealed: &Sealed, watch: &mut Watch, agents: &[Agent], exit: &serde_json::Value) {
+fn check(sealed: &Sealed, watch: &mut Watch, agents: &[Agent], tree: &Tree) {
+    let exit = json!({"unknown": "holder-died"});
     for agent in agents {
         let (_, seen) = watch.ended(&agent.name, 1);
-        assert_eq!(seen, *exit, "{}", agent.name);
+        assert_eq!(seen, exit, "{}", agent.name);
         watch.running(&agent.name, 2);
-        sealed.until("the second tree has grown", || below(sealed, agent) == 4);
+        sealed.until("the second tree has grown", || below(sealed, agent) == tree.sleeps + 1);
         let now = sealed.show(&agent.name);
         assert_eq!((now.state.as_str(), now.respawn_count), ("working", 1), "{now:?}");
     }
     let sleeps =
         sealed.processes().into_iter().filter(|one| one.argv.first().is_some_and(|w| w == "sleep"));
-    assert_eq!(sleeps.count(), 3 * agents.len(), "orphans: {:#?}", sealed.processes());
+    assert_eq!(sleeps.count(), tree.sleeps * agents.len(), "orphans: {:#?}", sealed.processes());
     sealed.assert_nobody_doubled();
 }
 
 #[test]
 fn with_the_daemon_up_the_tree_goes_before_the_next_session() {
-    let sealed = Sealed::up();
-    let agents = trees(&sealed);
+    check_with_daemon(&Sealed::up());
+}
+
+#[test]
+fn without_cgroups_the_tree_goes_before_the_next_session() {
+    if namespace::inside("shim_killed::without_cgroups_the_tree_goes_before_the_next_session") {
+        namespace::cover_cgroups();
+        check_with_daemon(&Sealed::up());
+    }
+}
+
+fn check_with_daemon(sealed: &Sealed) {
+    let agents = plant(sealed, &TREE);
     let mut watch = sealed.watch();
     let first: Vec<_> = agents.iter().map(|agent| running(pid(agent))).collect();
     for agent in &agents {
         assert!(signal(sealed.shim(agent), Signal::KILL));
     }
-    check(&sealed, &mut watch, &agents, &json!({"unknown": "holder-died"}));
+    check(sealed, &mut watch, &agents, &TREE);
     assert!(first.into_iter().all(|process| !processes::is_alive(process)));
 }
 
 #[test]
 fn with_the_daemon_down_the_next_daemon_ends_the_tree() {
+    check_without_daemon(&TREE);
+}
+
+fn check_without_daemon(tree: &Tree) {
     let sealed = Sealed::up();
-    let agents = trees(&sealed);
+    let agents = plant(&sealed, tree);
     let mut watch = sealed.watch();
     sealed.kill_daemon();
     for agent in &agents {
@@ -89,13 +122,24 @@ fn with_the_daemon_down_the_next_daemon_ends_the_tree() {
     }
     sealed.start_daemon();
     watch.resume();
-    check(&sealed, &mut watch, &agents, &json!({"unknown": "holder-died"}));
+    check(&sealed, &mut watch, &agents, tree);
+}
+
+/// Without cgroups a process is found by the mark in its environment: what threw that away, too, and
+/// lost both its shim and its daemon, is out of reach. `doctor` says that there is no cgroup.
+#[test]
+fn without_cgroups_and_daemon_the_next_daemon_ends_what_is_marked() {
+    let name = "shim_killed::without_cgroups_and_daemon_the_next_daemon_ends_what_is_marked";
+    if namespace::inside(name) {
+        namespace::cover_cgroups();
+        check_without_daemon(&MARKED_TREE);
+    }
 }
 
 #[test]
 fn killed_together_with_the_daemon() {
     let sealed = Sealed::up();
-    let agents = trees(&sealed);
+    let agents = plant(&sealed, &TREE);
     let mut watch = sealed.watch();
     let daemon = sealed.daemon();
     let shims: Vec<_> = agents.iter().map(|agent| sealed.shim(agent)).collect();
@@ -107,7 +151,47 @@ fn killed_together_with_the_daemon() {
     assert!(wait_end(daemon, Duration::from_secs(10)));
     sealed.start_daemon();
     watch.resume();
-    check(&sealed, &mut watch, &agents, &json!({"unknown": "holder-died"}));
+    check(&sealed, &mut watch, &agents, &TREE);
+}
+
+#[test]
+fn everything_is_killed_and_five_daemons_start_at_once() {
+    let sealed = Sealed::up();
+    let agents = plant(&sealed, &TREE);
+    let mut watch = sealed.watch();
+    let mut found = sealed.processes();
+    // Sessions, shims and the daemon, in no order that anybody chose.
+    found.sort_by_key(|one| one.process.start_ticks % 7);
+    let is_ours = |argv: &[String]| argv.first().is_some_and(|word| word != "sleep");
+    for one in found.iter().filter(|one| is_ours(&one.argv)) {
+        signal(one.process, Signal::KILL);
+    }
+    for one in found.iter().filter(|one| is_ours(&one.argv)) {
+        assert!(wait_end(one.process, Duration::from_secs(10)));
+    }
+    let ups: Vec<_> = (0..5)
+        .map(|_| {
+            let mut command = sealed.command(["up"]);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
+            command.spawn().expect("the binary runs")
+        })
+        .collect();
+    for up in ups {
+        let ran = ended(up, "up");
+        assert_eq!(ran.code, 0, "{ran:?}");
+    }
+    watch.resume();
+    for agent in &agents {
+        // The true end if its shim lived to see it, else unknown.
+        let (_, exit) = watch.ended(&agent.name, 1);
+        let known = [json!({"signal": 9}), json!({"unknown": "holder-died"})];
+        assert!(known.contains(&exit), "{exit}");
+        watch.running(&agent.name, 2);
+        sealed.until("the second tree has grown", || below(&sealed, agent) == TREE.sleeps + 1);
+    }
+    let sleeps = sealed.processes().into_iter().filter(|one| one.argv[0] == "sleep").count();
+    assert_eq!(sleeps, TREE.sleeps * agents.len(), "orphans: {:#?}", sealed.processes());
+    sealed.assert_nobody_doubled();
 }
 
 #[test]

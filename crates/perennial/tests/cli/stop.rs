@@ -1,11 +1,12 @@
 //! `stop`: the whole tree is gone, and stays gone.
 
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use perennial_api::Agent;
 
-use crate::processes;
-use crate::sealed::Sealed;
+use crate::sealed::{Sealed, ended};
+use crate::{namespace, processes};
 
 /// Every process of it ignores TERM, INT and HUP; two of them left by double fork and setsid, one of
 /// those without its environment.
@@ -20,21 +21,79 @@ const LIMIT: Duration = Duration::from_secs(15);
 //
 #[test]
 fn a_stubborn_tree_is_gone_within_15_s_and_stays_gone() {
-    let sealed = Sealed::up();
-    let agent = stubborn(&sealed);
+    check_stubborn(&Sealed::up());
+}
+
+#[test]
+fn without_cgroups_a_stubborn_tree_is_gone_too() {
+    if namespace::inside("stop::without_cgroups_a_stubborn_tree_is_gone_too") {
+        namespace::cover_cgroups();
+        let sealed = Sealed::up();
+        assert!(!sealed.health().cgroup.available, "{:?}", sealed.health());
+        check_stubborn(&sealed);
+    }
+}
+
+fn check_stubborn(sealed: &Sealed) {
+    let agent = stubborn(sealed);
     let begun = Instant::now();
     sealed.ok(["stop", "stubborn"]);
     let took = begun.elapsed();
     println!("stopped in {took:?}");
     assert!(took < LIMIT, "{took:?}");
-    assert_gone(&sealed, &agent);
+    assert_gone(sealed, &agent);
+    assert!(sealed.cgroups().is_empty(), "{:?}", sealed.cgroups());
     // The clock: whatever would come back on its own had its time.
     sealed.spawn_with(&["clock", "--restart", "never"], &["sleep", "2.5"]);
     sealed.watch().ended("clock", 1);
-    assert_gone(&sealed, &agent);
+    assert_gone(sealed, &agent);
     let now = sealed.show("stubborn");
     assert_eq!((now.state.as_str(), now.reason.as_str()), ("sleeping", "stopped"));
     assert_eq!((now.until, now.respawn_count), (None, 0));
+}
+
+#[test]
+fn stopping_everybody_takes_as_long_as_the_most_stubborn() {
+    let sealed = Sealed::up();
+    let agents: Vec<Agent> = (0..10)
+        .map(|n| sealed.spawn(&format!("deaf-{n}"), "trap '' INT TERM; while :; do sleep 1; done"))
+        .collect();
+    let begun = Instant::now();
+    let stopped: Vec<Agent> = sealed.json(&["stop", "--all"]);
+    let took = begun.elapsed();
+    assert_eq!(stopped.len(), agents.len());
+    assert!(took < LIMIT, "{took:?}");
+    assert!(stopped.iter().all(|agent| agent.state == "sleeping"), "{stopped:?}");
+    for agent in &agents {
+        assert!(sealed.marked(agent).is_empty());
+    }
+    assert!(sealed.cgroups().is_empty(), "{:?}", sealed.cgroups());
+    assert!(sealed.ok(["stop", "--all"]).contains("nobody"));
+}
+
+#[test]
+fn a_polite_program_ends_at_the_first_word() {
+    let sealed = Sealed::up();
+    let said = sealed.dir.join("said");
+    let script = "trap 'echo asked > \"$0\"; exit 0' INT; while :; do sleep 0.05; done";
+    let path = said.display().to_string();
+    sealed.spawn_with(&["polite"], &["/bin/sh", "-c", script, &path]);
+    // Stopped by two at once: both wait for the end, neither fails.
+    let verbs = [0, 1].map(|_| {
+        let mut command = sealed.command(["stop", "polite"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().expect("the binary runs")
+    });
+    for verb in verbs {
+        assert_eq!(ended(verb, "stop").code, 0);
+    }
+    assert_eq!(std::fs::read_to_string(said).expect("it was asked").trim(), "asked");
+    let now = sealed.show("polite");
+    assert_eq!(now.session.and_then(|session| session.exit).and_then(|exit| exit.code), Some(0));
+    // Woken, it is another session of the same agent.
+    let woken: Agent = sealed.json(&["wake", "polite"]);
+    let session = woken.session.expect("a session");
+    assert_eq!((session.number, woken.state.as_str()), (2, "working"));
 }
 
 /// Spawns it, and waits until all three of its shells are there.

@@ -65,7 +65,7 @@ impl Terminal {
         loop {
             let shown = String::from_utf8_lossy(&self.shown).into_owned();
             if let Some(at) = shown.find(text) {
-                self.shown = shown[at + text.len()..].as_bytes().to_vec();
+                self.shown = shown.as_bytes()[at + text.len()..].to_vec();
                 return shown[..at].to_owned();
             }
             let left = deadline.saturating_duration_since(Instant::now());

@@ -74,9 +74,9 @@ impl Watch {
         }
     }
 
-    /// Waits for `count` more events, or the end of the feed.
+    /// Waits for `count` more events, or until no more come.
     pub fn wait_count(&mut self, count: usize) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + Duration::from_secs(2);
         for _ in 0..count {
             match self.feed.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                 Ok(seen) => self.keep(seen),

@@ -48,6 +48,12 @@ fn a_failed_turn_is_over_when_the_same_session_tries_again() {
         .map(|response| (response.status, response.is_whole))
         .collect();
     assert_eq!(outcomes, [(529, true), (529, true), (200, false), (200, true)]);
+    // The same prompt, resumed: a client joins what follows to it, and it is still that program.
+    let joined = body["messages"][0]["content"].as_str().unwrap().to_owned() + "\n";
+    let mut resumed = body.clone();
+    resumed["messages"][0]["content"] =
+        json!([{ "type": "text", "text": joined }, { "type": "text", "text": "again" }]);
+    assert_eq!(text(&ask("one", &resumed)), "a");
     // Another session with the same prompt begins at the beginning.
     assert_eq!(ask("two", &body).status, 529);
     go_on(&mut body, "a");

@@ -36,7 +36,9 @@ impl Run {
         if holder.current.is_none() || self.sweep.is_sweeping(agent) {
             return;
         }
+        let is_disowned = holder.current.as_ref().is_some_and(|current| current.is_disowned);
         match (&holder.link, &holder.shim) {
+            (Link::Up(_), _) if is_disowned => self.go_on_without_shim(agent),
             (Link::Up(_), _) => self.give_orders(agent),
             // Its hello, its end or the next try comes.
             (Link::Greeting { .. }, _) | (Link::Down, Some(_)) => {}
@@ -64,6 +66,8 @@ impl Run {
         }
     }
 
+    /// No living shim has the session: what may be left of it is ended, then its end is told; or it has
+    /// not begun.
     fn go_on_without_shim(&mut self, agent: AgentId) {
         let Some(holder) = self.holders.get_mut(&agent) else { return };
         let Some(current) = &mut holder.current else { return };
@@ -73,10 +77,12 @@ impl Run {
             let traces = traces(&self.settings, holder, number);
             self.sweep.add(agent, traces, now());
         } else if current.report.is_some() || current.is_released {
-            if current.is_released {
+            current.is_disowned = false;
+            if current.is_released && holder.shim.is_none() {
                 holder.current = None;
             }
         } else if is_claimed {
+            current.is_disowned = false;
             let report = conclusion(holder, number);
             if !holder.directory.is_of_another_boot(number) {
                 holder.directory.remove_process(number);
@@ -110,15 +116,13 @@ impl Run {
     fn fence(&mut self, agent: AgentId, report: Report) {
         let Some(holder) = self.holders.get_mut(&agent) else { return };
         let Some(current) = &mut holder.current else { return };
-        let claimed =
-            holder.directory.create().and_then(|()| holder.directory.claim(current.number));
-        match claimed {
-            Ok(true) => {
+        match holder.directory.fence(current.number) {
+            Ok(Some(_)) => {
                 current.is_swept = true;
                 self.finish(agent, report);
             }
             // Somebody was faster: look again who it is.
-            Ok(false) => self.look(agent),
+            Ok(None) => self.look(agent),
             Err(error) => {
                 tracing::error!(%agent, %error, "a session that never began can't be fenced");
                 self.finish(agent, report);

@@ -78,6 +78,8 @@ pub struct Current {
     /// How it ended, once that was reported.
     pub report: Option<Report>,
     pub is_released: bool,
+    /// The living shim does not have it: a dead one had.
+    pub is_disowned: bool,
     /// No process of it is left, though its shim died.
     pub is_swept: bool,
 }
@@ -145,6 +147,7 @@ impl Current {
             witness_by: None,
             report: None,
             is_released: false,
+            is_disowned: false,
             is_swept: false,
         }
     }

@@ -2,7 +2,6 @@
 //!
 //! A report about another session than the newest that was ordered says nothing.
 
-use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::observation::Report;
 use perennial_core::session::Process;
@@ -107,6 +106,7 @@ impl Run {
                 ShimReport::Exited { number, exit } => {
                     self.on_exited(agent, SessionNumber(number), exit);
                 }
+                ShimReport::NotMine { number } => self.on_not_mine(agent, SessionNumber(number)),
                 ShimReport::Answer { request, refused } => self.on_answer(agent, request, refused),
                 ShimReport::Unknown => {}
             }
@@ -145,7 +145,7 @@ impl Run {
         self.drive(agent);
     }
 
-    /// The shim lives and does not know the session that is to be held or ended.
+    /// The shim lives and its newest session is not the one that is to be held or ended.
     fn on_unknown_session(&mut self, agent: AgentId) {
         let Some(holder) = self.holders.get_mut(&agent) else { return };
         let Some(current) = &mut holder.current else { return };
@@ -153,16 +153,21 @@ impl Run {
             // Its start is on the way; the answer comes.
             return;
         }
-        let report = match holder.directory.read_exit(current.number) {
-            Some(ExitRecord::NotStarted(why)) => Report::NotStarted(why),
-            Some(exit) => Report::Exited((&exit).into()),
-            // Claimed here, so that it never begins.
-            None => match holder.directory.claim(current.number) {
-                Ok(true) => Report::Exited(Exit::Unknown(UnknownExit::NotStarted)),
-                Ok(false) | Err(_) => Report::Exited(Exit::Unknown(UnknownExit::HolderDied)),
+        let exit = match holder.directory.read_exit(current.number) {
+            Some(exit) => exit,
+            None => match holder.directory.fence(current.number) {
+                Ok(Some(exit)) => exit,
+                // The shim had it waiting and began it just now, or a dead one had it.
+                Ok(None) => {
+                    let number = current.number.0;
+                    self.say(agent, &Order::Tell { number });
+                    return;
+                }
+                Err(error) => ExitRecord::NotStarted(error.to_string()),
             },
         };
-        self.finish(agent, report);
+        let number = current.number;
+        self.on_exited(agent, number, exit);
     }
 
     fn on_executed(
@@ -206,6 +211,18 @@ impl Run {
                     ExitRecord::Code(_) | ExitRecord::Signal(_) => Report::Exited((&exit).into()),
                 },
             );
+        }
+    }
+
+    /// A dead shim had the session: what it left is ended before its end is told.
+    fn on_not_mine(&mut self, agent: AgentId, number: SessionNumber) {
+        let Some(current) = self.holders.get_mut(&agent).and_then(|h| h.session(number)) else {
+            return;
+        };
+        if current.report.is_none() {
+            current.is_disowned = true;
+            current.is_swept = false;
+            self.drive(agent);
         }
     }
 

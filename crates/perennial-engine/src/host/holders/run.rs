@@ -217,7 +217,9 @@ impl Run {
             self.settle(agent);
         }
         if self.sweep.next_deadline().is_some_and(|at| at <= now) {
-            for agent in self.sweep.look(&self.settings.holders_dir, now) {
+            let living = self.holders.values().filter_map(|holder| holder.shim.as_ref());
+            let shims: Vec<i32> = living.map(|shim| shim.process.pid).collect();
+            for agent in self.sweep.look(&shims, now) {
                 self.on_swept(agent);
                 self.settle(agent);
             }

@@ -5,8 +5,9 @@
 //! times, never to a bare pid.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use perennial_core::id::AgentId;
@@ -14,6 +15,7 @@ use perennial_core::session::Process;
 use rustix::process::{Pid, WaitOptions, waitpid};
 
 use super::super::cgroup::Cgroup;
+use super::super::directory::HolderDirectory;
 use super::super::moment::Moment;
 use super::super::process::{self, Stat};
 
@@ -60,13 +62,13 @@ impl Sweep {
         self.at
     }
 
-    /// Looks once and kills what is found; shims of this home are spared. Returns the agents of which
+    /// Looks once and kills what is found; `shims`, the pids of living ones, are spared. Returns the agents of which
     /// nothing is left.
-    pub fn look(&mut self, holders_dir: &Path, now: Moment) -> Vec<AgentId> {
+    pub fn look(&mut self, shims: &[i32], now: Moment) -> Vec<AgentId> {
         for entry in self.entries.values() {
             entry.traces.cgroups.iter().for_each(Cgroup::kill);
         }
-        let found = find(&self.entries, holders_dir);
+        let found = find(&self.entries, shims);
         for (stat, _) in &found {
             process::kill_exactly(stat.process);
         }
@@ -91,14 +93,14 @@ impl Sweep {
 }
 
 /// Every live process to be ended, with the agent it belongs to; an orphan's is not known.
-fn find(entries: &HashMap<AgentId, Entry>, holders_dir: &Path) -> Vec<(Stat, Option<AgentId>)> {
+fn find(entries: &HashMap<AgentId, Entry>, shims: &[i32]) -> Vec<(Stat, Option<AgentId>)> {
     let me = rustix::process::getpid().as_raw_nonzero().get();
     let own_session = process::stat(me).map_or(0, |stat| stat.kernel_session);
     let mut found: Vec<(Stat, Option<AgentId>)> = Vec::new();
     let mut others: Vec<Stat> = Vec::new();
     for stat in process::pids().filter_map(process::stat) {
         let pid = stat.process.pid;
-        if pid == me {
+        if pid == me || shims.contains(&pid) {
             continue;
         }
         // What fell to us from a dead shim is in a kernel session of its own; our own children are not.
@@ -109,7 +111,7 @@ fn find(entries: &HashMap<AgentId, Entry>, holders_dir: &Path) -> Vec<(Stat, Opt
             }
             continue;
         }
-        let is_orphan = is_foreign && !is_shim_of(pid, holders_dir);
+        let is_orphan = is_foreign && !is_holding_shim(pid);
         match owner(pid, entries).or_else(|| owner_by_kernel_session(&stat, entries)) {
             Some(agent) => found.push((stat, Some(agent))),
             None if is_orphan => found.push((stat, None)),
@@ -152,12 +154,16 @@ fn owner_by_kernel_session(stat: &Stat, entries: &HashMap<AgentId, Entry>) -> Op
     leader.is_none_or(|leader| leader.process == main).then_some(agent)
 }
 
-/// Whether a process is a shim of this home: one that was started here before its holders were stopped
-/// is no orphan.
-fn is_shim_of(pid: i32, holders_dir: &Path) -> bool {
+/// Whether a process is a shim that holds its agent, though we have not met it: it was started here
+/// before its holders were stopped. A child of a dead shim that has not executed yet looks the same but
+/// for the lock.
+fn is_holding_shim(pid: i32) -> bool {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    line.strip_prefix(b"perennial\0shim\0")
-        .is_some_and(|dir| dir.starts_with(holders_dir.as_os_str().as_bytes()))
+    let dir = line.strip_prefix(b"perennial\0shim\0").and_then(|dir| dir.split(|b| *b == 0).next());
+    dir.is_some_and(|dir| {
+        let directory = HolderDirectory::at(PathBuf::from(OsStr::from_bytes(dir)));
+        directory.shim_pid().is_ok_and(|holder| holder == Some(pid))
+    })
 }
 
 fn reap(pid: i32) {

@@ -42,6 +42,7 @@ impl Shim {
                     None => {}
                 }
             }
+            Order::Tell { number } => self.on_tell(number),
             Order::KillSignal { number, signal } => {
                 // Only named kill signals: the rest belong to libc.
                 if let (Some(session), Some(signal)) =
@@ -87,6 +88,15 @@ impl Shim {
         }
     }
 
+    fn on_tell(&mut self, number: u32) {
+        let is_queued = self.queued.as_ref().is_some_and(|queued| queued.number == number);
+        if self.session_numbered(number).is_some() {
+            self.tell_session();
+        } else if !is_queued {
+            self.tell_other(SessionNumber(number));
+        }
+    }
+
     fn session_numbered(&mut self, number: u32) -> Option<&mut Session> {
         self.session.as_mut().filter(|session| session.number.0 == number)
     }
@@ -100,10 +110,7 @@ impl Shim {
         if order.number == session.number.0 {
             self.tell_session();
         } else if order.number < session.number.0 {
-            let number = SessionNumber(order.number);
-            if let Some(exit) = self.directory.read_exit(number) {
-                self.report_exit(order.number, exit);
-            }
+            self.tell_other(SessionNumber(order.number));
         } else if session.told_exit().is_none() {
             let why = format!("session {} has not ended", session.number);
             self.report_exit(order.number, ExitRecord::NotStarted(why));
@@ -124,9 +131,7 @@ impl Shim {
         match self.directory.claim(number) {
             Ok(true) => {}
             Ok(false) => {
-                let taken = || ExitRecord::NotStarted("its number is taken".to_owned());
-                let exit = self.directory.read_exit(number).unwrap_or_else(taken);
-                self.report_exit(order.number, exit);
+                self.tell_other(number);
                 return;
             }
             Err(error) => {
@@ -230,6 +235,14 @@ impl Shim {
         session.answer_by = Some(now() + ANSWER_WITHIN);
         let number = session.number.0;
         self.report_exit(number, exit);
+    }
+
+    /// What the disk knows of a session that is not ours: its end, or that somebody has it.
+    fn tell_other(&mut self, number: SessionNumber) {
+        match self.directory.read_exit(number) {
+            Some(exit) => self.report_exit(number.0, exit),
+            None => self.report(&ShimReport::NotMine { number: number.0 }),
+        }
     }
 
     fn report_exit(&mut self, number: u32, exit: ExitRecord) {

@@ -89,7 +89,8 @@ fn feed(surface: Shared, since: Seq, agent: Option<AgentId>) -> impl IntoRespons
     let news = Arc::new(Notify::new());
     let bell = Arc::clone(&news);
     follower.on_news(Arc::new(move || bell.notify_one()));
-    let (sender, receiver) = tokio::sync::mpsc::channel::<Result<Line, Infallible>>(64);
+    // One: an event may be large, and readers that do not read may be many. The journal keeps the rest.
+    let (sender, receiver) = tokio::sync::mpsc::channel::<Result<Line, Infallible>>(1);
     let mut ending = surface.ending.subscribe();
     tokio::spawn(async move {
         loop {

@@ -1,0 +1,92 @@
+//! What a message holds: a text, or blocks of several kinds.
+
+use serde_json::value::RawValue;
+
+use super::line::{Attachment, Block, Name, Prose};
+use super::usage::Damaged;
+use crate::transcript::step::{Content, Excerpt};
+
+/// How the CLI writes down that a person stopped the turn; more may follow before the bracket.
+const INTERRUPTED: &str = "[Request interrupted by user";
+/// What commands of the CLI itself printed, written as if a person had said it.
+const COMMAND_OUTPUT: &str = "<local-command-";
+
+pub fn of_person(raw: Option<&RawValue>) -> Result<Vec<Content>, Damaged> {
+    let contents = each(raw, |block| match block.kind.as_str() {
+        "text" => block.text.and_then(|text| said(&text)),
+        "tool_result" => Some(Content::ToolResult {
+            call: owned(block.tool_use_id),
+            is_error: block.is_error.unwrap_or(false),
+            text: Excerpt::of(&plain_text(block.content)),
+        }),
+        _ => None,
+    });
+    Ok(contents?.unwrap_or_else(|text| said(&text).into_iter().collect()))
+}
+
+pub fn of_model(raw: Option<&RawValue>) -> Result<Vec<Content>, Damaged> {
+    let contents = each(raw, |block| match block.kind.as_str() {
+        "text" => block.text.map(|text| Content::Text(text.excerpt())),
+        "thinking" | "redacted_thinking" => Some(Content::Thinking),
+        "tool_use" | "server_tool_use" | "mcp_tool_use" => Some(Content::ToolCall {
+            call: owned(block.id),
+            tool: owned(block.name),
+            arguments: Excerpt::of(block.input.map_or("", RawValue::get)),
+        }),
+        _ => None,
+    });
+    Ok(contents?.unwrap_or_else(|text| vec![Content::Text(text.excerpt())]))
+}
+
+/// A prompt that was typed while the agent worked is written as an attachment.
+pub fn of_attachment(raw: Option<&RawValue>) -> Result<Vec<Content>, Damaged> {
+    let Some(raw) = raw else {
+        return Ok(Vec::new());
+    };
+    let attachment: Attachment<'_> = serde_json::from_str(raw.get()).map_err(|_| Damaged)?;
+    let is_prompt =
+        attachment.kind.as_str() == "queued_command" && attachment.is_meta != Some(true);
+    if is_prompt { of_person(attachment.prompt) } else { Ok(Vec::new()) }
+}
+
+/// All the text in it; half a text where part of it can't be read.
+pub fn plain_text(raw: Option<&RawValue>) -> String {
+    let mut texts = Vec::new();
+    let read = each(raw, |block| {
+        texts.extend(block.text.map(|text| text.text().into_owned()));
+        None
+    });
+    if let Ok(Err(text)) = read {
+        return text.text().into_owned();
+    }
+    texts.join("\n")
+}
+
+/// A content that is one text, and no blocks.
+type Whole<'a> = Prose<'a>;
+
+fn each<'a>(
+    raw: Option<&'a RawValue>,
+    read: impl FnMut(Block<'a>) -> Option<Content>,
+) -> Result<Result<Vec<Content>, Whole<'a>>, Damaged> {
+    let Some(raw) = raw.map(RawValue::get) else {
+        return Ok(Ok(Vec::new()));
+    };
+    if raw.starts_with('"') {
+        return serde_json::from_str(raw).map(Err).map_err(|_| Damaged);
+    }
+    let blocks: Vec<Block<'_>> = serde_json::from_str(raw).map_err(|_| Damaged)?;
+    Ok(Ok(blocks.into_iter().filter_map(read).collect()))
+}
+
+fn said(text: &Prose<'_>) -> Option<Content> {
+    let text = text.text();
+    if text.starts_with(INTERRUPTED) {
+        return Some(Content::Interrupted);
+    }
+    (!text.starts_with(COMMAND_OUTPUT)).then(|| Content::Prompt(Excerpt::of(&text)))
+}
+
+fn owned(name: Option<Name<'_>>) -> String {
+    name.map(|name| name.as_str().to_owned()).unwrap_or_default()
+}

@@ -1,0 +1,225 @@
+//! Lines into steps, one conversation at a time.
+//!
+//! Reads no file. Keeps the tree of lines, and no text.
+//!
+//! Invariants
+//! - R1  A line is told once, by its id, also when the file is read again from its beginning.
+//! - R2  A line that can't be read is counted, and changes nothing else.
+
+use perennial_core::time::Time;
+use serde_json::value::RawValue;
+
+use super::content;
+use super::failure;
+use super::line::{self, CompactMetadata, Line, Message};
+use super::tree::{Bearing, Tree};
+use super::usage::{self, Counts, Damaged};
+use crate::transcript::step::{Compaction, CompactionTrigger, Content, Step, StepId};
+
+/// Kinds of lines that hold no step of their own.
+const SILENT: &[&str] = &[
+    "agent-name",
+    "ai-title",
+    "api-request",
+    "api-request-blob",
+    "api-request-shape",
+    "atis-latch",
+    "attachment",
+    "cost-state",
+    "custom-title",
+    "file-history-delta",
+    "file-history-snapshot",
+    "last-prompt",
+    "mode",
+    "permission-mode",
+    "progress",
+    "queue-operation",
+    "summary",
+    "tools-used",
+];
+
+#[derive(Debug, Default)]
+pub struct Reader {
+    tree: Tree,
+    conversation: Option<String>,
+    notes: Notes,
+    compactions: u64,
+}
+
+/// What was read, since the beginning of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Notes {
+    pub lines: u64,
+    /// Of a kind that this reader has never heard of.
+    pub unknown: u64,
+    /// Cut, broken, over the limit, or saying what can't be.
+    pub damaged: u64,
+}
+
+/// How much of the context is in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Context {
+    /// No answer yet.
+    Unknown,
+    /// As the model counted it with its last answer.
+    Measured { tokens: u64 },
+    /// Compacted, and no answer since; the tokens are the CLI's own estimate.
+    Compacted { tokens: Option<u64> },
+}
+
+impl Reader {
+    /// The file begins anew. What was told stays told.
+    pub fn restart(&mut self) {
+        self.tree.set_leaf(None);
+        self.notes = Notes::default();
+    }
+
+    /// A line was left out because of its length.
+    pub fn oversized(&mut self) {
+        self.notes.lines += 1;
+        self.notes.damaged += 1;
+    }
+
+    pub fn read(&mut self, line: &[u8], each: &mut dyn FnMut(Step)) {
+        self.notes.lines += 1;
+        let Ok(line) = serde_json::from_slice::<Line<'_>>(line) else {
+            self.notes.damaged += 1;
+            return;
+        };
+        let (contents, bearing) = match contents(&line) {
+            Ok(told) => told,
+            Err(Damaged) => {
+                self.notes.damaged += 1;
+                (Vec::new(), Bearing::None)
+            }
+        };
+        let kind = line.kind.as_str();
+        if !["assistant", "system", "user"].contains(&kind) && !SILENT.contains(&kind) {
+            self.notes.unknown += 1;
+        }
+        let id = line.uuid.as_ref().map(|uuid| StepId::of(uuid.as_str()));
+        let parent = line.parent_uuid.as_ref().map(|uuid| StepId::of(uuid.as_str()));
+        let sidechain = line.is_sidechain.unwrap_or(false);
+        let is_new = id.is_none_or(|id| self.tree.add(id, parent, bearing));
+        // Progress is written beside the conversation; nothing goes on from its last line.
+        if id.is_some() && !sidechain && kind != "progress" {
+            self.tree.set_leaf(id);
+        }
+        if !is_new {
+            return;
+        }
+        if matches!(bearing, Bearing::Compacted(_)) && !sidechain {
+            self.compactions += 1;
+        }
+        let time = line::time(line.timestamp.as_ref());
+        let change = self.conversation_change(&line);
+        for content in change.into_iter().chain(contents) {
+            each(Step { id, parent, time, sidechain, content });
+        }
+    }
+
+    pub fn notes(&self) -> Notes {
+        self.notes
+    }
+
+    pub fn compactions(&self) -> u64 {
+        self.compactions
+    }
+
+    /// The vendor's id of what was read last.
+    pub fn conversation(&self) -> Option<&str> {
+        self.conversation.as_deref()
+    }
+
+    /// The steps that the next one builds on, the newest first; steps of branches that were left
+    /// are not among them.
+    pub fn branch(&self) -> impl Iterator<Item = StepId> {
+        self.tree.branch().map(|(id, _)| id)
+    }
+
+    pub fn context(&self) -> Context {
+        let told = self.tree.branch().find_map(|(_, bearing)| match bearing {
+            Bearing::None => None,
+            Bearing::Measured(tokens) => Some(Context::Measured { tokens }),
+            Bearing::Compacted(tokens) => Some(Context::Compacted { tokens }),
+        });
+        told.unwrap_or(Context::Unknown)
+    }
+
+    fn conversation_change(&mut self, line: &Line<'_>) -> Option<Content> {
+        let id = line.session_id.as_ref()?.as_str();
+        if self.conversation.as_deref() == Some(id) {
+            return None;
+        }
+        let known = self.conversation.replace(id.to_owned());
+        known.map(|_| Content::ConversationChanged { id: id.to_owned() })
+    }
+}
+
+fn contents(line: &Line<'_>) -> Result<(Vec<Content>, Bearing), Damaged> {
+    let plain = |contents| Ok((contents, Bearing::None));
+    match line.kind.as_str() {
+        "assistant" => assistant(line),
+        "user" if line.is_meta == Some(true) || line.is_compact_summary == Some(true) => {
+            plain(Vec::new())
+        }
+        "user" => plain(content::of_person(message(line)?.content)?),
+        "attachment" => plain(content::of_attachment(line.attachment)?),
+        "system" => system(line),
+        _ => plain(Vec::new()),
+    }
+}
+
+fn message<'a>(line: &Line<'a>) -> Result<Message<'a>, Damaged> {
+    parse(line.message.ok_or(Damaged)?)
+}
+
+fn parse<'a, T: serde::Deserialize<'a>>(raw: &'a RawValue) -> Result<T, Damaged> {
+    serde_json::from_str(raw.get()).map_err(|_| Damaged)
+}
+
+fn assistant(line: &Line<'_>) -> Result<(Vec<Content>, Bearing), Damaged> {
+    let message = message(line)?;
+    if line.is_api_error_message == Some(true) {
+        return Ok((vec![failure::of_answer(line, message.content)?], Bearing::None));
+    }
+    let counts = message.usage.map(Counts::parse).transpose()?.unwrap_or_default();
+    let request = line.request_id.as_ref();
+    let usage = usage::usage(message.id.as_ref(), request, message.model.as_ref(), &counts)?;
+    let Some(usage) = usage else {
+        return Ok((Vec::new(), Bearing::None));
+    };
+    let bearing = Bearing::Measured(usage.tokens.context());
+    let mut contents = content::of_model(message.content)?;
+    contents.push(Content::Usage(usage));
+    Ok((contents, bearing))
+}
+
+fn system(line: &Line<'_>) -> Result<(Vec<Content>, Bearing), Damaged> {
+    match line.subtype.as_ref().map(line::Name::as_str) {
+        Some("compact_boundary") => {
+            let metadata = line.compact_metadata.map(parse::<CompactMetadata<'_>>).transpose()?;
+            let trigger = metadata.as_ref().and_then(|metadata| metadata.trigger.as_ref());
+            let compaction = Compaction {
+                trigger: match trigger.map(line::Name::as_str) {
+                    Some("auto") => CompactionTrigger::Automatic,
+                    Some("manual") => CompactionTrigger::Manual,
+                    Some(_) | None => CompactionTrigger::Unstated,
+                },
+                pre_tokens: metadata.as_ref().and_then(|metadata| metadata.pre_tokens),
+                post_tokens: metadata.as_ref().and_then(|metadata| metadata.post_tokens),
+            };
+            let bearing = Bearing::Compacted(compaction.post_tokens);
+            Ok((vec![Content::Compaction(compaction)], bearing))
+        }
+        Some("api_error") => Ok((vec![failure::of_attempt(line)], Bearing::None)),
+        Some(_) | None => Ok((Vec::new(), Bearing::None)),
+    }
+}
+
+/// When something that was said at a time will be.
+pub fn later(line: &Line<'_>, milliseconds: f64) -> Option<Time> {
+    let time = line::time(line.timestamp.as_ref())?;
+    let is_plausible = (0.0..=30.0 * 86_400_000.0).contains(&milliseconds);
+    is_plausible.then(|| Time(time.0.saturating_add((milliseconds * 1_000.0) as u64)))
+}

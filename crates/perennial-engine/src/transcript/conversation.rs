@@ -1,0 +1,124 @@
+//! One live conversation, followed step by step, with its subagents and its figures.
+//!
+//! Opened anew it reads from the beginning: a thousand lines take a millisecond or two, and no
+//! state of ours can be older than the file.
+
+use std::path::{Path, PathBuf};
+
+use super::account::{Account, ConversationNumber};
+use super::claude::{self, Context, Notes, Reader};
+use super::prices::Prices;
+use super::step::{Content, Step};
+use super::tail::{self, Buffer, News, Presence, Tail, TailError};
+
+/// The account of a conversation has but this one.
+const ITSELF: ConversationNumber = 0;
+
+#[derive(Debug)]
+pub struct Conversation {
+    own: Stream,
+    subagents: Vec<Stream>,
+    account: Account,
+}
+
+/// One file and what was read of it.
+#[derive(Debug)]
+struct Stream {
+    tail: Tail,
+    reader: Reader,
+}
+
+impl Conversation {
+    pub fn new(path: PathBuf, prices: Prices) -> Conversation {
+        Conversation {
+            own: Stream::new(path),
+            subagents: Vec::new(),
+            account: Account::new(prices),
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.own.tail.path()
+    }
+
+    /// Reads what is new. Steps of the conversation come in their order, then those of its
+    /// subagents, which are marked as sidechains.
+    pub fn update(
+        &mut self,
+        buffer: &mut Buffer,
+        mut each: impl FnMut(&Step),
+    ) -> Result<Presence, TailError> {
+        let account = &mut self.account;
+        let mut told = |step: Step| {
+            if let Content::Usage(usage) = &step.content {
+                account.count(ITSELF, usage, step.time);
+            }
+            each(&step);
+        };
+        let presence = self.own.update(buffer, &mut told)?;
+        for path in claude::subagents(self.own.tail.path()) {
+            if !self.subagents.iter().any(|stream| stream.tail.path() == path) {
+                self.subagents.push(Stream::new(path));
+            }
+        }
+        for stream in &mut self.subagents {
+            let mut aside = |step: Step| told(Step { sidechain: true, ..step });
+            stream.update(buffer, &mut aside)?;
+        }
+        let damaged = self.streams().map(|stream| stream.reader.notes().damaged).sum();
+        self.account.damaged(ITSELF, damaged);
+        Ok(presence)
+    }
+
+    pub fn account(&self) -> &Account {
+        &self.account
+    }
+
+    pub fn context(&self) -> Context {
+        self.own.reader.context()
+    }
+
+    pub fn compactions(&self) -> u64 {
+        self.own.reader.compactions()
+    }
+
+    /// The conversation's own reader: its branch, and the vendor's id.
+    pub fn reader(&self) -> &Reader {
+        &self.own.reader
+    }
+
+    /// What was read, subagents included.
+    pub fn notes(&self) -> Notes {
+        self.streams().fold(Notes::default(), |sum, stream| {
+            let Notes { lines, unknown, damaged } = stream.reader.notes();
+            Notes {
+                lines: sum.lines + lines,
+                unknown: sum.unknown + unknown,
+                damaged: sum.damaged + damaged,
+            }
+        })
+    }
+
+    fn streams(&self) -> impl Iterator<Item = &Stream> {
+        std::iter::once(&self.own).chain(&self.subagents)
+    }
+}
+
+impl Stream {
+    fn new(path: PathBuf) -> Stream {
+        Stream { tail: Tail::new(path), reader: Reader::default() }
+    }
+
+    fn update(
+        &mut self,
+        buffer: &mut Buffer,
+        each: &mut dyn FnMut(Step),
+    ) -> Result<Presence, TailError> {
+        let reader = &mut self.reader;
+        self.tail.read(buffer, |news| match news {
+            News::Restarted(_) => reader.restart(),
+            News::Oversized => reader.oversized(),
+            News::Lines(whole) => tail::lines(whole).for_each(|line| reader.read(line, each)),
+        })
+    }
+}

@@ -1,0 +1,25 @@
+//! Reading what agent CLIs write down about their conversations.
+//!
+//! Files in, steps and figures out; nothing here knows of agents, sessions or the journal. No
+//! thread outlives a call, no runtime, no watching: the caller says when to look.
+//!
+//! | file | is |
+//! |---|---|
+//! | [`tail`] | a growing file of lines, read from where one stopped |
+//! | [`step`] | what happens in a conversation, in words of no vendor |
+//! | [`account`] | how many tokens, and what they cost |
+//! | [`prices`] | the dated table of prices |
+//! | [`claude`] | the lines of Claude Code |
+//! | [`conversation`] | one live conversation, followed step by step |
+//! | [`survey`] | the figures of very many files at once |
+//!
+//! What a transcript holds was written by a model or by a program that it called: hostile input.
+//! No line, whatever is in it, ends in a panic or in more memory than a few times its length.
+
+pub mod account;
+pub mod claude;
+pub mod conversation;
+pub mod prices;
+pub mod step;
+pub mod survey;
+pub mod tail;

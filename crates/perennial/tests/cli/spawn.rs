@@ -1,0 +1,99 @@
+//! `spawn`: what a session gets, what is kept of it, and who gets a name.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::sealed::{Sealed, ended, pid};
+
+const SECRET: &str = "hunter2-and-more";
+
+#[test]
+fn a_session_gets_its_callers_environment_and_nobody_keeps_its_values() {
+    let sealed = Sealed::up();
+    let dir = sealed.dir.join("place");
+    std::fs::create_dir(&dir).expect("a directory");
+    let out = sealed.dir.join("out").display().to_string();
+    let script = "{ pwd; ulimit -n; tty > /dev/null && echo terminal; env; } > \"$0.new\"; mv \"$0.new\" \"$0\"; read x";
+    let given = format!("TOKEN={SECRET}");
+    let options =
+        ["ada", "--dir", dir.to_str().expect("a path"), "--env", &given, "--env", "EMPTY="];
+    let argv = ["/bin/sh", "-c", script, &out];
+    let mut command = sealed.command([&["--json", "spawn"], &options[..], &["--"], &argv].concat());
+    command.env("INHERITED", "yes").env("TMUX", "/tmp/mine").env("PERENNIAL_AGENT", "agt_forged");
+    assert_eq!(crate::sealed::finish(command).code, 0);
+    sealed.until("it has looked around", || Path::new(&out).exists());
+    let seen = std::fs::read_to_string(&out).expect("what it saw");
+    let agent = sealed.show("ada");
+    let session = agent.session.as_ref().expect("a session").id.clone();
+    let lines: Vec<&str> = seen.lines().collect();
+    assert_eq!(lines[0], dir.to_str().expect("a path"));
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    assert_eq!(lines[1], limit.map_or_else(|| "unlimited".to_owned(), |most| most.to_string()));
+    for line in [
+        "terminal",
+        &given,
+        "EMPTY=",
+        "INHERITED=yes",
+        &format!("PERENNIAL_AGENT={}", agent.id),
+        &format!("PERENNIAL_SESSION={session}"),
+        &format!("PERENNIAL_HOME={}", sealed.root.display()),
+    ] {
+        assert!(lines.contains(&line), "no {line} in {seen}");
+    }
+    assert!(!seen.contains("TMUX="), "{seen}");
+    assert_eq!(agent.env_names, ["EMPTY", "TOKEN"]);
+    let env = sealed.holder(&agent).join("env");
+    assert_eq!(env.metadata().expect("a file").permissions().mode() & 0o777, 0o600);
+    sealed.ok(["stop", "ada"]);
+    sealed.ok(["down"]);
+    assert_eq!(holding_secret(&sealed.root), [env]);
+}
+
+/// Every file below that holds the secret.
+fn holding_secret(dir: &Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(dir).expect("a directory").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(holding_secret(&path));
+        } else if let Ok(bytes) = std::fs::read(&path)
+            && bytes.windows(SECRET.len()).any(|window| window == SECRET.as_bytes())
+        {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[test]
+fn one_of_ten_gets_the_name() {
+    let sealed = Sealed::up();
+    let spawns: Vec<_> = (0..10)
+        .map(|n| {
+            let name = if n % 2 == 0 { "bob" } else { "BOB" };
+            let mut command = sealed.command(["--json", "spawn", name, "--", "sleep", "1000"]);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs")
+        })
+        .collect();
+    let codes: Vec<i32> = spawns.into_iter().map(|child| ended(child, "spawn").code).collect();
+    assert_eq!(codes.iter().filter(|code| **code == 0).count(), 1, "{codes:?}");
+    assert_eq!(codes.iter().filter(|code| **code == 3).count(), 9, "{codes:?}");
+    assert_eq!(sealed.ls().len(), 1);
+    assert_eq!(sealed.marked(&sealed.show("bob")).len(), 1);
+    let holders = std::fs::read_dir(sealed.home.holders()).expect("a directory").count();
+    assert_eq!(holders, 1, "nothing is left of those who were not born");
+}
+
+#[test]
+fn spawn_returns_when_the_program_runs() {
+    let sealed = Sealed::up();
+    let agent = sealed.spawn_with(&["sleeper"], &["sleep", "1000"]);
+    let argv = crate::processes::argv(pid(&agent).cast_signed());
+    assert_eq!(argv, ["sleep", "1000"], "the program itself, not something before it");
+    // The caller may go, with its terminal: a session is nobody's but its shim's.
+    let found = sealed.processes();
+    let session =
+        found.iter().find(|one| one.process.pid == pid(&agent).cast_signed()).expect("it runs");
+    assert_eq!(session.parent, sealed.shim(&agent).pid);
+}
