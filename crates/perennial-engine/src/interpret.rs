@@ -19,7 +19,7 @@ impl Interpreter {
     /// Whether this effect is new; it counts as given out from now on.
     pub fn admit(&mut self, effect: &Effect) -> bool {
         let bit = match &effect.action {
-            Action::Start(_) => 1,
+            Action::Start(..) => 1,
             Action::Hold => 2,
             Action::End(Pace::Graceful) => 4,
             Action::End(Pace::AtOnce) => 8,

@@ -27,6 +27,7 @@ use std::time::Duration;
 
 use perennial_core::effect::Effect;
 use perennial_core::id::{AgentId, Epoch, SessionNumber};
+use perennial_core::launch::Launch;
 use perennial_core::observation::Report;
 use perennial_core::session::Process;
 use rustix::event::{EventfdFlags, eventfd};
@@ -102,6 +103,24 @@ pub enum HostReport {
     },
 }
 
+/// What a session runs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Program {
+    pub argv: Vec<String>,
+    pub dir: String,
+    /// On top of the agent's environment …
+    pub env_set: Vec<(String, String)>,
+    /// … and not from it.
+    pub env_remove: Vec<String>,
+}
+
+impl Program {
+    /// The launch as it stands.
+    pub fn bare(launch: &Launch) -> Program {
+        Program { argv: launch.argv.clone(), dir: launch.dir.clone(), ..Program::default() }
+    }
+}
+
 /// A way into a session's terminal, good for one connection.
 #[derive(Clone)]
 pub struct Ticket {
@@ -134,7 +153,7 @@ type Answer<T> = Box<dyn FnOnce(Result<T, Refusal>) + Send>;
 
 /// What the thread is asked for.
 enum Request {
-    Order(Effect),
+    Order(Effect, Option<Program>),
     Send { agent: AgentId, number: SessionNumber, bytes: Vec<u8>, answer: Answer<()> },
     Ticket { agent: AgentId, number: SessionNumber, mode: Mode, answer: Answer<Ticket> },
     KillSignal { agent: AgentId, number: SessionNumber, signal: i32 },
@@ -190,7 +209,12 @@ impl Holders {
 
     /// Carries out an effect; never waits.
     pub fn order(&self, effect: Effect) {
-        self.shared.push(Request::Order(effect));
+        self.shared.push(Request::Order(effect, None));
+    }
+
+    /// Orders a start with another program than the launch names: what a harness makes of it.
+    pub fn order_start(&self, effect: Effect, program: Program) {
+        self.shared.push(Request::Order(effect, Some(program)));
     }
 
     /// Types bytes into a session; the answer comes on the holders' thread.

@@ -256,6 +256,9 @@ pub struct StartOrder {
     /// Variables on top of the environment file.
     #[serde(default)]
     pub env: Vec<(String, String)>,
+    /// Variables of the environment file that this session does not get.
+    #[serde(default)]
+    pub env_remove: Vec<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]

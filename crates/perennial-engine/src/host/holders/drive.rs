@@ -9,7 +9,6 @@ use std::os::fd::AsFd;
 
 use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::id::{AgentId, SessionId, SessionNumber};
-use perennial_core::launch::Launch;
 use perennial_core::observation::Report;
 use perennial_core::session::Process;
 use rustix::process::{WaitId, WaitIdOptions, waitid};
@@ -23,7 +22,7 @@ use super::super::{process, socket};
 use super::holder::{Current, Holder, Link, RETRY_FIRST, RETRY_MAX, Shim};
 use super::run::{LINK, Run, SHIM};
 use super::sweep::Traces;
-use super::{HostReport, Settings, spawn};
+use super::{HostReport, Program, Settings, spawn};
 
 /// How long a shim may take for its hello.
 const GREETING_WITHIN: std::time::Duration = std::time::Duration::from_secs(5);
@@ -88,7 +87,7 @@ impl Run {
                 holder.directory.remove_process(number);
             }
             self.finish(agent, report);
-        } else if current.launch.is_some() && current.end.is_none() {
+        } else if current.program.is_some() && current.end.is_none() {
             self.spawn(agent);
         } else {
             let unknown = if current.process.is_some() || current.end.is_none() {
@@ -202,10 +201,10 @@ impl Run {
             return;
         }
         let is_startable = current.process.is_none() && current.end.is_none();
-        if let Some(launch) =
-            current.launch.as_ref().filter(|_| !current.is_start_sent && is_startable)
+        if let Some(program) =
+            current.program.as_ref().filter(|_| !current.is_start_sent && is_startable)
         {
-            let order = start_order(&self.settings, agent, number, launch);
+            let order = start_order(&self.settings, agent, number, program);
             current.is_start_sent = true;
             self.say(agent, &Order::Start(order));
         }
@@ -230,7 +229,7 @@ impl Run {
         let Some(holder) = self.holders.get_mut(&agent) else { return };
         let Some(current) = holder.current.as_mut().filter(|c| c.report.is_none()) else { return };
         current.report = Some(report.clone());
-        current.launch = None;
+        current.program = None;
         current.handle = None;
         current.witness_by = None;
         current.end = None;
@@ -344,7 +343,7 @@ fn start_order(
     settings: &Settings,
     agent: AgentId,
     number: SessionNumber,
-    launch: &Launch,
+    program: &Program,
 ) -> StartOrder {
     let id = SessionId { agent, number };
     let cgroup = settings.cgroup.as_ref().and_then(|root| {
@@ -352,13 +351,14 @@ fn start_order(
     });
     StartOrder {
         number: number.0,
-        argv: launch.argv.clone(),
-        dir: launch.dir.clone(),
+        argv: program.argv.clone(),
+        dir: program.dir.clone(),
         size: Size::default(),
         cgroup,
         record_limit: settings.record_limit_bytes,
         nofile: settings.nofile,
-        env: Vec::new(),
+        env: program.env_set.clone(),
+        env_remove: program.env_remove.clone(),
     }
 }
 

@@ -7,14 +7,13 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use perennial_core::id::{AgentId, SessionNumber};
-use perennial_core::launch::Launch;
 use perennial_core::observation::Report;
 use perennial_core::session::{Pace, Process};
 
 use super::super::connection::Connection;
 use super::super::directory::HolderDirectory;
 use super::super::moment::Moment;
-use super::{Answer, Ticket};
+use super::{Answer, Program, Ticket};
 
 /// Between tries to reach a shim that lives and does not answer.
 pub const RETRY_FIRST: Duration = Duration::from_millis(100);
@@ -66,7 +65,7 @@ pub enum Waiting {
 pub struct Current {
     pub number: SessionNumber,
     /// Until it runs: what to start.
-    pub launch: Option<Launch>,
+    pub program: Option<Program>,
     pub is_start_sent: bool,
     pub process: Option<Process>,
     /// The second witness of its end.
@@ -138,7 +137,7 @@ impl Current {
     pub fn new(number: SessionNumber) -> Current {
         Current {
             number,
-            launch: None,
+            program: None,
             is_start_sent: false,
             process: None,
             handle: None,

@@ -139,7 +139,7 @@ impl Run {
                     self.on_exited(agent, number, exit);
                 }
             }
-            None if current.launch.is_some() && current.end.is_none() => {}
+            None if current.program.is_some() && current.end.is_none() => {}
             None => self.on_unknown_session(agent),
         }
         self.drive(agent);
@@ -183,7 +183,7 @@ impl Run {
         let Some(current) = holder.session(number).filter(|c| c.report.is_none()) else { return };
         current.process = Some(process);
         current.cgroup = cgroup;
-        current.launch = None;
+        current.program = None;
         if current.handle.is_none() {
             current.handle = drive::witness(process);
         }

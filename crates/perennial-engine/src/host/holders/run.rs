@@ -18,7 +18,7 @@ use super::super::moment::{Moment, now, wait_until};
 use super::super::process;
 use super::holder::{Current, End, Holder, Link};
 use super::sweep::Sweep;
-use super::{HostReport, Request, Settings, Shared};
+use super::{HostReport, Program, Request, Settings, Shared};
 
 const WAKE: u64 = 0;
 /// What an event of a holder is about: the low two bits of its token.
@@ -96,7 +96,7 @@ impl Run {
     fn on_requests(&mut self) -> bool {
         for request in self.shared.take() {
             match request {
-                Request::Order(effect) => self.on_order(effect),
+                Request::Order(effect, program) => self.on_order(effect, program),
                 Request::Send { agent, number, bytes, answer } => {
                     self.on_send(agent, number, bytes, answer);
                 }
@@ -134,7 +134,7 @@ impl Run {
         }
     }
 
-    fn on_order(&mut self, effect: Effect) {
+    fn on_order(&mut self, effect: Effect, program: Option<Program>) {
         let Effect { agent, number, action } = effect;
         let slots = &mut self.slots;
         let holders_dir = &self.settings.holders_dir;
@@ -154,9 +154,9 @@ impl Run {
         }
         let Some(current) = &mut holder.current else { return };
         match action {
-            Action::Start(launch) => {
+            Action::Start(launch, _) => {
                 if current.process.is_none() && current.report.is_none() {
-                    current.launch = Some(launch);
+                    current.program = Some(program.unwrap_or_else(|| Program::bare(&launch)));
                 }
                 self.tell_again(agent, number);
             }

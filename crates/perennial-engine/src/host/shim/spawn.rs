@@ -213,6 +213,7 @@ fn variables(
     let mut all: Vec<(OsString, OsString)> = environment::read(holder)?;
     // A tmux of the caller would be a way out of the session.
     all.retain(|(name, _)| name != "TMUX" && name != "TMUX_PANE");
+    all.retain(|(name, _)| order.env_remove.iter().all(|removed| name != removed.as_str()));
     let mut set = |name: &OsStr, value: &OsStr| {
         all.retain(|(present, _)| present != name);
         all.push((name.to_owned(), value.to_owned()));
