@@ -48,6 +48,7 @@ impl<'a> Place<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
     pub argv: Vec<String>,
+    /// Set after the others are removed.
     pub env_set: BTreeMap<String, String>,
     pub env_remove: Vec<String>,
     pub continuity: Continuity,
@@ -81,6 +82,8 @@ pub enum Unprepared {
     PromptWithZero,
     #[error(transparent)]
     Unfilled(#[from] Unfilled),
+    #[error("the owner's settings say `disableAllHooks`: nothing would be heard of the session")]
+    HooksDisabled,
     #[error("{} can't be written into a settings file: it is not UTF-8", .0.display())]
     NotText(PathBuf),
     #[error("can't write {}", path.display())]

@@ -40,7 +40,11 @@ pub fn hook(event: &str, input: &[u8]) -> Result<Heard, NotUnderstood> {
             vec![Sign::Began { conversation, how: followed(fields.text("source")) }]
         }
         "UserPromptSubmit" if !in_subagent => vec![Sign::TurnBegan],
-        "PreToolUse" | "PermissionRequest" => asks(event, fields.text("tool_name")),
+        // It comes for a question of the model's too, whatever the permission mode.
+        "PermissionRequest" if fields.text("tool_name") == Some("AskUserQuestion") => {
+            vec![Sign::Waits(Wait::Answer)]
+        }
+        "PermissionRequest" => vec![Sign::Waits(Wait::Permission)],
         // A subagent in the background works on while the main conversation waits for input.
         "PostToolUse" | "PostToolUseFailure" | "PostToolBatch" if in_subagent => {
             vec![Sign::Progressed]
@@ -65,37 +69,30 @@ pub fn hook(event: &str, input: &[u8]) -> Result<Heard, NotUnderstood> {
         transcript_path: fields.text("transcript_path").filter(is_absolute).map(PathBuf::from),
         signs,
         tool_calls,
-        may_reply: !in_subagent && form(event) == Some(Form::Context),
+        may_reply: !in_subagent && is_read_in_turn(event),
         is_partial: !is_whole,
     })
 }
 
 /// The text as the answer to this event, in the form that reaches the model; `None` if none does.
 pub fn reply(event: &str, text: &str) -> Option<Vec<u8>> {
-    let reply = match form(event)? {
-        Form::Context => json!({
-            "hookSpecificOutput": { "hookEventName": event, "additionalContext": text }
-        }),
-        Form::Block => json!({ "decision": "block", "reason": text }),
-    };
-    Some(reply.to_string().into_bytes())
+    let specific = json!({ "hookEventName": event, "additionalContext": text });
+    let reply = json!({ "hookSpecificOutput": specific });
+    // As a reason to block, the model would read it as an error, and a batch would end its turn.
+    (is_read_in_turn(event) || event == "Stop").then(|| reply.to_string().into_bytes())
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
-    /// Read with the next request of the turn.
-    Context,
-    /// The turn goes on because of it: a request more.
-    Block,
-}
-
-fn form(event: &str) -> Option<Form> {
-    match event {
-        "SessionStart" | "UserPromptSubmit" | "PostToolUse" | "PostToolUseFailure"
-        | "PostToolBatch" => Some(Form::Context),
-        "Stop" => Some(Form::Block),
-        _ => None,
-    }
+/// Whether the reply is read with the next request of the turn. The one to `Stop` makes the turn go
+/// on: a request more.
+fn is_read_in_turn(event: &str) -> bool {
+    matches!(
+        event,
+        "SessionStart"
+            | "UserPromptSubmit"
+            | "PostToolUse"
+            | "PostToolUseFailure"
+            | "PostToolBatch"
+    )
 }
 
 fn followed(source: Option<&str>) -> Followed {
@@ -109,21 +106,12 @@ fn followed(source: Option<&str>) -> Followed {
     }
 }
 
-fn asks(event: &str, tool: Option<&str>) -> Vec<Sign> {
-    match (event, tool) {
-        (_, Some("AskUserQuestion")) => vec![Sign::Waits(Wait::Answer)],
-        ("PermissionRequest", _) => vec![Sign::Waits(Wait::Permission)],
-        _ => Vec::new(),
-    }
-}
-
 fn notified(kind: Option<&str>) -> Vec<Sign> {
     match kind {
-        Some("permission_prompt" | "worker_permission_prompt") => {
-            vec![Sign::Waits(Wait::Permission)]
-        }
+        Some("worker_permission_prompt") => vec![Sign::Waits(Wait::Permission)],
         Some("idle_prompt") => vec![Sign::Waits(Wait::Input)],
         Some("elicitation_dialog") => vec![Sign::Waits(Wait::Answer)],
+        // `permission_prompt` also comes for a question, and seconds after the request that said so.
         Some(_) | None => Vec::new(),
     }
 }

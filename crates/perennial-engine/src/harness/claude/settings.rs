@@ -32,6 +32,10 @@ pub(in crate::harness) fn write_files(
     let owner = read(&vendor_home.join("settings.json"));
     // The strongest first, as the vendor has it.
     let all = [read(&dir.join("settings.local.json")), read(&dir.join("settings.json")), owner];
+    let switch = all.iter().find_map(|settings| settings.get("disableAllHooks")?.as_bool());
+    if switch == Some(true) {
+        return Err(Unprepared::HooksDisabled);
+    }
     let mut status_line = vec![exe.to_owned(), "statusline".to_owned()];
     let theirs = all.iter().find_map(|settings| settings.get("statusLine")?.as_object());
     let command = theirs.and_then(|theirs| theirs.get("command")?.as_str());
@@ -40,12 +44,16 @@ pub(in crate::harness) fn write_files(
         let path = write(place.session_dir, "statusline.json", chained.as_bytes())?;
         status_line.push(text(&path)?.to_owned());
     }
-    let settings = json!({
+    let mut settings = json!({
         "hooks": hooks(preset, exe),
         "statusLine": status_line_entry(theirs, &status_line),
         // Our own tools only tell and report: no dialog for each of them.
         "permissions": { "allow": [format!("mcp__{SERVER}")] },
     });
+    if launch.options.trust {
+        // The dialog before the mode that asks for nothing; the variable answers the other one.
+        settings["skipDangerousModePermissionPrompt"] = json!(true);
+    }
     let server = json!({ "type": "stdio", "command": exe, "args": ["mcp"] });
     let mcp = json!({ "mcpServers": { SERVER: server } });
     let settings = write(place.session_dir, "settings.json", settings.to_string().as_bytes())?;
