@@ -239,7 +239,7 @@ impl World {
     pub fn order(&mut self, life: Life, effect: Effect) {
         self.tell(|| {
             let action = match effect.action {
-                Action::Start(_) => "Start".to_owned(),
+                Action::Start(..) => "Start".to_owned(),
                 Action::Hold | Action::End(_) | Action::Release => format!("{:?}", effect.action),
             };
             format!("daemon {} orders {action} {:?}.{}", life.0, effect.agent.0, effect.number)

@@ -10,7 +10,7 @@ use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Spawn};
 use perennial_core::exit::Exit;
 use perennial_core::id::AgentId;
-use perennial_core::launch::{BARE_COMMAND, Host, Launch};
+use perennial_core::launch::{BARE_COMMAND, Host, Launch, Options};
 use perennial_core::observation::Observation;
 use perennial_core::restart::Restart;
 use perennial_engine::supervisor::Input;
@@ -255,6 +255,7 @@ impl Explorer {
             parent: parent.map(|id| id.to_string()),
             launch: launch("program"),
             restart,
+            conversation: None,
         };
         self.ask(Caller::Person, Command::Spawn(Box::new(spawn)));
     }
@@ -314,5 +315,6 @@ pub fn launch(word: &str) -> Launch {
         dir: "/".into(),
         env_names: Vec::new(),
         project: "/".into(),
+        options: Options::default(),
     }
 }

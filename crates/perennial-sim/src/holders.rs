@@ -74,7 +74,7 @@ impl World {
         if let Some(shim) = self.machine.shims.get(&agent) {
             let hung = shim.hung;
             let order = match effect.action {
-                Action::Start(_) => Order::Start(number),
+                Action::Start(..) => Order::Start(number),
                 Action::Hold => Order::Hello(number),
                 Action::End(pace) => Order::End(number, pace),
                 Action::Release => Order::Release(number),
@@ -102,7 +102,7 @@ impl World {
         }
         match effect.action {
             Action::Release => {}
-            Action::Start(_) | Action::Hold | Action::End(_) => {
+            Action::Start(..) | Action::Hold | Action::End(_) => {
                 self.take_up_without_shim(life, agent, number, &effect.action);
             }
         }
@@ -129,7 +129,7 @@ impl World {
     ) {
         let shared = self.mutation == Some(Mutation::SharedClaim);
         let session = self.machine.session(agent, number);
-        if session.claimed && !(shared && matches!(action, Action::Start(_))) {
+        if session.claimed && !(shared && matches!(action, Action::Start(..))) {
             match (session.exit_file, session.void) {
                 (Some(exit), _) => self.report(life, agent, number, Report::Exited(exit)),
                 (None, true) => {
@@ -141,7 +141,7 @@ impl World {
             return;
         }
         match action {
-            Action::Start(_) => {
+            Action::Start(..) => {
                 let epoch = self
                     .daemon(life)
                     .map_or_else(Default::default, |daemon| daemon.supervisor.fleet().epoch());

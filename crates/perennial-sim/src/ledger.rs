@@ -106,7 +106,7 @@ impl World {
                 self.broken("an agent is born once", || format!("{}", id.0));
             }
             AgentEvent::Moved(moved) => self.check_move(&agent, moved, at),
-            AgentEvent::SessionWanted { number } => self.check_wanted(&agent, *number),
+            AgentEvent::SessionWanted { number, .. } => self.check_wanted(&agent, *number),
             AgentEvent::SessionStarting { number } => {
                 self.check_forward(&agent, *number, &[Phase::Wanted]);
                 self.start_in_line(&agent);
@@ -119,7 +119,13 @@ impl World {
                 self.check_not_over(&agent, *number);
                 self.check_exit(id, *number, *exit);
             }
-            AgentEvent::Renamed { .. }
+            AgentEvent::SessionProgressed { .. }
+            | AgentEvent::ConversationFollowed { .. }
+            | AgentEvent::WindowBegan { .. }
+            | AgentEvent::ClockPassed { .. }
+            | AgentEvent::ClockTold { .. }
+            | AgentEvent::PhaseReported { .. }
+            | AgentEvent::Renamed { .. }
             | AgentEvent::Summarised { .. }
             | AgentEvent::PutOff { .. } => {}
         }

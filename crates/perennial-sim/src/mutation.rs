@@ -189,7 +189,8 @@ impl World {
 fn exit_of(observation: &Observation) -> Option<Exit> {
     match observation {
         Observation::Session { report, .. } => report.exit(),
-        Observation::Due { .. }
+        Observation::Harness { .. }
+        | Observation::Due { .. }
         | Observation::Started { .. }
         | Observation::Stopping
         | Observation::ClockJumped { .. } => None,

@@ -212,6 +212,7 @@ impl Stage {
             parent: None,
             launch: launch("program"),
             restart: Restart::default(),
+            conversation: None,
         };
         for option in options {
             match option.split_once('=').ok_or(Wrong::NotUnderstood)? {

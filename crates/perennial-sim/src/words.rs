@@ -1,6 +1,7 @@
 //! Events and agents as people read them, in traces and in the scripts' output.
 
 use perennial_core::agent::Agent;
+use perennial_core::conversation::Opening;
 use perennial_core::event::{AgentEvent, Event, NodeEvent, What};
 use perennial_core::session::Phase;
 use perennial_core::time::Time;
@@ -38,13 +39,34 @@ pub fn agent_event(event: &AgentEvent, at: Time) -> String {
             let (to, reason) = (moved.to.word(), moved.reason.word());
             format!("{to} ({reason}) by {}{until}", moved.cause.word())
         }
-        AgentEvent::SessionWanted { number } => format!("session {number} wanted"),
+        AgentEvent::SessionWanted { number, opening } => match opening {
+            Opening::Bare => format!("session {number} wanted"),
+            Opening::Fresh(conversation) => {
+                format!("session {number} wanted, anew as {conversation}")
+            }
+            Opening::Resume { conversation, in_turn } => {
+                let turn = if *in_turn { "in the middle of a turn" } else { "idle" };
+                format!("session {number} wanted, to resume {conversation} {turn}")
+            }
+        },
         AgentEvent::SessionStarting { number } => format!("session {number} starting"),
         AgentEvent::SessionRunning { number, .. } => format!("session {number} running"),
         AgentEvent::SessionEnding { number, pace } => format!("session {number} ending, {pace:?}"),
         AgentEvent::SessionEnded { number, exit } => {
             format!("session {number} ended, {}", ExitWords(*exit))
         }
+        AgentEvent::SessionProgressed { number } => format!("session {number} progressed"),
+        AgentEvent::ConversationFollowed { number, conversation, how } => {
+            format!("session {number} is in {conversation}, {}", how.word())
+        }
+        AgentEvent::WindowBegan { number } => format!("session {number} has a new window"),
+        AgentEvent::ClockPassed { number, threshold, .. } => {
+            format!("session {number} passed {} %", threshold.percent())
+        }
+        AgentEvent::ClockTold { number, threshold } => {
+            format!("session {number} was told of {} %", threshold.percent())
+        }
+        AgentEvent::PhaseReported { phase } => format!("reports {}", phase.word()),
         AgentEvent::Renamed { name } => format!("renamed {name}"),
         AgentEvent::Summarised { summary } => format!("summary: {summary}"),
         AgentEvent::PutOff { until } => format!("put off for {}", span::print(until.since(at))),

@@ -65,6 +65,7 @@ fn spawned(told: &mut Told, id: u128, restart: Restart) -> Vec<Event> {
         parent: None,
         launch: crate::told::launch(),
         restart,
+        conversation: None,
     };
     let request = perennial_core::command::Request {
         caller: perennial_core::authority::Caller::Person,

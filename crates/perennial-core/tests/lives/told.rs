@@ -8,7 +8,7 @@ use perennial_core::command::{Command, Request, Spawn};
 use perennial_core::event::{AgentEvent, Event, What};
 use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, BootId, SessionNumber};
-use perennial_core::launch::{BARE_COMMAND, Host, Launch};
+use perennial_core::launch::{BARE_COMMAND, Host, Launch, Options};
 use perennial_core::observation::{Observation, Report};
 use perennial_core::reason::Reason;
 use perennial_core::refusal::Refusal;
@@ -32,6 +32,7 @@ pub fn launch() -> Launch {
         dir: "/".into(),
         env_names: Vec::new(),
         project: "/".into(),
+        options: Options::default(),
     }
 }
 
@@ -88,7 +89,7 @@ impl Told {
                     assert!(by_people, "G4: {moved:?}");
                 }
             }
-            AgentEvent::SessionWanted { number } => {
+            AgentEvent::SessionWanted { number, .. } => {
                 assert!(agent.live_session().is_none(), "G1: {agent:?}");
                 let last = agent.session.as_ref().map_or(0, |session| session.number.0);
                 assert_eq!(number.0, last + 1, "G1");
@@ -101,7 +102,16 @@ impl Told {
                 assert_eq!(live, Some(*number), "S1, G2: {what:?} of {agent:?}");
             }
             AgentEvent::Hatched(_) => panic!("born twice"),
-            AgentEvent::Renamed { .. }
+            AgentEvent::SessionProgressed { number }
+            | AgentEvent::ConversationFollowed { number, .. }
+            | AgentEvent::WindowBegan { number }
+            | AgentEvent::ClockPassed { number, .. }
+            | AgentEvent::ClockTold { number, .. } => {
+                let live = agent.live_session().map(|session| session.number);
+                assert_eq!(live, Some(*number), "a sign is about the live session: {what:?}");
+            }
+            AgentEvent::PhaseReported { .. }
+            | AgentEvent::Renamed { .. }
             | AgentEvent::Summarised { .. }
             | AgentEvent::PutOff { .. } => {}
         }
@@ -122,7 +132,15 @@ impl Told {
     pub fn spawn(&mut self, id: u128, name: Option<&str>, restart: Restart) {
         let name = name.map(|name| name.parse().expect("a good name"));
         let id = AgentId(id);
-        let spawn = Spawn { id, name, role: None, parent: None, launch: launch(), restart };
+        let spawn = Spawn {
+            id,
+            name,
+            role: None,
+            parent: None,
+            launch: launch(),
+            restart,
+            conversation: None,
+        };
         self.ask(Command::Spawn(Box::new(spawn))).expect("a person may spawn");
     }
 

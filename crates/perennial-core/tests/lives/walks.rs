@@ -131,7 +131,7 @@ fn check_plan(told: &Told, agent: &Agent) {
     let plan = told.fleet.plan(agent.id, told.now);
     for effect in &plan.effects {
         assert_eq!(Some(effect.number), agent.session.as_ref().map(|session| session.number));
-        if matches!(effect.action, Action::Start(_)) {
+        if matches!(effect.action, Action::Start(..)) {
             assert!(matches!(agent.state, State::Hatching | State::Waking), "{agent:?}");
         }
     }

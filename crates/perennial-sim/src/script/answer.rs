@@ -28,6 +28,9 @@ fn refused(refusal: &Refusal) -> String {
         }
         Refusal::Running { .. } => "it has a session".into(),
         Refusal::NeedsApproval { .. } => "it needs an approval".into(),
+        Refusal::ConversationTaken { conversation, .. } => {
+            format!("{conversation} has a writer already")
+        }
         Refusal::ParentGone { .. } => "the parent is gone".into(),
     }
 }
