@@ -77,6 +77,11 @@ impl Client {
         self.exchange("POST", path, Some(&body))
     }
 
+    /// Posts bytes as they are.
+    pub fn post_bytes(&self, path: &str, body: &[u8]) -> Result<Response, ClientError> {
+        self.exchange("POST", path, Some(body))
+    }
+
     /// Follows events after `since`, forever.
     pub fn follow(&self, path: &str, since: Option<u64>) -> Result<Feed, ClientError> {
         let mut head = request_head("GET", path, None);

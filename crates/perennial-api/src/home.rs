@@ -83,6 +83,16 @@ impl Home {
         self.data.join("journal.db")
     }
 
+    /// Which hooks no daemon heard.
+    pub fn hooks_missed(&self) -> PathBuf {
+        self.state.join("hooks-missed.jsonl")
+    }
+
+    /// Our copies of conversations, by harness.
+    pub fn conversations(&self) -> PathBuf {
+        self.data.join("conversations")
+    }
+
     pub fn socket(&self) -> PathBuf {
         self.state.join("sock")
     }

@@ -24,6 +24,21 @@ pub struct Options {
     /// What follows when its program ends by itself [default: on-crash]
     #[arg(long, value_name = "WHEN", value_parser = ["never", "on-crash", "always"])]
     restart: Option<String>,
+    /// The agent CLI to run, by its preset's name, such as claude; without it: a bare command
+    #[arg(long)]
+    harness: Option<String>,
+    /// The model that the agent CLI is asked to use
+    #[arg(long)]
+    model: Option<String>,
+    /// What the agent is told first
+    #[arg(long)]
+    prompt: Option<String>,
+    /// What it may do without asking, in the agent CLI's own word
+    #[arg(long, value_name = "MODE")]
+    permission_mode: Option<String>,
+    /// You consent to the agent CLI's first-run dialogs for this directory
+    #[arg(long)]
+    trust: bool,
     /// A variable of its environment, on top of yours; may be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     env: Vec<String>,
@@ -51,6 +66,12 @@ pub fn request(name: String, options: Options, argv: Vec<String>) -> Result<Spaw
         set_env,
         argv,
         size: terminal::any_size().map(|size| [size.rows, size.cols]),
+        harness: options.harness,
+        model: options.model,
+        prompt: options.prompt,
+        permission_mode: options.permission_mode,
+        trust: options.trust,
+        conversation: None,
     })
 }
 

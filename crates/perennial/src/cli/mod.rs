@@ -51,6 +51,7 @@ enum Verb {
     Down(down::Args),
     Spawn(spawn::Args),
     Run(run::Args),
+    Adopt(adopt::Args),
     Ls(ls::Args),
     Show(show::Args),
     Why(why::Args),
@@ -65,6 +66,12 @@ enum Verb {
     Doctor(doctor::Args),
     Demo(demo::Args),
     Completions(completions::Args),
+    #[command(hide = true)]
+    Hook(hook::Args),
+    #[command(hide = true)]
+    Statusline(statusline::Args),
+    #[command(hide = true)]
+    Mcp(mcp::Args),
     #[command(hide = true)]
     Daemon(daemon::Args),
     #[command(hide = true)]
@@ -107,6 +114,10 @@ impl Verb {
             Verb::Down(args) => down::run(&args, context),
             Verb::Spawn(args) => spawn::run(args, context),
             Verb::Run(args) => run::run(args, context),
+            Verb::Adopt(args) => adopt::run(args, context),
+            Verb::Hook(args) => hook::run(&args, context),
+            Verb::Statusline(args) => statusline::run(&args, context),
+            Verb::Mcp(args) => mcp::run(&args, context),
             Verb::Ls(args) => ls::run(&args, context),
             Verb::Show(args) => show::run(&args, context),
             Verb::Why(args) => why::run(&args, context),

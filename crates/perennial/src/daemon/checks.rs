@@ -7,10 +7,14 @@ use std::path::{Path, PathBuf};
 
 use perennial_api::Problem;
 use perennial_api::request;
-use perennial_core::launch::{BARE_COMMAND, Host, Launch};
+use perennial_core::conversation::ConversationId;
+use perennial_core::launch::{BARE_COMMAND, Host, Launch, Options};
 use perennial_core::name::Name;
 use perennial_core::restart::Restart;
+use perennial_core::work::WorkPhase;
 
+use super::driver::chain;
+use super::harness::Harnesses;
 use super::project;
 
 pub fn name(text: &str) -> Result<Name, Problem> {
@@ -55,27 +59,78 @@ pub fn restart(word: Option<&str>) -> Result<Restart, Problem> {
 }
 
 /// The launch of a bare command, with its program found and its directory there.
-pub fn launch(spawn: &request::Spawn) -> Result<Launch, Problem> {
+pub fn launch(spawn: &request::Spawn, harnesses: &Harnesses) -> Result<Launch, Problem> {
     bounds(spawn)?;
+    let (harness, argv) = harness(spawn, harnesses)?;
     let dir = directory(&spawn.dir)?;
     let path = spawn.env.get("PATH").map_or("/usr/local/bin:/usr/bin:/bin", String::as_str);
-    program(&spawn.argv[0], path, &dir)?;
+    program(&argv[0], path, &dir)?;
     let mut env_names = spawn.set_env.clone();
     env_names.sort();
     env_names.dedup();
     Ok(Launch {
-        harness: BARE_COMMAND.to_owned(),
+        harness,
         host: Host::Shim,
-        argv: spawn.argv.clone(),
+        argv,
         project: project::of(&dir).to_string_lossy().into_owned(),
         dir: spawn.dir.clone(),
         env_names,
+        options: Options {
+            model: spawn.model.clone(),
+            prompt: spawn.prompt.clone(),
+            permission_mode: spawn.permission_mode.clone(),
+            trust: spawn.trust,
+        },
+    })
+}
+
+/// The harness's name, and its program with the owner's own arguments.
+fn harness(
+    spawn: &request::Spawn,
+    harnesses: &Harnesses,
+) -> Result<(String, Vec<String>), Problem> {
+    let Some(name) = spawn.harness.as_deref().filter(|name| *name != BARE_COMMAND) else {
+        return Ok((BARE_COMMAND.to_owned(), spawn.argv.clone()));
+    };
+    let preset = harnesses.preset(name).map_err(|error| {
+        Problem::new(422, "no-harness", format!("there is no harness '{}'", shown(name)))
+            .because(chain(&error))
+            .next("perennial doctor shows which agent CLIs were found")
+    })?;
+    if let Some(word) = spawn.permission_mode.as_deref().filter(|word| preset.mode(word).is_none())
+    {
+        let known: Vec<&str> =
+            preset.permission.modes.iter().map(|mode| mode.word.as_str()).collect();
+        return Err(Problem::new(
+            422,
+            "no-such-mode",
+            format!("there is no permission mode '{}'", shown(word)),
+        )
+        .next(format!("use one of {}", known.join(", "))));
+    }
+    let program = std::iter::once(preset.program.clone());
+    Ok((name.to_owned(), program.chain(spawn.argv.iter().cloned()).collect()))
+}
+
+pub fn work_phase(word: &str) -> Result<WorkPhase, Problem> {
+    WorkPhase::ALL.into_iter().find(|phase| phase.word() == word).ok_or_else(|| {
+        let known = WorkPhase::ALL.map(WorkPhase::word).join(", ");
+        Problem::new(400, "bad-phase", format!("there is no phase '{}'", shown(word)))
+            .next(format!("use one of {known}"))
+    })
+}
+
+pub fn conversation(text: &str) -> Result<ConversationId, Problem> {
+    text.parse().map_err(|_| {
+        Problem::new(400, "bad-conversation", format!("'{}' is no conversation's id", shown(text)))
+            .next("take it from the agent CLI: the name of its transcript file")
     })
 }
 
 fn bounds(spawn: &request::Spawn) -> Result<(), Problem> {
     let bad = |kind, title: String| Err(Problem::new(400, kind, title));
-    if spawn.argv.first().is_none_or(String::is_empty) {
+    let has_program = spawn.argv.first().is_some_and(|program| !program.is_empty());
+    if spawn.harness.is_none() && !has_program {
         return bad("no-program", "there is no program to run".into()).map_err(|problem| {
             problem.next("put it after --: perennial spawn NAME -- PROGRAM ARGUMENTS")
         });

@@ -11,17 +11,22 @@ use std::time::Duration;
 
 use perennial_core::agent::Agent;
 use perennial_core::command::Request;
+use perennial_core::effect::{Action, Effect};
 use perennial_core::id::AgentId;
-use perennial_core::observation::Observation;
+use perennial_core::observation::{Observation, Report, Sign};
 use perennial_core::session::Phase;
 use perennial_core::time::Time;
+use perennial_engine::harness::claude::{Heard, StatusLine};
 use perennial_engine::host::{Holders, HostReport};
 use perennial_engine::supervisor::{Input, Output, Rejection, Supervisor, Ticket, Waiter};
 use perennial_store::journal::{AppendError, Journal, Seq};
 use tokio::sync::{oneshot, watch};
 
+use super::harness::Harnesses;
 use super::identity::Registry;
 use super::presence::Presence;
+use super::prime;
+use super::readings::Readings;
 use super::shelf::Shelf;
 use super::time::Clock;
 
@@ -39,6 +44,19 @@ pub enum Message {
         point: Point,
         reply: oneshot::Sender<()>,
     },
+    /// A harness said something; the reply is what its session is to be told.
+    Heard {
+        agent: AgentId,
+        event: String,
+        heard: Heard,
+        reply: oneshot::Sender<Option<String>>,
+    },
+    /// A harness's status line was drawn; the reply is a line of ours.
+    Measured {
+        agent: AgentId,
+        line: StatusLine,
+        reply: oneshot::Sender<String>,
+    },
     /// Record the orderly end, and leave.
     Stop,
 }
@@ -48,6 +66,7 @@ pub enum Message {
 pub struct Sight<'a> {
     pub supervisor: &'a Supervisor,
     pub presence: &'a Presence,
+    pub readings: &'a Readings,
     pub now: Time,
 }
 
@@ -105,6 +124,24 @@ impl Desk {
         answer.await.map_err(|_| Closing)
     }
 
+    /// Hands over what a harness said, and gets what its session is to be told.
+    pub async fn heard(
+        &self,
+        agent: AgentId,
+        event: String,
+        heard: Heard,
+    ) -> Result<Option<String>, Closing> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Message::Heard { agent, event, heard, reply })?;
+        answer.await.map_err(|_| Closing)
+    }
+
+    pub async fn measured(&self, agent: AgentId, line: StatusLine) -> Result<String, Closing> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Message::Measured { agent, line, reply })?;
+        answer.await.map_err(|_| Closing)
+    }
+
     /// Waits until the agent's session has come to that point.
     pub async fn reached(&self, agent: AgentId, point: Point) -> Result<(), Closing> {
         let (reply, answer) = oneshot::channel();
@@ -122,6 +159,7 @@ pub struct World {
     pub journal: Arc<dyn Journal>,
     pub holders: Holders,
     pub registry: Arc<Registry>,
+    pub harnesses: Harnesses,
     pub shelf: Shelf,
     pub clock: Clock,
     /// Set to true when the daemon must end.
@@ -151,6 +189,7 @@ pub fn start(
         let mut driver = Driver {
             supervisor,
             presence,
+            readings: Readings::default(),
             world,
             desk,
             replies: HashMap::new(),
@@ -168,6 +207,7 @@ pub fn start(
 struct Driver {
     supervisor: Supervisor,
     presence: Presence,
+    readings: Readings,
     world: World,
     desk: Desk,
     replies: HashMap<Waiter, oneshot::Sender<Result<Vec<AgentId>, Rejection>>>,
@@ -267,12 +307,18 @@ impl Driver {
             }
             Message::Look(read) => {
                 let now = self.now();
-                let Driver { supervisor, presence, .. } = self;
-                read(&Sight { supervisor, presence, now });
+                let Driver { supervisor, presence, readings, .. } = self;
+                read(&Sight { supervisor, presence, readings, now });
             }
             Message::Await { agent, point, reply } => {
                 self.awaited.push((agent, point, reply));
                 self.tell_awaited(&[agent]);
+            }
+            Message::Heard { agent, event, heard, reply } => {
+                let _ = reply.send(self.heard(agent, &event, heard));
+            }
+            Message::Measured { agent, line, reply } => {
+                let _ = reply.send(self.measured(agent, line));
             }
             Message::Stop => {
                 self.stopping = true;
@@ -299,6 +345,63 @@ impl Driver {
         }
     }
 
+    /// Takes note of what a harness said; returns what its session is to be told.
+    fn heard(&mut self, agent: AgentId, event: &str, heard: Heard) -> Option<String> {
+        let number = self.supervisor.fleet().agent(agent)?.live_session()?.number;
+        for sign in heard.signs {
+            self.observe(Observation::Harness { agent, number, sign });
+        }
+        let reading = self.readings.of(agent, number);
+        reading.tool_calls += u64::from(heard.tool_calls);
+        let known = self.supervisor.fleet().agent(agent)?;
+        if event == "SessionStart" {
+            return Some(prime::text(self.supervisor.fleet(), known, &self.presence, reading));
+        }
+        let text = heard.may_reply.then(|| reading.text_for(known, heard.tool_calls)).flatten();
+        if let (Some(threshold), Some(_)) = (known.clock.untold(), &text) {
+            self.observe(Observation::Harness { agent, number, sign: Sign::Told(threshold) });
+        }
+        text
+    }
+
+    /// Takes the measure of a session's window; returns a line to show below its prompt.
+    fn measured(&mut self, agent: AgentId, line: StatusLine) -> String {
+        let live = self.supervisor.fleet().agent(agent).and_then(|known| known.live_session());
+        let Some(number) = live.map(|session| session.number) else {
+            return String::new();
+        };
+        let now = self.now();
+        let reading = self.readings.of(agent, number);
+        reading.model = line.model.or(reading.model.take());
+        if let Some(sample) = line.sample {
+            reading.sample = Some((sample, now));
+            self.observe(Observation::Harness { agent, number, sign: Sign::Measured(sample) });
+        }
+        let known = self.supervisor.fleet().agent(agent);
+        let name = known.map(super::view::name).unwrap_or_default();
+        match self.readings.get(agent).and_then(|reading| reading.sample.as_ref()) {
+            Some((sample, _)) => {
+                format!("{name} · {} % of the usable window", sample.usable_percent())
+            }
+            None => name,
+        }
+    }
+
+    /// Gives an order; a start as the launch stands, or as its harness wants it.
+    fn order(&mut self, effect: Effect) {
+        let Action::Start(launch, opening) = &effect.action else {
+            return self.world.holders.order(effect);
+        };
+        let (agent, number) = (effect.agent, effect.number);
+        match self.world.harnesses.program(agent, number, launch, opening) {
+            Ok(program) => self.world.holders.order_start(effect, program),
+            Err(why) => {
+                let report = Report::NotStarted(why);
+                self.observe(Observation::Session { agent, number, report });
+            }
+        }
+    }
+
     fn carry(&mut self, outputs: Vec<Output>, now: Time) {
         for output in outputs {
             match output {
@@ -316,7 +419,7 @@ impl Driver {
                         let _ = reply.send(answer);
                     }
                 }
-                Output::Carry(effect) => self.world.holders.order(effect),
+                Output::Carry(effect) => self.order(effect),
                 Output::Committed { events, touched } => {
                     self.world.shelf.put(
                         &self.supervisor,

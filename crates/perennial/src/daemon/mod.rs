@@ -4,13 +4,17 @@
 
 mod checks;
 mod driver;
+mod harness;
 mod http;
 mod identity;
 mod lock;
 mod logging;
+mod mcp;
 mod presence;
+mod prime;
 mod problems;
 mod project;
+mod readings;
 mod shelf;
 mod time;
 mod view;
@@ -18,6 +22,7 @@ mod words;
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -39,6 +44,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use driver::{Desk, Message, Superseded, World};
+use harness::Harnesses;
 use http::Surface;
 use identity::Registry;
 use lock::{Lock, LockError};
@@ -92,7 +98,9 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
     }
     let boot = process::boot_id().context("the machine's boot id can't be read")?;
     let epoch = Epoch(loaded.fleet.epoch().0 + 1);
-    let holders = start_holders(home, epoch, desk.clone())?;
+    let exe = std::env::current_exe().context("the daemon can't find its own program")?;
+    let harnesses = Harnesses::new(home.clone(), exe.clone());
+    let holders = start_holders(home, exe, epoch, desk.clone())?;
     let registry = Arc::new(known_holders(home, &loaded.fleet));
     let ending = watch::Sender::new(false);
     let mut clock = time::Clock::start(loaded.latest);
@@ -101,6 +109,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
         journal: Arc::clone(&journal),
         holders: holders.clone(),
         registry: Arc::clone(&registry),
+        harnesses: harnesses.clone(),
         shelf: Shelf::new(Mirror::start(&home.mirror()).context("the mirror can't be started")?),
         clock,
         ending: ending.clone(),
@@ -115,6 +124,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
         journal,
         holders,
         registry,
+        harnesses,
         home: home.clone(),
         boot: boot.0,
         started: moment::now(),
@@ -170,11 +180,11 @@ fn end_on_signals(ending: &watch::Sender<bool>) -> std::io::Result<()> {
     Ok(())
 }
 
-fn start_holders(home: &Home, epoch: Epoch, desk: Desk) -> anyhow::Result<Holders> {
+fn start_holders(home: &Home, exe: PathBuf, epoch: Epoch, desk: Desk) -> anyhow::Result<Holders> {
     let settings = Settings {
         holders_dir: home.holders(),
         home: home.root.clone(),
-        program: std::env::current_exe().context("the daemon can't find its own program")?,
+        program: exe,
         epoch,
         ladder: host::Ladder::default(),
         record_limit_bytes: host::holders::RECORD_LIMIT_BYTES,

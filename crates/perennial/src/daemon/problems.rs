@@ -70,7 +70,10 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
         }
         Refusal::ConversationTaken { conversation, by } => {
             Problem::new(409, "conversation-taken", format!("{conversation} has a writer already"))
-                .because(format!("{} goes on with it ({by}); a conversation has one writer", name(*by)))
+                .because(format!(
+                    "{} goes on with it ({by}); a conversation has one writer",
+                    name(*by)
+                ))
                 .next("fork it in the agent CLI, or use that agent")
         }
         Refusal::ParentGone { parent } => {

@@ -59,9 +59,7 @@ impl Shelf {
     ) {
         let times = presence.times(now).into_iter();
         journal.put_samples(
-            times
-                .map(|(agent, at)| Sample { agent, last_seen: Some(at), last_activity: None })
-                .collect(),
+            times.map(|(agent, at)| Sample { last_seen: Some(at), ..Sample::of(agent) }).collect(),
         );
         if supervisor.is_settled() {
             self.snapshot(supervisor, journal);

@@ -5,17 +5,21 @@
 use perennial_api::agent as wire;
 use perennial_core::agent::{Agent, Confirmation, needs_operator};
 use perennial_core::exit::Exit;
-use perennial_core::fleet::Fleet;
 use perennial_core::reason::{Evidence, Witness};
 use perennial_core::state::{Roster, State};
 use perennial_core::time::Time;
 
+use super::driver::Sight;
 use super::presence::Presence;
+use super::readings::Reading;
 use super::time::moment;
 use super::words;
 
 /// One agent, with what is known of its holder right now.
-pub fn agent(agent: &Agent, fleet: &Fleet, presence: &Presence, now: Time) -> wire::Agent {
+pub fn agent(agent: &Agent, sight: &Sight<'_>) -> wire::Agent {
+    let Sight { presence, now, .. } = *sight;
+    let fleet = sight.supervisor.fleet();
+    let reading = sight.readings.get(agent.id);
     let confirmation = presence.confirmation(agent);
     let (state, reason) = agent.vouched(confirmation);
     let silent_since = (state != agent.state).then(|| presence.silent_since(agent.id));
@@ -52,6 +56,14 @@ pub fn agent(agent: &Agent, fleet: &Fleet, presence: &Presence, now: Time) -> wi
         // Filled from the recording by whoever may look at files.
         last_activity: agent.session.as_ref().and_then(|s| s.started_at).map(moment),
         summary: agent.summary.clone(),
+        work_phase: agent.work_phase.map(|phase| phase.word().to_owned()),
+        model: reading
+            .and_then(|reading| reading.model.clone())
+            .or_else(|| agent.launch.options.model.clone()),
+        permission_mode: agent.launch.options.permission_mode.clone(),
+        conversations: conversations(agent),
+        context: context(agent, reading),
+        usage: None,
         needs_you: needs_operator(state, reason),
     }
 }
@@ -96,6 +108,29 @@ pub fn name(agent: &Agent) -> String {
     agent.name.as_ref().map_or_else(|| agent.id.to_string(), ToString::to_string)
 }
 
+/// The current conversation first, then the earlier ones, the newest first.
+fn conversations(agent: &Agent) -> Vec<String> {
+    let known = agent.conversations.iter();
+    known
+        .flat_map(|known| std::iter::once(&known.current).chain(known.earlier.iter().rev()))
+        .map(ToString::to_string)
+        .collect()
+}
+
+fn context(agent: &Agent, reading: Option<&Reading>) -> Option<wire::Context> {
+    let (sample, at) = reading?.sample.as_ref()?;
+    Some(wire::Context {
+        tokens: sample.tokens,
+        window: sample.window,
+        usable: sample.usable,
+        percent: sample.percent(),
+        usable_percent: sample.usable_percent(),
+        source: sample.source.word().to_owned(),
+        at: moment(*at),
+        passed: agent.clock.passed.map(perennial_core::context::Threshold::percent),
+    })
+}
+
 fn session(agent: &Agent) -> Option<wire::Session> {
     let session = agent.session.as_ref()?;
     Some(wire::Session {
@@ -131,12 +166,15 @@ pub struct Filter {
 }
 
 /// The agents that a filter lets through: who needs you first, then by roster, then by name.
-pub fn listing(fleet: &Fleet, presence: &Presence, filter: &Filter, now: Time) -> Vec<wire::Agent> {
-    let mut shown: Vec<((bool, Roster, String), wire::Agent)> = fleet
+pub fn listing(sight: &Sight<'_>, filter: &Filter) -> Vec<wire::Agent> {
+    let Sight { presence, now, .. } = *sight;
+    let mut shown: Vec<((bool, Roster, String), wire::Agent)> = sight
+        .supervisor
+        .fleet()
         .agents()
         .filter(|agent| passes(agent, presence, filter, now))
         .map(|known| {
-            let view = agent(known, fleet, presence, now);
+            let view = agent(known, sight);
             let roster = known.vouched(presence.confirmation(known)).0.roster();
             ((!view.needs_you, roster, view.name.to_ascii_lowercase()), view)
         })

@@ -204,7 +204,9 @@ fn agent_sentence(event: &AgentEvent) -> String {
         AgentEvent::Moved(moved) => move_sentence(moved),
         AgentEvent::SessionWanted { number, opening } => match opening {
             Opening::Bare => format!("session {number} is wanted"),
-            Opening::Fresh(id) => format!("session {number} is wanted, with a new conversation {id}"),
+            Opening::Fresh(id) => {
+                format!("session {number} is wanted, with a new conversation {id}")
+            }
             Opening::Resume { conversation, in_turn: true } => {
                 format!("session {number} is wanted, to go on with the turn in {conversation}")
             }

@@ -1,5 +1,6 @@
 //! The verbs. Each file has the verb's arguments, its help and what it does.
 
+pub mod adopt;
 pub mod attach;
 pub mod bury;
 pub mod completions;
@@ -9,14 +10,17 @@ pub mod demo_agent;
 pub mod doctor;
 pub mod down;
 pub mod events;
+pub mod hook;
 pub mod logs;
 pub mod ls;
+pub mod mcp;
 pub mod rename;
 pub mod run;
 pub mod send;
 pub mod shim;
 pub mod show;
 pub mod spawn;
+pub mod statusline;
 pub mod stop;
 pub mod up;
 pub mod wake;

@@ -9,9 +9,10 @@ use crate::cli::render::roster::brief;
 
 /// Start a new agent; returns when its program runs
 #[derive(Debug, clap::Args)]
-#[command(override_usage = "perennial spawn [OPTIONS] <NAME> -- <ARGV>...")]
+#[command(override_usage = "perennial spawn [OPTIONS] <NAME> -- <ARGV>...
+       perennial spawn --harness <HARNESS> [OPTIONS] <NAME> [-- <ARGUMENTS>...]")]
 #[command(after_help = "\
-Examples: perennial spawn bob -- claude
+Examples: perennial spawn bob --harness claude --prompt 'mend the failing test'
           perennial spawn watcher --restart always --dir ~/src -- make watch
           perennial spawn tester --role tester --env CI=1 -- ./run-tests --slow
 
@@ -22,8 +23,8 @@ pub struct Args {
     name: String,
     #[command(flatten)]
     options: Options,
-    /// The program and its arguments
-    #[arg(required = true, trailing_var_arg = true, value_name = "ARGV")]
+    /// The program and its arguments; with --harness: further arguments for it
+    #[arg(required_unless_present = "harness", trailing_var_arg = true, value_name = "ARGV")]
     argv: Vec<String>,
 }
 

@@ -45,12 +45,7 @@ pub async fn list(State(surface): State<Shared>, _: Shown, Query(query): Query<L
         project: query.project,
         stale_seconds: query.stale,
     };
-    let mut agents = surface
-        .desk
-        .look(move |sight| {
-            view::listing(sight.supervisor.fleet(), sight.presence, &filter, sight.now)
-        })
-        .await?;
+    let mut agents = surface.desk.look(move |sight| view::listing(sight, &filter)).await?;
     agents.iter_mut().for_each(|agent| add_activity(&surface, agent));
     json(&agents)
 }
@@ -133,14 +128,15 @@ pub async fn spawn(
     let name = body.name.as_deref().map(checks::name).transpose()?;
     let role = body.role.as_deref().map(checks::role).transpose()?;
     let restart = checks::restart(body.restart.as_deref())?;
-    let launch = checks::launch(&body)?;
+    let conversation = body.conversation.as_deref().map(checks::conversation).transpose()?;
+    let launch = checks::launch(&body, &surface.harnesses)?;
     let id = AgentId(uuid::Uuid::now_v7().as_u128());
     let holder = HolderDirectory::new(&surface.home.holders(), id);
     holder
         .create()
         .and_then(|()| environment::write(holder.path(), &body.env))
         .map_err(|error| environment_not_kept(&error))?;
-    let spawn = Spawn { id, name, role, parent: body.parent, launch, restart };
+    let spawn = Spawn { id, name, role, parent: body.parent, launch, restart, conversation };
     if let Err(trouble) = surface.command(caller, Command::Spawn(Box::new(spawn))).await {
         // Nobody was born: nothing of it stays.
         let _ = std::fs::remove_dir_all(holder.path());
@@ -241,7 +237,7 @@ pub async fn bury(
 }
 
 fn shown_now(sight: &Sight<'_>, agent: &perennial_core::agent::Agent) -> wire::Agent {
-    view::agent(agent, sight.supervisor.fleet(), sight.presence, sight.now)
+    view::agent(agent, sight)
 }
 
 fn gone() -> Trouble {

@@ -4,6 +4,7 @@ mod agents;
 mod answer;
 mod events;
 mod extract;
+mod harness;
 mod health;
 mod server;
 mod terminal;
@@ -19,6 +20,7 @@ use perennial_store::journal::Journal;
 use tokio::sync::watch;
 
 use super::driver::Desk;
+use super::harness::Harnesses;
 use super::identity::Registry;
 
 pub use server::serve;
@@ -29,6 +31,7 @@ pub struct Surface {
     pub journal: Arc<dyn Journal>,
     pub holders: Holders,
     pub registry: Arc<Registry>,
+    pub harnesses: Harnesses,
     pub home: Home,
     pub boot: String,
     pub started: Moment,
@@ -52,6 +55,9 @@ pub fn router(surface: Shared) -> Router {
         .route("/v1/agents/{target}/ticket", post(terminal::ticket))
         .route("/v1/agents/{target}/logs", get(terminal::logs))
         .route("/v1/events", get(events::events))
+        .route("/v1/hook", post(harness::hook))
+        .route("/v1/mcp", post(harness::mcp))
+        .route("/v1/statusline", post(harness::status_line))
         .route("/v1/health", get(health::health))
         .route("/v1/down", post(health::down))
         .fallback(answer::no_such_route)

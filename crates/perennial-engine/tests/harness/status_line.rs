@@ -1,0 +1,91 @@
+//! The status line's figures, and the registry's words.
+
+use perennial_core::context::{Sample, Source};
+use perennial_core::observation::{Sign, Wait};
+use perennial_engine::harness::claude::{NotUnderstood, registry, status_line};
+use serde_json::{Value, json};
+
+use crate::{STATUS_LINES, claude};
+
+fn samples() -> impl Iterator<Item = Value> {
+    STATUS_LINES.lines().map(|line| serde_json::from_str(line).expect("a sample is JSON"))
+}
+
+// covers: H-05
+#[test]
+fn the_percentage_is_the_vendors_own() {
+    let context = claude().context;
+    let mut seen = Vec::new();
+    for input in samples() {
+        let line = status_line(input.to_string().as_bytes(), &context, None).expect("understood");
+        let vendor = input["context_window"]["used_percentage"].as_u64();
+        assert_eq!(line.sample.map(|sample| sample.percent()), vendor);
+        assert_eq!(line.model.as_deref(), Some("claude-opus-5-5"));
+        assert!(line.conversation.is_some() && line.transcript_path.is_some());
+        seen.push(vendor);
+    }
+    seen.sort_unstable();
+    // Before the first answer, right after a compaction, small, middling, large.
+    assert_eq!(seen, [None, Some(0), Some(0), Some(5), Some(30)]);
+}
+
+#[test]
+fn what_can_be_used_ends_where_the_vendor_compacts() {
+    let context = claude().context;
+    for (window, moved, usable) in [
+        (1_000_000, None, 967_000),
+        (200_000, None, 167_000),
+        // Measured: compaction above 67,000, and the same for less than the vendor takes.
+        (1_000_000, Some(100_000), 67_000),
+        (1_000_000, Some(50_000), 67_000),
+        (200_000, Some(1_000_000), 167_000),
+        (40_000, None, 20_000),
+        (0, None, 0),
+    ] {
+        assert_eq!(context.usable(window, moved), usable, "{window} {moved:?}");
+    }
+}
+
+#[test]
+fn odd_figures_are_no_sample_and_no_panic() {
+    let context = claude().context;
+    let line = |input: Value| status_line(input.to_string().as_bytes(), &context, None);
+    let usage = |tokens: Value, window: Value| {
+        json!({ "context_window": {
+            "context_window_size": window,
+            "current_usage": { "input_tokens": tokens, "cache_read_input_tokens": u64::MAX },
+        }})
+    };
+    let sample = |input| line(input).expect("an object").sample;
+    assert_eq!(sample(usage(json!(null), json!(9))), None);
+    assert_eq!(sample(usage(json!(-1), json!(9))), None);
+    assert_eq!(sample(usage(json!("1"), json!(9))), None);
+    assert_eq!(sample(usage(json!(1), json!(0))), None);
+    let most = Sample { tokens: u64::MAX, window: 9, usable: 4, source: Source::StatusLine };
+    assert_eq!(sample(usage(json!(1), json!(9))), Some(most));
+    for (cost, microusd) in [(json!(0.0389), Some(38_900)), (json!(-1), None), (json!("1"), None)] {
+        let input = json!({ "cost": { "total_cost_usd": cost } });
+        assert_eq!(line(input).expect("an object").cost_microusd, microusd);
+    }
+    assert_eq!(line(json!([])), Err(NotUnderstood::NotAnObject));
+    assert_eq!(status_line(b"{", &context, None), Err(NotUnderstood::NotAnObject));
+}
+
+#[test]
+fn the_registry_tells_what_no_hook_does() {
+    let waits = |wait| Some(Sign::Waits(wait));
+    for (status, waiting_for, sign) in [
+        ("busy", None, Some(Sign::TurnBegan)),
+        ("idle", None, waits(Wait::Input)),
+        ("waiting", Some("permission prompt"), waits(Wait::Permission)),
+        ("waiting", Some("input needed"), waits(Wait::Answer)),
+        ("waiting", Some("dialog open"), waits(Wait::Input)),
+        ("asleep", None, None),
+    ] {
+        let entry = json!({ "pid": 3094, "status": status, "waitingFor": waiting_for });
+        assert_eq!(registry(entry.to_string().as_bytes()), sign, "{status} {waiting_for:?}");
+    }
+    // Just begun, or half written.
+    assert_eq!(registry(br#"{"pid":3094,"sessionId":"x"}"#), None);
+    assert_eq!(registry(br#"{"pid":3094,"status":"bu"#), None);
+}

@@ -1,0 +1,35 @@
+//! `adopt`: an agent made of a conversation that the user already has.
+
+use perennial_api::{ExitCode, client};
+
+use crate::cli::context::Context;
+use crate::cli::failure::Ending;
+use crate::cli::launch::{self, Options};
+use crate::cli::render::roster::brief;
+
+/// Make an agent of a conversation that you already have
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples: perennial adopt bob --conversation 0f3c2a1e-…
+          perennial adopt bob --conversation 0f3c2a1e-… --dir ~/src --harness claude
+
+The agent takes the conversation up where it was left, and nothing is said to it unless you give a
+--prompt. A conversation has one writer: close it elsewhere first.")]
+pub struct Args {
+    /// ASCII letters, digits, - and _, up to 64
+    name: String,
+    /// The vendor's id of the conversation: the name of its transcript file
+    #[arg(long, value_name = "ID")]
+    conversation: String,
+    #[command(flatten)]
+    options: Options,
+}
+
+pub fn run(args: Args, context: &Context) -> Ending {
+    let mut request = launch::request(args.name, args.options, Vec::new())?;
+    request.harness.get_or_insert_with(|| "claude".to_owned());
+    request.conversation = Some(args.conversation);
+    let answer = context.client.post(&client::path(&["agents"], &[]), &request)?;
+    context.show(&answer, brief)?;
+    Ok(ExitCode::Done)
+}

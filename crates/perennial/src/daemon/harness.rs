@@ -1,0 +1,81 @@
+//! The shell around agent CLIs: what a session runs, by its preset and the agent's environment.
+//!
+//! Translates; what begins and when was decided before.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use perennial_api::Home;
+use perennial_core::conversation::Opening;
+use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::launch::Launch;
+use perennial_engine::harness::prepare::Continuity;
+use perennial_engine::harness::{Place, Preset, PresetError, prepare};
+use perennial_engine::host::directory::HolderDirectory;
+use perennial_engine::host::environment;
+use perennial_engine::host::holders::Program;
+
+use super::driver::chain;
+
+/// Where presets, environments and copies are.
+#[derive(Debug, Clone)]
+pub struct Harnesses {
+    home: Home,
+    exe: PathBuf,
+}
+
+impl Harnesses {
+    pub fn new(home: Home, exe: PathBuf) -> Harnesses {
+        Harnesses { home, exe }
+    }
+
+    pub fn preset(&self, name: &str) -> Result<Preset, PresetError> {
+        Preset::load(&self.home.config, name)
+    }
+
+    /// The agent's own environment, as its owner gave it.
+    pub fn variables(&self, agent: AgentId) -> std::io::Result<Vec<(OsString, OsString)>> {
+        environment::read(HolderDirectory::new(&self.home.holders(), agent).path())
+    }
+
+    /// What a session runs; the reason in words where it can't be started.
+    pub fn program(
+        &self,
+        agent: AgentId,
+        number: SessionNumber,
+        launch: &Launch,
+        opening: &Opening,
+    ) -> Result<Program, String> {
+        if launch.is_bare() {
+            return Ok(Program::bare(launch));
+        }
+        let preset = self.preset(&launch.harness).map_err(|error| chain(&error))?;
+        let variables = self.variables(agent).map_err(|error| error.to_string())?;
+        let user_home = variables.iter().find(|(name, _)| name == "HOME");
+        let user_home = user_home.map_or_else(|| PathBuf::from("/"), |(_, value)| value.into());
+        let holder = HolderDirectory::new(&self.home.holders(), agent);
+        let place = Place {
+            session_dir: &holder.path().join(format!("harness-{number}")),
+            home: &user_home,
+            variables: &variables,
+            exe: &self.exe,
+            copies: &self.home.conversations(),
+        };
+        let prepared = prepare(&preset, launch, opening, &place).map_err(|error| chain(&error))?;
+        match prepared.continuity {
+            Continuity::Begun | Continuity::Kept => {}
+            Continuity::Restored => {
+                tracing::warn!(%agent, %number, "the vendor's conversation was gone; ours is back in its place");
+            }
+            Continuity::Gone => {
+                tracing::warn!(%agent, %number, "the conversation is gone; it begins anew under its id");
+            }
+        }
+        Ok(Program {
+            argv: prepared.argv,
+            dir: launch.dir.clone(),
+            env_set: prepared.env_set.into_iter().collect(),
+            env_remove: prepared.env_remove,
+        })
+    }
+}

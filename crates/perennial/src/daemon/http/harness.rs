@@ -1,0 +1,190 @@
+//! What agent CLIs say of themselves: their hooks and their status line.
+//!
+//! Taken only from a process of the agent's own session; answered at once, recorded meanwhile.
+
+use axum::body::{Bytes, to_bytes};
+use axum::extract::{Query, Request, State};
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use perennial_api::Problem;
+use perennial_api::agent as wire;
+use perennial_core::authority::Caller;
+use perennial_core::command::Command;
+use perennial_core::id::AgentId;
+use perennial_core::state::Roster;
+use perennial_engine::harness::claude;
+use perennial_engine::harness::preset::Dialect;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::answer::{Answer, Trouble};
+use super::extract::Shown;
+use super::server::PATIENCE;
+use super::{Shared, Surface};
+use crate::daemon::checks;
+use crate::daemon::mcp::{self, Asked, Tool};
+use crate::daemon::view::{self, Filter};
+
+/// A hook's input is read up to here; a harness may send whole files.
+const LONGEST_INPUT: usize = 8 << 20;
+
+#[derive(Debug, Deserialize)]
+pub struct Called {
+    event: String,
+}
+
+pub async fn hook(
+    State(surface): State<Shared>,
+    Shown(caller): Shown,
+    Query(called): Query<Called>,
+    request: Request,
+) -> Answer {
+    let (agent, dialect) = surface.session_of(caller).await?;
+    let input = body(request).await?;
+    let heard = match dialect {
+        Dialect::Claude => claude::hook(&called.event, &input),
+    };
+    let heard = heard.map_err(|error| not_understood(&error))?;
+    let may_reply = heard.may_reply;
+    let text = surface.desk.heard(agent, called.event.clone(), heard).await?;
+    let reply = text.filter(|_| may_reply).and_then(|text| match dialect {
+        Dialect::Claude => claude::reply(&called.event, &text),
+    });
+    match reply {
+        Some(reply) => Ok((StatusCode::OK, reply).into_response()),
+        None => Ok(StatusCode::NO_CONTENT.into_response()),
+    }
+}
+
+pub async fn status_line(
+    State(surface): State<Shared>,
+    Shown(caller): Shown,
+    request: Request,
+) -> Answer {
+    let (agent, dialect) = surface.session_of(caller).await?;
+    let input = body(request).await?;
+    let line = match dialect {
+        Dialect::Claude => surface.status_line(agent, &input).await?,
+    };
+    Ok((StatusCode::OK, line).into_response())
+}
+
+pub async fn mcp(State(surface): State<Shared>, Shown(caller): Shown, request: Request) -> Answer {
+    let (id, tool) = match mcp::read(&body(request).await?) {
+        Asked::Answer(None) => return Ok(StatusCode::NO_CONTENT.into_response()),
+        Asked::Answer(Some(answer)) => {
+            return Ok((StatusCode::OK, answer.to_string()).into_response());
+        }
+        Asked::Call { id, tool } => (id, tool),
+    };
+    let answer = match surface.tool(caller, tool).await {
+        Ok(content) => mcp::answered(&id, &content),
+        Err(Trouble(problem)) => mcp::refused(&id, &problem),
+    };
+    Ok((StatusCode::OK, answer.to_string()).into_response())
+}
+
+async fn body(request: Request) -> Result<Bytes, Trouble> {
+    let body = to_bytes(request.into_body(), LONGEST_INPUT);
+    match tokio::time::timeout(PATIENCE, body).await {
+        Ok(Ok(bytes)) => Ok(bytes),
+        Ok(Err(_)) => Err(Trouble(Problem::new(413, "too-large", "the input is too large"))),
+        Err(_) => Err(Trouble(Problem::new(408, "half-sent", "the input never came whole"))),
+    }
+}
+
+/// What agents see of each other: no argv, no directories' contents, no transcripts.
+fn in_roster(agent: &wire::Agent) -> Value {
+    json!({
+        "name": agent.name,
+        "state": agent.state,
+        "reason": agent.reason,
+        "role": agent.role,
+        "parent": agent.parent,
+        "project": agent.project,
+        "phase": agent.work_phase,
+        "summary": agent.summary,
+    })
+}
+
+fn not_understood(error: &claude::NotUnderstood) -> Trouble {
+    Trouble(
+        Problem::new(422, "not-understood", "what the harness said can't be read")
+            .because(error.to_string()),
+    )
+}
+
+impl Surface {
+    /// The agent that calls, and whose words its harness speaks.
+    async fn session_of(&self, caller: Caller) -> Result<(AgentId, Dialect), Trouble> {
+        let Caller::Agent(id) = caller else {
+            return Err(Trouble(
+                Problem::new(403, "not-a-session", "only a session's own harness may say this")
+                    .because("the caller is no process of a session"),
+            ));
+        };
+        let harness = self.desk.look(move |sight| {
+            sight.supervisor.fleet().agent(id).map(|agent| agent.launch.harness.clone())
+        });
+        let harness = harness.await?.unwrap_or_default();
+        match self.harnesses.preset(&harness) {
+            Ok(preset) => Ok((id, preset.dialect)),
+            Err(error) => Err(Trouble(
+                Problem::new(409, "no-harness", "its harness has no preset")
+                    .because(error.to_string()),
+            )),
+        }
+    }
+
+    /// Carries one of an agent's own tools out.
+    async fn tool(&self, caller: Caller, tool: Tool) -> Result<Value, Trouble> {
+        let Caller::Agent(own) = caller else {
+            return Err(Trouble(
+                Problem::new(403, "not-a-session", "these tools are an agent's own")
+                    .because("the caller is no process of a session"),
+            ));
+        };
+        match tool {
+            Tool::Roster => {
+                let filter = Filter { roster: Some(Roster::Living), ..Filter::default() };
+                let agents = self.desk.look(move |sight| view::listing(sight, &filter)).await?;
+                Ok(agents.iter().map(in_roster).collect())
+            }
+            Tool::Myself => {
+                Ok(serde_json::to_value(self.find(own.to_string()).await?).unwrap_or_default())
+            }
+            Tool::Clock => {
+                let agent = self.find(own.to_string()).await?;
+                Ok(json!({ "context": agent.context, "session": agent.session.map(|s| s.number) }))
+            }
+            Tool::Report { phase, summary } => {
+                let phase = phase.as_deref().map(checks::work_phase).transpose()?;
+                let summary = summary.as_deref().map(checks::summary).transpose()?;
+                self.command(caller, Command::Report { phase, summary }).await?;
+                Ok(json!({ "recorded": true }))
+            }
+        }
+    }
+
+    /// Takes the measure, and answers with a line of ours.
+    async fn status_line(&self, agent: AgentId, input: &[u8]) -> Result<String, Trouble> {
+        let harness = self.desk.look(move |sight| {
+            sight.supervisor.fleet().agent(agent).map(|agent| agent.launch.harness.clone())
+        });
+        let harness = harness.await?.unwrap_or_default();
+        let preset = self.harnesses.preset(&harness).map_err(|error| {
+            Trouble(
+                Problem::new(409, "no-harness", "its preset can't be read")
+                    .because(error.to_string()),
+            )
+        })?;
+        let variables = self.harnesses.variables(agent).unwrap_or_default();
+        let moved = preset.context.compaction_window_variable.as_ref().and_then(|name| {
+            let (_, value) = variables.iter().rev().find(|(key, _)| key == name.as_str())?;
+            value.to_str()?.parse().ok()
+        });
+        let line = claude::status_line(input, &preset.context, moved)
+            .map_err(|error| not_understood(&error))?;
+        Ok(self.desk.measured(agent, line).await?)
+    }
+}

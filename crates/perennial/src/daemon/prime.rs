@@ -1,0 +1,47 @@
+//! What a session is told when it starts: who it is, who else is there, how its clock stands.
+
+use perennial_core::agent::Agent;
+use perennial_core::fleet::Fleet;
+use perennial_core::state::Roster;
+use perennial_engine::harness::words::{self, Other, Reader};
+
+use super::presence::Presence;
+use super::readings::Reading;
+use super::view;
+
+pub fn text(fleet: &Fleet, agent: &Agent, presence: &Presence, reading: &Reading) -> String {
+    let name = view::name(agent);
+    let parent = agent.parent.and_then(|id| fleet.agent(id)).map(view::name);
+    let others: Vec<(String, &Agent)> = fleet
+        .agents()
+        .filter(|other| other.id != agent.id && other.state.roster() == Roster::Living)
+        .map(|other| (view::name(other), other))
+        .collect();
+    let states: Vec<String> = others
+        .iter()
+        .map(|(_, other)| {
+            let (state, reason) = other.vouched(presence.confirmation(other));
+            format!("{} ({})", state.word(), reason.word())
+        })
+        .collect();
+    let lines: Vec<Other<'_>> = others
+        .iter()
+        .zip(&states)
+        .map(|((name, other), state)| Other {
+            name,
+            role: other.role.as_deref(),
+            state,
+            summary: other.summary.as_deref(),
+            is_sibling: (agent.parent.is_some() && other.parent == agent.parent)
+                || other.launch.project == agent.launch.project,
+        })
+        .collect();
+    let reader = Reader {
+        name: &name,
+        role: agent.role.as_deref(),
+        parent: parent.as_deref(),
+        session: agent.session.as_ref().map_or(0, |session| u64::from(session.number.0)),
+        dir: &agent.launch.dir,
+    };
+    words::prime(&reader, &lines, reading.sample.as_ref().map(|(sample, _)| sample))
+}
