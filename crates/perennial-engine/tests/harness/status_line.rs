@@ -11,7 +11,6 @@ fn samples() -> impl Iterator<Item = Value> {
     STATUS_LINES.lines().map(|line| serde_json::from_str(line).expect("a sample is JSON"))
 }
 
-// covers: H-05
 #[test]
 fn the_percentage_is_the_vendors_own() {
     let context = claude().context;

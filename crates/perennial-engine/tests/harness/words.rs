@@ -10,7 +10,6 @@ fn reader() -> Reader<'static> {
     Reader { name: "mara", role: Some("keeper"), parent: None, session: 3, dir: "/home/ada/work" }
 }
 
-// covers: H-07
 #[test]
 fn a_session_learns_who_it_is_and_who_else_is_there() {
     let sibling = Other {
@@ -60,7 +59,6 @@ fn the_first_text_is_bounded_whatever_others_write() {
     assert!(text.contains("90 %") && text.contains(" more.") && text.contains("measured by"));
 }
 
-// covers: H-03
 #[test]
 fn each_threshold_says_what_to_do() {
     for (threshold, parts) in [
@@ -74,7 +72,6 @@ fn each_threshold_says_what_to_do() {
     }
 }
 
-// covers: H-04
 #[test]
 fn a_reminder_has_the_current_estimate_and_its_source() {
     let text = reminder(40, Some(&SAMPLE));
