@@ -5,6 +5,7 @@
 
 use super::Agent;
 use super::step::end_session;
+use crate::context::Clock;
 use crate::event::{AgentEvent, Move};
 use crate::id::SessionNumber;
 use crate::observation::{Sign, Wait};
@@ -44,6 +45,8 @@ pub fn shown(agent: &Agent, number: SessionNumber, sign: &Sign, now: Time) -> Ve
                 .map(|threshold| AgentEvent::ClockPassed { number, threshold, sample: *sample })
                 .collect()
         }
+        // Told twice, by hook and transcript: a window that has just begun does not begin again.
+        Sign::Compacted if agent.clock == Clock::default() => Vec::new(),
         Sign::Compacted => vec![AgentEvent::WindowBegan { number }],
         Sign::Told(threshold) if agent.clock.told >= Some(*threshold) => Vec::new(),
         Sign::Told(threshold) => vec![AgentEvent::ClockTold { number, threshold: *threshold }],
@@ -99,8 +102,9 @@ fn waits(agent: &Agent, wait: Wait, now: Time) -> Vec<AgentEvent> {
         Wait::RateLimit(until) => (Reason::RateLimited, Show::RateLimit, until),
         Wait::Failure => (Reason::ServiceFailed, Show::ServiceError, None),
     };
-    // The same again is no news.
-    if agent.state == State::Waiting && agent.reason == reason && agent.until == until {
+    // The same again is no news, and a time that is known is not forgotten.
+    let is_same = agent.state == State::Waiting && agent.reason == reason;
+    if is_same && (agent.until == until || until.is_none()) {
         return Vec::new();
     }
     let mut events = moved(agent, Cause::TurnEnded, reason, show, now);

@@ -38,8 +38,10 @@ pub async fn send(
         ));
     }
     let (id, number) = surface.running(id).await?;
-    let mut bytes = body.text.into_bytes();
-    bytes.push(b'\r');
+    let is_bare = surface.desk.look(move |sight| {
+        sight.supervisor.fleet().agent(id).is_none_or(|agent| agent.launch.is_bare())
+    });
+    let bytes = typed(&body.text, is_bare.await?);
     let (reply, answer) = oneshot::channel();
     surface.holders.send(id, number, bytes, move |result| {
         let _ = reply.send(result);
@@ -54,6 +56,16 @@ pub async fn send(
         )
     })?;
     json(&Sent { delivered: true, session: u64::from(number.0) })
+}
+
+/// Text and Enter. An agent CLI gets the text as one paste: typed, its line ends would be Enters.
+fn typed(text: &str, is_bare: bool) -> Vec<u8> {
+    if is_bare {
+        return format!("{text}\r").into_bytes();
+    }
+    // An escape inside would end the paste, and be a key.
+    let text: String = text.chars().filter(|c| !c.is_control() || "\n\t".contains(*c)).collect();
+    format!("\x1b[200~{text}\x1b[201~\r").into_bytes()
 }
 
 pub async fn ticket(
