@@ -7,7 +7,8 @@
 //! - U1  `newest` = `durable` + the events of all appends under way, in order.
 //! - U2  Nothing is answered or carried out before the append that it rests on is durable.
 //! - U3  An effect is planned from durable state only, and given out once per run of the daemon.
-//! - U4  A report whose append failed is told again until it is recorded; a command is not.
+//! - U4  A report whose append failed is told again until it is recorded, before anything that came
+//!   after it; a command is not.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -158,25 +159,34 @@ impl Supervisor {
     }
 
     fn request(&mut self, waiter: Waiter, request: &Request, now: Time) -> Vec<Output> {
+        let is_start = |report: &Observation| matches!(report, Observation::Started { .. });
+        // Nothing goes to the journal before the daemon's own start: the boot may be another one.
+        let mut outputs = match self.untold.iter().any(is_start) {
+            true => self.tell_again(now),
+            false => Vec::new(),
+        };
         match self.newest.decide(request, now) {
             Err(refusal) => {
-                vec![Output::Answer { waiter, answer: Err(Rejection::Refused(refusal)) }]
+                outputs.push(Output::Answer { waiter, answer: Err(Rejection::Refused(refusal)) });
             }
             Ok(decision) if decision.events.is_empty() => match self.pending.back_mut() {
                 // "It is so already" may rest on what is not durable yet.
-                Some(pending) => {
-                    pending.waiters.push((waiter, decision.agents));
-                    Vec::new()
-                }
-                None => vec![Output::Answer { waiter, answer: Ok(decision.agents) }],
+                Some(pending) => pending.waiters.push((waiter, decision.agents)),
+                None => outputs.push(Output::Answer { waiter, answer: Ok(decision.agents) }),
             },
             Ok(decision) => {
-                vec![self.append(decision.events, None, vec![(waiter, decision.agents)])]
+                let waiters = vec![(waiter, decision.agents)];
+                outputs.push(self.append(decision.events, None, waiters));
             }
         }
+        outputs
     }
 
     fn observed(&mut self, observation: Observation, now: Time) -> Vec<Output> {
+        if !self.untold.is_empty() {
+            self.untold.push_back(observation);
+            return Vec::new();
+        }
         let events = self.newest.observe(&observation, now);
         if events.is_empty() {
             return Vec::new();
@@ -209,7 +219,7 @@ impl Supervisor {
     }
 
     fn recorded(&mut self, ticket: Ticket, now: Time) -> Vec<Output> {
-        let Some(pending) = self.take_pending(ticket) else {
+        let Some(pending) = self.position(ticket).and_then(|at| self.pending.remove(at)) else {
             return Vec::new();
         };
         self.read_only = None;
@@ -245,39 +255,37 @@ impl Supervisor {
         fresh.map(Output::Carry).collect()
     }
 
-    /// Back to what is durable; what else is under way may still be recorded.
+    /// Back to what is durable. What was appended after the failed one is refused by the journal,
+    /// since it may rest on it: it has failed too.
     fn failed(&mut self, ticket: Ticket, why: String, now: Time) -> Vec<Output> {
-        let Some(pending) = self.take_pending(ticket) else {
+        let Some(position) = self.position(ticket) else {
             return Vec::new();
         };
+        let mut outputs = Vec::new();
+        for pending in self.pending.split_off(position) {
+            self.untold.extend(pending.report);
+            outputs.extend(pending.waiters.into_iter().map(|(waiter, _)| Output::Answer {
+                waiter,
+                answer: Err(Rejection::NotRecorded(why.clone())),
+            }));
+        }
         self.newest = self.durable.clone();
         for event in self.pending.iter().flat_map(|pending| &pending.events) {
             self.newest.evolve(event);
         }
-        self.untold.extend(pending.report);
         self.tell_again_at = Some(now + TELL_AGAIN_AFTER);
-        let told = pending.waiters.into_iter().map(|(waiter, _)| Output::Answer {
-            waiter,
-            answer: Err(Rejection::NotRecorded(why.clone())),
-        });
-        let outputs = told.collect();
         self.read_only = Some(why);
         outputs
     }
 
-    fn take_pending(&mut self, ticket: Ticket) -> Option<Pending> {
-        let position = self.pending.iter().position(|pending| pending.ticket == ticket)?;
-        self.pending.remove(position)
+    fn position(&self, ticket: Ticket) -> Option<usize> {
+        self.pending.iter().position(|pending| pending.ticket == ticket)
     }
 
     fn tick(&mut self, now: Time) -> Vec<Output> {
         let mut outputs = Vec::new();
         if self.tell_again_at.is_some_and(|at| at <= now) {
-            self.tell_again_at = None;
-            for report in std::mem::take(&mut self.untold) {
-                outputs.extend(self.observed(report, now));
-            }
-            self.look_again(now);
+            outputs.extend(self.tell_again(now));
         }
         for agent in self.timers.take_due(now) {
             outputs.extend(self.observed(Observation::Due { agent }, now));
@@ -285,15 +293,19 @@ impl Supervisor {
         outputs
     }
 
-    /// A time may have come while an append stood in its way that then failed: it comes again.
-    fn look_again(&mut self, now: Time) {
-        let is_start = |report: &Observation| matches!(report, Observation::Started { .. });
-        // Before its start is recorded the daemon does nothing: the machine may be another one.
-        if self.pending.iter().any(|pending| pending.report.as_ref().is_some_and(is_start)) {
-            return;
+    /// Tells what could not be recorded, in its order.
+    fn tell_again(&mut self, now: Time) -> Vec<Output> {
+        if self.tell_again_at.take().is_none() {
+            return Vec::new();
         }
+        let mut outputs = Vec::new();
+        for report in std::mem::take(&mut self.untold) {
+            outputs.extend(self.observed(report, now));
+        }
+        // A time may have come while an append stood in its way that then failed: it comes again.
         for agent in self.durable.agents() {
             self.timers.set(agent.id, self.durable.plan(agent.id, now).wake_at);
         }
+        outputs
     }
 }

@@ -38,6 +38,8 @@ pub struct Daemon {
     queued: Vec<Event>,
     /// The supervisor tells itself things that the simulation does not see: no predictions.
     pub is_beyond_prediction: bool,
+    /// Failed appends that it has heard of: what it appends rests on no others.
+    failures_heard: u64,
     /// Outcomes of appends that it has not heard of yet.
     unheard: usize,
 }
@@ -56,18 +58,25 @@ impl World {
             self.tell(|| "a second daemon finds the lock held, and ends".into());
             return;
         }
-        self.begin_daemon();
+        let life = self.begin_daemon();
+        self.tell_start(life);
     }
 
     /// Two daemons that both believe to hold the lock: the journal decides.
     pub fn race_daemons(&mut self) {
         if self.daemons.is_empty() {
-            self.begin_daemon();
-            self.begin_daemon();
+            let lives = [self.begin_daemon(), self.begin_daemon()];
+            lives.into_iter().for_each(|life| self.tell_start(life));
         }
     }
 
-    fn begin_daemon(&mut self) {
+    /// The first that a daemon hears: that it runs, and on which boot.
+    fn tell_start(&mut self, life: Life) {
+        let started = Observation::Started { boot: self.machine.boot_id(), version: "sim".into() };
+        self.reach(life, Input::Observed(started));
+    }
+
+    fn begin_daemon(&mut self) -> Life {
         let life = Life(self.next_life);
         self.next_life += 1;
         let mut fleet = Fleet::default();
@@ -89,10 +98,10 @@ impl World {
             pending: VecDeque::new(),
             queued: Vec::new(),
             is_beyond_prediction: false,
+            failures_heard: 0,
             unheard: 0,
         });
-        let started = Observation::Started { boot: self.machine.boot_id(), version: "sim".into() };
-        self.hop(Happening::Reaches { life, input: Input::Observed(started) });
+        life
     }
 
     pub fn daemon(&self, life: Life) -> Option<&Daemon> {
@@ -142,6 +151,7 @@ impl World {
         let Some(daemon) = self.daemon_mut(life) else {
             return;
         };
+        daemon.failures_heard += u64::from(matches!(input, Input::Failed(..)));
         daemon.queued.extend(expected.into_iter().flatten());
         let outputs = daemon.supervisor.step(input, now);
         self.after_step(life, heard);
@@ -164,10 +174,6 @@ impl World {
     pub fn reach_after_jump(&mut self, life: Life, by: std::time::Duration) {
         if let Some(daemon) = self.daemon_mut(life) {
             daemon.tick_at = None;
-            // Before its start is recorded it has not looked at the world yet.
-            if !daemon.ready {
-                return self.set_tick(life);
-            }
             self.reach(life, Input::Observed(Observation::ClockJumped { by }));
         }
     }
@@ -200,9 +206,6 @@ impl World {
                     }
                     daemon.ready |=
                         heard == Heard::Durable(ticket) && daemon.started == Some(ticket);
-                }
-                if heard == Heard::Failed(ticket) {
-                    self.journal.heard_of_failure(life);
                 }
             }
             Heard::Tick => {
@@ -259,11 +262,10 @@ impl World {
             format!("daemon {} appends {ticket:?}: {}", life.0, lines.join("; "))
         });
         if let Some(daemon) = self.daemon_mut(life) {
-            if daemon.started.is_none() || !daemon.ready {
+            if events.iter().any(crate::words::is_daemon_started) {
                 daemon.started = Some(ticket);
             }
-            let is_stop = crate::words::is_daemon_stopped;
-            if events.iter().any(is_stop) {
+            if events.iter().any(crate::words::is_daemon_stopped) {
                 daemon.stopping = Some(ticket);
             }
             let mut expected = std::mem::take(&mut daemon.queued);
@@ -273,7 +275,8 @@ impl World {
                 self.check_append(&mut expected, &events);
             }
         }
-        self.journal.submit(Append { life, ticket, batch });
+        let heard = self.daemon(life).map_or(0, |daemon| daemon.failures_heard);
+        self.journal.submit(Append { life, ticket, batch: batch.knowing(heard) });
         self.begin_commit();
     }
 
@@ -312,7 +315,8 @@ impl World {
     }
 
     fn is_start(&self, outcome: &Outcome) -> bool {
-        self.daemon(outcome.life).is_some_and(|daemon| !daemon.ready)
+        let daemon = self.daemon(outcome.life);
+        daemon.is_some_and(|daemon| !daemon.ready && daemon.started == Some(outcome.ticket))
     }
 
     /// `Tick` when the supervisor wants it.

@@ -1,11 +1,13 @@
 //! The simulated journal: appends queue, go to disk in groups, and are there whole or not at all.
 //!
-//! Keeps the journal's contract, no more; faults come from outside.
+//! Keeps the contract of the store's journal, no more; faults come from outside.
 //!
 //! Invariants
 //! - J1  An append is committed whole, in the order of submission, or never.
-//! - J2  After one append of a daemon failed, none that it submitted before it heard of that is
-//!   committed: later ones may rest on the failed one, across streams.
+//! - J2  One that does not know of every failure before it is refused: it may rest on one of them,
+//!   across streams (the store's J5).
+//! - J3  A failed append stays away, unless its daemon dies before another one succeeds: then it may
+//!   be found in the journal, whole (the store's J6).
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -51,8 +53,10 @@ pub struct Journal {
     versions: BTreeMap<Stream, Version>,
     queue: VecDeque<Append>,
     under_way: Vec<Append>,
-    /// Failures that a daemon has not heard of yet, by its life.
-    unheard: BTreeMap<Life, usize>,
+    /// How many appends of each daemon failed.
+    failures: BTreeMap<Life, u64>,
+    /// The last group that the disk failed, while nothing was written after it.
+    ghost: Vec<Append>,
     pub full: bool,
     /// Breaks J2, for the test that shows why it is needed.
     unchained: bool,
@@ -92,52 +96,28 @@ impl Journal {
     pub fn finish(&mut self, io: bool) -> Vec<Outcome> {
         let group = std::mem::take(&mut self.under_way);
         let mut outcomes = Vec::new();
-        for append in group {
+        for append in &group {
             let taken = match (io, self.full) {
                 (false, _) => Err(NotTaken::Io),
                 (true, true) => Err(NotTaken::Full),
-                (true, false) if self.is_chained_to_a_failed_one(append.life) => {
-                    Err(NotTaken::AfterFailed)
-                }
-                (true, false) => self.take(&append),
+                (true, false) => self.take(append),
             };
             if taken.is_err() {
-                *self.unheard.entry(append.life).or_default() += 1;
+                *self.failures.entry(append.life).or_default() += 1;
             }
             outcomes.push(Outcome { life: append.life, ticket: append.ticket, taken });
         }
-        outcomes.extend(self.refuse_chained());
+        if !io {
+            self.ghost = group;
+        }
         outcomes
     }
 
-    fn is_chained_to_a_failed_one(&self, life: Life) -> bool {
-        !self.unchained && self.unheard.get(&life).is_some_and(|count| *count > 0)
-    }
-
-    /// What queued behind a failed append fails with it.
-    fn refuse_chained(&mut self) -> Vec<Outcome> {
-        let mut refused = Vec::new();
-        let queue = std::mem::take(&mut self.queue);
-        for append in queue {
-            if self.is_chained_to_a_failed_one(append.life) {
-                *self.unheard.entry(append.life).or_default() += 1;
-                let taken = Err(NotTaken::AfterFailed);
-                refused.push(Outcome { life: append.life, ticket: append.ticket, taken });
-            } else {
-                self.queue.push_back(append);
-            }
-        }
-        refused
-    }
-
-    /// A daemon has heard of one of its failures.
-    pub fn heard_of_failure(&mut self, life: Life) {
-        if let Some(count) = self.unheard.get_mut(&life) {
-            *count = count.saturating_sub(1);
-        }
-    }
-
     fn take(&mut self, append: &Append) -> Result<(), NotTaken> {
+        let failures = self.failures.get(&append.life).copied().unwrap_or(0);
+        if append.batch.failures_heard.is_some_and(|heard| heard < failures) && !self.unchained {
+            return Err(NotTaken::AfterFailed);
+        }
         let mut versions = self.versions.clone();
         for entry in &append.batch.entries {
             let version = versions.entry(entry.stream).or_default();
@@ -148,6 +128,7 @@ impl Journal {
         }
         self.versions = versions;
         self.committed.push(append.clone());
+        self.ghost.clear();
         Ok(())
     }
 
@@ -155,14 +136,23 @@ impl Journal {
     /// Returns how many were committed.
     pub fn crash(&mut self, life: Life, written: bool) -> usize {
         self.queue.retain(|append| append.life != life);
-        if self.under_way.first().is_none_or(|append| append.life != life) {
+        let of_life = |group: &Vec<Append>| group.first().is_some_and(|a| a.life == life);
+        let mut group = Vec::new();
+        if of_life(&self.ghost) {
+            // It knew of no failure when it was made, its own least of all.
+            let ghost = std::mem::take(&mut self.ghost).into_iter();
+            group.extend(ghost.map(|append| Append { batch: unfenced(append.batch), ..append }));
+        }
+        let before = group.len();
+        if of_life(&self.under_way) {
+            group.append(&mut self.under_way);
+        }
+        if !written || self.full {
             return 0;
         }
-        let group = std::mem::take(&mut self.under_way);
-        if !written || self.full || self.is_chained_to_a_failed_one(life) {
-            return 0;
-        }
-        group.iter().take_while(|append| self.take(append).is_ok()).count()
+        // Either the failed group is found, or what came after it: one transaction.
+        let found = if before > 0 { &group[..before] } else { &group[..] };
+        found.iter().take_while(|append| self.take(append).is_ok()).count()
     }
 
     pub fn committed(&self) -> &[Append] {
@@ -186,13 +176,17 @@ impl Journal {
         let Some(append) = self.committed.last_mut() else {
             return;
         };
-        let Some(entry) = append.batch.entries.last_mut().filter(|entry| entry.events.len() > 1)
-        else {
+        let entry = append.batch.entries.last_mut();
+        let Some(entry) = entry.filter(|entry| entry.events.len() > 1) else {
             return;
         };
         entry.events.pop();
         self.versions.entry(entry.stream).or_default().0 -= 1;
     }
+}
+
+fn unfenced(batch: Batch) -> Batch {
+    Batch { failures_heard: None, ..batch }
 }
 
 impl Append {

@@ -22,6 +22,10 @@ pub fn event(event: &Event) -> String {
     }
 }
 
+pub fn is_daemon_started(event: &Event) -> bool {
+    matches!(event.what, What::Node(NodeEvent::DaemonStarted { .. }))
+}
+
 pub fn is_daemon_stopped(event: &Event) -> bool {
     matches!(event.what, What::Node(NodeEvent::DaemonStopped { .. }))
 }

@@ -3,9 +3,11 @@
 //! Invariants
 //! - I1  Which turn comes next is read from the conversation itself: the model's messages since
 //!   that prompt are counted. Any number of clients can share the server, and a client that was
-//!   killed goes on where its conversation stands.
+//!   killed goes on where its conversation stands: a turn of which nothing was kept is said again.
 //! - I2  Of several prompts with a program the newest counts; of several marks in one prompt the
 //!   first, so that a program can hand a program to a subagent.
+//!
+//! A compaction takes the prompt away and its program with it: what follows is a script's matter.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -62,13 +64,19 @@ fn marked(message: &Message) -> Option<&str> {
     }
     message.parts.iter().find_map(|part| match part {
         Part::Text(text) => text.split_once(MARK).map(|(_, program)| program),
-        Part::Thinking(_) | Part::Call { .. } | Part::Result { .. } | Part::Unread(_) => None,
+        Part::Thinking(_)
+        | Part::Filler(_)
+        | Part::Call { .. }
+        | Part::Result { .. }
+        | Part::Unread(_) => None,
     })
 }
 
 /// Messages of the model that follow each other are one turn that a client cut in pieces.
 fn spoken(messages: &[Message]) -> u64 {
-    let roles = messages.iter().map(|message| message.role).filter(|role| *role != Role::System);
+    let is_filler = |part: &Part| matches!(part, Part::Filler(_));
+    let real = messages.iter().filter(|message| !message.parts.iter().all(is_filler));
+    let roles = real.map(|message| message.role).filter(|role| *role != Role::System);
     let (count, _) = roles.fold((0, Role::User), |(count, before), role| {
         (count + u64::from(role == Role::Assistant && before != Role::Assistant), role)
     });
@@ -101,7 +109,11 @@ mod tests {
             conversation.push(said(Role::Assistant, "…"));
             conversation.push(said(Role::System, "note"));
             conversation.push(said(Role::Assistant, &text));
+            // Nor is what a client says in the model's place when it was killed.
             conversation.push(said(Role::User, "go on"));
+            let filler = Part::Filler("nothing".into());
+            conversation.push(Message { role: Role::Assistant, parts: vec![filler] });
+            conversation.push(said(Role::User, "go on, then"));
             seen.push(text);
         }
         assert_eq!(seen, ["a", "b", "b", "c"]);

@@ -65,6 +65,8 @@ pub enum Role {
 pub enum Part {
     Text(String),
     Thinking(String),
+    /// Words that the client put in the model's mouth, for example after a crash.
+    Filler(String),
     Call {
         id: String,
         name: String,
@@ -83,7 +85,10 @@ impl Part {
     /// The words in it that the model reads, if it has any.
     pub fn words(&self) -> Option<&str> {
         match self {
-            Part::Text(text) | Part::Thinking(text) | Part::Result { text, .. } => Some(text),
+            Part::Text(text)
+            | Part::Thinking(text)
+            | Part::Filler(text)
+            | Part::Result { text, .. } => Some(text),
             Part::Call { .. } | Part::Unread(_) => None,
         }
     }

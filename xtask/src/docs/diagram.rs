@@ -38,6 +38,7 @@ fn part(cause: Cause) -> Part {
     match cause {
         Cause::Announced
         | Cause::StartLimit
+        | Cause::DialogSeen
         | Cause::NeverNamed
         | Cause::TurnBegan
         | Cause::TurnEnded => Part::Life,

@@ -34,6 +34,7 @@ pub fn cause(cause: Cause) -> &'static str {
     match cause {
         Cause::Announced => "first sign of life of a session",
         Cause::StartLimit => "no sign of life in time",
+        Cause::DialogSeen => "it runs and shows nothing: a first-run dialog",
         Cause::NeverNamed => "no name in time, or gone before it had one",
         Cause::TurnBegan => "a turn begins",
         Cause::TurnEnded => "a turn ends, or input is needed",

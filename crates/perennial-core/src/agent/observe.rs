@@ -11,7 +11,7 @@ use crate::exit::{self, Exit, Fate, UnknownExit};
 use crate::id::SessionNumber;
 use crate::observation::Report;
 use crate::reason::{Evidence, Fact, Reason, Show, Witness};
-use crate::restart::{Next, Progress, Restart};
+use crate::restart::{NOT_INSTANT, Next, Progress, Restart};
 use crate::session::{Pace, Phase, Session};
 use crate::state::{Cause, State};
 use crate::time::Time;
@@ -88,13 +88,19 @@ fn unasked(
         let moved = agent.moved(Cause::NeverNamed, Reason::NeverNamed, evidence);
         return moved.map(AgentEvent::Moved).into_iter().collect();
     }
-    // One that ended before any sign of life did not end well, whatever its code.
-    let clean = exit.is_clean() && agent.state != State::Hatching && agent.state != State::Waking;
+    // A harness that ended before any sign of life did not end well, whatever its code.
+    let has_announced =
+        agent.launch.is_bare() || !matches!(agent.state, State::Hatching | State::Waking);
+    let clean = exit.is_clean() && has_announced;
     let sleep = |cause, reason| agent.moved(cause, reason, evidence.clone()).map(AgentEvent::Moved);
     match exit::read(clean, agent.restart) {
         Fate::Finished => sleep(Cause::EndedFinished, Reason::Finished).into_iter().collect(),
         Fate::RestartOff => {
             sleep(Cause::EndedRestartOff, Reason::CrashedRestartOff).into_iter().collect()
+        }
+        // One that ends at once, again and again, waits between its tries as any other does.
+        Fate::Again if agent.state == State::Hatching || session.lived(now) < NOT_INSTANT => {
+            crash(agent, session, Cause::EndedCrashed, evidence, now)
         }
         Fate::Again => next_session(agent, Cause::EndedAgain, true, evidence, now),
         Fate::Crashed => crash(agent, session, Cause::EndedCrashed, evidence, now),
@@ -237,4 +243,70 @@ pub fn put_off(agent: &Agent, by: Duration) -> Vec<AgentEvent> {
     };
     let until = agent.until.filter(|_| ends_by_silence);
     until.map(|until| AgentEvent::PutOff { until: until + by }).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::{evolve, hatch};
+    use crate::event::Birth;
+    use crate::id::AgentId;
+    use crate::launch::{BARE_COMMAND, Host, Launch};
+    use crate::reason::Verb;
+    use crate::session::Process;
+
+    const NOW: Time = Time(1_000_000_000);
+
+    /// A bare command under `restart` whose first session ran for so long and then ended.
+    fn ended_after(restart: Restart, lived: Duration, executed: bool, exit: Exit) -> Agent {
+        let id = AgentId(7);
+        let launch = Launch {
+            harness: BARE_COMMAND.to_owned(),
+            host: Host::Shim,
+            argv: vec!["true".to_owned()],
+            dir: "/".to_owned(),
+            env_names: Vec::new(),
+            project: "/".to_owned(),
+            options: crate::launch::Options::default(),
+        };
+        let asked = Fact::Asked(Verb::Spawn);
+        let birth = Birth {
+            name: "bob".parse().ok(),
+            role: None,
+            parent: None,
+            launch,
+            restart,
+            evidence: Evidence { witness: Witness::Operator, fact: asked, at: NOW },
+            until: NOW + Duration::from_secs(300),
+        };
+        let mut agent = Agent::born(id, &birth, NOW);
+        let fold = |agent: Agent, events: Vec<AgentEvent>, at| {
+            events.iter().fold(agent, |agent, event| evolve(agent, event, at))
+        };
+        agent = fold(agent, hatch(id, birth, None), NOW);
+        let number = SessionNumber::FIRST;
+        if executed {
+            let process = Process { pid: 1, start_ticks: 1 };
+            let events = observe(&agent, number, &Report::Executed(process), NOW);
+            agent = fold(agent, events, NOW);
+        }
+        let end = NOW + lived;
+        let events = observe(&agent, number, &Report::Exited(exit), end);
+        fold(agent, events, end)
+    }
+
+    #[test]
+    fn a_command_that_always_restarts_and_ends_at_once_waits_between_its_tries() {
+        let at_once = ended_after(Restart::Always, Duration::from_millis(5), true, Exit::Code(0));
+        assert_eq!((at_once.state, at_once.reason), (State::Crashed, Reason::Retrying));
+        assert!(at_once.until > Some(NOW + Duration::from_secs(1)));
+        let later = ended_after(Restart::Always, Duration::from_secs(2), true, Exit::Code(0));
+        assert_eq!((later.state, later.next_number()), (State::Waking, SessionNumber(3)));
+    }
+
+    #[test]
+    fn a_command_that_ended_well_before_its_start_was_heard_of_has_finished() {
+        let missed = ended_after(Restart::OnCrash, Duration::from_secs(9), false, Exit::Code(0));
+        assert_eq!((missed.state, missed.reason), (State::Sleeping, Reason::Finished));
+    }
 }

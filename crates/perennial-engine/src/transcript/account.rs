@@ -37,7 +37,7 @@ type ModelNumber = u16;
 const MODELS_MAX: usize = 1_000;
 const MODELS_BEYOND: &str = "(others)";
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Message {
     conversation: ConversationNumber,
     model: ModelNumber,
@@ -94,25 +94,18 @@ impl Account {
     /// written while the model still speaks. A copy in another conversation, which may have been
     /// taken at any moment, holds only if it says more.
     pub fn count(&mut self, conversation: ConversationNumber, usage: &Usage, time: Option<Time>) {
-        let model = self.model(&usage.model);
-        let cost = self.prices.cost(usage, time);
-        let sum = Sum {
-            tokens: usage.tokens,
-            web_searches: usage.web_searches,
-            messages: 1,
-            cost: cost.unwrap_or_default(),
-            unpriced_messages: u64::from(cost.is_none()),
-        };
-        let mut message = Message { conversation, model, sum };
         self.key.clear();
         self.key.extend([&usage.message, "\n", &usage.request]);
         let known = self.messages.get(self.key.as_str()).copied();
+        let mut message = match known {
+            Some(known) if self.is_no_news(&known, conversation, usage) => known,
+            Some(_) | None => self.message(conversation, usage, time),
+        };
         if let Some(known) = known {
-            let is_copy = known.conversation != conversation;
-            if is_copy && sum.tokens.output <= known.sum.tokens.output {
-                message = known;
-            }
             message.conversation = conversation.min(known.conversation);
+            if message == known {
+                return;
+            }
             let place = self.sums.entry((known.conversation, known.model)).or_default();
             *place = *place - known.sum;
         }
@@ -122,6 +115,32 @@ impl Account {
             Some(place) => *place = message,
             None => drop(self.messages.insert(self.key.as_str().into(), message)),
         }
+    }
+
+    fn is_no_news(&self, known: &Message, conversation: ConversationNumber, usage: &Usage) -> bool {
+        if known.conversation != conversation {
+            return usage.tokens.output <= known.sum.tokens.output;
+        }
+        known.sum.tokens == usage.tokens
+            && known.sum.web_searches == usage.web_searches
+            && *self.models[usize::from(known.model)] == *usage.model
+    }
+
+    fn message(
+        &mut self,
+        conversation: ConversationNumber,
+        usage: &Usage,
+        time: Option<Time>,
+    ) -> Message {
+        let cost = self.prices.cost(usage, time);
+        let sum = Sum {
+            tokens: usage.tokens,
+            web_searches: usage.web_searches,
+            messages: 1,
+            cost: cost.unwrap_or_default(),
+            unpriced_messages: u64::from(cost.is_none()),
+        };
+        Message { conversation, model: self.model(&usage.model), sum }
     }
 
     /// How many lines of a conversation could not be read, all told.

@@ -5,13 +5,14 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use perennial_core::effect::Action;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::observation::Report;
 use perennial_core::session::{Pace, Process};
 use perennial_engine::host::HostReport;
 use rustix::process::Signal;
 
-use crate::fixture::{Fixture, is_alive, kill};
+use crate::fixture::{Fixture, is_alive, kill, until};
 
 const AGENTS: usize = 4;
 const STEPS: usize = 150;
@@ -52,6 +53,7 @@ fn observe(fixture: &mut Fixture, models: &mut HashMap<AgentId, Model>) {
         HostReport::Session { agent, number, report } => Some((*agent, *number, report.clone())),
         HostReport::Connected { .. } | HostReport::Disconnected { .. } => None,
     });
+    println!("  {agent}.{number} {report:?}");
     let model = models.get_mut(&agent).expect("known");
     if number.0 != model.number {
         return;
@@ -89,7 +91,9 @@ fn run(seed: u64, with_cgroup: bool) {
     for step in 0..STEPS {
         let agent = agents[random(&mut seed) % AGENTS];
         let number = SessionNumber(models[&agent].number);
-        match random(&mut seed) % 8 {
+        let action = random(&mut seed) % 8;
+        println!("{step}: action {action} on {agent}.{number}, shim {:?}", fixture.shim_pid(agent));
+        match action {
             0 | 1 => {
                 if let Some(process) = models[&agent].process.filter(|p| is_alive(p.pid)) {
                     kill(process.pid, Signal::KILL);
@@ -122,12 +126,18 @@ fn run(seed: u64, with_cgroup: bool) {
         let number = SessionNumber(models[&agent].number);
         fixture.end(agent, number, Pace::AtOnce);
         fixture.exited(agent, number);
+        // The end of one that crashed just now is told before its tree is gone; its shim stays until then.
+        fixture.order(agent, number, Action::Release);
+        until("the shim goes", || fixture.shim_pid(agent).is_none());
     }
     for pid in perennial_engine::host::process::pids() {
         let dir = std::fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
         let is_left = dir == fixture.path() && is_alive(pid);
         let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        assert!(!is_left, "process {pid} is left: {line:?}");
+        let environ = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        let environ = String::from_utf8_lossy(&environ).into_owned();
+        let stat = perennial_engine::host::process::stat(pid);
+        assert!(!is_left, "left: {line:?} {stat:?} {environ:?}");
     }
 }
 

@@ -211,6 +211,7 @@ fn readers_that_never_read_cost_the_daemon_nothing() {
     for n in 0..20 {
         sealed.spawn_with(&[&format!("long-{n}"), "--restart", "never"], &["true", &long]);
     }
+    sealed.watch().ended("long-19", 1);
     let peak = crate::processes::peak_bytes(sealed.daemon().pid);
     println!("peak {peak} B");
     assert!(peak < 64 << 20, "{peak} bytes");

@@ -75,6 +75,17 @@ fn is_shim_below(one: &Found, root: &Path) -> bool {
     one.is_shim() && one.argv.get(2).is_some_and(|dir| Path::new(dir).starts_with(root))
 }
 
+/// The pids of all live processes below this one.
+pub fn descendants(pid: i32) -> Vec<i32> {
+    let mut others: Vec<_> =
+        process::pids().filter_map(process::stat).filter(|stat| !stat.zombie).collect();
+    let mut found = vec![pid];
+    while let Some(at) = others.iter().position(|stat| found.contains(&stat.parent)) {
+        found.push(others.swap_remove(at).process.pid);
+    }
+    found.split_off(1)
+}
+
 pub fn argv(pid: i32) -> Vec<String> {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words = line.strip_suffix(&[0]).unwrap_or(&line).split(|byte| *byte == 0);

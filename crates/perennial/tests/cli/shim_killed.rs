@@ -49,21 +49,13 @@ fn plant(sealed: &Sealed, tree: &Tree) -> Vec<Agent> {
     (0..AGENTS).map(spawn).collect()
 }
 
-/// How many processes are below an agent's shim.
+/// How many programs of the tree run below an agent's shim; what is about to become one is none.
 fn below(sealed: &Sealed, agent: &Agent) -> usize {
-    let shim = sealed.shim(agent).pid;
-    let all = sealed.processes();
-    let mut pids = vec![shim];
-    while let Some(one) =
-        all.iter().find(|one| pids.contains(&one.parent) && !pids.contains(&one.process.pid))
-    {
-        pids.push(one.process.pid);
-    }
-    let executed = |pid: &&i32| {
-        let argv = processes::argv(**pid);
+    let is_program = |pid: &i32| {
+        let argv = processes::argv(*pid);
         argv.first().is_some_and(|word| word == "sleep" || word == "/bin/sh")
     };
-    pids[1..].iter().filter(executed).count()
+    processes::descendants(sealed.shim(agent).pid).iter().filter(|pid| is_program(pid)).count()
 }
 
 /// The old trees are gone, to the last process, and each agent has one new session.

@@ -61,6 +61,19 @@ fn a_failed_turn_is_over_when_the_same_session_tries_again() {
 }
 
 #[test]
+fn a_resumed_client_goes_on_where_its_conversation_stands() {
+    let server = Understudy::start(Script::default()).unwrap();
+    let mut body = prompt(&format!("{MARK} [{{\"text\":\"a\"}},{{\"text\":\"b\"}}]"));
+    go_on(&mut body, "a");
+    // As Claude Code does after kill -9: words of its own, then the new prompt.
+    let messages = body["messages"].as_array_mut().unwrap();
+    let filler = json!([{ "type": "text", "text": "No response requested." }]);
+    messages.push(json!({ "role": "assistant", "content": filler }));
+    messages.push(json!({ "role": "user", "content": "carry on" }));
+    assert_eq!(text(&post(&server, "/v1/messages", &body)), "b");
+}
+
+#[test]
 fn many_sessions_run_their_programs_side_by_side() {
     let server = Understudy::start(Script::default()).unwrap();
     std::thread::scope(|scope| {

@@ -18,6 +18,8 @@ pub fn of_answer(line: &Line<'_>, said: Option<&RawValue>) -> Result<Content, Da
         ("rate_limit", _) | ("" | "unknown", Some(429)) => {
             return Ok(Content::RateLimit { until: until(line, &text), text: Excerpt::of(&text) });
         }
+        // The word for it is that of any fault of the server.
+        (_, Some(529)) => ErrorKind::Overloaded,
         ("" | "unknown", status) => status.map_or(ErrorKind::Unclassified, by_status),
         // Told by its text only: the word is that of any refused request.
         ("invalid_request", _) if text.starts_with("Prompt is too long") => {
@@ -32,10 +34,12 @@ pub fn of_answer(line: &Line<'_>, said: Option<&RawValue>) -> Result<Content, Da
 
 /// An attempt failed, and the CLI will try again.
 pub fn of_attempt(line: &Line<'_>) -> Content {
-    let error: Option<ApiError> = line.error.and_then(|raw| serde_json::from_str(raw.get()).ok());
-    let status = error.and_then(|error| error.status);
+    let error: Option<ApiError<'_>> =
+        line.error.and_then(|raw| serde_json::from_str(raw.get()).ok());
+    let status = error.as_ref().and_then(|error| error.status);
+    let text = error.and_then(|error| error.formatted).map(|text| text.excerpt());
+    let text = text.unwrap_or_default();
     let retry_at = line.retry_in_ms.and_then(|milliseconds| later(line, milliseconds));
-    let text = Excerpt::of(line.error.map_or("", RawValue::get));
     match status {
         Some(429) => Content::RateLimit { until: retry_at, text },
         Some(status) => Content::Error { kind: by_status(status), text, retry_at },

@@ -19,14 +19,14 @@ pub struct File {
 }
 
 /// All files of all conversations below a `projects` directory, conversations in the order in
-/// which they were last written to. What can't be listed is left out.
+/// which they were begun: a fork comes after its original. What can't be listed is left out.
 pub fn files(projects: &Path) -> Vec<File> {
     let mut conversations: Vec<_> = entries(projects)
         .flat_map(|directory| entries(&directory).collect::<Vec<_>>())
         .filter(|path| is_transcript(path))
         .map(|path| {
-            let written = fs::metadata(&path).and_then(|found| found.modified()).ok();
-            (written, path)
+            let found = fs::metadata(&path);
+            (found.and_then(|found| found.created().or_else(|_| found.modified())).ok(), path)
         })
         .collect();
     conversations.sort();

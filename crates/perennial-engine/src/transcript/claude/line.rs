@@ -109,8 +109,11 @@ pub struct Attachment<'a> {
 
 /// What the API said, on system lines.
 #[derive(Debug, serde::Deserialize)]
-pub struct ApiError {
+pub struct ApiError<'a> {
+    /// Missing where no answer came.
     pub status: Option<u16>,
+    #[serde(borrow)]
+    pub formatted: Option<Prose<'a>>,
 }
 
 /// A word or an id: short, and valid text.

@@ -9,6 +9,9 @@ use serde_json::Value;
 use super::{Path, side};
 use crate::request::{Kind, Message, Part, Request, Role};
 
+/// What Claude Code says in the model's place when it resumes a conversation that was cut off.
+const FILLER: &str = "No response requested.";
+
 /// Keys and tokens are never among them.
 const HEADERS: &[&str] = &[
     "anthropic-beta",
@@ -70,7 +73,7 @@ pub fn read(path: Path, headers: &HeaderMap, body: &[u8]) -> Result<Request, ser
         messages: body
             .messages
             .iter()
-            .map(|message| Message { role: message.role, parts: parts(&message.content) })
+            .map(|message| Message { role: message.role, parts: parts_of(message) })
             .collect(),
         tools: body.tools.into_iter().map(|tool| tool.name).collect(),
         headers: headers_of_interest(headers),
@@ -88,6 +91,14 @@ fn text_of(headers: &HeaderMap, name: &str) -> Option<String> {
 
 fn headers_of_interest(headers: &HeaderMap) -> BTreeMap<String, String> {
     HEADERS.iter().filter_map(|name| Some(((*name).into(), text_of(headers, name)?))).collect()
+}
+
+fn parts_of(message: &WireMessage) -> Vec<Part> {
+    let fill = |part| match part {
+        Part::Text(text) if message.role == Role::Assistant && text == FILLER => Part::Filler(text),
+        part => part,
+    };
+    parts(&message.content).into_iter().map(fill).collect()
 }
 
 fn parts(content: &Content) -> Vec<Part> {

@@ -1,0 +1,11 @@
+//! The transcript reader, with files as agent CLIs write them.
+//!
+//! `samples/` is written by hand, in the shapes of Claude Code 2.1.39 and 2.1.325.
+
+mod damage;
+mod figures;
+mod fixture;
+mod reference;
+mod steps;
+mod tail;
+mod tree;
