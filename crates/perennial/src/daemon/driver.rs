@@ -12,7 +12,7 @@ use std::time::Duration;
 use perennial_core::agent::Agent;
 use perennial_core::command::Request;
 use perennial_core::effect::{Action, Effect};
-use perennial_core::id::AgentId;
+use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::observation::{Observation, Report, Sign};
 use perennial_core::session::Phase;
 use perennial_core::time::Time;
@@ -26,6 +26,7 @@ use super::harness::Harnesses;
 use super::identity::Registry;
 use super::presence::Presence;
 use super::prime;
+use super::reader::{Look, Reader, Seen};
 use super::readings::Readings;
 use super::shelf::Shelf;
 use super::time::Clock;
@@ -51,6 +52,8 @@ pub enum Message {
         heard: Heard,
         reply: oneshot::Sender<Option<String>>,
     },
+    /// A conversation was read.
+    Read(Seen),
     /// A harness's status line was drawn; the reply is a line of ours.
     Measured {
         agent: AgentId,
@@ -160,6 +163,7 @@ pub struct World {
     pub holders: Holders,
     pub registry: Arc<Registry>,
     pub harnesses: Harnesses,
+    pub reader: Reader,
     pub shelf: Shelf,
     pub clock: Clock,
     /// Set to true when the daemon must end.
@@ -320,6 +324,7 @@ impl Driver {
             Message::Measured { agent, line, reply } => {
                 let _ = reply.send(self.measured(agent, line));
             }
+            Message::Read(seen) => self.read(seen),
             Message::Stop => {
                 self.stopping = true;
                 self.observe(Observation::Stopping);
@@ -351,6 +356,7 @@ impl Driver {
         for sign in heard.signs {
             self.observe(Observation::Harness { agent, number, sign });
         }
+        self.look_at_conversation(agent, number);
         let reading = self.readings.of(agent, number);
         reading.tool_calls += u64::from(heard.tool_calls);
         let known = self.supervisor.fleet().agent(agent)?;
@@ -362,6 +368,28 @@ impl Driver {
             self.observe(Observation::Harness { agent, number, sign: Sign::Told(threshold) });
         }
         text
+    }
+
+    /// Takes note of what a conversation's transcript says.
+    fn read(&mut self, seen: Seen) {
+        let Seen { agent, number, signs, figures } = seen;
+        for sign in signs {
+            self.observe(Observation::Harness { agent, number, sign });
+        }
+        self.readings.of(agent, number).figures = Some(figures);
+    }
+
+    /// Has the agent's conversation read.
+    fn look_at_conversation(&self, agent: AgentId, number: SessionNumber) {
+        let Some(known) = self.supervisor.fleet().agent(agent) else { return };
+        if let Some(conversations) = &known.conversations {
+            self.world.reader.look(Look {
+                agent,
+                number,
+                harness: known.launch.harness.clone(),
+                conversation: conversations.current.clone(),
+            });
+        }
     }
 
     /// Takes the measure of a session's window; returns a line to show below its prompt.
@@ -377,6 +405,7 @@ impl Driver {
             reading.sample = Some((sample, now));
             self.observe(Observation::Harness { agent, number, sign: Sign::Measured(sample) });
         }
+        self.look_at_conversation(agent, number);
         let known = self.supervisor.fleet().agent(agent);
         let name = known.map(super::view::name).unwrap_or_default();
         match self.readings.get(agent).and_then(|reading| reading.sample.as_ref()) {

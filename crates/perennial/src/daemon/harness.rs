@@ -6,11 +6,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use perennial_api::Home;
-use perennial_core::conversation::Opening;
+use perennial_core::conversation::{ConversationId, Opening};
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::launch::Launch;
 use perennial_engine::harness::prepare::Continuity;
-use perennial_engine::harness::{Place, Preset, PresetError, prepare};
+use perennial_engine::harness::{Place, Preset, PresetError, conversation, prepare};
 use perennial_engine::host::directory::HolderDirectory;
 use perennial_engine::host::environment;
 use perennial_engine::host::holders::Program;
@@ -36,6 +36,24 @@ impl Harnesses {
     /// The agent's own environment, as its owner gave it.
     pub fn variables(&self, agent: AgentId) -> std::io::Result<Vec<(OsString, OsString)>> {
         environment::read(HolderDirectory::new(&self.home.holders(), agent).path())
+    }
+
+    /// The transcript of an agent's conversation, by the vendor's rule.
+    pub fn transcript(
+        &self,
+        agent: AgentId,
+        harness: &str,
+        conversation: &ConversationId,
+    ) -> Option<PathBuf> {
+        let preset = self.preset(harness).ok()?;
+        let variables = self.variables(agent).ok()?;
+        let variable = |name: &str| {
+            let found = variables.iter().rev().find(|(key, _)| key == name)?;
+            Some(found.1.as_os_str())
+        };
+        let user_home = PathBuf::from(variable("HOME")?);
+        let vendor_home = conversation::home(&preset.conversation, &user_home, variable);
+        conversation::find(&preset, &vendor_home, conversation)
     }
 
     /// What a session runs; the reason in words where it can't be started.

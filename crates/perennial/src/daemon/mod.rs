@@ -14,6 +14,7 @@ mod presence;
 mod prime;
 mod problems;
 mod project;
+mod reader;
 mod readings;
 mod shelf;
 mod time;
@@ -49,6 +50,7 @@ use http::Surface;
 use identity::Registry;
 use lock::{Lock, LockError};
 use presence::Presence;
+use reader::Reader;
 use shelf::Shelf;
 
 /// Runs until it is told to end; `ready` is called when requests are answered.
@@ -110,6 +112,8 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
         holders: holders.clone(),
         registry: Arc::clone(&registry),
         harnesses: harnesses.clone(),
+        reader: Reader::start(harnesses.clone(), home.conversations(), desk.clone())
+            .context("the reader of conversations can't be started")?,
         shelf: Shelf::new(Mirror::start(&home.mirror()).context("the mirror can't be started")?),
         clock,
         ending: ending.clone(),

@@ -9,6 +9,7 @@ use perennial_core::context::Sample;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::time::Time;
 use perennial_engine::harness::words;
+use perennial_engine::transcript::account::Figures;
 
 #[derive(Debug, Default)]
 pub struct Readings(BTreeMap<AgentId, Reading>);
@@ -19,12 +20,14 @@ pub struct Reading {
     pub sample: Option<(Sample, Time)>,
     pub model: Option<String>,
     pub tool_calls: u64,
+    /// Tokens and money, as far as the transcript tells.
+    pub figures: Option<Figures>,
 }
 
 impl Readings {
     /// What was measured of the agent's session of this number; another number begins anew.
     pub fn of(&mut self, agent: AgentId, number: SessionNumber) -> &mut Reading {
-        let fresh = || Reading { number, sample: None, model: None, tool_calls: 0 };
+        let fresh = || Reading { number, sample: None, model: None, tool_calls: 0, figures: None };
         let reading = self.0.entry(agent).or_insert_with(fresh);
         if reading.number != number {
             // The conversation goes on, and its window with it; the calls are this session's.

@@ -8,6 +8,7 @@ use perennial_core::exit::Exit;
 use perennial_core::reason::{Evidence, Witness};
 use perennial_core::state::{Roster, State};
 use perennial_core::time::Time;
+use perennial_engine::transcript::account::Figures;
 
 use super::driver::Sight;
 use super::presence::Presence;
@@ -63,7 +64,7 @@ pub fn agent(agent: &Agent, sight: &Sight<'_>) -> wire::Agent {
         permission_mode: agent.launch.options.permission_mode.clone(),
         conversations: conversations(agent),
         context: context(agent, reading),
-        usage: None,
+        usage: reading.and_then(|reading| reading.figures.as_ref()).map(usage),
         needs_you: needs_operator(state, reason),
     }
 }
@@ -129,6 +130,18 @@ fn context(agent: &Agent, reading: Option<&Reading>) -> Option<wire::Context> {
         at: moment(*at),
         passed: agent.clock.passed.map(perennial_core::context::Threshold::percent),
     })
+}
+
+fn usage(figures: &Figures) -> wire::Usage {
+    let tokens = &figures.tokens;
+    wire::Usage {
+        input: tokens.input,
+        output: tokens.output,
+        cache_read: tokens.cache_read,
+        cache_creation: tokens.cache_creation(),
+        cost_usd: Some(figures.cost.microdollars() as f64 / 1e6),
+        partial: figures.is_cost_partial(),
+    }
 }
 
 fn session(agent: &Agent) -> Option<wire::Session> {
