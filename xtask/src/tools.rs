@@ -2,6 +2,8 @@
 //!
 //! Installed by name from the machine's own package source; never downloaded from anywhere else.
 
+use std::path::PathBuf;
+
 use crate::failure::Failure;
 use crate::program;
 
@@ -16,7 +18,16 @@ enum What {
     Program(&'static str),
     /// A library that the C compiler finds.
     Library(&'static str),
+    /// A program that npm brings at this version, below `AGENT_CLIS`.
+    AgentCli {
+        package: &'static str,
+        version: &'static str,
+        program: &'static str,
+    },
 }
+
+/// Where agent CLIs are put for tests, below the home directory; nothing of the owner's is there.
+const AGENT_CLIS: &str = ".cache/perennial-test-tools";
 
 /// A later need is one more line.
 const TOOLS: &[Tool] = &[
@@ -36,6 +47,20 @@ const TOOLS: &[Tool] = &[
         packages: &["git"],
         why: "says which files belong to the repository",
     },
+    Tool {
+        what: What::Program("npm"),
+        packages: &["npm"],
+        why: "brings the agent CLIs that tests run",
+    },
+    Tool {
+        what: What::AgentCli {
+            package: "@anthropic-ai/claude-code",
+            version: "2.1.325",
+            program: "bin/claude.exe",
+        },
+        packages: &[],
+        why: "the real agent CLI, against our own model server",
+    },
 ];
 
 /// Installs what is missing, or says what a person has to install.
@@ -45,12 +70,30 @@ pub fn install_missing() -> Result<(), Failure> {
         return Ok(());
     }
     let packages: Vec<&str> = missing.iter().flat_map(|tool| tool.packages).copied().collect();
-    println!("installing: {}", packages.join(" "));
-    if let Some(prefix) = administrator() {
+    if !packages.is_empty()
+        && let Some(prefix) = administrator()
+    {
+        println!("installing: {}", packages.join(" "));
         let install = ["apt-get", "install", "--yes", "--no-install-recommends"];
         // A fresh machine has no package lists yet; a failure here shows in the next step.
         let _ = program::run(&[prefix, &["apt-get", "update", "--quiet"]].concat());
         let _ = program::run(&[prefix, &install, &packages].concat());
+    }
+    for tool in missing {
+        if let What::AgentCli { package, version, .. } = tool.what {
+            println!("installing: {package} {version}");
+            let prefix = agent_clis().to_string_lossy().into_owned();
+            let name = format!("{package}@{version}");
+            let _ = program::run(&[
+                "npm",
+                "install",
+                "--no-audit",
+                "--no-fund",
+                "--prefix",
+                &prefix,
+                &name,
+            ]);
+        }
     }
     require()
 }
@@ -60,8 +103,15 @@ pub fn require() -> Result<(), Failure> {
     let tools: Vec<String> = missing()
         .iter()
         .map(|tool| {
-            let (What::Program(name) | What::Library(name)) = tool.what;
-            format!("{name} (package {}): {}", tool.packages.join(", "), tool.why)
+            let (name, from) = match tool.what {
+                What::Program(name) | What::Library(name) => {
+                    (name.to_owned(), format!("package {}", tool.packages.join(", ")))
+                }
+                What::AgentCli { package, version, .. } => {
+                    (package.to_owned(), format!("npm, {version}, below ~/{AGENT_CLIS}"))
+                }
+            };
+            format!("{name} ({from}): {}", tool.why)
         })
         .collect();
     if tools.is_empty() { Ok(()) } else { Err(Failure::Missing { tools }) }
@@ -77,7 +127,17 @@ fn is_there(what: &What) -> bool {
         // A compiler that does not find it repeats the bare name.
         What::Library(name) => program::output(&["cc", &format!("-print-file-name={name}")])
             .is_ok_and(|answer| answer.trim_ascii() != name.as_bytes()),
+        What::AgentCli { package, version, program } => {
+            let dir = agent_clis().join("node_modules").join(package);
+            let manifest = std::fs::read_to_string(dir.join("package.json")).unwrap_or_default();
+            let named = format!("\"version\": \"{version}\"");
+            manifest.contains(&named) && dir.join(program).is_file()
+        }
     }
+}
+
+fn agent_clis() -> PathBuf {
+    std::env::home_dir().unwrap_or_default().join(AGENT_CLIS)
 }
 
 /// What to put before a command so that it may install, if anything helps.

@@ -1,9 +1,9 @@
-//! The real Claude Code against the understudy, if it is installed: a prompt, a tool call, an
+//! The real Claude Code against the understudy: a prompt, a tool call, an
 //! error in between, and a second process that resumes the conversation; and the two hook replies
 //! that we build on, as `docs/design/0010-hook-replies.md` says.
 //!
-//! Installed means: `UNDERSTUDY_CLAUDE` names the program, or npm put it under
-//! `~/.cache/perennial-test-tools`. Without it the test says so and passes.
+//! `UNDERSTUDY_CLAUDE` names the program, or `cargo xtask test` put it under
+//! `~/.cache/perennial-test-tools`. Without it the test fails and says so.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,13 +14,11 @@ use understudy::{Answer, End, Kind, MARK, PATIENCE, Part, Role, Script, Turn, Un
 const INSTALLED: &str =
     ".cache/perennial-test-tools/node_modules/@anthropic-ai/claude-code/bin/claude.exe";
 
-fn claude() -> Option<PathBuf> {
+fn claude() -> PathBuf {
     let named = std::env::var_os("UNDERSTUDY_CLAUDE").map(PathBuf::from);
-    let installed = || Some(std::env::home_dir()?.join(INSTALLED));
-    let found = named.or_else(|| installed().filter(|path| path.exists()));
-    if found.is_none() {
-        println!("skipped: no Claude Code; set UNDERSTUDY_CLAUDE to its program");
-    }
+    let installed = || std::env::home_dir().unwrap_or_default().join(INSTALLED);
+    let found = named.unwrap_or_else(installed);
+    assert!(found.exists(), "no Claude Code at {}: cargo xtask test installs it", found.display());
     found
 }
 
@@ -58,7 +56,7 @@ fn run(claude: &Path, root: &Path, url: &str, arguments: &[&str]) -> Value {
 
 #[test]
 fn it_answers_calls_a_tool_and_resumes() {
-    let Some(claude) = claude() else { return };
+    let claude = claude();
     let root = tempfile::tempdir().unwrap();
     let server = Understudy::start(Script::default()).unwrap();
     let program = r#"[
@@ -112,7 +110,7 @@ fn hook(root: &Path, event: &str, context: &str) -> Value {
 
 #[test]
 fn hook_replies_reach_the_model_within_the_turn() {
-    let Some(claude) = claude() else { return };
+    let claude = claude();
     let root = tempfile::tempdir().unwrap();
     let server = Understudy::start(Script::default()).unwrap();
     let call = json!({ "command": "echo done", "description": "x" });

@@ -6,6 +6,7 @@ mod attach;
 mod authority;
 mod breaker;
 mod chance;
+mod claude;
 mod daemon_killed;
 mod daemon_races;
 mod demo;

@@ -67,6 +67,7 @@ fn nameless(sealed: &Sealed, at: Time) -> Birth {
             dir: sealed.dir.display().to_string(),
             env_names: Vec::new(),
             project: sealed.dir.display().to_string(),
+            options: Default::default(),
         },
         restart: Restart::Never,
         evidence: Evidence { witness: Witness::Daemon, fact: Fact::TimeCame, at },
