@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(cost(&base), Some(4_000_000));
         assert_eq!(cost(&Usage { fast: true, ..base.clone() }), Some(8_000_000));
         assert_eq!(cost(&Usage { regional: true, ..base.clone() }), Some(4_400_000));
-        assert_eq!(cost(&Usage { web_searches: 3, ..base.clone() }), Some(4_030_000));
+        assert_eq!(cost(&Usage { web_searches: 3, ..base }), Some(4_030_000));
         let small = usage("claude-haiku-5-5", tokens(100_000, 0, 0, 0));
         let large = usage("claude-haiku-5-5", tokens(100_001, 0, 0, 0));
         assert_eq!((cost(&small), cost(&large)), (Some(10_000), Some(50_000)));

@@ -2,7 +2,7 @@
 //!
 //! Usage only: no steps, no context. A few threads share the files within a call.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,6 +22,7 @@ const THREADS_MAX: usize = 4;
 #[derive(Debug)]
 pub struct Survey {
     sheets: Vec<Sheet>,
+    paths: HashSet<PathBuf>,
     conversations: HashMap<String, ConversationNumber>,
     account: Account,
 }
@@ -43,13 +44,18 @@ struct Harvest {
 
 impl Survey {
     pub fn new(prices: Prices) -> Survey {
-        Survey { sheets: Vec::new(), conversations: HashMap::new(), account: Account::new(prices) }
+        Survey {
+            sheets: Vec::new(),
+            paths: HashSet::new(),
+            conversations: HashMap::new(),
+            account: Account::new(prices),
+        }
     }
 
     /// Takes up a file of a conversation. The order is that in which messages find their owner:
     /// what a fork repeats belongs to the conversation that came first.
     pub fn add(&mut self, path: PathBuf, conversation: &str) {
-        if self.sheets.iter().any(|sheet| sheet.tail.path() == path) {
+        if !self.paths.insert(path.clone()) {
             return;
         }
         let next = self.conversations.len() as ConversationNumber;

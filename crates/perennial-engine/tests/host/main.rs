@@ -5,6 +5,7 @@
 
 mod adoption;
 mod chaos;
+mod disk;
 mod fixture;
 mod life;
 mod stranger;

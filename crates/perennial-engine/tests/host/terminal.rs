@@ -20,7 +20,7 @@ fn attach(fixture: &Fixture, agent: AgentId, number: SessionNumber) -> Attachmen
 }
 
 /// Reads until `is_enough` says so of all news so far.
-fn read_until(client: &mut Attachment, is_enough: impl Fn(&[News]) -> bool) -> Vec<News> {
+pub fn read_until(client: &mut Attachment, is_enough: impl Fn(&[News]) -> bool) -> Vec<News> {
     let mut all = Vec::new();
     while !is_enough(&all) {
         let ready = {
@@ -33,7 +33,7 @@ fn read_until(client: &mut Attachment, is_enough: impl Fn(&[News]) -> bool) -> V
     all
 }
 
-fn text(news: &[News]) -> String {
+pub fn text(news: &[News]) -> String {
     let bytes: Vec<u8> = news
         .iter()
         .filter_map(|news| match news {

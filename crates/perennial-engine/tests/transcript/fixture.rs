@@ -23,10 +23,11 @@ pub fn sample(conversation: &str) -> PathBuf {
     projects().join(format!("-w/{conversation}.jsonl"))
 }
 
-/// Real transcripts, where somebody has put them beside the repository.
+/// Real transcripts, which are nobody's to publish: in the directory that
+/// `PERENNIAL_TRANSCRIPTS` names, if it is set.
 pub fn real_transcripts() -> Vec<PathBuf> {
-    let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/transcripts");
-    let mut directories = vec![beside];
+    let named = std::env::var_os("PERENNIAL_TRANSCRIPTS").map(PathBuf::from);
+    let mut directories: Vec<PathBuf> = named.into_iter().collect();
     let mut found = Vec::new();
     while let Some(directory) = directories.pop() {
         for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {

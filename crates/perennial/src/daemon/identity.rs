@@ -42,11 +42,15 @@ struct Known {
 impl Registry {
     /// Kept for good: a holder's process stays its agent's, also after its connection is lost.
     pub fn add(&self, agent: AgentId, shim: Process, cgroup: Option<u64>) {
-        let mut known = self.0.write().expect("nobody panics with it");
-        known.shims.insert(shim, agent);
+        self.0.write().expect("nobody panics with it").shims.insert(shim, agent);
         if let Some(id) = cgroup {
-            known.cgroups.insert(id, agent);
+            self.add_cgroup(agent, id);
         }
+    }
+
+    /// The cgroup of a session: who is in it is the agent's, also when its holder is dead.
+    pub fn add_cgroup(&self, agent: AgentId, id: u64) {
+        self.0.write().expect("nobody panics with it").cgroups.insert(id, agent);
     }
 
     fn shim(&self, process: Process) -> Option<AgentId> {

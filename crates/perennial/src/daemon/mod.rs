@@ -34,6 +34,7 @@ use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, Epoch};
 use perennial_core::observation::Observation;
 use perennial_core::time::Time;
+use perennial_engine::host::cgroup::Cgroup;
 use perennial_engine::host::directory::HolderDirectory;
 use perennial_engine::host::{self, Holders, Settings, cgroup, moment, process};
 use perennial_engine::mirror::Mirror;
@@ -201,13 +202,21 @@ fn start_holders(home: &Home, exe: PathBuf, epoch: Epoch, desk: Desk) -> anyhow:
     Holders::start(settings, sink).context("the holders can't be reached")
 }
 
-/// Holders that live already: who calls from below them is known before they are connected.
+/// Holders that live already, and cgroups of those that died: who calls from below or from within
+/// them is known before they are connected, or swept.
 fn known_holders(home: &Home, fleet: &Fleet) -> Registry {
     let registry = Registry::default();
-    for agent in fleet.agents().filter(|agent| agent.live_session().is_some()) {
+    for agent in fleet.agents() {
+        let Some(session) = agent.live_session() else { continue };
         let holder = HolderDirectory::new(&home.holders(), agent.id);
         if let Some(stat) = holder.shim_pid().ok().flatten().and_then(process::stat) {
             registry.add(agent.id, stat.process, None);
+        }
+        for number in [Some(session.number), session.number.previous()].into_iter().flatten() {
+            let cgroup = holder.read_process(number).and_then(|file| file.cgroup);
+            if let Some(id) = cgroup.and_then(|path| Cgroup::at(path.into()).id()) {
+                registry.add_cgroup(agent.id, id);
+            }
         }
     }
     registry

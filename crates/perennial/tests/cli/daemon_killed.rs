@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use perennial_api::Agent;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::process::Signal;
 
 use crate::chance::Chance;
 use crate::processes::{self, running, wait_end};
@@ -67,9 +68,9 @@ fn a_killed_daemon_adopts_90_of_100_sessions_and_learns_the_codes_of_10_in_20_ro
     let mut steady: Vec<Steady> =
         (0..STEADY).map(|n| Steady::spawn(&sealed, &format!("steady-{n}"), "never")).collect();
     let mut restless: Vec<String> = (0..RESTLESS).map(|n| format!("restless-{n}")).collect();
-    for name in &restless {
-        Steady::spawn(&sealed, name, "on-crash");
-    }
+    // Kept: without anybody who could write, their pipes would be at their end.
+    let _restless: Vec<Steady> =
+        restless.iter().map(|name| Steady::spawn(&sealed, name, "on-crash")).collect();
     let mut watch = sealed.watch();
     for round in 0..ROUNDS {
         restless.push(format!("late-{round}"));
@@ -106,7 +107,8 @@ fn stir(sealed: &Sealed, restless: &[String], chance: &mut Chance) -> Vec<Verb> 
             Some("sleeping" | "crashed") => ("wake", vec!["wake", name]),
             Some(_) if chance.below(3) == 0 => {
                 let session = known.and_then(|agent| agent.session.as_ref()?.pid);
-                session.map(|pid| processes::signal(running(pid), rustix::process::Signal::KILL));
+                let process = session.and_then(processes::find);
+                process.map(|process| processes::signal(process, Signal::KILL));
                 continue;
             }
             Some(_) => ("stop", vec!["stop", name]),

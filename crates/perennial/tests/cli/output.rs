@@ -60,7 +60,7 @@ fn nul_bytes_and_broken_text_are_printed_as_they_were() {
 #[test]
 fn earlier_sessions_keep_their_recordings() {
     let sealed = Sealed::up();
-    let script = "echo number $(ls \"$0\" | wc -l); touch \"$0/$$\"; read x";
+    let script = "touch \"$0/$$\"; echo number $(ls \"$0\" | wc -l); read x";
     let dir = sealed.dir.join("count");
     std::fs::create_dir(&dir).expect("a directory");
     let agent =
@@ -70,9 +70,9 @@ fn earlier_sessions_keep_their_recordings() {
     crate::processes::kill(crate::processes::running(crate::sealed::pid(&agent)));
     watch.running("counts", 2);
     sealed.until("it has printed again", || !logs(&sealed, &["logs", "counts"]).is_empty());
-    assert_eq!(logs(&sealed, &["logs", "counts", "--session", "1"]), b"number 0\r\n");
-    assert_eq!(logs(&sealed, &["logs", "counts", "--session", "2"]), b"number 1\r\n");
-    assert_eq!(logs(&sealed, &["logs", "counts"]), b"number 1\r\n");
+    assert_eq!(logs(&sealed, &["logs", "counts", "--session", "1"]), b"number 1\r\n");
+    assert_eq!(logs(&sealed, &["logs", "counts", "--session", "2"]), b"number 2\r\n");
+    assert_eq!(logs(&sealed, &["logs", "counts"]), b"number 2\r\n");
     assert_eq!(sealed.refused(4, &["logs", "counts", "--session", "3"]).kind, "no-such-session");
 }
 

@@ -92,12 +92,16 @@ pub fn argv(pid: i32) -> Vec<String> {
     words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
 
+/// The process that has this pid now, if one runs.
+pub fn find(pid: u32) -> Option<Process> {
+    let stat = process::stat(pid.cast_signed()).filter(|stat| !stat.zombie);
+    stat.map(|stat| stat.process)
+}
+
 /// The process that has this pid now.
 #[track_caller]
 pub fn running(pid: u32) -> Process {
-    let pid = i32::try_from(pid).expect("a pid");
-    let stat = process::stat(pid).filter(|stat| !stat.zombie);
-    stat.unwrap_or_else(|| panic!("no process {pid} is running")).process
+    find(pid).unwrap_or_else(|| panic!("no process {pid} is running"))
 }
 
 pub fn is_alive(one: Process) -> bool {
