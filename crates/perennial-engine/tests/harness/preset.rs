@@ -65,7 +65,7 @@ fn the_owners_preset_stands_in_for_the_built_in_one() {
     assert_eq!(loaded.expect("a good preset").program, "/opt/claude");
     fs::write(config.path().join("harness/mine.toml"), BUILT_IN).expect("written");
     fs::write(config.path().join("harness/not a name.toml"), BUILT_IN).expect("written");
-    fs::write(config.path().join("harness/README.md"), "").expect("written");
+    fs::write(config.path().join("harness/README"), "").expect("written");
     assert_eq!(names(config.path()), ["claude", "mine"]);
     assert_eq!(Preset::load(config.path(), "mine").expect("a good preset").name, "mine");
 }

@@ -108,7 +108,7 @@ fn harness(
         )
         .next(format!("use one of {}", known.join(", "))));
     }
-    let program = std::iter::once(preset.program.clone());
+    let program = std::iter::once(preset.program);
     Ok((name.to_owned(), program.chain(spawn.argv.iter().cloned()).collect()))
 }
 
@@ -219,6 +219,11 @@ pub fn shown(text: &str) -> String {
 mod tests {
     use super::*;
 
+    fn launched(argv: &[&str], dir: &str) -> Result<Launch, Problem> {
+        let nowhere = perennial_api::Home::at("/proc/none");
+        launch(&spawn(argv, dir), &Harnesses::new(nowhere, PathBuf::new()))
+    }
+
     fn spawn(argv: &[&str], dir: &str) -> request::Spawn {
         request::Spawn {
             argv: argv.iter().map(|word| (*word).to_owned()).collect(),
@@ -230,7 +235,7 @@ mod tests {
 
     #[test]
     fn what_can_run_is_launched() {
-        let launch = launch(&spawn(&["sleep", "1"], "/tmp")).unwrap();
+        let launch = launched(&["sleep", "1"], "/tmp").unwrap();
         assert_eq!((launch.argv.len(), launch.harness.as_str()), (2, BARE_COMMAND));
     }
 
@@ -249,7 +254,7 @@ mod tests {
             (vec!["sleep"], "/no/such/dir", "no-directory"),
             (vec!["sleep"], "/etc/passwd", "no-directory"),
         ] {
-            let problem = launch(&spawn(&argv, dir)).unwrap_err();
+            let problem = launched(&argv, dir).unwrap_err();
             assert_eq!(problem.kind, kind, "{argv:?} in {dir}");
         }
     }
