@@ -93,14 +93,21 @@ impl Recording {
     }
 }
 
-/// When a session printed last; cheap for one that never rotated.
+/// When a session printed last. One look for a session that printed nothing, two for one that never
+/// rotated: the file after `rec.0` is named by its length.
 pub fn last_written(session_dir: &Path) -> Option<Time> {
-    let first = session_dir.join(file_name(0)).metadata();
-    let metadata = first.or_else(|_| {
-        let recording = Recording::open(session_dir)?;
-        recording.dir.join(file_name(recording.files.last().map_or(0, |(at, _)| *at))).metadata()
-    });
-    let since = metadata.ok()?.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+    let metadata = session_dir.join(file_name(0)).metadata();
+    let is_last = |length: u64| length == 0 || !session_dir.join(file_name(length)).exists();
+    let metadata = match metadata {
+        Ok(metadata) if is_last(metadata.len()) => metadata,
+        // Begun with the session: where it is gone, it was rotated away.
+        Ok(_) | Err(_) => {
+            let recording = Recording::open(session_dir).ok()?;
+            let (last, _) = recording.files.last()?;
+            session_dir.join(file_name(*last)).metadata().ok()?
+        }
+    };
+    let since = metadata.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
     Some(Time(u64::try_from(since.as_micros()).ok()?))
 }
 

@@ -54,9 +54,14 @@ fn a_full_disk_stops_no_session_and_heals() {
         eprintln!("not tried: no right to mount");
         return;
     };
-    let mut fixture = Fixture::with(|settings| settings.holders_dir = disk.0.join("holders"));
+    let mut fixture = Fixture::with(|settings| {
+        settings.holders_dir = disk.0.join("holders");
+        settings.record_limit_bytes = 512 << 10;
+    });
     let agent = fixture.agent();
-    let script = "stty -echo; while read line; do echo \"[$line]\"; head -c 20000 /dev/zero; done";
+    // Much is printed only while it is lost: what comes after must not rotate the note away.
+    let script = "stty -echo; while read line; do echo \"[$line]\"; \
+        if [ $line = lost ]; then head -c 20000 /dev/zero; fi; done";
     let process = fixture.run(agent, N1, script);
     fixture.send(agent, N1, b"before\r").expect("typed");
     fixture.await_output(agent, N1, "[before]");

@@ -1,5 +1,6 @@
 //! The terminal: recording, typing, attaching, floods, questions.
 
+use perennial_core::effect::Action;
 use perennial_core::exit::Exit;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::session::Pace;
@@ -59,6 +60,27 @@ fn everything_printed_is_recorded_also_the_last_word() {
 }
 
 #[test]
+fn last_words_of_a_killed_session_are_recorded() {
+    let mut fixture = Fixture::new();
+    let agent = fixture.agent();
+    for number in (1..=40).map(SessionNumber) {
+        // Printed while the shim is held, so that words and death reach it together.
+        fixture.run(agent, number, "mkfifo go; echo ready; read x < go; printf last; kill -9 $$");
+        fixture.await_output(agent, number, "ready");
+        let shim = fixture.shim_pid(agent).expect("a shim");
+        kill(shim, Signal::STOP);
+        std::fs::write(fixture.path().join("go"), "\n").expect("the session reads");
+        fixture.order(agent, number, Action::Hold);
+        let process = fixture.executed(agent, number);
+        until("the session is dead", || !is_alive(process.pid));
+        kill(shim, Signal::CONT);
+        assert_eq!(fixture.exited(agent, number), Exit::Signal(9));
+        fixture.await_output(agent, number, "last");
+        std::fs::remove_file(fixture.path().join("go")).expect("removed");
+    }
+}
+
+#[test]
 fn a_flood_of_one_line_and_nuls_stays_bounded() {
     let mut fixture = Fixture::new();
     let agent = fixture.agent();
@@ -108,7 +130,7 @@ fn a_person_types_sees_and_stays_over_a_restart() {
     assert_eq!(client.session(), 2);
     fixture.end(agent, N2, Pace::Graceful);
     fixture.exited(agent, N2);
-    fixture.order(agent, N2, perennial_core::effect::Action::Release);
+    fixture.order(agent, N2, Action::Release);
     let news = read_until(&mut client, |news| matches!(news.last(), Some(News::Ended(_))));
     assert_eq!(news.last(), Some(&News::Ended(Some(End::KillSignal(2)))));
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use perennial_engine::transcript::account::{Account, Figures};
-use perennial_engine::transcript::claude;
+use perennial_engine::transcript::claude::{self, Context};
 use perennial_engine::transcript::conversation::Conversation;
 use perennial_engine::transcript::prices::Prices;
 use perennial_engine::transcript::step::{Tokens, Usage};
@@ -151,6 +151,9 @@ fn a_file_written_anew_changes_no_figure() {
     conversation.update(&mut buffer, |_| steps += 1).expect("it can be read");
     assert_eq!((conversation.account().total(), steps), (before, told));
     assert_ne!(conversation.context(), context, "that is of what is there now");
+    fs::write(&path, "").expect("emptied");
+    conversation.update(&mut buffer, |_| steps += 1).expect("it can be read");
+    assert_eq!(conversation.context(), Context::Unknown);
     fs::write(&path, text).expect("whole again");
     conversation.update(&mut buffer, |_| steps += 1).expect("it can be read");
     assert_eq!((conversation.account().total(), steps), (before, told));

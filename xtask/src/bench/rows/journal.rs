@@ -48,7 +48,7 @@ pub fn journal(workshop: &Workshop, _: &[&str], lines: &mut Vec<Line>) -> Result
             alone.add(ms);
         }
         for number in 0..APPENDS {
-            let (ms, done) = timed(|| append(&*journal, AgentId(1), turn * APPENDS + number));
+            let (ms, done) = timed(|| append(&journal, AgentId(1), turn * APPENDS + number));
             done?;
             appends.add(ms);
         }

@@ -150,6 +150,9 @@ impl Shim {
         self.tell_session();
         self.say_to_viewers(&ShimSay::Session { number: order.number });
         self.write_process();
+        if let Some(session) = &mut self.session {
+            session.recorder.begin();
+        }
     }
 
     fn execute(&self, session: &mut Session, order: &StartOrder) -> Result<(), String> {

@@ -45,6 +45,14 @@ impl Recorder {
         }
     }
 
+    /// Begins the recording with no bytes, so that a silent session shows as one at a single look.
+    pub fn begin(&mut self) {
+        if self.file.is_none() {
+            // A disk that is full now may have room when there is something to write.
+            let _later = self.rotate();
+        }
+    }
+
     /// Bytes ever recorded: the offset of the next one.
     pub fn total(&self) -> u64 {
         self.total

@@ -4,8 +4,7 @@ use perennial_core::time::Time;
 use serde_json::value::RawValue;
 
 use super::content;
-use super::line::{ApiError, Line, Name, QuotaLimits};
-use super::reader::later;
+use super::line::{self, ApiError, Line, Name, QuotaLimits};
 use super::usage::Damaged;
 use crate::transcript::step::{Content, ErrorKind, Excerpt};
 
@@ -82,4 +81,11 @@ fn until(line: &Line<'_>, text: &str) -> Option<Time> {
         .or_else(|| text.rsplit_once('|')?.1.trim().parse().ok())?;
     // Not before this century's twenties, not beyond its end.
     (1.5e9..=4.1e9).contains(&seconds).then_some(Time((seconds * 1e6) as u64))
+}
+
+/// When something that was said at a time will be.
+fn later(line: &Line<'_>, milliseconds: f64) -> Option<Time> {
+    let time = line::time(line.timestamp.as_ref())?;
+    let is_plausible = (0.0..=30.0 * 86_400_000.0).contains(&milliseconds);
+    is_plausible.then(|| Time(time.0.saturating_add((milliseconds * 1_000.0) as u64)))
 }

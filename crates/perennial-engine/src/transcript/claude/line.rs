@@ -195,6 +195,16 @@ impl<'de: 'a, 'a> Deserialize<'de> for Prose<'a> {
     }
 }
 
+/// The kind alone, of a line whose fields are not what they should be.
+pub fn kind(line: &[u8]) -> Option<Name<'_>> {
+    #[derive(serde::Deserialize)]
+    struct Kind<'a> {
+        #[serde(rename = "type", borrow)]
+        kind: Name<'a>,
+    }
+    serde_json::from_slice::<Kind<'_>>(line).ok().map(|line| line.kind)
+}
+
 /// A time as the CLI writes it; `None` for what is none.
 pub fn time(timestamp: Option<&Name<'_>>) -> Option<Time> {
     let timestamp: jiff::Timestamp = timestamp?.as_str().parse().ok()?;

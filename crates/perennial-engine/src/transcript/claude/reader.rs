@@ -4,9 +4,9 @@
 //!
 //! Invariants
 //! - R1  A line is told once, by its id, also when the file is read again from its beginning.
-//! - R2  A line that can't be read is counted, and changes nothing else.
+//! - R2  A line that can't be read is counted. It is no step; only its place in the tree is kept,
+//!   where that much of it is whole.
 
-use perennial_core::time::Time;
 use serde_json::value::RawValue;
 
 use super::content;
@@ -16,13 +16,14 @@ use super::tree::{Bearing, Tree};
 use super::usage::{self, Counts, Damaged};
 use crate::transcript::step::{Compaction, CompactionTrigger, Content, Step, StepId};
 
-/// Kinds of lines that hold no step of their own.
-const SILENT: &[&str] = &[
+/// Kinds of lines that were seen; most of them hold no step.
+const KINDS: &[&str] = &[
     "agent-name",
     "ai-title",
     "api-request",
     "api-request-blob",
     "api-request-shape",
+    "assistant",
     "atis-latch",
     "attachment",
     "cost-state",
@@ -35,7 +36,9 @@ const SILENT: &[&str] = &[
     "progress",
     "queue-operation",
     "summary",
+    "system",
     "tools-used",
+    "user",
 ];
 
 #[derive(Debug, Default)]
@@ -82,9 +85,17 @@ impl Reader {
 
     pub fn read(&mut self, line: &[u8], each: &mut dyn FnMut(Step)) {
         self.notes.lines += 1;
-        let Ok(line) = serde_json::from_slice::<Line<'_>>(line) else {
-            self.notes.damaged += 1;
-            return;
+        let line = match serde_json::from_slice::<Line<'_>>(line) {
+            Ok(line) => line,
+            // Kinds to come may have anything under the names that we know.
+            Err(_) if line::kind(line).is_some_and(|kind| !is_known(kind.as_str())) => {
+                self.notes.unknown += 1;
+                return;
+            }
+            Err(_) => {
+                self.notes.damaged += 1;
+                return;
+            }
         };
         let (contents, bearing) = match contents(&line) {
             Ok(told) => told,
@@ -94,9 +105,7 @@ impl Reader {
             }
         };
         let kind = line.kind.as_str();
-        if !["assistant", "system", "user"].contains(&kind) && !SILENT.contains(&kind) {
-            self.notes.unknown += 1;
-        }
+        self.notes.unknown += u64::from(!is_known(kind));
         let id = line.uuid.as_ref().map(|uuid| StepId::of(uuid.as_str()));
         let parent = line.parent_uuid.as_ref().map(|uuid| StepId::of(uuid.as_str()));
         let sidechain = line.is_sidechain.unwrap_or(false);
@@ -154,6 +163,10 @@ impl Reader {
         let known = self.conversation.replace(id.to_owned());
         known.map(|_| Content::ConversationChanged { id: id.to_owned() })
     }
+}
+
+fn is_known(kind: &str) -> bool {
+    KINDS.contains(&kind)
 }
 
 fn contents(line: &Line<'_>) -> Result<(Vec<Content>, Bearing), Damaged> {
@@ -215,11 +228,4 @@ fn system(line: &Line<'_>) -> Result<(Vec<Content>, Bearing), Damaged> {
         Some("api_error") => Ok((vec![failure::of_attempt(line)], Bearing::None)),
         Some(_) | None => Ok((Vec::new(), Bearing::None)),
     }
-}
-
-/// When something that was said at a time will be.
-pub fn later(line: &Line<'_>, milliseconds: f64) -> Option<Time> {
-    let time = line::time(line.timestamp.as_ref())?;
-    let is_plausible = (0.0..=30.0 * 86_400_000.0).contains(&milliseconds);
-    is_plausible.then(|| Time(time.0.saturating_add((milliseconds * 1_000.0) as u64)))
 }

@@ -64,13 +64,6 @@ struct Message<'a> {
     usage: Option<Counts>,
 }
 
-/// For lines of other kinds, whose fields may be of any type.
-#[derive(serde::Deserialize)]
-struct Kind<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Name<'a>,
-}
-
 fn read(line: &[u8]) -> Result<Option<(Usage, Option<Time>)>, Damaged> {
     // Text is checked once, and quicker, than in each of its strings.
     let parsed: Result<Line<'_>, _> = match std::str::from_utf8(line) {
@@ -78,8 +71,9 @@ fn read(line: &[u8]) -> Result<Option<(Usage, Option<Time>)>, Damaged> {
         Err(_) => serde_json::from_slice(line),
     };
     let Ok(line) = parsed else {
-        let kind = serde_json::from_slice::<Kind<'_>>(line).map_err(|_| Damaged)?;
-        return if kind.kind.as_str() == "assistant" { Err(Damaged) } else { Ok(None) };
+        // Other kinds may have anything under these names.
+        let kind = line::kind(line).ok_or(Damaged)?;
+        return if kind.as_str() == "assistant" { Err(Damaged) } else { Ok(None) };
     };
     if line.kind.as_str() != "assistant" {
         return Ok(None);
