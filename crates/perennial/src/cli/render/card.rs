@@ -1,7 +1,7 @@
 //! The card of `show`: everything about one agent, the important first.
 
 use perennial_api::Agent;
-use perennial_api::agent::Exit;
+use perennial_api::agent::{Context, Exit, Usage};
 
 use super::paint::{Ink, state_ink};
 use super::roster::{Canvas, name, reason};
@@ -19,7 +19,9 @@ pub fn card(agent: &Agent, canvas: &Canvas<'_>) -> String {
     lines.optional("role", agent.role.as_deref());
     lines.optional("parent", agent.parent.as_deref());
     lines.optional("summary", agent.summary.as_deref());
+    lines.optional("phase", agent.work_phase.as_deref());
     lines.session(agent);
+    lines.harness(agent);
     lines.row("command", &text::command(&agent.argv));
     lines.row("dir", &text::path(&agent.dir, canvas.user));
     if agent.project != agent.dir {
@@ -77,6 +79,22 @@ impl Lines<'_> {
         }
     }
 
+    /// What an agent CLI shows of itself; nothing for a bare command.
+    fn harness(&mut self, agent: &Agent) {
+        self.optional("model", agent.model.as_deref());
+        self.optional("permissions", agent.permission_mode.as_deref());
+        if let Some(context) = &agent.context {
+            self.row("context", &context_bar(context));
+        }
+        if let Some(usage) = &agent.usage {
+            self.row("tokens", &usage_line(usage));
+        }
+        for (position, conversation) in agent.conversations.iter().enumerate() {
+            let label = if position == 0 { "conversation" } else { "earlier" };
+            self.row(label, &plain(conversation));
+        }
+    }
+
     fn session(&mut self, agent: &Agent) {
         let clock = self.canvas.clock;
         if let Some(session) = &agent.session {
@@ -103,6 +121,32 @@ impl Lines<'_> {
             self.row("before it", &format!("{}{end}", plain(predecessor)));
         }
     }
+}
+
+/// The clock as a bar of ten, with its figures.
+fn context_bar(context: &Context) -> String {
+    let filled = usize::try_from(context.usable_percent.min(100) / 10).unwrap_or(10);
+    let bar = "█".repeat(filled) + &"░".repeat(10 - filled);
+    let whole = if context.usable < context.window {
+        format!(", {} % of the whole {}", context.percent, context.window)
+    } else {
+        String::new()
+    };
+    format!(
+        "{bar} {} % of {} usable tokens{whole} ({})",
+        context.usable_percent,
+        context.usable,
+        plain(&context.source)
+    )
+}
+
+fn usage_line(usage: &Usage) -> String {
+    let cost = usage.cost_usd.map_or_else(String::new, |cost| format!(", ${cost:.4}"));
+    let partial = if usage.partial { ", at least" } else { "" };
+    format!(
+        "{} in, {} out, {} read from cache, {} written to it{cost}{partial}",
+        usage.input, usage.output, usage.cache_read, usage.cache_creation
+    )
 }
 
 /// What was seen, by whom, when.
