@@ -150,19 +150,15 @@ fn a_cleared_conversation_begins_a_window_also_as_the_first_word() {
     assert_eq!(told.agent(1).clock.passed, None);
 }
 
-/// Found by seed 1957: stopped three times without a word, its conversation was given up.
+/// Found by seed 1957: ended three times while it had nothing to do, its conversation was given up.
 #[test]
-fn being_stopped_with_nothing_to_do_is_no_failure() {
+fn ending_with_nothing_to_do_is_no_failure() {
     let mut told = Told::new();
     told.spawn_cli(1, false, None).unwrap();
     told.begun(1, "a", Followed::Started);
     for _ in 0..5 {
         told.pass(Duration::from_secs(60));
-        told.ask(Command::Stop(AgentId(1).to_string())).unwrap();
-        told.ends(1, Exit::Code(0));
-        told.ask(Command::Wake(AgentId(1).to_string())).unwrap();
-        let session = told.agent(1).session.as_ref().unwrap();
-        assert_eq!(session.opening, resume("a", false));
+        assert_eq!(told.next_opening(1), resume("a", false));
         told.begun(1, "a", Followed::Resumed);
     }
 }
@@ -180,6 +176,25 @@ fn a_turn_that_leads_nowhere_again_and_again_is_begun_anew() {
     told.pass(Duration::from_secs(60));
     let opening = told.next_opening(1);
     assert!(matches!(opening, Opening::Fresh(_)), "{opening:?}");
+}
+
+/// Whoever wakes it has looked at it, and means the conversation that it had.
+#[test]
+fn woken_by_the_operator_it_takes_up_what_led_nowhere() {
+    let mut told = Told::new();
+    told.spawn_cli(1, true, None).unwrap();
+    told.begun(1, "a", Followed::Started);
+    for _ in 0..2 {
+        told.pass(Duration::from_secs(60));
+        told.next_opening(1);
+        told.begun(1, "a", Followed::Resumed);
+    }
+    told.pass(Duration::from_secs(60));
+    told.ends(1, Exit::Signal(9));
+    assert_eq!(told.shown_as(1), (State::Crashed, Reason::BreakerOpen));
+    told.ask(Command::Wake(AgentId(1).to_string())).unwrap();
+    let session = told.agent(1).session.as_ref().expect("it has one");
+    assert_eq!(session.opening, resume("a", true));
 }
 
 #[test]
