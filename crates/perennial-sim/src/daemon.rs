@@ -131,6 +131,9 @@ impl World {
             self.journal.tear();
         }
         self.record_commits();
+        // What it had heard and not recorded nobody says again.
+        let forgets = self.daemon(life).is_some_and(|daemon| daemon.unrecorded().next().is_some());
+        self.ledger.is_blurred |= forgets;
         self.daemons.retain(|daemon| daemon.life != life);
         self.operator.asked.retain(|_, asked| asked.life != life || asked.answer.is_some());
         self.daemon_is_gone(life);
@@ -166,6 +169,7 @@ impl World {
             }
         }
         self.end_if_told_to(life, heard);
+        self.hear_missed();
         self.check_daemon(life);
         self.set_tick(life);
     }
@@ -206,6 +210,11 @@ impl World {
                     }
                     daemon.ready |=
                         heard == Heard::Durable(ticket) && daemon.started == Some(ticket);
+                }
+                if heard == Heard::Failed(ticket) {
+                    // What is told again may have been overtaken by what was shown after it.
+                    self.ledger.is_blurred = true;
+                    self.ledger.is_forgetful = true;
                 }
             }
             Heard::Tick => {

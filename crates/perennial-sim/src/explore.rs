@@ -13,6 +13,7 @@ use perennial_core::id::AgentId;
 use perennial_core::launch::{BARE_COMMAND, Host, Launch, Options};
 use perennial_core::observation::Observation;
 use perennial_core::restart::Restart;
+use perennial_core::work::WorkPhase;
 use perennial_engine::supervisor::Input;
 
 use crate::faults::Faults;
@@ -88,6 +89,9 @@ enum Act {
     Wake,
     Rename,
     Bury,
+    /// An agent says where its work stands.
+    Report,
+    AnswerDialog,
     /// Somebody who may not.
     Stranger,
     EndProgram,
@@ -105,13 +109,15 @@ enum Act {
 }
 
 /// Each act with its weight, and whether it is a fault that some seeds do without.
-const ACTS: [(Act, u64, bool); 19] = [
+const ACTS: [(Act, u64, bool); 21] = [
     (Act::Spawn, 10, false),
     (Act::Stop, 10, false),
     (Act::StopAll, 1, false),
     (Act::Wake, 14, false),
     (Act::Rename, 3, false),
     (Act::Bury, 3, false),
+    (Act::Report, 2, false),
+    (Act::AnswerDialog, 6, false),
     (Act::Stranger, 1, false),
     (Act::EndProgram, 10, true),
     (Act::KillHolder, 6, true),
@@ -127,6 +133,7 @@ const ACTS: [(Act, u64, bool); 19] = [
     (Act::JumpClock, 2, true),
 ];
 
+const HARNESS: &str = "claude";
 const NAMES: [&str; 4] = ["ann", "bob", "Bob", "cy"];
 const MOST_AGENTS: usize = 6;
 
@@ -134,6 +141,8 @@ struct Explorer {
     world: World,
     acts: Vec<(Act, u64)>,
     actions: u64,
+    /// How many agents in a thousand are agent CLIs; the others are bare commands.
+    harness_odds: u64,
 }
 
 impl Explorer {
@@ -141,6 +150,7 @@ impl Explorer {
         // What a world is like is drawn apart from what happens in it.
         let mut random = Random::new(!seed);
         let faults = Faults::drawn(&mut random);
+        let harness_odds = random.pick(&[0, 500, 1000]).copied().unwrap_or(0);
         let drawn = |(act, weight, is_fault): (Act, u64, bool)| {
             (!is_fault || random.per_mille(500)).then_some((act, weight))
         };
@@ -148,7 +158,7 @@ impl Explorer {
         let mut world = World::new(seed, faults, mutation, traced);
         world.drawn_programs = true;
         let actions = world.random.within(15..60);
-        Explorer { world, acts, actions }
+        Explorer { world, acts, actions, harness_odds }
     }
 
     fn run(&mut self) {
@@ -195,6 +205,12 @@ impl Explorer {
         match act {
             Act::Spawn => self.spawn(),
             Act::Stop | Act::Wake | Act::Bury | Act::Rename => self.ask_about_somebody(act),
+            Act::Report => self.agent_reports(),
+            Act::AnswerDialog => {
+                if let Some(agent) = self.somebody() {
+                    self.world.answer_dialog(agent);
+                }
+            }
             Act::StopAll => self.ask(Caller::Person, Command::StopAll),
             Act::Stranger => {
                 let target = self.somebody().map(|id| id.to_string()).unwrap_or_default();
@@ -248,7 +264,7 @@ impl Explorer {
             _ => Restart::Always,
         };
         let parent = self.somebody().filter(|_| self.world.random.per_mille(200));
-        let spawn = Spawn {
+        let mut spawn = Spawn {
             id: self.world.new_agent(),
             name,
             role: None,
@@ -257,7 +273,36 @@ impl Explorer {
             restart,
             conversation: None,
         };
+        if self.world.random.per_mille(self.harness_odds) {
+            self.harness(&mut spawn);
+        }
         self.ask(Caller::Person, Command::Spawn(Box::new(spawn)));
+    }
+
+    /// Makes it an agent CLI, with a prompt or not, with a conversation that is there or not.
+    fn harness(&mut self, spawn: &mut Spawn) {
+        spawn.launch.harness = HARNESS.into();
+        spawn.launch.options.prompt = self.world.random.per_mille(500).then(|| "do it".into());
+        if self.world.random.per_mille(700) {
+            return;
+        }
+        let known: Vec<_> = self.world.machine.conversations.keys().cloned().collect();
+        let conversation = self.world.random.pick(&known).cloned();
+        spawn.conversation = match conversation.filter(|_| self.world.random.per_mille(700)) {
+            Some(known) => Some(known),
+            None => {
+                let own = self.world.new_conversation();
+                self.world.machine.conversations.entry(own.clone()).or_default();
+                Some(own)
+            }
+        };
+    }
+
+    fn agent_reports(&mut self) {
+        let phase = self.world.random.pick(&WorkPhase::ALL).copied();
+        if let Some(agent) = self.somebody() {
+            self.ask(Caller::Agent(agent), Command::Report { phase, summary: None });
+        }
     }
 
     fn ask_about_somebody(&mut self, act: Act) {

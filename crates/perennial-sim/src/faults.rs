@@ -21,6 +21,8 @@ pub struct Faults {
     pub late_odds: u64,
     pub late_micros: Range<u64>,
     pub duplicate_odds: u64,
+    /// The first hook of a session reaches nobody.
+    pub began_lost_odds: u64,
     /// A commit that fails though there is space.
     pub io_error_odds: u64,
     /// The daemon dies after any one of its outputs.
@@ -45,6 +47,7 @@ impl Faults {
             late_odds: 0,
             late_micros: 0..1,
             duplicate_odds: 0,
+            began_lost_odds: 0,
             io_error_odds: 0,
             crash_odds: 0,
             written_odds: 0,
@@ -58,6 +61,7 @@ impl Faults {
         let mut faults = Faults {
             late_odds: sometimes(100),
             duplicate_odds: sometimes(200),
+            began_lost_odds: sometimes(200),
             io_error_odds: sometimes(60),
             crash_odds: sometimes(15),
             claim_lost_odds: sometimes(500),

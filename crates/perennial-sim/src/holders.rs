@@ -71,6 +71,9 @@ impl World {
         };
         let epoch = daemon.supervisor.fleet().epoch();
         let number = effect.number;
+        if let Action::Start(launch, opening) = &effect.action {
+            self.prepare(agent, number, launch, opening);
+        }
         if let Some(shim) = self.machine.shims.get(&agent) {
             let hung = shim.hung;
             let order = match effect.action {

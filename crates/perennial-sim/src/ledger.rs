@@ -17,6 +17,7 @@ use perennial_core::session::Phase;
 use perennial_core::state::{self, Cause, Roster, State};
 use perennial_core::time::Time;
 
+use crate::signs::Talk;
 use crate::world::World;
 
 #[derive(Debug, Default)]
@@ -29,6 +30,11 @@ pub struct Ledger {
     /// Wakes that people asked for, and those that the journal has.
     pub wakes_asked: u64,
     wakes_recorded: u64,
+    pub talks: BTreeMap<AgentId, Talk>,
+    /// A sign was lost or overtaken: the record need not know all that the machine does.
+    pub is_blurred: bool,
+    /// An append failed: what was heard before, and meant nothing beside it, is not told again.
+    pub is_forgetful: bool,
 }
 
 /// What is remembered of one agent, beside its state.
@@ -101,6 +107,7 @@ impl World {
             }
             return;
         };
+        self.check_sign(&agent, event);
         match event {
             AgentEvent::Hatched(_) => {
                 self.broken("an agent is born once", || format!("{}", id.0));
@@ -132,6 +139,7 @@ impl World {
     }
 
     fn check_move(&mut self, agent: &Agent, moved: &Move, at: Time) {
+        self.check_turn(agent, moved, at);
         if state::next(agent.state, moved.cause) != Some(moved.to) {
             self.broken("G3: every move is legal", || {
                 format!("{:?} by {:?} to {:?}", agent.state, moved.cause, moved.to)
@@ -285,6 +293,10 @@ fn agrees(agent: &Agent) -> bool {
     match agent.state {
         State::Hatching => matches!(session.phase, Phase::Starting | Phase::Running),
         State::Waking => !session.is_over(),
+        // A hook may be faster than the word of the holder.
+        State::Working | State::Waiting if !agent.launch.is_bare() => {
+            matches!(session.phase, Phase::Starting | Phase::Running)
+        }
         State::Working | State::Waiting | State::HandingOff => session.phase == Phase::Running,
         State::Crashed => ending_or_over && agent.until.is_some(),
         State::Sleeping | State::Hibernating | State::Frozen | State::Dead | State::Expired => {

@@ -5,6 +5,7 @@
 //! violation can be run again from it. The properties are the model's invariants.
 
 mod checks;
+mod cli;
 mod daemon;
 mod explore;
 mod faults;
@@ -19,6 +20,7 @@ mod random;
 mod script;
 mod settle;
 mod shim;
+mod signs;
 mod span;
 mod violation;
 mod words;

@@ -4,11 +4,13 @@
 
 use std::collections::BTreeMap;
 
+use perennial_core::conversation::ConversationId;
 use perennial_core::exit::Exit;
 use perennial_core::id::{AgentId, BootId, Epoch, SessionNumber};
 use perennial_core::session::{Pace, Process};
 use perennial_core::time::Time;
 
+use crate::cli::{Cli, Prepared, Shown, Window};
 use crate::daemon::Life;
 use crate::program::Program;
 use crate::shim::Order;
@@ -19,6 +21,13 @@ pub struct Machine {
     pub shims: BTreeMap<AgentId, Shim>,
     pub sessions: BTreeMap<(AgentId, SessionNumber), Session>,
     pub programs: BTreeMap<AgentId, Program>,
+    /// What lies on the disk of the vendor's conversations.
+    pub conversations: BTreeMap<ConversationId, Window>,
+    pub conversation_count: u64,
+    /// Signs that no daemon heard, in their order.
+    pub missed: Vec<Shown>,
+    /// The daemon that has read those, and the files, at its start.
+    pub looked_by: Option<Life>,
     next_pid: i32,
     next_shim: u64,
 }
@@ -31,6 +40,8 @@ pub struct Session {
     /// Claimed by a daemon so that nobody starts it any more.
     pub void: bool,
     pub program: Option<Program>,
+    pub prepared: Option<Prepared>,
+    pub cli: Option<Cli>,
     pub process: Option<Process>,
     /// Its program could not be executed.
     pub failed: bool,

@@ -5,10 +5,11 @@
 
 use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Request};
+use perennial_core::conversation::Followed;
 use perennial_core::effect::Action;
 use perennial_core::event::Event;
 use perennial_core::exit::Exit;
-use perennial_core::observation::{Observation, Report};
+use perennial_core::observation::{Observation, Report, Sign};
 use perennial_core::state::State;
 use perennial_engine::supervisor::{Input, Output, Waiter};
 use perennial_store::Batch;
@@ -42,10 +43,18 @@ pub enum Mutation {
     VersionsIgnored,
     /// Exits are reported with code 0, whatever they were.
     PoliteExits,
+    /// Every session of an agent CLI begins a conversation of its own.
+    FreshAlways,
+    /// Signs are taken to be about the agent's newest session, whatever their number.
+    ForgetSignFence,
+    /// Nobody hears that a context window began.
+    LoseWindow,
+    /// Nobody hears which conversation a session has.
+    LoseBegan,
 }
 
 impl Mutation {
-    pub const ALL: [Mutation; 12] = [
+    pub const ALL: [Mutation; 16] = [
         Mutation::ActBeforeDurable,
         Mutation::AnswerBeforeDurable,
         Mutation::DropExit,
@@ -58,6 +67,10 @@ impl Mutation {
         Mutation::UnchainedAppends,
         Mutation::VersionsIgnored,
         Mutation::PoliteExits,
+        Mutation::FreshAlways,
+        Mutation::ForgetSignFence,
+        Mutation::LoseWindow,
+        Mutation::LoseBegan,
     ];
 }
 
@@ -87,6 +100,19 @@ impl World {
                 let newest = fleet.agent(agent).and_then(|agent| agent.session.as_ref());
                 let number = newest.map_or(number, |session| session.number);
                 Some(Input::Observed(Observation::Session { agent, number, report }))
+            }
+            (
+                Mutation::ForgetSignFence,
+                Input::Observed(Observation::Harness { agent, number, sign }),
+            ) => {
+                let fleet = self.daemon(life)?.supervisor.fleet();
+                let newest = fleet.agent(agent).and_then(|agent| agent.session.as_ref());
+                let number = newest.map_or(number, |session| session.number);
+                Some(Input::Observed(Observation::Harness { agent, number, sign }))
+            }
+            (Mutation::LoseWindow | Mutation::LoseBegan, Input::Observed(observation)) => {
+                let is_lost = loses(mutation, &observation);
+                (!is_lost).then_some(Input::Observed(observation))
             }
             (Mutation::LoseUntold, Input::Observed(observation)) => {
                 let lost = self.journal.full && exit_of(&observation).is_some();
@@ -183,6 +209,23 @@ impl World {
         let touched = fresh.iter().flat_map(|event| fleet.clone().evolve(event));
         let effects = touched.flat_map(|id| fleet.plan(id, self.now).effects);
         effects.map(Output::Carry).collect()
+    }
+}
+
+fn loses(mutation: Mutation, observation: &Observation) -> bool {
+    let Observation::Harness { sign, .. } = observation else {
+        return false;
+    };
+    match sign {
+        Sign::Began { how: Followed::Compacted, .. } => true,
+        Sign::Began { .. } => mutation == Mutation::LoseBegan,
+        Sign::Compacted => mutation == Mutation::LoseWindow,
+        Sign::TurnBegan
+        | Sign::Waits(_)
+        | Sign::Progressed
+        | Sign::Measured(_)
+        | Sign::Told(_)
+        | Sign::Hangs => false,
     }
 }
 

@@ -8,6 +8,7 @@ use perennial_core::agent::Agent;
 use perennial_core::authority::Caller;
 use perennial_core::command::Command;
 use perennial_core::id::AgentId;
+use perennial_core::reason::Reason;
 use perennial_core::session::Phase;
 use perennial_core::state::State;
 
@@ -33,11 +34,17 @@ impl World {
         // One that was asked to end in order may still run.
         self.run(MINUTE);
         self.have_a_daemon();
+        self.run(MINUTE);
+        self.answer_dialogs();
+        self.run(MINUTE);
+        self.check_no_dialog();
+        self.prompt_everybody();
         self.run(REST);
         self.check_rest("settled", |_| true);
+        self.check_talks();
         self.insist(Command::StopAll);
         self.run(MINUTE);
-        let asleep = |agent: &Agent| agent.state != State::Working;
+        let asleep = |agent: &Agent| !matches!(agent.state, State::Working | State::Waiting);
         self.check_rest("stopped", asleep);
         self.start_anew();
         self.check_rest("still stopped after a restart of the daemon", asleep);
@@ -50,6 +57,13 @@ impl World {
         }
         self.run(MINUTE);
         self.check_rest("buried", |agent| agent.state == State::Dead);
+    }
+
+    fn answer_dialogs(&mut self) {
+        let ids: Vec<AgentId> = self.ledger.record.agents().map(|agent| agent.id).collect();
+        for id in ids {
+            self.answer_dialog(id);
+        }
     }
 
     fn have_a_daemon(&mut self) {
@@ -109,8 +123,11 @@ impl World {
             return false;
         };
         match agent.state {
-            State::Working => {
-                session.phase == Phase::Running
+            State::Working | State::Waiting => {
+                // An agent CLI with nothing to do waits for somebody.
+                (agent.state == State::Working) == agent.launch.is_bare()
+                    && agent.reason != Reason::FirstRunDialog
+                    && session.phase == Phase::Running
                     && self.machine.alive(agent.id) == Some(session.number)
                     && self.machine.shims.contains_key(&agent.id)
             }
@@ -119,7 +136,6 @@ impl World {
             }
             State::Hatching
             | State::Waking
-            | State::Waiting
             | State::Unknown
             | State::HandingOff
             | State::Crashed => false,
@@ -128,7 +144,7 @@ impl World {
 
     /// I3: no process and no holder is left of what is over.
     fn check_nothing_left(&mut self, agent: &Agent, when: &'static str) {
-        let working = agent.state == State::Working;
+        let working = matches!(agent.state, State::Working | State::Waiting);
         let own = agent.session.as_ref().map(|session| session.number).filter(|_| working);
         let left = self
             .machine

@@ -179,6 +179,7 @@ impl World {
         session.process = Some(process);
         session.program = Some(program);
         self.tell(|| format!("{}.{number} runs as {}: {program:?}", agent.0, process.pid));
+        self.begin_cli(agent, number);
         if let Some((after, exit)) = program.ends {
             self.after(after, Happening::ProgramEnds { agent, number, exit });
         }

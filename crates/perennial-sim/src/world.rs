@@ -12,6 +12,7 @@ use perennial_core::id::{AgentId, Epoch, SessionNumber};
 use perennial_core::time::Time;
 use perennial_engine::supervisor::Input;
 
+use crate::cli::Shown;
 use crate::daemon::{Daemon, Life};
 use crate::faults::Faults;
 use crate::journal::Journal;
@@ -62,6 +63,18 @@ pub enum Happening {
         agent: AgentId,
         number: SessionNumber,
         exit: Exit,
+    },
+    /// The agent CLI of a session does the next thing.
+    CliActs {
+        agent: AgentId,
+        number: SessionNumber,
+    },
+    /// A sign of it arrives.
+    Shows(Shown),
+    /// Somebody looks whether a turn hangs.
+    WatcherLooks {
+        agent: AgentId,
+        number: SessionNumber,
     },
 }
 
@@ -253,6 +266,9 @@ impl World {
             Happening::ProgramEnds { agent, number, exit } => {
                 self.program_ends(agent, number, exit);
             }
+            Happening::CliActs { agent, number } => self.cli_acts(agent, number),
+            Happening::Shows(shown) => self.shows(shown),
+            Happening::WatcherLooks { agent, number } => self.watcher_looks(agent, number),
         }
     }
 }

@@ -35,4 +35,8 @@ caught! {
     taking_appends_behind_a_failed_one: UnchainedAppends,
     ignoring_versions: VersionsIgnored,
     polite_exits: PoliteExits,
+    always_beginning_anew: FreshAlways,
+    forgetting_the_fence_of_signs: ForgetSignFence,
+    losing_new_windows: LoseWindow,
+    losing_conversations: LoseBegan,
 }

@@ -3,15 +3,18 @@
 use std::time::Duration;
 
 use perennial_core::command::Command;
+use perennial_core::context::Threshold;
+use perennial_core::conversation::Followed;
 use perennial_core::event::Event;
 use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, SessionNumber};
-use perennial_core::observation::{Observation, Report};
+use perennial_core::observation::{Observation, Report, Sign, Wait};
 use perennial_core::restart::Restart;
 use perennial_core::session::Process;
 use proptest::prelude::*;
 
+use crate::signs::sample;
 use crate::told::Told;
 
 /// One happening: its kind, its agent (1 to 4), a detail, and the milliseconds before it.
@@ -26,7 +29,11 @@ fn happen(told: &mut Told, (kind, id, detail, millis): Happening) -> Vec<Event> 
             1 => Restart::OnCrash,
             _ => Restart::Always,
         };
-        return spawned(told, id, restart);
+        return match id {
+            // Two of the four are agent CLIs.
+            1 | 2 => spawned(told, id, restart),
+            _ => told.spawn_cli(id, detail % 2 == 0, None).unwrap_or_default(),
+        };
     }
     let target = agent.to_string();
     let number = told.number(id);
@@ -36,7 +43,7 @@ fn happen(told: &mut Told, (kind, id, detail, millis): Happening) -> Vec<Event> 
         1 => number.previous().unwrap_or(number),
         _ => number,
     };
-    match kind % 9 {
+    match kind % 11 {
         0 => told.ask(Command::Stop(target)).unwrap_or_default(),
         1 => told.ask(Command::Wake(target)).unwrap_or_default(),
         2 if detail % 4 == 0 => {
@@ -50,7 +57,25 @@ fn happen(told: &mut Told, (kind, id, detail, millis): Happening) -> Vec<Event> 
         5 => told.report(id, number, Report::Exited(exit(detail))),
         6 => told.observe(&Observation::Due { agent }),
         7 if detail % 3 == 0 => told.reboot(),
+        8 | 9 => told.observe(&Observation::Harness { agent, number, sign: sign(detail) }),
         _ => told.restart(),
+    }
+}
+
+fn sign(detail: i32) -> Sign {
+    match detail.rem_euclid(9) {
+        0 | 1 => {
+            let how = Followed::ALL[usize::try_from(detail.rem_euclid(5)).unwrap_or(0)];
+            let conversation = format!("talk-{}", detail.rem_euclid(3));
+            Sign::Began { conversation: conversation.parse().expect("a good id"), how }
+        }
+        2 => Sign::TurnBegan,
+        3 => Sign::Waits(Wait::Input),
+        4 => Sign::Progressed,
+        5 => Sign::Measured(sample(u64::from(detail.unsigned_abs()) % 100)),
+        6 => Sign::Compacted,
+        7 => Sign::Told(Threshold::Half),
+        _ => Sign::Hangs,
     }
 }
 

@@ -29,6 +29,24 @@ fn after_a_reboot_two_at_a_time_are_resumed_until_all_work() {
     assert!(told.fleet.agents().all(|agent| agent.state == State::Working));
 }
 
+/// Found by chance: the one that had been next was not planned anew when another, with a lower id,
+/// came into the line before it.
+#[test]
+fn who_is_displaced_in_the_line_is_planned_anew() {
+    let mut told = Told::new();
+    told.spawn(2, None, Restart::OnCrash);
+    told.spawn(4, None, Restart::OnCrash);
+    told.reboot();
+    told.spawn(3, None, Restart::OnCrash);
+    let before = told.fleet.clone();
+    let mut after = before.clone();
+    let events = told.reboot();
+    let touched: Vec<_> = events.iter().flat_map(|event| after.evolve(event)).collect();
+    for agent in before.agents().filter(|agent| !touched.contains(&agent.id)) {
+        assert_eq!(before.plan(agent.id, told.now), after.plan(agent.id, told.now), "{}", agent.id);
+    }
+}
+
 /// Found by seed 23 of the exploration: both that had come out of the line kept their places
 /// beside it when a second reboot sent them back, and nobody started any more.
 #[test]

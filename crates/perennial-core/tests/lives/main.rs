@@ -4,5 +4,6 @@
 mod ending;
 mod fold;
 mod line;
+mod signs;
 mod told;
 mod walks;

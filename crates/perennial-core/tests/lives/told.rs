@@ -5,11 +5,13 @@ use std::time::Duration;
 use perennial_core::agent::Agent;
 use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Request, Spawn};
+use perennial_core::context::Threshold;
+use perennial_core::conversation::Followed;
 use perennial_core::event::{AgentEvent, Event, What};
 use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, BootId, SessionNumber};
 use perennial_core::launch::{BARE_COMMAND, Host, Launch, Options};
-use perennial_core::observation::{Observation, Report};
+use perennial_core::observation::{Observation, Report, Sign};
 use perennial_core::reason::Reason;
 use perennial_core::refusal::Refusal;
 use perennial_core::restart::Restart;
@@ -104,17 +106,26 @@ impl Told {
             AgentEvent::Hatched(_) => panic!("born twice"),
             AgentEvent::SessionProgressed { number }
             | AgentEvent::ConversationFollowed { number, .. }
-            | AgentEvent::WindowBegan { number }
-            | AgentEvent::ClockPassed { number, .. }
-            | AgentEvent::ClockTold { number, .. } => {
-                let live = agent.live_session().map(|session| session.number);
-                assert_eq!(live, Some(*number), "a sign is about the live session: {what:?}");
+            | AgentEvent::WindowBegan { number } => self.check_live(agent, *number, what),
+            AgentEvent::ClockPassed { number, threshold, .. } => {
+                self.check_live(agent, *number, what);
+                let before = Threshold::ALL.into_iter().rfind(|lower| lower < threshold);
+                assert_eq!(agent.clock.passed, before, "C1: {what:?}");
+            }
+            AgentEvent::ClockTold { number, threshold } => {
+                self.check_live(agent, *number, what);
+                assert!(agent.clock.passed >= Some(*threshold), "C1: {what:?}");
             }
             AgentEvent::PhaseReported { .. }
             | AgentEvent::Renamed { .. }
             | AgentEvent::Summarised { .. }
             | AgentEvent::PutOff { .. } => {}
         }
+    }
+
+    fn check_live(&self, agent: &Agent, number: SessionNumber, what: &AgentEvent) {
+        let live = agent.live_session().map(|session| session.number);
+        assert_eq!(live, Some(number), "a sign is about the live session: {what:?}");
     }
 
     /// A new daemon on another boot of the machine.
@@ -130,11 +141,9 @@ impl Told {
     }
 
     pub fn spawn(&mut self, id: u128, name: Option<&str>, restart: Restart) {
-        let name = name.map(|name| name.parse().expect("a good name"));
-        let id = AgentId(id);
         let spawn = Spawn {
-            id,
-            name,
+            id: AgentId(id),
+            name: name.map(|name| name.parse().expect("a good name")),
             role: None,
             parent: None,
             launch: launch(),
@@ -142,6 +151,40 @@ impl Told {
             conversation: None,
         };
         self.ask(Command::Spawn(Box::new(spawn))).expect("a person may spawn");
+    }
+
+    /// An agent CLI, with something to do from the beginning if `has_prompt`.
+    pub fn spawn_cli(
+        &mut self,
+        id: u128,
+        has_prompt: bool,
+        conversation: Option<&str>,
+    ) -> Result<Vec<Event>, Refusal> {
+        let prompt = has_prompt.then(|| "do it".to_owned());
+        let options = Options { prompt, ..Options::default() };
+        let spawn = Spawn {
+            id: AgentId(id),
+            name: None,
+            role: None,
+            parent: None,
+            launch: Launch { harness: "claude".into(), options, ..launch() },
+            restart: Restart::OnCrash,
+            conversation: conversation.map(|text| text.parse().expect("a good id")),
+        };
+        self.ask(Command::Spawn(Box::new(spawn)))
+    }
+
+    /// What the harness of the newest session shows.
+    pub fn show(&mut self, id: u128, sign: Sign) -> Vec<Event> {
+        let (agent, number) = (AgentId(id), self.number(id));
+        self.observe(&Observation::Harness { agent, number, sign })
+    }
+
+    /// The newest session runs, and says that its conversation is this one.
+    pub fn begun(&mut self, id: u128, conversation: &str, how: Followed) {
+        self.executed(id);
+        let conversation = conversation.parse().expect("a good id");
+        self.show(id, Sign::Began { conversation, how });
     }
 
     pub fn agent(&self, id: u128) -> &Agent {

@@ -6,15 +6,19 @@ use std::time::Duration;
 
 use perennial_core::agent::Agent;
 use perennial_core::command::Command;
+use perennial_core::context::Threshold;
+use perennial_core::conversation::Followed;
 use perennial_core::effect::Action;
 use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, SessionNumber};
-use perennial_core::observation::{Observation, Report};
+use perennial_core::observation::{Observation, Report, Sign, Wait};
 use perennial_core::restart::Restart;
 use perennial_core::session::{Phase, Process};
 use perennial_core::state::{Roster, State};
+use perennial_core::time::Time;
 
+use crate::signs::sample;
 use crate::told::Told;
 
 /// One thing that happens to one agent, or to all.
@@ -34,7 +38,37 @@ enum Step {
     Reboot,
     Restart,
     Jump,
+    Shows(Shown),
 }
+
+/// What an agent CLI shows.
+#[derive(Debug, Clone, Copy)]
+enum Shown {
+    Began(Followed),
+    TurnBegan,
+    Waits(Wait),
+    Progressed,
+    Measured(u64),
+    Compacted,
+    Told(Threshold),
+    Hangs,
+}
+
+const SIGNS: [Step; 13] = [
+    Step::Shows(Shown::Began(Followed::Started)),
+    Step::Shows(Shown::Began(Followed::Resumed)),
+    Step::Shows(Shown::Began(Followed::Cleared)),
+    Step::Shows(Shown::TurnBegan),
+    Step::Shows(Shown::Waits(Wait::Input)),
+    Step::Shows(Shown::Waits(Wait::RateLimit(Some(Time(1))))),
+    Step::Shows(Shown::Progressed),
+    Step::Shows(Shown::Measured(60)),
+    Step::Shows(Shown::Measured(95)),
+    Step::Shows(Shown::Compacted),
+    Step::Shows(Shown::Told(Threshold::Half)),
+    Step::Shows(Shown::Told(Threshold::NineTenths)),
+    Step::Shows(Shown::Hangs),
+];
 
 const STEPS: [Step; 14] = [
     Step::Stop,
@@ -84,12 +118,34 @@ fn take(told: &mut Told, id: u128, step: Step) {
         }
         Step::Reboot => _ = told.reboot(),
         Step::Restart => _ = told.restart(),
+        Step::Shows(shown) => show(told, id, shown),
         Step::Jump => {
             let by = Duration::from_secs(8 * 3600);
             told.pass(by);
             _ = told.observe(&Observation::ClockJumped { by });
         }
     }
+}
+
+fn show(told: &mut Told, id: u128, shown: Shown) {
+    let sign = match shown {
+        Shown::Began(how) => {
+            let conversation = format!("{id}-{}", how.word()).parse().expect("a good id");
+            Sign::Began { conversation, how }
+        }
+        Shown::TurnBegan => Sign::TurnBegan,
+        Shown::Waits(wait) => Sign::Waits(wait),
+        Shown::Progressed => Sign::Progressed,
+        Shown::Measured(percent) => Sign::Measured(sample(percent)),
+        Shown::Compacted => Sign::Compacted,
+        Shown::Told(threshold) => Sign::Told(threshold),
+        Shown::Hangs => Sign::Hangs,
+    };
+    let stale = told.number(id).previous().unwrap_or(SessionNumber(99));
+    let observation =
+        Observation::Harness { agent: AgentId(id), number: stale, sign: sign.clone() };
+    assert!(told.observe(&observation).is_empty(), "G2");
+    told.show(id, sign);
 }
 
 /// What holds after every whole step.
@@ -112,17 +168,19 @@ fn agrees(agent: &Agent) -> bool {
     let phase = agent.session.as_ref().map(|session| session.phase);
     let ending_or_over = matches!(phase, Some(Phase::Ending(_) | Phase::Ended));
     match agent.state {
-        State::Hatching => phase == Some(Phase::Starting),
+        State::Hatching if agent.launch.is_bare() => phase == Some(Phase::Starting),
+        State::Hatching => matches!(phase, Some(Phase::Starting | Phase::Running)),
         State::Waking => agent.live_session().is_some(),
-        State::Working => phase == Some(Phase::Running),
+        State::Working if agent.launch.is_bare() => phase == Some(Phase::Running),
+        // A hook may be faster than the word of the holder.
+        State::Working | State::Waiting => {
+            !agent.launch.is_bare() && matches!(phase, Some(Phase::Starting | Phase::Running))
+        }
+        // It hung, and is being ended for it.
+        State::Unknown => matches!(phase, Some(Phase::Ending(_))),
         State::Crashed => ending_or_over && agent.until.is_some(),
         State::Sleeping | State::Dead => ending_or_over,
-        State::Waiting
-        | State::Unknown
-        | State::HandingOff
-        | State::Hibernating
-        | State::Frozen
-        | State::Expired => false,
+        State::HandingOff | State::Hibernating | State::Frozen | State::Expired => false,
     }
 }
 
@@ -132,7 +190,10 @@ fn check_plan(told: &Told, agent: &Agent) {
     for effect in &plan.effects {
         assert_eq!(Some(effect.number), agent.session.as_ref().map(|session| session.number));
         if matches!(effect.action, Action::Start(..)) {
-            assert!(matches!(agent.state, State::Hatching | State::Waking), "{agent:?}");
+            let announced =
+                !agent.launch.is_bare() && matches!(agent.state, State::Working | State::Waiting);
+            let starts = matches!(agent.state, State::Hatching | State::Waking);
+            assert!(starts || announced, "{agent:?}");
         }
     }
     let in_line = agent.session.as_ref().is_some_and(|session| session.phase == Phase::Wanted);
@@ -142,13 +203,19 @@ fn check_plan(told: &Told, agent: &Agent) {
     }
 }
 
-fn walk(told: &Told, ids: &[u128], depth: usize, path: &mut Vec<(u128, Step)>) -> u64 {
+fn walk(
+    told: &Told,
+    ids: &[u128],
+    steps: &[Step],
+    depth: usize,
+    path: &mut Vec<(u128, Step)>,
+) -> u64 {
     if depth == 0 {
         return 1;
     }
     let mut walks = 0;
     for id in ids {
-        for step in STEPS {
+        for step in steps.iter().copied() {
             let everybody = matches!(step, Step::Reboot | Step::Restart | Step::Jump);
             if everybody && *id != ids[0] {
                 continue;
@@ -160,7 +227,7 @@ fn walk(told: &Told, ids: &[u128], depth: usize, path: &mut Vec<(u128, Step)>) -
                 check(&next);
             }));
             assert!(outcome.is_ok(), "after {path:?}");
-            walks += walk(&next, ids, depth - 1, path);
+            walks += walk(&next, ids, steps, depth - 1, path);
             path.pop();
         }
     }
@@ -172,7 +239,7 @@ fn every_walk_of_one_agent() {
     for (restart, depth) in [(Restart::Never, 3), (Restart::OnCrash, 4), (Restart::Always, 3)] {
         let mut told = Told::new();
         told.spawn(1, Some("bob"), restart);
-        let walks = walk(&told, &[1], depth, &mut Vec::new());
+        let walks = walk(&told, &[1], &STEPS, depth, &mut Vec::new());
         assert_eq!(walks, 14u64.pow(u32::try_from(depth).expect("small")));
     }
 }
@@ -183,7 +250,7 @@ fn every_walk_of_one_agent_that_works() {
     let mut told = Told::new();
     told.spawn(1, Some("bob"), Restart::OnCrash);
     told.executed(1);
-    walk(&told, &[1], 4, &mut Vec::new());
+    walk(&told, &[1], &STEPS, 4, &mut Vec::new());
 }
 
 #[test]
@@ -191,5 +258,18 @@ fn every_walk_of_two_agents() {
     let mut told = Told::new();
     told.spawn(1, Some("bob"), Restart::OnCrash);
     told.spawn(2, Some("cy"), Restart::Always);
-    walk(&told, &[1, 2], 3, &mut Vec::new());
+    walk(&told, &[1, 2], &STEPS, 3, &mut Vec::new());
+}
+
+/// Everything that happens to bare commands, and everything that an agent CLI can show.
+#[test]
+fn every_walk_of_an_agent_cli() {
+    let steps: Vec<Step> = STEPS.into_iter().chain(SIGNS).collect();
+    for (has_prompt, conversation) in [(true, None), (false, None), (false, Some("own"))] {
+        let mut told = Told::new();
+        told.spawn_cli(1, has_prompt, conversation).expect("nobody has it");
+        walk(&told, &[1], &steps, 3, &mut Vec::new());
+        told.begun(1, conversation.unwrap_or("first"), Followed::Started);
+        walk(&told, &[1], &steps, 3, &mut Vec::new());
+    }
 }

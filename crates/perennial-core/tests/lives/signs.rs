@@ -1,0 +1,209 @@
+//! What an agent CLI shows, and what comes of it: single cases, most of them found by exploration.
+
+use std::time::Duration;
+
+use perennial_core::agent::DIALOG_AFTER;
+use perennial_core::command::Command;
+use perennial_core::context::{Sample, Source, Threshold};
+use perennial_core::conversation::{ConversationId, Followed, Opening};
+use perennial_core::exit::Exit;
+use perennial_core::id::AgentId;
+use perennial_core::observation::{Observation, Report, Sign, Wait};
+use perennial_core::reason::Reason;
+use perennial_core::refusal::Refusal;
+use perennial_core::state::State;
+
+use crate::told::Told;
+
+/// So much of a window is used.
+pub fn sample(percent: u64) -> Sample {
+    Sample { tokens: percent, window: 100, usable: 100, source: Source::StatusLine }
+}
+
+fn id(text: &str) -> ConversationId {
+    text.parse().expect("a good id")
+}
+
+fn resume(conversation: &str, in_turn: bool) -> Opening {
+    Opening::Resume { conversation: id(conversation), in_turn }
+}
+
+impl Told {
+    fn ends(&mut self, agent: u128, exit: Exit) {
+        let number = self.number(agent);
+        self.report(agent, number, Report::Exited(exit));
+    }
+
+    /// The newest session ends; once the next one is wanted, how that begins.
+    fn next_opening(&mut self, agent: u128) -> Opening {
+        self.ends(agent, Exit::Signal(9));
+        if let Some(until) =
+            self.agent(agent).until.filter(|_| self.agent(agent).state == State::Crashed)
+        {
+            self.now = self.now.max(until);
+            self.observe(&Observation::Due { agent: AgentId(agent) });
+        }
+        self.agent(agent).session.as_ref().expect("it has one").opening.clone()
+    }
+
+    fn shown_as(&self, agent: u128) -> (State, Reason) {
+        (self.agent(agent).state, self.agent(agent).reason)
+    }
+}
+
+#[test]
+fn the_next_session_takes_up_the_conversation_and_the_turn() {
+    let mut told = Told::new();
+    told.spawn_cli(1, true, None).unwrap();
+    told.begun(1, "a", Followed::Started);
+    assert_eq!(told.next_opening(1), resume("a", true));
+    told.begun(1, "a", Followed::Resumed);
+    told.show(1, Sign::Began { conversation: id("b"), how: Followed::Cleared });
+    told.show(1, Sign::Waits(Wait::Input));
+    assert_eq!(told.next_opening(1), resume("b", false));
+}
+
+/// Found by seed 5: its first session crashed before it said a word, and the next one began anew.
+#[test]
+fn an_adopted_conversation_is_kept_if_the_first_session_never_speaks() {
+    let mut told = Told::new();
+    told.spawn_cli(1, true, Some("own")).unwrap();
+    assert_eq!(told.next_opening(1), resume("own", true));
+    let refused = told.spawn_cli(2, false, Some("own")).unwrap_err();
+    assert!(matches!(refused, Refusal::ConversationTaken { .. }), "{refused:?}");
+}
+
+/// Found by seed 3.
+#[test]
+fn a_dialog_does_not_end_the_turn_that_is_to_go_on() {
+    let mut told = Told::new();
+    told.spawn_cli(1, true, None).unwrap();
+    told.begun(1, "a", Followed::Started);
+    assert_eq!(told.next_opening(1), resume("a", true));
+    told.executed(1);
+    told.pass(DIALOG_AFTER);
+    told.observe(&Observation::Due { agent: AgentId(1) });
+    assert_eq!(told.shown_as(1), (State::Waiting, Reason::FirstRunDialog));
+    assert_eq!(told.next_opening(1), resume("a", true));
+}
+
+#[test]
+fn a_conversation_has_one_writer_also_while_a_buried_one_ends() {
+    let mut told = Told::new();
+    told.spawn_cli(1, false, Some("own")).unwrap();
+    told.begun(1, "own", Followed::Resumed);
+    let target = AgentId(1).to_string();
+    told.ask(Command::Bury { target, summary: "over".into() }).unwrap();
+    let refused = told.spawn_cli(2, false, Some("own")).unwrap_err();
+    assert!(matches!(refused, Refusal::ConversationTaken { .. }), "{refused:?}");
+    told.ends(1, Exit::Code(0));
+    told.spawn_cli(2, false, Some("own")).unwrap();
+}
+
+/// Found by seed 2271: whatever comes first is a sign of life.
+#[test]
+fn without_its_first_word_any_other_announces_a_session() {
+    let waits = (State::Waiting, Reason::Idle);
+    let works = (State::Working, Reason::InTurn);
+    let signs = [
+        (Sign::TurnBegan, works),
+        (Sign::Waits(Wait::Input), waits),
+        (Sign::Measured(sample(1)), waits),
+        (Sign::Progressed, waits),
+    ];
+    for (sign, expected) in signs {
+        for after_the_dialog in [false, true] {
+            let mut told = Told::new();
+            told.spawn_cli(1, false, None).unwrap();
+            told.executed(1);
+            if after_the_dialog {
+                told.pass(DIALOG_AFTER);
+                told.observe(&Observation::Due { agent: AgentId(1) });
+            }
+            told.show(1, sign.clone());
+            assert_eq!(told.shown_as(1), expected, "{sign:?}");
+        }
+    }
+}
+
+/// Found by seed 95: told of the last window's threshold, it was told of none in the next.
+#[test]
+fn a_notice_about_a_window_that_is_over_does_not_count_for_the_next() {
+    let mut told = Told::new();
+    told.spawn_cli(1, true, None).unwrap();
+    told.begun(1, "a", Followed::Started);
+    told.show(1, Sign::Measured(sample(95)));
+    told.show(1, Sign::Compacted);
+    told.show(1, Sign::Told(Threshold::NineTenths));
+    told.show(1, Sign::Measured(sample(55)));
+    assert_eq!(told.agent(1).clock.untold(), Some(Threshold::Half));
+}
+
+#[test]
+fn a_cleared_conversation_begins_a_window_also_as_the_first_word() {
+    let mut told = Told::new();
+    told.spawn_cli(1, true, None).unwrap();
+    told.begun(1, "a", Followed::Started);
+    told.show(1, Sign::Measured(sample(95)));
+    assert_eq!(told.next_opening(1), resume("a", true));
+    told.begun(1, "b", Followed::Cleared);
+    assert_eq!(told.agent(1).clock.passed, None);
+}
+
+/// Found by seed 1957: ended three times while it had nothing to do, its conversation was given up.
+#[test]
+fn ending_with_nothing_to_do_is_no_failure() {
+    let mut told = Told::new();
+    told.spawn_cli(1, false, None).unwrap();
+    told.begun(1, "a", Followed::Started);
+    for _ in 0..5 {
+        told.pass(Duration::from_secs(60));
+        assert_eq!(told.next_opening(1), resume("a", false));
+        told.begun(1, "a", Followed::Resumed);
+    }
+}
+
+#[test]
+fn a_turn_that_leads_nowhere_again_and_again_is_begun_anew() {
+    let mut told = Told::new();
+    told.spawn_cli(1, true, None).unwrap();
+    told.begun(1, "a", Followed::Started);
+    for _ in 0..2 {
+        told.pass(Duration::from_secs(60));
+        assert_eq!(told.next_opening(1), resume("a", true));
+        told.begun(1, "a", Followed::Resumed);
+    }
+    told.pass(Duration::from_secs(60));
+    let opening = told.next_opening(1);
+    assert!(matches!(opening, Opening::Fresh(_)), "{opening:?}");
+}
+
+/// Whoever wakes it has looked at it, and means the conversation that it had.
+#[test]
+fn woken_by_the_operator_it_takes_up_what_led_nowhere() {
+    let mut told = Told::new();
+    told.spawn_cli(1, true, None).unwrap();
+    told.begun(1, "a", Followed::Started);
+    for _ in 0..2 {
+        told.pass(Duration::from_secs(60));
+        told.next_opening(1);
+        told.begun(1, "a", Followed::Resumed);
+    }
+    told.pass(Duration::from_secs(60));
+    told.ends(1, Exit::Signal(9));
+    assert_eq!(told.shown_as(1), (State::Crashed, Reason::BreakerOpen));
+    told.ask(Command::Wake(AgentId(1).to_string())).unwrap();
+    let session = told.agent(1).session.as_ref().expect("it has one");
+    assert_eq!(session.opening, resume("a", true));
+}
+
+#[test]
+fn one_that_hangs_is_ended_and_goes_on_where_it_was() {
+    let mut told = Told::new();
+    told.spawn_cli(1, true, None).unwrap();
+    told.begun(1, "a", Followed::Started);
+    told.pass(Duration::from_secs(20));
+    told.show(1, Sign::Hangs);
+    assert_eq!(told.shown_as(1), (State::Unknown, Reason::Silent));
+    assert_eq!(told.next_opening(1), resume("a", true));
+}

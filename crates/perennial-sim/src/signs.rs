@@ -1,0 +1,245 @@
+//! The properties of conversations and of the clock: one writer, the current one taken up, each
+//! threshold once per window and in order, no dialog that nobody sees any more.
+
+use perennial_core::agent::{Agent, DIALOG_AFTER};
+use perennial_core::context::Threshold;
+use perennial_core::conversation::{ConversationId, Opening};
+use perennial_core::event::{AgentEvent, Move};
+use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::reason::Reason;
+use perennial_core::restart::CHURN_LIMIT;
+use perennial_core::state::{Cause, State};
+use perennial_core::time::Time;
+
+use crate::cli::{Cli, Mode, Window, sample};
+use crate::world::World;
+
+/// What is remembered of one agent's talk, apart from how the core folds it.
+#[derive(Debug, Clone, Default)]
+pub struct Talk {
+    conversation: Option<ConversationId>,
+    in_turn: bool,
+    passed: Option<Threshold>,
+}
+
+impl World {
+    /// Holds an event about a harness against what was recorded before it, and the truth.
+    pub fn check_sign(&mut self, agent: &Agent, event: &AgentEvent) {
+        match event {
+            AgentEvent::SessionWanted { opening, .. } => self.check_opening(agent, opening),
+            AgentEvent::ConversationFollowed { number, conversation, how } => {
+                self.check_followed(agent, *number, conversation);
+                let talk = self.talk(agent.id);
+                talk.conversation = Some(conversation.clone());
+                if how.begins_a_window() {
+                    talk.passed = None;
+                }
+            }
+            AgentEvent::WindowBegan { .. } => self.talk(agent.id).passed = None,
+            AgentEvent::ClockPassed { threshold, .. } => self.check_passed(agent.id, *threshold),
+            AgentEvent::ClockTold { threshold, .. } => {
+                if self.talk(agent.id).passed < Some(*threshold) {
+                    self.broken("C1: only what has passed is told", || format!("{threshold:?}"));
+                }
+            }
+            AgentEvent::SessionProgressed { .. } if agent.launch.is_bare() => {
+                self.broken("a bare command shows nothing", || format!("{event:?}"));
+            }
+            AgentEvent::SessionProgressed { .. }
+            | AgentEvent::PhaseReported { .. }
+            | AgentEvent::Hatched(_)
+            | AgentEvent::Moved(_)
+            | AgentEvent::SessionStarting { .. }
+            | AgentEvent::SessionRunning { .. }
+            | AgentEvent::SessionEnding { .. }
+            | AgentEvent::SessionEnded { .. }
+            | AgentEvent::Renamed { .. }
+            | AgentEvent::Summarised { .. }
+            | AgentEvent::PutOff { .. } => {}
+        }
+    }
+
+    fn talk(&mut self, id: AgentId) -> &mut Talk {
+        self.ledger.talks.entry(id).or_default()
+    }
+
+    /// A session takes up the conversation that the last one had, in the turn that it was in.
+    fn check_opening(&mut self, agent: &Agent, opening: &Opening) {
+        let talk = self.talk(agent.id).clone();
+        let is_futile = agent.history.futile >= CHURN_LIMIT;
+        let is_first = agent.session.is_none();
+        let right = match opening {
+            Opening::Bare => agent.launch.is_bare(),
+            Opening::Fresh(new) => {
+                let unused = !self.machine.conversations.contains_key(new);
+                !agent.launch.is_bare() && unused && (talk.conversation.is_none() || is_futile)
+            }
+            // The owner's own, as it was left.
+            Opening::Resume { .. } if is_first => !agent.launch.is_bare(),
+            Opening::Resume { conversation, in_turn } => {
+                talk.conversation.as_ref() == Some(conversation) && *in_turn == talk.in_turn
+            }
+        };
+        if !right {
+            self.broken("a session takes up the current conversation", || {
+                format!("{} wanted {opening:?} after {talk:?}", agent.id.0)
+            });
+        }
+        if let (true, Opening::Resume { conversation, in_turn }) = (is_first, opening) {
+            let talk = self.talk(agent.id);
+            talk.conversation = Some(conversation.clone());
+            talk.in_turn = *in_turn;
+        }
+    }
+
+    /// What a session is said to have, it has or had.
+    fn check_followed(&mut self, agent: &Agent, number: SessionNumber, id: &ConversationId) {
+        let cli = self.machine.session(agent.id, number).cli.as_ref();
+        if !cli.is_some_and(|cli| cli.conversations.contains(id)) {
+            self.broken("a conversation is its session's own", || {
+                format!("{}.{number} never had {id}", agent.id.0)
+            });
+        }
+    }
+
+    fn check_passed(&mut self, id: AgentId, threshold: Threshold) {
+        let passed = self.talk(id).passed;
+        let next = match passed {
+            None => Some(Threshold::Half),
+            Some(Threshold::Half) => Some(Threshold::ThreeQuarters),
+            Some(Threshold::ThreeQuarters) => Some(Threshold::NineTenths),
+            Some(Threshold::NineTenths) => None,
+        };
+        if next != Some(threshold) {
+            self.broken("C1: thresholds pass once per window, in order", || {
+                format!("{}: {threshold:?} after {passed:?}", id.0)
+            });
+        }
+        self.talk(id).passed = Some(threshold);
+    }
+
+    /// Follows the turn; no start is given up while a dialog may be in its way, and only what
+    /// hangs is ended for it.
+    pub fn check_turn(&mut self, agent: &Agent, moved: &Move, at: Time) {
+        match (moved.to, moved.cause) {
+            (State::Working, _) => self.talk(agent.id).in_turn = true,
+            (State::Waiting, Cause::TurnEnded) => self.talk(agent.id).in_turn = false,
+            _ => {}
+        }
+        let Some(session) = agent.session.as_ref().filter(|_| !agent.launch.is_bare()) else {
+            return;
+        };
+        let could_show = session.started_at.is_some_and(|started| started + DIALOG_AFTER <= at);
+        if moved.cause == Cause::StartLimit && could_show {
+            self.broken("a dialog is waited for", || format!("{moved:?}"));
+        }
+        let truth = self.machine.session(agent.id, session.number);
+        let hangs = truth.cli.as_ref().is_some_and(|cli| cli.mode == Mode::Hung);
+        if moved.reason == Reason::Silent && !hangs {
+            self.broken("only what hangs is silent", || format!("{moved:?}"));
+        }
+    }
+
+    /// The session's program has begun with what the journal says.
+    pub fn check_opening_carried_out(&mut self, agent: AgentId, number: SessionNumber) {
+        let recorded = self.ledger.record.agent(agent).and_then(|agent| agent.session.as_ref());
+        let recorded = recorded.filter(|s| s.number == number).map(|s| s.opening.clone());
+        let session = self.machine.session(agent, number);
+        let prepared = session.prepared.as_ref().map(|prepared| prepared.opening.clone());
+        if prepared != recorded {
+            self.broken("a session takes up the current conversation", || {
+                format!("{}.{number} begins with {prepared:?}, wanted {recorded:?}", agent.0)
+            });
+        }
+        if let Some(Opening::Resume { conversation, .. }) = prepared
+            && !self.machine.conversations.contains_key(&conversation)
+        {
+            self.broken("what is resumed is there", || conversation.to_string());
+        }
+    }
+
+    /// A conversation has one writer at a time, as far as the journal knows who writes it.
+    pub fn check_one_writer(
+        &mut self,
+        agent: AgentId,
+        number: SessionNumber,
+        conversation: &ConversationId,
+    ) {
+        let writes = |cli: &Cli| cli.conversation() == Some(conversation);
+        let other = self.machine.sessions.iter().find(|((other, of), session)| {
+            (*other, *of) != (agent, number)
+                && session.is_alive()
+                && session.cli.as_ref().is_some_and(writes)
+                && self.is_recorded(*other, conversation)
+        });
+        if let Some(((other, of), _)) = other {
+            let what = format!("{conversation}: {}.{number} and {}.{of}", agent.0, other.0);
+            self.broken("a conversation has one writer", || what);
+        }
+    }
+
+    fn is_recorded(&self, agent: AgentId, conversation: &ConversationId) -> bool {
+        self.ledger.record.agent(agent).is_some_and(|agent| {
+            let current = agent.conversations.as_ref().map(|known| &known.current);
+            let session = agent.session.as_ref();
+            current == Some(conversation) || session.is_some_and(|s| s.takes_up(conversation))
+        })
+    }
+
+    /// Once no dialog is left, nobody waits for one to be answered.
+    pub fn check_no_dialog(&mut self) {
+        if self.ledger.is_forgetful {
+            return;
+        }
+        let stuck = self.ledger.record.agents().find(|agent| {
+            let number = agent.session.as_ref().map(|session| session.number);
+            agent.state == State::Waiting
+                && agent.reason == Reason::FirstRunDialog
+                && number.is_some_and(|number| self.mode(agent.id, number) != Some(Mode::Dialog))
+        });
+        if let Some(line) = stuck.map(|agent| crate::words::agent(agent, self.now)) {
+            self.broken("no stuck first-run dialog", || line);
+        }
+    }
+
+    fn mode(&self, agent: AgentId, number: SessionNumber) -> Option<Mode> {
+        let session = self.machine.sessions.get(&(agent, number))?;
+        session.cli.as_ref().map(|cli| cli.mode)
+    }
+
+    /// At rest the record has what the machine has: conversation and clock.
+    pub fn check_talks(&mut self) {
+        if self.ledger.is_blurred {
+            return;
+        }
+        let agents: Vec<Agent> = self.ledger.record.agents().cloned().collect();
+        for agent in agents {
+            let Some(number) = self.machine.alive(agent.id) else {
+                continue;
+            };
+            let Some(cli) = self.machine.session(agent.id, number).cli.clone() else {
+                continue;
+            };
+            let known = agent.conversations.as_ref().map(|known| &known.current);
+            if known != cli.conversation() {
+                self.broken("the record follows the conversation", || {
+                    format!("{}: {known:?}, truth {:?}", agent.id.0, cli.conversations)
+                });
+            }
+            let window = cli.conversation().and_then(|id| self.machine.conversations.get(id));
+            let Window { tokens, peak } = window.copied().unwrap_or_default();
+            let passed = agent.clock.passed;
+            if passed < reached(tokens) || passed > reached(peak) {
+                self.broken("C1, C2: what this window has reached has passed, no more", || {
+                    format!("{}: {passed:?}, truth {tokens} tokens, {peak} once", agent.id.0)
+                });
+            }
+        }
+    }
+}
+
+/// The highest threshold that so many tokens reach.
+fn reached(tokens: u64) -> Option<Threshold> {
+    let percent = sample(tokens).usable_percent();
+    Threshold::ALL.into_iter().rfind(|threshold| percent >= threshold.percent())
+}
