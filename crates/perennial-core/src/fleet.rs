@@ -238,12 +238,13 @@ impl Fleet {
     /// A conversation has one writer: nobody outside the cemetery may have it.
     fn conversation_is_free(&self, conversation: &ConversationId) -> Result<(), Refusal> {
         let has = |agent: &&Agent| {
-            agent.state.roster() != Roster::Cemetery
-                && (agent
-                    .conversations
-                    .as_ref()
-                    .is_some_and(|known| known.current == *conversation)
-                    || agent.live_session().is_some_and(|session| session.takes_up(conversation)))
+            // A buried one's last session writes until it has ended.
+            let may_write =
+                agent.state.roster() != Roster::Cemetery || agent.live_session().is_some();
+            let current = agent.conversations.as_ref().map(|known| &known.current);
+            let takes_up =
+                agent.live_session().is_some_and(|session| session.takes_up(conversation));
+            may_write && (current == Some(conversation) || takes_up)
         };
         match self.agents.values().find(has) {
             Some(agent) => {
@@ -370,7 +371,9 @@ impl Fleet {
         } else {
             agent.state != State::Waking && self.admitted.remove(&agent.id)
         };
-        if left { self.line.iter().take(RESUMED_AT_ONCE).copied().collect() } else { Vec::new() }
+        // One more than may start: who comes into the line may displace somebody.
+        let ahead = self.line.iter().take(RESUMED_AT_ONCE + 1);
+        if left { ahead.copied().collect() } else { Vec::new() }
     }
 
     /// Whether the agent's wanted session may start now.

@@ -3,7 +3,7 @@
 use super::observe::progress;
 use super::{Agent, START_LIMIT};
 use crate::context::Clock;
-use crate::conversation::{Conversations, Followed};
+use crate::conversation::{Conversations, Opening};
 use crate::event::{AgentEvent, Move};
 use crate::id::SessionNumber;
 use crate::reason::Reason;
@@ -20,6 +20,12 @@ pub fn evolve(mut agent: Agent, event: &AgentEvent, at: Time) -> Agent {
         AgentEvent::SessionWanted { number, opening } => {
             agent.previous_exit = agent.session.take().and_then(|session| session.exit);
             agent.session = Some(Session::wanted(*number, opening.clone(), at));
+            // Its own from here on, also if this session never comes to say so.
+            if let Opening::Resume { conversation, in_turn } = opening {
+                let known = agent.conversations.take();
+                agent.conversations = Some(Conversations::follow(known, conversation));
+                agent.in_turn = *in_turn;
+            }
         }
         AgentEvent::SessionStarting { number } => {
             // One that stood in line gets its start limit when its turn comes.
@@ -35,11 +41,11 @@ pub fn evolve(mut agent: Agent, event: &AgentEvent, at: Time) -> Agent {
             fold_session(&mut agent, *number, &SessionEvent::Ending(*pace), at);
         }
         AgentEvent::SessionEnded { number, exit } => {
-            fold_session(&mut agent, *number, &SessionEvent::Ended(*exit), at);
             if let Some(session) = agent.session.as_ref().filter(|s| s.number == *number) {
                 let progress = progress(&agent, session);
                 agent.history.ended(session.lived(at), progress, at);
             }
+            fold_session(&mut agent, *number, &SessionEvent::Ended(*exit), at);
         }
         AgentEvent::SessionProgressed { number } => {
             if let Some(session) = agent.session.as_mut().filter(|s| s.number == *number) {
@@ -52,7 +58,7 @@ pub fn evolve(mut agent: Agent, event: &AgentEvent, at: Time) -> Agent {
             if let Some(session) = agent.session.as_mut().filter(|s| s.number == *number) {
                 session.has_announced = true;
             }
-            if *how == Followed::Started {
+            if how.begins_a_window() {
                 agent.clock = Clock::default();
             }
         }
@@ -86,6 +92,8 @@ fn take(agent: &mut Agent, moved: &Move, at: Time) {
     }
     match moved.to {
         State::Working => agent.in_turn = true,
+        // A dialog before the first word says nothing about the turn.
+        State::Waiting if moved.cause == Cause::DialogSeen => {}
         State::Waiting => agent.in_turn = false,
         State::Hatching
         | State::Waking

@@ -134,11 +134,15 @@ fn crash(
     events
 }
 
-/// Whether the session got anything done, where its harness lets us see that.
+/// Whether the session got anything done, where its harness lets us see that. One that had nothing
+/// to do, or was asked to end, is no failure.
 pub fn progress(agent: &Agent, session: &Session) -> Progress {
+    let given_up = matches!(agent.state, State::Unknown | State::Crashed);
+    let asked = matches!(session.phase, Phase::Ending(_)) && !given_up;
     match (agent.launch.is_bare(), session.has_progressed) {
         (true, _) => Progress::NotVisible,
         (false, true) => Progress::Some,
+        (false, false) if asked || !agent.in_turn => Progress::NotVisible,
         (false, false) => Progress::None,
     }
 }

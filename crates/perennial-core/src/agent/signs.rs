@@ -5,7 +5,7 @@
 
 use super::Agent;
 use super::step::end_session;
-use crate::context::Clock;
+use crate::context::{Clock, Source};
 use crate::event::{AgentEvent, Move};
 use crate::id::SessionNumber;
 use crate::observation::{Sign, Wait};
@@ -18,7 +18,8 @@ use crate::time::Time;
 pub fn shown(agent: &Agent, number: SessionNumber, sign: &Sign, now: Time) -> Vec<AgentEvent> {
     let live = agent.live_session().filter(|session| session.number == number);
     // One that was asked to end may still talk; the agent has moved on.
-    let Some(session) = live.filter(|session| !matches!(session.phase, Phase::Ending(_))) else {
+    let talks = |session: &&Session| matches!(session.phase, Phase::Starting | Phase::Running);
+    let Some(session) = live.filter(talks) else {
         return Vec::new();
     };
     match sign {
@@ -35,20 +36,36 @@ pub fn shown(agent: &Agent, number: SessionNumber, sign: &Sign, now: Time) -> Ve
             events.extend(announced(agent, session, now));
             events
         }
+        // Its first word was not heard; this one is as good.
+        Sign::TurnBegan if starts(agent) => {
+            moved(agent, Cause::Announced, Reason::InTurn, Show::TurnBegan, now)
+        }
         Sign::TurnBegan => moved(agent, Cause::TurnBegan, Reason::InTurn, Show::TurnBegan, now),
         Sign::Waits(wait) => waits(agent, *wait, now),
-        Sign::Progressed if session.has_progressed => Vec::new(),
-        Sign::Progressed => vec![AgentEvent::SessionProgressed { number }],
+        Sign::Progressed => {
+            let fresh =
+                (!session.has_progressed).then_some(AgentEvent::SessionProgressed { number });
+            fresh.into_iter().chain(announced(agent, session, now)).collect()
+        }
         Sign::Measured(sample) => {
             let passed = agent.clock.passes(sample).into_iter();
-            passed
-                .map(|threshold| AgentEvent::ClockPassed { number, threshold, sample: *sample })
-                .collect()
+            let passed = passed.map(|threshold| AgentEvent::ClockPassed {
+                number,
+                threshold,
+                sample: *sample,
+            });
+            match sample.source {
+                Source::StatusLine => passed.chain(announced(agent, session, now)).collect(),
+                // A file may tell of the session before: no sign of life.
+                Source::Transcript | Source::Table => passed.collect(),
+            }
         }
         // Told twice, by hook and transcript: a window that has just begun does not begin again.
         Sign::Compacted if agent.clock == Clock::default() => Vec::new(),
         Sign::Compacted => vec![AgentEvent::WindowBegan { number }],
         Sign::Told(threshold) if agent.clock.told >= Some(*threshold) => Vec::new(),
+        // It was told of a window that is over.
+        Sign::Told(threshold) if agent.clock.passed < Some(*threshold) => Vec::new(),
         Sign::Told(threshold) => vec![AgentEvent::ClockTold { number, threshold: *threshold }],
         Sign::Hangs => {
             if agent.state != State::Working {
@@ -77,6 +94,7 @@ fn announced(agent: &Agent, session: &Session, now: Time) -> Vec<AgentEvent> {
             }
             events
         }
+        State::Waiting if agent.reason != Reason::FirstRunDialog => Vec::new(),
         // The dialog that was in its way is gone.
         State::Waiting if agent.opens_with_a_prompt(session) => {
             moved(agent, Cause::TurnBegan, Reason::InTurn, began, now)
@@ -94,6 +112,10 @@ fn announced(agent: &Agent, session: &Session, now: Time) -> Vec<AgentEvent> {
     }
 }
 
+fn starts(agent: &Agent) -> bool {
+    matches!(agent.state, State::Hatching | State::Waking)
+}
+
 fn waits(agent: &Agent, wait: Wait, now: Time) -> Vec<AgentEvent> {
     let (reason, show, until) = match wait {
         Wait::Input => (Reason::Idle, Show::TurnEnded, None),
@@ -102,6 +124,12 @@ fn waits(agent: &Agent, wait: Wait, now: Time) -> Vec<AgentEvent> {
         Wait::RateLimit(until) => (Reason::RateLimited, Show::RateLimit, until),
         Wait::Failure => (Reason::ServiceFailed, Show::ServiceError, None),
     };
+    if starts(agent) {
+        let working = Agent { state: State::Working, ..agent.clone() };
+        let mut events = moved(agent, Cause::Announced, Reason::InTurn, Show::SessionBegan, now);
+        events.extend(waits(&working, wait, now));
+        return events;
+    }
     // The same again is no news, and a time that is known is not forgotten.
     let is_same = agent.state == State::Waiting && agent.reason == reason;
     if is_same && (agent.until == until || until.is_none()) {

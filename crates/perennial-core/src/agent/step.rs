@@ -4,6 +4,7 @@ use super::{Agent, START_LIMIT};
 use crate::event::{AgentEvent, Move};
 use crate::exit::{Exit, UnknownExit};
 use crate::reason::{Evidence, Reason};
+use crate::restart::History;
 use crate::session::{Pace, Phase};
 use crate::state::Cause;
 use crate::time::Time;
@@ -21,7 +22,10 @@ pub fn next_session(
         return Vec::new();
     };
     let mut events = vec![AgentEvent::Moved(Move { until: Some(now + START_LIMIT), ..moved })];
-    if is_over {
+    if is_over && cause == Cause::Wake {
+        // The operator looked at it: what was futile before may be tried again.
+        events.extend(begin(&Agent { history: History::default(), ..agent.clone() }));
+    } else if is_over {
         events.extend(begin(agent));
     }
     events
