@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
+use perennial_core::conversation::Opening;
 use perennial_core::effect::{Action, Effect};
 use perennial_core::id::{AgentId, Epoch, SessionNumber};
 use perennial_core::launch::{Host, Launch};
@@ -113,7 +114,7 @@ impl Fixture {
 
     pub fn start(&mut self, agent: AgentId, number: SessionNumber, argv: &[&str]) {
         let launch = launch(self.path(), argv);
-        self.order(agent, number, Action::Start(launch));
+        self.order(agent, number, Action::Start(Box::new(launch), Opening::Bare));
     }
 
     /// Starts a shell script and waits until it runs.
@@ -303,6 +304,7 @@ pub fn launch(dir: &Path, argv: &[&str]) -> Launch {
         dir: dir.display().to_string(),
         env_names: Vec::new(),
         project: dir.display().to_string(),
+        options: Default::default(),
     }
 }
 

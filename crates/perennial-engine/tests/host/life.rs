@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use perennial_core::conversation::Opening;
 use perennial_core::effect::Action;
 use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::id::SessionNumber;
@@ -73,7 +74,7 @@ fn what_cannot_run_is_not_started() {
     assert!(fixture.not_started(agent, N2).contains("Permission denied"));
     let mut nowhere = crate::fixture::launch(fixture.path(), &["sh", "-c", "exit 0"]);
     nowhere.dir = "/no/such/directory".to_owned();
-    fixture.order(agent, SessionNumber(3), Action::Start(nowhere));
+    fixture.order(agent, SessionNumber(3), Action::Start(Box::new(nowhere), Opening::Bare));
     let why = fixture.not_started(agent, SessionNumber(3));
     assert!(why.starts_with("directory /no/such/directory: No such file"), "{why}");
     fixture.run(agent, SessionNumber(4), "exit 0");

@@ -9,9 +9,10 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use perennial_core::conversation::Opening;
 use perennial_core::effect::{Action, Effect};
 use perennial_core::id::{AgentId, Epoch, SessionNumber};
-use perennial_core::launch::{Host, Launch};
+use perennial_core::launch::{Host, Launch, Options};
 use perennial_core::observation::Report;
 use perennial_core::session::Pace;
 use perennial_engine::host::directory::HolderDirectory;
@@ -101,8 +102,9 @@ impl BareHost {
             dir: dir.clone(),
             env_names: Vec::new(),
             project: dir,
+            options: Options::default(),
         };
-        self.order(agent, Action::Start(launch));
+        self.order(agent, Action::Start(Box::new(launch), Opening::Bare));
         let pids: Result<Vec<i32>> = (0..=BRANCHES).map(|_| Ok(starts.next(LIMIT)?.pid)).collect();
         let pids = pids.context("the tree did not grow")?;
         let began = Instant::now();
