@@ -399,9 +399,15 @@ impl Driver {
             return String::new();
         };
         let now = self.now();
+        // A status line of the conversation before says nothing of this window.
+        let current = self.supervisor.fleet().agent(agent).and_then(|a| a.conversations.as_ref());
+        let is_current = match (&line.conversation, current) {
+            (Some(id), Some(known)) => *id == known.current,
+            (None, _) | (_, None) => true,
+        };
         let reading = self.readings.of(agent, number);
         reading.model = line.model.or(reading.model.take());
-        if let Some(sample) = line.sample {
+        if let Some(sample) = line.sample.filter(|_| is_current) {
             reading.sample = Some((sample, now));
             self.observe(Observation::Harness { agent, number, sign: Sign::Measured(sample) });
         }

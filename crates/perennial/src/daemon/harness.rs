@@ -2,8 +2,9 @@
 //!
 //! Translates; what begins and when was decided before.
 
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
 use perennial_api::Home;
 use perennial_core::conversation::{ConversationId, Opening};
@@ -54,6 +55,22 @@ impl Harnesses {
         let user_home = PathBuf::from(variable("HOME")?);
         let vendor_home = conversation::home(&preset.conversation, &user_home, variable);
         conversation::find(&preset, &vendor_home, conversation)
+    }
+
+    /// Whether the vendor has this conversation for an agent with that environment, or we do.
+    pub fn has_conversation(
+        &self,
+        harness: &str,
+        env: &BTreeMap<String, String>,
+        conversation: &ConversationId,
+    ) -> bool {
+        let (Ok(preset), Some(user_home)) = (self.preset(harness), env.get("HOME")) else {
+            return false;
+        };
+        let variable = |name: &str| env.get(name).map(|value| OsStr::new(value.as_str()));
+        let vendor_home = conversation::home(&preset.conversation, Path::new(user_home), variable);
+        let ours = self.home.conversations().join(harness).join(format!("{conversation}.jsonl"));
+        conversation::find(&preset, &vendor_home, conversation).is_some() || ours.is_file()
     }
 
     /// What a session runs; the reason in words where it can't be started.

@@ -10,6 +10,7 @@ mod identity;
 mod lock;
 mod logging;
 mod mcp;
+mod missed;
 mod presence;
 mod prime;
 mod problems;
@@ -99,6 +100,10 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
     for unreadable in &loaded.unreadable {
         tracing::error!(%unreadable, "a record can't be read");
     }
+    let missed = missed::take(&home.hooks_missed());
+    for told in &missed {
+        tracing::warn!("{told}");
+    }
     let boot = process::boot_id().context("the machine's boot id can't be read")?;
     let epoch = Epoch(loaded.fleet.epoch().0 + 1);
     let exe = std::env::current_exe().context("the daemon can't find its own program")?;
@@ -133,6 +138,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
         home: home.clone(),
         boot: boot.0,
         started: moment::now(),
+        missed,
         ending,
     };
     Ok((Arc::new(surface), driver))

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use perennial_api::answer::Health;
 use perennial_api::{ClientError, ExitCode, client};
+use perennial_engine::harness::preset::{self, Preset};
 use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
 
@@ -62,6 +63,7 @@ pub fn run(_args: &Args, context: &Context) -> Ending {
         }
     };
     findings.extend(of_machine(&context.home.data));
+    findings.extend(of_agent_clis(&context.home.config));
     let has_failed = findings.iter().any(|one| one.verdict == Verdict::Fail);
     let code = if reached == ExitCode::Done && has_failed { ExitCode::Failed } else { reached };
     let report = Report { findings, health };
@@ -211,6 +213,25 @@ fn of_machine(data: &Path) -> Vec<Finding> {
 }
 
 /// Free space where the journal is; nothing before there is one.
+/// The agent CLIs that there are presets for, and what works with each.
+fn of_agent_clis(config: &Path) -> Vec<Finding> {
+    let of = |name: String| match Preset::load(config, &name) {
+        Ok(preset) => match program(&preset.program) {
+            Some(path) => {
+                let works = "start, resume after a crash, hooks, context clock, own tools";
+                finding("agent cli", Verdict::Ok, format!("{name}: {path}; {works}"))
+            }
+            None => {
+                let text = format!("{name}: {} is not in PATH", preset.program);
+                finding("agent cli", Verdict::Warn, text).next("install it to run it as an agent")
+            }
+        },
+        Err(error) => finding("agent cli", Verdict::Warn, format!("{name}: {error}"))
+            .next("mend its file below the configuration directory"),
+    };
+    preset::names(config).into_iter().map(of).collect()
+}
+
 fn space(data: &Path) -> Option<Finding> {
     let seen = rustix::fs::statvfs(data).ok()?;
     let free_mib = seen.f_bavail.saturating_mul(seen.f_frsize) >> 20;

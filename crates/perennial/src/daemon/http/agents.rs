@@ -130,6 +130,15 @@ pub async fn spawn(
     let restart = checks::restart(body.restart.as_deref())?;
     let conversation = body.conversation.as_deref().map(checks::conversation).transpose()?;
     let launch = checks::launch(&body, &surface.harnesses)?;
+    if let Some(id) = &conversation
+        && !surface.harnesses.has_conversation(&launch.harness, &body.env, id)
+    {
+        return Err(Trouble(
+            Problem::new(404, "no-such-conversation", format!("there is no conversation {id}"))
+                .because(format!("{} has no transcript of it, and we have no copy", launch.harness))
+                .next("its id is the name of its transcript file"),
+        ));
+    }
     let id = AgentId(uuid::Uuid::now_v7().as_u128());
     let holder = HolderDirectory::new(&surface.home.holders(), id);
     holder

@@ -45,6 +45,7 @@ pub async fn health(State(surface): State<Shared>, Shown(caller): Shown) -> Answ
             health
         })
         .await?;
+    health.findings.extend(surface.missed.iter().cloned());
     let unreadable = surface.journal.quarantine();
     health.version = env!("CARGO_PKG_VERSION").to_owned();
     health.pid = std::process::id();

@@ -35,6 +35,8 @@ pub struct Surface {
     pub home: Home,
     pub boot: String,
     pub started: Moment,
+    /// What was not heard before this daemon started.
+    pub missed: Vec<String>,
     /// Set to true when the daemon is to end.
     pub ending: watch::Sender<bool>,
 }
