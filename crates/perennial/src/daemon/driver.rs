@@ -12,6 +12,7 @@ use std::time::Duration;
 use perennial_core::agent::Agent;
 use perennial_core::command::Request;
 use perennial_core::effect::{Action, Effect};
+use perennial_core::event::{AgentEvent, Event, What};
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::observation::{Observation, Report, Sign};
 use perennial_core::session::Phase;
@@ -24,6 +25,7 @@ use tokio::sync::{oneshot, watch};
 
 use super::harness::Harnesses;
 use super::identity::Registry;
+use super::notify::Notify;
 use super::presence::Presence;
 use super::prime;
 use super::reader::{Look, Reader, Seen};
@@ -165,6 +167,7 @@ pub struct World {
     pub harnesses: Harnesses,
     pub reader: Reader,
     pub shelf: Shelf,
+    pub notify: Notify,
     pub clock: Clock,
     /// Set to true when the daemon must end.
     pub ending: watch::Sender<bool>,
@@ -464,8 +467,20 @@ impl Driver {
                         &touched,
                         now,
                     );
+                    self.notify(&events);
                     self.tell_awaited(&touched);
                 }
+            }
+        }
+    }
+
+    /// Calls the operator for agents that wait for them since these events.
+    fn notify(&self, events: &[Event]) {
+        for event in events {
+            if let What::Agent(id, AgentEvent::Moved(moved)) = &event.what
+                && let Some(agent) = self.supervisor.fleet().agent(*id)
+            {
+                self.world.notify.tell(super::view::name(agent), moved.reason);
             }
         }
     }

@@ -11,6 +11,7 @@ mod lock;
 mod logging;
 mod mcp;
 mod missed;
+mod notify;
 mod presence;
 mod prime;
 mod problems;
@@ -51,6 +52,7 @@ use harness::Harnesses;
 use http::Surface;
 use identity::Registry;
 use lock::{Lock, LockError};
+use notify::Notify;
 use presence::Presence;
 use reader::Reader;
 use shelf::Shelf;
@@ -121,6 +123,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
         reader: Reader::start(harnesses.clone(), home.conversations(), desk.clone())
             .context("the reader of conversations can't be started")?,
         shelf: Shelf::new(Mirror::start(&home.mirror()).context("the mirror can't be started")?),
+        notify: Notify::start(&home.config),
         clock,
         ending: ending.clone(),
     };

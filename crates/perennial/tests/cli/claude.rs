@@ -24,7 +24,15 @@ struct Stage {
 
 impl Stage {
     fn new() -> Stage {
-        let sealed = Sealed::up();
+        Stage::with_config("")
+    }
+
+    /// A stage whose operator wrote this into their configuration.
+    fn with_config(config: &str) -> Stage {
+        let sealed = Sealed::new();
+        std::fs::create_dir_all(&sealed.home.config).expect("made");
+        std::fs::write(sealed.home.config.join("config.toml"), config).expect("written");
+        sealed.start_daemon();
         let project = sealed.dir.to_string_lossy().into_owned();
         let seen = json!({
             "hasCompletedOnboarding": true, "lastOnboardingVersion": "2.1.325", "theme": "dark",
@@ -159,7 +167,8 @@ fn killed_in_a_tool_call_the_same_conversation_goes_on_and_the_tool_is_gone() {
     // The tool says who it is by a pipe, which is waited for.
     let pipe = stage.sealed.dir.join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
-    let tool = "sh -c 'echo $$ > pipe; exec sleep 300'";
+    // Killed before the client wrote the call down, it is called again, and has nothing to do then.
+    let tool = "sh -c 'test -e done && exit; touch done; echo $$ > pipe; exec sleep 300'";
     let program = json!([{ "tools": bash(tool) }, { "text": "Back again." }]);
     let ada = stage.spawn(
         "ada",
@@ -217,8 +226,12 @@ fn killed_while_idle_it_is_resumed_without_a_model_call_also_when_the_vendor_los
 }
 
 #[test]
-fn a_permission_dialog_is_seen_and_answered_by_its_person() {
-    let stage = Stage::new();
+fn a_permission_dialog_is_seen_and_its_person_called() {
+    let pipes = tempfile::tempdir().expect("a directory");
+    let pipe = pipes.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    let notify = json!(["/bin/sh", "-c", "echo \"$2 $3\" > \"$1\"", "notify", pipe]);
+    let stage = Stage::with_config(&format!("notify = {notify}\n"));
     let mut watch = stage.sealed.watch();
     let program = json!([
         { "tools": [{ "name": "Write", "input": { "file_path": "note.txt", "content": "x" } }] },
@@ -227,6 +240,8 @@ fn a_permission_dialog_is_seen_and_answered_by_its_person() {
     stage.spawn("ada", &["--permission-mode", "manual"], &turns(&program));
     state(&mut watch, "ada", "waiting", "needs-permission");
     assert!(stage.sealed.ls()[0].needs_you);
+    let called = std::fs::read_to_string(&pipe).expect("the operator is called");
+    assert_eq!(called.trim(), "ada needs-permission");
 }
 
 #[test]

@@ -1,0 +1,98 @@
+//! Calls the operator's own command when an agent needs them.
+//!
+//! `notify = ["program", "argument", …]` in `<config>/config.toml`: an argv of the operator's, never
+//! of a project or an agent. It gets three arguments more: the agent's name, the reason's word, and
+//! a sentence. It runs as a child of the daemon, with no rights, for ten seconds at most.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use perennial_core::reason::Reason;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::time::Timespec;
+use serde::Deserialize;
+
+use super::words;
+
+const PATIENCE: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Config {
+    notify: Vec<String>,
+}
+
+/// The way to the operator; nothing where they named no command.
+#[derive(Debug, Default)]
+pub struct Notify(Option<Sender<[String; 3]>>);
+
+impl Notify {
+    pub fn start(config: &Path) -> Notify {
+        let argv = match std::fs::read_to_string(config.join("config.toml")) {
+            Ok(text) => match toml::from_str::<Config>(&text) {
+                Ok(config) => config.notify,
+                Err(error) => {
+                    tracing::warn!(%error, "config.toml can't be read; nobody is notified");
+                    return Notify::default();
+                }
+            },
+            Err(_) => return Notify::default(),
+        };
+        if argv.is_empty() {
+            return Notify::default();
+        }
+        let (sender, inbox) = channel();
+        let thread = std::thread::Builder::new().name("notify".to_owned());
+        match thread.spawn(move || run(&argv, &inbox)) {
+            Ok(_) => Notify(Some(sender)),
+            Err(error) => {
+                tracing::warn!(%error, "nobody can be notified");
+                Notify::default()
+            }
+        }
+    }
+
+    /// Tells the operator of an agent that waits for them.
+    pub fn tell(&self, name: String, reason: Reason) {
+        let calls = matches!(
+            reason,
+            Reason::NeedsPermission | Reason::NeedsAnswer | Reason::FirstRunDialog
+        );
+        if let Some(sender) = self.0.as_ref().filter(|_| calls) {
+            let text = format!("{name}: {}", words::reason(reason));
+            let _ = sender.send([name, reason.word().to_owned(), text]);
+        }
+    }
+}
+
+fn run(argv: &[String], inbox: &Receiver<[String; 3]>) {
+    while let Ok(call) = inbox.recv() {
+        let started = Command::new(&argv[0])
+            .args(&argv[1..])
+            .args(&call)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        match started {
+            Ok(child) => end(child),
+            Err(error) => tracing::warn!(%error, "the operator's command can't be run"),
+        }
+    }
+}
+
+/// Waits for the command's end, and ends it when it takes too long.
+fn end(mut child: Child) {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let handle = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+    let ended = handle.is_some_and(|handle| {
+        let mut fds = [PollFd::new(&handle, PollFlags::IN)];
+        matches!(poll(&mut fds, Some(&PATIENCE)), Ok(1..))
+    });
+    if !ended {
+        let _ = child.kill();
+    }
+    let _ = child.wait();
+}
