@@ -8,6 +8,8 @@ use std::path::Path;
 use perennial_api::answer::Health;
 use perennial_api::{ClientError, ExitCode, client};
 use perennial_engine::harness::preset::{self, Preset};
+use perennial_store::SqliteJournal;
+use perennial_store::sqlite::Inspection;
 use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
 
@@ -59,6 +61,7 @@ pub fn run(_args: &Args, context: &Context) -> Ending {
         }
         Err(error) => {
             findings.push(without_daemon(&error));
+            findings.extend(journal(&context.home.journal()));
             (None, error.problem().exit())
         }
     };
@@ -122,6 +125,33 @@ fn home(context: &Context) -> Finding {
 fn without_daemon(error: &ClientError) -> Finding {
     let problem = error.problem();
     finding("daemon", Verdict::Fail, problem.title).next(problem.next)
+}
+
+/// The journal's file and its whole chain, looked at while nobody writes; nothing before there is one.
+fn journal(path: &Path) -> Option<Finding> {
+    if !path.exists() {
+        return None;
+    }
+    let shown = path.display();
+    let finding = match SqliteJournal::inspect(path) {
+        Ok(Inspection { file_faults, records }) => {
+            let unreadable = records.unreadable.iter().map(ToString::to_string);
+            let faults: Vec<String> = file_faults.into_iter().chain(unreadable).collect();
+            match faults.first() {
+                None => {
+                    let text = format!("{shown}: all {} records are whole", records.head);
+                    finding("store", Verdict::Ok, text)
+                }
+                Some(first) => {
+                    let text = format!("{shown}: {} faults, the first: {first}", faults.len());
+                    finding("store", Verdict::Fail, text).next("keep a copy of the file as it is")
+                }
+            }
+        }
+        Err(error) => finding("store", Verdict::Fail, format!("{shown}: {error}"))
+            .next("keep a copy of the file as it is"),
+    };
+    Some(finding)
 }
 
 /// What the daemon says of itself.
