@@ -61,7 +61,8 @@ fn fifty_restarts_in_place_leave_nothing_behind() {
         assert_eq!(fixture.exited(agent, SessionNumber(number)), Exit::Signal(9));
     }
     fixture.run(agent, SessionNumber(51), "exec sleep 1000");
-    assert_eq!(descriptors(), before);
+    // A recording is opened just after the start is told: once more or less, not once a restart.
+    assert!(descriptors().abs_diff(before) <= 1, "{before} before, {} now", descriptors());
 }
 
 #[test]

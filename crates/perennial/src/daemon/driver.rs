@@ -13,8 +13,8 @@ use perennial_core::agent::Agent;
 use perennial_core::command::Request;
 use perennial_core::effect::{Action, Effect};
 use perennial_core::event::{AgentEvent, Event, What};
-use perennial_core::id::{AgentId, SessionNumber};
-use perennial_core::observation::{Observation, Report, Sign};
+use perennial_core::id::AgentId;
+use perennial_core::observation::{Observation, Report};
 use perennial_core::session::Phase;
 use perennial_core::time::Time;
 use perennial_engine::harness::claude::{Heard, StatusLine};
@@ -27,8 +27,7 @@ use super::harness::Harnesses;
 use super::identity::Registry;
 use super::notify::Notify;
 use super::presence::Presence;
-use super::prime;
-use super::reader::{Look, Reader, Seen};
+use super::reader::{Reader, Seen};
 use super::readings::Readings;
 use super::shelf::Shelf;
 use super::time::Clock;
@@ -211,11 +210,11 @@ pub fn start(
     })
 }
 
-struct Driver {
-    supervisor: Supervisor,
-    presence: Presence,
-    readings: Readings,
-    world: World,
+pub struct Driver {
+    pub supervisor: Supervisor,
+    pub presence: Presence,
+    pub readings: Readings,
+    pub world: World,
     desk: Desk,
     replies: HashMap<Waiter, oneshot::Sender<Result<Vec<AgentId>, Rejection>>>,
     awaited: Vec<(AgentId, Point, oneshot::Sender<()>)>,
@@ -267,7 +266,7 @@ impl Driver {
     }
 
     /// The time; a jump of the clock is told before anything else is.
-    fn now(&mut self) -> Time {
+    pub fn now(&mut self) -> Time {
         let reading = self.world.clock.read();
         if let Some(by) = reading.jump {
             tracing::warn!(seconds = by.as_secs(), "the clock jumped ahead");
@@ -278,7 +277,7 @@ impl Driver {
         reading.now
     }
 
-    fn observe(&mut self, observation: Observation) {
+    pub fn observe(&mut self, observation: Observation) {
         self.input(Input::Observed(observation));
     }
 
@@ -350,78 +349,6 @@ impl Driver {
                 let now = self.now();
                 self.presence.disconnected(agent, why, now);
             }
-        }
-    }
-
-    /// Takes note of what a harness said; returns what its session is to be told.
-    fn heard(&mut self, agent: AgentId, event: &str, heard: Heard) -> Option<String> {
-        let number = self.supervisor.fleet().agent(agent)?.live_session()?.number;
-        for sign in heard.signs {
-            self.observe(Observation::Harness { agent, number, sign });
-        }
-        self.look_at_conversation(agent, number);
-        let reading = self.readings.of(agent, number);
-        reading.tool_calls += u64::from(heard.tool_calls);
-        let known = self.supervisor.fleet().agent(agent)?;
-        if event == "SessionStart" {
-            return Some(prime::text(self.supervisor.fleet(), known, &self.presence, reading));
-        }
-        let text = heard.may_reply.then(|| reading.text_for(known, heard.tool_calls)).flatten();
-        if let (Some(threshold), Some(_)) = (known.clock.untold(), &text) {
-            self.observe(Observation::Harness { agent, number, sign: Sign::Told(threshold) });
-        }
-        text
-    }
-
-    /// Takes note of what a conversation's transcript says.
-    fn read(&mut self, seen: Seen) {
-        let Seen { agent, number, signs, figures } = seen;
-        for sign in signs {
-            self.observe(Observation::Harness { agent, number, sign });
-        }
-        self.readings.of(agent, number).figures = Some(figures);
-    }
-
-    /// Has the agent's conversation read.
-    fn look_at_conversation(&self, agent: AgentId, number: SessionNumber) {
-        let Some(known) = self.supervisor.fleet().agent(agent) else { return };
-        if let Some(conversations) = &known.conversations {
-            self.world.reader.look(Look {
-                agent,
-                number,
-                harness: known.launch.harness.clone(),
-                conversation: conversations.current.clone(),
-            });
-        }
-    }
-
-    /// Takes the measure of a session's window; returns a line to show below its prompt.
-    fn measured(&mut self, agent: AgentId, line: StatusLine) -> String {
-        let live = self.supervisor.fleet().agent(agent).and_then(|known| known.live_session());
-        let Some(number) = live.map(|session| session.number) else {
-            return String::new();
-        };
-        let now = self.now();
-        // A status line of the conversation before says nothing of this window.
-        let current = self.supervisor.fleet().agent(agent).and_then(|a| a.conversations.as_ref());
-        let is_current = match (&line.conversation, current) {
-            (Some(id), Some(known)) => *id == known.current,
-            (None, _) | (_, None) => true,
-        };
-        let reading = self.readings.of(agent, number);
-        reading.model = line.model.or(reading.model.take());
-        if let Some(sample) = line.sample.filter(|_| is_current) {
-            reading.sample = Some((sample, now));
-            self.observe(Observation::Harness { agent, number, sign: Sign::Measured(sample) });
-        }
-        self.look_at_conversation(agent, number);
-        let known = self.supervisor.fleet().agent(agent);
-        let name = known.map(super::view::name).unwrap_or_default();
-        match self.readings.get(agent).and_then(|reading| reading.sample.as_ref()) {
-            Some((sample, _)) => {
-                format!("{name} · {} % of the usable window", sample.usable_percent())
-            }
-            None => name,
         }
     }
 

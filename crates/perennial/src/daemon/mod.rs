@@ -5,6 +5,7 @@
 mod checks;
 mod driver;
 mod harness;
+mod hearing;
 mod http;
 mod identity;
 mod lock;

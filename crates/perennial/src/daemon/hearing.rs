@@ -1,0 +1,85 @@
+//! What agent CLIs say, on its way to the supervisor: hooks, status lines, transcripts.
+//!
+//! A reply is made at once from what is durable; that it was given is recorded meanwhile.
+
+use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::observation::{Observation, Sign};
+use perennial_engine::harness::claude::{Heard, StatusLine};
+
+use super::driver::Driver;
+use super::reader::{Look, Seen};
+use super::{prime, view};
+
+impl Driver {
+    /// Takes note of what a harness said; returns what its session is to be told.
+    pub fn heard(&mut self, agent: AgentId, event: &str, heard: Heard) -> Option<String> {
+        let number = self.supervisor.fleet().agent(agent)?.live_session()?.number;
+        for sign in heard.signs {
+            self.observe(Observation::Harness { agent, number, sign });
+        }
+        self.look_at_conversation(agent, number);
+        let reading = self.readings.of(agent, number);
+        reading.tool_calls += u64::from(heard.tool_calls);
+        let known = self.supervisor.fleet().agent(agent)?;
+        if event == "SessionStart" {
+            return Some(prime::text(self.supervisor.fleet(), known, &self.presence, reading));
+        }
+        let text = heard.may_reply.then(|| reading.text_for(known, heard.tool_calls)).flatten();
+        if let (Some(threshold), Some(_)) = (known.clock.untold(), &text) {
+            self.observe(Observation::Harness { agent, number, sign: Sign::Told(threshold) });
+        }
+        text
+    }
+
+    /// Takes note of what a conversation's transcript says.
+    pub fn read(&mut self, seen: Seen) {
+        let Seen { agent, number, signs, figures } = seen;
+        for sign in signs {
+            self.observe(Observation::Harness { agent, number, sign });
+        }
+        self.readings.of(agent, number).figures = Some(figures);
+    }
+
+    /// Has the agent's conversation read.
+    fn look_at_conversation(&self, agent: AgentId, number: SessionNumber) {
+        let Some(known) = self.supervisor.fleet().agent(agent) else { return };
+        if let Some(conversations) = &known.conversations {
+            self.world.reader.look(Look {
+                agent,
+                number,
+                harness: known.launch.harness.clone(),
+                conversation: conversations.current.clone(),
+            });
+        }
+    }
+
+    /// Takes the measure of a session's window; returns a line to show below its prompt.
+    pub fn measured(&mut self, agent: AgentId, line: StatusLine) -> String {
+        let live = self.supervisor.fleet().agent(agent).and_then(|known| known.live_session());
+        let Some(number) = live.map(|session| session.number) else {
+            return String::new();
+        };
+        let now = self.now();
+        // A status line of the conversation before says nothing of this window.
+        let current = self.supervisor.fleet().agent(agent).and_then(|a| a.conversations.as_ref());
+        let is_current = match (&line.conversation, current) {
+            (Some(id), Some(known)) => *id == known.current,
+            (None, _) | (_, None) => true,
+        };
+        let reading = self.readings.of(agent, number);
+        reading.model = line.model.or(reading.model.take());
+        if let Some(sample) = line.sample.filter(|_| is_current) {
+            reading.sample = Some((sample, now));
+            self.observe(Observation::Harness { agent, number, sign: Sign::Measured(sample) });
+        }
+        self.look_at_conversation(agent, number);
+        let known = self.supervisor.fleet().agent(agent);
+        let name = known.map(view::name).unwrap_or_default();
+        match self.readings.get(agent).and_then(|reading| reading.sample.as_ref()) {
+            Some((sample, _)) => {
+                format!("{name} · {} % of the usable window", sample.usable_percent())
+            }
+            None => name,
+        }
+    }
+}
