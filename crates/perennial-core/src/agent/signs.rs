@@ -68,7 +68,10 @@ pub fn shown(agent: &Agent, number: SessionNumber, sign: &Sign, now: Time) -> Ve
         Sign::Told(threshold) if agent.clock.passed < Some(*threshold) => Vec::new(),
         Sign::Told(threshold) => vec![AgentEvent::ClockTold { number, threshold: *threshold }],
         Sign::Hangs => {
-            if agent.state != State::Working {
+            // One that hangs in a turn has no dialog in its way: its first words were lost.
+            let is_taken_for_a_dialog =
+                agent.state == State::Waiting && agent.reason == Reason::FirstRunDialog;
+            if agent.state != State::Working && !is_taken_for_a_dialog {
                 return Vec::new();
             }
             let show = Show::NothingInTurn;
