@@ -3,7 +3,7 @@
 use perennial_api::{ExitCode, client};
 
 use crate::cli::context::Context;
-use crate::cli::failure::Ending;
+use crate::cli::failure::{Ending, usage};
 use crate::cli::launch::{self, Options};
 use crate::cli::render::roster::brief;
 
@@ -13,8 +13,8 @@ use crate::cli::render::roster::brief;
 Examples: perennial adopt bob --conversation 0f3c2a1e-…
           perennial adopt bob --conversation 0f3c2a1e-… --dir ~/src --harness claude
 
-The agent takes the conversation up where it was left, and nothing is said to it unless you give a
---prompt. A conversation has one writer: close it elsewhere first.")]
+The agent takes the conversation up where it was left, and nothing is said to it: perennial send does
+that. A conversation has one writer: close it elsewhere first.")]
 pub struct Args {
     /// ASCII letters, digits, - and _, up to 64
     name: String,
@@ -27,6 +27,12 @@ pub struct Args {
 
 pub fn run(args: Args, context: &Context) -> Ending {
     let mut request = launch::request(args.name, args.options, Vec::new())?;
+    if request.prompt.is_some() {
+        return Err(usage("bad-prompt", "adopt takes no --prompt")
+            .because("an adopted conversation is taken up as it was left")
+            .next("adopt it without one, then: perennial send NAME TEXT")
+            .into());
+    }
     request.harness.get_or_insert_with(|| "claude".to_owned());
     request.conversation = Some(args.conversation);
     let answer = context.client.post(&client::path(&["agents"], &[]), &request)?;
