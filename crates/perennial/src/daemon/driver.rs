@@ -168,6 +168,8 @@ pub struct World {
     pub shelf: Shelf,
     pub notify: Notify,
     pub clock: Clock,
+    /// The last record that what is shown takes in.
+    pub shown: watch::Sender<Seq>,
     /// Set to true when the daemon must end.
     pub ending: watch::Sender<bool>,
 }
@@ -296,7 +298,10 @@ impl Driver {
                 self.input(Input::Request { waiter, request });
             }
             Message::Host(report) => self.host(report),
-            Message::Appended(ticket, Ok(_)) => self.input(Input::Durable(ticket)),
+            Message::Appended(ticket, Ok(seq)) => {
+                self.input(Input::Durable(ticket));
+                self.world.shown.send_replace(seq);
+            }
             // A stream that is further than we brought it. (One that is behind follows from an
             // append of ours that failed.)
             Message::Appended(_, Err(AppendError::Conflict { expected, actual, .. }))

@@ -113,7 +113,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
     let harnesses = Harnesses::new(home.clone(), exe.clone());
     let holders = start_holders(home, exe, epoch, desk.clone())?;
     let registry = Arc::new(known_holders(home, &loaded.fleet));
-    let ending = watch::Sender::new(false);
+    let (ending, shown) = (watch::Sender::new(false), watch::Sender::new(loaded.head));
     let mut clock = time::Clock::start(loaded.latest);
     let presence = Presence::begin(heard(&*journal), clock.read().now);
     let world = World {
@@ -126,6 +126,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
         shelf: Shelf::new(Mirror::start(&home.mirror()).context("the mirror can't be started")?),
         notify: Notify::start(&home.config),
         clock,
+        shown: shown.clone(),
         ending: ending.clone(),
     };
     let started = Observation::Started { boot: boot.clone(), version: version() };
@@ -143,6 +144,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
         boot: boot.0,
         started: moment::now(),
         missed,
+        shown: shown.subscribe(),
         ending,
     };
     Ok((Arc::new(surface), driver))

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::sync::mpsc::channel;
 
-use perennial_api::EventView;
+use perennial_api::{Agent, EventView, client};
 
 use crate::processes;
 use crate::sealed::Sealed;
@@ -39,6 +39,33 @@ fn since_and_agent_choose_and_every_line_is_json() {
     assert!(sealed.ok(["events", "--since", "1000000"]).is_empty());
     sealed.refused(4, &["events", "--agent", "no-one"]);
     assert!(sealed.ok(["events"]).contains("session 1 runs as pid"));
+}
+
+/// The journal is ahead of what is shown for a moment; nobody may see that.
+#[test]
+fn who_hears_of_an_event_finds_it_shown() {
+    let sealed = Sealed::up();
+    let ada = sealed.spawn("ada-0", "read x");
+    let mut feed = sealed.client().follow("/v1/events", None).expect("a feed");
+    let client = sealed.client();
+    let mut heard = |name: &str| loop {
+        let message = feed.next_message().expect("a feed").expect("it goes on");
+        let event: EventView = serde_json::from_str(&message.data).expect("an event");
+        if event.kind == "renamed" && event.data["name"] == name {
+            return;
+        }
+    };
+    for round in 1..=200 {
+        let name = format!("ada-{round}");
+        let rename = client::path(&["agents", &ada.id, "rename"], &[]);
+        let renamer = sealed.client();
+        let body = serde_json::json!({ "name": name });
+        let asked = std::thread::spawn(move || renamer.post(&rename, &body).expect("renamed"));
+        heard(&name);
+        let shown = client.get(&client::path(&["agents", &ada.id], &[])).expect("shown");
+        assert_eq!(shown.read::<Agent>().expect("an agent").name, name);
+        asked.join().expect("answered");
+    }
 }
 
 #[test]

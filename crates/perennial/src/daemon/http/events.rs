@@ -21,7 +21,7 @@ use tokio::sync::Notify;
 use super::answer::{Answer, Trouble, json};
 use super::extract::Shown;
 use super::{Shared, Surface};
-use crate::daemon::driver::chain;
+use crate::daemon::driver::{Closing, chain};
 use crate::daemon::{time, view, words};
 
 const PAGE: usize = 1000;
@@ -124,8 +124,11 @@ fn feed(surface: Shared, since: Seq, agent: Option<AgentId>) -> impl IntoRespons
 }
 
 impl Surface {
-    /// Records as clients see them, with the names that agents have now.
+    /// Records as clients see them, with the names that agents have now. Who hears of an event finds
+    /// it in what is shown: the journal may be ahead of that for a moment.
     async fn views(&self, records: Vec<Record>) -> Result<Vec<EventView>, Trouble> {
+        let newest = records.iter().map(|record| record.seq).max().unwrap_or_default();
+        self.shown.clone().wait_for(|shown| *shown >= newest).await.map_err(|_| Closing)?;
         let ids: Vec<AgentId> = records.iter().filter_map(agent_of).collect();
         let names: BTreeMap<AgentId, String> = self
             .desk

@@ -16,7 +16,7 @@ use axum::routing::{get, post};
 use perennial_api::Home;
 use perennial_engine::host::Holders;
 use perennial_engine::host::moment::Moment;
-use perennial_store::journal::Journal;
+use perennial_store::journal::{Journal, Seq};
 use tokio::sync::watch;
 
 use super::driver::Desk;
@@ -37,6 +37,8 @@ pub struct Surface {
     pub started: Moment,
     /// What was not heard before this daemon started.
     pub missed: Vec<String>,
+    /// The last record that what is shown takes in.
+    pub shown: watch::Receiver<Seq>,
     /// Set to true when the daemon is to end.
     pub ending: watch::Sender<bool>,
 }
