@@ -6,22 +6,24 @@
 //!
 //! Invariants
 //! - F1  A name is held by at most one agent outside the cemetery, ignoring case.
-//! - F2  After a reboot at most `RESUMED_AT_ONCE` agents are starting out of the line.
+//! - F2  A conversation is the current one of at most one agent outside the cemetery.
+//! - F3  After a reboot at most `RESUMED_AT_ONCE` agents are starting out of the line.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::agent::{self, Agent, HATCH_LIMIT};
 use crate::authority::{self, Caller, Standing};
 use crate::command::{Command, Request, Spawn};
-use crate::conversation::ConversationId;
+use crate::conversation::{ConversationId, Followed};
 use crate::effect::Plan;
 use crate::event::{AgentEvent, Birth, Event, NodeEvent, What};
 use crate::id::{AgentId, BootId, Epoch};
 use crate::name::Name;
-use crate::observation::Observation;
+use crate::observation::{Observation, Sign};
 use crate::reason::{Evidence, Fact, Reason, Verb, Witness};
 use crate::refusal::Refusal;
-use crate::session::Phase;
+use crate::session::{Phase, Session};
 use crate::state::{Roster, State};
 use crate::time::Time;
 
@@ -205,7 +207,7 @@ impl Fleet {
             None => None,
         };
         if let Some(conversation) = &spawn.conversation {
-            self.conversation_is_free(conversation)?;
+            self.conversation_is_free(conversation, None)?;
         }
         let fact = Fact::Asked(Verb::Spawn);
         let birth = Birth {
@@ -235,8 +237,12 @@ impl Fleet {
         }
     }
 
-    /// A conversation has one writer: nobody outside the cemetery may have it.
-    fn conversation_is_free(&self, conversation: &ConversationId) -> Result<(), Refusal> {
+    /// A conversation has one writer: nobody else outside the cemetery may have it.
+    fn conversation_is_free(
+        &self,
+        conversation: &ConversationId,
+        for_agent: Option<AgentId>,
+    ) -> Result<(), Refusal> {
         let has = |agent: &&Agent| {
             // A buried one's last session writes until it has ended.
             let may_write =
@@ -244,7 +250,7 @@ impl Fleet {
             let current = agent.conversations.as_ref().map(|known| &known.current);
             let takes_up =
                 agent.live_session().is_some_and(|session| session.takes_up(conversation));
-            may_write && (current == Some(conversation) || takes_up)
+            may_write && Some(agent.id) != for_agent && (current == Some(conversation) || takes_up)
         };
         match self.agents.values().find(has) {
             Some(agent) => {
@@ -279,7 +285,10 @@ impl Fleet {
                 None => Vec::new(),
             },
             Observation::Harness { agent, number, sign } => match self.agents.get(agent) {
-                Some(known) => of(*agent, agent::shown(known, *number, sign, now), now),
+                Some(known) => {
+                    let sign = self.within_own(known, sign);
+                    of(*agent, agent::shown(known, *number, &sign, now), now)
+                }
                 None => Vec::new(),
             },
             Observation::Due { agent } => match self.agents.get(agent) {
@@ -294,6 +303,20 @@ impl Fleet {
                 let put_off = |agent: &Agent| of(agent.id, agent::put_off(agent, *by), now);
                 self.agents.values().flat_map(put_off).collect()
             }
+        }
+    }
+
+    /// A session may go into the conversation of another agent by its own means. It is not followed
+    /// there: the next session would write it beside the one whose it is.
+    fn within_own<'s>(&self, agent: &Agent, sign: &'s Sign) -> Cow<'s, Sign> {
+        let Sign::Began { conversation, .. } = sign else { return Cow::Borrowed(sign) };
+        let current = agent.conversations.as_ref().map(|known| &known.current);
+        let own = current.or(agent.session.as_ref().and_then(Session::taken_up));
+        match (self.conversation_is_free(conversation, Some(agent.id)), own) {
+            (Err(_), Some(own)) => {
+                Cow::Owned(Sign::Began { conversation: own.clone(), how: Followed::Resumed })
+            }
+            (Err(_), None) | (Ok(()), _) => Cow::Borrowed(sign),
         }
     }
 

@@ -87,12 +87,16 @@ impl Session {
         }
     }
 
-    /// Whether it was begun with this conversation.
-    pub fn takes_up(&self, conversation: &ConversationId) -> bool {
+    /// The conversation that it was begun with.
+    pub fn taken_up(&self) -> Option<&ConversationId> {
         match &self.opening {
-            Opening::Bare => false,
-            Opening::Fresh(own) | Opening::Resume { conversation: own, .. } => own == conversation,
+            Opening::Bare => None,
+            Opening::Fresh(own) | Opening::Resume { conversation: own, .. } => Some(own),
         }
+    }
+
+    pub fn takes_up(&self, conversation: &ConversationId) -> bool {
+        self.taken_up() == Some(conversation)
     }
 
     pub fn is_over(&self) -> bool {

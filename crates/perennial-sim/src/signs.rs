@@ -8,7 +8,7 @@ use perennial_core::event::{AgentEvent, Move};
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::reason::Reason;
 use perennial_core::restart::CHURN_LIMIT;
-use perennial_core::state::{Cause, State};
+use perennial_core::state::{Cause, Roster, State};
 use perennial_core::time::Time;
 
 use crate::cli::{Cli, Mode, Window, sample};
@@ -100,6 +100,11 @@ impl World {
                 format!("{}.{number} never had {id}", agent.id.0)
             });
         }
+        if let Some(holder) = self.other_holder(agent.id, id) {
+            self.broken("F2: a conversation is one agent's", || {
+                format!("{id}: {} beside {}", agent.id.0, holder.0)
+            });
+        }
     }
 
     fn check_passed(&mut self, id: AgentId, threshold: Threshold) {
@@ -178,6 +183,16 @@ impl World {
         }
     }
 
+    /// Another agent whose conversation this is, by the record.
+    fn other_holder(&self, agent: AgentId, conversation: &ConversationId) -> Option<AgentId> {
+        let others = self.ledger.record.agents().filter(|other| {
+            let may_write =
+                other.state.roster() != Roster::Cemetery || other.live_session().is_some();
+            other.id != agent && may_write
+        });
+        others.map(|other| other.id).find(|other| self.is_recorded(*other, conversation))
+    }
+
     fn is_recorded(&self, agent: AgentId, conversation: &ConversationId) -> bool {
         self.ledger.record.agent(agent).is_some_and(|agent| {
             let current = agent.conversations.as_ref().map(|known| &known.current);
@@ -221,6 +236,11 @@ impl World {
                 continue;
             };
             let known = agent.conversations.as_ref().map(|known| &known.current);
+            let is_anothers =
+                cli.conversation().is_some_and(|id| self.other_holder(agent.id, id).is_some());
+            if is_anothers {
+                continue;
+            }
             if known != cli.conversation() {
                 self.broken("the record follows the conversation", || {
                     format!("{}: {known:?}, truth {:?}", agent.id.0, cli.conversations)

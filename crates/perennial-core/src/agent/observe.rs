@@ -53,6 +53,7 @@ pub fn observe(
 fn ended(agent: &Agent, session: &Session, exit: Exit, fact: Fact, now: Time) -> Vec<AgentEvent> {
     let evidence = Evidence { witness: Witness::Kernel, fact, at: now };
     let mut events = vec![AgentEvent::SessionEnded { number: session.number, exit }];
+    let agent = &counted(agent, session, now);
     match agent.state {
         State::HandingOff => {
             events.extend(next_session(agent, Cause::HandedOff, true, evidence, now));
@@ -107,6 +108,13 @@ fn unasked(
     }
 }
 
+/// The agent with the end of this session in its history: what follows is decided by that.
+fn counted(agent: &Agent, session: &Session, now: Time) -> Agent {
+    let mut agent = agent.clone();
+    agent.history.ended(session.lived(now), progress(&agent, session), now);
+    agent
+}
+
 /// Crashed: with a retry at its time, at once if that is now, or with the breaker open.
 fn crash(
     agent: &Agent,
@@ -115,10 +123,7 @@ fn crash(
     evidence: Evidence,
     now: Time,
 ) -> Vec<AgentEvent> {
-    let lived = session.lived(now);
-    let mut history = agent.history.clone();
-    history.ended(lived, progress(agent, session), now);
-    let (reason, at) = match history.after_crash(agent.id, lived, now) {
+    let (reason, at) = match agent.history.after_crash(agent.id, session.lived(now), now) {
         Next::RetryAt(at) => (Reason::Retrying, at),
         Next::HalfOpenAt(at) => (Reason::BreakerOpen, at),
     };
@@ -198,7 +203,8 @@ fn failed_start(agent: &Agent, evidence: Evidence, now: Time) -> Vec<AgentEvent>
     if matches!(session.phase, Phase::Ending(_)) {
         return end_session(agent, Pace::AtOnce).into_iter().collect();
     }
-    let mut events = crash(agent, session, Cause::StartLimit, evidence, now);
+    let given_up = counted(agent, session, now);
+    let mut events = crash(&given_up, session, Cause::StartLimit, evidence, now);
     events.extend(end_session(agent, Pace::AtOnce));
     events
 }
@@ -221,7 +227,7 @@ pub fn rebooted(agent: &Agent, now: Time) -> Vec<AgentEvent> {
         Some(moved) => {
             events.push(AgentEvent::Moved(Move { until: None, ..moved }));
             let number = session.number.next();
-            let opening = agent.next_opening(number);
+            let opening = counted(agent, session, now).next_opening(number);
             events.push(AgentEvent::SessionWanted { number, opening });
         }
         None => {

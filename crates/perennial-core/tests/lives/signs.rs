@@ -11,6 +11,7 @@ use perennial_core::id::AgentId;
 use perennial_core::observation::{Observation, Report, Sign, Wait};
 use perennial_core::reason::Reason;
 use perennial_core::refusal::Refusal;
+use perennial_core::restart::Restart;
 use perennial_core::state::State;
 
 use crate::told::Told;
@@ -206,4 +207,40 @@ fn one_that_hangs_is_ended_and_goes_on_where_it_was() {
     told.show(1, Sign::Hangs);
     assert_eq!(told.shown_as(1), (State::Unknown, Reason::Silent));
     assert_eq!(told.next_opening(1), resume("a", true));
+}
+
+/// Found by seed 24143: the end that decides counts, whether it was futile or not.
+#[test]
+fn a_session_that_got_something_done_is_taken_up_after_others_that_did_not() {
+    let mut told = Told::new();
+    told.spawn_cli_under(Restart::Always, 1, true, None).unwrap();
+    told.begun(1, "a", Followed::Started);
+    let end = |told: &mut Told, progressed: bool| {
+        if progressed {
+            told.show(1, Sign::Progressed);
+        }
+        told.pass(Duration::from_secs(60));
+        told.ends(1, Exit::Code(0));
+        let opening = told.agent(1).session.as_ref().expect("it has one").opening.clone();
+        told.begun(1, "a", Followed::Resumed);
+        opening
+    };
+    for progressed in [false, false, true, false, false] {
+        assert_eq!(end(&mut told, progressed), resume("a", true));
+    }
+    assert!(matches!(end(&mut told, false), Opening::Fresh(_)));
+    assert_eq!(end(&mut told, true), resume("a", true));
+}
+
+/// Found by seed 14936: it went into a conversation that was somebody else's by then.
+#[test]
+fn a_conversation_of_another_agent_is_not_followed() {
+    let mut told = Told::new();
+    told.spawn_cli(1, true, None).unwrap();
+    told.begun(1, "a", Followed::Started);
+    told.spawn_cli(2, false, Some("own")).unwrap();
+    told.show(1, Sign::Began { conversation: id("own"), how: Followed::Forked });
+    assert_eq!(told.next_opening(1), resume("a", true));
+    told.begun(2, "own", Followed::Resumed);
+    assert_eq!(told.next_opening(2), resume("own", false));
 }

@@ -160,6 +160,16 @@ impl Told {
         has_prompt: bool,
         conversation: Option<&str>,
     ) -> Result<Vec<Event>, Refusal> {
+        self.spawn_cli_under(Restart::OnCrash, id, has_prompt, conversation)
+    }
+
+    pub fn spawn_cli_under(
+        &mut self,
+        restart: Restart,
+        id: u128,
+        has_prompt: bool,
+        conversation: Option<&str>,
+    ) -> Result<Vec<Event>, Refusal> {
         let prompt = has_prompt.then(|| "do it".to_owned());
         let options = Options { prompt, ..Options::default() };
         let spawn = Spawn {
@@ -168,7 +178,7 @@ impl Told {
             role: None,
             parent: None,
             launch: Launch { harness: "claude".into(), options, ..launch() },
-            restart: Restart::OnCrash,
+            restart,
             conversation: conversation.map(|text| text.parse().expect("a good id")),
         };
         self.ask(Command::Spawn(Box::new(spawn)))
