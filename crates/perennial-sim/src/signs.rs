@@ -185,12 +185,14 @@ impl World {
 
     /// Another agent whose conversation this is, by the record.
     fn other_holder(&self, agent: AgentId, conversation: &ConversationId) -> Option<AgentId> {
-        let others = self.ledger.record.agents().filter(|other| {
-            let may_write =
-                other.state.roster() != Roster::Cemetery || other.live_session().is_some();
-            other.id != agent && may_write
-        });
-        others.map(|other| other.id).find(|other| self.is_recorded(*other, conversation))
+        let holds = |other: &&Agent| {
+            let live = other.live_session();
+            let may_write = other.state.roster() != Roster::Cemetery || live.is_some();
+            let current = other.conversations.as_ref().map(|known| &known.current);
+            let takes_up = live.is_some_and(|session| session.takes_up(conversation));
+            other.id != agent && may_write && (current == Some(conversation) || takes_up)
+        };
+        self.ledger.record.agents().find(holds).map(|other| other.id)
     }
 
     fn is_recorded(&self, agent: AgentId, conversation: &ConversationId) -> bool {
