@@ -69,6 +69,11 @@ pub enum Sign {
     Compacted,
     /// The session was told of this threshold.
     Told(Threshold),
+    /// The vendor's own list has it so since then: in a turn, or what it waits for. Another opinion.
+    Listed {
+        wait: Option<Wait>,
+        since: Time,
+    },
     /// In a turn, and nothing at all was heard of it for too long: it hangs.
     Hangs,
 }

@@ -244,7 +244,14 @@ impl World {
         if let Some(cli) = self.cli(agent, number) {
             cli.mode = Mode::InTurn;
             self.show(agent, number, Way::Hook, Sign::TurnBegan);
+            self.listed(agent, number, None);
         }
+    }
+
+    /// The vendor's list of sessions has another line.
+    fn listed(&mut self, agent: AgentId, number: SessionNumber, wait: Option<Wait>) {
+        let since = self.now;
+        self.show(agent, number, Way::Watcher, Sign::Listed { wait, since });
     }
 
     /// Another conversation from here on: empty, or a copy of the one before.
@@ -289,7 +296,8 @@ impl World {
             3 => self.waits(agent, number, Wait::RateLimit(Some(reset))),
             4 => self.waits(agent, number, Wait::RateLimit(None)),
             5 => self.waits(agent, number, Wait::Failure),
-            6 | 7 => self.waits(agent, number, Wait::Input),
+            6 => self.waits(agent, number, Wait::Input),
+            7 => self.interrupted(agent, number),
             _ => {
                 let tokens = self.random.within(0..400);
                 self.works(agent, number, tokens);
@@ -314,6 +322,19 @@ impl World {
         if let Some(cli) = self.cli(agent, number) {
             cli.mode = Mode::Idle;
             self.show(agent, number, Way::Hook, Sign::Waits(wait));
+            let wait = match wait {
+                Wait::Input | Wait::Permission | Wait::Answer => wait,
+                Wait::RateLimit(_) | Wait::Failure => Wait::Input,
+            };
+            self.listed(agent, number, Some(wait));
+        }
+    }
+
+    /// Somebody presses Esc: no hook is called.
+    fn interrupted(&mut self, agent: AgentId, number: SessionNumber) {
+        if let Some(cli) = self.cli(agent, number) {
+            cli.mode = Mode::Idle;
+            self.listed(agent, number, Some(Wait::Input));
         }
     }
 

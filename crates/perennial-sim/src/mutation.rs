@@ -225,6 +225,7 @@ fn loses(mutation: Mutation, observation: &Observation) -> bool {
         | Sign::Progressed
         | Sign::Measured(_)
         | Sign::Told(_)
+        | Sign::Listed { .. }
         | Sign::Hangs => false,
     }
 }

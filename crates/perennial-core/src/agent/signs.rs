@@ -42,6 +42,10 @@ pub fn shown(agent: &Agent, number: SessionNumber, sign: &Sign, now: Time) -> Ve
         }
         Sign::TurnBegan => moved(agent, Cause::TurnBegan, Reason::InTurn, Show::TurnBegan, now),
         Sign::Waits(wait) => waits(agent, *wait, now),
+        Sign::Listed { wait, since } => match listed(agent, *wait, *since) {
+            Some(sign) => shown(agent, number, &sign, now),
+            None => Vec::new(),
+        },
         Sign::Progressed => {
             let fresh =
                 (!session.has_progressed).then_some(AgentEvent::SessionProgressed { number });
@@ -112,6 +116,36 @@ fn announced(agent: &Agent, session: &Session, now: Time) -> Vec<AgentEvent> {
         | State::Frozen
         | State::Dead
         | State::Expired => Vec::new(),
+    }
+}
+
+/// What a listing says that was not heard. What was heard after it is newer, and knows more.
+fn listed(agent: &Agent, wait: Option<Wait>, since: Time) -> Option<Sign> {
+    if since <= agent.since {
+        return None;
+    }
+    let is_plain =
+        matches!(agent.reason, Reason::Idle | Reason::NeedsPermission | Reason::NeedsAnswer);
+    match (agent.state, wait) {
+        (State::Waiting, None) => Some(Sign::TurnBegan),
+        (State::Working, Some(wait)) => Some(Sign::Waits(wait)),
+        // Why a turn ended early is not in the list: there it is idle.
+        (State::Waiting, Some(wait)) if is_plain => Some(Sign::Waits(wait)),
+        (State::Waiting, Some(_)) | (State::Working, None) => None,
+        // Before its first word the list has what it begins with.
+        (
+            State::Hatching
+            | State::Waking
+            | State::Unknown
+            | State::HandingOff
+            | State::Crashed
+            | State::Sleeping
+            | State::Hibernating
+            | State::Frozen
+            | State::Dead
+            | State::Expired,
+            _,
+        ) => None,
     }
 }
 

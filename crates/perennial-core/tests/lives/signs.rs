@@ -244,3 +244,27 @@ fn a_conversation_of_another_agent_is_not_followed() {
     told.begun(2, "own", Followed::Resumed);
     assert_eq!(told.next_opening(2), resume("own", false));
 }
+
+/// An interrupt calls no hook, and a permission that was given none before its tool is over.
+#[test]
+fn a_listing_tells_what_no_hook_did_and_is_not_believed_against_what_came_after_it() {
+    let mut told = Told::new();
+    told.spawn_cli(1, true, None).unwrap();
+    told.begun(1, "a", Followed::Started);
+    let before = told.now;
+    told.pass(Duration::from_secs(1));
+    told.show(1, Sign::Waits(Wait::Permission));
+    told.show(1, Sign::Listed { wait: None, since: before });
+    assert_eq!(told.shown_as(1), (State::Waiting, Reason::NeedsPermission));
+    told.pass(Duration::from_secs(1));
+    told.show(1, Sign::Listed { wait: None, since: told.now });
+    assert_eq!(told.shown_as(1), (State::Working, Reason::InTurn));
+    told.pass(Duration::from_secs(1));
+    told.show(1, Sign::Listed { wait: Some(Wait::Input), since: told.now });
+    assert_eq!(told.shown_as(1), (State::Waiting, Reason::Idle));
+    told.show(1, Sign::TurnBegan);
+    told.show(1, Sign::Waits(Wait::RateLimit(None)));
+    told.pass(Duration::from_secs(1));
+    told.show(1, Sign::Listed { wait: Some(Wait::Input), since: told.now });
+    assert_eq!(told.shown_as(1), (State::Waiting, Reason::RateLimited));
+}
