@@ -65,7 +65,11 @@ pub enum Sign {
     Waits(Wait),
     /// It got something done.
     Progressed,
-    Measured(Sample),
+    /// The window of this conversation, of which it may be one that was left meanwhile.
+    Measured {
+        conversation: Option<ConversationId>,
+        sample: Sample,
+    },
     Compacted,
     /// The session was told of this threshold.
     Told(Threshold),

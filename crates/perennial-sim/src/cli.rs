@@ -46,6 +46,8 @@ pub struct Cli {
     acts: u64,
     hooks_until: Time,
     watched_until: Time,
+    /// What the vendor's list has of it, and since when.
+    listed: Option<(Option<Wait>, Time)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +73,6 @@ pub enum Way {
 pub struct Shown {
     agent: AgentId,
     number: SessionNumber,
-    of: ConversationId,
     way: Way,
     sign: Sign,
 }
@@ -151,6 +152,7 @@ impl World {
             acts,
             hooks_until: Time::default(),
             watched_until: Time::default(),
+            listed: None,
         });
         self.act_soon(agent, number);
     }
@@ -197,7 +199,8 @@ impl World {
             return;
         };
         cli.mode = if cli.has_prompt { Mode::InTurn } else { Mode::Idle };
-        let how = cli.how;
+        let (how, is_idle) = (cli.how, cli.mode == Mode::Idle);
+        self.list(agent, number, is_idle.then_some(Wait::Input));
         self.began(agent, number, how);
         self.measured(agent, number);
     }
@@ -219,9 +222,10 @@ impl World {
     }
 
     fn measured(&mut self, agent: AgentId, number: SessionNumber) {
+        let conversation = self.cli(agent, number).and_then(|cli| cli.conversation().cloned());
         if let Some(window) = self.window(agent, number) {
             let sample = sample(window.tokens);
-            self.show(agent, number, Way::Watcher, Sign::Measured(sample));
+            self.show(agent, number, Way::Watcher, Sign::Measured { conversation, sample });
         }
     }
 
@@ -248,10 +252,23 @@ impl World {
         }
     }
 
-    /// The vendor's list of sessions has another line.
+    /// The vendor's list of sessions has another line, which somebody watches.
     fn listed(&mut self, agent: AgentId, number: SessionNumber, wait: Option<Wait>) {
+        self.list(agent, number, wait);
+        self.look_up(agent, number);
+    }
+
+    fn list(&mut self, agent: AgentId, number: SessionNumber, wait: Option<Wait>) {
         let since = self.now;
-        self.show(agent, number, Way::Watcher, Sign::Listed { wait, since });
+        if let Some(cli) = self.cli(agent, number) {
+            cli.listed = Some((wait, since));
+        }
+    }
+
+    fn look_up(&mut self, agent: AgentId, number: SessionNumber) {
+        if let Some((wait, since)) = self.cli(agent, number).and_then(|cli| cli.listed) {
+            self.show(agent, number, Way::Watcher, Sign::Listed { wait, since });
+        }
     }
 
     /// Another conversation from here on: empty, or a copy of the one before.
@@ -393,10 +410,7 @@ impl World {
         };
         *until = (now + span).max(*until);
         let span = until.since(now);
-        let Some(of) = cli.conversation().cloned() else {
-            return;
-        };
-        let missed = Shown { agent, number, of, way, sign };
+        let missed = Shown { agent, number, way, sign };
         if self.random.per_mille(self.faults.duplicate_odds) {
             self.after(span, Happening::Shows(missed.clone()));
         }
@@ -409,14 +423,9 @@ impl World {
             self.machine.missed.push(shown);
             return;
         };
-        let Shown { agent, number, of, way, sign } = shown;
+        let Shown { agent, number, way, sign } = shown;
         let life = daemon.life;
         let known = daemon.supervisor.fleet().agent(agent);
-        let current = known.and_then(|agent| agent.conversations.as_ref()).map(|c| &c.current);
-        // A sample of a conversation that was left says nothing about the window of this one.
-        if matches!(sign, Sign::Measured(_)) && current.is_some_and(|current| *current != of) {
-            return;
-        }
         let untold = known.and_then(|agent| agent.clock.untold());
         // The answer to such a hook reaches the model.
         let told = untold.filter(|_| sign == Sign::TurnBegan || sign == Sign::Progressed);
@@ -430,7 +439,7 @@ impl World {
         self.reach(life, Input::Observed(observation));
         if let Some(threshold) = told {
             let sign = Sign::Told(threshold);
-            self.hop(Happening::Shows(Shown { agent, number, of, way, sign }));
+            self.hop(Happening::Shows(Shown { agent, number, way, sign }));
         }
     }
 
@@ -451,6 +460,7 @@ impl World {
             let begun = |cli: &mut Cli| !matches!(cli.mode, Mode::Starting | Mode::Dialog);
             if self.cli(agent, number).is_some_and(begun) {
                 self.measured(agent, number);
+                self.look_up(agent, number);
             }
         }
     }

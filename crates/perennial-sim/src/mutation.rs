@@ -223,7 +223,7 @@ fn loses(mutation: Mutation, observation: &Observation) -> bool {
         Sign::TurnBegan
         | Sign::Waits(_)
         | Sign::Progressed
-        | Sign::Measured(_)
+        | Sign::Measured { .. }
         | Sign::Told(_)
         | Sign::Listed { .. }
         | Sign::Hangs => false,

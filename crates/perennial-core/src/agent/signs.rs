@@ -51,8 +51,12 @@ pub fn shown(agent: &Agent, number: SessionNumber, sign: &Sign, now: Time) -> Ve
                 (!session.has_progressed).then_some(AgentEvent::SessionProgressed { number });
             fresh.into_iter().chain(announced(agent, session, now)).collect()
         }
-        Sign::Measured(sample) => {
-            let passed = agent.clock.passes(sample).into_iter();
+        Sign::Measured { conversation, sample } => {
+            let current = agent.conversations.as_ref().map(|known| &known.current);
+            // A sample of a conversation that was left says nothing about the window of this one.
+            let is_left =
+                current.is_some() && conversation.is_some() && conversation.as_ref() != current;
+            let passed = agent.clock.passes(sample).into_iter().filter(|_| !is_left);
             let passed = passed.map(|threshold| AgentEvent::ClockPassed {
                 number,
                 threshold,
@@ -121,11 +125,13 @@ fn announced(agent: &Agent, session: &Session, now: Time) -> Vec<AgentEvent> {
 
 /// What a listing says that was not heard. What was heard after it is newer, and knows more.
 fn listed(agent: &Agent, wait: Option<Wait>, since: Time) -> Option<Sign> {
-    if since <= agent.since {
+    // Whoever is listed has no first-run dialog in its way.
+    let is_past_dialog = agent.reason == Reason::FirstRunDialog;
+    if since <= agent.since && !is_past_dialog {
         return None;
     }
-    let is_plain =
-        matches!(agent.reason, Reason::Idle | Reason::NeedsPermission | Reason::NeedsAnswer);
+    let is_plain = is_past_dialog
+        || matches!(agent.reason, Reason::Idle | Reason::NeedsPermission | Reason::NeedsAnswer);
     match (agent.state, wait) {
         (State::Waiting, None) => Some(Sign::TurnBegan),
         (State::Working, Some(wait)) => Some(Sign::Waits(wait)),

@@ -14,7 +14,7 @@ use perennial_core::restart::Restart;
 use perennial_core::session::Process;
 use proptest::prelude::*;
 
-use crate::signs::sample;
+use crate::signs::measured;
 use crate::told::Told;
 
 /// One happening: its kind, its agent (1 to 4), a detail, and the milliseconds before it.
@@ -72,7 +72,7 @@ fn sign(detail: i32) -> Sign {
         2 => Sign::TurnBegan,
         3 => Sign::Waits(Wait::Input),
         4 => Sign::Progressed,
-        5 => Sign::Measured(sample(u64::from(detail.unsigned_abs()) % 100)),
+        5 => measured(u64::from(detail.unsigned_abs()) % 100),
         6 => Sign::Compacted,
         7 => Sign::Told(Threshold::Half),
         _ => Sign::Hangs,

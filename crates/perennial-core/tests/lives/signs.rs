@@ -16,9 +16,10 @@ use perennial_core::state::State;
 
 use crate::told::Told;
 
-/// So much of a window is used.
-pub fn sample(percent: u64) -> Sample {
-    Sample { tokens: percent, window: 100, usable: 100, source: Source::StatusLine }
+/// So much of the window is used.
+pub fn measured(percent: u64) -> Sign {
+    let sample = Sample { tokens: percent, window: 100, usable: 100, source: Source::StatusLine };
+    Sign::Measured { conversation: None, sample }
 }
 
 fn id(text: &str) -> ConversationId {
@@ -109,7 +110,7 @@ fn without_its_first_word_any_other_announces_a_session() {
     let signs = [
         (Sign::TurnBegan, works),
         (Sign::Waits(Wait::Input), waits),
-        (Sign::Measured(sample(1)), waits),
+        (measured(1), waits),
         (Sign::Progressed, waits),
     ];
     for (sign, expected) in signs {
@@ -133,10 +134,10 @@ fn a_notice_about_a_window_that_is_over_does_not_count_for_the_next() {
     let mut told = Told::new();
     told.spawn_cli(1, true, None).unwrap();
     told.begun(1, "a", Followed::Started);
-    told.show(1, Sign::Measured(sample(95)));
+    told.show(1, measured(95));
     told.show(1, Sign::Compacted);
     told.show(1, Sign::Told(Threshold::NineTenths));
-    told.show(1, Sign::Measured(sample(55)));
+    told.show(1, measured(55));
     assert_eq!(told.agent(1).clock.untold(), Some(Threshold::Half));
 }
 
@@ -145,7 +146,7 @@ fn a_cleared_conversation_begins_a_window_also_as_the_first_word() {
     let mut told = Told::new();
     told.spawn_cli(1, true, None).unwrap();
     told.begun(1, "a", Followed::Started);
-    told.show(1, Sign::Measured(sample(95)));
+    told.show(1, measured(95));
     assert_eq!(told.next_opening(1), resume("a", true));
     told.begun(1, "b", Followed::Cleared);
     assert_eq!(told.agent(1).clock.passed, None);
@@ -267,4 +268,37 @@ fn a_listing_tells_what_no_hook_did_and_is_not_believed_against_what_came_after_
     told.pass(Duration::from_secs(1));
     told.show(1, Sign::Listed { wait: Some(Wait::Input), since: told.now });
     assert_eq!(told.shown_as(1), (State::Waiting, Reason::RateLimited));
+}
+
+/// Found by seed 31519: all that it had said was lost with a daemon, but it is in the vendor's list.
+#[test]
+fn who_is_listed_has_no_dialog_in_its_way() {
+    for (wait, then) in [
+        (Some(Wait::Input), (State::Waiting, Reason::Idle)),
+        (None, (State::Working, Reason::InTurn)),
+    ] {
+        let mut told = Told::new();
+        told.spawn_cli(1, true, None).unwrap();
+        told.executed(1);
+        let since = told.now;
+        told.pass(DIALOG_AFTER);
+        told.observe(&Observation::Due { agent: AgentId(1) });
+        assert_eq!(told.shown_as(1), (State::Waiting, Reason::FirstRunDialog));
+        told.show(1, Sign::Listed { wait, since });
+        assert_eq!(told.shown_as(1), then);
+    }
+}
+
+/// Found by seed 83511: the status line of a conversation that was left came after the next began.
+#[test]
+fn a_sample_of_another_conversation_is_a_sign_of_life_and_no_more() {
+    let mut told = Told::new();
+    told.spawn_cli(1, true, None).unwrap();
+    told.begun(1, "a", Followed::Started);
+    told.show(1, Sign::Began { conversation: id("b"), how: Followed::Cleared });
+    let Sign::Measured { sample, .. } = measured(95) else { unreachable!("a measure") };
+    told.show(1, Sign::Measured { conversation: Some(id("a")), sample });
+    assert_eq!(told.agent(1).clock.passed, None);
+    told.show(1, Sign::Measured { conversation: Some(id("b")), sample });
+    assert_eq!(told.agent(1).clock.passed, Some(Threshold::NineTenths));
 }

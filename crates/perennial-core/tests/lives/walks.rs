@@ -18,7 +18,7 @@ use perennial_core::session::{Phase, Process};
 use perennial_core::state::{Roster, State};
 use perennial_core::time::Time;
 
-use crate::signs::sample;
+use crate::signs::measured;
 use crate::told::Told;
 
 /// One thing that happens to one agent, or to all.
@@ -136,7 +136,7 @@ fn show(told: &mut Told, id: u128, shown: Shown) {
         Shown::TurnBegan => Sign::TurnBegan,
         Shown::Waits(wait) => Sign::Waits(wait),
         Shown::Progressed => Sign::Progressed,
-        Shown::Measured(percent) => Sign::Measured(sample(percent)),
+        Shown::Measured(percent) => measured(percent),
         Shown::Compacted => Sign::Compacted,
         Shown::Told(threshold) => Sign::Told(threshold),
         Shown::Hangs => Sign::Hangs,

@@ -107,6 +107,8 @@ pub struct ConversationFiles {
     pub home: String,
     /// Below that, with `{dir}` and `{conversation}`.
     pub transcript: String,
+    /// The vendor's own list of live sessions, a file `PID.json` for each.
+    pub list: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

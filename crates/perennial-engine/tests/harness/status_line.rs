@@ -1,8 +1,10 @@
 //! The status line's figures, and the registry's words.
 
 use perennial_core::context::{Sample, Source};
-use perennial_core::observation::{Sign, Wait};
-use perennial_engine::harness::claude::{NotUnderstood, registry, status_line};
+use perennial_core::observation::Wait;
+use perennial_core::session::Process;
+use perennial_core::time::Time;
+use perennial_engine::harness::claude::{Listing, NotUnderstood, registry, status_line};
 use serde_json::{Value, json};
 
 use crate::{STATUS_LINES, claude};
@@ -72,19 +74,21 @@ fn odd_figures_are_no_sample_and_no_panic() {
 
 #[test]
 fn the_registry_tells_what_no_hook_does() {
-    let waits = |wait| Some(Sign::Waits(wait));
-    for (status, waiting_for, sign) in [
-        ("busy", None, Some(Sign::TurnBegan)),
-        ("idle", None, waits(Wait::Input)),
-        ("waiting", Some("permission prompt"), waits(Wait::Permission)),
-        ("waiting", Some("input needed"), waits(Wait::Answer)),
-        ("waiting", Some("dialog open"), waits(Wait::Input)),
+    let process = Process { pid: 3094, start_ticks: 105_653 };
+    for (status, waiting_for, wait) in [
+        ("busy", None, Some(None)),
+        ("idle", None, Some(Some(Wait::Input))),
+        ("waiting", Some("permission prompt"), Some(Some(Wait::Permission))),
+        ("waiting", Some("input needed"), Some(Some(Wait::Answer))),
+        ("waiting", Some("dialog open"), None),
         ("asleep", None, None),
     ] {
-        let entry = json!({ "pid": 3094, "status": status, "waitingFor": waiting_for });
-        assert_eq!(registry(entry.to_string().as_bytes()), sign, "{status} {waiting_for:?}");
+        let entry = json!({ "pid": 3094, "procStart": "105653", "status": status,
+            "statusUpdatedAt": 7, "waitingFor": waiting_for });
+        let listing = wait.map(|wait| Listing { process, wait, since: Time(7000) });
+        assert_eq!(registry(entry.to_string().as_bytes()), listing, "{status} {waiting_for:?}");
     }
     // Just begun, or half written.
-    assert_eq!(registry(br#"{"pid":3094,"sessionId":"x"}"#), None);
-    assert_eq!(registry(br#"{"pid":3094,"status":"bu"#), None);
+    assert_eq!(registry(br#"{"pid":3094,"procStart":"1","statusUpdatedAt":7}"#), None);
+    assert_eq!(registry(br#"{"pid":3094,"procStart":"1","statusUpdatedAt":7,"status":"bu"#), None);
 }

@@ -83,7 +83,8 @@ fn spawn(number: u8, serial: u128) -> Command {
 fn sign(number: u8) -> Sign {
     let measured = |tokens| {
         let (window, usable, source) = (100, 90, Source::StatusLine);
-        Sign::Measured(context::Sample { tokens, window, usable, source })
+        let sample = context::Sample { tokens, window, usable, source };
+        Sign::Measured { conversation: None, sample }
     };
     let began =
         |conversation: &str, how| Sign::Began { conversation: conversation.parse().unwrap(), how };

@@ -17,7 +17,7 @@ use perennial_core::id::AgentId;
 use perennial_core::observation::{Observation, Report};
 use perennial_core::session::Phase;
 use perennial_core::time::Time;
-use perennial_engine::harness::claude::{Heard, StatusLine};
+use perennial_engine::harness::claude::{Heard, Listing, StatusLine};
 use perennial_engine::host::{Holders, HostReport};
 use perennial_engine::supervisor::{Input, Output, Rejection, Supervisor, Ticket, Waiter};
 use perennial_store::journal::{AppendError, Journal, Seq};
@@ -25,6 +25,7 @@ use tokio::sync::{oneshot, watch};
 
 use super::harness::Harnesses;
 use super::identity::Registry;
+use super::lookout::Lookout;
 use super::notify::Notify;
 use super::presence::Presence;
 use super::reader::{Reader, Seen};
@@ -55,6 +56,8 @@ pub enum Message {
     },
     /// A conversation was read.
     Read(Seen),
+    /// A vendor's list of live sessions has changed.
+    Listed(Listing),
     /// A harness's status line was drawn; the reply is a line of ours.
     Measured {
         agent: AgentId,
@@ -165,6 +168,7 @@ pub struct World {
     pub registry: Arc<Registry>,
     pub harnesses: Harnesses,
     pub reader: Reader,
+    pub lookout: Lookout,
     pub shelf: Shelf,
     pub notify: Notify,
     pub clock: Clock,
@@ -332,6 +336,7 @@ impl Driver {
                 let _ = reply.send(self.measured(agent, line));
             }
             Message::Read(seen) => self.read(seen),
+            Message::Listed(listing) => self.listed(listing),
             Message::Stop => {
                 self.stopping = true;
                 self.observe(Observation::Stopping);
@@ -348,6 +353,7 @@ impl Driver {
             HostReport::Connected { agent, number, shim, cgroup } => {
                 self.world.registry.add(agent, shim, cgroup);
                 self.presence.connected(agent, number);
+                self.look_around(agent);
             }
             HostReport::Disconnected { agent, number, why } => {
                 tracing::info!(%agent, %number, %why, "holder not connected");

@@ -11,6 +11,7 @@ use perennial_core::conversation::{ConversationId, Opening};
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::launch::Launch;
 use perennial_engine::harness::prepare::Continuity;
+use perennial_engine::harness::preset::Dialect;
 use perennial_engine::harness::{Place, Preset, PresetError, conversation, prepare};
 use perennial_engine::host::directory::HolderDirectory;
 use perennial_engine::host::environment;
@@ -47,14 +48,24 @@ impl Harnesses {
         conversation: &ConversationId,
     ) -> Option<PathBuf> {
         let preset = self.preset(harness).ok()?;
+        conversation::find(&preset, &self.vendor_home(agent, &preset)?, conversation)
+    }
+
+    /// The vendor's own list of live sessions, where this agent's is.
+    pub fn list(&self, agent: AgentId, harness: &str) -> Option<(PathBuf, Dialect)> {
+        let preset = self.preset(harness).ok()?;
+        let list = preset.conversation.list.as_ref()?;
+        Some((self.vendor_home(agent, &preset)?.join(list), preset.dialect))
+    }
+
+    fn vendor_home(&self, agent: AgentId, preset: &Preset) -> Option<PathBuf> {
         let variables = self.variables(agent).ok()?;
         let variable = |name: &str| {
             let found = variables.iter().rev().find(|(key, _)| key == name)?;
             Some(found.1.as_os_str())
         };
         let user_home = PathBuf::from(variable("HOME")?);
-        let vendor_home = conversation::home(&preset.conversation, &user_home, variable);
-        conversation::find(&preset, &vendor_home, conversation)
+        Some(conversation::home(&preset.conversation, &user_home, variable))
     }
 
     /// Whether the vendor has this conversation for an agent with that environment, or we do.

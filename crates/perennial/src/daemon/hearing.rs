@@ -2,9 +2,10 @@
 //!
 //! A reply is made at once from what is durable; that it was given is recorded meanwhile.
 
+use perennial_core::conversation::{ConversationId, Followed};
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::observation::{Observation, Sign};
-use perennial_engine::harness::claude::{Heard, StatusLine};
+use perennial_engine::harness::claude::{Heard, Listing, StatusLine};
 
 use super::driver::Driver;
 use super::reader::{Look, Seen};
@@ -14,10 +15,15 @@ impl Driver {
     /// Takes note of what a harness said; returns what its session is to be told.
     pub fn heard(&mut self, agent: AgentId, event: &str, heard: Heard) -> Option<String> {
         let number = self.supervisor.fleet().agent(agent)?.live_session()?.number;
+        self.follow(agent, number, event, heard.conversation);
         for sign in heard.signs {
             self.observe(Observation::Harness { agent, number, sign });
         }
         self.look_at_conversation(agent, number);
+        if event == "SessionStart" {
+            // From here on its lines are news; what is there now may be older than this.
+            let _ = self.watch_list(agent);
+        }
         let reading = self.readings.of(agent, number);
         reading.tool_calls += u64::from(heard.tool_calls);
         let known = self.supervisor.fleet().agent(agent)?;
@@ -31,6 +37,22 @@ impl Driver {
         text
     }
 
+    /// A hook of another conversation than the record has: how it came there was not heard.
+    fn follow(
+        &mut self,
+        agent: AgentId,
+        number: SessionNumber,
+        event: &str,
+        conversation: Option<ConversationId>,
+    ) {
+        let known = self.supervisor.fleet().agent(agent).and_then(|a| a.conversations.as_ref());
+        let is_known = known.map(|known| &known.current) == conversation.as_ref();
+        if let Some(conversation) = conversation.filter(|_| !is_known && event != "SessionStart") {
+            let sign = Sign::Began { conversation, how: Followed::Resumed };
+            self.observe(Observation::Harness { agent, number, sign });
+        }
+    }
+
     /// Takes note of what a conversation's transcript says.
     pub fn read(&mut self, seen: Seen) {
         let Seen { agent, number, signs, figures } = seen;
@@ -38,6 +60,37 @@ impl Driver {
             self.observe(Observation::Harness { agent, number, sign });
         }
         self.readings.of(agent, number).figures = Some(figures);
+    }
+
+    /// A session was found alive: what was missed meanwhile lies in files.
+    pub fn look_around(&mut self, agent: AgentId) {
+        let live = self.supervisor.fleet().agent(agent).and_then(|known| known.live_session());
+        if let Some(number) = live.map(|session| session.number) {
+            self.look_at_conversation(agent, number);
+        }
+        if let Some(listing) = self.watch_list(agent) {
+            self.listed(listing);
+        }
+    }
+
+    /// Watches the vendor's list that the agent's session is in; returns its line.
+    fn watch_list(&self, agent: AgentId) -> Option<Listing> {
+        let known = self.supervisor.fleet().agent(agent).filter(|known| !known.launch.is_bare())?;
+        let process = known.live_session()?.process?;
+        let (list, dialect) = self.world.harnesses.list(agent, &known.launch.harness)?;
+        self.world.lookout.watch(&list, dialect, process.pid)
+    }
+
+    /// Takes note of a line in a vendor's list of live sessions, if it is one of ours.
+    pub fn listed(&mut self, listing: Listing) {
+        let Listing { process, wait, since } = listing;
+        let found = self.supervisor.fleet().agents().find_map(|agent| {
+            let live = agent.live_session().filter(|live| live.process == Some(process))?;
+            Some((agent.id, live.number))
+        });
+        let Some((agent, number)) = found else { return };
+        self.observe(Observation::Harness { agent, number, sign: Sign::Listed { wait, since } });
+        self.look_at_conversation(agent, number);
     }
 
     /// Has the agent's conversation read.
@@ -68,9 +121,12 @@ impl Driver {
         };
         let reading = self.readings.of(agent, number);
         reading.model = line.model.or(reading.model.take());
-        if let Some(sample) = line.sample.filter(|_| is_current) {
-            reading.sample = Some((sample, now));
-            self.observe(Observation::Harness { agent, number, sign: Sign::Measured(sample) });
+        if let Some(sample) = line.sample {
+            if is_current {
+                reading.sample = Some((sample, now));
+            }
+            let sign = Sign::Measured { conversation: line.conversation, sample };
+            self.observe(Observation::Harness { agent, number, sign });
         }
         self.look_at_conversation(agent, number);
         let known = self.supervisor.fleet().agent(agent);

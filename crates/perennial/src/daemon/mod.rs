@@ -10,6 +10,7 @@ mod http;
 mod identity;
 mod lock;
 mod logging;
+mod lookout;
 mod mcp;
 mod missed;
 mod notify;
@@ -53,6 +54,7 @@ use harness::Harnesses;
 use http::Surface;
 use identity::Registry;
 use lock::{Lock, LockError};
+use lookout::Lookout;
 use notify::Notify;
 use presence::Presence;
 use reader::Reader;
@@ -123,6 +125,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
         harnesses: harnesses.clone(),
         reader: Reader::start(harnesses.clone(), home.conversations(), desk.clone())
             .context("the reader of conversations can't be started")?,
+        lookout: Lookout::start(desk.clone()),
         shelf: Shelf::new(Mirror::start(&home.mirror()).context("the mirror can't be started")?),
         notify: Notify::start(&home.config),
         clock,

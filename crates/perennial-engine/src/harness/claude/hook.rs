@@ -17,6 +17,7 @@ use super::{NotUnderstood, bounded};
 /// What was heard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heard {
+    /// The main one; a subagent's call says nothing of it.
     pub conversation: Option<ConversationId>,
     pub transcript_path: Option<PathBuf>,
     /// In their order.
@@ -65,7 +66,7 @@ pub fn hook(event: &str, input: &[u8]) -> Result<Heard, NotUnderstood> {
         _ => 0,
     };
     Ok(Heard {
-        conversation,
+        conversation: conversation.filter(|_| !in_subagent),
         transcript_path: fields.text("transcript_path").filter(is_absolute).map(PathBuf::from),
         signs,
         tool_calls,

@@ -10,7 +10,7 @@ pub(super) mod settings;
 mod status_line;
 
 pub use hook::{Heard, hook, reply};
-pub use registry::registry;
+pub use registry::{Listing, registry};
 pub use status_line::{StatusLine, status_line};
 
 /// Of one input no more than this is read.
