@@ -15,6 +15,7 @@ mod http;
 pub mod problem;
 pub mod request;
 pub mod sse;
+pub mod step;
 
 pub use agent::Agent;
 pub use client::{Client, ClientError, Response};

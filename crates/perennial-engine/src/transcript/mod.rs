@@ -11,6 +11,7 @@
 //! | [`prices`] | the dated table of prices |
 //! | [`claude`] | the lines of Claude Code |
 //! | [`conversation`] | one live conversation, followed step by step |
+//! | [`page`] | part of what was said, from a place on |
 //! | [`survey`] | the figures of very many files at once |
 //!
 //! What a transcript holds was written by a model or by a program that it called: hostile input.
@@ -19,6 +20,7 @@
 pub mod account;
 pub mod claude;
 pub mod conversation;
+pub mod page;
 pub mod prices;
 pub mod step;
 pub mod survey;

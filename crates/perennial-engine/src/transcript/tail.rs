@@ -250,7 +250,8 @@ fn hand_out(whole: &[u8], cursor: &mut Cursor, each: &mut impl FnMut(News<'_>)) 
     }
 }
 
-fn mark(file: &File, offset: u64) -> io::Result<u64> {
+/// A hash of what stands before the offset.
+pub(super) fn mark(file: &File, offset: u64) -> io::Result<u64> {
     let start = offset.saturating_sub(MARK_BYTES as u64);
     let mut bytes = [0; MARK_BYTES];
     let bytes = &mut bytes[..(offset - start) as usize];
@@ -263,7 +264,7 @@ fn mark(file: &File, offset: u64) -> io::Result<u64> {
 }
 
 /// FNV-1a: it is saved, so that it has to be the same in every version of ours.
-fn fnv(bytes: &[u8]) -> u64 {
+pub(super) fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     })

@@ -5,6 +5,7 @@
 mod damage;
 mod figures;
 mod fixture;
+mod page;
 mod reference;
 mod steps;
 mod tail;

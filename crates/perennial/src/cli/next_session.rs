@@ -65,7 +65,7 @@ fn look(
 }
 
 /// Whether a session comes by itself, soon enough.
-fn is_coming(agent: &Agent, patience: Duration, clock: &Clock) -> bool {
+pub fn is_coming(agent: &Agent, patience: Duration, clock: &Clock) -> bool {
     let patience = SignedDuration::try_from(patience).unwrap_or(SignedDuration::MAX);
     let within = |until: &str| {
         until.parse::<Timestamp>().is_ok_and(|until| until.duration_since(clock.now) <= patience)

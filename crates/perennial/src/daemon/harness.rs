@@ -58,6 +58,29 @@ impl Harnesses {
         Some((self.vendor_home(agent, &preset)?.join(list), preset.dialect))
     }
 
+    /// Where the vendor writes an agent's conversations: an existing one wherever it was begun, one
+    /// to come where it will be.
+    pub fn transcripts(
+        &self,
+        agent: AgentId,
+        harness: &str,
+        dir: &str,
+        conversations: &[ConversationId],
+    ) -> Option<Vec<PathBuf>> {
+        let preset = self.preset(harness).ok()?;
+        let vendor_home = self.vendor_home(agent, &preset)?;
+        let place = |id: &ConversationId| {
+            conversation::find(&preset, &vendor_home, id)
+                .unwrap_or_else(|| conversation::transcript(&preset, &vendor_home, dir, id))
+        };
+        Some(conversations.iter().map(place).collect())
+    }
+
+    /// Our copy of a conversation, if there is one.
+    pub fn copy(&self, harness: &str, conversation: &ConversationId) -> PathBuf {
+        self.home.conversations().join(harness).join(format!("{conversation}.jsonl"))
+    }
+
     fn vendor_home(&self, agent: AgentId, preset: &Preset) -> Option<PathBuf> {
         let variables = self.variables(agent).ok()?;
         let variable = |name: &str| {
@@ -80,8 +103,8 @@ impl Harnesses {
         };
         let variable = |name: &str| env.get(name).map(|value| OsStr::new(value.as_str()));
         let vendor_home = conversation::home(&preset.conversation, Path::new(user_home), variable);
-        let ours = self.home.conversations().join(harness).join(format!("{conversation}.jsonl"));
-        conversation::find(&preset, &vendor_home, conversation).is_some() || ours.is_file()
+        conversation::find(&preset, &vendor_home, conversation).is_some()
+            || self.copy(harness, conversation).is_file()
     }
 
     /// What a session runs; the reason in words where it can't be started.

@@ -2,6 +2,7 @@
 //!
 //! It decides nothing itself: inputs go to the supervisor's step, outputs are carried out.
 
+mod changes;
 mod checks;
 mod driver;
 mod harness;
@@ -14,6 +15,7 @@ mod lookout;
 mod mcp;
 mod missed;
 mod notify;
+mod pages;
 mod presence;
 mod prime;
 mod problems;
@@ -22,6 +24,7 @@ mod reader;
 mod readings;
 mod shelf;
 mod time;
+mod told;
 mod view;
 mod words;
 

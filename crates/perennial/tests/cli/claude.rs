@@ -17,18 +17,18 @@ const PROGRAM: &str = ".cache/perennial-test-tools/node_modules/@anthropic-ai/cl
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A home with its daemon, a model server, and a Claude Code that has seen all its dialogs.
-struct Stage {
-    sealed: Sealed,
-    model: Understudy,
+pub struct Stage {
+    pub sealed: Sealed,
+    pub model: Understudy,
 }
 
 impl Stage {
-    fn new() -> Stage {
+    pub fn new() -> Stage {
         Stage::with_config("")
     }
 
     /// A stage whose operator wrote this into their configuration.
-    fn with_config(config: &str) -> Stage {
+    pub fn with_config(config: &str) -> Stage {
         let sealed = Sealed::new();
         std::fs::create_dir_all(&sealed.home.config).expect("made");
         std::fs::write(sealed.home.config.join("config.toml"), config).expect("written");
@@ -49,13 +49,13 @@ impl Stage {
     }
 
     /// Where the client is; the tests' own tool installs it.
-    fn claude() -> PathBuf {
+    pub fn claude() -> PathBuf {
         let dir = std::env::home_dir().unwrap_or_default().join(PROGRAM);
         assert!(dir.join("claude.exe").exists(), "no Claude Code below {}", dir.display());
         dir.join("claude.exe")
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub fn command(&self, arguments: &[&str]) -> Command {
         let bin = self.sealed.dir.join("bin");
         std::fs::create_dir_all(&bin).expect("made");
         let _ = std::os::unix::fs::symlink(Stage::claude(), bin.join("claude"));
@@ -73,25 +73,25 @@ impl Stage {
         command
     }
 
-    fn spawn(&self, name: &str, options: &[&str], prompt: &str) -> Agent {
+    pub fn spawn(&self, name: &str, options: &[&str], prompt: &str) -> Agent {
         let fixed = ["--json", "spawn", name, "--harness", "claude", "--prompt", prompt];
         let output = self.command(&[&fixed, options].concat()).output().expect("it runs");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).expect("an agent")
     }
 
-    fn conversation(&self, name: &str) -> String {
+    pub fn conversation(&self, name: &str) -> String {
         self.sealed.show(name).conversations.first().expect("a conversation").clone()
     }
 
     /// Main requests that the model got, as JSON text.
-    fn main_requests(&self) -> Vec<String> {
+    pub fn main_requests(&self) -> Vec<String> {
         let all = self.model.requests();
         let main = all.iter().filter(|record| record.request.kind == Kind::Main);
         main.map(|record| serde_json::to_string(&**record).expect("JSON")).collect()
     }
 
-    fn asked(&self, what: &str, accept: impl Fn(&Record) -> bool + Send + Sync) {
+    pub fn asked(&self, what: &str, accept: impl Fn(&Record) -> bool + Send + Sync) {
         self.model.wait_for(accept, PATIENCE).unwrap_or_else(|late| panic!("{what}: {late}"));
     }
 }

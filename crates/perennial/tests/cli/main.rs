@@ -7,6 +7,7 @@ mod authority;
 mod breaker;
 mod chance;
 mod claude;
+mod claude_logs;
 mod daemon_killed;
 mod daemon_races;
 mod demo;

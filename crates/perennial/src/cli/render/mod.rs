@@ -9,6 +9,7 @@ pub mod card;
 pub mod paint;
 pub mod recording;
 pub mod roster;
+pub mod steps;
 pub mod story;
 pub mod table;
 pub mod text;

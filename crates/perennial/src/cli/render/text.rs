@@ -50,6 +50,16 @@ pub fn clip_end(text: &str, limit: usize) -> String {
     kept
 }
 
+/// Where the part of a text ends that fits in so many columns: at least one character of it.
+pub fn fitting(text: &str, limit: usize) -> usize {
+    let mut columns = 0;
+    let over = text.char_indices().skip_while(|(index, c)| {
+        columns += c.width().unwrap_or(0);
+        columns <= limit || *index == 0
+    });
+    over.map(|(index, _)| index).next().unwrap_or(text.len())
+}
+
 /// At most `limit` columns: the end, where a path says most.
 pub fn clip_start(text: &str, limit: usize) -> String {
     if width(text) <= limit {

@@ -41,6 +41,20 @@ impl Clock {
         let pattern = if moment.date() == today { "%H:%M:%S.%3f" } else { "%Y-%m-%d %H:%M:%S" };
         moment.strftime(pattern).to_string()
     }
+
+    /// The time of the day to the second.
+    pub fn second(&self, moment: &str) -> String {
+        self.formatted(moment, "%H:%M:%S")
+    }
+
+    pub fn day(&self, moment: &str) -> String {
+        self.formatted(moment, "%Y-%m-%d")
+    }
+
+    fn formatted(&self, moment: &str, pattern: &str) -> String {
+        let Ok(moment) = moment.parse::<Timestamp>() else { return plain(moment) };
+        moment.to_zoned(self.zone.clone()).strftime(pattern).to_string()
+    }
 }
 
 /// Two digits' worth of a span; a negative one (a clock that went back) is none.

@@ -7,6 +7,7 @@ mod extract;
 mod harness;
 mod health;
 mod server;
+mod steps;
 mod terminal;
 
 use std::sync::Arc;
@@ -58,6 +59,7 @@ pub fn router(surface: Shared) -> Router {
         .route("/v1/agents/{target}/send", post(terminal::send))
         .route("/v1/agents/{target}/ticket", post(terminal::ticket))
         .route("/v1/agents/{target}/logs", get(terminal::logs))
+        .route("/v1/agents/{target}/steps", get(steps::steps))
         .route("/v1/events", get(events::events))
         .route("/v1/hook", post(harness::hook))
         .route("/v1/mcp", post(harness::mcp))

@@ -1,4 +1,4 @@
-//! `logs`: what a session printed.
+//! The bytes that a session printed, and what comes.
 //!
 //! In a terminal only text and colours are shown; elsewhere the bytes go through as they were
 //! recorded.
@@ -12,31 +12,13 @@ use perennial_api::{ExitCode, client};
 use perennial_engine::host::attach::{Attachment, News};
 use rustix::event::{PollFd, PollFlags, poll};
 
-use super::attach;
+use super::super::attach;
+use super::Args;
 use crate::cli::context::Context;
 use crate::cli::failure::{Ending, Failure, failed};
 use crate::cli::next_session::{Then, next_session};
 use crate::cli::render::recording::Reader;
 use crate::cli::terminal::visit::ended;
-
-/// Print what an agent's session has printed
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples: perennial logs bob
-          perennial logs bob --session 1       an earlier session
-          perennial logs bob --follow          and what comes, over restarts
-          perennial logs bob > recording       the raw bytes of the terminal")]
-pub struct Args {
-    /// Name, NAME~1 for an earlier one of that name, or id
-    #[arg(value_name = "AGENT")]
-    target: String,
-    /// Which session [default: the newest]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    session: Option<u64>,
-    /// Print more as it comes
-    #[arg(long, short, conflicts_with = "session")]
-    follow: bool,
-}
 
 const PAGE: &str = "1048576";
 

@@ -1,0 +1,57 @@
+//! `logs`: the steps of an agent CLI's conversations, or what a session printed.
+
+mod steps;
+mod terminal;
+
+use perennial_api::{Agent, client};
+
+use crate::cli::context::Context;
+use crate::cli::failure::Ending;
+
+/// Print what an agent did: the steps of an agent CLI's conversations, else what its terminal showed
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples: perennial logs bob
+          perennial logs bob --session 1       an earlier session
+          perennial logs bob --follow          and what comes, over restarts
+          perennial logs bob --tail 20         only the last steps
+          perennial logs bob --json            one step a line, as JSON
+          perennial logs bob --terminal > recording      the raw bytes of the terminal
+
+An agent CLI's conversations are the agent's, not a session's: without --session all of them are
+told, in the order of time. With it, what was written from that session's start to its end.
+Steps: prompt, text, tool-call, tool-result, error, rate-limit, compaction, interrupted.")]
+pub struct Args {
+    /// Name, NAME~1 for an earlier one of that name, or id
+    #[arg(value_name = "AGENT")]
+    target: String,
+    /// Which session [default: all steps; of a terminal the newest]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    session: Option<u64>,
+    /// Print more as it comes
+    #[arg(long, short, conflicts_with = "session")]
+    follow: bool,
+    /// The terminal's bytes instead of steps
+    #[arg(long)]
+    terminal: bool,
+    /// Only the last steps
+    #[arg(long, value_name = "N", conflicts_with = "terminal")]
+    tail: Option<usize>,
+    /// Long results and arguments whole
+    #[arg(long, conflicts_with = "terminal")]
+    full: bool,
+}
+
+/// The harness of a bare command, which has a terminal only.
+const BARE: &str = "command";
+
+pub fn run(args: &Args, context: &Context) -> Ending {
+    if args.terminal {
+        return terminal::run(args, context);
+    }
+    let agent: Agent = context.client.get(&client::path(&["agents", &args.target], &[]))?.read()?;
+    if agent.harness == BARE {
+        return terminal::run(args, context);
+    }
+    steps::run(args, &agent, context)
+}

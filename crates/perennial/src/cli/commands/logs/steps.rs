@@ -1,0 +1,168 @@
+//! The steps of an agent's conversations, page by page, and what comes.
+
+use std::collections::VecDeque;
+use std::io::{self, BufWriter, Write};
+use std::time::Duration;
+
+use perennial_api::step::Step;
+use perennial_api::{Agent, ClientError, ExitCode, client};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::Args;
+use crate::cli::arrival::Arrival;
+use crate::cli::context::Context;
+use crate::cli::failure::{Ending, Failure};
+use crate::cli::next_session::is_coming;
+use crate::cli::render::steps::Teller;
+use crate::cli::render::time::Clock;
+
+/// How long the daemon may wait for a step, in seconds.
+const WAIT_SECONDS: &str = "10";
+/// A daemon whose arrival was not noticed is found after this.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
+pub fn run(args: &Args, agent: &Agent, context: &Context) -> Ending {
+    let arrival = Arrival::watch(&context.home).map_err(ClientError::Unreachable)?;
+    let mut reader = Reader {
+        agent,
+        session: args.session.map(|number| number.to_string()),
+        context,
+        place: String::new(),
+        is_warned: false,
+    };
+    let mut printer = Printer { context, teller: Teller::new(args.full) };
+    match args.tail {
+        Some(count) => {
+            let mut last = VecDeque::new();
+            reader.to_the_end(|steps| {
+                last.extend(steps);
+                last.drain(..last.len().saturating_sub(count));
+                Ok(())
+            })?;
+            printer.print(last.into())?;
+        }
+        None => reader.to_the_end(|steps| printer.print(steps))?,
+    }
+    if args.follow {
+        follow(&mut reader, &mut printer, &arrival)?;
+    }
+    Ok(ExitCode::Done)
+}
+
+/// A page as it came, so that JSON is passed through.
+#[derive(Debug, Deserialize)]
+struct Page {
+    steps: Vec<Box<RawValue>>,
+    next: String,
+    more: bool,
+    #[serde(default)]
+    left_out: u64,
+}
+
+struct Reader<'a> {
+    agent: &'a Agent,
+    session: Option<String>,
+    context: &'a Context,
+    place: String,
+    is_warned: bool,
+}
+
+impl Reader<'_> {
+    /// The next page; the place is moved behind it.
+    fn page(&mut self, wait: Option<&str>) -> Result<Page, ClientError> {
+        let from = Some(self.place.as_str()).filter(|place| !place.is_empty());
+        let query = [("session", self.session.as_deref()), ("wait", wait), ("from", from)];
+        let path = client::path(&["agents", &self.agent.id, "steps"], &query);
+        let page: Page = self.context.client.get(&path)?.read()?;
+        self.place.clone_from(&page.next);
+        if page.left_out > 0 && !std::mem::replace(&mut self.is_warned, true) {
+            eprintln!("note: {} files of subagents are too many, and left out", page.left_out);
+        }
+        Ok(page)
+    }
+
+    fn to_the_end(
+        &mut self,
+        mut each: impl FnMut(Vec<Box<RawValue>>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        loop {
+            let page = self.page(None)?;
+            each(page.steps)?;
+            if !page.more {
+                return Ok(());
+            }
+        }
+    }
+
+    fn agent(&self) -> Result<Agent, ClientError> {
+        self.context.client.get(&client::path(&["agents", &self.agent.id], &[]))?.read()
+    }
+}
+
+/// Goes on until no session of the agent is there or comes by itself.
+fn follow(
+    reader: &mut Reader<'_>,
+    printer: &mut Printer<'_>,
+    arrival: &Arrival,
+) -> Result<(), Failure> {
+    let number = |agent: &Agent| agent.session.as_ref().map_or(0, |session| session.number);
+    let mut session = number(reader.agent);
+    let mut is_gone = false;
+    loop {
+        // Nothing new: the agent may have moved, and may be done.
+        let looked = reader.page(Some(WAIT_SECONDS)).and_then(|page| {
+            let is_idle = page.steps.is_empty() && !page.more;
+            let agent = if is_idle { Some(reader.agent()?) } else { None };
+            Ok((page, agent))
+        });
+        let (page, agent) = match looked {
+            Ok(looked) => looked,
+            // Refused for good; one that is just ending or starting answers with 5xx.
+            Err(ClientError::Problem(problem)) if problem.status < 500 => {
+                return Err((*problem).into());
+            }
+            Err(_) => {
+                if !std::mem::replace(&mut is_gone, true) {
+                    eprintln!("note: the daemon is gone; waiting for the next one");
+                }
+                arrival.wait(LOOK_AGAIN);
+                continue;
+            }
+        };
+        is_gone = false;
+        printer.print(page.steps)?;
+        let Some(agent) = agent else { continue };
+        if number(&agent) > session {
+            session = number(&agent);
+            eprintln!("note: session {session} of {} began", reader.agent.name);
+        }
+        if !is_coming(&agent, Duration::MAX, &Clock::system()) {
+            eprintln!("note: session {session} of {} is over", reader.agent.name);
+            return reader.to_the_end(|steps| printer.print(steps));
+        }
+    }
+}
+
+struct Printer<'a> {
+    context: &'a Context,
+    teller: Teller,
+}
+
+impl Printer<'_> {
+    fn print(&mut self, steps: Vec<Box<RawValue>>) -> Result<(), Failure> {
+        let mut out = BufWriter::new(io::stdout().lock());
+        for raw in steps {
+            if self.context.json {
+                // A line each, whatever white space it came with.
+                out.write_all(raw.get().replace(['\n', '\r'], " ").as_bytes())?;
+                out.write_all(b"\n")?;
+                continue;
+            }
+            let step: Step = serde_json::from_str(raw.get()).map_err(ClientError::Unexpected)?;
+            let told = self.context.draw(|canvas| self.teller.tell(&step, canvas));
+            out.write_all(told.as_bytes())?;
+        }
+        Ok(out.flush()?)
+    }
+}

@@ -1,0 +1,172 @@
+//! What happened in an agent's conversations, step by step: a page from a place on, at once or when
+//! there is something.
+//!
+//! The daemon keeps nothing for whoever follows: a place is all that the next request needs, also
+//! from the next daemon.
+
+use std::time::Duration;
+
+use axum::extract::{Path as Route, Query, State};
+use perennial_api::Problem;
+use perennial_api::step::Steps;
+use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::reason::Verb;
+use perennial_engine::transcript::page::{NotAPlace, Place};
+use serde::Deserialize;
+
+use super::answer::{Answer, Trouble, json};
+use super::extract::Shown;
+use super::{Shared, Surface};
+use crate::daemon::changes::Changes;
+use crate::daemon::driver::{Closing, chain};
+use crate::daemon::pages::{self, Span, Subject};
+use crate::daemon::told;
+
+/// Nobody waits longer for one answer.
+const LONGEST_WAIT: Duration = Duration::from_secs(25);
+/// Without a watch over the files it is looked again after this.
+const BLIND_WAIT: Duration = Duration::from_secs(1);
+/// Of many changes in a row the first few are one.
+const SETTLING: Duration = Duration::from_millis(20);
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Wanted {
+    from: String,
+    /// Only steps of the time of this session.
+    session: Option<u32>,
+    /// How many seconds to wait for something if there is nothing.
+    wait: u64,
+}
+
+pub async fn steps(
+    State(surface): State<Shared>,
+    Shown(caller): Shown,
+    Route(target): Route<String>,
+    Query(wanted): Query<Wanted>,
+) -> Answer {
+    let id = surface.authorise(caller, Verb::Logs, Some(target)).await?.ok_or(Closing)?;
+    let place: Place = wanted.from.parse().map_err(|error: NotAPlace| {
+        Trouble(
+            Problem::new(400, "bad-place", "there is no such place")
+                .because(error.to_string())
+                .next("begin without one, and go on with the next of each answer"),
+        )
+    })?;
+    let mut subject = surface.subject(id).await?;
+    let span = match wanted.session {
+        Some(number) => Some(surface.span(&subject, number).await?),
+        None => None,
+    };
+    let patience = Duration::from_secs(wanted.wait).min(LONGEST_WAIT);
+    let mut over = std::pin::pin!(tokio::time::sleep(patience));
+    loop {
+        // The watch first, then the look: what is written in between ends the wait.
+        let changes = match patience.is_zero() {
+            true => None,
+            false => surface.changes(&subject).await?,
+        };
+        let page = surface.page(&subject, &place, span).await?;
+        if !page.steps.is_empty() || page.more || patience.is_zero() || over.is_elapsed() {
+            return json(&page);
+        }
+        tokio::select! {
+            () = written(changes.as_ref()) => {}
+            moved = surface.moved(&subject) => {
+                // Whoever follows wants to know that a session began or ended, too.
+                subject = moved?;
+                return json(&surface.page(&subject, &place, span).await?);
+            }
+            () = &mut over => {}
+        }
+    }
+}
+
+/// Something was written, a moment ago.
+async fn written(changes: Option<&Changes>) {
+    let seen = match changes {
+        Some(changes) => changes.next().await,
+        None => Err(std::io::ErrorKind::Unsupported.into()),
+    };
+    tokio::time::sleep(if seen.is_ok() { SETTLING } else { BLIND_WAIT }).await;
+}
+
+impl Surface {
+    async fn subject(&self, id: AgentId) -> Result<Subject, Trouble> {
+        let found =
+            self.desk.look(move |sight| sight.supervisor.fleet().agent(id).map(Subject::of));
+        found.await?.flatten().ok_or_else(|| {
+            Trouble(
+                Problem::new(409, "no-conversation", "it has no conversation")
+                    .because("it is a bare command, not an agent CLI")
+                    .next("perennial logs NAME --terminal shows what it printed"),
+            )
+        })
+    }
+
+    /// The agent once it is another than it was: a conversation, a session.
+    async fn moved(&self, known: &Subject) -> Result<Subject, Trouble> {
+        let mut shown = self.shown.clone();
+        shown.mark_unchanged();
+        loop {
+            let next = self.subject(known.agent()).await?;
+            if next != *known {
+                return Ok(next);
+            }
+            shown.changed().await.map_err(|_| Closing)?;
+            tokio::time::sleep(SETTLING).await;
+        }
+    }
+
+    async fn changes(&self, subject: &Subject) -> Result<Option<Changes>, Trouble> {
+        let (harnesses, subject) = (self.harnesses.clone(), subject.clone());
+        let directories =
+            tokio::task::spawn_blocking(move || subject.directories(&harnesses)).await;
+        match Changes::below(&directories.map_err(|_| Closing)?) {
+            Ok(changes) => Ok(Some(changes)),
+            Err(error) => {
+                tracing::warn!(%error, "conversations can't be watched; they are looked at");
+                Ok(None)
+            }
+        }
+    }
+
+    async fn page(
+        &self,
+        subject: &Subject,
+        place: &Place,
+        span: Option<Span>,
+    ) -> Result<Steps, Trouble> {
+        let (harnesses, subject, place) = (self.harnesses.clone(), subject.clone(), place.clone());
+        let read = tokio::task::spawn_blocking(move || {
+            let page = pages::read(&harnesses, &subject, &place, span);
+            let steps = page.steps.into_iter();
+            Steps {
+                steps: steps.map(|(id, subagent, step)| told::step(&id, subagent, step)).collect(),
+                next: page.place.to_string(),
+                more: !page.is_last,
+                left_out: page.left_out as u64,
+            }
+        });
+        Ok(read.await.map_err(|_| Closing)?)
+    }
+
+    async fn span(&self, subject: &Subject, number: u32) -> Result<Span, Trouble> {
+        let (journal, agent) = (self.journal.clone(), subject.agent());
+        let read = tokio::task::spawn_blocking(move || {
+            pages::span(&*journal, agent, SessionNumber(number))
+        });
+        let span = read.await.map_err(|_| Closing)?.map_err(|error| {
+            Trouble(
+                Problem::new(500, "journal-unread", "the journal can't be read")
+                    .because(chain(&error)),
+            )
+        })?;
+        span.ok_or_else(|| {
+            Trouble(
+                Problem::new(404, "no-such-session", format!("it has no session {number}"))
+                    .because(format!("its newest is {}", subject.newest_session())),
+            )
+        })
+    }
+}
