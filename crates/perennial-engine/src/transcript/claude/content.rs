@@ -8,6 +8,8 @@ use crate::transcript::step::{Content, Excerpt};
 
 /// How the CLI writes down that a person stopped the turn; more may follow before the bracket.
 const INTERRUPTED: &str = "[Request interrupted by user";
+/// How the CLI writes down that a person used one of its commands.
+const COMMAND: &str = "<command-";
 /// What commands of the CLI itself printed, written as if a person had said it.
 const COMMAND_OUTPUT: &str = "<local-command-";
 
@@ -84,7 +86,24 @@ fn said(text: &Prose<'_>) -> Option<Content> {
     if text.starts_with(INTERRUPTED) {
         return Some(Content::Interrupted);
     }
+    if let Some(command) = command(&text) {
+        return Some(Content::Prompt(Excerpt::of(&command)));
+    }
     (!text.starts_with(COMMAND_OUTPUT)).then(|| Content::Prompt(Excerpt::of(&text)))
+}
+
+/// A command of the CLI itself, as it was typed; the CLI writes it down in tags.
+fn command(text: &str) -> Option<String> {
+    let between = |open: &str, close: &str| {
+        let (_, after) = text.split_once(open)?;
+        after.split_once(close).map(|(inner, _)| inner.trim())
+    };
+    if !text.starts_with(COMMAND) {
+        return None;
+    }
+    let name = between("<command-name>", "</command-name>")?;
+    let arguments = between("<command-args>", "</command-args>").unwrap_or_default();
+    Some(format!("{name} {arguments}").trim_end().to_owned())
 }
 
 fn owned(name: Option<Name<'_>>) -> String {
