@@ -29,6 +29,7 @@ pub fn roster(agents: &[Agent], canvas: &Canvas<'_>) -> String {
     };
     let path = |path: &str| text::path(path, canvas.user);
     let optional = |value: &Option<String>| Cell::new(plain(value.as_deref().unwrap_or_default()));
+    let is_measured = agents.iter().any(|agent| agent.context.is_some());
     let columns = vec![
         column("", 10, 1, Clip::Never, &|agent| {
             Cell::ink(if agent.needs_you { "!" } else { "" }, Ink::Attention)
@@ -39,6 +40,7 @@ pub fn roster(agents: &[Agent], canvas: &Canvas<'_>) -> String {
         }),
         column("REASON", 8, 16, Clip::End, &|agent| Cell::new(reason(agent, canvas.clock))),
         column("SINCE", 7, 4, Clip::Never, &|agent| Cell::new(canvas.clock.ago(&agent.since))),
+        column("CONTEXT", 7, 4, Clip::Never, &|agent| context(agent, is_measured)),
         column("SESSION", 6, 3, Clip::Never, &|agent| Cell::new(session(agent))),
         column("ROLE", 4, 6, Clip::End, &|agent| optional(&agent.role)),
         column("PARENT", 3, 6, Clip::End, &|agent| optional(&agent.parent)),
@@ -76,6 +78,22 @@ pub fn reason(agent: &Agent, clock: &Clock) -> String {
     match agent.until.as_deref().and_then(|until| clock.until(until)) {
         Some(left) => format!("{} ({left} left)", plain(text)),
         None => plain(text),
+    }
+}
+
+/// How full its usable window is; nothing where nobody has one.
+fn context(agent: &Agent, is_measured: bool) -> Cell {
+    match &agent.context {
+        Some(context) => {
+            let ink = match context.usable_percent {
+                90.. => Ink::Alarm,
+                75.. => Ink::Attention,
+                _ => Ink::Plain,
+            };
+            Cell::ink(format!("{} %", context.usable_percent), ink)
+        }
+        None if is_measured => Cell::ink("-", Ink::Faint),
+        None => Cell::default(),
     }
 }
 
@@ -213,6 +231,20 @@ mod tests {
     #[test]
     fn narrow() {
         insta::assert_snapshot!(drawn(Some(60), Paint::OFF));
+    }
+
+    #[test]
+    fn context_is_shown_when_somebody_has_one_and_it_fits() {
+        let mut ada = sample::working();
+        ada.context = Some(perennial_api::agent::Context {
+            usable_percent: 76,
+            ..perennial_api::agent::Context::default()
+        });
+        let (clock, agents) = (fixed(), [sample::crashed(), ada]);
+        let canvas = Canvas { clock: &clock, paint: Paint::OFF, width: Some(80), user: None };
+        let drawn = roster(&agents, &canvas);
+        assert!(drawn.lines().all(|line| text::width(line) <= 80), "{drawn}");
+        insta::assert_snapshot!(drawn);
     }
 
     #[test]
