@@ -192,6 +192,7 @@ pub fn channel_pair() -> (Desk, Receiver<Message>) {
 pub fn start(
     supervisor: Supervisor,
     presence: Presence,
+    readings: Readings,
     world: World,
     desk: Desk,
     inbox: Receiver<Message>,
@@ -201,7 +202,7 @@ pub fn start(
         let mut driver = Driver {
             supervisor,
             presence,
-            readings: Readings::default(),
+            readings,
             world,
             desk,
             replies: HashMap::new(),
@@ -261,7 +262,8 @@ impl Driver {
             }
         }
         let now = self.now();
-        self.world.shelf.close(&self.supervisor, &self.presence, &*self.world.journal, now);
+        let Driver { supervisor, presence, readings, world, .. } = self;
+        world.shelf.close(supervisor, presence, readings, &*world.journal, now);
         Ok(())
     }
 

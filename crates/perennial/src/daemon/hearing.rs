@@ -9,6 +9,7 @@ use perennial_engine::harness::claude::{Heard, Listing, StatusLine};
 
 use super::driver::Driver;
 use super::reader::{Look, Seen};
+use super::readings::Used;
 use super::{prime, view};
 
 impl Driver {
@@ -59,7 +60,18 @@ impl Driver {
         for sign in signs {
             self.observe(Observation::Harness { agent, number, sign });
         }
-        self.readings.of(agent, number).figures = Some(figures);
+        let used = Some(Used::from(figures));
+        let reading = self.readings.of(agent, number);
+        if std::mem::replace(&mut reading.used, used) != used {
+            self.keep(agent);
+        }
+    }
+
+    /// Keeps what was measured for the next daemon; the store writes the latest about once a second.
+    fn keep(&mut self, agent: AgentId) {
+        let now = self.now();
+        let sample = self.readings.sample(agent, self.presence.last(agent, now));
+        self.world.journal.put_samples(vec![sample]);
     }
 
     /// A session was found alive: what was missed meanwhile lies in files.
@@ -124,6 +136,7 @@ impl Driver {
         if let Some(sample) = line.sample {
             if is_current {
                 reading.sample = Some((sample, now));
+                self.keep(agent);
             }
             let sign = Sign::Measured { conversation: line.conversation, sample };
             self.observe(Observation::Harness { agent, number, sign });

@@ -28,7 +28,6 @@ mod told;
 mod view;
 mod words;
 
-use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -38,16 +37,15 @@ use anyhow::Context;
 use perennial_api::home::SocketAddress;
 use perennial_api::{ExitCode, Home};
 use perennial_core::fleet::Fleet;
-use perennial_core::id::{AgentId, Epoch};
+use perennial_core::id::Epoch;
 use perennial_core::observation::Observation;
-use perennial_core::time::Time;
 use perennial_engine::host::cgroup::Cgroup;
 use perennial_engine::host::directory::HolderDirectory;
 use perennial_engine::host::{self, Holders, Settings, cgroup, moment, process};
 use perennial_engine::mirror::Mirror;
 use perennial_engine::supervisor::Supervisor;
 use perennial_store::journal::Journal;
-use perennial_store::{SqliteJournal, load};
+use perennial_store::{Sample, SqliteJournal, load};
 use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -61,6 +59,7 @@ use lookout::Lookout;
 use notify::Notify;
 use presence::Presence;
 use reader::Reader;
+use readings::Readings;
 use shelf::Shelf;
 
 /// Runs until it is told to end; `ready` is called when requests are answered.
@@ -120,7 +119,10 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
     let registry = Arc::new(known_holders(home, &loaded.fleet));
     let (ending, shown) = (watch::Sender::new(false), watch::Sender::new(loaded.head));
     let mut clock = time::Clock::start(loaded.latest);
-    let presence = Presence::begin(heard(&*journal), clock.read().now);
+    let kept = kept(&*journal);
+    let heard = kept.iter().filter_map(|sample| Some((sample.agent, sample.last_seen?)));
+    let presence = Presence::begin(heard.collect(), clock.read().now);
+    let readings = Readings::begin(&kept, &loaded.fleet);
     let world = World {
         journal: Arc::clone(&journal),
         holders: holders.clone(),
@@ -137,7 +139,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
     };
     let started = Observation::Started { boot: boot.clone(), version: version() };
     let supervisor = Supervisor::new(loaded.fleet, loaded.versions);
-    let driver = driver::start(supervisor, presence, world, desk.clone(), inbox, started)
+    let driver = driver::start(supervisor, presence, readings, world, desk.clone(), inbox, started)
         .context("the driver can't be started")?;
     tracing::info!(epoch = epoch.0, pid = std::process::id(), "the daemon started");
     let surface = Surface {
@@ -240,13 +242,12 @@ fn known_holders(home: &Home, fleet: &Fleet) -> Registry {
     registry
 }
 
-/// When each agent was last heard, as an earlier run kept it.
-fn heard(journal: &dyn Journal) -> BTreeMap<AgentId, Time> {
-    let samples = journal.samples().unwrap_or_else(|error| {
+/// The latest that an earlier run kept of each agent.
+fn kept(journal: &dyn Journal) -> Vec<Sample> {
+    journal.samples().unwrap_or_else(|error| {
         tracing::warn!(error = driver::chain(&error), "samples can't be read");
         Vec::new()
-    });
-    samples.into_iter().filter_map(|sample| Some((sample.agent, sample.last_seen?))).collect()
+    })
 }
 
 /// A daemon of a thousand sessions needs some thousand descriptors; sessions get the old limit.

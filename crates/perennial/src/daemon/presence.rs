@@ -71,6 +71,11 @@ impl Presence {
         self.lost.iter().map(|(agent, loss)| (*agent, loss.why.as_str()))
     }
 
+    /// When the agent's holder was last heard: now, if it is right now.
+    pub fn last(&self, agent: AgentId, now: Time) -> Option<Time> {
+        if self.connected.contains_key(&agent) { Some(now) } else { self.heard(agent) }
+    }
+
     /// Everyone's last time, with those heard right now at `now`.
     pub fn times(&self, now: Time) -> BTreeMap<AgentId, Time> {
         let mut times = self.heard.clone();

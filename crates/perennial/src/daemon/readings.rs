@@ -1,15 +1,17 @@
 //! The latest that was measured of each agent's session: context, model, tool calls.
 //!
-//! Memory of this run; what matters for good is an event, and what is shown later is a sample.
+//! Begins with what an earlier run kept as samples. What matters for good is an event.
 
 use std::collections::BTreeMap;
 
 use perennial_core::agent::Agent;
 use perennial_core::context::Sample;
+use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::time::Time;
 use perennial_engine::harness::words;
 use perennial_engine::transcript::account::Figures;
+use perennial_store::projection::{self, Usage};
 
 #[derive(Debug, Default)]
 pub struct Readings(BTreeMap<AgentId, Reading>);
@@ -20,14 +22,62 @@ pub struct Reading {
     pub sample: Option<(Sample, Time)>,
     pub model: Option<String>,
     pub tool_calls: u64,
-    /// Tokens and money, as far as the transcript tells.
-    pub figures: Option<Figures>,
+    pub used: Option<Used>,
+}
+
+/// Tokens and money, as far as the transcript tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Used {
+    pub tokens: Usage,
+    pub cost_microusd: Option<u64>,
+}
+
+impl From<Figures> for Used {
+    fn from(figures: Figures) -> Used {
+        let tokens = &figures.tokens;
+        Used {
+            tokens: Usage {
+                input: tokens.input,
+                output: tokens.output,
+                cache_read: tokens.cache_read,
+                cache_creation: tokens.cache_creation(),
+                is_partial: figures.is_cost_partial(),
+            },
+            cost_microusd: Some(figures.cost.microdollars()),
+        }
+    }
 }
 
 impl Readings {
+    /// What an earlier run kept, of the sessions that there are.
+    pub fn begin(kept: &[projection::Sample], fleet: &Fleet) -> Readings {
+        let reading = |kept: &projection::Sample| {
+            let number = fleet.agent(kept.agent)?.session.as_ref()?.number;
+            let sample = kept.context.map(|context| (context.sample, context.at));
+            let cost_microusd = kept.cost_microusd;
+            let used = kept.usage.map(|tokens| Used { tokens, cost_microusd });
+            Some((kept.agent, Reading { number, sample, model: None, tool_calls: 0, used }))
+        };
+        Readings(kept.iter().filter_map(reading).collect())
+    }
+
+    /// What is to be kept of an agent that was last heard then.
+    pub fn sample(&self, agent: AgentId, last_seen: Option<Time>) -> projection::Sample {
+        let reading = self.get(agent);
+        let used = reading.and_then(|reading| reading.used);
+        let context = reading.and_then(|reading| reading.sample);
+        projection::Sample {
+            last_seen,
+            context: context.map(|(sample, at)| projection::Context { sample, at }),
+            usage: used.map(|used| used.tokens),
+            cost_microusd: used.and_then(|used| used.cost_microusd),
+            ..projection::Sample::of(agent)
+        }
+    }
+
     /// What was measured of the agent's session of this number; another number begins anew.
     pub fn of(&mut self, agent: AgentId, number: SessionNumber) -> &mut Reading {
-        let fresh = || Reading { number, sample: None, model: None, tool_calls: 0, figures: None };
+        let fresh = || Reading { number, sample: None, model: None, tool_calls: 0, used: None };
         let reading = self.0.entry(agent).or_insert_with(fresh);
         if reading.number != number {
             // The conversation goes on, and its window with it; the calls are this session's.

@@ -1,7 +1,8 @@
 //! What is derived from the journal and laid out for others: roster rows, samples, snapshots, the
 //! readable mirror.
 //!
-//! Nothing here is ever read back to decide.
+//! Nothing here is ever read back to decide. A sample replaces the one before it whole, so that each
+//! has everything: what was heard, and what was measured.
 
 use perennial_core::agent::Agent;
 use perennial_core::id::AgentId;
@@ -9,9 +10,10 @@ use perennial_core::time::Time;
 use perennial_engine::mirror::Mirror;
 use perennial_engine::supervisor::Supervisor;
 use perennial_store::journal::Journal;
-use perennial_store::projection::{RosterRow, Sample};
+use perennial_store::projection::RosterRow;
 
 use super::presence::Presence;
+use super::readings::Readings;
 use super::view;
 
 /// After so many events the fleet's state is kept, so that the next start need not fold them.
@@ -54,13 +56,12 @@ impl Shelf {
         &mut self,
         supervisor: &Supervisor,
         presence: &Presence,
+        readings: &Readings,
         journal: &dyn Journal,
         now: Time,
     ) {
         let times = presence.times(now).into_iter();
-        journal.put_samples(
-            times.map(|(agent, at)| Sample { last_seen: Some(at), ..Sample::of(agent) }).collect(),
-        );
+        journal.put_samples(times.map(|(agent, at)| readings.sample(agent, Some(at))).collect());
         if supervisor.is_settled() {
             self.snapshot(supervisor, journal);
         }

@@ -8,11 +8,10 @@ use perennial_core::exit::Exit;
 use perennial_core::reason::{Evidence, Witness};
 use perennial_core::state::{Roster, State};
 use perennial_core::time::Time;
-use perennial_engine::transcript::account::Figures;
 
 use super::driver::Sight;
 use super::presence::Presence;
-use super::readings::Reading;
+use super::readings::{Reading, Used};
 use super::time::moment;
 use super::words;
 
@@ -64,7 +63,7 @@ pub fn agent(agent: &Agent, sight: &Sight<'_>) -> wire::Agent {
         permission_mode: agent.launch.options.permission_mode.clone(),
         conversations: conversations(agent),
         context: context(agent, reading),
-        usage: reading.and_then(|reading| reading.figures.as_ref()).map(usage),
+        usage: reading.and_then(|reading| reading.used).map(usage),
         needs_you: needs_operator(state, reason),
     }
 }
@@ -132,15 +131,15 @@ fn context(agent: &Agent, reading: Option<&Reading>) -> Option<wire::Context> {
     })
 }
 
-fn usage(figures: &Figures) -> wire::Usage {
-    let tokens = &figures.tokens;
+fn usage(used: Used) -> wire::Usage {
+    let tokens = used.tokens;
     wire::Usage {
         input: tokens.input,
         output: tokens.output,
         cache_read: tokens.cache_read,
-        cache_creation: tokens.cache_creation(),
-        cost_usd: Some(figures.cost.microdollars() as f64 / 1e6),
-        partial: figures.is_cost_partial(),
+        cache_creation: tokens.cache_creation,
+        cost_usd: used.cost_microusd.map(|cost| cost as f64 / 1e6),
+        partial: tokens.is_partial,
     }
 }
 
