@@ -24,7 +24,7 @@ pub fn step(conversation: &ConversationId, subagent: Option<String>, step: Step)
 }
 
 fn with_content(step: wire::Step, content: Content) -> wire::Step {
-    let of = |kind: &str| wire::Step { kind: kind.to_owned(), ..step.clone() };
+    let of = move |kind: &str| wire::Step { kind: kind.to_owned(), ..step };
     match content {
         Content::Prompt(text) => with_text(of("prompt"), text),
         Content::Text(text) => with_text(of("text"), text),

@@ -35,14 +35,14 @@ pub fn run(args: &Args, agent: &Agent, context: &Context) -> Ending {
     match args.tail {
         Some(count) => {
             let mut last = VecDeque::new();
-            reader.to_the_end(|steps| {
+            reader.read_on(|steps| {
                 last.extend(steps);
                 last.drain(..last.len().saturating_sub(count));
                 Ok(())
             })?;
             printer.print(last.into())?;
         }
-        None => reader.to_the_end(|steps| printer.print(steps))?,
+        None => reader.read_on(|steps| printer.print(steps))?,
     }
     if args.follow {
         follow(&mut reader, &mut printer, &arrival)?;
@@ -82,7 +82,8 @@ impl Reader<'_> {
         Ok(page)
     }
 
-    fn to_the_end(
+    /// Hands out everything that there is.
+    fn read_on(
         &mut self,
         mut each: impl FnMut(Vec<Box<RawValue>>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
@@ -139,7 +140,7 @@ fn follow(
         }
         if !is_coming(&agent, Duration::MAX, &Clock::system()) {
             eprintln!("note: session {session} of {} is over", reader.agent.name);
-            return reader.to_the_end(|steps| printer.print(steps));
+            return reader.read_on(|steps| printer.print(steps));
         }
     }
 }
