@@ -145,6 +145,45 @@ fn followed_steps_go_on_over_clear_a_crash_and_the_daemons_death() {
 }
 
 #[test]
+fn subagents_are_told_apart_and_a_lost_conversation_from_our_copy() {
+    let stage = Stage::new();
+    let mut watch = stage.sealed.watch();
+    stage.spawn("ada", &FREE, &turns(&json!([{ "text": "First." }])));
+    idle(&mut watch);
+    let sealed = &stage.sealed;
+    let mut follower = Follower::start(sealed, &["logs", "ada", "--follow", "--json"]);
+    follower.wait("\"text\":\"First.\"");
+    let conversation = stage.conversation("ada");
+    let projects = std::fs::read_dir(sealed.dir.join(".claude/projects")).expect("projects");
+    let theirs = projects.flatten().map(|dir| dir.path().join(format!("{conversation}.jsonl")));
+    let theirs = theirs.into_iter().find(|file| file.exists()).expect("a transcript");
+    // A subagent's file, as the vendor writes it: in a directory that was not there before.
+    let subagents = theirs.with_extension("").join("subagents");
+    std::fs::create_dir_all(&subagents).expect("made");
+    let line = json!({ "type": "user", "uuid": "s1", "isSidechain": true,
+        "timestamp": "2026-11-16T00:00:00Z", "message": { "role": "user", "content": "Aside." } });
+    std::fs::write(subagents.join("agent-7.jsonl"), format!("{line}\n")).expect("written");
+    follower.wait("Aside.");
+    let told = steps(sealed, &[]);
+    let aside = told.iter().find(|step| step.sidechain).expect("told");
+    assert_eq!(aside.subagent.as_deref(), Some("agent-7"));
+    assert!(sealed.ok(["logs", "ada"]).contains("┆ › Aside."));
+    let ours = sealed.home.conversations().join(format!("claude/{conversation}.jsonl"));
+    let has = |text: &str| std::fs::read_to_string(&ours).is_ok_and(|copy| copy.contains(text));
+    sealed.until("it is copied", || has("UNDERSTUDY"));
+    std::fs::remove_file(&theirs).expect("gone");
+    let kept = steps(sealed, &[]);
+    assert!(kept.iter().any(|step| step.kind == "prompt" && !step.sidechain), "{kept:#?}");
+    sealed.ok(["stop", "ada"]);
+    assert_eq!(ended(follower.child, "logs --follow").code, 0);
+    assert_eq!(follower.lines.try_iter().count(), 0, "a copy tells nothing twice");
+    let bad = ["agents", "ada", "steps"];
+    let bad = perennial_api::client::path(&bad, &[("from", Some("nowhere"))]);
+    let refused = sealed.client().get(&bad).expect_err("no place");
+    assert_eq!(refused.problem().kind, "bad-place");
+}
+
+#[test]
 fn figures_outlive_a_killed_daemon() {
     let stage = Stage::new();
     let mut watch = stage.sealed.watch();
