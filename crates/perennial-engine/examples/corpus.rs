@@ -2,8 +2,9 @@
 //!
 //! `corpus` writes one into a temporary directory, measures, and removes it; `corpus write DIR`
 //! and `corpus measure DIR` do the halves, so that other readers can be measured on the same
-//! files (`DIR/projects/…` is laid out as Claude Code does it). Every line that it prints is JSON.
-//! The same seed writes the same bytes.
+//! files (`DIR/projects/…` is laid out as Claude Code does it). `corpus figures DIR` only tells the
+//! totals, as such a reader does. Every line that it prints is JSON. The same seed writes the same
+//! bytes.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
@@ -21,7 +22,7 @@ use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 
 const FILES: usize = 200;
-const CORPUS_BYTES: usize = 291_000_000;
+const CORPUS_BYTES: usize = 296_000_000;
 const GROWTH_BYTES: usize = 64 * 1024;
 const ROUNDS: usize = 9;
 const SEED: u64 = 7;
@@ -32,12 +33,13 @@ fn main() -> io::Result<()> {
     match arguments[..] {
         ["write", directory] => write(Path::new(directory)),
         ["measure", directory] => measure(Path::new(directory)),
+        ["figures", directory] => tell(Path::new(directory)),
         [] => {
             let directory = tempfile::tempdir()?;
             write(directory.path())?;
             measure(directory.path())
         }
-        _ => Err(io::Error::other("usage: corpus [write DIR | measure DIR]")),
+        _ => Err(io::Error::other("usage: corpus [write DIR | measure DIR | figures DIR]")),
     }
 }
 
@@ -51,6 +53,17 @@ fn write(directory: &Path) -> io::Result<()> {
     let truth = author.truth();
     fs::write(directory.join("truth.json"), truth.to_string())?;
     println!("{truth}");
+    Ok(())
+}
+
+/// The totals of all files, found and read once.
+fn tell(directory: &Path) -> io::Result<()> {
+    let mut survey = Survey::new(Prices::built_in());
+    for file in claude::files(&directory.join("projects")) {
+        survey.add(file.path, &file.conversation);
+    }
+    survey.update().into_iter().next().map_or(Ok(()), |error| Err(io::Error::other(error)))?;
+    println!("{}", figures(&survey.account().total().tokens));
     Ok(())
 }
 

@@ -25,7 +25,9 @@ fn main() -> ExitCode {
     let done = match &words[..] {
         // A benchmark's own caller, started by an agent's session.
         ["call", words @ ..] => rows::call(words),
-        rows => run(rows),
+        // What it runs in the place of an agent CLI.
+        ["hooks", words @ ..] => rows::session(words),
+        rows => run(&rows.iter().map(|row| row.to_uppercase()).collect::<Vec<_>>()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -36,7 +38,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(wanted: &[&str]) -> Result<()> {
+fn run(wanted: &[String]) -> Result<()> {
+    let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
     let known: Vec<&str> = MEASURES.iter().flat_map(|(rows, _)| rows.iter().copied()).collect();
     if let Some(unknown) = wanted.iter().find(|row| !known.contains(row)) {
         anyhow::bail!("there is no row {unknown}; there are {}", known.join(", "));

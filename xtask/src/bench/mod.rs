@@ -9,6 +9,8 @@ use crate::program;
 /// Builds what is measured and what measures, then measures these rows, or all.
 pub fn run(rows: &[&str]) -> Result<(), Failure> {
     program::run(&["cargo", "build", "--release", "--package", "perennial"])?;
+    let corpus = ["--package", "perennial-engine", "--example", "corpus"];
+    program::run(&[&["cargo", "build", "--release"][..], &corpus].concat())?;
     let cargo = ["cargo", "run", "--release", "--quiet"];
     let measure = ["--package", "xtask", "--example", "bench", "--"];
     program::run(&[&cargo[..], &measure, rows].concat())

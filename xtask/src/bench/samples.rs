@@ -12,6 +12,10 @@ impl Samples {
         self.0.len()
     }
 
+    pub fn all(&self) -> &[f64] {
+        &self.0
+    }
+
     pub fn sum(&self) -> f64 {
         self.0.iter().sum()
     }

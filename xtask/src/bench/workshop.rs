@@ -16,22 +16,27 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 pub struct Workshop {
     pub perennial: PathBuf,
     pub child: PathBuf,
+    /// Writes transcripts and counts their tokens, by the engine's library.
+    pub corpus: PathBuf,
     dir: tempfile::TempDir,
 }
 
 impl Workshop {
-    /// Compiles the child; the product is expected beside this program, where cargo put it.
+    /// Compiles the child; the others are expected beside this program, where cargo put them.
     pub fn open() -> Result<Workshop> {
         let own = std::env::current_exe()?;
         let release = own.parent().and_then(Path::parent).context("no target directory")?;
         let perennial = release.join("perennial");
-        ensure!(perennial.is_file(), "{} is not built", perennial.display());
+        let corpus = release.join("examples/corpus");
+        for program in [&perennial, &corpus] {
+            ensure!(program.is_file(), "{} is not built", program.display());
+        }
         let dir = tempfile::Builder::new().prefix("perennial-bench-").tempdir()?;
         let child = dir.path().join("child");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bench/child.c");
         let compiled = Command::new("cc").arg("-O2").arg("-o").args([&child, &source]).status()?;
         ensure!(compiled.success(), "the child can't be compiled");
-        Ok(Workshop { perennial, child, dir })
+        Ok(Workshop { perennial, child, corpus, dir })
     }
 
     /// A new directory for one peer.

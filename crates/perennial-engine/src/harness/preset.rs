@@ -4,7 +4,9 @@
 //! error that says where, since a preset that half works loses work.
 
 use std::collections::BTreeMap;
+use std::fs::Metadata;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use perennial_core::context::Source;
@@ -249,6 +251,31 @@ impl Preset {
 
     pub fn forks(&self) -> bool {
         self.argv.fork.is_some()
+    }
+}
+
+/// Which state of the owner's file a preset was read from; `None`: there is none.
+pub type Version = Option<FileVersion>;
+
+/// A file that is written again, replaced or touched has another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileVersion {
+    inode: (u64, u64),
+    bytes: u64,
+    changed: (i64, i64),
+}
+
+/// What the preset of that name would be read from now; an error: it can't be said.
+pub fn version(config: &Path, name: &str) -> io::Result<Version> {
+    let seen = |meta: &Metadata| FileVersion {
+        inode: (meta.dev(), meta.ino()),
+        bytes: meta.len(),
+        changed: (meta.ctime(), meta.ctime_nsec()),
+    };
+    match std::fs::metadata(directory(config).join(format!("{name}.toml"))) {
+        Ok(meta) => Ok(Some(seen(&meta))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

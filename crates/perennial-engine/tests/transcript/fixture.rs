@@ -24,10 +24,13 @@ pub fn sample(conversation: &str) -> PathBuf {
 }
 
 /// Real transcripts, which are nobody's to publish: in the directory that
-/// `PERENNIAL_TRANSCRIPTS` names, if it is set.
+/// `PERENNIAL_TRANSCRIPTS` names, and in `data/transcripts` of any directory beside the checkout.
 pub fn real_transcripts() -> Vec<PathBuf> {
+    let checkout = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let beside = std::fs::read_dir(checkout.join("..")).into_iter().flatten().flatten();
     let named = std::env::var_os("PERENNIAL_TRANSCRIPTS").map(PathBuf::from);
-    let mut directories: Vec<PathBuf> = named.into_iter().collect();
+    let mut directories: Vec<PathBuf> =
+        beside.map(|entry| entry.path().join("data/transcripts")).chain(named).collect();
     let mut found = Vec::new();
     while let Some(directory) = directories.pop() {
         for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
@@ -40,6 +43,7 @@ pub fn real_transcripts() -> Vec<PathBuf> {
         }
     }
     found.sort();
+    found.dedup();
     found
 }
 

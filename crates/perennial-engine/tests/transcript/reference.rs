@@ -79,13 +79,26 @@ fn samples() -> Vec<PathBuf> {
     files.into_iter().map(|file| file.path).collect()
 }
 
+/// All files together, as a survey; and each as a conversation with its subagents.
+#[track_caller]
+fn check(paths: &[PathBuf]) -> Reference {
+    let reference = count(paths);
+    assert_eq!(surveyed(paths), reference);
+    for path in paths {
+        let (conversation, _) = fixture::read(path.clone());
+        let mut all = vec![path.clone()];
+        all.extend(perennial_engine::transcript::claude::subagents(path));
+        assert_eq!(counted(conversation.account()), count(&all), "{}", path.display());
+        assert_eq!(conversation.notes().damaged, 0, "{}", path.display());
+    }
+    reference
+}
+
 #[test]
 fn own_samples_are_counted_as_the_reference_counts_them() {
     let paths = samples();
     assert_eq!(paths.len(), 5);
-    let reference = count(&paths);
-    assert_eq!(reference.0.len(), 4, "the samples hold four models");
-    assert_eq!(surveyed(&paths), reference);
+    assert_eq!(check(&paths).0.len(), 4, "the samples hold four models");
 }
 
 /// What a naive sum makes of it, so that the comparison is known to be able to fail.
@@ -105,17 +118,9 @@ fn messages_are_not_lines() {
 fn real_transcripts_are_counted_as_the_reference_counts_them() {
     let paths = fixture::real_transcripts();
     if paths.is_empty() {
-        eprintln!("PERENNIAL_TRANSCRIPTS names none: the samples are all that was compared");
+        eprintln!("no real transcripts here: the samples are all that was compared");
         return;
     }
-    let reference = count(&paths);
+    let reference = check(&paths);
     assert!(reference.0.values().any(|(messages, _)| *messages > 100));
-    assert_eq!(surveyed(&paths), reference);
-    for path in paths {
-        let (conversation, _) = fixture::read(path.clone());
-        let mut all = vec![path.clone()];
-        all.extend(perennial_engine::transcript::claude::subagents(&path));
-        assert_eq!(counted(conversation.account()), count(&all), "{}", path.display());
-        assert_eq!(conversation.notes().damaged, 0, "{}", path.display());
-    }
 }

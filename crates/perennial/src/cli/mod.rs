@@ -81,7 +81,11 @@ enum Verb {
 }
 
 pub fn main() -> std::process::ExitCode {
-    let cli = match Cli::try_parse() {
+    let parsed = match hook::Args::plain(std::env::args_os()) {
+        Some(args) => Ok(Cli { json: false, verb: Verb::Hook(args) }),
+        None => Cli::try_parse(),
+    };
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are not errors: they go to standard output and end with 0.

@@ -108,7 +108,7 @@ fn harness(
         )
         .next(format!("use one of {}", known.join(", "))));
     }
-    let program = std::iter::once(preset.program);
+    let program = std::iter::once(preset.program.clone());
     Ok((name.to_owned(), program.chain(spawn.argv.iter().cloned()).collect()))
 }
 

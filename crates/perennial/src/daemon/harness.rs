@@ -2,16 +2,17 @@
 //!
 //! Translates; what begins and when was decided before.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use perennial_api::Home;
 use perennial_core::conversation::{ConversationId, Opening};
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::launch::Launch;
 use perennial_engine::harness::prepare::Continuity;
-use perennial_engine::harness::preset::Dialect;
+use perennial_engine::harness::preset::{self, Dialect, Version};
 use perennial_engine::harness::{Place, Preset, PresetError, conversation, prepare};
 use perennial_engine::host::directory::HolderDirectory;
 use perennial_engine::host::environment;
@@ -24,15 +25,33 @@ use super::driver::chain;
 pub struct Harnesses {
     home: Home,
     exe: PathBuf,
+    /// Presets as they were read, for as long as their files stay what they were.
+    presets: Arc<Mutex<HashMap<String, Known>>>,
 }
+
+/// A preset, and what it was read from.
+type Known = (Version, Arc<Preset>);
 
 impl Harnesses {
     pub fn new(home: Home, exe: PathBuf) -> Harnesses {
-        Harnesses { home, exe }
+        Harnesses { home, exe, presets: Arc::default() }
     }
 
-    pub fn preset(&self, name: &str) -> Result<Preset, PresetError> {
-        Preset::load(&self.home.config, name)
+    /// The preset as it is now. Every hook asks, so it is read only when its file has changed.
+    pub fn preset(&self, name: &str) -> Result<Arc<Preset>, PresetError> {
+        // Looked at before it is read: a change between the two is seen by the next caller.
+        let Ok(version) = preset::version(&self.home.config, name) else {
+            return Preset::load(&self.home.config, name).map(Arc::new);
+        };
+        let mut presets = self.presets.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, preset)) = presets.get(name)
+            && *known == version
+        {
+            return Ok(Arc::clone(preset));
+        }
+        let preset = Arc::new(Preset::load(&self.home.config, name)?);
+        presets.insert(name.to_owned(), (version, Arc::clone(&preset)));
+        Ok(preset)
     }
 
     /// The agent's own environment, as its owner gave it.
@@ -146,5 +165,26 @@ impl Harnesses {
             env_set: prepared.env_set.into_iter().collect(),
             env_remove: prepared.env_remove,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preset_is_read_once_and_again_when_the_owners_file_changes() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::at(dir.path());
+        let harnesses = Harnesses::new(home.clone(), PathBuf::new());
+        let built_in = harnesses.preset("claude").unwrap();
+        assert!(Arc::ptr_eq(&built_in, &harnesses.preset("claude").unwrap()));
+        let own = home.config.join("harness/claude.toml");
+        std::fs::create_dir_all(own.parent().unwrap()).unwrap();
+        std::fs::write(&own, "nonsense").unwrap();
+        assert!(harnesses.preset("claude").is_err());
+        std::fs::remove_file(&own).unwrap();
+        assert_eq!(harnesses.preset("claude").unwrap(), built_in);
+        assert!(harnesses.preset("nobody").is_err());
     }
 }

@@ -39,6 +39,10 @@ impl Fleet {
         ran.map(|_| ms)
     }
 
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
     pub fn daemon_pid(&self) -> i32 {
         self.daemon.pid
     }

@@ -2,11 +2,15 @@
 //!
 //! Each stops by pid, when dropped, all that it started.
 
+mod bare_hook;
+mod ccusage;
 mod dtach;
 mod fleet;
 mod runit;
 mod tmux;
 
+pub use bare_hook::BareHook;
+pub use ccusage::{Ccusage, VERSION as CCUSAGE};
 pub use dtach::Dtach;
 pub use fleet::Fleet;
 pub use runit::Runit;

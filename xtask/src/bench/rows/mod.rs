@@ -1,15 +1,19 @@
 //! The rows of docs/benchmarks.md, by what they need: rows that need the same processes share a file.
 
 mod crowd;
+mod hook;
 mod identity;
 mod journal;
 mod restart;
+mod tokens;
 mod tree;
 
 pub use crowd::crowd;
+pub use hook::{hook, session};
 pub use identity::{call, identity};
 pub use journal::journal;
 pub use restart::restart;
+pub use tokens::tokens;
 pub use tree::tree;
 
 use crate::table::Line;
@@ -19,9 +23,11 @@ use crate::workshop::Workshop;
 pub type Measure = fn(&Workshop, &[&str], &mut Vec<Line>) -> anyhow::Result<()>;
 
 /// Which measure brings which rows; in the order in which they run.
-pub const MEASURES: [(&[&str], Measure); 5] = [
+pub const MEASURES: [(&[&str], Measure); 7] = [
     (&["P1"], restart),
+    (&["P3"], hook),
     (&["P2", "P4", "P5", "P8", "P14"], crowd),
+    (&["P6"], tokens),
     (&["P7"], journal),
     (&["P15"], identity),
     // The last one: it makes this process the reaper of what it starts.

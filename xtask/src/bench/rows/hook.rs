@@ -1,0 +1,151 @@
+//! P3: one call of a hook, as an agent CLI makes it, in a fleet of 200; and without a daemon.
+//!
+//! A session of the built-in preset `claude` runs this program in the place of the agent CLI. It
+//! calls the hook and its peers in turns, each with the same input through a pipe, and waits for the
+//! end of each. Nothing is left unheard, or the run is no run.
+
+use std::io::Write;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use crate::clock::{timed, until};
+use crate::peers::{BareHook, Fleet, SLEEPER};
+use crate::samples::Samples;
+use crate::table::Line;
+use crate::workshop::{Workshop, output};
+
+const AGENTS: usize = 200;
+const CALLS: usize = 600;
+const LIMIT: Duration = Duration::from_secs(120);
+/// Against the bare hook, and in milliseconds.
+const GOAL: (f64, f64, f64) = (1.4, 4.0, 8.0);
+const EVENT: &str = "PostToolBatch";
+
+/// Programs with their arguments, each called in turns with the others.
+type Callees = Vec<Vec<String>>;
+
+pub fn hook(workshop: &Workshop, _: &[&str], lines: &mut Vec<Line>) -> Result<()> {
+    let mut fleet = Fleet::start(workshop, "hooks")?;
+    for number in 1..AGENTS {
+        fleet.spawn(&format!("agent-{number}"), &SLEEPER)?;
+    }
+    let bare = BareHook::start(workshop)?;
+    let word = |path: &Path| path.display().to_string();
+    let ours = vec![word(&workshop.perennial), "hook".to_owned(), EVENT.to_owned()];
+    let theirs = vec![word(&bare.program), word(&bare.socket)];
+    let nothing = vec![word(&bare.nothing)];
+    // All words are paths and names of ours: nothing in them needs quoting.
+    let by_shell = |argv: &[String]| vec!["/bin/sh".to_owned(), "-c".to_owned(), argv.join(" ")];
+    let direct = vec![ours.clone(), theirs.clone(), nothing.clone()];
+    let shells = vec![by_shell(&ours), by_shell(&theirs), by_shell(&nothing)];
+
+    let times = in_session(workshop, &fleet, &[direct.clone(), shells].concat())?;
+    ensure!(!fleet.home().join("state/hooks-missed.jsonl").exists(), "hooks were not heard");
+    lines.push(line(&format!("hook, {AGENTS} agents"), &times[..3]));
+    lines.push(line("the same by `sh -c`", &times[3..]));
+
+    fleet.kill_daemon();
+    let times = in_turns(&direct, &input("none"), Some(fleet.home()))?;
+    let missed = std::fs::read_to_string(fleet.home().join("state/hooks-missed.jsonl"))?;
+    ensure!(missed.lines().count() == CALLS, "not every hook noted that nobody heard it");
+    lines.push(line("hook, the daemon is down", &times));
+    fleet.up()
+}
+
+fn line(what: &str, times: &[Samples]) -> Line {
+    let [ours, bare, nothing] = [0, 1, 2].map(|at| (times[at].p50(), times[at].p99()));
+    let (ratio, (ratio_goal, p50_goal, p99_goal)) = (ours.0 / bare.0, GOAL);
+    Line {
+        row: "P3",
+        what: format!("{what}, p50 of {CALLS}"),
+        ours: format!("{:.2} ms (p99 {:.1})", ours.0, ours.1),
+        peer: format!(
+            "bare hook {:.2} ms (p99 {:.1}), nothing {:.2} ms",
+            bare.0, bare.1, nothing.0
+        ),
+        ratio: Some(ratio),
+        goal: format!("≤ {ratio_goal} × bare, ≤ {p50_goal:.0} ms, p99 ≤ {p99_goal:.0} ms"),
+        reached: ratio <= ratio_goal && ours.0 <= p50_goal && ours.1 <= p99_goal,
+    }
+}
+
+/// Has a session of a harness call them; the times of each.
+fn in_session(workshop: &Workshop, fleet: &Fleet, callees: &Callees) -> Result<Vec<Samples>> {
+    let room = workshop.room("harness")?;
+    symlink(std::env::current_exe()?, room.join("claude"))?;
+    let (plan, result) = (room.join("plan"), room.join("result"));
+    std::fs::write(&plan, serde_json::to_vec(callees)?)?;
+    let path = format!("PATH={}:/usr/bin:/bin", room.display());
+    let mut spawn = fleet.verb(&["spawn", "caller", "--harness", "claude", "--env", &path, "--"]);
+    output(spawn.arg("hooks").args([&plan, &result]))?;
+    ensure!(until(LIMIT, || result.exists()), "the session came to no result");
+    let times: Vec<Vec<f64>> = serde_json::from_slice(&std::fs::read(result)?)?;
+    Ok(times.into_iter().map(Samples::from_iter).collect())
+}
+
+/// The session itself, `hooks PLAN RESULT` and what the preset adds.
+pub fn session(words: &[&str]) -> Result<()> {
+    let [plan, result, rest @ ..] = words else { anyhow::bail!("hooks PLAN RESULT …") };
+    let named = rest.iter().skip_while(|word| **word != "--session-id").nth(1);
+    let conversation = *named.context("the preset names no conversation")?;
+    let home = std::env::home_dir().context("no home")?;
+    let projects = home.join(".claude/projects/-bench");
+    std::fs::create_dir_all(&projects)?;
+    let answer = json!({ "type": "assistant", "uuid": "1", "requestId": "r", "message": {
+        "id": "m", "model": "claude-opus-5-5", "usage": { "input_tokens": 1, "output_tokens": 2 } } });
+    std::fs::write(projects.join(format!("{conversation}.jsonl")), format!("{answer}\n"))?;
+    let callees: Callees = serde_json::from_slice(&std::fs::read(plan)?)?;
+    let input = input(conversation);
+    // The session's first words, which are recorded: they are not what is measured.
+    for event in ["SessionStart", "UserPromptSubmit", EVENT] {
+        call(&[callees[0][0].clone(), "hook".to_owned(), event.to_owned()], &input, None)?;
+    }
+    let times = in_turns(&callees, &input, None)?;
+    // Written whole or not at all: the other side looks whether it is there.
+    let unfinished = format!("{result}.new");
+    let times: Vec<&[f64]> = times.iter().map(Samples::all).collect();
+    std::fs::write(&unfinished, serde_json::to_vec(&times)?)?;
+    Ok(std::fs::rename(unfinished, result)?)
+}
+
+fn in_turns(callees: &Callees, input: &[u8], home: Option<&Path>) -> Result<Vec<Samples>> {
+    let mut times = vec![Samples::default(); callees.len()];
+    for round in 0..CALLS {
+        for turn in 0..callees.len() {
+            // Another one begins each round: what one leaves behind falls on all of them.
+            let at = (round + turn) % callees.len();
+            times[at].add(call(&callees[at], input, home)?);
+        }
+    }
+    Ok(times)
+}
+
+/// How long one call took, from its start to its end, in milliseconds.
+fn call(argv: &[String], input: &[u8], home: Option<&Path>) -> Result<f64> {
+    let mut command = Command::new(&argv[0]);
+    command.args(&argv[1..]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    // A session has it from its holder.
+    home.map(|home| command.env("PERENNIAL_HOME", home));
+    let (ms, ran) = timed(|| {
+        let mut child = command.spawn()?;
+        // One that reads nothing has done its work all the same.
+        let _ = child.stdin.take().map(|mut pipe| pipe.write_all(input));
+        child.wait_with_output()
+    });
+    ensure!(ran?.status.success(), "{argv:?} failed");
+    Ok(ms)
+}
+
+/// A kilobyte, as a tool call leaves it.
+fn input(conversation: &str) -> Vec<u8> {
+    let call = json!({ "tool_name": "Bash", "tool_use_id": "toolu_1",
+        "tool_input": { "command": "ls ".repeat(100) }, "tool_response": "x".repeat(400) });
+    let input: Value = json!({ "session_id": conversation, "transcript_path": "/x.jsonl",
+        "cwd": "/", "hook_event_name": EVENT, "source": "startup", "tool_calls": [call] });
+    input.to_string().into_bytes()
+}
