@@ -37,7 +37,14 @@ const LAYERS: &[Layer] = &[
     Layer { name: "perennial-api", own: &[], others: None, never: RUNTIME },
     Layer {
         name: "perennial",
-        own: &["perennial-api", "perennial-core", "perennial-engine", "perennial-store"],
+        // The understudy is the model of the demo's real agent CLI.
+        own: &[
+            "perennial-api",
+            "perennial-core",
+            "perennial-engine",
+            "perennial-store",
+            "understudy",
+        ],
         others: None,
         never: &[],
     },

@@ -242,7 +242,6 @@ fn of_machine(data: &Path) -> Vec<Finding> {
     findings
 }
 
-/// Free space where the journal is; nothing before there is one.
 /// The agent CLIs that there are presets for, and what works with each.
 fn of_agent_clis(config: &Path) -> Vec<Finding> {
     let of = |name: String| match Preset::load(config, &name) {
@@ -262,6 +261,7 @@ fn of_agent_clis(config: &Path) -> Vec<Finding> {
     preset::names(config).into_iter().map(of).collect()
 }
 
+/// Free space where the journal is; nothing before there is one.
 fn space(data: &Path) -> Option<Finding> {
     let seen = rustix::fs::statvfs(data).ok()?;
     let free_mib = seen.f_bavail.saturating_mul(seen.f_frsize) >> 20;
@@ -269,7 +269,8 @@ fn space(data: &Path) -> Option<Finding> {
     Some(finding("disk", verdict, format!("{free_mib} MiB free for the journal")))
 }
 
-fn program(name: &str) -> Option<String> {
+/// Where a program is found, if it is.
+pub fn program(name: &str) -> Option<String> {
     std::env::split_paths(&std::env::var_os("PATH")?)
         .map(|dir| dir.join(name))
         .find(|path| {

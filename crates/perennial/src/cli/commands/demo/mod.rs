@@ -3,6 +3,7 @@
 //! Every sentence is checked against what the daemon says before it is told; the first one that is
 //! not true ends the demo with a failure. Nothing of the user's own fleet is touched.
 
+mod real;
 mod stage;
 mod watch;
 
@@ -78,6 +79,8 @@ fn play(stage: &mut Stage<'_>, once: bool) -> Scene {
     rest(stage)?;
     regicide(stage)?;
     reasons(stage)?;
+    // Kept to the end: a person may attach to her, and she may ask it something.
+    let _model = real::play(stage)?;
     stage.heading("That is all")?;
     if !once {
         stage.tell("The fleet stays until you press Enter. From another terminal:")?;

@@ -121,7 +121,12 @@ impl<'a> Stage<'a> {
             argv,
             ..Spawn::default()
         };
-        Ok(self.client.post(&client::path(&["agents"], &[]), &request)?.read()?)
+        self.order(&request)
+    }
+
+    /// Has an agent spawned as it stands there.
+    pub fn order(&self, request: &Spawn) -> Result<Agent, Break> {
+        Ok(self.client.post(&client::path(&["agents"], &[]), request)?.read()?)
     }
 
     pub fn stop(&self, name: &str) -> Result<Agent, Break> {
@@ -188,14 +193,24 @@ impl<'a> Stage<'a> {
         what: &str,
         is_so: impl Fn(&[Agent]) -> bool,
     ) -> Result<Duration, Break> {
+        self.wait_for(what, PATIENCE, |stage| Ok(is_so(&stage.agents()?)))
+    }
+
+    /// Looks again and again until it is so; how long that took.
+    pub fn wait_for(
+        &mut self,
+        what: &str,
+        patience: Duration,
+        mut is_so: impl FnMut(&Self) -> Result<bool, Break>,
+    ) -> Result<Duration, Break> {
         let start = Timestamp::now();
         loop {
-            let agents = self.agents()?;
+            let is_so = is_so(self)?;
             let took = Timestamp::now().duration_since(start).unsigned_abs();
-            if is_so(&agents) {
+            if is_so {
                 return Ok(took);
             }
-            self.told(took < PATIENCE, what)?;
+            self.told(took < patience, what)?;
             self.hold(LOOK_AGAIN)?;
         }
     }
@@ -204,7 +219,7 @@ impl<'a> Stage<'a> {
         if is_true { Ok(()) } else { Err(Break::Untrue(otherwise.to_owned())) }
     }
 
-    fn root(&self) -> PathBuf {
+    pub fn root(&self) -> PathBuf {
         self.home.root.clone().unwrap_or_default()
     }
 

@@ -1,0 +1,231 @@
+//! The scene with a real agent CLI, where one is installed: Claude Code, killed in a tool call.
+//!
+//! It speaks to a scripted model of ours on loopback, from a home of its own below the stage: no
+//! account is used, nobody is asked over the network, and the user's own files are not touched.
+//! Nothing of the user's environment but `PATH` reaches it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use perennial_api::Agent;
+use perennial_api::request::Spawn;
+use perennial_engine::harness::Preset;
+use serde_json::{Value, json};
+use understudy::{Kind, Record, Repeat, Script, Turn, Understudy};
+
+use super::stage::Stage;
+use super::{Break, Scene, pid_of, watch};
+use crate::cli::commands::doctor;
+
+const NAME: &str = "margaret";
+const PROMPT: &str = "Count the lines of the parser, then run the long test.";
+/// A real client starts here, perhaps on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The first version with which this was seen to work; of the same series, later ones are taken.
+const OLDEST: [u32; 3] = [2, 1, 325];
+
+/// Plays the scene, or says why not. The model answers for as long as it is kept.
+pub fn play(stage: &mut Stage<'_>) -> Result<Option<Understudy>, Break> {
+    let place = Place::below(&stage.root())?;
+    let version = match installed(&stage.home.config, &place) {
+        Ok(version) => version,
+        Err(missing) => {
+            stage.tell(&format!("\n(Left out: the scene with a real agent CLI; {missing})"))?;
+            return Ok(None);
+        }
+    };
+    stage.heading("A real agent CLI is killed in a tool call")?;
+    stage.tell(&format!(
+        "Claude Code {version} from your PATH, in a home of its own, with a scripted model:"
+    ))?;
+    let model = Understudy::start(script())
+        .map_err(|error| Break::Untrue(format!("the scripted model does not start: {error}")))?;
+    let tool = begin(stage, &place, &model)?;
+    let before = stage.agent(NAME)?;
+    murder(stage, pid_of(&before)?, tool)?;
+    resume(stage, &before, &model)?;
+    Ok(Some(model))
+}
+
+/// Until she is in the middle of her second tool call; the pid of that tool.
+fn begin(stage: &mut Stage<'_>, place: &Place, model: &Understudy) -> Result<u32, Break> {
+    stage.command(&format!("spawn {NAME} --harness claude --prompt '{PROMPT}'"))?;
+    stage.order(&Spawn {
+        name: Some(NAME.to_owned()),
+        role: Some("tester".to_owned()),
+        dir: place.work.to_string_lossy().into_owned(),
+        env: place.environment(&model.url()),
+        harness: Some("claude".to_owned()),
+        prompt: Some(PROMPT.to_owned()),
+        // What the scripted model asks for is known, and happens below the stage.
+        permission_mode: Some("bypassPermissions".to_owned()),
+        trust: true,
+        ..Spawn::default()
+    })?;
+    let mut tool = None;
+    let said = place.work.join("tool");
+    stage.wait_for("her second tool call does not begin", PATIENCE, |_| {
+        tool = std::fs::read_to_string(&said).ok().and_then(|pid| pid.trim().parse().ok());
+        Ok(tool.is_some())
+    })?;
+    let (calls, tool) = (main_requests(model).len(), tool.unwrap_or_default());
+    stage.expect(calls == 2, || format!("the model was asked {calls} times"))?;
+    stage.tell("one tool call is done; she is in the middle of the next one")?;
+    Ok(tool)
+}
+
+fn murder(stage: &mut Stage<'_>, pid: u32, tool: u32) -> Scene {
+    stage.shell(&format!("kill -9 {pid}"))?;
+    stage.kill(pid)?;
+    stage.wait_for("her second session does not begin", PATIENCE, |stage| {
+        Ok(stage.agent(NAME)?.session.is_some_and(|session| session.number == 2))
+    })?;
+    stage.expect(!watch::is_alive(tool), || format!("her tool {tool} outlived her"))?;
+    stage.tell("what her tool call had started was ended with her session")
+}
+
+fn resume(stage: &mut Stage<'_>, before: &Agent, model: &Understudy) -> Scene {
+    let took = stage.wait_for("she does not end her turn", PATIENCE, |stage| {
+        let now = stage.agent(NAME)?;
+        Ok(now.state == "waiting" && now.reason == "idle")
+    })?;
+    let after = stage.agent(NAME)?;
+    let conversation = before.conversations.first().cloned().unwrap_or_default();
+    let is_same = !conversation.is_empty() && after.conversations.first() == Some(&conversation);
+    stage.expect(is_same, || format!("her conversation {conversation} does not go on"))?;
+    let resume_prompt = Preset::load(&stage.home.config, "claude").map(|one| one.resume_prompt);
+    let told = resume_prompt.unwrap_or_default();
+    let seen = main_requests(model).pop();
+    let knows = |words: &str| seen.as_ref().is_some_and(|one| one.request.contains(words));
+    stage.expect(knows(PROMPT) && knows("41 lines"), || "the model forgot her work".to_owned())?;
+    stage.expect(knows(told.trim()), || "she was not told that she was cut off".to_owned())?;
+    stage.tell(&format!(
+        "{:.1} s later session 2 has ended the turn, in the same conversation {conversation}:",
+        took.as_secs_f64()
+    ))?;
+    stage.tell("the model saw her prompt, her first result, and that she was cut off")
+}
+
+/// One short tool call, one that never ends, and whatever is asked after that.
+fn script() -> Script {
+    let bash = |command: &str| {
+        Turn::tool("Bash", json!({ "command": command, "description": "the demo's" }))
+    };
+    // Written whole or not at all: somebody looks whether it is there.
+    let endless = "sh -c 'echo $$ > tool.new; mv tool.new tool; exec sleep 300'";
+    let after = "The long test was cut off. The parser has 41 lines.";
+    Script::new([bash("echo 41 lines"), bash(endless), Turn::text(after).repeat(Repeat::ALWAYS)])
+}
+
+fn main_requests(model: &Understudy) -> Vec<std::sync::Arc<Record>> {
+    let all = model.requests().into_iter();
+    all.filter(|record| record.request.kind == Kind::Main).collect()
+}
+
+/// Which version is installed; otherwise, in words, why the scene can't be played.
+fn installed(config: &Path, place: &Place) -> Result<String, String> {
+    let preset = Preset::load(config, "claude").map_err(|error| error.to_string())?;
+    let Some(program) = doctor::program(&preset.program) else {
+        return Err(format!("{} is not in PATH", preset.program));
+    };
+    let mut asked = Command::new(&program);
+    asked.arg("--version").env_clear().envs(place.environment("http://127.0.0.1:9"));
+    let said = asked.current_dir(&place.work).stdin(Stdio::null()).output();
+    let said = said.map_err(|error| format!("{program} does not run: {error}"))?;
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    let version = said.split_whitespace().next().unwrap_or_default();
+    if is_known(version) {
+        return Ok(version.to_owned());
+    }
+    let [major, minor, patch] = OLDEST;
+    Err(format!("it was seen with {major}.{minor}.{patch}, and {program} is '{version}'"))
+}
+
+fn is_known(version: &str) -> bool {
+    let numbers: Vec<u32> = version.split('.').flat_map(str::parse).collect();
+    matches!(numbers[..], [major, minor, patch]
+        if [major, minor] == OLDEST[..2] && patch >= OLDEST[2])
+}
+
+/// Where the client lives and works, all below the stage.
+#[derive(Debug)]
+struct Place {
+    home: PathBuf,
+    work: PathBuf,
+}
+
+impl Place {
+    /// With what a person would have answered at the first start.
+    fn below(root: &Path) -> Result<Place, Break> {
+        let make = || -> io::Result<Place> {
+            let root = root.canonicalize()?;
+            let place = Place { home: root.join("claude-home"), work: root.join("claude-work") };
+            std::fs::create_dir_all(place.home.join("tmp"))?;
+            std::fs::create_dir_all(&place.work)?;
+            std::fs::write(place.home.join(".claude.json"), place.answers().to_string())?;
+            Ok(place)
+        };
+        make().map_err(|error| {
+            Break::Untrue(format!("a home for the agent CLI can't be made: {error}"))
+        })
+    }
+
+    fn answers(&self) -> Value {
+        let [major, minor, patch] = OLDEST;
+        let version = format!("{major}.{minor}.{patch}");
+        let project = self.work.to_string_lossy().into_owned();
+        json!({
+            "hasCompletedOnboarding": true, "lastOnboardingVersion": version, "theme": "dark",
+            "hasSeenAutoDefaultNotice": true, "lastReleaseNotesSeen": version,
+            "officialMarketplaceAutoInstallAttempted": true,
+            "officialMarketplaceAutoInstalled": true,
+            "customApiKeyResponses": { "approved": ["no-real-key"], "rejected": [] },
+            "projects": { project: {
+                "hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true } },
+        })
+    }
+
+    fn environment(&self, model: &str) -> BTreeMap<String, String> {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let home = self.home.to_string_lossy().into_owned();
+        let temporary = self.home.join("tmp").to_string_lossy().into_owned();
+        let variables = [
+            ("PATH", path.as_str()),
+            ("HOME", &home),
+            ("TMPDIR", &temporary),
+            ("LANG", "C.UTF-8"),
+            ("TERM", "xterm-256color"),
+            ("ANTHROPIC_BASE_URL", model),
+            ("ANTHROPIC_API_KEY", "no-real-key"),
+            ("DISABLE_TELEMETRY", "1"),
+            ("DISABLE_AUTOUPDATER", "1"),
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+            // Root may let it work without asking only in a place that is closed off, as this is.
+            ("IS_SANDBOX", "1"),
+        ];
+        variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_the_series_that_was_seen_are_taken() {
+        for (version, known) in [
+            ("2.1.325", true),
+            ("2.1.400", true),
+            ("2.1.197", false),
+            ("2.2.0", false),
+            ("3.1.325", false),
+            ("2.1", false),
+            ("", false),
+        ] {
+            assert_eq!(is_known(version), known, "{version}");
+        }
+    }
+}
