@@ -22,6 +22,8 @@ use crate::cli::commands::doctor;
 
 const NAME: &str = "margaret";
 const PROMPT: &str = "Count the lines of the parser, then run the long test.";
+/// By which the second tool call is known in a transcript.
+const MARK: &str = "tool.unfinished";
 /// A real client starts here, perhaps on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The first version with which this was seen to work; of the same series, later ones are taken.
@@ -71,6 +73,9 @@ fn begin(stage: &mut Stage<'_>, place: &Place, model: &Understudy) -> Result<u32
         tool = std::fs::read_to_string(&said).ok().and_then(|pid| pid.trim().parse().ok());
         Ok(tool.is_some())
     })?;
+    // The client writes its conversation down a moment later; killed before, it would not know of
+    // the call.
+    stage.wait_for("her conversation is not written down", PATIENCE, |_| Ok(place.has_call()))?;
     let (calls, tool) = (main_requests(model).len(), tool.unwrap_or_default());
     stage.expect(calls == 2, || format!("the model was asked {calls} times"))?;
     stage.tell("one tool call is done; she is in the middle of the next one")?;
@@ -115,9 +120,9 @@ fn script() -> Script {
         Turn::tool("Bash", json!({ "command": command, "description": "the demo's" }))
     };
     // Written whole or not at all: somebody looks whether it is there.
-    let endless = "sh -c 'echo $$ > tool.new; mv tool.new tool; exec sleep 300'";
+    let endless = format!("sh -c 'echo $$ > {MARK}; mv {MARK} tool; exec sleep 300'");
     let after = "The long test was cut off. The parser has 41 lines.";
-    Script::new([bash("echo 41 lines"), bash(endless), Turn::text(after).repeat(Repeat::ALWAYS)])
+    Script::new([bash("echo 41 lines"), bash(&endless), Turn::text(after).repeat(Repeat::ALWAYS)])
 }
 
 fn main_requests(model: &Understudy) -> Vec<std::sync::Arc<Record>> {
@@ -186,6 +191,15 @@ impl Place {
             "projects": { project: {
                 "hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true } },
         })
+    }
+
+    /// Whether a transcript holds the second tool call.
+    fn has_call(&self) -> bool {
+        let projects = std::fs::read_dir(self.home.join(".claude/projects")).into_iter().flatten();
+        let dirs = projects.flatten().filter_map(|dir| std::fs::read_dir(dir.path()).ok());
+        dirs.flatten()
+            .flatten()
+            .any(|file| std::fs::read_to_string(file.path()).is_ok_and(|text| text.contains(MARK)))
     }
 
     fn environment(&self, model: &str) -> BTreeMap<String, String> {
