@@ -22,5 +22,6 @@ pub mod protocol;
 pub mod recording;
 pub mod shim;
 mod socket;
+pub mod traffic;
 
 pub use holders::{Holders, HostReport, Ladder, Settings};
