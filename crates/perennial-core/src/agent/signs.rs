@@ -5,7 +5,8 @@
 
 use super::Agent;
 use super::step::end_session;
-use crate::context::{Clock, Source};
+use crate::context::{Clock, Sample, Source};
+use crate::conversation::ConversationId;
 use crate::event::{AgentEvent, Move};
 use crate::id::SessionNumber;
 use crate::observation::{Sign, Wait};
@@ -52,21 +53,12 @@ pub fn shown(agent: &Agent, number: SessionNumber, sign: &Sign, now: Time) -> Ve
             fresh.into_iter().chain(announced(agent, session, now)).collect()
         }
         Sign::Measured { conversation, sample } => {
-            let current = agent.conversations.as_ref().map(|known| &known.current);
-            // A sample of a conversation that was left says nothing about the window of this one.
-            let is_left =
-                current.is_some() && conversation.is_some() && conversation.as_ref() != current;
-            let passed = agent.clock.passes(sample).into_iter().filter(|_| !is_left);
-            let passed = passed.map(|threshold| AgentEvent::ClockPassed {
-                number,
-                threshold,
-                sample: *sample,
-            });
-            match sample.source {
-                Source::StatusLine => passed.chain(announced(agent, session, now)).collect(),
-                // A file may tell of the session before: no sign of life.
-                Source::Transcript | Source::Table => passed.collect(),
+            let mut events = passed(agent, number, conversation.as_ref(), sample);
+            // A file may tell of the session before: no sign of life.
+            if sample.source == Source::StatusLine {
+                events.extend(announced(agent, session, now));
             }
+            events
         }
         // Told twice, by hook and transcript: a window that has just begun does not begin again.
         Sign::Compacted if agent.clock == Clock::default() => Vec::new(),
@@ -88,6 +80,22 @@ pub fn shown(agent: &Agent, number: SessionNumber, sign: &Sign, now: Time) -> Ve
             events
         }
     }
+}
+
+/// The thresholds that a sample of this conversation's window passes.
+fn passed(
+    agent: &Agent,
+    number: SessionNumber,
+    conversation: Option<&ConversationId>,
+    sample: &Sample,
+) -> Vec<AgentEvent> {
+    let current = agent.conversations.as_ref().map(|known| &known.current);
+    // A sample of a conversation that was left says nothing about the window of this one.
+    if current.is_some() && conversation.is_some() && conversation != current {
+        return Vec::new();
+    }
+    let passed = |threshold| AgentEvent::ClockPassed { number, threshold, sample: *sample };
+    agent.clock.passes(sample).into_iter().map(passed).collect()
 }
 
 /// The first sign of life. Without anything to do the session waits for input right away.

@@ -137,9 +137,27 @@ pub struct Context {
     pub compaction_reserve_tokens: u64,
     /// The variable by which its owner makes that end come earlier.
     pub compaction_window_variable: Option<String>,
+    /// The windows of models, for when nobody tells: by the beginning of the model's id.
+    #[serde(default)]
+    pub windows: Vec<ModelWindow>,
+    /// Of all other models.
+    pub window_tokens: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelWindow {
+    pub model: String,
+    pub tokens: u64,
 }
 
 impl Context {
+    /// The window of a model by the table, the last resort.
+    pub fn window(&self, model: &str) -> u64 {
+        let named = self.windows.iter().find(|row| model.starts_with(&row.model));
+        named.map_or(self.window_tokens, |row| row.tokens)
+    }
+
     /// How much of a window can be used before the harness compacts by itself. `end` is what the
     /// owner set by the variable.
     pub fn usable(&self, window: u64, end: Option<u64>) -> u64 {

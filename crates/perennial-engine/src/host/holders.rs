@@ -88,6 +88,11 @@ pub enum HostReport {
         number: SessionNumber,
         report: Report,
     },
+    /// This shim was started for the agent; nothing runs below it yet.
+    Began {
+        agent: AgentId,
+        shim: Process,
+    },
     /// The shim of a running session answers; `cgroup` is the kernel's id of the session's cgroup.
     Connected {
         agent: AgentId,

@@ -51,7 +51,9 @@ fn start_next(fixture: &mut Fixture, models: &mut HashMap<AgentId, Model>, agent
 fn observe(fixture: &mut Fixture, models: &mut HashMap<AgentId, Model>) {
     let (agent, number, report) = fixture.wait("report", |report| match report {
         HostReport::Session { agent, number, report } => Some((*agent, *number, report.clone())),
-        HostReport::Connected { .. } | HostReport::Disconnected { .. } => None,
+        HostReport::Began { .. }
+        | HostReport::Connected { .. }
+        | HostReport::Disconnected { .. } => None,
     });
     println!("  {agent}.{number} {report:?}");
     let model = models.get_mut(&agent).expect("known");

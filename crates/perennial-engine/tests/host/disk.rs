@@ -87,6 +87,7 @@ fn a_full_disk_stops_no_session_and_heals() {
     let answer = fixture.wait("an answer", |report| match report {
         HostReport::Session { number: N2, report, .. } => Some(report.clone()),
         HostReport::Session { .. }
+        | HostReport::Began { .. }
         | HostReport::Connected { .. }
         | HostReport::Disconnected { .. } => None,
     });

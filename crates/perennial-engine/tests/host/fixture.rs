@@ -160,6 +160,7 @@ impl Fixture {
                 pick(report)
             }
             HostReport::Session { .. }
+            | HostReport::Began { .. }
             | HostReport::Connected { .. }
             | HostReport::Disconnected { .. } => None,
         })
@@ -193,6 +194,7 @@ impl Fixture {
         self.wait("disconnected", |report| match report {
             HostReport::Disconnected { agent: a, why, .. } if *a == agent => Some(why.clone()),
             HostReport::Session { .. }
+            | HostReport::Began { .. }
             | HostReport::Connected { .. }
             | HostReport::Disconnected { .. } => None,
         })
@@ -204,6 +206,7 @@ impl Fixture {
                 Some((*shim, *cgroup))
             }
             HostReport::Session { .. }
+            | HostReport::Began { .. }
             | HostReport::Connected { .. }
             | HostReport::Disconnected { .. } => None,
         })

@@ -352,6 +352,8 @@ impl Driver {
                 tracing::debug!(%agent, %number, ?report, "report");
                 self.observe(Observation::Session { agent, number, report });
             }
+            // The registry has it already.
+            HostReport::Began { .. } => {}
             HostReport::Connected { agent, number, shim, cgroup } => {
                 self.world.registry.add(agent, shim, cgroup);
                 self.presence.connected(agent, number);

@@ -100,6 +100,14 @@ impl Harnesses {
         self.home.conversations().join(harness).join(format!("{conversation}.jsonl"))
     }
 
+    /// Where the agent's owner has its harness compact, if they moved that point.
+    pub fn compaction_window(&self, agent: AgentId, preset: &Preset) -> Option<u64> {
+        let name = preset.context.compaction_window_variable.as_ref()?;
+        let variables = self.variables(agent).ok()?;
+        let (_, value) = variables.iter().rev().find(|(key, _)| key == name.as_str())?;
+        value.to_str()?.parse().ok()
+    }
+
     fn vendor_home(&self, agent: AgentId, preset: &Preset) -> Option<PathBuf> {
         let variables = self.variables(agent).ok()?;
         let variable = |name: &str| {

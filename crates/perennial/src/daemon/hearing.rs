@@ -2,13 +2,14 @@
 //!
 //! A reply is made at once from what is durable; that it was given is recorded meanwhile.
 
+use perennial_core::context::{Sample, Source};
 use perennial_core::conversation::{ConversationId, Followed};
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::observation::{Observation, Sign};
 use perennial_engine::harness::claude::{Heard, Listing, StatusLine};
 
 use super::driver::Driver;
-use super::reader::{Look, Seen};
+use super::reader::{Look, Read, Seen};
 use super::readings::Used;
 use super::{prime, view};
 
@@ -56,15 +57,46 @@ impl Driver {
 
     /// Takes note of what a conversation's transcript says.
     pub fn read(&mut self, seen: Seen) {
-        let Seen { agent, number, signs, figures } = seen;
+        let Seen { agent, number, signs, read } = seen;
         for sign in signs {
             self.observe(Observation::Harness { agent, number, sign });
         }
+        let Some(Read { figures, conversation, context }) = read else { return };
         let used = Some(Used::from(figures));
         let reading = self.readings.of(agent, number);
         if std::mem::replace(&mut reading.used, used) != used {
             self.keep(agent);
         }
+        if let Some((tokens, model)) = context {
+            self.estimated(agent, number, conversation, tokens, model);
+        }
+    }
+
+    /// Takes the measure by the table of models, for a session whose harness tells no window.
+    fn estimated(
+        &mut self,
+        agent: AgentId,
+        number: SessionNumber,
+        conversation: ConversationId,
+        tokens: u64,
+        model: String,
+    ) {
+        let Some(known) = self.supervisor.fleet().agent(agent) else { return };
+        let Ok(preset) = self.world.harnesses.preset(&known.launch.harness) else { return };
+        if preset.context.window_source == Source::StatusLine {
+            return;
+        }
+        let window = preset.context.window(&model);
+        let end = self.world.harnesses.compaction_window(agent, &preset);
+        let usable = preset.context.usable(window, end);
+        let sample = Sample { tokens, window, usable, source: Source::Table };
+        let now = self.now();
+        let reading = self.readings.of(agent, number);
+        reading.model = Some(model);
+        reading.sample = Some((sample, now));
+        self.keep(agent);
+        let sign = Sign::Measured { conversation: Some(conversation), sample };
+        self.observe(Observation::Harness { agent, number, sign });
     }
 
     /// Keeps what was measured for the next daemon; the store writes the latest about once a second.
@@ -112,6 +144,7 @@ impl Driver {
             self.world.reader.look(Look {
                 agent,
                 number,
+                process: known.live_session().and_then(|session| session.process),
                 harness: known.launch.harness.clone(),
                 conversation: conversations.current.clone(),
             });

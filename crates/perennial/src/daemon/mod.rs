@@ -4,6 +4,7 @@
 
 mod changes;
 mod checks;
+mod config;
 mod driver;
 mod harness;
 mod hearing;
@@ -41,7 +42,7 @@ use perennial_core::id::Epoch;
 use perennial_core::observation::Observation;
 use perennial_engine::host::cgroup::Cgroup;
 use perennial_engine::host::directory::HolderDirectory;
-use perennial_engine::host::{self, Holders, Settings, cgroup, moment, process};
+use perennial_engine::host::{self, Holders, HostReport, Settings, cgroup, moment, process};
 use perennial_engine::mirror::Mirror;
 use perennial_engine::supervisor::Supervisor;
 use perennial_store::journal::Journal;
@@ -50,6 +51,7 @@ use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
+use config::Config;
 use driver::{Desk, Message, Superseded, World};
 use harness::Harnesses;
 use http::Surface;
@@ -114,9 +116,14 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
     let boot = process::boot_id().context("the machine's boot id can't be read")?;
     let epoch = Epoch(loaded.fleet.epoch().0 + 1);
     let exe = std::env::current_exe().context("the daemon can't find its own program")?;
+    let config = Config::load(&home.config).unwrap_or_else(|error| {
+        tracing::warn!(%error, "config.toml can't be read; nothing in it holds");
+        Config::default()
+    });
+    let silent_after = config.silent_after();
     let harnesses = Harnesses::new(home.clone(), exe.clone());
-    let holders = start_holders(home, exe, epoch, desk.clone())?;
     let registry = Arc::new(known_holders(home, &loaded.fleet));
+    let holders = start_holders(home, exe, epoch, Arc::clone(&registry), desk.clone())?;
     let (ending, shown) = (watch::Sender::new(false), watch::Sender::new(loaded.head));
     let mut clock = time::Clock::start(loaded.latest);
     let kept = kept(&*journal);
@@ -128,11 +135,11 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
         holders: holders.clone(),
         registry: Arc::clone(&registry),
         harnesses: harnesses.clone(),
-        reader: Reader::start(harnesses.clone(), home.conversations(), desk.clone())
+        reader: Reader::start(harnesses.clone(), home.conversations(), silent_after, desk.clone())
             .context("the reader of conversations can't be started")?,
         lookout: Lookout::start(desk.clone()),
         shelf: Shelf::new(Mirror::start(&home.mirror()).context("the mirror can't be started")?),
-        notify: Notify::start(&home.config),
+        notify: Notify::start(config.notify),
         clock,
         shown: shown.clone(),
         ending: ending.clone(),
@@ -205,7 +212,13 @@ fn end_on_signals(ending: &watch::Sender<bool>) -> std::io::Result<()> {
     Ok(())
 }
 
-fn start_holders(home: &Home, exe: PathBuf, epoch: Epoch, desk: Desk) -> anyhow::Result<Holders> {
+fn start_holders(
+    home: &Home,
+    exe: PathBuf,
+    epoch: Epoch,
+    registry: Arc<Registry>,
+    desk: Desk,
+) -> anyhow::Result<Holders> {
     let settings = Settings {
         holders_dir: home.holders(),
         home: home.root.clone(),
@@ -217,6 +230,10 @@ fn start_holders(home: &Home, exe: PathBuf, epoch: Epoch, desk: Desk) -> anyhow:
         cgroup: cgroup::available().ok(),
     };
     let sink = move |report| {
+        // At once: a session may call before the driver has its turn.
+        if let HostReport::Began { agent, shim } = &report {
+            registry.add(*agent, *shim, None);
+        }
         let _ = desk.send(Message::Host(report));
     };
     Holders::start(settings, sink).context("the holders can't be reached")

@@ -4,7 +4,6 @@
 //! of a project or an agent. It gets three arguments more: the agent's name, the reason's word, and
 //! a sentence. It runs as a child of the daemon, with no rights, for ten seconds at most.
 
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -12,34 +11,17 @@ use perennial_core::reason::Reason;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::time::Timespec;
-use serde::Deserialize;
 
 use super::words;
 
 const PATIENCE: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Config {
-    notify: Vec<String>,
-}
 
 /// The way to the operator; nothing where they named no command.
 #[derive(Debug, Default)]
 pub struct Notify(Option<Sender<[String; 3]>>);
 
 impl Notify {
-    pub fn start(config: &Path) -> Notify {
-        let argv = match std::fs::read_to_string(config.join("config.toml")) {
-            Ok(text) => match toml::from_str::<Config>(&text) {
-                Ok(config) => config.notify,
-                Err(error) => {
-                    tracing::warn!(%error, "config.toml can't be read; nobody is notified");
-                    return Notify::default();
-                }
-            },
-            Err(_) => return Notify::default(),
-        };
+    pub fn start(argv: Vec<String>) -> Notify {
         if argv.is_empty() {
             return Notify::default();
         }

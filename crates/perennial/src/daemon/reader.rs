@@ -1,20 +1,25 @@
 //! Reads the conversations of agent CLIs: figures, what no hook tells, and a copy of our own.
 //!
-//! One thread; looks when it is told to (a hook was called, somebody asks), never by itself. A
-//! transcript is found by the vendor's rule and the conversation's id: a path that a session names
-//! is not believed.
+//! One thread; looks when it is told to (a hook was called, somebody asks), and once more when
+//! nothing was told for so long that the model may never answer. A transcript is found by the
+//! vendor's rule and the conversation's id: a path that a session names is not believed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read as _, Seek, SeekFrom};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
 
 use perennial_core::conversation::ConversationId;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::observation::{Sign, Wait};
+use perennial_core::session::Process;
+use perennial_engine::host::moment::{self, Moment};
+use perennial_engine::host::{process, traffic};
 use perennial_engine::transcript::account::Figures;
+use perennial_engine::transcript::claude::Context;
 use perennial_engine::transcript::conversation::Conversation;
 use perennial_engine::transcript::prices::Prices;
 use perennial_engine::transcript::step::{Content, ErrorKind, Step};
@@ -28,17 +33,27 @@ use super::harness::Harnesses;
 pub struct Look {
     pub agent: AgentId,
     pub number: SessionNumber,
+    pub process: Option<Process>,
     pub harness: String,
     pub conversation: ConversationId,
 }
 
-/// What was read.
+/// What was seen of one session.
 #[derive(Debug)]
 pub struct Seen {
     pub agent: AgentId,
     pub number: SessionNumber,
     pub signs: Vec<Sign>,
+    pub read: Option<Read>,
+}
+
+/// What was read.
+#[derive(Debug)]
+pub struct Read {
     pub figures: Figures,
+    pub conversation: ConversationId,
+    /// Tokens in the window, and the model that counted them.
+    pub context: Option<(u64, String)>,
 }
 
 /// The way to the thread.
@@ -46,12 +61,19 @@ pub struct Seen {
 pub struct Reader(Sender<Look>);
 
 impl Reader {
-    pub fn start(harnesses: Harnesses, copies: PathBuf, desk: Desk) -> io::Result<Reader> {
+    /// A model that says nothing for `silent_after` while it is awaited is told to hang.
+    pub fn start(
+        harnesses: Harnesses,
+        copies: PathBuf,
+        silent_after: Option<Duration>,
+        desk: Desk,
+    ) -> io::Result<Reader> {
         let (sender, inbox) = channel();
-        std::thread::Builder::new().name("reader".to_owned()).spawn(move || {
-            Shelves { harnesses, copies, open: HashMap::new(), buffer: Buffer::default() }
-                .run(&inbox, &desk);
-        })?;
+        let (open, buffer) = (HashMap::new(), Buffer::default());
+        let mut shelves = Shelves { harnesses, copies, silent_after, open, buffer };
+        std::thread::Builder::new()
+            .name("reader".to_owned())
+            .spawn(move || shelves.run(&inbox, &desk))?;
         Ok(Reader(sender))
     }
 
@@ -64,52 +86,167 @@ impl Reader {
 struct Shelves {
     harnesses: Harnesses,
     copies: PathBuf,
-    open: HashMap<AgentId, (ConversationId, Conversation)>,
+    silent_after: Option<Duration>,
+    open: HashMap<AgentId, Open>,
     buffer: Buffer,
+}
+
+/// A conversation that is followed.
+struct Open {
+    look: Look,
+    /// Once there is a file of it.
+    conversation: Option<Conversation>,
+    /// Tools that were called and have not answered.
+    calls: HashSet<String>,
+    /// Of the last answer.
+    model: String,
+    /// When to see whether it is silent.
+    due: Option<Moment>,
 }
 
 impl Shelves {
     fn run(&mut self, inbox: &Receiver<Look>, desk: &Desk) {
-        while let Ok(first) = inbox.recv() {
-            // What queued meanwhile is one look.
-            let mut looks = vec![first];
-            looks.extend(inbox.try_iter());
-            looks.dedup();
-            for look in looks {
-                if let Some(read) = self.read(&look)
-                    && desk.send(Message::Read(read)).is_err()
-                {
+        loop {
+            let first = self.open.values().filter_map(|open| open.due).min();
+            let next = match first {
+                Some(due) => inbox.recv_timeout(due.saturating_sub(moment::now())),
+                None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            let seen: Vec<Seen> = match next {
+                Ok(first) => {
+                    // What queued meanwhile is one look.
+                    let mut looks = vec![first];
+                    looks.extend(inbox.try_iter());
+                    looks.dedup();
+                    looks.iter().filter_map(|look| self.look(look)).collect()
+                }
+                Err(RecvTimeoutError::Timeout) => self.listen(),
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            for one in seen {
+                if desk.send(Message::Read(one)).is_err() {
                     return;
                 }
             }
         }
     }
 
-    fn read(&mut self, look: &Look) -> Option<Seen> {
-        let is_open = |(id, _): &(ConversationId, Conversation)| *id == look.conversation;
-        if !self.open.get(&look.agent).is_some_and(is_open) {
-            let path = self.harnesses.transcript(look.agent, &look.harness, &look.conversation)?;
-            let conversation = Conversation::new(path, Prices::built_in());
-            self.open.insert(look.agent, (look.conversation.clone(), conversation));
+    /// Looks at whose time has come; the silent ones among them hang.
+    fn listen(&mut self) -> Vec<Seen> {
+        let now = moment::now();
+        let is_due = |open: &&Open| open.due.is_some_and(|due| due <= now);
+        let due: Vec<Look> =
+            self.open.values().filter(is_due).map(|open| open.look.clone()).collect();
+        due.iter().filter_map(|look| self.listen_to(look)).collect()
+    }
+
+    fn listen_to(&mut self, look: &Look) -> Option<Seen> {
+        let (agent, process) = (look.agent, look.process?);
+        if process::stat(process.pid).is_none_or(|stat| stat.process != process) {
+            self.open.remove(&agent);
+            return None;
         }
-        let (_, conversation) = self.open.get_mut(&look.agent)?;
+        let number = look.number;
+        let before = self.open.get(&agent).map_or(0, Open::lines);
+        let seen = self.look(look);
+        let open = self.open.get(&agent)?;
+        // A tool may take as long as it likes.
+        let awaits_model = open.lines() == before && open.calls.is_empty();
+        if awaits_model && self.is_silent(process) {
+            return Some(Seen { agent, number, signs: vec![Sign::Hangs], read: None });
+        }
+        seen
+    }
+
+    /// A model that still thinks sends something now and then; without a connection nobody is
+    /// awaited, as between two tries.
+    fn is_silent(&self, process: Process) -> bool {
+        match (traffic::silent_for(process.pid), self.silent_after) {
+            (Ok(silence), Some(limit)) => silence.is_some_and(|silence| silence >= limit),
+            (Ok(_), None) => false,
+            (Err(error), _) => {
+                tracing::warn!(%error, "connections can't be looked at; nobody is said to hang");
+                false
+            }
+        }
+    }
+
+    fn look(&mut self, look: &Look) -> Option<Seen> {
+        let open = self.open.entry(look.agent).or_insert_with(|| Open::new(look.clone()));
+        if open.look.conversation != look.conversation {
+            *open = Open::new(look.clone());
+        }
+        let is_live = look.process.is_some();
+        open.due = self.silent_after.filter(|_| is_live).map(|limit| moment::now() + limit);
+        open.look = look.clone();
+        if open.conversation.is_none() {
+            let path = self.harnesses.transcript(look.agent, &look.harness, &look.conversation)?;
+            open.conversation = Some(Conversation::new(path, Prices::built_in()));
+        }
+        let (path, seen) = open.update(&mut self.buffer)?;
+        let ours = self.copies.join(&look.harness).join(format!("{}.jsonl", look.conversation));
+        if let Err(error) = copy(&path, &ours) {
+            tracing::warn!(agent = %look.agent, %error, "a conversation can't be copied");
+        }
+        Some(seen)
+    }
+}
+
+impl Open {
+    fn new(look: Look) -> Open {
+        Open { look, conversation: None, calls: HashSet::new(), model: String::new(), due: None }
+    }
+
+    /// How many lines were read.
+    fn lines(&self) -> u64 {
+        self.conversation.as_ref().map_or(0, |conversation| conversation.notes().lines)
+    }
+
+    /// Reads what is new: what it comes to, and of which file.
+    fn update(&mut self, buffer: &mut Buffer) -> Option<(PathBuf, Seen)> {
         // What stood there before we looked was told by others, or in another session.
-        let is_first = conversation.notes().lines == 0;
+        let is_first = self.lines() == 0;
+        let Open { look, conversation, calls, model, .. } = self;
+        let conversation = conversation.as_mut()?;
         let mut signs = Vec::new();
-        let updated = conversation.update(&mut self.buffer, |step| {
+        let updated = conversation.update(buffer, |step| {
             signs.extend(sign(step).filter(|_| !is_first));
+            follow_calls(calls, step);
+            if let (Content::Usage(usage), false) = (&step.content, step.sidechain) {
+                model.clone_from(&usage.model);
+            }
         });
         if let Err(error) = updated {
             tracing::warn!(agent = %look.agent, %error, "a transcript can't be read");
             return None;
         }
-        let path = conversation.path().to_owned();
+        let context = match conversation.context() {
+            Context::Measured { tokens } => Some((tokens, model.clone())),
+            Context::Unknown | Context::Compacted { .. } => None,
+        };
         let figures = conversation.account().total();
-        let ours = self.copies.join(&look.harness).join(format!("{}.jsonl", look.conversation));
-        if let Err(error) = copy(&path, &ours) {
-            tracing::warn!(agent = %look.agent, %error, "a conversation can't be copied");
-        }
-        Some(Seen { agent: look.agent, number: look.number, signs, figures })
+        let read = Some(Read { figures, conversation: look.conversation.clone(), context });
+        let seen = Seen { agent: look.agent, number: look.number, signs, read };
+        Some((conversation.path().to_owned(), seen))
+    }
+}
+
+/// Keeps the tools that have not answered; a new prompt waits for none of them.
+fn follow_calls(calls: &mut HashSet<String>, step: &Step) {
+    match &step.content {
+        Content::ToolCall { call, .. } if !step.sidechain => drop(calls.insert(call.clone())),
+        Content::ToolResult { call, .. } => drop(calls.remove(call)),
+        Content::Prompt(_) | Content::Interrupted if !step.sidechain => calls.clear(),
+        Content::Prompt(_)
+        | Content::Interrupted
+        | Content::ToolCall { .. }
+        | Content::Text(_)
+        | Content::Thinking
+        | Content::Usage(_)
+        | Content::Compaction(_)
+        | Content::Error { .. }
+        | Content::RateLimit { .. }
+        | Content::ConversationChanged { .. } => {}
     }
 }
 

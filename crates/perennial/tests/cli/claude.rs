@@ -96,15 +96,15 @@ impl Stage {
     }
 }
 
-fn turns(program: &Value) -> String {
+pub fn turns(program: &Value) -> String {
     format!("go UNDERSTUDY: {program}")
 }
 
-fn bash(command: &str) -> Value {
+pub fn bash(command: &str) -> Value {
     json!([{ "name": "Bash", "input": { "command": command, "description": "x" } }])
 }
 
-fn state(watch: &mut Watch, name: &str, to: &str, reason: &str) {
+pub fn state(watch: &mut Watch, name: &str, to: &str, reason: &str) {
     watch.wait(&format!("{name} {to}: {reason}"), |seen| {
         let data = &seen.event.data;
         let moved = seen.event.agent.as_deref() == Some(name) && seen.event.kind == "moved";
@@ -112,7 +112,7 @@ fn state(watch: &mut Watch, name: &str, to: &str, reason: &str) {
     });
 }
 
-fn kind(watch: &mut Watch, name: &str, kind: &str, count: usize) {
+pub fn kind(watch: &mut Watch, name: &str, kind: &str, count: usize) {
     let mut left = count;
     watch.wait(&format!("{kind} of {name}"), |seen| {
         if seen.event.agent.as_deref() == Some(name) && seen.event.kind == kind {

@@ -45,7 +45,9 @@ pub fn hook(workshop: &Workshop, _: &[&str], lines: &mut Vec<Line>) -> Result<()
     let shells = vec![by_shell(&ours), by_shell(&theirs), by_shell(&nothing)];
 
     let times = in_session(workshop, &fleet, &[direct.clone(), shells].concat())?;
-    ensure!(!fleet.home().join("state/hooks-missed.jsonl").exists(), "hooks were not heard");
+    let missed = std::fs::read_to_string(fleet.home().join("state/hooks-missed.jsonl"));
+    let missed = missed.unwrap_or_default();
+    ensure!(missed.is_empty(), "hooks were not heard: {missed}");
     lines.push(line(&format!("hook, {AGENTS} agents"), &times[..3]));
     lines.push(line("the same by `sh -c`", &times[3..]));
 

@@ -129,6 +129,7 @@ impl BareHost {
                 }
                 HostReport::Session { report: Report::NotStarted(why), .. } => bail!("{why}"),
                 HostReport::Session { .. }
+                | HostReport::Began { .. }
                 | HostReport::Connected { .. }
                 | HostReport::Disconnected { .. } => {}
             }

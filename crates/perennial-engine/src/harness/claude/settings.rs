@@ -4,6 +4,7 @@
 use std::io::Read;
 use std::path::Path;
 
+use perennial_core::context::Source;
 use perennial_core::launch::Launch;
 use serde_json::{Map, Value, json};
 
@@ -36,20 +37,14 @@ pub(in crate::harness) fn write_files(
     if switch == Some(true) {
         return Err(Unprepared::HooksDisabled);
     }
-    let mut status_line = vec![exe.to_owned(), "statusline".to_owned()];
-    let theirs = all.iter().find_map(|settings| settings.get("statusLine")?.as_object());
-    let command = theirs.and_then(|theirs| theirs.get("command")?.as_str());
-    if let Some(command) = command {
-        let chained = json!({ "command": command }).to_string();
-        let path = write(place.session_dir, "statusline.json", chained.as_bytes())?;
-        status_line.push(text(&path)?.to_owned());
-    }
     let mut settings = json!({
         "hooks": hooks(preset, exe),
-        "statusLine": status_line_entry(theirs, &status_line),
         // Our own tools only tell and report: no dialog for each of them.
         "permissions": { "allow": [format!("mcp__{SERVER}")] },
     });
+    if preset.context.window_source == Source::StatusLine {
+        settings["statusLine"] = status_line(&all, exe, place)?;
+    }
     if launch.options.trust {
         // The dialog before the mode that asks for nothing; the variable answers the other one.
         settings["skipDangerousModePermissionPrompt"] = json!(true);
@@ -64,6 +59,19 @@ pub(in crate::harness) fn write_files(
         mcp: text(&mcp)?.to_owned(),
         owner_has_mode: mode.is_some_and(Value::is_string),
     })
+}
+
+/// Our status line, which calls the owner's own.
+fn status_line(all: &[Value], exe: &str, place: &Place<'_>) -> Result<Value, Unprepared> {
+    let mut argv = vec![exe.to_owned(), "statusline".to_owned()];
+    let theirs = all.iter().find_map(|settings| settings.get("statusLine")?.as_object());
+    let command = theirs.and_then(|theirs| theirs.get("command")?.as_str());
+    if let Some(command) = command {
+        let chained = json!({ "command": command }).to_string();
+        let path = write(place.session_dir, "statusline.json", chained.as_bytes())?;
+        argv.push(text(&path)?.to_owned());
+    }
+    Ok(status_line_entry(theirs, &argv))
 }
 
 fn hooks(preset: &Preset, exe: &str) -> Value {

@@ -151,6 +151,8 @@ impl Run {
         };
         let slot = holder.slot;
         holder.shim = Some(Shim { handle: spawned.handle, process: spawned.process });
+        // Before the order to start: what a session says in its first moment is its own.
+        (self.sink)(HostReport::Began { agent, shim: spawned.process });
         self.greet(agent, Connection::new(spawned.socket));
         // The order need not wait for the hello.
         self.give_orders(agent);

@@ -178,12 +178,8 @@ impl Surface {
                     .because(error.to_string()),
             )
         })?;
-        let variables = self.harnesses.variables(agent).unwrap_or_default();
-        let moved = preset.context.compaction_window_variable.as_ref().and_then(|name| {
-            let (_, value) = variables.iter().rev().find(|(key, _)| key == name.as_str())?;
-            value.to_str()?.parse().ok()
-        });
-        let line = claude::status_line(input, &preset.context, moved)
+        let end = self.harnesses.compaction_window(agent, &preset);
+        let line = claude::status_line(input, &preset.context, end)
             .map_err(|error| not_understood(&error))?;
         Ok(self.desk.measured(agent, line).await?)
     }
