@@ -50,6 +50,8 @@ pub enum Report {
     NotStarted(String),
     /// Its main process ended. For a session asked to end: its whole tree is gone.
     Exited(Exit),
+    /// The same, with an exit that its harness has when all is well.
+    Finished(Exit),
 }
 
 /// What a harness shows of one session.
@@ -99,7 +101,7 @@ impl Report {
         match self {
             Report::Executed(_) => None,
             Report::NotStarted(_) => Some(Exit::Unknown(UnknownExit::NotStarted)),
-            Report::Exited(exit) => Some(*exit),
+            Report::Exited(exit) | Report::Finished(exit) => Some(*exit),
         }
     }
 }

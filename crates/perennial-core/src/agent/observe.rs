@@ -43,14 +43,23 @@ pub fn observe(
         }
         Report::NotStarted(why) => {
             let exit = Exit::Unknown(UnknownExit::NotStarted);
-            ended(agent, session, exit, Fact::NotStarted(why.clone()), now)
+            ended(agent, session, (exit, false), Fact::NotStarted(why.clone()), now)
         }
-        Report::Exited(exit) => ended(agent, session, *exit, Fact::Exited(*exit), now),
+        Report::Exited(exit) => {
+            ended(agent, session, (*exit, exit.is_clean()), Fact::Exited(*exit), now)
+        }
+        Report::Finished(exit) => ended(agent, session, (*exit, true), Fact::Exited(*exit), now),
     }
 }
 
 /// The end of the live session, read by the exit table unless a verb had asked for it.
-fn ended(agent: &Agent, session: &Session, exit: Exit, fact: Fact, now: Time) -> Vec<AgentEvent> {
+fn ended(
+    agent: &Agent,
+    session: &Session,
+    (exit, is_clean): (Exit, bool),
+    fact: Fact,
+    now: Time,
+) -> Vec<AgentEvent> {
     let evidence = Evidence { witness: Witness::Kernel, fact, at: now };
     let mut events = vec![AgentEvent::SessionEnded { number: session.number, exit }];
     let agent = &counted(agent, session, now);
@@ -65,7 +74,7 @@ fn ended(agent: &Agent, session: &Session, exit: Exit, fact: Fact, now: Time) ->
             events.extend(next_session(agent, Cause::Retry, true, evidence, now));
         }
         State::Hatching | State::Waking | State::Working | State::Waiting | State::Unknown => {
-            events.extend(unasked(agent, session, exit, evidence, now));
+            events.extend(unasked(agent, session, is_clean, evidence, now));
         }
         // A verb had asked for it: the verb's state stands.
         State::Crashed
@@ -81,7 +90,7 @@ fn ended(agent: &Agent, session: &Session, exit: Exit, fact: Fact, now: Time) ->
 fn unasked(
     agent: &Agent,
     session: &Session,
-    exit: Exit,
+    is_clean: bool,
     evidence: Evidence,
     now: Time,
 ) -> Vec<AgentEvent> {
@@ -92,7 +101,7 @@ fn unasked(
     // A harness that ended before any sign of life did not end well, whatever its code.
     let has_announced =
         agent.launch.is_bare() || !matches!(agent.state, State::Hatching | State::Waking);
-    let clean = exit.is_clean() && has_announced;
+    let clean = is_clean && has_announced;
     let sleep = |cause, reason| agent.moved(cause, reason, evidence.clone()).map(AgentEvent::Moved);
     match exit::read(clean, agent.restart) {
         Fate::Finished => sleep(Cause::EndedFinished, Reason::Finished).into_iter().collect(),

@@ -82,8 +82,6 @@ pub struct End {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub enum KillSignal {
-    #[serde(rename = "HUP")]
-    Hangup,
     #[serde(rename = "INT")]
     Interrupt,
     #[serde(rename = "TERM")]

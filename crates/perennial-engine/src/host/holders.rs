@@ -156,9 +156,16 @@ pub enum Refusal {
 
 type Answer<T> = Box<dyn FnOnce(Result<T, Refusal>) + Send>;
 
+/// What an order leaves open.
+enum Manner {
+    Plain,
+    Program(Program),
+    ByTerm,
+}
+
 /// What the thread is asked for.
 enum Request {
-    Order(Effect, Option<Program>),
+    Order(Effect, Manner),
     Send { agent: AgentId, number: SessionNumber, bytes: Vec<u8>, answer: Answer<()> },
     Ticket { agent: AgentId, number: SessionNumber, mode: Mode, answer: Answer<Ticket> },
     KillSignal { agent: AgentId, number: SessionNumber, signal: i32 },
@@ -214,12 +221,17 @@ impl Holders {
 
     /// Carries out an effect; never waits.
     pub fn order(&self, effect: Effect) {
-        self.shared.push(Request::Order(effect, None));
+        self.shared.push(Request::Order(effect, Manner::Plain));
     }
 
     /// Orders a start with another program than the launch names: what a harness makes of it.
     pub fn order_start(&self, effect: Effect, program: Program) {
-        self.shared.push(Request::Order(effect, Some(program)));
+        self.shared.push(Request::Order(effect, Manner::Program(program)));
+    }
+
+    /// Orders an orderly end that begins with TERM: an interrupt means something else there.
+    pub fn order_end_by_term(&self, effect: Effect) {
+        self.shared.push(Request::Order(effect, Manner::ByTerm));
     }
 
     /// Types bytes into a session; the answer comes on the holders' thread.

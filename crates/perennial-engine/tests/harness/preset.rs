@@ -50,7 +50,7 @@ fn the_built_in_preset_says_what_claude_code_can_do() {
     assert_eq!((preset.name.as_str(), preset.program.as_str()), ("claude", "claude"));
     assert!(preset.chooses_id() && preset.forks());
     assert_eq!(preset.end.clean_codes, [0]);
-    assert_eq!(preset.end.kill_signal, KillSignal::Terminate);
+    assert_eq!(preset.end.kill_signal, KillSignal::Interrupt);
     assert!(preset.mode("bypassPermissions").is_some() && preset.mode("yolo").is_none());
     let rank = |word| preset.permission.modes.iter().position(|mode| mode.word == word);
     assert!(rank("plan") < rank("manual") && rank("manual") < rank("bypassPermissions"));

@@ -62,7 +62,9 @@ fn observe(fixture: &mut Fixture, models: &mut HashMap<AgentId, Model>) {
     }
     match report {
         Report::Executed(process) => model.process = Some(process),
-        Report::Exited(_) | Report::NotStarted(_) => start_next(fixture, models, agent),
+        Report::Exited(_) | Report::Finished(_) | Report::NotStarted(_) => {
+            start_next(fixture, models, agent);
+        }
     }
 }
 

@@ -100,7 +100,7 @@ fn a_full_disk_stops_no_session_and_heals() {
             fixture.run(agent, SessionNumber(3), "exec sleep 1000");
             SessionNumber(3)
         }
-        Report::Exited(exit) => panic!("{exit:?}"),
+        Report::Exited(exit) | Report::Finished(exit) => panic!("{exit:?}"),
     };
     fixture.end(agent, number, Pace::AtOnce);
     assert_eq!(fixture.exited(agent, number), Exit::Signal(9));

@@ -170,13 +170,13 @@ impl Fixture {
         self.report(agent, number, "executed", |report| match report {
             Report::Executed(process) => Some(*process),
             Report::NotStarted(why) => panic!("not started: {why}"),
-            Report::Exited(_) => None,
+            Report::Exited(_) | Report::Finished(_) => None,
         })
     }
 
     pub fn exited(&mut self, agent: AgentId, number: SessionNumber) -> perennial_core::exit::Exit {
         self.report(agent, number, "exited", |report| match report {
-            Report::Exited(exit) => Some(*exit),
+            Report::Exited(exit) | Report::Finished(exit) => Some(*exit),
             Report::NotStarted(why) => panic!("not started: {why}"),
             Report::Executed(_) => None,
         })
@@ -185,7 +185,7 @@ impl Fixture {
     pub fn not_started(&mut self, agent: AgentId, number: SessionNumber) -> String {
         self.report(agent, number, "not started", |report| match report {
             Report::NotStarted(why) => Some(why.clone()),
-            Report::Exited(exit) => panic!("exited: {exit:?}"),
+            Report::Exited(exit) | Report::Finished(exit) => panic!("exited: {exit:?}"),
             Report::Executed(_) => panic!("executed"),
         })
     }

@@ -350,6 +350,7 @@ impl Driver {
         match report {
             HostReport::Session { agent, number, report } => {
                 tracing::debug!(%agent, %number, ?report, "report");
+                let report = self.as_its_harness_ends(agent, report);
                 self.observe(Observation::Session { agent, number, report });
             }
             // The registry has it already.
@@ -369,10 +370,16 @@ impl Driver {
 
     /// Gives an order; a start as the launch stands, or as its harness wants it.
     fn order(&mut self, effect: Effect) {
-        let Action::Start(launch, opening) = &effect.action else {
-            return self.world.holders.order(effect);
-        };
         let (agent, number) = (effect.agent, effect.number);
+        let (launch, opening) = match &effect.action {
+            Action::Start(launch, opening) => (launch, opening),
+            Action::End(_) if self.ends_by_term(agent) => {
+                return self.world.holders.order_end_by_term(effect);
+            }
+            Action::End(_) | Action::Hold | Action::Release => {
+                return self.world.holders.order(effect);
+            }
+        };
         match self.world.harnesses.program(agent, number, launch, opening) {
             Ok(program) => self.world.holders.order_start(effect, program),
             Err(why) => {

@@ -16,7 +16,7 @@ mod disk_full;
 mod doctor;
 mod down;
 mod events;
-mod first_words;
+
 mod frozen;
 mod hostile;
 mod logs;
@@ -24,6 +24,7 @@ mod ls;
 mod mirror;
 mod namespace;
 mod output;
+mod own_harness;
 mod processes;
 mod reboot;
 mod record;

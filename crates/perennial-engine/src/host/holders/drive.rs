@@ -219,7 +219,7 @@ impl Run {
             let order = Order::End {
                 number: number.0,
                 pace: end.pace.into(),
-                interrupt_ms: ladder.interrupt.as_millis() as u64,
+                interrupt_ms: end.interrupt.as_millis() as u64,
                 term_ms: ladder.term.as_millis() as u64,
             };
             self.say(agent, &order);

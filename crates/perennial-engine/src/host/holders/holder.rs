@@ -86,6 +86,8 @@ pub struct Current {
 #[derive(Clone, Copy)]
 pub struct End {
     pub pace: Pace,
+    /// From the interrupt to TERM; none: it begins with TERM.
+    pub interrupt: Duration,
     pub is_sent: bool,
     pub force_at: Moment,
 }

@@ -18,7 +18,7 @@ use super::super::moment::{Moment, now, wait_until};
 use super::super::process;
 use super::holder::{Current, End, Holder, Link};
 use super::sweep::Sweep;
-use super::{HostReport, Program, Request, Settings, Shared};
+use super::{HostReport, Manner, Program, Request, Settings, Shared};
 
 const WAKE: u64 = 0;
 /// What an event of a holder is about: the low two bits of its token.
@@ -96,7 +96,7 @@ impl Run {
     fn on_requests(&mut self) -> bool {
         for request in self.shared.take() {
             match request {
-                Request::Order(effect, program) => self.on_order(effect, program),
+                Request::Order(effect, manner) => self.on_order(effect, manner),
                 Request::Send { agent, number, bytes, answer } => {
                     self.on_send(agent, number, bytes, answer);
                 }
@@ -134,7 +134,7 @@ impl Run {
         }
     }
 
-    fn on_order(&mut self, effect: Effect, program: Option<Program>) {
+    fn on_order(&mut self, effect: Effect, manner: Manner) {
         let Effect { agent, number, action } = effect;
         let slots = &mut self.slots;
         let holders_dir = &self.settings.holders_dir;
@@ -156,22 +156,31 @@ impl Run {
         match action {
             Action::Start(launch, _) => {
                 if current.process.is_none() && current.report.is_none() {
-                    current.program = Some(program.unwrap_or_else(|| Program::bare(&launch)));
+                    current.program = Some(match manner {
+                        Manner::Program(program) => program,
+                        Manner::Plain | Manner::ByTerm => Program::bare(&launch),
+                    });
                 }
                 self.tell_again(agent, number);
             }
             Action::Hold => self.tell_again(agent, number),
             Action::End(pace) => {
                 let ladder = self.settings.ladder;
+                let interrupt = match manner {
+                    Manner::ByTerm => std::time::Duration::ZERO,
+                    Manner::Plain | Manner::Program(_) => ladder.interrupt,
+                };
                 let patience = match pace {
-                    perennial_core::session::Pace::Graceful => ladder.interrupt + ladder.term,
+                    perennial_core::session::Pace::Graceful => interrupt + ladder.term,
                     perennial_core::session::Pace::AtOnce => std::time::Duration::ZERO,
                 };
                 let force_at = now() + patience + ladder.grace;
                 match current.end {
                     // The same again changes nothing: not even when it will be forced.
                     Some(end) if end.pace == pace => {}
-                    Some(_) | None => current.end = Some(End { pace, is_sent: false, force_at }),
+                    Some(_) | None => {
+                        current.end = Some(End { pace, interrupt, is_sent: false, force_at });
+                    }
                 }
                 self.tell_again(agent, number);
             }

@@ -106,7 +106,10 @@ impl Session {
             (PaceRecord::Graceful, Some(_)) => {}
             (PaceRecord::Graceful, None) => {
                 self.ladder = Some(Ladder { next: Step::Term, at: now + interrupt, term });
-                self.signal_foreground(Signal::INT);
+                match interrupt {
+                    Duration::ZERO => self.tick(now),
+                    _ => self.signal_foreground(Signal::INT),
+                }
             }
             (PaceRecord::AtOnce, _) => {
                 self.ladder = Some(Ladder { next: Step::Kill, at: now, term });

@@ -1,0 +1,71 @@
+//! A harness of the owner's own: heard from its first moment, ended as its preset says.
+
+use std::os::unix::fs::PermissionsExt;
+
+use crate::sealed::{PROGRAM, Sealed};
+use crate::watch::Watch;
+
+const BUILT_IN: &str = include_str!("../../../perennial-engine/src/harness/presets/claude.toml");
+const SESSIONS: usize = 60;
+
+/// A harness of the owner's own: a script that calls its hook before it does anything else.
+fn own_harness(sealed: &Sealed, then: &str, change: impl Fn(&str) -> String) {
+    let harness = sealed.dir.join("hasty");
+    let words = r#"{"session_id":"talk-'$$'","source":"startup"}"#;
+    let script = format!("#!/bin/sh\necho '{words}' | {PROGRAM} hook SessionStart\n{then}\n");
+    std::fs::write(&harness, script).expect("written");
+    std::fs::set_permissions(&harness, PermissionsExt::from_mode(0o755)).expect("executable");
+    let presets = sealed.home.config.join("harness");
+    std::fs::create_dir_all(&presets).expect("made");
+    let program = format!("program = {:?}", harness.display().to_string());
+    let preset = change(&BUILT_IN.replace("program = \"claude\"", &program));
+    std::fs::write(presets.join("claude.toml"), preset).expect("written");
+}
+
+fn heard(watch: &mut Watch, name: &str) {
+    watch.wait(&format!("the first word of {name}"), |seen| {
+        let is_it =
+            seen.event.kind == "conversation-followed" && seen.event.agent.as_deref() == Some(name);
+        is_it.then_some(())
+    });
+}
+
+#[test]
+fn a_hook_in_the_first_moment_of_a_session_is_its_own() {
+    let sealed = Sealed::up();
+    own_harness(&sealed, "read x", str::to_owned);
+    let mut watch = sealed.watch();
+    for number in 0..SESSIONS {
+        let name = format!("hasty-{number}");
+        sealed.ok(["spawn", &name, "--harness", "claude"]);
+        heard(&mut watch, &name);
+    }
+}
+
+/// What a clean end is, and how an orderly one begins, is for the preset to say.
+#[test]
+fn a_preset_says_how_its_harness_ends() {
+    let sealed = Sealed::up();
+    let script = "trap 'exit 7' TERM; trap '' INT\n\
+        while :; do read x; case \"$x\" in *nine*) exit 9;; *eight*) exit 8;; esac; done";
+    own_harness(&sealed, script, |preset| {
+        preset
+            .replace("clean_codes = [0]", "clean_codes = [0, 9]")
+            .replace("kill_signal = \"INT\"", "kill_signal = \"TERM\"")
+    });
+    let mut watch = sealed.watch();
+    let mut spawn = |name: &str| {
+        sealed.ok(["spawn", name, "--harness", "claude"]);
+        heard(&mut watch, name);
+    };
+    spawn("well");
+    spawn("badly");
+    spawn("asked");
+    sealed.ok(["send", "well", "nine"]);
+    sealed.ok(["send", "badly", "eight"]);
+    watch.moved("well", "sleeping", "finished");
+    watch.moved("badly", "crashed", "retrying");
+    sealed.ok(["stop", "asked"]);
+    let (_, exit) = watch.ended("asked", 1);
+    assert_eq!(exit, serde_json::json!({ "code": 7 }));
+}
