@@ -1,8 +1,9 @@
 //! Reads the conversations of agent CLIs: figures, what no hook tells, and a copy of our own.
 //!
-//! One thread; looks when it is told to (a hook was called, somebody asks), and once more when
-//! nothing was told for so long that the model may never answer. A transcript is found by the
-//! vendor's rule and the conversation's id: a path that a session names is not believed.
+//! One thread; looks when it is told to (a hook was called, somebody asks), a moment later again for
+//! what is written late, and once more when nothing came for so long that the model may never answer.
+//! A transcript is found by the vendor's rule and the conversation's id: a path that a session names
+//! is not believed.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -27,6 +28,9 @@ use perennial_engine::transcript::tail::Buffer;
 
 use super::driver::{Desk, Message};
 use super::harness::Harnesses;
+
+/// A harness speaks before it has written everything down: so much later it is looked at again.
+const LATE: Duration = Duration::from_millis(500);
 
 /// Look at this agent's conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +104,9 @@ struct Open {
     calls: HashSet<String>,
     /// Of the last answer.
     model: String,
-    /// When to see whether it is silent.
+    /// When it spoke, or its file grew.
+    heard: Moment,
+    /// When to look again.
     due: Option<Moment>,
 }
 
@@ -131,54 +137,56 @@ impl Shelves {
         }
     }
 
-    /// Looks at whose time has come; the silent ones among them hang.
+    /// Looks at those whose time has come.
     fn listen(&mut self) -> Vec<Seen> {
         let now = moment::now();
         let is_due = |open: &&Open| open.due.is_some_and(|due| due <= now);
         let due: Vec<Look> =
             self.open.values().filter(is_due).map(|open| open.look.clone()).collect();
-        due.iter().filter_map(|look| self.listen_to(look)).collect()
+        due.iter().filter_map(|look| self.listen_to(look, now)).collect()
     }
 
-    fn listen_to(&mut self, look: &Look) -> Option<Seen> {
-        let (agent, process) = (look.agent, look.process?);
-        if process::stat(process.pid).is_none_or(|stat| stat.process != process) {
-            self.open.remove(&agent);
-            return None;
+    /// Reads what came late; where nothing did for too long, the session hangs.
+    fn listen_to(&mut self, look: &Look, now: Moment) -> Option<Seen> {
+        let before = self.open.get(&look.agent).map_or(0, Open::lines);
+        let seen = self.read(look);
+        let (limit, live) = (self.silent_after, look.process.filter(|process| is_alive(*process)));
+        let open = self.open.get_mut(&look.agent)?;
+        if open.lines() != before {
+            (open.heard, open.due) = (now, Some(now + LATE));
+            return seen;
         }
-        let number = look.number;
-        let before = self.open.get(&agent).map_or(0, Open::lines);
-        let seen = self.look(look);
-        let open = self.open.get(&agent)?;
+        let (Some(limit), Some(process)) = (limit, live) else {
+            open.due = None;
+            return seen;
+        };
+        if now < open.heard + limit {
+            open.due = Some(open.heard + limit);
+            return seen;
+        }
+        open.due = Some(now + limit);
         // A tool may take as long as it likes.
-        let awaits_model = open.lines() == before && open.calls.is_empty();
-        if awaits_model && self.is_silent(process) {
+        if open.calls.is_empty() && is_silent(process, limit) {
+            let (agent, number) = (look.agent, look.number);
             return Some(Seen { agent, number, signs: vec![Sign::Hangs], read: None });
         }
         seen
     }
 
-    /// A model that still thinks sends something now and then; without a connection nobody is
-    /// awaited, as between two tries.
-    fn is_silent(&self, process: Process) -> bool {
-        match (traffic::silent_for(process.pid), self.silent_after) {
-            (Ok(silence), Some(limit)) => silence.is_some_and(|silence| silence >= limit),
-            (Ok(_), None) => false,
-            (Err(error), _) => {
-                tracing::warn!(%error, "connections can't be looked at; nobody is said to hang");
-                false
-            }
-        }
-    }
-
+    /// Somebody spoke: there is something to read now, or soon.
     fn look(&mut self, look: &Look) -> Option<Seen> {
         let open = self.open.entry(look.agent).or_insert_with(|| Open::new(look.clone()));
         if open.look.conversation != look.conversation {
             *open = Open::new(look.clone());
         }
-        let is_live = look.process.is_some();
-        open.due = self.silent_after.filter(|_| is_live).map(|limit| moment::now() + limit);
+        open.heard = moment::now();
+        open.due = Some(open.heard + LATE);
         open.look = look.clone();
+        self.read(look)
+    }
+
+    fn read(&mut self, look: &Look) -> Option<Seen> {
+        let open = self.open.get_mut(&look.agent)?;
         if open.conversation.is_none() {
             let path = self.harnesses.transcript(look.agent, &look.harness, &look.conversation)?;
             open.conversation = Some(Conversation::new(path, Prices::built_in()));
@@ -192,9 +200,26 @@ impl Shelves {
     }
 }
 
+fn is_alive(process: Process) -> bool {
+    process::stat(process.pid).is_some_and(|stat| stat.process == process)
+}
+
+/// A model that still thinks sends something now and then; without a connection nobody is awaited,
+/// as between two tries.
+fn is_silent(process: Process, limit: Duration) -> bool {
+    match traffic::silent_for(process.pid) {
+        Ok(silence) => silence.is_some_and(|silence| silence >= limit),
+        Err(error) => {
+            tracing::warn!(%error, "connections can't be looked at; nobody is said to hang");
+            false
+        }
+    }
+}
+
 impl Open {
     fn new(look: Look) -> Open {
-        Open { look, conversation: None, calls: HashSet::new(), model: String::new(), due: None }
+        let (calls, model, heard) = (HashSet::new(), String::new(), Moment::ZERO);
+        Open { look, conversation: None, calls, model, heard, due: None }
     }
 
     /// How many lines were read.
