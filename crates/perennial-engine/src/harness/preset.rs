@@ -24,6 +24,10 @@ pub struct Preset {
     pub name: String,
     /// What is started if the launch names no program.
     pub program: String,
+    /// What makes it print its version.
+    pub version_args: Vec<String>,
+    /// The version that all of this was measured with.
+    pub measured: String,
     pub dialect: Dialect,
     /// What a conversation is told that was cut off in the middle of a turn.
     pub resume_prompt: String,

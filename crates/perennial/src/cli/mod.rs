@@ -8,6 +8,7 @@ mod commands;
 mod context;
 mod environment;
 mod failure;
+mod installed;
 mod launch;
 mod next_session;
 mod progress;

@@ -33,7 +33,7 @@ pub fn take(path: &Path) -> Vec<String> {
     }
     let told = |(session, calls): (String, u64)| {
         let session: String = session.chars().filter(|c| !c.is_control()).take(64).collect();
-        format!("{calls} hook calls of session {session} were not heard while no daemon ran")
+        format!("{calls} hook calls of session {session} were not heard by any daemon")
     };
     counted.into_iter().map(told).collect()
 }

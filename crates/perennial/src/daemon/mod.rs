@@ -4,7 +4,7 @@
 
 mod changes;
 mod checks;
-mod config;
+pub mod config;
 mod driver;
 mod harness;
 mod hearing;

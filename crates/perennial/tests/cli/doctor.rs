@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::claude::Stage;
 use crate::sealed::Sealed;
 
 #[test]
@@ -25,6 +26,24 @@ fn doctor_works_with_and_without_a_daemon() {
     assert!(verdict("cgroup").is_some());
     assert_eq!(report["health"]["identity"]["you"], "person");
     assert!(sealed.ok(["doctor"]).contains("you for: person"));
+}
+
+/// Which agent CLIs there are, their versions, what works with each; and a configuration's faults.
+#[test]
+fn doctor_knows_agent_clis_and_reads_the_configuration() {
+    let stage = Stage::with_config("notifi = []\n");
+    let asked = stage.command(&["doctor", "--json"]).output().expect("it runs");
+    let report: Value = serde_json::from_slice(&asked.stdout).expect("a report");
+    let text = |what: &str| {
+        let findings = report["findings"].as_array().expect("findings");
+        let found = findings.iter().find(|finding| finding["what"] == what);
+        found.map(|finding| finding["text"].to_string()).unwrap_or_default()
+    };
+    let cli = text("agent cli");
+    for word in ["claude 2.1.325: ", "resume", "hooks", "context clock (status-line)"] {
+        assert!(cli.contains(word), "no {word:?} in {cli}");
+    }
+    assert!(text("config").contains("notifi"), "{report:#}");
 }
 
 #[test]

@@ -15,8 +15,10 @@ use serde::Serialize;
 
 use crate::cli::context::Context;
 use crate::cli::failure::Ending;
+use crate::cli::installed::{self, Installed, program};
 use crate::cli::render::paint::Ink;
 use crate::cli::render::text::plain;
+use crate::daemon::config::Config;
 
 /// Check the daemon, its home and this machine
 #[derive(Debug, clap::Args)]
@@ -66,6 +68,7 @@ pub fn run(_args: &Args, context: &Context) -> Ending {
         }
     };
     findings.extend(of_machine(&context.home.data));
+    findings.extend(of_config(&context.home.config));
     findings.extend(of_agent_clis(&context.home.config));
     let has_failed = findings.iter().any(|one| one.verdict == Verdict::Fail);
     let code = if reached == ExitCode::Done && has_failed { ExitCode::Failed } else { reached };
@@ -220,12 +223,12 @@ fn store(health: &Health) -> Finding {
 fn of_machine(data: &Path) -> Vec<Finding> {
     let mut findings = vec![
         match program("git") {
-            Some(path) => finding("git", Verdict::Ok, path),
+            Some(path) => finding("git", Verdict::Ok, path.display().to_string()),
             None => finding("git", Verdict::Warn, "not found in PATH")
                 .next("projects are then known by their directory only"),
         },
         match program("tmux") {
-            Some(path) => finding("tmux", Verdict::Ok, format!("{path} (optional)")),
+            Some(path) => finding("tmux", Verdict::Ok, format!("{} (optional)", path.display())),
             None => finding("tmux", Verdict::Ok, "not found, and not needed"),
         },
     ];
@@ -242,13 +245,28 @@ fn of_machine(data: &Path) -> Vec<Finding> {
     findings
 }
 
+/// What is wrong with the operator's own configuration.
+fn of_config(config: &Path) -> Option<Finding> {
+    let error = Config::load(config).err()?;
+    let file = config.join("config.toml");
+    Some(
+        finding("config", Verdict::Warn, format!("{}: {}", file.display(), plain(&error)))
+            .next("nothing in it holds until it is mended and the daemon started anew"),
+    )
+}
+
 /// The agent CLIs that there are presets for, and what works with each.
 fn of_agent_clis(config: &Path) -> Vec<Finding> {
     let of = |name: String| match Preset::load(config, &name) {
-        Ok(preset) => match program(&preset.program) {
-            Some(path) => {
-                let works = "start, resume after a crash, hooks, context clock, own tools";
-                finding("agent cli", Verdict::Ok, format!("{name}: {path}; {works}"))
+        Ok(preset) => match installed::agent_cli(&preset, |_| ()) {
+            Some(Installed { path, version }) => {
+                let (path, works) = (path.display(), works(&preset));
+                let text = format!("{name} {version}: {path}; {works}");
+                match version == preset.measured {
+                    true => finding("agent cli", Verdict::Ok, text),
+                    false => finding("agent cli", Verdict::Ok, text)
+                        .next(format!("it was measured with {}", preset.measured)),
+                }
             }
             None => {
                 let text = format!("{name}: {} is not in PATH", preset.program);
@@ -261,23 +279,22 @@ fn of_agent_clis(config: &Path) -> Vec<Finding> {
     preset::names(config).into_iter().map(of).collect()
 }
 
+/// What works with a harness, by its preset.
+fn works(preset: &Preset) -> String {
+    let clock = format!("context clock ({})", preset.context.window_source.word());
+    let list = preset.conversation.list.as_ref().map(|_| "list of sessions");
+    let fork = preset.argv.fork.as_ref().map(|_| "fork");
+    let all = [Some("start"), Some("resume"), fork, Some("hooks"), Some("own tools"), list];
+    let words: Vec<&str> = all.into_iter().flatten().chain([clock.as_str()]).collect();
+    words.join(", ")
+}
+
 /// Free space where the journal is; nothing before there is one.
 fn space(data: &Path) -> Option<Finding> {
     let seen = rustix::fs::statvfs(data).ok()?;
     let free_mib = seen.f_bavail.saturating_mul(seen.f_frsize) >> 20;
     let verdict = if free_mib < 64 { Verdict::Warn } else { Verdict::Ok };
     Some(finding("disk", verdict, format!("{free_mib} MiB free for the journal")))
-}
-
-/// Where a program is found, if it is.
-pub fn program(name: &str) -> Option<String> {
-    std::env::split_paths(&std::env::var_os("PATH")?)
-        .map(|dir| dir.join(name))
-        .find(|path| {
-            path.metadata()
-                .is_ok_and(|seen| seen.is_file() && seen.permissions().mode() & 0o111 != 0)
-        })
-        .map(|path| path.display().to_string())
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use perennial_api::Agent;
@@ -18,7 +18,7 @@ use understudy::{Kind, Record, Repeat, Script, Turn, Understudy};
 
 use super::stage::Stage;
 use super::{Break, Scene, pid_of, watch};
-use crate::cli::commands::doctor;
+use crate::cli::installed::{self, Installed};
 
 const NAME: &str = "margaret";
 const PROMPT: &str = "Count the lines of the parser, then run the long test.";
@@ -26,13 +26,11 @@ const PROMPT: &str = "Count the lines of the parser, then run the long test.";
 const MARK: &str = "tool.unfinished";
 /// A real client starts here, perhaps on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The first version with which this was seen to work; of the same series, later ones are taken.
-const OLDEST: [u32; 3] = [2, 1, 325];
 
 /// Plays the scene, or says why not. The model answers for as long as it is kept.
 pub fn play(stage: &mut Stage<'_>) -> Result<Option<Understudy>, Break> {
     let place = Place::below(&stage.root())?;
-    let version = match installed(&stage.home.config, &place) {
+    let version = match version(&stage.home.config, &place) {
         Ok(version) => version,
         Err(missing) => {
             stage.tell(&format!("\n(Left out: the scene with a real agent CLI; {missing})"))?;
@@ -131,28 +129,27 @@ fn main_requests(model: &Understudy) -> Vec<std::sync::Arc<Record>> {
 }
 
 /// Which version is installed; otherwise, in words, why the scene can't be played.
-fn installed(config: &Path, place: &Place) -> Result<String, String> {
+fn version(config: &Path, place: &Place) -> Result<String, String> {
     let preset = Preset::load(config, "claude").map_err(|error| error.to_string())?;
-    let Some(program) = doctor::program(&preset.program) else {
+    let asked = |command: &mut Command| {
+        let environment = place.environment("http://127.0.0.1:9");
+        command.env_clear().envs(environment).current_dir(&place.work);
+    };
+    let Some(Installed { path, version }) = installed::agent_cli(&preset, asked) else {
         return Err(format!("{} is not in PATH", preset.program));
     };
-    let mut asked = Command::new(&program);
-    asked.arg("--version").env_clear().envs(place.environment("http://127.0.0.1:9"));
-    let said = asked.current_dir(&place.work).stdin(Stdio::null()).output();
-    let said = said.map_err(|error| format!("{program} does not run: {error}"))?;
-    let said = String::from_utf8_lossy(&said.stdout).into_owned();
-    let version = said.split_whitespace().next().unwrap_or_default();
-    if is_known(version) {
-        return Ok(version.to_owned());
+    if is_known(&version, &preset.measured) {
+        return Ok(version);
     }
-    let [major, minor, patch] = OLDEST;
-    Err(format!("it was seen with {major}.{minor}.{patch}, and {program} is '{version}'"))
+    let path = path.display();
+    Err(format!("it was seen with {}, and {path} is '{version}'", preset.measured))
 }
 
-fn is_known(version: &str) -> bool {
-    let numbers: Vec<u32> = version.split('.').flat_map(str::parse).collect();
-    matches!(numbers[..], [major, minor, patch]
-        if [major, minor] == OLDEST[..2] && patch >= OLDEST[2])
+/// Later versions of the series that was measured are taken, too.
+fn is_known(version: &str, measured: &str) -> bool {
+    let numbers = |text: &str| text.split('.').flat_map(str::parse).collect::<Vec<u32>>();
+    let (version, measured) = (numbers(version), numbers(measured));
+    version.len() == 3 && version[..2] == measured[..2] && version >= measured
 }
 
 /// Where the client lives and works, all below the stage.
@@ -179,8 +176,8 @@ impl Place {
     }
 
     fn answers(&self) -> Value {
-        let [major, minor, patch] = OLDEST;
-        let version = format!("{major}.{minor}.{patch}");
+        // A later one shows no dialog for it either.
+        let version = "2.1.325";
         let project = self.work.to_string_lossy().into_owned();
         json!({
             "hasCompletedOnboarding": true, "lastOnboardingVersion": version, "theme": "dark",
@@ -239,7 +236,7 @@ mod tests {
             ("2.1", false),
             ("", false),
         ] {
-            assert_eq!(is_known(version), known, "{version}");
+            assert_eq!(is_known(version, "2.1.325"), known, "{version}");
         }
     }
 }

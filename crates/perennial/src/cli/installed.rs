@@ -1,0 +1,67 @@
+//! Programs as they are installed here: where they are, and which version an agent CLI has.
+//!
+//! Asks for a version and nothing else, for a few seconds at most.
+
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use perennial_engine::harness::Preset;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::time::Timespec;
+
+const PATIENCE: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
+/// A version is short.
+const LONGEST: u64 = 4096;
+
+#[derive(Debug)]
+pub struct Installed {
+    pub path: PathBuf,
+    /// As it says itself; empty if it says none.
+    pub version: String,
+}
+
+/// Where a program is found in PATH, if it is.
+pub fn program(name: &str) -> Option<PathBuf> {
+    std::env::split_paths(&std::env::var_os("PATH")?).map(|dir| dir.join(name)).find(|path| {
+        let seen = path.metadata();
+        seen.is_ok_and(|seen| seen.is_file() && seen.permissions().mode() & 0o111 != 0)
+    })
+}
+
+/// Looks the preset's program up and asks it; `None` if it is not in PATH. `prepare` says where and
+/// with which environment it is asked.
+pub fn agent_cli(preset: &Preset, prepare: impl FnOnce(&mut Command)) -> Option<Installed> {
+    let path = program(&preset.program)?;
+    let mut command = Command::new(&path);
+    command.args(&preset.version_args);
+    prepare(&mut command);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let said = command.spawn().map(said).unwrap_or_default();
+    let words = said.split_whitespace();
+    let version = words
+        .map(|word| word.trim_start_matches('v'))
+        .find(|word| word.starts_with(|first: char| first.is_ascii_digit()) && word.contains('.'));
+    Some(Installed { path, version: version.unwrap_or_default().to_owned() })
+}
+
+/// What a program prints before it ends; one that does not end in time is ended.
+fn said(mut child: Child) -> String {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let handle = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+    let ended = handle.is_some_and(|handle| {
+        let mut fds = [PollFd::new(&handle, PollFlags::IN)];
+        matches!(poll(&mut fds, Some(&PATIENCE)), Ok(1..))
+    });
+    if !ended {
+        let _ = child.kill();
+    }
+    let mut text = String::new();
+    if let Some(output) = child.stdout.take().filter(|_| ended) {
+        let _ = output.take(LONGEST).read_to_string(&mut text);
+    }
+    let _ = child.wait();
+    text
+}
