@@ -45,6 +45,10 @@ pub enum Source {
     Transcript,
     /// Tokens from the transcript, the window from the table of models.
     Table,
+    /// The agent's own word.
+    Reported,
+    /// From the length of what was said, and the tools that were called.
+    Estimated,
 }
 
 impl Source {
@@ -53,6 +57,8 @@ impl Source {
             Source::StatusLine => "status-line",
             Source::Transcript => "transcript",
             Source::Table => "model-table",
+            Source::Reported => "self-reported",
+            Source::Estimated => "estimated",
         }
     }
 }

@@ -324,7 +324,7 @@ fn is_name(name: &str) -> bool {
 
 fn source<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Source, D::Error> {
     let word = String::deserialize(deserializer)?;
-    let all = [Source::StatusLine, Source::Transcript, Source::Table];
+    let all = [Source::StatusLine, Source::Table];
     all.into_iter().find(|source| source.word() == word).ok_or_else(|| {
         let words = all.map(Source::word).join(", ");
         serde::de::Error::custom(format!("`{word}` is none of {words}"))

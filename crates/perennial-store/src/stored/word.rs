@@ -119,7 +119,10 @@ words! { Followed:
 }
 
 words! { Threshold: Half "half", ThreeQuarters "three-quarters", NineTenths "nine-tenths" }
-words! { Source: StatusLine "status-line", Transcript "transcript", Table "model-table" }
+words! {
+    Source: StatusLine "status-line", Transcript "transcript", Table "model-table",
+        Reported "self-reported", Estimated "estimated"
+}
 words! { WorkPhase:
     Investigation "investigation", Planning "planning", Implementation "implementation",
     Testing "testing", Completion "completion",

@@ -56,6 +56,11 @@ pub enum Message {
     },
     /// A conversation was read.
     Read(Seen),
+    /// An agent says how much of its window is used.
+    Reported {
+        agent: AgentId,
+        percent: u64,
+    },
     /// A vendor's list of live sessions has changed.
     Listed(Listing),
     /// A harness's status line was drawn; the reply is a line of ours.
@@ -338,6 +343,7 @@ impl Driver {
                 let _ = reply.send(self.measured(agent, line));
             }
             Message::Read(seen) => self.read(seen),
+            Message::Reported { agent, percent } => self.reported(agent, percent),
             Message::Listed(listing) => self.listed(listing),
             Message::Stop => {
                 self.stopping = true;

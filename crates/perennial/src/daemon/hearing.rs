@@ -11,7 +11,7 @@ use perennial_engine::harness::claude::{Heard, Listing, StatusLine};
 use perennial_engine::harness::preset::{End, KillSignal};
 
 use super::driver::Driver;
-use super::reader::{Look, Read, Seen};
+use super::reader::{InWindow, Look, Read, Seen};
 use super::readings::Used;
 use super::{prime, view};
 
@@ -69,8 +69,8 @@ impl Driver {
         if std::mem::replace(&mut reading.used, used) != used {
             self.keep(agent);
         }
-        if let Some((tokens, model)) = context {
-            self.estimated(agent, number, conversation, tokens, model);
+        if let Some(context) = context {
+            self.estimated(agent, number, conversation, context);
         }
     }
 
@@ -80,25 +80,43 @@ impl Driver {
         agent: AgentId,
         number: SessionNumber,
         conversation: ConversationId,
-        tokens: u64,
-        model: String,
+        context: InWindow,
     ) {
         let Some(known) = self.supervisor.fleet().agent(agent) else { return };
         let Ok(preset) = self.world.harnesses.preset(&known.launch.harness) else { return };
         if preset.context.window_source == Source::StatusLine {
             return;
         }
+        let InWindow { tokens, model, source } = context;
         let window = preset.context.window(&model);
         let end = self.world.harnesses.compaction_window(agent, &preset);
         let usable = preset.context.usable(window, end);
-        let sample = Sample { tokens, window, usable, source: Source::Table };
+        self.readings.of(agent, number).model = Some(model).filter(|model| !model.is_empty());
+        let sample = Sample { tokens, window, usable, source };
+        self.take_sample(agent, number, Some(conversation), sample);
+    }
+
+    /// An agent's own word about its window, of which it knows no more than a percentage.
+    pub fn reported(&mut self, agent: AgentId, percent: u64) {
+        let live = self.supervisor.fleet().agent(agent).and_then(|known| known.live_session());
+        let Some(number) = live.map(|session| session.number) else { return };
+        let (window, usable, source) = (100, 100, Source::Reported);
+        self.take_sample(agent, number, None, Sample { tokens: percent, window, usable, source });
+    }
+
+    fn take_sample(
+        &mut self,
+        agent: AgentId,
+        number: SessionNumber,
+        conversation: Option<ConversationId>,
+        sample: Sample,
+    ) {
         let now = self.now();
-        let reading = self.readings.of(agent, number);
-        reading.model = Some(model);
-        reading.sample = Some((sample, now));
-        self.keep(agent);
-        let sign = Sign::Measured { conversation: Some(conversation), sample };
-        self.observe(Observation::Harness { agent, number, sign });
+        if self.readings.of(agent, number).take(sample, now) {
+            self.keep(agent);
+            let sign = Sign::Measured { conversation, sample };
+            self.observe(Observation::Harness { agent, number, sign });
+        }
     }
 
     /// Keeps what was measured for the next daemon; the store writes the latest about once a second.
@@ -180,7 +198,6 @@ impl Driver {
         let Some(number) = live.map(|session| session.number) else {
             return String::new();
         };
-        let now = self.now();
         // A status line of the conversation before says nothing of this window.
         let current = self.supervisor.fleet().agent(agent).and_then(|a| a.conversations.as_ref());
         let is_current = match (&line.conversation, current) {
@@ -189,11 +206,10 @@ impl Driver {
         };
         let reading = self.readings.of(agent, number);
         reading.model = line.model.or(reading.model.take());
-        if let Some(sample) = line.sample {
-            if is_current {
-                reading.sample = Some((sample, now));
-                self.keep(agent);
-            }
+        if let Some(sample) = line.sample.filter(|_| is_current) {
+            self.take_sample(agent, number, line.conversation, sample);
+        } else if let Some(sample) = line.sample {
+            // A sign of life all the same.
             let sign = Sign::Measured { conversation: line.conversation, sample };
             self.observe(Observation::Harness { agent, number, sign });
         }

@@ -30,7 +30,7 @@ pub enum Tool {
     Roster,
     Myself,
     Clock,
-    Report { phase: Option<String>, summary: Option<String> },
+    Report { phase: Option<String>, summary: Option<String>, context_percent: Option<u64> },
 }
 
 /// Reads one message.
@@ -70,7 +70,11 @@ fn tool(parameters: &Value) -> Option<Tool> {
         "roster" => Some(Tool::Roster),
         "myself" => Some(Tool::Myself),
         "clock" => Some(Tool::Clock),
-        "report" => Some(Tool::Report { phase: text("phase"), summary: text("summary") }),
+        "report" => Some(Tool::Report {
+            phase: text("phase"),
+            summary: text("summary"),
+            context_percent: arguments["context_percent"].as_u64().filter(|it| *it <= 100),
+        }),
         _ => None,
     }
 }
@@ -85,6 +89,11 @@ fn tools() -> Value {
                 "enum": ["investigation", "planning", "implementation", "testing", "completion"],
             },
             "summary": { "type": "string", "maxLength": 400, "description": "one line" },
+            "context_percent": {
+                "type": "integer", "minimum": 0, "maximum": 100,
+                "description": "how much of your context window is used, if you know; \
+                    what is measured counts more",
+            },
         },
         "additionalProperties": false,
     });

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
+use perennial_core::context::Source;
 use perennial_core::conversation::ConversationId;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::observation::{Sign, Wait};
@@ -23,7 +24,7 @@ use perennial_engine::transcript::account::Figures;
 use perennial_engine::transcript::claude::Context;
 use perennial_engine::transcript::conversation::Conversation;
 use perennial_engine::transcript::prices::Prices;
-use perennial_engine::transcript::step::{Content, ErrorKind, Step};
+use perennial_engine::transcript::step::{Content, ErrorKind, Excerpt, Step};
 use perennial_engine::transcript::tail::Buffer;
 
 use super::driver::{Desk, Message};
@@ -56,8 +57,16 @@ pub struct Seen {
 pub struct Read {
     pub figures: Figures,
     pub conversation: ConversationId,
-    /// Tokens in the window, and the model that counted them.
-    pub context: Option<(u64, String)>,
+    pub context: Option<InWindow>,
+}
+
+/// What a transcript tells of the window.
+#[derive(Debug)]
+pub struct InWindow {
+    pub tokens: u64,
+    /// Empty where it is not known.
+    pub model: String,
+    pub source: Source,
 }
 
 /// The way to the thread.
@@ -104,6 +113,8 @@ struct Open {
     calls: HashSet<String>,
     /// Of the last answer.
     model: String,
+    /// How much was said, roughly in tokens.
+    said: u64,
     /// When it spoke, or its file grew.
     heard: Moment,
     /// When to look again.
@@ -219,7 +230,7 @@ fn is_silent(process: Process, limit: Duration) -> bool {
 impl Open {
     fn new(look: Look) -> Open {
         let (calls, model, heard) = (HashSet::new(), String::new(), Moment::ZERO);
-        Open { look, conversation: None, calls, model, heard, due: None }
+        Open { look, conversation: None, calls, model, said: 0, heard, due: None }
     }
 
     /// How many lines were read.
@@ -231,12 +242,13 @@ impl Open {
     fn update(&mut self, buffer: &mut Buffer) -> Option<(PathBuf, Seen)> {
         // What stood there before we looked was told by others, or in another session.
         let is_first = self.lines() == 0;
-        let Open { look, conversation, calls, model, .. } = self;
+        let Open { look, conversation, calls, model, said, .. } = self;
         let conversation = conversation.as_mut()?;
         let mut signs = Vec::new();
         let updated = conversation.update(buffer, |step| {
             signs.extend(sign(step).filter(|_| !is_first));
             follow_calls(calls, step);
+            *said = said_after(*said, step);
             if let (Content::Usage(usage), false) = (&step.content, step.sidechain) {
                 model.clone_from(&usage.model);
             }
@@ -246,13 +258,43 @@ impl Open {
             return None;
         }
         let context = match conversation.context() {
-            Context::Measured { tokens } => Some((tokens, model.clone())),
+            Context::Measured { tokens } => {
+                Some(InWindow { tokens, model: model.clone(), source: Source::Table })
+            }
+            Context::Unknown if *said > 0 => {
+                Some(InWindow { tokens: *said, model: String::new(), source: Source::Estimated })
+            }
             Context::Unknown | Context::Compacted { .. } => None,
         };
         let figures = conversation.account().total();
         let read = Some(Read { figures, conversation: look.conversation.clone(), context });
         let seen = Seen { agent: look.agent, number: look.number, signs, read };
         Some((conversation.path().to_owned(), seen))
+    }
+}
+
+/// So much is in the window once this step has been taken, where nobody counts: four bytes a token,
+/// and what a tool call costs besides its words.
+fn said_after(said: u64, step: &Step) -> u64 {
+    const CALL_TOKENS: u64 = 100;
+    let tokens = |text: &Excerpt| (text.text.len() + text.cut_bytes) as u64 / 4;
+    match &step.content {
+        Content::Compaction(_) => 0,
+        Content::Prompt(text) | Content::Text(text) if !step.sidechain => said + tokens(text),
+        Content::ToolCall { arguments, .. } if !step.sidechain => {
+            said + CALL_TOKENS + tokens(arguments)
+        }
+        Content::ToolResult { text, .. } if !step.sidechain => said + tokens(text),
+        Content::Prompt(_)
+        | Content::Text(_)
+        | Content::Thinking
+        | Content::ToolCall { .. }
+        | Content::ToolResult { .. }
+        | Content::Usage(_)
+        | Content::Error { .. }
+        | Content::RateLimit { .. }
+        | Content::Interrupted
+        | Content::ConversationChanged { .. } => said,
     }
 }
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use perennial_core::agent::Agent;
-use perennial_core::context::Sample;
+use perennial_core::context::{Sample, Source};
 use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::time::Time;
@@ -20,6 +20,8 @@ pub struct Readings(BTreeMap<AgentId, Reading>);
 pub struct Reading {
     number: SessionNumber,
     pub sample: Option<(Sample, Time)>,
+    /// The best source that this session has had.
+    best: Option<Source>,
     pub model: Option<String>,
     pub tool_calls: u64,
     pub used: Option<Used>,
@@ -56,7 +58,7 @@ impl Readings {
             let sample = kept.context.map(|context| (context.sample, context.at));
             let cost_microusd = kept.cost_microusd;
             let used = kept.usage.map(|tokens| Used { tokens, cost_microusd });
-            Some((kept.agent, Reading { number, sample, model: None, tool_calls: 0, used }))
+            Some((kept.agent, Reading { number, sample, used, ..Reading::new(number) }))
         };
         Readings(kept.iter().filter_map(reading).collect())
     }
@@ -77,11 +79,11 @@ impl Readings {
 
     /// What was measured of the agent's session of this number; another number begins anew.
     pub fn of(&mut self, agent: AgentId, number: SessionNumber) -> &mut Reading {
-        let fresh = || Reading { number, sample: None, model: None, tool_calls: 0, used: None };
+        let fresh = || Reading::new(number);
         let reading = self.0.entry(agent).or_insert_with(fresh);
         if reading.number != number {
             // The conversation goes on, and its window with it; the calls are this session's.
-            *reading = Reading { tool_calls: 0, number, ..reading.clone() };
+            *reading = Reading { tool_calls: 0, best: None, number, ..reading.clone() };
         }
         reading
     }
@@ -92,6 +94,20 @@ impl Readings {
 }
 
 impl Reading {
+    fn new(number: SessionNumber) -> Reading {
+        Reading { number, sample: None, best: None, model: None, tool_calls: 0, used: None }
+    }
+
+    /// Takes a sample in, unless this session has had a better source; whether it was taken.
+    pub fn take(&mut self, sample: Sample, now: Time) -> bool {
+        if self.best.is_some_and(|best| best < sample.source) {
+            return false;
+        }
+        self.best = Some(sample.source);
+        self.sample = Some((sample, now));
+        true
+    }
+
     /// What the session is to be told now: that a threshold has passed, or how it stands.
     pub fn text_for(&self, agent: &Agent, calls_now: u32) -> Option<String> {
         let sample = self.sample.as_ref().map(|(sample, _)| sample);

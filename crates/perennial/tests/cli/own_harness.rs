@@ -69,3 +69,33 @@ fn a_preset_says_how_its_harness_ends() {
     let (_, exit) = watch.ended("asked", 1);
     assert_eq!(exit, serde_json::json!({ "code": 7 }));
 }
+
+/// Where nothing is measured the agent's own word counts, and where it says none what it said.
+// covers: H-05
+#[test]
+fn the_clock_goes_by_the_best_source_that_there_is() {
+    let sealed = Sealed::up();
+    // Two fifths of the window, at four bytes a token; then its own word.
+    let said = r#"{"type":"user","uuid":"a","message":{"role":"user","content":"'$(
+        head -c 1600000 /dev/zero | tr '\0' x)'"}}"#;
+    let report = r#"{"id":1,"method":"tools/call","params":
+        {"name":"report","arguments":{"context_percent":60}}}"#;
+    let script = format!(
+        "mkdir -p $HOME/.claude/projects/x; echo '{said}' > $HOME/.claude/projects/x/talk-$$.jsonl\n\
+         words() {{ echo '{{\"session_id\":\"talk-'$$'\"}}' | {PROGRAM} hook \"$1\"; }}\n\
+         words UserPromptSubmit; read x; echo '{}' | {PROGRAM} mcp; read x",
+        report.replace('\n', ""),
+    );
+    own_harness(&sealed, &script, |preset| {
+        preset.replace("window_source = \"status-line\"", "window_source = \"model-table\"")
+    });
+    let mut watch = sealed.watch();
+    sealed.ok(["spawn", "ada", "--harness", "claude"]);
+    heard(&mut watch, "ada");
+    let context = sealed.context("ada", |context| context.source == "estimated");
+    assert_eq!((context.tokens, context.percent), (400_000, 40));
+    sealed.ok(["send", "ada", "go on"]);
+    watch.wait("half of the window", |seen| (seen.event.kind == "clock-passed").then_some(()));
+    let context = sealed.context("ada", |context| context.source == "self-reported");
+    assert_eq!((context.percent, context.passed), (60, Some(50)));
+}

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use perennial_api::agent::Context;
 use perennial_api::answer::Health;
 use perennial_api::{Agent, Client, Home, Problem};
 use perennial_core::id::{AgentId, SessionId, SessionNumber};
@@ -157,6 +158,19 @@ impl Sealed {
     #[track_caller]
     pub fn ls(&self) -> Vec<Agent> {
         self.client().get("/v1/agents").and_then(|answer| answer.read()).expect("a listing")
+    }
+
+    /// Asks for an agent's context until it is as wanted.
+    #[track_caller]
+    pub fn context(&self, name: &str, wanted: impl Fn(&Context) -> bool) -> Context {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let context = self.show(name).context;
+            match context.clone().filter(&wanted) {
+                Some(context) => return context,
+                None => assert!(Instant::now() < deadline, "never came: {context:?}"),
+            }
+        }
     }
 
     pub fn client(&self) -> Client {

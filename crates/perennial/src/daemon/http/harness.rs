@@ -22,6 +22,7 @@ use super::extract::Shown;
 use super::server::PATIENCE;
 use super::{Shared, Surface};
 use crate::daemon::checks;
+use crate::daemon::driver::Message;
 use crate::daemon::mcp::{self, Asked, Tool};
 use crate::daemon::view::{self, Filter};
 
@@ -157,10 +158,13 @@ impl Surface {
                 let agent = self.find(own.to_string()).await?;
                 Ok(json!({ "context": agent.context, "session": agent.session.map(|s| s.number) }))
             }
-            Tool::Report { phase, summary } => {
+            Tool::Report { phase, summary, context_percent } => {
                 let phase = phase.as_deref().map(checks::work_phase).transpose()?;
                 let summary = summary.as_deref().map(checks::summary).transpose()?;
                 self.command(caller, Command::Report { phase, summary }).await?;
+                if let Some(percent) = context_percent {
+                    self.desk.send(Message::Reported { agent: own, percent })?;
+                }
                 Ok(json!({ "recorded": true }))
             }
         }
