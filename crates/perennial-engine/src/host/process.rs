@@ -4,6 +4,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::time::Duration;
 
 use perennial_core::id::BootId;
 use perennial_core::session::Process;
@@ -54,6 +55,16 @@ pub fn open(process: Process) -> io::Result<Option<OwnedFd>> {
     };
     // Compared after opening: the handle cannot move to a later process.
     Ok(stat(process.pid).filter(|stat| stat.process == process).map(|_| handle))
+}
+
+/// Waits for the end of a child of ours, for so long at most; whether it came.
+pub fn ends_within(child: &std::process::Child, patience: Duration) -> bool {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let handle = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+    handle.is_some_and(|handle| {
+        let wait = super::moment::wait_until(Some(patience), Duration::ZERO);
+        matches!(poll(&mut [PollFd::new(&handle, PollFlags::IN)], wait.as_ref()), Ok(1..))
+    })
 }
 
 /// Whether the process behind a pidfd has ended.

@@ -6,13 +6,12 @@ use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use perennial_engine::harness::Preset;
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
-use rustix::time::Timespec;
+use perennial_engine::host::process;
 
-const PATIENCE: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
+const PATIENCE: Duration = Duration::from_secs(5);
 /// A version is short.
 const LONGEST: u64 = 4096;
 
@@ -49,12 +48,7 @@ pub fn agent_cli(preset: &Preset, prepare: impl FnOnce(&mut Command)) -> Option<
 
 /// What a program prints before it ends; one that does not end in time is ended.
 fn said(mut child: Child) -> String {
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let handle = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-    let ended = handle.is_some_and(|handle| {
-        let mut fds = [PollFd::new(&handle, PollFlags::IN)];
-        matches!(poll(&mut fds, Some(&PATIENCE)), Ok(1..))
-    });
+    let ended = process::ends_within(&child, PATIENCE);
     if !ended {
         let _ = child.kill();
     }

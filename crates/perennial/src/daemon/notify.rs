@@ -6,15 +6,14 @@
 
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
 
 use perennial_core::reason::Reason;
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
-use rustix::time::Timespec;
+use perennial_engine::host::process;
 
 use super::words;
 
-const PATIENCE: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The way to the operator; nothing where they named no command.
 #[derive(Debug, Default)]
@@ -67,12 +66,7 @@ fn run(argv: &[String], inbox: &Receiver<[String; 3]>) {
 
 /// Waits for the command's end, and ends it when it takes too long.
 fn end(mut child: Child) {
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let handle = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-    let ended = handle.is_some_and(|handle| {
-        let mut fds = [PollFd::new(&handle, PollFlags::IN)];
-        matches!(poll(&mut fds, Some(&PATIENCE)), Ok(1..))
-    });
+    let ended = process::ends_within(&child, PATIENCE);
     if !ended {
         let _ = child.kill();
     }
