@@ -8,11 +8,13 @@ use std::time::Duration;
 
 use perennial_api::answer::Health;
 use perennial_api::{ClientError, ExitCode, Home, Problem, client};
+use perennial_engine::harness::preset::{self, Preset};
 
 use super::daemon::READY;
 use crate::cli::arrival::Arrival;
 use crate::cli::context::Context;
 use crate::cli::failure::{Ending, Failure, failed};
+use crate::cli::installed::program;
 use crate::cli::progress;
 use crate::cli::render::text::plain;
 
@@ -176,6 +178,22 @@ fn said_length(home: &Home) -> u64 {
     std::fs::metadata(stderr_path(home)).map_or(0, |seen| seen.len())
 }
 
+/// What somebody may try who has no agent yet; with a coding agent if one is installed.
+fn first_steps(context: &Context) -> String {
+    let config = &context.home.config;
+    let installed = preset::names(config).into_iter().find(|name| {
+        Preset::load(config, name).is_ok_and(|preset| program(&preset.program).is_some())
+    });
+    let mut text = "try:  perennial demo           a fleet that is killed and survives\n      \
+                          perennial run -- bash    a shell that outlives its terminal\n"
+        .to_owned();
+    if let Some(name) = installed {
+        let spawn = format!("perennial spawn ada --harness {name}");
+        text += &format!("      {spawn}; perennial attach ada    a coding agent\n");
+    }
+    text
+}
+
 fn tell(context: &Context, health: &Health, what: &str) -> Result<(), Failure> {
     if context.json {
         let body = serde_json::to_vec(health).unwrap_or_default();
@@ -184,9 +202,7 @@ fn tell(context: &Context, health: &Health, what: &str) -> Result<(), Failure> {
     let agents = &health.agents;
     let everybody = agents.living + agents.freezer + agents.cemetery;
     let next = if everybody == 0 {
-        "try:  perennial demo           a fleet that is killed and survives\n      \
-               perennial run -- bash    a shell that outlives its terminal\n"
-            .to_owned()
+        first_steps(context)
     } else {
         format!("{} living, {} in the freezer: perennial ls\n", agents.living, agents.freezer)
     };
