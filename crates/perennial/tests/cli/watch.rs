@@ -113,12 +113,19 @@ impl Watch {
         })
     }
 
-    /// Waits until an agent has moved to this state for this reason; the newest event with them.
+    /// Waits until an agent has moved to this state for this reason; the first event with them.
     #[track_caller]
     pub fn moved(&mut self, agent: &str, state: &str, reason: &str) -> Seen {
-        self.wait(&format!("{agent} is {state}, {reason}"), |seen| {
+        self.moved_after(0, agent, state, reason)
+    }
+
+    /// Waits until an agent has moved so after event `since`.
+    #[track_caller]
+    pub fn moved_after(&mut self, since: u64, agent: &str, state: &str, reason: &str) -> Seen {
+        self.wait(&format!("{agent} is {state}, {reason}, after {since}"), |seen| {
             let data = &seen.event.data;
             let is_it = seen.event.kind == "moved"
+                && seen.event.seq > since
                 && seen.event.agent.as_deref() == Some(agent)
                 && data["to"] == state
                 && data["reason"] == reason;
