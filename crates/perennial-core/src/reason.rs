@@ -62,6 +62,11 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// Whether keys now would answer a question of the harness.
+    pub fn is_dialog(self) -> bool {
+        matches!(self, Reason::NeedsPermission | Reason::NeedsAnswer | Reason::FirstRunDialog)
+    }
+
     pub const ALL: [Reason; 31] = [
         Reason::Starting,
         Reason::Running,

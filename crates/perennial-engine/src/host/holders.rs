@@ -33,7 +33,7 @@ use perennial_core::session::Process;
 use rustix::event::{EventfdFlags, eventfd};
 
 use super::protocol::RAW_BYTES_MAX;
-pub use super::protocol::{Mode, Size};
+pub use super::protocol::{Focus, Mode, Size};
 
 /// What the holders are run with.
 #[derive(Debug, Clone)]
@@ -146,6 +146,8 @@ pub enum Refusal {
     NotRunning,
     #[error("a person attached to the session has typed something and not sent it")]
     Draft,
+    #[error("it has a dialog open, and the keys would answer that")]
+    Dialog,
     #[error("the program does not read its input")]
     Full,
     #[error("that is more than {RAW_BYTES_MAX} bytes")]
@@ -170,6 +172,7 @@ enum Request {
     Ticket { agent: AgentId, number: SessionNumber, mode: Mode, answer: Answer<Ticket> },
     KillSignal { agent: AgentId, number: SessionNumber, signal: i32 },
     Resize { agent: AgentId, number: SessionNumber, size: Size },
+    Focus { agent: AgentId, number: SessionNumber, focus: Focus },
     Stop,
 }
 
@@ -263,6 +266,11 @@ impl Holders {
 
     pub fn resize(&self, agent: AgentId, number: SessionNumber, size: Size) {
         self.shared.push(Request::Resize { agent, number, size });
+    }
+
+    /// Tells a session's holder what keys reach, so that no text is typed where it does harm.
+    pub fn focus(&self, agent: AgentId, number: SessionNumber, focus: Focus) {
+        self.shared.push(Request::Focus { agent, number, focus });
     }
 
     /// Ends the thread; sessions and shims go on. No report comes after this returns.

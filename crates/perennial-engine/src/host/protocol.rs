@@ -224,6 +224,11 @@ pub enum Order {
         number: u32,
         size: Size,
     },
+    /// What keys reach from now on.
+    Focus {
+        number: u32,
+        focus: Focus,
+    },
     Ticket {
         number: u32,
         request: u64,
@@ -295,10 +300,25 @@ pub enum Refused {
     Stale,
     /// A person has typed something that is not sent yet.
     Draft,
+    /// Keys would answer a dialog.
+    Dialog,
     /// Nobody reads the terminal, and the queue is full.
     Full,
     #[serde(other)]
     Unknown,
+}
+
+/// What a program does with keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Focus {
+    /// They go to its input line, and it waits for them.
+    #[default]
+    Line,
+    /// They go to its input line; it is busy.
+    Turn,
+    /// They answer a question of its own.
+    Dialog,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -15,9 +15,11 @@ use perennial_core::effect::{Action, Effect};
 use perennial_core::event::{AgentEvent, Event, What};
 use perennial_core::id::AgentId;
 use perennial_core::observation::{Observation, Report};
+use perennial_core::reason::Reason;
 use perennial_core::session::Phase;
 use perennial_core::time::Time;
 use perennial_engine::harness::claude::{Heard, Listing, StatusLine};
+use perennial_engine::host::holders::Focus;
 use perennial_engine::host::{Holders, HostReport};
 use perennial_engine::supervisor::{Input, Output, Rejection, Supervisor, Ticket, Waiter};
 use perennial_store::journal::{AppendError, Journal, Seq};
@@ -364,6 +366,7 @@ impl Driver {
             HostReport::Connected { agent, number, shim, cgroup } => {
                 self.world.registry.add(agent, shim, cgroup);
                 self.presence.connected(agent, number);
+                self.tell_focus(agent);
                 self.look_around(agent);
             }
             HostReport::Disconnected { agent, number, why } => {
@@ -423,20 +426,40 @@ impl Driver {
                         now,
                     );
                     self.notify(&events);
+                    touched.iter().for_each(|agent| self.tell_focus(*agent));
                     self.tell_awaited(&touched);
                 }
             }
         }
     }
 
-    /// Calls the operator for agents that wait for them since these events.
-    fn notify(&self, events: &[Event]) {
+    /// Calls the operator for agents that wait for them since these events, and forgets what was
+    /// measured of windows that are over.
+    fn notify(&mut self, events: &[Event]) {
         for event in events {
+            if let What::Agent(id, AgentEvent::WindowBegan { .. }) = &event.what {
+                self.readings.begin_window(*id, event.at);
+            }
             if let What::Agent(id, AgentEvent::Moved(moved)) = &event.what
                 && let Some(agent) = self.supervisor.fleet().agent(*id)
             {
                 self.world.notify.tell(super::view::name(agent), moved.reason);
             }
+        }
+    }
+
+    /// Tells an agent's holder what keys reach now. What is told twice changes nothing.
+    fn tell_focus(&self, agent: AgentId) {
+        let Some(known) = self.supervisor.fleet().agent(agent) else { return };
+        let focus = if known.reason.is_dialog() {
+            Focus::Dialog
+        } else if known.reason == Reason::InTurn {
+            Focus::Turn
+        } else {
+            Focus::Line
+        };
+        if let Some(live) = known.live_session().filter(|_| !known.launch.is_bare()) {
+            self.world.holders.focus(agent, live.number, focus);
         }
     }
 

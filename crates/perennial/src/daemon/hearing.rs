@@ -21,6 +21,11 @@ impl Driver {
         let number = self.supervisor.fleet().agent(agent)?.live_session()?.number;
         self.follow(agent, number, event, heard.conversation);
         for sign in heard.signs {
+            // What is said in reply must not be of the window before.
+            if matches!(&sign, Sign::Began { how, .. } if how.begins_a_window()) {
+                let now = self.now();
+                self.readings.begin_window(agent, now);
+            }
             self.observe(Observation::Harness { agent, number, sign });
         }
         self.look_at_conversation(agent, number);

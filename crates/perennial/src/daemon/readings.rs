@@ -88,6 +88,13 @@ impl Readings {
         reading
     }
 
+    /// A window began then: what was measured before says nothing of it.
+    pub fn begin_window(&mut self, agent: AgentId, at: Time) {
+        if let Some(reading) = self.0.get_mut(&agent) {
+            reading.sample.take_if(|(_, measured)| *measured <= at);
+        }
+    }
+
     pub fn get(&self, agent: AgentId) -> Option<&Reading> {
         self.0.get(&agent)
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use perennial_api::Agent;
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use understudy::{Kind, Record, Script, Understudy};
+use understudy::{Kind, Record, Repeat, Script, Turn, Understudy};
 
 use crate::processes::{is_alive, running, signal};
 use crate::sealed::{Sealed, pid};
@@ -46,6 +46,14 @@ impl Stage {
         std::fs::write(sealed.dir.join(".claude.json"), seen.to_string()).expect("written");
         std::fs::create_dir_all(sealed.dir.join("tmp")).expect("made");
         Stage { sealed, model: Understudy::start(Script::default()).expect("a model") }
+    }
+
+    /// A stage whose model says this; then, to whom it is told "once more", that it is better.
+    pub fn saying(turns: impl IntoIterator<Item = Turn>) -> Stage {
+        // Prompts without an answer between them come as one: the newer words are looked for first.
+        let better = Turn::text("Better.").matching("once more").repeat(Repeat::ALWAYS);
+        let script = Script::new(Vec::from_iter(std::iter::once(better).chain(turns)));
+        Stage { model: Understudy::start(script).expect("a model"), ..Stage::new() }
     }
 
     /// Where the client is; the tests' own tool installs it.
@@ -92,7 +100,10 @@ impl Stage {
     }
 
     pub fn asked(&self, what: &str, accept: impl Fn(&Record) -> bool + Send + Sync) {
-        self.model.wait_for(accept, PATIENCE).unwrap_or_else(|late| panic!("{what}: {late}"));
+        self.model.wait_for(accept, PATIENCE).unwrap_or_else(|late| {
+            let shown = self.sealed.run(["logs", "ada", "--terminal", "--tail", "5"]).stdout;
+            panic!("{what}: {late}; the terminal: {shown:?}")
+        });
     }
 
     /// Waits until the model was told these words, by anybody.

@@ -39,6 +39,9 @@ fn crash_in_a_turn(stage: &Stage, watch: &mut Watch, prompt: &str) {
     let program = json!([{ "text": "Never said.", "gate": "held" }, { "text": "Back." }]);
     stage.sealed.ok(["send", "ada", &format!("{prompt} {}", turns(&program))]);
     stage.model.wait_until_held("held").expect("a turn");
+    // The client writes it down a moment after it has sent it.
+    let written = || stage.sealed.ok(["logs", "ada"]).contains(prompt);
+    stage.sealed.until("the prompt is written", written);
     assert!(signal(running(pid(&stage.sealed.show("ada"))), Signal::KILL));
     watch.running("ada", 2);
     stage.model.release("held");
@@ -75,35 +78,38 @@ fn after_a_clear_the_new_conversation_is_the_one_that_a_crash_resumes() {
 fn a_compaction_begins_a_window_and_the_conversation_stays() {
     let stage = Stage::new();
     let mut watch = stage.sealed.watch();
-    let full =
-        |text: &str| turns(&json!([{ "text": text, "usage": { "input": 940_000, "output": 5 } }]));
-    stage.spawn("ada", &FREE, &full("First."));
+    let full = |text: &str, tokens: u64| {
+        turns(&json!([{ "text": text, "usage": { "input": tokens, "output": 5 } }]))
+    };
+    stage.spawn("ada", &FREE, &full("First.", 940_000));
     let idle = watch.moved("ada", "waiting", "idle");
     passes(&mut watch, 3);
-    stage.sealed.ok(["send", "ada", &full("Second.")]);
+    stage.sealed.ok(["send", "ada", &full("Second.", 941_000)]);
     watch.moved_after(idle.event.seq, "ada", "waiting", "idle");
     let conversation = stage.conversation("ada");
     stage.sealed.ok(["send", "ada", "/compact"]);
     let compacted = followed(&mut watch, "compacted");
     stage.asked("a summary", |record| record.request.kind == Kind::Compaction);
-    assert_eq!(passed(&watch).len(), 3, "{:?}", passed(&watch));
     // What was measured before says nothing of the window that has begun.
     let context = stage.sealed.show("ada").context;
     assert!(context.as_ref().is_none_or(|context| context.percent < 50), "{context:?}");
     stage.sealed.until("it listens", || stage.sealed.show("ada").reason == "idle");
-    stage.sealed.ok(["send", "ada", &full("Third.")]);
-    passes(&mut watch, 6);
+    stage.sealed.ok(["send", "ada", &full("Third.", 600_000)]);
+    passes(&mut watch, 4);
     let idle = watch.moved_after(compacted.event.seq, "ada", "waiting", "idle");
-    assert_eq!(stage.conversation("ada"), conversation);
-    assert_eq!(stage.sealed.show("ada").conversations.len(), 1);
+    assert_eq!(passed(&watch).len(), 4, "{:?}", passed(&watch));
+    stage.sealed.ok(["send", "ada", &full("Fourth.", 940_000)]);
+    passes(&mut watch, 6);
+    let idle = watch.moved_after(idle.event.seq, "ada", "waiting", "idle");
+    let names = passed(&watch);
+    assert_eq!((names.len(), &names[..3]), (6, &names[3..]), "{names:?}");
     crash_in_a_turn(&stage, &mut watch, "New-prompt.");
     watch.moved_after(idle.event.seq, "ada", "waiting", "idle");
     let resumed = resumed(&stage);
-    assert!(resumed.contains("understudy's summary") && resumed.contains("Third."), "{resumed}");
+    assert!(resumed.contains("understudy's summary") && resumed.contains("Fourth."), "{resumed}");
     assert!(!resumed.contains("Second."), "{resumed}");
-    assert_eq!(stage.conversation("ada"), conversation);
-    let names = passed(&watch);
-    assert_eq!((names.len(), &names[..3]), (6, &names[3..]), "{names:?}");
+    assert_eq!(stage.sealed.show("ada").conversations, [conversation]);
+    assert_eq!(passed(&watch).len(), 6, "{:?}", passed(&watch));
 }
 
 #[test]

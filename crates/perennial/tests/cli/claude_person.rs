@@ -4,6 +4,8 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use understudy::Turn;
+
 use crate::claude::{Stage, bash, turns};
 use crate::terminal::Terminal;
 
@@ -38,6 +40,9 @@ fn a_permission_is_given_over_attach_and_the_agent_works_while_its_tool_does() {
     let asks = watch.moved("ada", "waiting", "needs-permission");
     let listed = stage.sealed.ls();
     assert!(listed[0].name == "ada" && listed[0].needs_you, "{listed:#?}");
+    // Its Enter would be a Yes.
+    let problem = stage.sealed.refused(3, &["send", "ada", "how is it going?"]);
+    assert!(problem.detail.contains("dialog"), "{problem:?}");
     let mut terminal = attach(&stage);
     terminal.wait("want");
     terminal.wait("Yes");
@@ -102,20 +107,19 @@ fn a_draft_that_is_taken_back_is_in_nobodys_way() {
 
 #[test]
 fn an_interrupted_turn_is_over_though_no_hook_tells() {
-    let stage = Stage::new();
+    let stage = Stage::saying([Turn::text("Never said.").gate("held")]);
     let mut watch = stage.sealed.watch();
-    let program = json!([{ "text": "Never said to its end.", "gate": "held" }]);
-    stage.spawn("ada", &FREE, &turns(&program));
+    stage.spawn("ada", &FREE, "the first words");
     let works = watch.moved("ada", "working", "in-turn");
     stage.model.wait_until_held("held").expect("a turn");
     let mut terminal = attach(&stage);
-    terminal.wait("Never said");
+    terminal.wait("first words");
     terminal.type_keys("\x1b");
     let idle = watch.moved_after(works.event.seq, "ada", "waiting", "idle");
     leave(terminal);
-    stage.sealed.ok(["send", "ada", &turns(&json!([{ "text": "Again." }]))]);
+    stage.sealed.ok(["send", "ada", "once more"]);
     watch.moved_after(idle.event.seq, "ada", "waiting", "idle");
-    stage.told("Again.");
+    stage.told("once more");
 }
 
 #[test]

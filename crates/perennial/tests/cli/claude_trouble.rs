@@ -1,58 +1,54 @@
 //! The model's service in trouble, with real Claude Code sessions: told as it is, and no restart.
 
 use perennial_engine::harness::words::REMINDER_CALLS;
-use serde_json::{Value, json};
-use understudy::Kind;
+use serde_json::json;
+use understudy::{Kind, Repeat, Turn};
 
 use crate::claude::{Stage, bash, turns};
 
 /// A session whose every request, to its last retry, is answered so.
 #[track_caller]
-fn ends(turn: &Value, reason: &str) -> Stage {
-    let stage = Stage::new();
+fn ends(turn: Turn, reason: &str) -> Stage {
+    let stage = Stage::saying([turn.repeat(Repeat::ALWAYS)]);
     let mut watch = stage.sealed.watch();
-    let mut turn = turn.clone();
-    turn["repeat"] = json!("always");
     let options = ["--permission-mode", "manual", "--env", "CLAUDE_CODE_MAX_RETRIES=1"];
-    stage.spawn("ada", &options, &turns(&json!([turn])));
+    stage.spawn("ada", &options, "try it");
     watch.moved("ada", "working", "in-turn");
     watch.moved("ada", "waiting", reason);
     let ada = stage.sealed.show("ada");
     assert_eq!((ada.state.as_str(), ada.reason.as_str()), ("waiting", reason));
     assert_eq!((ada.respawn_count, ada.session.map(|session| session.number)), (0, Some(1)));
     // It was no crash, and the agent can be prodded.
-    stage.sealed.ok(["send", "ada", &turns(&json!([{ "text": "Better." }]))]);
-    let is_after = |seen: &crate::watch::Seen| seen.event.data["reason"] == "idle";
-    watch.wait("the next turn", |seen| is_after(seen).then_some(()));
+    stage.sealed.ok(["send", "ada", "once more"]);
+    watch.moved("ada", "waiting", "idle");
     assert!(!watch.seen.iter().any(|seen| seen.event.kind == "session-ended"), "{watch:#?}");
     stage
 }
 
 #[test]
 fn a_rate_limit_is_no_crash() {
-    ends(&json!({ "status": 429, "headers": { "retry-after": "1" } }), "rate-limited");
+    ends(Turn::rate_limited(1), "rate-limited");
 }
 
 #[test]
 fn an_overloaded_service_is_no_crash() {
-    let stage = ends(&json!({ "status": 529 }), "service-failed");
+    let stage = ends(Turn::error(529), "service-failed");
     assert!(stage.main_requests().len() >= 3, "one try, one retry, and the next turn");
 }
 
 #[test]
 fn a_socket_that_is_cut_every_time_is_no_crash() {
-    ends(&json!({ "text": "Cut off in the middle.", "cut": true }), "service-failed");
+    ends(Turn::text("Cut off in the middle.").cut(), "service-failed");
 }
 
 #[test]
 fn a_key_that_is_refused_is_no_crash() {
-    ends(&json!({ "status": 401 }), "service-failed");
+    ends(Turn::error(401), "service-failed");
 }
 
 #[test]
 fn a_prompt_that_is_too_long_is_told_though_no_hook_is_called() {
-    let message = "prompt is too long: 1200000 tokens > 1000000 maximum";
-    ends(&json!({ "status": 400, "message": message }), "service-failed");
+    ends(Turn::prompt_too_long(1_200_000, 1_000_000), "service-failed");
 }
 
 // covers: H-05

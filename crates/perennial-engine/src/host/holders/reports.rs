@@ -12,7 +12,8 @@ use super::super::connection::Lost;
 use super::super::moment::now;
 use super::super::process;
 use super::super::protocol::{
-    self, ExitRecord, Frame, Mode, Order, RAW_BYTES_MAX, Refused, ShimHello, ShimReport, Size,
+    self, ExitRecord, Focus, Frame, Mode, Order, RAW_BYTES_MAX, Refused, ShimHello, ShimReport,
+    Size,
 };
 use super::holder::{Link, RETRY_FIRST, Waiting};
 use super::run::{LINK, PROCESS, Run};
@@ -297,6 +298,12 @@ impl Run {
         }
     }
 
+    pub fn on_focus(&mut self, agent: AgentId, number: SessionNumber, focus: Focus) {
+        if self.reach(agent, number).is_ok() {
+            self.say(agent, &Order::Focus { number: number.0, focus });
+        }
+    }
+
     /// A number for a request to a running session's shim, if that can be reached.
     fn reach(&mut self, agent: AgentId, number: SessionNumber) -> Result<u64, Refusal> {
         let holder = self.holders.get_mut(&agent).ok_or(Refusal::NotRunning)?;
@@ -328,6 +335,7 @@ impl Run {
         let refusal = refused.map(|refused| match refused {
             Refused::Stale => Refusal::NotRunning,
             Refused::Draft => Refusal::Draft,
+            Refused::Dialog => Refusal::Dialog,
             Refused::Full => Refusal::Full,
             Refused::Unknown => Refusal::Unreachable,
         });

@@ -106,6 +106,7 @@ impl Run {
                 Request::KillSignal { agent, number, signal } => {
                     self.on_kill_signal(agent, number, signal);
                 }
+                Request::Focus { agent, number, focus } => self.on_focus(agent, number, focus),
                 Request::Resize { agent, number, size } => self.on_resize(agent, number, size),
                 Request::Stop => return false,
             }

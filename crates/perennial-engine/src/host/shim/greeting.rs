@@ -249,7 +249,7 @@ impl Shim {
         if !self.peers.iter().any(Peer::is_attached)
             && let Some(session) = &mut self.session
         {
-            session.has_draft = false;
+            session.draft.forget();
         }
     }
 }

@@ -9,6 +9,7 @@
 //! - M1  Nothing here blocks on a peer or on the session; a disk may block it for one write.
 //! - M2  An exit is acknowledged by the next order, or in the exit file before this process goes.
 
+mod draft;
 pub mod early;
 mod greeting;
 mod orders;

@@ -62,6 +62,11 @@ impl Shim {
                     terminal.resize(size);
                 }
             }
+            Order::Focus { number, focus } => {
+                if let Some(session) = self.session_numbered(number) {
+                    session.draft.focus(focus);
+                }
+            }
             Order::Ticket { number, request, token, mode, ttl_ms } => {
                 let refused = match self.session_numbered(number) {
                     Some(_) => {
@@ -205,7 +210,10 @@ impl Shim {
         if session.exit.is_some() {
             return Err(Refused::Stale);
         }
-        if session.has_draft {
+        if session.draft.is_in_dialog() {
+            return Err(Refused::Dialog);
+        }
+        if session.draft.is_kept() {
             return Err(Refused::Draft);
         }
         let terminal = session.terminal.as_mut().ok_or(Refused::Stale)?;

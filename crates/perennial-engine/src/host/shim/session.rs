@@ -15,6 +15,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use super::super::cgroup::Cgroup;
 use super::super::moment::Moment;
 use super::super::protocol::{ExitRecord, PaceRecord};
+use super::draft::Draft;
 use super::queries::Queries;
 use super::recorder::Recorder;
 use super::terminal::Terminal;
@@ -41,8 +42,7 @@ pub struct Session {
     pub answer_by: Option<Moment>,
     /// The end is on record: acknowledged, or in the exit file.
     pub is_recorded: bool,
-    /// A person has typed something and not sent it.
-    pub has_draft: bool,
+    pub draft: Draft,
 }
 
 /// How far the asking to end has come.
@@ -75,7 +75,7 @@ impl Session {
             is_gone: false,
             answer_by: None,
             is_recorded: false,
-            has_draft: false,
+            draft: Draft::default(),
         }
     }
 

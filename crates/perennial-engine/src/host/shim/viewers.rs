@@ -154,13 +154,7 @@ impl Shim {
         let Some(session) = self.session.as_mut().filter(|session| session.exit.is_none()) else {
             return;
         };
-        if !is_terminal_reply(bytes) {
-            let sent = bytes.iter().rposition(|byte| matches!(byte, b'\r' | b'\n'));
-            session.has_draft = match sent {
-                Some(at) => at + 1 < bytes.len(),
-                None => session.has_draft || !bytes.is_empty(),
-            };
-        }
+        session.draft.typed(bytes, now());
         if let Some(terminal) = &mut session.terminal {
             terminal.typed(bytes);
         }
@@ -240,15 +234,5 @@ impl Shim {
                 }
             }
         }
-    }
-}
-
-/// Whether these bytes are a terminal's own answer or a focus report: nobody typed them.
-fn is_terminal_reply(bytes: &[u8]) -> bool {
-    match bytes {
-        [0x1b, b'[', b'I' | b'O'] | [0x1b, b']' | b'P', ..] => true,
-        [0x1b, b'[', b'?' | b'>', .., b'c' | b'n' | b'y' | b'u'] => true,
-        [0x1b, b'[', middle @ .., b'R'] => middle.contains(&b';'),
-        _ => false,
     }
 }

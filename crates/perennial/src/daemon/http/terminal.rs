@@ -8,7 +8,7 @@ use perennial_api::Problem;
 use perennial_api::answer::{Sent, Ticket};
 use perennial_api::request::{self, Mode, TicketRequest};
 use perennial_core::id::{AgentId, SessionNumber};
-use perennial_core::reason::Verb;
+use perennial_core::reason::{Reason, Verb};
 use perennial_engine::host::holders;
 use perennial_engine::host::recording::Recording;
 use serde::Deserialize;
@@ -38,24 +38,30 @@ pub async fn send(
         ));
     }
     let (id, number) = surface.running(id).await?;
-    let is_bare = surface.desk.look(move |sight| {
-        sight.supervisor.fleet().agent(id).is_none_or(|agent| agent.launch.is_bare())
+    let seen = surface.desk.look(move |sight| {
+        let agent = sight.supervisor.fleet().agent(id);
+        agent.map(|agent| (agent.launch.is_bare(), agent.reason)).ok_or(Closing)
     });
-    let bytes = typed(&body.text, is_bare.await?);
+    let (is_bare, reason) = seen.await??;
+    if !is_bare && reason == Reason::Starting {
+        return Err(not_delivered("it is still starting, and reads nothing yet".to_owned()));
+    }
+    let bytes = typed(&body.text, is_bare);
     let (reply, answer) = oneshot::channel();
     surface.holders.send(id, number, bytes, move |result| {
         let _ = reply.send(result);
     });
-    answer.await.map_err(|_| Closing)?.map_err(|refused| {
-        Trouble(
-            Problem::new(409, "not-delivered", "the text was not delivered")
-                .because(refused.to_string())
-                .next(
-                    "try again when nobody types there; perennial attach NAME shows the terminal",
-                ),
-        )
-    })?;
+    let sent = answer.await.map_err(|_| Closing)?;
+    sent.map_err(|refused| not_delivered(refused.to_string()))?;
     json(&Sent { delivered: true, session: u64::from(number.0) })
+}
+
+fn not_delivered(why: String) -> Trouble {
+    Trouble(
+        Problem::new(409, "not-delivered", "the text was not delivered")
+            .because(why)
+            .next("try again later; perennial attach NAME shows the terminal"),
+    )
 }
 
 /// Text and Enter. An agent CLI gets the text as one paste: typed, its line ends would be Enters.
