@@ -21,11 +21,7 @@ impl Driver {
         let number = self.supervisor.fleet().agent(agent)?.live_session()?.number;
         self.follow(agent, number, event, heard.conversation);
         for sign in heard.signs {
-            // What is said in reply must not be of the window before.
-            if matches!(&sign, Sign::Began { how, .. } if how.begins_a_window()) {
-                let now = self.now();
-                self.readings.begin_window(agent, now);
-            }
+            self.hear_of_window(agent, number, &sign);
             self.observe(Observation::Harness { agent, number, sign });
         }
         self.look_at_conversation(agent, number);
@@ -44,6 +40,28 @@ impl Driver {
             self.observe(Observation::Harness { agent, number, sign: Sign::Told(threshold) });
         }
         text
+    }
+
+    /// A status line may be on its way when a window ends: it must not be taken for the next one's,
+    /// nor what is said in reply be of the window before.
+    fn hear_of_window(&mut self, agent: AgentId, number: SessionNumber, sign: &Sign) {
+        let now = self.now();
+        match sign {
+            Sign::Began { how, .. } if how.begins_a_window() => {
+                self.readings.begin_window(agent, now);
+                self.readings.of(agent, number).is_compacted = *how == Followed::Compacted;
+            }
+            Sign::Progressed | Sign::Waits(_) => {
+                self.readings.of(agent, number).is_compacted = false;
+            }
+            Sign::Began { .. }
+            | Sign::TurnBegan
+            | Sign::Measured { .. }
+            | Sign::Compacted
+            | Sign::Told(_)
+            | Sign::Listed { .. }
+            | Sign::Hangs => {}
+        }
     }
 
     /// A hook of another conversation than the record has: how it came there was not heard.
@@ -211,9 +229,10 @@ impl Driver {
         };
         let reading = self.readings.of(agent, number);
         reading.model = line.model.or(reading.model.take());
-        if let Some(sample) = line.sample.filter(|_| is_current) {
+        let is_stale = reading.is_compacted;
+        if let Some(sample) = line.sample.filter(|_| is_current && !is_stale) {
             self.take_sample(agent, number, line.conversation, sample);
-        } else if let Some(sample) = line.sample {
+        } else if let Some(sample) = line.sample.filter(|_| !is_stale) {
             // A sign of life all the same.
             let sign = Sign::Measured { conversation: line.conversation, sample };
             self.observe(Observation::Harness { agent, number, sign });

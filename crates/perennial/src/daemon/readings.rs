@@ -25,6 +25,8 @@ pub struct Reading {
     pub model: Option<String>,
     pub tool_calls: u64,
     pub used: Option<Used>,
+    /// Compacted, and its model has not spoken since: figures that come now are of before.
+    pub is_compacted: bool,
 }
 
 /// Tokens and money, as far as the transcript tells.
@@ -58,7 +60,7 @@ impl Readings {
             let sample = kept.context.map(|context| (context.sample, context.at));
             let cost_microusd = kept.cost_microusd;
             let used = kept.usage.map(|tokens| Used { tokens, cost_microusd });
-            Some((kept.agent, Reading { number, sample, used, ..Reading::new(number) }))
+            Some((kept.agent, Reading { sample, used, ..Reading::new(number) }))
         };
         Readings(kept.iter().filter_map(reading).collect())
     }
@@ -79,11 +81,11 @@ impl Readings {
 
     /// What was measured of the agent's session of this number; another number begins anew.
     pub fn of(&mut self, agent: AgentId, number: SessionNumber) -> &mut Reading {
-        let fresh = || Reading::new(number);
-        let reading = self.0.entry(agent).or_insert_with(fresh);
+        let reading = self.0.entry(agent).or_insert_with(|| Reading::new(number));
         if reading.number != number {
-            // The conversation goes on, and its window with it; the calls are this session's.
-            *reading = Reading { tool_calls: 0, best: None, number, ..reading.clone() };
+            // The conversation goes on, and its window with it; the rest is this session's.
+            let Reading { sample, model, used, .. } = reading.clone();
+            *reading = Reading { sample, model, used, ..Reading::new(number) };
         }
         reading
     }
@@ -102,7 +104,15 @@ impl Readings {
 
 impl Reading {
     fn new(number: SessionNumber) -> Reading {
-        Reading { number, sample: None, best: None, model: None, tool_calls: 0, used: None }
+        Reading {
+            number,
+            sample: None,
+            best: None,
+            model: None,
+            tool_calls: 0,
+            used: None,
+            is_compacted: false,
+        }
     }
 
     /// Takes a sample in, unless this session has had a better source; whether it was taken.
