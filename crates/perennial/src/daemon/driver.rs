@@ -89,17 +89,23 @@ pub struct Sight<'a> {
 pub enum Point {
     /// The session runs, or came to nothing.
     Begun,
+    /// Text that is typed into it is read, or it is over.
+    Attentive,
     /// No session is left.
     Over,
 }
 
 impl Point {
-    fn is_reached(self, agent: &Agent) -> bool {
+    fn is_reached(self, agent: &Agent, readings: &Readings) -> bool {
         match (self, agent.session.as_ref().map(|session| session.phase)) {
             (Point::Begun, Some(Phase::Wanted | Phase::Starting)) => false,
             // Woken while the last session still ends: the next one is to come.
             (Point::Begun, Some(Phase::Ending(_))) => false,
             (Point::Begun, Some(Phase::Running | Phase::Ended) | None) => true,
+            (Point::Attentive, _) => {
+                let is_deaf = readings.get(agent.id).is_some_and(|reading| reading.is_deaf);
+                !is_deaf || agent.live_session().is_none()
+            }
             (Point::Over, phase) => phase.is_none_or(|phase| phase == Phase::Ended),
         }
     }
@@ -463,11 +469,11 @@ impl Driver {
         }
     }
 
-    fn tell_awaited(&mut self, touched: &[AgentId]) {
-        let fleet = self.supervisor.fleet();
+    pub fn tell_awaited(&mut self, touched: &[AgentId]) {
+        let (fleet, readings) = (self.supervisor.fleet(), &self.readings);
         let reached = |(agent, point, _): &mut (AgentId, Point, oneshot::Sender<()>)| {
             touched.contains(agent)
-                && fleet.agent(*agent).is_none_or(|agent| point.is_reached(agent))
+                && fleet.agent(*agent).is_none_or(|agent| point.is_reached(agent, readings))
         };
         for (_, _, reply) in self.awaited.extract_if(.., reached) {
             let _ = reply.send(());

@@ -20,6 +20,8 @@ impl Driver {
     pub fn heard(&mut self, agent: AgentId, event: &str, heard: Heard) -> Option<String> {
         let number = self.supervisor.fleet().agent(agent)?.live_session()?.number;
         self.follow(agent, number, event, heard.conversation);
+        self.readings.of(agent, number).is_deaf = heard.signs.iter().any(is_start);
+        self.tell_awaited(&[agent]);
         for sign in heard.signs {
             self.hear_of_window(agent, number, &sign);
             self.observe(Observation::Harness { agent, number, sign });
@@ -228,6 +230,8 @@ impl Driver {
             (None, _) | (_, None) => true,
         };
         let reading = self.readings.of(agent, number);
+        // Drawn below its input line.
+        reading.is_deaf = false;
         reading.model = line.model.or(reading.model.take());
         let is_stale = reading.is_compacted;
         if let Some(sample) = line.sample.filter(|_| is_current && !is_stale) {
@@ -237,6 +241,7 @@ impl Driver {
             let sign = Sign::Measured { conversation: line.conversation, sample };
             self.observe(Observation::Harness { agent, number, sign });
         }
+        self.tell_awaited(&[agent]);
         self.look_at_conversation(agent, number);
         let known = self.supervisor.fleet().agent(agent);
         let name = known.map(view::name).unwrap_or_default();
@@ -247,4 +252,10 @@ impl Driver {
             None => name,
         }
     }
+}
+
+/// Whether a program says that it has just been started.
+fn is_start(sign: &Sign) -> bool {
+    let how = [Followed::Started, Followed::Resumed, Followed::Forked];
+    matches!(sign, Sign::Began { how: this, .. } if how.contains(this))
 }

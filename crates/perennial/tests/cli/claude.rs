@@ -101,7 +101,7 @@ impl Stage {
 
     pub fn asked(&self, what: &str, accept: impl Fn(&Record) -> bool + Send + Sync) {
         self.model.wait_for(accept, PATIENCE).unwrap_or_else(|late| {
-            let shown = self.sealed.run(["logs", "ada", "--terminal", "--tail", "5"]).stdout;
+            let shown = self.sealed.run(["logs", "ada", "--terminal"]);
             panic!("{what}: {late}; the terminal: {shown:?}")
         });
     }

@@ -1,5 +1,7 @@
 //! Terminals: input to a session, tickets to its holder, what it printed.
 
+use std::time::Duration;
+
 use axum::extract::{Path as Route, Query, State};
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
@@ -13,14 +15,17 @@ use perennial_engine::host::holders;
 use perennial_engine::host::recording::Recording;
 use serde::Deserialize;
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 use super::answer::{Answer, Trouble, json};
 use super::extract::{Body, Shown};
 use super::{Shared, Surface};
-use crate::daemon::driver::Closing;
+use crate::daemon::driver::{Closing, Point};
 
 /// Text that is sent has at most so many bytes.
 const LONGEST_TEXT: usize = 64 << 10;
+/// How long a session that has begun may take to read what is typed.
+const READS_WITHIN: Duration = Duration::from_secs(10);
 /// One answer of `logs` has at most so many bytes.
 const LONGEST_LOG: usize = 16 << 20;
 
@@ -46,6 +51,8 @@ pub async fn send(
     if !is_bare && reason == Reason::Starting {
         return Err(not_delivered("it is still starting, and reads nothing yet".to_owned()));
     }
+    // One that never tells that it reads gets it all the same.
+    let _late = timeout(READS_WITHIN, surface.desk.reached(id, Point::Attentive)).await;
     let bytes = typed(&body.text, is_bare);
     let (reply, answer) = oneshot::channel();
     surface.holders.send(id, number, bytes, move |result| {
