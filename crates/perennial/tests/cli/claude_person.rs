@@ -140,8 +140,8 @@ fn a_question_is_answered_over_attach() {
     assert!(stage.sealed.ls()[0].needs_you);
     let mut terminal = attach(&stage);
     terminal.wait("Crimson");
-    terminal.type_keys("\r");
-    watch.moved_after(asks.event.seq, "ada", "waiting", "idle");
+    terminal.type_keys("1");
+    let idle = watch.moved_after(asks.event.seq, "ada", "waiting", "idle");
     stage.asked("the answer", |record| {
         let results = record.request.messages.iter().flat_map(|message| &message.parts);
         let is_answer = |part: &understudy::Part| {
@@ -149,5 +149,10 @@ fn a_question_is_answered_over_attach() {
         };
         results.into_iter().any(is_answer)
     });
+    // Neither the key nor a mouse that is moved is a draft.
+    terminal.type_keys("\x1b[<35;10;5M");
+    stage.sealed.ok(["send", "ada", "once more"]);
+    watch.moved_after(idle.event.seq, "ada", "waiting", "idle");
+    stage.told("once more");
     leave(terminal);
 }
