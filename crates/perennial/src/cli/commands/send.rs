@@ -13,7 +13,8 @@ use crate::cli::render::text::plain;
 #[command(after_help = "\
 Example: perennial send bob 'run the tests again'
 
-Refused while a person at the terminal has typed something that is not sent yet.")]
+Refused while a person at the terminal has typed something that is not sent yet, and while the agent
+has a dialog open: Enter would answer that. perennial attach shows both.")]
 pub struct Args {
     /// Name, NAME~1 for an earlier one of that name, or id
     #[arg(value_name = "AGENT")]
