@@ -73,7 +73,7 @@ fn after_a_clear_the_new_conversation_is_the_one_that_a_crash_resumes() {
     assert_eq!(stage.conversation("ada"), new);
 }
 
-// covers: H-04
+// covers: H-03
 #[test]
 fn a_compaction_begins_a_window_and_the_conversation_stays() {
     let stage = Stage::new();
@@ -144,7 +144,7 @@ fn a_conversation_of_the_users_own_is_adopted_with_all_that_was_said_in_it() {
     });
 }
 
-// covers: H-04
+// covers: H-05
 #[test]
 fn the_clock_has_the_vendors_own_figure_and_the_owners_status_line_is_drawn() {
     let stage = Stage::new();

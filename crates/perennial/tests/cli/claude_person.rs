@@ -24,7 +24,6 @@ fn leave(mut terminal: Terminal) {
     assert_eq!(terminal.end().code, 0);
 }
 
-// covers: H-04, H-05
 #[test]
 fn a_permission_is_given_over_attach_and_the_agent_works_while_its_tool_does() {
     let stage = Stage::new();

@@ -51,7 +51,7 @@ fn a_prompt_that_is_too_long_is_told_though_no_hook_is_called() {
     ends(Turn::prompt_too_long(1_200_000, 1_000_000), "service-failed");
 }
 
-// covers: H-05
+// covers: H-04
 #[test]
 fn a_reminder_comes_once_with_so_many_tool_calls() {
     let stage = Stage::new();
