@@ -228,3 +228,17 @@ impl Verb {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::needs_operator;
+    use crate::state::State;
+
+    #[test]
+    fn a_dialog_is_for_a_person() {
+        let dialogs: Vec<Reason> = Reason::ALL.into_iter().filter(|one| one.is_dialog()).collect();
+        assert_eq!(dialogs.len(), 3);
+        assert!(dialogs.iter().all(|one| needs_operator(State::Waiting, *one)));
+    }
+}

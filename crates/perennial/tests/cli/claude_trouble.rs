@@ -20,7 +20,10 @@ fn ends(turn: Turn, reason: &str) -> Stage {
     assert_eq!((ada.respawn_count, ada.session.map(|session| session.number)), (0, Some(1)));
     // It was no crash, and the agent can be prodded.
     stage.sealed.ok(["send", "ada", "once more"]);
-    watch.moved("ada", "waiting", "idle");
+    // The client may be idle for a moment between the turn that failed and this one.
+    stage.told("once more");
+    stage.sealed.until("its turn is over", || stage.sealed.show("ada").reason == "idle");
+    watch.drain();
     assert!(!watch.seen.iter().any(|seen| seen.event.kind == "session-ended"), "{watch:#?}");
     stage
 }
