@@ -109,6 +109,8 @@ struct Open {
     look: Look,
     /// Once there is a file of it.
     conversation: Option<Conversation>,
+    /// There was none when we first looked: all that is in it is news.
+    was_absent: bool,
     /// Tools that were called and have not answered.
     calls: HashSet<String>,
     /// Of the last answer.
@@ -199,8 +201,9 @@ impl Shelves {
     fn read(&mut self, look: &Look) -> Option<Seen> {
         let open = self.open.get_mut(&look.agent)?;
         if open.conversation.is_none() {
-            let path = self.harnesses.transcript(look.agent, &look.harness, &look.conversation)?;
-            open.conversation = Some(Conversation::new(path, Prices::built_in()));
+            let path = self.harnesses.transcript(look.agent, &look.harness, &look.conversation);
+            open.was_absent |= path.is_none();
+            open.conversation = Some(Conversation::new(path?, Prices::built_in()));
         }
         let (path, seen) = open.update(&mut self.buffer)?;
         let ours = self.copies.join(&look.harness).join(format!("{}.jsonl", look.conversation));
@@ -230,7 +233,8 @@ fn is_silent(process: Process, limit: Duration) -> bool {
 impl Open {
     fn new(look: Look) -> Open {
         let (calls, model, heard) = (HashSet::new(), String::new(), Moment::ZERO);
-        Open { look, conversation: None, calls, model, said: 0, heard, due: None }
+        let (conversation, was_absent) = (None, false);
+        Open { look, conversation, was_absent, calls, model, said: 0, heard, due: None }
     }
 
     /// How many lines were read.
@@ -241,7 +245,7 @@ impl Open {
     /// Reads what is new: what it comes to, and of which file.
     fn update(&mut self, buffer: &mut Buffer) -> Option<(PathBuf, Seen)> {
         // What stood there before we looked was told by others, or in another session.
-        let is_first = self.lines() == 0;
+        let is_first = self.lines() == 0 && !self.was_absent;
         let Open { look, conversation, calls, model, said, .. } = self;
         let conversation = conversation.as_mut()?;
         let mut signs = Vec::new();
