@@ -59,3 +59,14 @@ fn said(mut child: Child) -> String {
     let _ = child.wait();
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_found_in_path_only() {
+        assert!(program("sh").is_some_and(|path| path.is_absolute() && path.ends_with("sh")));
+        assert_eq!(program("no-such-program-anywhere"), None);
+    }
+}
