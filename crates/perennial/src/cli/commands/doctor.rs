@@ -296,3 +296,35 @@ fn space(data: &Path) -> Option<Finding> {
     let verdict = if free_mib < 64 { Verdict::Warn } else { Verdict::Ok };
     Some(finding("disk", verdict, format!("{free_mib} MiB free for the journal")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdicts(health: &Health) -> Vec<(&'static str, Verdict)> {
+        of_daemon(health).iter().map(|one| (one.what, one.verdict)).collect()
+    }
+
+    #[test]
+    fn a_sound_daemon_and_one_with_troubles() {
+        let mut health = Health { version: env!("CARGO_PKG_VERSION").into(), ..Health::default() };
+        health.store.ok = true;
+        health.cgroup.available = true;
+        assert!(verdicts(&health).iter().all(|(_, verdict)| *verdict == Verdict::Ok));
+        health.version = "9.9.9".into();
+        health.store.read_only = Some("disk full".into());
+        health.cgroup.available = false;
+        health.findings.push("something".into());
+        assert_eq!(
+            verdicts(&health),
+            [
+                ("daemon", Verdict::Warn),
+                ("store", Verdict::Fail),
+                ("agents", Verdict::Ok),
+                ("cgroup", Verdict::Warn),
+                ("identity", Verdict::Ok),
+                ("note", Verdict::Warn),
+            ]
+        );
+    }
+}
