@@ -195,10 +195,11 @@ impl Run {
             // Known already after a reconnection: then nothing changes.
             let _present = epoll::add(&self.epoll, handle, data, EventFlags::IN);
         }
-        (self.sink)(HostReport::Session { agent, number, report: Report::Executed(process) });
+        // Who hears that it runs finds its holder connected.
         if let Some(shim) = shim {
             (self.sink)(HostReport::Connected { agent, number, shim, cgroup });
         }
+        (self.sink)(HostReport::Session { agent, number, report: Report::Executed(process) });
         self.drive(agent);
     }
 
