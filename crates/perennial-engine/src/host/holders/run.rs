@@ -200,10 +200,9 @@ impl Run {
         } else if let (Some(process), Link::Up(_), Some(shim)) =
             (current.process, &holder.link, &holder.shim)
         {
-            let report = Report::Executed(process);
-            (self.sink)(HostReport::Session { agent, number, report });
-            let cgroup = current.cgroup;
+            let (cgroup, report) = (current.cgroup, Report::Executed(process));
             (self.sink)(HostReport::Connected { agent, number, shim: shim.process, cgroup });
+            (self.sink)(HostReport::Session { agent, number, report });
         }
     }
 
