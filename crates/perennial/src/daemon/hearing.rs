@@ -20,7 +20,12 @@ impl Driver {
     pub fn heard(&mut self, agent: AgentId, event: &str, heard: Heard) -> Option<String> {
         let number = self.supervisor.fleet().agent(agent)?.live_session()?.number;
         self.follow(agent, number, event, heard.conversation);
-        self.readings.of(agent, number).is_deaf = heard.signs.iter().any(is_start);
+        let now = self.now();
+        let reading = self.readings.of(agent, number);
+        reading.is_deaf = heard.signs.iter().any(is_start);
+        if matches!(heard.signs[..], [Sign::TurnBegan | Sign::Began { .. }]) {
+            reading.turn_at = Some(now);
+        }
         self.tell_awaited(&[agent]);
         for sign in heard.signs {
             self.hear_of_window(agent, number, &sign);
@@ -206,11 +211,13 @@ impl Driver {
     /// Has the agent's conversation read.
     fn look_at_conversation(&self, agent: AgentId, number: SessionNumber) {
         let Some(known) = self.supervisor.fleet().agent(agent) else { return };
+        let turn_at = self.readings.get(agent).and_then(|reading| reading.turn_at);
         if let Some(conversations) = &known.conversations {
             self.world.reader.look(Look {
                 agent,
                 number,
                 process: known.live_session().and_then(|session| session.process),
+                since: turn_at.unwrap_or(known.since),
                 harness: known.launch.harness.clone(),
                 conversation: conversations.current.clone(),
             });

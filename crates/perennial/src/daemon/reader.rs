@@ -18,6 +18,7 @@ use perennial_core::conversation::ConversationId;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::observation::{Sign, Wait};
 use perennial_core::session::Process;
+use perennial_core::time::Time;
 use perennial_engine::host::moment::{self, Moment};
 use perennial_engine::host::{process, traffic};
 use perennial_engine::transcript::account::Figures;
@@ -39,6 +40,8 @@ pub struct Look {
     pub agent: AgentId,
     pub number: SessionNumber,
     pub process: Option<Process>,
+    /// When its turn began: what is older says nothing of it.
+    pub since: Time,
     pub harness: String,
     pub conversation: ConversationId,
 }
@@ -109,8 +112,6 @@ struct Open {
     look: Look,
     /// Once there is a file of it.
     conversation: Option<Conversation>,
-    /// There was none when we first looked: all that is in it is news.
-    was_absent: bool,
     /// Tools that were called and have not answered.
     calls: HashSet<String>,
     /// Of the last answer.
@@ -201,9 +202,8 @@ impl Shelves {
     fn read(&mut self, look: &Look) -> Option<Seen> {
         let open = self.open.get_mut(&look.agent)?;
         if open.conversation.is_none() {
-            let path = self.harnesses.transcript(look.agent, &look.harness, &look.conversation);
-            open.was_absent |= path.is_none();
-            open.conversation = Some(Conversation::new(path?, Prices::built_in()));
+            let path = self.harnesses.transcript(look.agent, &look.harness, &look.conversation)?;
+            open.conversation = Some(Conversation::new(path, Prices::built_in()));
         }
         let (path, seen) = open.update(&mut self.buffer)?;
         let ours = self.copies.join(&look.harness).join(format!("{}.jsonl", look.conversation));
@@ -233,8 +233,7 @@ fn is_silent(process: Process, limit: Duration) -> bool {
 impl Open {
     fn new(look: Look) -> Open {
         let (calls, model, heard) = (HashSet::new(), String::new(), Moment::ZERO);
-        let (conversation, was_absent) = (None, false);
-        Open { look, conversation, was_absent, calls, model, said: 0, heard, due: None }
+        Open { look, conversation: None, calls, model, said: 0, heard, due: None }
     }
 
     /// How many lines were read.
@@ -244,13 +243,14 @@ impl Open {
 
     /// Reads what is new: what it comes to, and of which file.
     fn update(&mut self, buffer: &mut Buffer) -> Option<(PathBuf, Seen)> {
-        // What stood there before we looked was told by others, or in another session.
-        let is_first = self.lines() == 0 && !self.was_absent;
+        // What is older than the turn was told by others, in another turn, or in another session.
+        let is_first = self.lines() == 0;
         let Open { look, conversation, calls, model, said, .. } = self;
         let conversation = conversation.as_mut()?;
         let mut signs = Vec::new();
         let updated = conversation.update(buffer, |step| {
-            signs.extend(sign(step).filter(|_| !is_first));
+            let is_news = step.time.map_or(!is_first, |time| time > look.since);
+            signs.extend(sign(step).filter(|_| is_news));
             follow_calls(calls, step);
             *said = said_after(*said, step);
             if let (Content::Usage(usage), false) = (&step.content, step.sidechain) {

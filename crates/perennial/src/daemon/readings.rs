@@ -27,6 +27,8 @@ pub struct Reading {
     pub used: Option<Used>,
     /// Compacted, and its model has not spoken since: figures that come now are of before.
     pub is_compacted: bool,
+    /// When its turn began.
+    pub turn_at: Option<Time>,
     /// It has begun and its input line is not drawn yet: what is typed now stays there unsent.
     pub is_deaf: bool,
 }
@@ -114,6 +116,7 @@ impl Reading {
             tool_calls: 0,
             used: None,
             is_compacted: false,
+            turn_at: None,
             is_deaf: false,
         }
     }
