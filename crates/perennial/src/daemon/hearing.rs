@@ -7,6 +7,7 @@ use perennial_core::conversation::{ConversationId, Followed};
 use perennial_core::exit::Exit;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::observation::{Observation, Report, Sign};
+use perennial_core::state::State;
 use perennial_engine::harness::claude::{Heard, Listing, StatusLine};
 use perennial_engine::harness::preset::{End, KillSignal};
 
@@ -89,7 +90,12 @@ impl Driver {
 
     /// Takes note of what a conversation's transcript says.
     pub fn read(&mut self, seen: Seen) {
-        let Seen { agent, number, signs, read } = seen;
+        let Seen { agent, number, signs, read, silence } = seen;
+        let state = self.supervisor.fleet().agent(agent).map(|known| known.state);
+        if let Some(silence) = silence.filter(|_| state == Some(State::Working)) {
+            let seconds = silence.as_secs();
+            tracing::warn!(%agent, %number, seconds, "nothing was heard of its turn");
+        }
         for sign in signs {
             self.observe(Observation::Harness { agent, number, sign });
         }

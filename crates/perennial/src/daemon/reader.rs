@@ -34,6 +34,10 @@ use super::harness::Harnesses;
 /// A harness speaks before it has written everything down: so much later it is looked at again.
 const LATE: Duration = Duration::from_millis(500);
 
+/// Silence that is told in the log, while the model is awaited and while a tool runs.
+const MODEL_LATE: Duration = Duration::from_secs(120);
+const TOOL_LATE: Duration = Duration::from_secs(600);
+
 /// Look at this agent's conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Look {
@@ -53,6 +57,8 @@ pub struct Seen {
     pub number: SessionNumber,
     pub signs: Vec<Sign>,
     pub read: Option<Read>,
+    /// It was not heard for so long that a person may want to know, if it is in a turn.
+    pub silence: Option<Duration>,
 }
 
 /// What was read.
@@ -120,6 +126,8 @@ struct Open {
     said: u64,
     /// When it spoke, or its file grew.
     heard: Moment,
+    /// Its silence was told.
+    is_warned: bool,
     /// When to look again.
     due: Option<Moment>,
 }
@@ -167,22 +175,36 @@ impl Shelves {
         let (limit, live) = (self.silent_after, look.process.filter(|process| is_alive(*process)));
         let open = self.open.get_mut(&look.agent)?;
         if open.lines() != before {
-            (open.heard, open.due) = (now, Some(now + LATE));
+            (open.heard, open.due, open.is_warned) = (now, Some(now + LATE), false);
             return seen;
         }
-        let (Some(limit), Some(process)) = (limit, live) else {
+        let Some(process) = live else {
             open.due = None;
             return seen;
         };
+        let warned_at = open.heard + open.warned_after();
+        if now >= warned_at && !open.is_warned {
+            open.is_warned = true;
+            let silence = Some(now.saturating_sub(open.heard));
+            let (agent, number, signs) = (look.agent, look.number, Vec::new());
+            return Some(Seen { agent, number, signs, read: None, silence });
+        }
+        let warned_at = Some(warned_at).filter(|_| !open.is_warned);
+        let Some(limit) = limit else {
+            open.due = warned_at;
+            return seen;
+        };
         if now < open.heard + limit {
-            open.due = Some(open.heard + limit);
+            let judged_at = open.heard + limit;
+            open.due = Some(warned_at.map_or(judged_at, |at| at.min(judged_at)));
             return seen;
         }
         open.due = Some(now + limit);
         // A tool may take as long as it likes.
         if open.calls.is_empty() && is_silent(process, limit) {
             let (agent, number) = (look.agent, look.number);
-            return Some(Seen { agent, number, signs: vec![Sign::Hangs], read: None });
+            let signs = vec![Sign::Hangs];
+            return Some(Seen { agent, number, signs, read: None, silence: None });
         }
         seen
     }
@@ -193,7 +215,7 @@ impl Shelves {
         if open.look.conversation != look.conversation {
             *open = Open::new(look.clone());
         }
-        open.heard = moment::now();
+        (open.heard, open.is_warned) = (moment::now(), false);
         open.due = Some(open.heard + LATE);
         open.look = look.clone();
         self.read(look)
@@ -233,7 +255,13 @@ fn is_silent(process: Process, limit: Duration) -> bool {
 impl Open {
     fn new(look: Look) -> Open {
         let (calls, model, heard) = (HashSet::new(), String::new(), Moment::ZERO);
-        Open { look, conversation: None, calls, model, said: 0, heard, due: None }
+        let (conversation, is_warned, due) = (None, false, None);
+        Open { look, conversation, calls, model, said: 0, heard, is_warned, due }
+    }
+
+    /// After how long its silence is worth a word: a tool may take its time.
+    fn warned_after(&self) -> Duration {
+        if self.calls.is_empty() { MODEL_LATE } else { TOOL_LATE }
     }
 
     /// How many lines were read.
@@ -272,7 +300,8 @@ impl Open {
         };
         let figures = conversation.account().total();
         let read = Some(Read { figures, conversation: look.conversation.clone(), context });
-        let seen = Seen { agent: look.agent, number: look.number, signs, read };
+        let (agent, number) = (look.agent, look.number);
+        let seen = Seen { agent, number, signs, read, silence: None };
         Some((conversation.path().to_owned(), seen))
     }
 }
