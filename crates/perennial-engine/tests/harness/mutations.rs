@@ -81,7 +81,6 @@ fn no_input_makes_us_panic_and_a_broken_one_is_marked() {
         broken += u32::from(!is_json);
         if let Ok(heard) = hook(EVENTS[dice.roll(EVENTS.len())], &input) {
             assert!(is_json || heard.is_partial, "round {round}");
-            assert!(heard.transcript_path.is_none_or(|path| path.is_absolute()), "round {round}");
             understood += u32::from(!heard.signs.is_empty());
         }
         if let Ok(line) = status_line(&input, &context, None) {

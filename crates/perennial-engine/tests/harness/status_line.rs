@@ -22,7 +22,7 @@ fn the_percentage_is_the_vendors_own() {
         let vendor = input["context_window"]["used_percentage"].as_u64();
         assert_eq!(line.sample.map(|sample| sample.percent()), vendor);
         assert_eq!(line.model.as_deref(), Some("claude-opus-5-5"));
-        assert!(line.conversation.is_some() && line.transcript_path.is_some());
+        assert!(line.conversation.is_some());
         seen.push(vendor);
     }
     seen.sort_unstable();
@@ -64,10 +64,6 @@ fn odd_figures_are_no_sample_and_no_panic() {
     assert_eq!(sample(usage(json!(1), json!(0))), None);
     let most = Sample { tokens: u64::MAX, window: 9, usable: 4, source: Source::StatusLine };
     assert_eq!(sample(usage(json!(1), json!(9))), Some(most));
-    for (cost, microusd) in [(json!(0.0389), Some(38_900)), (json!(-1), None), (json!("1"), None)] {
-        let input = json!({ "cost": { "total_cost_usd": cost } });
-        assert_eq!(line(input).expect("an object").cost_microusd, microusd);
-    }
     assert_eq!(line(json!([])), Err(NotUnderstood::NotAnObject));
     assert_eq!(status_line(b"{", &context, None), Err(NotUnderstood::NotAnObject));
 }

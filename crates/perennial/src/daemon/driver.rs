@@ -364,7 +364,10 @@ impl Driver {
         match report {
             HostReport::Session { agent, number, report } => {
                 tracing::debug!(%agent, %number, ?report, "report");
-                let report = self.as_its_harness_ends(agent, report);
+                let report = match self.supervisor.fleet().agent(agent) {
+                    Some(known) => self.world.harnesses.as_it_ends(known, report),
+                    None => report,
+                };
                 self.observe(Observation::Session { agent, number, report });
             }
             // The registry has it already.
@@ -386,16 +389,17 @@ impl Driver {
     /// Gives an order; a start as the launch stands, or as its harness wants it.
     fn order(&mut self, effect: Effect) {
         let (agent, number) = (effect.agent, effect.number);
+        let (known, harnesses) = (self.supervisor.fleet().agent(agent), &self.world.harnesses);
         let (launch, opening) = match &effect.action {
             Action::Start(launch, opening) => (launch, opening),
-            Action::End(_) if self.ends_by_term(agent) => {
+            Action::End(_) if known.is_some_and(|known| harnesses.ends_by_term(known)) => {
                 return self.world.holders.order_end_by_term(effect);
             }
             Action::End(_) | Action::Hold | Action::Release => {
                 return self.world.holders.order(effect);
             }
         };
-        match self.world.harnesses.program(agent, number, launch, opening) {
+        match harnesses.program(agent, number, launch, opening) {
             Ok(program) => self.world.holders.order_start(effect, program),
             Err(why) => {
                 let report = Report::NotStarted(why);

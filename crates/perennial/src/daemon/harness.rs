@@ -1,4 +1,5 @@
-//! The shell around agent CLIs: what a session runs, by its preset and the agent's environment.
+//! The shell around agent CLIs: what a session runs, where its files are, and how it ends, by its
+//! preset and the agent's environment.
 //!
 //! Translates; what begins and when was decided before.
 
@@ -8,11 +9,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use perennial_api::Home;
+use perennial_core::agent::Agent;
 use perennial_core::conversation::{ConversationId, Opening};
+use perennial_core::exit::Exit;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::launch::Launch;
+use perennial_core::observation::Report;
 use perennial_engine::harness::prepare::Continuity;
-use perennial_engine::harness::preset::{self, Dialect, Version};
+use perennial_engine::harness::preset::{self, Dialect, KillSignal, Version};
 use perennial_engine::harness::{Place, Preset, PresetError, conversation, prepare};
 use perennial_engine::host::directory::HolderDirectory;
 use perennial_engine::host::environment;
@@ -98,6 +102,28 @@ impl Harnesses {
     /// Our copy of a conversation, if there is one.
     pub fn copy(&self, harness: &str, conversation: &ConversationId) -> PathBuf {
         self.home.conversations().join(harness).join(format!("{conversation}.jsonl"))
+    }
+
+    /// Whether an orderly end of the agent's session begins with TERM.
+    pub fn ends_by_term(&self, agent: &Agent) -> bool {
+        self.preset_of(agent).is_some_and(|preset| preset.end.kill_signal == KillSignal::Terminate)
+    }
+
+    /// The report of an exit, as the agent's harness means its code.
+    pub fn as_it_ends(&self, agent: &Agent, report: Report) -> Report {
+        match (report, self.preset_of(agent)) {
+            (Report::Exited(Exit::Code(code)), Some(preset))
+                if preset.end.clean_codes.contains(&code) =>
+            {
+                Report::Finished(Exit::Code(code))
+            }
+            (report, _) => report,
+        }
+    }
+
+    /// Nothing for a bare command.
+    fn preset_of(&self, agent: &Agent) -> Option<Arc<Preset>> {
+        self.preset(&agent.launch.harness).ok().filter(|_| !agent.launch.is_bare())
     }
 
     /// Where the agent's owner has its harness compact, if they moved that point.

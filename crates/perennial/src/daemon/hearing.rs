@@ -4,12 +4,10 @@
 
 use perennial_core::context::{Sample, Source};
 use perennial_core::conversation::{ConversationId, Followed};
-use perennial_core::exit::Exit;
 use perennial_core::id::{AgentId, SessionNumber};
-use perennial_core::observation::{Observation, Report, Sign};
+use perennial_core::observation::{Observation, Sign};
 use perennial_core::state::State;
 use perennial_engine::harness::claude::{Heard, Listing, StatusLine};
-use perennial_engine::harness::preset::{End, KillSignal};
 
 use super::driver::Driver;
 use super::reader::{InWindow, Look, Read, Seen};
@@ -160,27 +158,6 @@ impl Driver {
         let now = self.now();
         let sample = self.readings.sample(agent, self.presence.last(agent, now));
         self.world.journal.put_samples(vec![sample]);
-    }
-
-    /// Whether an orderly end of the agent's session begins with TERM.
-    pub fn ends_by_term(&self, agent: AgentId) -> bool {
-        self.end(agent).is_some_and(|end| end.kill_signal == KillSignal::Terminate)
-    }
-
-    /// The report of an exit, as the agent's harness means its code.
-    pub fn as_its_harness_ends(&self, agent: AgentId, report: Report) -> Report {
-        match (report, self.end(agent)) {
-            (Report::Exited(Exit::Code(code)), Some(end)) if end.clean_codes.contains(&code) => {
-                Report::Finished(Exit::Code(code))
-            }
-            (report, _) => report,
-        }
-    }
-
-    /// How sessions of the agent's harness end; nothing for a bare command.
-    fn end(&self, agent: AgentId) -> Option<End> {
-        let known = self.supervisor.fleet().agent(agent).filter(|known| !known.launch.is_bare())?;
-        self.world.harnesses.preset(&known.launch.harness).ok().map(|preset| preset.end.clone())
     }
 
     /// A session was found alive: what was missed meanwhile lies in files.

@@ -5,7 +5,9 @@
 //! A transcript is found by the vendor's rule and the conversation's id: a path that a session names
 //! is not believed.
 
-use std::collections::{HashMap, HashSet};
+mod open;
+
+use std::collections::HashMap;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Seek, SeekFrom};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -16,27 +18,22 @@ use std::time::Duration;
 use perennial_core::context::Source;
 use perennial_core::conversation::ConversationId;
 use perennial_core::id::{AgentId, SessionNumber};
-use perennial_core::observation::{Sign, Wait};
+use perennial_core::observation::Sign;
 use perennial_core::session::Process;
 use perennial_core::time::Time;
 use perennial_engine::host::moment::{self, Moment};
 use perennial_engine::host::{process, traffic};
 use perennial_engine::transcript::account::Figures;
-use perennial_engine::transcript::claude::Context;
 use perennial_engine::transcript::conversation::Conversation;
 use perennial_engine::transcript::prices::Prices;
-use perennial_engine::transcript::step::{Content, ErrorKind, Excerpt, Step};
 use perennial_engine::transcript::tail::Buffer;
 
 use super::driver::{Desk, Message};
 use super::harness::Harnesses;
+use open::Open;
 
 /// A harness speaks before it has written everything down: so much later it is looked at again.
 const LATE: Duration = Duration::from_millis(500);
-
-/// Silence that is told in the log, while the model is awaited and while a tool runs.
-const MODEL_LATE: Duration = Duration::from_secs(120);
-const TOOL_LATE: Duration = Duration::from_secs(600);
 
 /// Look at this agent's conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,25 +108,6 @@ struct Shelves {
     silent_after: Option<Duration>,
     open: HashMap<AgentId, Open>,
     buffer: Buffer,
-}
-
-/// A conversation that is followed.
-struct Open {
-    look: Look,
-    /// Once there is a file of it.
-    conversation: Option<Conversation>,
-    /// Tools that were called and have not answered.
-    calls: HashSet<String>,
-    /// Of the last answer.
-    model: String,
-    /// How much was said, roughly in tokens.
-    said: u64,
-    /// When it spoke, or its file grew.
-    heard: Moment,
-    /// Its silence was told.
-    is_warned: bool,
-    /// When to look again.
-    due: Option<Moment>,
 }
 
 impl Shelves {
@@ -249,125 +227,6 @@ fn is_silent(process: Process, limit: Duration) -> bool {
             tracing::warn!(%error, "connections can't be looked at; nobody is said to hang");
             false
         }
-    }
-}
-
-impl Open {
-    fn new(look: Look) -> Open {
-        let (calls, model, heard) = (HashSet::new(), String::new(), Moment::ZERO);
-        let (conversation, is_warned, due) = (None, false, None);
-        Open { look, conversation, calls, model, said: 0, heard, is_warned, due }
-    }
-
-    /// After how long its silence is worth a word: a tool may take its time.
-    fn warned_after(&self) -> Duration {
-        if self.calls.is_empty() { MODEL_LATE } else { TOOL_LATE }
-    }
-
-    /// How many lines were read.
-    fn lines(&self) -> u64 {
-        self.conversation.as_ref().map_or(0, |conversation| conversation.notes().lines)
-    }
-
-    /// Reads what is new: what it comes to, and of which file.
-    fn update(&mut self, buffer: &mut Buffer) -> Option<(PathBuf, Seen)> {
-        // What is older than the turn was told by others, in another turn, or in another session.
-        let is_first = self.lines() == 0;
-        let Open { look, conversation, calls, model, said, .. } = self;
-        let conversation = conversation.as_mut()?;
-        let mut signs = Vec::new();
-        let updated = conversation.update(buffer, |step| {
-            let is_news = step.time.map_or(!is_first, |time| time > look.since);
-            signs.extend(sign(step).filter(|_| is_news));
-            follow_calls(calls, step);
-            *said = said_after(*said, step);
-            if let (Content::Usage(usage), false) = (&step.content, step.sidechain) {
-                model.clone_from(&usage.model);
-            }
-        });
-        if let Err(error) = updated {
-            tracing::warn!(agent = %look.agent, %error, "a transcript can't be read");
-            return None;
-        }
-        let context = match conversation.context() {
-            Context::Measured { tokens } => {
-                Some(InWindow { tokens, model: model.clone(), source: Source::Table })
-            }
-            Context::Unknown if *said > 0 => {
-                Some(InWindow { tokens: *said, model: String::new(), source: Source::Estimated })
-            }
-            Context::Unknown | Context::Compacted { .. } => None,
-        };
-        let figures = conversation.account().total();
-        let read = Some(Read { figures, conversation: look.conversation.clone(), context });
-        let (agent, number) = (look.agent, look.number);
-        let seen = Seen { agent, number, signs, read, silence: None };
-        Some((conversation.path().to_owned(), seen))
-    }
-}
-
-/// So much is in the window once this step has been taken, where nobody counts: four bytes a token,
-/// and what a tool call costs besides its words.
-fn said_after(said: u64, step: &Step) -> u64 {
-    const CALL_TOKENS: u64 = 100;
-    let tokens = |text: &Excerpt| (text.text.len() + text.cut_bytes) as u64 / 4;
-    match &step.content {
-        Content::Compaction(_) => 0,
-        Content::Prompt(text) | Content::Text(text) if !step.sidechain => said + tokens(text),
-        Content::ToolCall { arguments, .. } if !step.sidechain => {
-            said + CALL_TOKENS + tokens(arguments)
-        }
-        Content::ToolResult { text, .. } if !step.sidechain => said + tokens(text),
-        Content::Prompt(_)
-        | Content::Text(_)
-        | Content::Thinking
-        | Content::ToolCall { .. }
-        | Content::ToolResult { .. }
-        | Content::Usage(_)
-        | Content::Error { .. }
-        | Content::RateLimit { .. }
-        | Content::Interrupted
-        | Content::ConversationChanged { .. } => said,
-    }
-}
-
-/// Keeps the tools that have not answered; a new prompt waits for none of them.
-fn follow_calls(calls: &mut HashSet<String>, step: &Step) {
-    match &step.content {
-        Content::ToolCall { call, .. } if !step.sidechain => drop(calls.insert(call.clone())),
-        Content::ToolResult { call, .. } => drop(calls.remove(call)),
-        Content::Prompt(_) | Content::Interrupted if !step.sidechain => calls.clear(),
-        Content::Prompt(_)
-        | Content::Interrupted
-        | Content::ToolCall { .. }
-        | Content::Text(_)
-        | Content::Thinking
-        | Content::Usage(_)
-        | Content::Compaction(_)
-        | Content::Error { .. }
-        | Content::RateLimit { .. }
-        | Content::ConversationChanged { .. } => {}
-    }
-}
-
-/// What a step says that no hook does.
-fn sign(step: &Step) -> Option<Sign> {
-    if step.sidechain {
-        return None;
-    }
-    match &step.content {
-        Content::RateLimit { until, .. } => Some(Sign::Waits(Wait::RateLimit(*until))),
-        Content::Interrupted => Some(Sign::Waits(Wait::Input)),
-        Content::Error { kind: ErrorKind::ContextOverflow, .. } => Some(Sign::Waits(Wait::Failure)),
-        Content::Compaction(_) => Some(Sign::Compacted),
-        Content::Prompt(_)
-        | Content::Text(_)
-        | Content::Thinking
-        | Content::ToolCall { .. }
-        | Content::ToolResult { .. }
-        | Content::Usage(_)
-        | Content::Error { .. }
-        | Content::ConversationChanged { .. } => None,
     }
 }
 

@@ -4,7 +4,6 @@
 //! sign changes is for the core to say.
 
 use std::fmt;
-use std::path::PathBuf;
 
 use perennial_core::conversation::{ConversationId, Followed};
 use perennial_core::observation::{Sign, Wait};
@@ -19,7 +18,6 @@ use super::{NotUnderstood, bounded};
 pub struct Heard {
     /// The main one; a subagent's call says nothing of it.
     pub conversation: Option<ConversationId>,
-    pub transcript_path: Option<PathBuf>,
     /// In their order.
     pub signs: Vec<Sign>,
     /// Tool calls of the main conversation that are over with it.
@@ -67,7 +65,6 @@ pub fn hook(event: &str, input: &[u8]) -> Result<Heard, NotUnderstood> {
     };
     Ok(Heard {
         conversation: conversation.filter(|_| !in_subagent),
-        transcript_path: fields.text("transcript_path").filter(is_absolute).map(PathBuf::from),
         signs,
         tool_calls,
         may_reply: !in_subagent && is_read_in_turn(event),
@@ -135,10 +132,6 @@ fn reset(text: &str) -> Option<Time> {
     plausible.then_some(Time(seconds * 1_000_000))
 }
 
-fn is_absolute(path: &&str) -> bool {
-    path.starts_with('/') && !path.contains('\0')
-}
-
 /// The fields that are of use.
 #[derive(Debug, Default)]
 struct Fields {
@@ -147,9 +140,8 @@ struct Fields {
 }
 
 /// Others can be as long as a file that was written.
-const TEXTS: [&str; 8] = [
+const TEXTS: [&str; 7] = [
     "session_id",
-    "transcript_path",
     "agent_id",
     "source",
     "tool_name",

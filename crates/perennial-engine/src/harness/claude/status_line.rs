@@ -1,7 +1,5 @@
 //! What the status line is given: the only place where the vendor pushes tokens and window together.
 
-use std::path::PathBuf;
-
 use perennial_core::context::{Sample, Source};
 use perennial_core::conversation::ConversationId;
 use serde_json::Value;
@@ -12,13 +10,10 @@ use crate::harness::preset::Context;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusLine {
     pub conversation: Option<ConversationId>,
-    pub transcript_path: Option<PathBuf>,
     /// The model's id.
     pub model: Option<String>,
     /// Absent until the first answer.
     pub sample: Option<Sample>,
-    /// As the vendor counts, which begins anew after a crash.
-    pub cost_microusd: Option<u64>,
 }
 
 /// Reads the input of a status line. `compaction_window` is the value of the variable by which the
@@ -36,12 +31,8 @@ pub fn status_line(
     let text = |path| all.pointer(path).and_then(Value::as_str);
     Ok(StatusLine {
         conversation: text("/session_id").and_then(|id| id.parse().ok()),
-        transcript_path: text("/transcript_path")
-            .filter(|path| path.starts_with('/'))
-            .map(PathBuf::from),
         model: text("/model/id").filter(|id| id.len() <= 128).map(str::to_owned),
         sample: sample(&all, context, compaction_window),
-        cost_microusd: all.pointer("/cost/total_cost_usd").and_then(microusd),
     })
 }
 
@@ -55,9 +46,4 @@ fn sample(all: &Value, context: &Context, compaction_window: Option<u64>) -> Opt
     let window = number("/context_window/context_window_size").filter(|window| *window > 0)?;
     let usable = context.usable(window, compaction_window);
     Some(Sample { tokens, window, usable, source: Source::StatusLine })
-}
-
-fn microusd(cost: &Value) -> Option<u64> {
-    let cost = cost.as_f64().filter(|cost| (0.0..1e9).contains(cost))?;
-    Some((cost * 1e6).round() as u64)
 }

@@ -9,6 +9,10 @@ use crate::cli::render::roster::brief;
 
 /// Make an agent of a conversation that you already have
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("prompt", |arg| arg.hide(true)))]
+#[command(mut_arg("harness", |arg| {
+    arg.help("The agent CLI whose conversation it is, by its preset's name [default: claude]")
+}))]
 #[command(after_help = "\
 Examples: perennial adopt bob --conversation 0f3c2a1e-…
           perennial adopt bob --conversation 0f3c2a1e-… --dir ~/src --harness claude
