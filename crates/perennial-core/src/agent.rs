@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::context::Clock;
 use crate::conversation::{ConversationId, Conversations, Opening};
-use crate::effect::{Action, Effect, Plan};
+use crate::effect::{Action, Effect, Plan, SessionEffect, Timer};
 use crate::event::{Birth, Move};
 use crate::exit::Exit;
 use crate::id::{AgentId, SessionId, SessionNumber};
@@ -241,18 +241,19 @@ impl Agent {
 
 /// What to do so that the world matches the journal, and when to look again.
 pub fn plan(agent: &Agent, may_start: bool, now: Time) -> Plan {
-    let wake_at = [agent.until, agent.dialog_at()].into_iter().flatten().min();
-    let mut plan = Plan { effects: Vec::new(), wake_at };
     // A record that can't be read is held: nothing is done for it.
     if agent.reason == Reason::RecordUnreadable {
         return Plan::default();
     }
+    let named = [(Timer::StateEnds, agent.until), (Timer::Dialog, agent.dialog_at())];
+    let timers = named.into_iter().filter_map(|(timer, at)| Some((timer, at?))).collect();
+    let mut plan = Plan { effects: Vec::new(), timers };
     let Some(session) = &agent.session else {
         return plan;
     };
     let action = match session.phase {
         Phase::Wanted => {
-            plan.wake_at = may_start.then_some(now);
+            plan.timers = may_start.then_some((Timer::Turn, now)).into_iter().collect();
             return plan;
         }
         Phase::Starting => Action::Start(Box::new(agent.launch.clone()), session.opening.clone()),
@@ -260,6 +261,7 @@ pub fn plan(agent: &Agent, may_start: bool, now: Time) -> Plan {
         Phase::Ending(pace) => Action::End(pace),
         Phase::Ended => Action::Release,
     };
-    plan.effects.push(Effect { agent: agent.id, number: session.number, action });
+    let effect = SessionEffect { agent: agent.id, number: session.number, action };
+    plan.effects.push(Effect::Session(effect));
     plan
 }

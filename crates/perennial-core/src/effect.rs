@@ -1,16 +1,25 @@
-//! Everything that may leave the machine: one closed list, carried out after the commit.
+//! Everything that may leave the machine: one closed list, carried out after the commit, by one
+//! executor per family.
 //!
-//! Each effect names its agent and session number: the number is the fence, and (agent, effect)
-//! is what the interpreter keeps in flight.
+//! An effect is kept in flight by its key: the entity, the kind of effect, and a fence that only
+//! grows. The same key is carried out once in each run of the daemon; a new daemon plans anew, and
+//! whoever holds the entity knows what was done already.
 
 use crate::conversation::Opening;
+use crate::entity::Entity;
 use crate::id::{AgentId, SessionNumber};
 use crate::launch::Launch;
 use crate::session::Pace;
 use crate::time::Time;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Effect {
+pub enum Effect {
+    Session(SessionEffect),
+}
+
+/// For the holder of one session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionEffect {
     pub agent: AgentId,
     pub number: SessionNumber,
     pub action: Action,
@@ -28,9 +37,54 @@ pub enum Action {
     Release,
 }
 
+/// What an effect is kept in flight by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EffectKey {
+    pub entity: Entity,
+    pub kind: EffectKind,
+    pub fence: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EffectKind {
+    Start,
+    Hold,
+    EndGracefully,
+    EndAtOnce,
+    Release,
+}
+
+impl Effect {
+    pub fn key(&self) -> EffectKey {
+        match self {
+            Effect::Session(SessionEffect { agent, number, action }) => {
+                let kind = match action {
+                    Action::Start(..) => EffectKind::Start,
+                    Action::Hold => EffectKind::Hold,
+                    Action::End(Pace::Graceful) => EffectKind::EndGracefully,
+                    Action::End(Pace::AtOnce) => EffectKind::EndAtOnce,
+                    Action::Release => EffectKind::Release,
+                };
+                EffectKey { entity: Entity::Agent(*agent), kind, fence: u64::from(number.0) }
+            }
+        }
+    }
+}
+
 /// What to do so that the world matches the journal, and when to look again.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
     pub effects: Vec<Effect>,
-    pub wake_at: Option<Time>,
+    pub timers: Vec<(Timer, Time)>,
+}
+
+/// What an entity waits for by the clock; at most one time for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Timer {
+    /// The state ends by itself.
+    StateEnds,
+    /// A harness that has shown nothing by then has a dialog in its way.
+    Dialog,
+    /// It is the turn of a session that waits in line.
+    Turn,
 }

@@ -4,10 +4,11 @@
 
 use crate::context::{Sample, Threshold};
 use crate::conversation::{ConversationId, Followed, Opening};
+use crate::entity::Entity;
 use crate::exit::Exit;
 use crate::id::{AgentId, BootId, Epoch, SessionNumber};
 use crate::launch::Launch;
-use crate::name::Name;
+use crate::name::{Name, NameKey};
 use crate::reason::{Evidence, Reason};
 use crate::restart::Restart;
 use crate::session::{Pace, Process};
@@ -15,7 +16,7 @@ use crate::state::{Cause, State};
 use crate::time::Time;
 use crate::work::WorkPhase;
 
-/// One event with its moment, of one agent or of the node.
+/// One event of one entity, with its moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     pub at: Time,
@@ -24,15 +25,19 @@ pub struct Event {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum What {
-    Agent(AgentId, AgentEvent),
     Node(NodeEvent),
+    Agent(AgentId, AgentEvent),
+    Name(NameKey, ClaimEvent),
+    Conversation(ConversationId, ClaimEvent),
 }
 
-/// An event's stream: each entity has its own, with its own versions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Stream {
-    Node,
-    Agent(AgentId),
+/// What happens to a name or a conversation, which at most one agent has at a time. Who has it
+/// follows from the agents' own events; these are the fence, so that two who want it can't both
+/// get it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClaimEvent {
+    Taken { by: AgentId },
+    Left { by: AgentId },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,10 +136,21 @@ pub enum NodeEvent {
 }
 
 impl Event {
-    pub fn stream(&self) -> Stream {
+    /// What happened to an agent itself, if that is what it is about.
+    pub fn of_agent(&self) -> Option<(AgentId, &AgentEvent)> {
         match &self.what {
-            What::Agent(id, _) => Stream::Agent(*id),
-            What::Node(_) => Stream::Node,
+            What::Agent(id, event) => Some((*id, event)),
+            What::Node(_) | What::Name(..) | What::Conversation(..) => None,
+        }
+    }
+
+    /// Whose stream it belongs to.
+    pub fn entity(&self) -> Entity {
+        match &self.what {
+            What::Node(_) => Entity::Node,
+            What::Agent(id, _) => Entity::Agent(*id),
+            What::Name(key, _) => Entity::Name(key.clone()),
+            What::Conversation(id, _) => Entity::Conversation(id.clone()),
         }
     }
 }

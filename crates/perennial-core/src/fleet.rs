@@ -1,44 +1,30 @@
-//! All agents together: names, the line of sessions that wait for their turn, and the four verbs
-//! over the whole.
+//! Everything that lives, together: routes commands, reports and events to their lives.
 //!
-//! Pure. `decide` and `observe` read; `evolve` alone changes, and tells whom it touched, so that
-//! only those are planned (property: planning the touched = planning all).
-//!
-//! Invariants
-//! - F1  A name is held by at most one agent outside the cemetery, ignoring case.
-//! - F2  A conversation is the current one of at most one agent outside the cemetery.
-//! - F3  After a reboot at most `RESUMED_AT_ONCE` agents are starting out of the line.
+//! Pure, and without rules of its own. `decide` and `observe` read; `evolve` alone changes, and tells
+//! what it touched, so that only that is planned (property: planning the touched = planning all).
+//! What follows at once from an event is in the same batch.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
 
 use crate::agent::{self, Agent, HATCH_LIMIT};
+use crate::agents::{self, Agents};
 use crate::authority::{self, Caller, Standing};
 use crate::command::{Command, Request, Spawn};
-use crate::conversation::{ConversationId, Followed};
+use crate::conversation::Followed;
 use crate::effect::Plan;
+use crate::entity::Entity;
 use crate::event::{AgentEvent, Birth, Event, NodeEvent, What};
 use crate::id::{AgentId, BootId, Epoch};
-use crate::name::Name;
 use crate::observation::{Observation, Sign};
-use crate::reason::{Evidence, Fact, Reason, Verb, Witness};
+use crate::reason::{Evidence, Fact, Verb};
 use crate::refusal::Refusal;
-use crate::session::{Phase, Session};
-use crate::state::{Roster, State};
+use crate::session::Session;
+use crate::state::Roster;
 use crate::time::Time;
-
-/// After a reboot, so many agents are resumed at a time.
-pub const RESUMED_AT_ONCE: usize = 2;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Fleet {
-    agents: BTreeMap<AgentId, Agent>,
-    /// Every holder of a name, oldest first; the last one may be outside the cemetery.
-    names: BTreeMap<String, Vec<AgentId>>,
-    /// Agents whose session waits for its turn.
-    line: BTreeSet<AgentId>,
-    /// Agents that came out of the line and have not announced themselves yet.
-    admitted: BTreeSet<AgentId>,
+    agents: Agents,
     epoch: Epoch,
     boot: BootId,
 }
@@ -46,35 +32,20 @@ pub struct Fleet {
 impl Fleet {
     /// The fleet of which these are all agents, as folding its events would have made it.
     pub fn restore(agents: impl IntoIterator<Item = Agent>, epoch: Epoch, boot: BootId) -> Fleet {
-        let mut fleet = Fleet { epoch, boot, ..Fleet::default() };
-        let mut named = Vec::new();
-        for agent in agents {
-            if let Some(name) = &agent.name {
-                named.push((agent.named_at, agent.id, name.key()));
-            }
-            match agent.session.as_ref().map(|session| session.phase) {
-                Some(Phase::Wanted) => _ = fleet.line.insert(agent.id),
-                Some(Phase::Starting | Phase::Running) if agent.is_starting() => {
-                    fleet.admitted.insert(agent.id);
-                }
-                Some(Phase::Starting | Phase::Running | Phase::Ending(_) | Phase::Ended) | None => {
-                }
-            }
-            fleet.agents.insert(agent.id, agent);
-        }
-        named.sort_unstable();
-        for (_, id, key) in named {
-            fleet.names.entry(key).or_default().push(id);
-        }
-        fleet
+        Fleet { agents: Agents::restore(agents), epoch, boot }
     }
 
     pub fn agents(&self) -> impl Iterator<Item = &Agent> {
-        self.agents.values()
+        self.agents.iter()
     }
 
     pub fn agent(&self, id: AgentId) -> Option<&Agent> {
-        self.agents.get(&id)
+        self.agents.get(id)
+    }
+
+    /// Everything that may have something to do.
+    pub fn entities(&self) -> impl Iterator<Item = Entity> {
+        self.agents().map(|agent| Entity::Agent(agent.id))
     }
 
     /// The newest run of a daemon.
@@ -89,31 +60,25 @@ impl Fleet {
 
     /// An agent by name, by `NAME~1` (the one before the newest of that name), or by id.
     pub fn find(&self, target: &str) -> Result<&Agent, Refusal> {
-        let nobody = || Refusal::NoSuchAgent { target: target.chars().take(100).collect() };
-        if let Ok(id) = target.parse::<AgentId>() {
-            return self.agents.get(&id).ok_or_else(nobody);
-        }
-        let (name, back) = match target.split_once('~') {
-            Some((name, back)) => (name, back.parse::<usize>().map_err(|_| nobody())?),
-            None => (target, 0),
-        };
-        let holders = self.names.get(&name.to_ascii_lowercase()).ok_or_else(nobody)?;
-        let position = holders.len().checked_sub(1 + back).ok_or_else(nobody)?;
-        self.agents.get(&holders[position]).ok_or_else(nobody)
+        self.agents.find(target)
     }
 
     /// Whether `lead` is an ancestor of `agent`.
     pub fn leads(&self, lead: AgentId, agent: AgentId) -> bool {
-        let mut above = self.agents.get(&agent).and_then(|agent| agent.parent);
-        // Bounded: a chain of parents is never longer than the fleet.
-        for _ in 0..self.agents.len() {
-            match above {
-                Some(id) if id == lead => return true,
-                Some(id) => above = self.agents.get(&id).and_then(|agent| agent.parent),
-                None => return false,
-            }
+        self.agents.leads(lead, agent)
+    }
+
+    /// Takes over `newest`'s copy of an entity of which nothing more is under way.
+    pub fn share(&mut self, newest: &Fleet, entity: &Entity) {
+        match entity {
+            Entity::Agent(id) => self.agents.share(&newest.agents, *id),
+            Entity::Node
+            | Entity::Name(_)
+            | Entity::Conversation(_)
+            | Entity::Message(_)
+            | Entity::Post(_)
+            | Entity::Job(_) => {}
         }
-        false
     }
 
     /// Refuses what `caller` may not do to `target`; also asked for verbs that decide nothing.
@@ -138,6 +103,11 @@ impl Fleet {
 
     /// Answers a command; changes nothing.
     pub fn decide(&self, request: &Request, now: Time) -> Result<Decision, Refusal> {
+        let Decision { about, events } = self.answer(request, now)?;
+        Ok(Decision { about, events: self.with_consequences(events) })
+    }
+
+    fn answer(&self, request: &Request, now: Time) -> Result<Decision, Refusal> {
         let caller = request.caller;
         let witness = caller.witness();
         match &request.command {
@@ -149,10 +119,10 @@ impl Fleet {
             Command::StopAll => {
                 self.authorise(caller, Verb::Stop, None)?;
                 let mut decision = Decision::default();
-                for agent in self.agents.values().filter(|a| a.state.roster() != Roster::Cemetery) {
+                for agent in self.agents().filter(|a| a.state.roster() != Roster::Cemetery) {
                     let events = agent::stop(agent, witness, now)?;
                     if !events.is_empty() {
-                        decision.agents.push(agent.id);
+                        decision.about.push(Entity::Agent(agent.id));
                         decision.events.extend(of(agent.id, events, now));
                     }
                 }
@@ -164,7 +134,7 @@ impl Fleet {
             }
             Command::Rename { target, name } => {
                 let agent = self.allowed(caller, Verb::Rename, target)?;
-                self.name_is_free(name, Some(agent.id))?;
+                self.agents.name_is_free(name, Some(agent.id))?;
                 Ok(Decision::of(agent.id, agent::rename(agent, name.clone())?, now))
             }
             Command::Bury { target, summary } => {
@@ -191,10 +161,10 @@ impl Fleet {
         self.authorise(caller, Verb::Spawn, None)?;
         let name = match &spawn.name {
             Some(name) => {
-                self.name_is_free(name, None)?;
+                self.agents.name_is_free(name, None)?;
                 name.clone()
             }
-            None => self.free_name(&spawn.launch.argv),
+            None => self.agents.free_name(&spawn.launch.argv),
         };
         let parent = match &spawn.parent {
             Some(target) => {
@@ -207,7 +177,7 @@ impl Fleet {
             None => None,
         };
         if let Some(conversation) = &spawn.conversation {
-            self.conversation_is_free(conversation, None)?;
+            self.agents.conversation_is_free(conversation, None)?;
         }
         let fact = Fact::Asked(Verb::Spawn);
         let birth = Birth {
@@ -222,86 +192,32 @@ impl Fleet {
         Ok(Decision::of(spawn.id, agent::hatch(spawn.id, birth, spawn.conversation.clone()), now))
     }
 
-    /// Who holds a name now, in life or in the freezer.
-    fn holder(&self, name: &Name) -> Option<&Agent> {
-        let id = self.names.get(&name.key())?.last()?;
-        self.agents.get(id).filter(|agent| agent.state.roster() != Roster::Cemetery)
-    }
-
-    fn name_is_free(&self, name: &Name, for_agent: Option<AgentId>) -> Result<(), Refusal> {
-        match self.holder(name) {
-            Some(agent) if Some(agent.id) != for_agent => {
-                Err(Refusal::NameTaken { name: name.clone(), by: agent.id })
-            }
-            Some(_) | None => Ok(()),
-        }
-    }
-
-    /// A conversation has one writer: nobody else outside the cemetery may have it.
-    fn conversation_is_free(
-        &self,
-        conversation: &ConversationId,
-        for_agent: Option<AgentId>,
-    ) -> Result<(), Refusal> {
-        let has = |agent: &&Agent| {
-            // A buried one's last session writes until it has ended.
-            let may_write =
-                agent.state.roster() != Roster::Cemetery || agent.live_session().is_some();
-            let current = agent.conversations.as_ref().map(|known| &known.current);
-            let takes_up =
-                agent.live_session().is_some_and(|session| session.takes_up(conversation));
-            may_write && Some(agent.id) != for_agent && (current == Some(conversation) || takes_up)
-        };
-        match self.agents.values().find(has) {
-            Some(agent) => {
-                Err(Refusal::ConversationTaken { conversation: conversation.clone(), by: agent.id })
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// A free name made from the program's: `bash`, `bash-2`, `bash-3` …
-    fn free_name(&self, argv: &[String]) -> Name {
-        let program = argv.first().map_or("", |path| path.rsplit('/').next().unwrap_or(path));
-        let stem: String = program
-            .chars()
-            .map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' })
-            .take(40)
-            .collect();
-        let stem = stem.trim_matches('-');
-        let stem = if stem.parse::<Name>().is_ok() { stem } else { "agent" };
-        std::iter::once(stem.to_owned())
-            .chain((2..).map(|k: usize| format!("{stem}-{k}")))
-            .filter_map(|text| text.parse::<Name>().ok())
-            .find(|name| self.holder(name).is_none())
-            .expect("names do not run out before agents do")
-    }
-
     /// Takes note of a report.
     pub fn observe(&self, observation: &Observation, now: Time) -> Vec<Event> {
+        self.with_consequences(self.noted(observation, now))
+    }
+
+    fn noted(&self, observation: &Observation, now: Time) -> Vec<Event> {
         match observation {
-            Observation::Session { agent, number, report } => match self.agents.get(agent) {
+            Observation::Session { agent, number, report } => match self.agents.get(*agent) {
                 Some(known) => of(*agent, agent::observe(known, *number, report, now), now),
                 None => Vec::new(),
             },
-            Observation::Harness { agent, number, sign } => match self.agents.get(agent) {
+            Observation::Harness { agent, number, sign } => match self.agents.get(*agent) {
                 Some(known) => {
                     let sign = self.within_own(known, sign);
                     of(*agent, agent::shown(known, *number, &sign, now), now)
                 }
                 None => Vec::new(),
             },
-            Observation::Due { agent } => match self.agents.get(agent) {
-                Some(known) => of(*agent, agent::due(known, self.may_start(*agent), now), now),
-                None => Vec::new(),
-            },
+            Observation::Due { entity, .. } => self.due(entity, now),
             Observation::Started { boot, version } => self.started(boot, version, now),
             Observation::Stopping => {
                 vec![node(NodeEvent::DaemonStopped { epoch: self.epoch }, now)]
             }
             Observation::ClockJumped { by } => {
                 let put_off = |agent: &Agent| of(agent.id, agent::put_off(agent, *by), now);
-                self.agents.values().flat_map(put_off).collect()
+                self.agents().flat_map(put_off).collect()
             }
         }
     }
@@ -312,7 +228,7 @@ impl Fleet {
         let Sign::Began { conversation, .. } = sign else { return Cow::Borrowed(sign) };
         let current = agent.conversations.as_ref().map(|known| &known.current);
         let own = current.or(agent.session.as_ref().and_then(Session::taken_up));
-        match (self.conversation_is_free(conversation, Some(agent.id)), own) {
+        match (self.agents.conversation_is_free(conversation, Some(agent.id)), own) {
             (Err(_), Some(own)) => {
                 Cow::Owned(Sign::Began { conversation: own.clone(), how: Followed::Resumed })
             }
@@ -327,13 +243,62 @@ impl Fleet {
         let mut events = vec![node(started, now)];
         if self.epoch != Epoch(0) && self.boot != *boot {
             let rebooted = |agent: &Agent| of(agent.id, agent::rebooted(agent, now), now);
-            events.extend(self.agents.values().flat_map(rebooted));
+            events.extend(self.agents().flat_map(rebooted));
         }
         events
     }
 
-    /// Folds one event; returns whom to plan anew.
-    pub fn evolve(&mut self, event: &Event) -> Vec<AgentId> {
+    /// A time that `plan` named has come.
+    fn due(&self, entity: &Entity, now: Time) -> Vec<Event> {
+        match entity {
+            Entity::Agent(id) => match self.agents.get(*id) {
+                Some(known) => of(*id, agent::due(known, self.agents.may_start(*id), now), now),
+                None => Vec::new(),
+            },
+            Entity::Node
+            | Entity::Name(_)
+            | Entity::Conversation(_)
+            | Entity::Message(_)
+            | Entity::Post(_)
+            | Entity::Job(_) => Vec::new(),
+        }
+    }
+
+    /// The events, and what follows at once from them: names and conversations that are taken or
+    /// left.
+    fn with_consequences(&self, events: Vec<Event>) -> Vec<Event> {
+        if !events.iter().any(moves_claims) {
+            return events;
+        }
+        let mut batch = Vec::with_capacity(events.len());
+        let mut changed: Vec<Agent> = Vec::new();
+        for event in events {
+            let at = event.at;
+            let mut claims = Vec::new();
+            if let What::Agent(id, what) = &event.what {
+                let position = changed.iter().position(|agent| agent.id == *id);
+                let before = match position {
+                    Some(position) => Some(changed.swap_remove(position)),
+                    None => self.agents.get(*id).cloned(),
+                };
+                let after = match (&before, what) {
+                    (_, AgentEvent::Hatched(birth)) => Some(Agent::born(*id, birth, at)),
+                    (Some(before), _) => Some(agent::evolve(before.clone(), what, at)),
+                    (None, _) => None,
+                };
+                if let Some(after) = after {
+                    claims = agents::claims(before.as_ref(), &after);
+                    changed.push(after);
+                }
+            }
+            batch.push(event);
+            batch.extend(claims.into_iter().map(|what| Event { at, what }));
+        }
+        batch
+    }
+
+    /// Folds one event; returns what to plan anew.
+    pub fn evolve(&mut self, event: &Event) -> Vec<Entity> {
         match &event.what {
             What::Node(NodeEvent::DaemonStarted { epoch, boot, .. }) => {
                 self.epoch = *epoch;
@@ -341,104 +306,67 @@ impl Fleet {
                 Vec::new()
             }
             What::Node(NodeEvent::DaemonStopped { .. }) => Vec::new(),
-            What::Agent(id, AgentEvent::Hatched(birth)) => {
-                if let Some(name) = &birth.name {
-                    self.names.entry(name.key()).or_default().push(*id);
-                }
-                self.agents.insert(*id, Agent::born(*id, birth, event.at));
-                vec![*id]
-            }
-            What::Agent(id, agent_event) => {
-                let Some(agent) = self.agents.remove(id) else {
-                    return Vec::new();
-                };
-                if let AgentEvent::Renamed { name } = agent_event {
-                    self.hand_over_name(&agent, name);
-                }
-                let agent = agent::evolve(agent, agent_event, event.at);
-                let mut touched = vec![*id];
-                touched.extend(self.keep_line(&agent));
-                self.agents.insert(*id, agent);
-                touched
-            }
+            What::Agent(id, agent_event) => self.agents.evolve(*id, agent_event, event.at),
+            // Who has it follows from the agents.
+            What::Name(..) | What::Conversation(..) => Vec::new(),
         }
     }
 
-    /// The last name of an agent is its own; earlier ones are free again.
-    fn hand_over_name(&mut self, agent: &Agent, name: &Name) {
-        if let Some(old) = &agent.name
-            && let Some(holders) = self.names.get_mut(&old.key())
-        {
-            holders.retain(|holder| *holder != agent.id);
-            if holders.is_empty() {
-                self.names.remove(&old.key());
-            }
-        }
-        self.names.entry(name.key()).or_default().push(agent.id);
-    }
-
-    /// Keeps the line after a change of `agent`; returns who may start now.
-    fn keep_line(&mut self, agent: &Agent) -> Vec<AgentId> {
-        let waits = agent.session.as_ref().is_some_and(|session| session.phase == Phase::Wanted);
-        let left = if waits {
-            // A reboot may send back to the line one that had just come out of it.
-            self.admitted.remove(&agent.id);
-            self.line.insert(agent.id);
-            true
-        } else if self.line.remove(&agent.id) {
-            // Sessions that start at once pass through the line within one append.
-            if agent.is_starting() {
-                self.admitted.insert(agent.id);
-            }
-            true
-        } else {
-            agent.state != State::Waking && self.admitted.remove(&agent.id)
-        };
-        // One more than may start: who comes into the line may displace somebody.
-        let ahead = self.line.iter().take(RESUMED_AT_ONCE + 1);
-        if left { ahead.copied().collect() } else { Vec::new() }
-    }
-
-    /// Whether the agent's wanted session may start now.
-    fn may_start(&self, id: AgentId) -> bool {
-        let free = RESUMED_AT_ONCE.saturating_sub(self.admitted.len());
-        self.line.iter().take(free).any(|first| *first == id)
-    }
-
-    /// What to do for one agent so that the world matches the journal.
-    pub fn plan(&self, id: AgentId, now: Time) -> Plan {
-        match self.agents.get(&id) {
-            Some(agent) => agent::plan(agent, self.may_start(id), now),
-            None => Plan::default(),
+    /// What to do for one entity so that the world matches the journal.
+    pub fn plan(&self, entity: &Entity, now: Time) -> Plan {
+        match entity {
+            Entity::Agent(id) => self.agents.plan(*id, now),
+            Entity::Node
+            | Entity::Name(_)
+            | Entity::Conversation(_)
+            | Entity::Message(_)
+            | Entity::Post(_)
+            | Entity::Job(_) => Plan::default(),
         }
     }
 
     /// A record of this agent can't be read: it is unknown, held, and told; nothing starts it but
     /// the operator. Not an event: it is seen again at every start.
     pub fn mark_unreadable(&mut self, id: AgentId, why: &str, at: Time) {
-        if let Some(agent) = self.agents.get_mut(&id)
-            && !matches!(agent.state, State::Frozen | State::Dead | State::Expired)
-        {
-            agent.state = State::Unknown;
-            agent.reason = Reason::RecordUnreadable;
-            agent.evidence =
-                Evidence { witness: Witness::Daemon, fact: Fact::Unreadable(why.into()), at };
-            agent.since = at;
-            agent.until = None;
-        }
+        self.agents.mark_unreadable(id, why, at);
     }
 }
 
-/// What a command comes to: whom it is about, and what happened by it. No events: it was so already.
+/// What a command comes to: what it is about, and what happened by it. No events: it was so already.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Decision {
-    pub agents: Vec<AgentId>,
+    pub about: Vec<Entity>,
     pub events: Vec<Event>,
 }
 
 impl Decision {
     fn of(id: AgentId, events: Vec<AgentEvent>, at: Time) -> Decision {
-        Decision { agents: vec![id], events: of(id, events, at) }
+        Decision { about: vec![Entity::Agent(id)], events: of(id, events, at) }
+    }
+}
+
+/// Whether an agent may take or leave a name or a conversation by this.
+fn moves_claims(event: &Event) -> bool {
+    match &event.what {
+        What::Agent(_, event) => match event {
+            AgentEvent::Hatched(_)
+            | AgentEvent::Renamed { .. }
+            | AgentEvent::SessionWanted { .. }
+            | AgentEvent::SessionEnded { .. }
+            | AgentEvent::ConversationFollowed { .. } => true,
+            AgentEvent::Moved(moved) => moved.to.roster() == Roster::Cemetery,
+            AgentEvent::SessionStarting { .. }
+            | AgentEvent::SessionRunning { .. }
+            | AgentEvent::SessionEnding { .. }
+            | AgentEvent::SessionProgressed { .. }
+            | AgentEvent::WindowBegan { .. }
+            | AgentEvent::ClockPassed { .. }
+            | AgentEvent::ClockTold { .. }
+            | AgentEvent::PhaseReported { .. }
+            | AgentEvent::Summarised { .. }
+            | AgentEvent::PutOff { .. } => false,
+        },
+        What::Node(_) | What::Name(..) | What::Conversation(..) => false,
     }
 }
 

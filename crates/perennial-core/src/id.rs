@@ -1,5 +1,5 @@
 //! Identifiers: who (`AgentId`), which incarnation (`SessionNumber`), both together (`SessionId`),
-//! and which run of the daemon (`Epoch`).
+//! which message, post or job, and which run of the daemon (`Epoch`).
 //!
 //! Ids are made outside (the core has no randomness) and never reused.
 
@@ -8,58 +8,90 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// An agent's lasting identity: a UUID v7, printed `agt_` + 26 base-32 digits.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct AgentId(pub u128);
-
 /// Crockford's alphabet: no i, l, o, u, so that an id can be read aloud.
 const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-const PREFIX: &str = "agt_";
 const LENGTH: usize = 26;
-
-impl fmt::Display for AgentId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = [0u8; LENGTH];
-        let mut rest = self.0;
-        for digit in text.iter_mut().rev() {
-            *digit = DIGITS[(rest & 31) as usize];
-            rest >>= 5;
-        }
-        f.write_str(PREFIX)?;
-        text.iter().try_for_each(|digit| write!(f, "{}", char::from(*digit)))
-    }
-}
-
-impl fmt::Debug for AgentId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
 
 /// The text is not an id of the expected kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not an id")]
 pub struct NotAnId;
 
-impl FromStr for AgentId {
-    type Err = NotAnId;
+/// A lasting id: a UUID v7, printed as its prefix and 26 base-32 digits.
+macro_rules! lasting_id {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub struct $name(pub u128);
 
-    fn from_str(text: &str) -> Result<AgentId, NotAnId> {
-        let digits = text.strip_prefix(PREFIX).ok_or(NotAnId)?;
-        if digits.len() != LENGTH {
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                print(f, $prefix, self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = NotAnId;
+
+            fn from_str(text: &str) -> Result<$name, NotAnId> {
+                parse($prefix, text).map($name)
+            }
+        }
+    };
+}
+
+lasting_id!(
+    /// An agent's lasting identity.
+    AgentId,
+    "agt_"
+);
+lasting_id!(
+    /// A text to an agent.
+    MessageId,
+    "msg_"
+);
+lasting_id!(
+    /// A post on the board.
+    PostId,
+    "pst_"
+);
+lasting_id!(
+    /// A command that Perennial runs itself.
+    JobId,
+    "job_"
+);
+
+fn print(f: &mut fmt::Formatter<'_>, prefix: &str, mut rest: u128) -> fmt::Result {
+    let mut text = [0u8; LENGTH];
+    for digit in text.iter_mut().rev() {
+        *digit = DIGITS[(rest & 31) as usize];
+        rest >>= 5;
+    }
+    f.write_str(prefix)?;
+    text.iter().try_for_each(|digit| write!(f, "{}", char::from(*digit)))
+}
+
+fn parse(prefix: &str, text: &str) -> Result<u128, NotAnId> {
+    let digits = text.strip_prefix(prefix).ok_or(NotAnId)?;
+    if digits.len() != LENGTH {
+        return Err(NotAnId);
+    }
+    let mut value: u128 = 0;
+    for (position, byte) in digits.bytes().enumerate() {
+        let digit = DIGITS.iter().position(|d| *d == byte).ok_or(NotAnId)? as u128;
+        // 26 digits carry 130 bits: the first one holds only the top three.
+        if position == 0 && digit > 7 {
             return Err(NotAnId);
         }
-        let mut value: u128 = 0;
-        for (position, byte) in digits.bytes().enumerate() {
-            let digit = DIGITS.iter().position(|d| *d == byte).ok_or(NotAnId)? as u128;
-            // 26 digits carry 130 bits: the first one holds only the top three.
-            if position == 0 && digit > 7 {
-                return Err(NotAnId);
-            }
-            value = (value << 5) | digit;
-        }
-        Ok(AgentId(value))
+        value = (value << 5) | digit;
     }
+    Ok(value)
 }
 
 /// The number of a session within its agent, from 1; the fence that every effect carries.

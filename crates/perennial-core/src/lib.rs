@@ -7,11 +7,13 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 
 pub mod agent;
+pub mod agents;
 pub mod authority;
 pub mod command;
 pub mod context;
 pub mod conversation;
 pub mod effect;
+pub mod entity;
 pub mod event;
 pub mod exit;
 pub mod fleet;

@@ -34,8 +34,29 @@ impl Name {
     }
 
     /// What two names are compared by.
-    pub fn key(&self) -> String {
-        self.0.to_ascii_lowercase()
+    pub fn key(&self) -> NameKey {
+        NameKey(self.0.to_ascii_lowercase())
+    }
+}
+
+/// What two names are compared by: the name in lower case.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct NameKey(String);
+
+impl NameKey {
+    /// The key of what may be a name; one that is none is nobody's.
+    pub fn of(text: &str) -> NameKey {
+        NameKey(text.to_ascii_lowercase())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for NameKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 

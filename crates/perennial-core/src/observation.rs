@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use crate::context::{Sample, Threshold};
 use crate::conversation::{ConversationId, Followed};
+use crate::effect::Timer;
+use crate::entity::Entity;
 use crate::exit::{Exit, UnknownExit};
 use crate::id::{AgentId, BootId, SessionNumber};
 use crate::session::Process;
@@ -24,9 +26,10 @@ pub enum Observation {
         number: SessionNumber,
         sign: Sign,
     },
-    /// A time that `plan` named has come for this agent.
+    /// A time that `plan` named has come for this entity.
     Due {
-        agent: AgentId,
+        entity: Entity,
+        timer: Timer,
     },
     /// The daemon began to run.
     Started {

@@ -15,9 +15,9 @@ use std::time::Duration;
 
 use perennial_core::command::Request;
 use perennial_core::effect::Effect;
-use perennial_core::event::{Event, Stream};
+use perennial_core::entity::Entity;
+use perennial_core::event::Event;
 use perennial_core::fleet::Fleet;
-use perennial_core::id::AgentId;
 use perennial_core::observation::Observation;
 use perennial_core::refusal::Refusal;
 use perennial_core::time::Time;
@@ -61,14 +61,14 @@ pub enum Output {
     },
     Answer {
         waiter: Waiter,
-        answer: Result<Vec<AgentId>, Rejection>,
+        answer: Result<Vec<Entity>, Rejection>,
     },
     /// Do this in the world.
     Carry(Effect),
     /// These happened, for good: for those who show them.
     Committed {
         events: Vec<Event>,
-        touched: Vec<AgentId>,
+        touched: Vec<Entity>,
     },
 }
 
@@ -86,8 +86,10 @@ struct Pending {
     ticket: Ticket,
     events: Vec<Event>,
     report: Option<Observation>,
-    waiters: Vec<(Waiter, Vec<AgentId>)>,
+    waiters: Vec<(Waiter, Answer)>,
 }
+
+type Answer = Result<Vec<Entity>, Rejection>;
 
 #[derive(Debug)]
 pub struct Supervisor {
@@ -96,8 +98,10 @@ pub struct Supervisor {
     /// What is planned, and shown.
     durable: Fleet,
     /// Of the durable streams.
-    versions: BTreeMap<Stream, Version>,
+    versions: BTreeMap<Entity, Version>,
     pending: VecDeque<Pending>,
+    /// How many events of each entity are under way.
+    under_way: BTreeMap<Entity, u64>,
     interpreter: Interpreter,
     timers: Timers,
     /// Reports whose append failed, oldest first, and when to tell them again.
@@ -109,12 +113,13 @@ pub struct Supervisor {
 }
 
 impl Supervisor {
-    pub fn new(fleet: Fleet, versions: BTreeMap<Stream, Version>) -> Supervisor {
+    pub fn new(fleet: Fleet, versions: BTreeMap<Entity, Version>) -> Supervisor {
         Supervisor {
             newest: fleet.clone(),
             durable: fleet,
             versions,
             pending: VecDeque::new(),
+            under_way: BTreeMap::new(),
             interpreter: Interpreter::default(),
             timers: Timers::default(),
             untold: VecDeque::new(),
@@ -130,7 +135,7 @@ impl Supervisor {
     }
 
     /// How many events each durable stream has.
-    pub fn versions(&self) -> &BTreeMap<Stream, Version> {
+    pub fn versions(&self) -> &BTreeMap<Entity, Version> {
         &self.versions
     }
 
@@ -165,19 +170,17 @@ impl Supervisor {
             true => self.tell_again(now),
             false => Vec::new(),
         };
-        match self.newest.decide(request, now) {
-            Err(refusal) => {
-                outputs.push(Output::Answer { waiter, answer: Err(Rejection::Refused(refusal)) });
+        let (answer, events) = match self.newest.decide(request, now) {
+            Err(refusal) => (Err(Rejection::Refused(refusal)), Vec::new()),
+            Ok(decision) => (Ok(decision.about), decision.events),
+        };
+        match self.pending.back_mut() {
+            _ if !events.is_empty() => {
+                outputs.push(self.append(events, None, vec![(waiter, answer)]));
             }
-            Ok(decision) if decision.events.is_empty() => match self.pending.back_mut() {
-                // "It is so already" may rest on what is not durable yet.
-                Some(pending) => pending.waiters.push((waiter, decision.agents)),
-                None => outputs.push(Output::Answer { waiter, answer: Ok(decision.agents) }),
-            },
-            Ok(decision) => {
-                let waiters = vec![(waiter, decision.agents)];
-                outputs.push(self.append(decision.events, None, waiters));
-            }
+            // "No" and "it is so already" may rest on what is not durable yet.
+            Some(pending) => pending.waiters.push((waiter, answer)),
+            None => outputs.push(Output::Answer { waiter, answer }),
         }
         outputs
     }
@@ -198,11 +201,12 @@ impl Supervisor {
         &mut self,
         events: Vec<Event>,
         report: Option<Observation>,
-        waiters: Vec<(Waiter, Vec<AgentId>)>,
+        waiters: Vec<(Waiter, Answer)>,
     ) -> Output {
-        let batch = Batch::of(events.clone(), |stream| self.expected(stream));
+        let batch = Batch::of(events.clone(), |entity| self.expected(entity));
         for event in &events {
             self.newest.evolve(event);
+            *self.under_way.entry(event.entity()).or_default() += 1;
         }
         let ticket = Ticket(self.next_ticket);
         self.next_ticket += 1;
@@ -210,12 +214,12 @@ impl Supervisor {
         Output::Append { ticket, batch }
     }
 
-    /// The version that everything under way brings a stream to.
-    fn expected(&self, stream: Stream) -> Version {
-        let durable = self.versions.get(&stream).copied().unwrap_or_default();
-        let under_way = self.pending.iter().flat_map(|pending| &pending.events);
-        let events = under_way.filter(|event| event.stream() == stream).count() as u64;
-        Version(durable.0 + events)
+    /// The version that everything under way brings a stream to; nothing for names and
+    /// conversations, which nobody else takes while one daemon writes the journal.
+    fn expected(&self, entity: &Entity) -> Option<Version> {
+        let durable = self.versions.get(entity).map_or(0, |version| version.0);
+        let under_way = self.under_way.get(entity).copied().unwrap_or_default();
+        (!entity.is_claim()).then_some(Version(durable + under_way))
     }
 
     fn recorded(&mut self, ticket: Ticket, now: Time) -> Vec<Output> {
@@ -223,34 +227,48 @@ impl Supervisor {
             return Vec::new();
         };
         self.read_only = None;
-        let mut touched: Vec<AgentId> = Vec::new();
+        let mut touched: Vec<Entity> = Vec::new();
         let mut outputs = Vec::new();
         for event in &pending.events {
             touched.extend(self.durable.evolve(event));
-            self.versions.entry(event.stream()).or_default().0 += 1;
+            let entity = event.entity();
+            self.landed(&entity);
+            if !entity.is_claim() {
+                self.versions.entry(entity).or_default().0 += 1;
+            }
         }
         touched.sort_unstable();
         touched.dedup();
-        // At its start the daemon plans everybody: recovering is the ordinary path.
-        if matches!(pending.report, Some(Observation::Started { .. })) {
-            touched = self.durable.agents().map(|agent| agent.id).collect();
+        // What nothing more is under way for is the same in both fleets, and kept once.
+        for entity in touched.iter().filter(|entity| !self.under_way.contains_key(*entity)) {
+            self.durable.share(&self.newest, entity);
         }
-        for id in &touched {
-            outputs.extend(self.plan(*id, now));
+        // At its start the daemon plans everything: recovering is the ordinary path.
+        if matches!(pending.report, Some(Observation::Started { .. })) {
+            touched = self.durable.entities().collect();
+        }
+        for entity in &touched {
+            outputs.extend(self.plan(entity, now));
         }
         outputs.push(Output::Committed { events: pending.events, touched });
-        outputs.extend(
-            pending
-                .waiters
-                .into_iter()
-                .map(|(waiter, agents)| Output::Answer { waiter, answer: Ok(agents) }),
-        );
+        let waiters = pending.waiters.into_iter();
+        outputs.extend(waiters.map(|(waiter, answer)| Output::Answer { waiter, answer }));
         outputs
     }
 
-    fn plan(&mut self, id: AgentId, now: Time) -> Vec<Output> {
-        let plan = self.durable.plan(id, now);
-        self.timers.set(id, plan.wake_at);
+    /// An event of this entity is no longer under way.
+    fn landed(&mut self, entity: &Entity) {
+        if let Some(count) = self.under_way.get_mut(entity) {
+            *count -= 1;
+            if *count == 0 {
+                self.under_way.remove(entity);
+            }
+        }
+    }
+
+    fn plan(&mut self, entity: &Entity, now: Time) -> Vec<Output> {
+        let plan = self.durable.plan(entity, now);
+        self.timers.set(entity, plan.timers);
         let fresh = plan.effects.into_iter().filter(|effect| self.interpreter.admit(effect));
         fresh.map(Output::Carry).collect()
     }
@@ -263,8 +281,9 @@ impl Supervisor {
         };
         let mut outputs = Vec::new();
         for pending in self.pending.split_off(position) {
+            pending.events.iter().for_each(|event| self.landed(&event.entity()));
             self.untold.extend(pending.report);
-            outputs.extend(pending.waiters.into_iter().map(|(waiter, _)| Output::Answer {
+            outputs.extend(pending.waiters.into_iter().map(|(waiter, _answer)| Output::Answer {
                 waiter,
                 answer: Err(Rejection::NotRecorded(why.clone())),
             }));
@@ -287,8 +306,8 @@ impl Supervisor {
         if self.tell_again_at.is_some_and(|at| at <= now) {
             outputs.extend(self.tell_again(now));
         }
-        for agent in self.timers.take_due(now) {
-            outputs.extend(self.observed(Observation::Due { agent }, now));
+        for (entity, timer) in self.timers.take_due(now) {
+            outputs.extend(self.observed(Observation::Due { entity, timer }, now));
         }
         outputs
     }
@@ -303,8 +322,8 @@ impl Supervisor {
             outputs.extend(self.observed(report, now));
         }
         // A time may have come while an append stood in its way that then failed: it comes again.
-        for agent in self.durable.agents() {
-            self.timers.set(agent.id, self.durable.plan(agent.id, now).wake_at);
+        for entity in self.durable.entities() {
+            self.timers.set(&entity, self.durable.plan(&entity, now).timers);
         }
         outputs
     }

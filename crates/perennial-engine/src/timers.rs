@@ -1,38 +1,52 @@
-//! When to look at which agent again: at most one time each.
+//! When to look at which entity again, by name of the timer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use perennial_core::id::AgentId;
+use perennial_core::effect::Timer;
+use perennial_core::entity::Entity;
 use perennial_core::time::Time;
 
 #[derive(Debug, Default)]
 pub struct Timers {
-    order: BTreeSet<(Time, AgentId)>,
-    of: BTreeMap<AgentId, Time>,
+    order: BTreeSet<(Time, Entity, Timer)>,
+    of: BTreeMap<Entity, Vec<(Timer, Time)>>,
 }
 
 impl Timers {
-    pub fn set(&mut self, agent: AgentId, at: Option<Time>) {
-        if let Some(old) = self.of.remove(&agent) {
-            self.order.remove(&(old, agent));
+    /// These are all timers of the entity from now on.
+    pub fn set(&mut self, entity: &Entity, timers: Vec<(Timer, Time)>) {
+        if self.of.get(entity).is_some_and(|old| *old == timers) {
+            return;
         }
-        if let Some(at) = at {
-            self.of.insert(agent, at);
-            self.order.insert((at, agent));
+        for (timer, at) in self.of.remove(entity).unwrap_or_default() {
+            self.order.remove(&(at, entity.clone(), timer));
+        }
+        for (timer, at) in &timers {
+            self.order.insert((*at, entity.clone(), *timer));
+        }
+        if !timers.is_empty() {
+            self.of.insert(entity.clone(), timers);
         }
     }
 
     pub fn first(&self) -> Option<Time> {
-        self.order.first().map(|(at, _)| *at)
+        self.order.first().map(|(at, ..)| *at)
     }
 
-    /// Takes out everyone whose time has come.
-    pub fn take_due(&mut self, now: Time) -> Vec<AgentId> {
+    /// Takes out every timer whose time has come.
+    pub fn take_due(&mut self, now: Time) -> Vec<(Entity, Timer)> {
         let mut due = Vec::new();
-        while let Some((at, agent)) = self.order.first().copied().filter(|(at, _)| *at <= now) {
-            self.order.remove(&(at, agent));
-            self.of.remove(&agent);
-            due.push(agent);
+        while let Some((at, ..)) = self.order.first()
+            && *at <= now
+            && let Some((_, entity, timer)) = self.order.pop_first()
+        {
+            if let Some(timers) = self.of.get_mut(&entity) {
+                timers.retain(|(kept, _)| *kept != timer);
+                if timers.is_empty() {
+                    self.of.remove(&entity);
+                }
+            }
+            due.push((entity, timer));
         }
         due
     }

@@ -77,8 +77,8 @@ impl World {
     pub fn check_append(&mut self, expected: &mut Vec<Event>, appended: &[Event]) {
         let mut made = appended.to_vec();
         // An append has its events by stream; within one the order counts.
-        made.sort_by_key(Event::stream);
-        expected.sort_by_key(Event::stream);
+        made.sort_by_key(Event::entity);
+        expected.sort_by_key(Event::entity);
         if made != *expected {
             self.broken("U1: decided on durable + under way", || {
                 format!("{made:?}\n  is not\n  {expected:?}")

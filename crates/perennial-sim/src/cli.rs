@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use perennial_core::context::{Sample, Source};
 use perennial_core::conversation::{ConversationId, Followed, Opening};
-use perennial_core::event::{AgentEvent, Event, What};
+use perennial_core::event::{AgentEvent, Event};
 use perennial_core::id::{AgentId, SessionId, SessionNumber};
 use perennial_core::launch::Launch;
 use perennial_core::observation::{Observation, Sign, Wait};
@@ -467,10 +467,7 @@ impl World {
 }
 
 fn is_end(event: &Event, agent: AgentId) -> bool {
-    match &event.what {
-        What::Agent(id, AgentEvent::SessionEnding { .. } | AgentEvent::SessionEnded { .. }) => {
-            *id == agent
-        }
-        What::Agent(..) | What::Node(_) => false,
-    }
+    let Some((id, event)) = event.of_agent() else { return false };
+    let ends = matches!(event, AgentEvent::SessionEnding { .. } | AgentEvent::SessionEnded { .. });
+    ends && id == agent
 }

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use perennial_core::effect::{Action, Effect};
+use perennial_core::effect::{Action, Effect, SessionEffect};
 use perennial_core::event::Event;
 use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, SessionNumber};
@@ -30,7 +30,7 @@ pub struct Daemon {
     started: Option<Ticket>,
     stopping: Option<Ticket>,
     /// The newest order for each agent, which its holders see through.
-    pub orders: BTreeMap<AgentId, Effect>,
+    pub orders: BTreeMap<AgentId, SessionEffect>,
     tick_at: Option<Time>,
     /// Its appends under way, as the simulation saw them go.
     pub pending: VecDeque<(Ticket, Vec<Event>)>,
@@ -243,12 +243,12 @@ impl World {
         match output {
             Output::Append { ticket, batch } => self.append(life, ticket, batch),
             Output::Answer { waiter, answer } => self.answered(waiter, &answer),
-            Output::Carry(effect) => self.order(life, effect),
+            Output::Carry(Effect::Session(effect)) => self.order(life, effect),
             Output::Committed { .. } => {}
         }
     }
 
-    pub fn order(&mut self, life: Life, effect: Effect) {
+    pub fn order(&mut self, life: Life, effect: SessionEffect) {
         self.tell(|| {
             let action = match effect.action {
                 Action::Start(..) => "Start".to_owned(),

@@ -11,7 +11,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use perennial_core::event::{Event, Stream};
+use perennial_core::entity::Entity;
+use perennial_core::event::Event;
 use perennial_engine::supervisor::Ticket;
 use perennial_store::{Batch, Version};
 
@@ -50,7 +51,7 @@ pub struct Outcome {
 #[derive(Debug, Default)]
 pub struct Journal {
     committed: Vec<Append>,
-    versions: BTreeMap<Stream, Version>,
+    versions: BTreeMap<Entity, Version>,
     queue: VecDeque<Append>,
     under_way: Vec<Append>,
     /// How many appends of each daemon failed.
@@ -120,8 +121,9 @@ impl Journal {
         }
         let mut versions = self.versions.clone();
         for entry in &append.batch.entries {
-            let version = versions.entry(entry.stream).or_default();
-            if *version != entry.expected && !self.versions_ignored {
+            let version = versions.entry(entry.stream.clone()).or_default();
+            let fits = entry.expected.is_none_or(|expected| expected == *version);
+            if !fits && !self.versions_ignored {
                 return Err(NotTaken::Conflict);
             }
             version.0 += entry.events.len() as u64;
@@ -159,7 +161,7 @@ impl Journal {
         &self.committed
     }
 
-    pub fn versions(&self) -> &BTreeMap<Stream, Version> {
+    pub fn versions(&self) -> &BTreeMap<Entity, Version> {
         &self.versions
     }
 
@@ -176,12 +178,12 @@ impl Journal {
         let Some(append) = self.committed.last_mut() else {
             return;
         };
-        let entry = append.batch.entries.last_mut();
-        let Some(entry) = entry.filter(|entry| entry.events.len() > 1) else {
+        let mut entries = append.batch.entries.iter_mut().rev();
+        let Some(entry) = entries.find(|entry| entry.events.len() > 1) else {
             return;
         };
         entry.events.pop();
-        self.versions.entry(entry.stream).or_default().0 -= 1;
+        self.versions.entry(entry.stream.clone()).or_default().0 -= 1;
     }
 }
 

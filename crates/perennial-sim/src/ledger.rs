@@ -6,10 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use perennial_core::agent::Agent;
+use perennial_core::agents::RESUMED_AT_ONCE;
 use perennial_core::effect::Plan;
+use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, Event, Move, NodeEvent, What};
 use perennial_core::exit::{Exit, UnknownExit};
-use perennial_core::fleet::{Fleet, RESUMED_AT_ONCE};
+use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::reason::Reason;
 use perennial_core::restart::{RESTARTS_IN_WINDOW, WINDOW};
@@ -66,20 +68,21 @@ impl World {
         }
     }
 
-    fn plans(&self) -> Vec<(AgentId, Plan)> {
+    fn plans(&self) -> Vec<(Entity, Plan)> {
         let record = &self.ledger.record;
-        record.agents().map(|agent| (agent.id, record.plan(agent.id, self.now))).collect()
+        let plan = |entity: Entity| (entity.clone(), record.plan(&entity, self.now));
+        record.entities().map(plan).collect()
     }
 
     /// Whom an append did not touch is planned as before: planning the touched = planning all.
-    fn check_touched(&mut self, before: &[(AgentId, Plan)], touched: &BTreeSet<AgentId>) {
+    fn check_touched(&mut self, before: &[(Entity, Plan)], touched: &BTreeSet<Entity>) {
         let record = &self.ledger.record;
         let changed = before
             .iter()
-            .find(|(id, plan)| !touched.contains(id) && record.plan(*id, self.now) != *plan);
+            .find(|(id, plan)| !touched.contains(id) && record.plan(id, self.now) != *plan);
         if let Some((id, plan)) = changed {
             self.broken("planning the touched = planning all", || {
-                format!("{} was planned {plan:?} before, and was not touched", id.0)
+                format!("{id} was planned {plan:?} before, and was not touched")
             });
         }
     }
@@ -97,6 +100,7 @@ impl World {
             }
             What::Node(NodeEvent::DaemonStopped { .. }) => {}
             What::Agent(id, what) => self.check_agent_event(*id, what, event.at),
+            What::Name(..) | What::Conversation(..) => {}
         }
     }
 

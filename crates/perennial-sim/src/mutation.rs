@@ -6,7 +6,7 @@
 use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Request};
 use perennial_core::conversation::Followed;
-use perennial_core::effect::Action;
+use perennial_core::effect::{Action, Effect};
 use perennial_core::event::Event;
 use perennial_core::exit::Exit;
 use perennial_core::observation::{Observation, Report, Sign};
@@ -173,7 +173,7 @@ impl World {
     }
 
     fn believe_ended(&mut self, life: Life, output: &Output) {
-        if let Output::Carry(effect) = output
+        if let Output::Carry(Effect::Session(effect)) = output
             && matches!(effect.action, Action::End(_))
         {
             let (agent, number) = (effect.agent, effect.number);
@@ -207,7 +207,7 @@ impl World {
             fleet.evolve(event);
         }
         let touched = fresh.iter().flat_map(|event| fleet.clone().evolve(event));
-        let effects = touched.flat_map(|id| fleet.plan(id, self.now).effects);
+        let effects = touched.flat_map(|entity| fleet.plan(&entity, self.now).effects);
         effects.map(Output::Carry).collect()
     }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Request};
+use perennial_core::entity::Entity;
 use perennial_core::event::Event;
 use perennial_core::id::AgentId;
 use perennial_engine::supervisor::{Input, Rejection, Waiter};
@@ -65,7 +66,7 @@ impl World {
     }
 
     /// Somebody was answered: is it true, and will it stay true?
-    pub fn answered(&mut self, waiter: Waiter, answer: &Result<Vec<AgentId>, Rejection>) {
+    pub fn answered(&mut self, waiter: Waiter, answer: &Result<Vec<Entity>, Rejection>) {
         let Some(asked) = self.operator.asked.get_mut(&waiter) else {
             return;
         };

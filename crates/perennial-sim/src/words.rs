@@ -2,7 +2,7 @@
 
 use perennial_core::agent::Agent;
 use perennial_core::conversation::Opening;
-use perennial_core::event::{AgentEvent, Event, NodeEvent, What};
+use perennial_core::event::{AgentEvent, ClaimEvent, Event, NodeEvent, What};
 use perennial_core::session::Phase;
 use perennial_core::time::Time;
 
@@ -19,6 +19,15 @@ pub fn event(event: &Event) -> String {
             format!("daemon stopped, epoch {}", epoch.0)
         }
         What::Agent(id, what) => format!("[{}] {}", id.0, agent_event(what, event.at)),
+        What::Name(key, claim) => format!("name {key} {}", claim_event(claim)),
+        What::Conversation(id, claim) => format!("conversation {id} {}", claim_event(claim)),
+    }
+}
+
+fn claim_event(event: &ClaimEvent) -> String {
+    match event {
+        ClaimEvent::Taken { by } => format!("taken by [{}]", by.0),
+        ClaimEvent::Left { by } => format!("left by [{}]", by.0),
     }
 }
 

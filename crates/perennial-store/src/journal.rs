@@ -13,7 +13,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use perennial_core::event::{Event, Stream};
+use perennial_core::entity::Entity;
+use perennial_core::event::Event;
 use serde::{Deserialize, Serialize};
 
 use crate::chain::Hash;
@@ -45,8 +46,9 @@ pub struct Batch {
 /// What one stream gets, if it is where the writer believes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamAppend {
-    pub stream: Stream,
-    pub expected: Version,
+    pub stream: Entity,
+    /// `None`: wherever it is.
+    pub expected: Option<Version>,
     pub events: Vec<Event>,
 }
 
@@ -65,7 +67,7 @@ pub trait Journal: Send + Sync {
     /// Up to `limit` records of one stream.
     fn read_stream(
         &self,
-        stream: Stream,
+        stream: &Entity,
         after: Version,
         limit: usize,
     ) -> Result<Vec<Record>, ReadError>;
@@ -100,10 +102,10 @@ pub trait Journal: Send + Sync {
 
 impl Batch {
     /// Events in their order, put to their streams; `version` tells where each stream is now.
-    pub fn of(events: Vec<Event>, version: impl Fn(Stream) -> Version) -> Batch {
+    pub fn of(events: Vec<Event>, version: impl Fn(&Entity) -> Option<Version>) -> Batch {
         let mut entries: Vec<StreamAppend> = Vec::new();
         for event in events {
-            let stream = event.stream();
+            let stream = event.entity();
             // Neighbours share an entry; a stream that comes again later expects what it got before.
             if let Some(last) = entries.last_mut().filter(|last| last.stream == stream) {
                 last.events.push(event);
@@ -111,7 +113,7 @@ impl Batch {
             }
             let before: usize =
                 entries.iter().filter(|e| e.stream == stream).map(|e| e.events.len()).sum();
-            let expected = Version(version(stream).0 + before as u64);
+            let expected = version(&stream).map(|version| version.plus(before));
             entries.push(StreamAppend { stream, expected, events: vec![event] });
         }
         Batch { entries, failures_heard: None }
@@ -146,11 +148,11 @@ impl fmt::Display for Version {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum AppendError {
     #[error("{stream:?} is at version {actual}, not at {expected}")]
-    Conflict { stream: Stream, expected: Version, actual: Version },
+    Conflict { stream: Entity, expected: Version, actual: Version },
     #[error("an event for {stream:?} has {bytes} bytes, more than a record holds")]
-    TooLarge { stream: Stream, bytes: usize },
+    TooLarge { stream: Entity, bytes: usize },
     #[error("an event of {found:?} was put to {stream:?}")]
-    Misplaced { stream: Stream, found: Stream },
+    Misplaced { stream: Entity, found: Entity },
     #[error("an append before it failed, and it may rest on that one")]
     AfterFailed,
     #[error("the journal could not be written")]

@@ -9,7 +9,8 @@
 use std::collections::BTreeMap;
 
 use perennial_core::agent::Agent;
-use perennial_core::event::{AgentEvent, Event, Stream, What};
+use perennial_core::entity::Entity;
+use perennial_core::event::{AgentEvent, Event};
 use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, BootId, Epoch};
 use perennial_core::reason::{Fact, Witness};
@@ -38,7 +39,7 @@ struct Node {
 pub struct Loaded {
     pub fleet: Fleet,
     pub head: Seq,
-    pub versions: BTreeMap<Stream, Version>,
+    pub versions: BTreeMap<Entity, Version>,
     /// The newest moment in the journal: time never goes back behind it.
     pub latest: Time,
     /// Every record in the journal that is known to be unreadable.
@@ -85,11 +86,14 @@ fn restore(journal: &dyn Journal) -> Result<Option<Folding>, ReadError> {
             return Ok(None);
         }
         match stream {
-            Stream::Node => node = serde_json::from_str::<Node>(&state).ok(),
-            Stream::Agent(_) => match serde_json::from_str::<Option<Agent>>(&state) {
+            Entity::Node => node = serde_json::from_str::<Node>(&state).ok(),
+            Entity::Agent(_) => match serde_json::from_str::<Option<Agent>>(&state) {
                 Ok(agent) => agents.extend(agent),
                 Err(_) => return Ok(None),
             },
+            // Their state follows from the agents.
+            Entity::Name(_) | Entity::Conversation(_) => {}
+            Entity::Message(_) | Entity::Post(_) | Entity::Job(_) => {}
         }
         if version > Version(0) {
             versions.insert(stream, version);
@@ -104,7 +108,7 @@ fn restore(journal: &dyn Journal) -> Result<Option<Folding>, ReadError> {
 struct Folding {
     fleet: Fleet,
     head: Seq,
-    versions: BTreeMap<Stream, Version>,
+    versions: BTreeMap<Entity, Version>,
     latest: Time,
     /// Agents whose state can't be trusted, with what is wrong and since when.
     marks: BTreeMap<AgentId, (String, Time)>,
@@ -113,8 +117,8 @@ struct Folding {
 impl Folding {
     fn take(&mut self, record: &Record) {
         self.head = record.seq;
-        if let Some(stream) = record.stream {
-            let version = self.versions.entry(stream).or_default();
+        if let Some(stream) = record.stream.as_ref().filter(|stream| !stream.is_claim()) {
+            let version = self.versions.entry(stream.clone()).or_default();
             // A record that is gone leaves no stream to mark, but a hole in its versions.
             let whole = record.version.0 == version.0 + 1;
             *version = record.version.max(*version);
@@ -131,20 +135,25 @@ impl Folding {
                 }
             }
             Err(unreadable) => {
-                if let Some(stream) = record.stream {
+                if let Some(stream) = &record.stream {
                     self.mark(stream, &unreadable.to_string(), record.at);
                 }
             }
         }
     }
 
-    fn mark(&mut self, stream: Stream, why: &str, at: Time) {
+    fn mark(&mut self, stream: &Entity, why: &str, at: Time) {
         match stream {
-            Stream::Agent(agent) => {
-                self.marks.entry(agent).or_insert_with(|| (why.to_owned(), at));
+            Entity::Agent(agent) => {
+                self.marks.entry(*agent).or_insert_with(|| (why.to_owned(), at));
             }
-            // The node's own stream has no state that an agent would be held for.
-            Stream::Node => {}
+            // These have no state that an agent would be held for.
+            Entity::Node
+            | Entity::Name(_)
+            | Entity::Conversation(_)
+            | Entity::Message(_)
+            | Entity::Post(_)
+            | Entity::Job(_) => {}
         }
     }
 
@@ -159,34 +168,32 @@ impl Folding {
 
 /// The agent whose state an operator has just set by a verb: from there on it is known again.
 fn ordered_by_the_operator(event: &Event) -> Option<AgentId> {
-    match &event.what {
-        What::Agent(agent, AgentEvent::Moved(moved)) => {
-            match (moved.evidence.witness, &moved.evidence.fact) {
-                (Witness::Operator, Fact::Asked(_)) => Some(*agent),
-                _ => None,
-            }
-        }
-        What::Agent(..) | What::Node(_) => None,
+    let (agent, AgentEvent::Moved(moved)) = event.of_agent()? else { return None };
+    match (moved.evidence.witness, &moved.evidence.fact) {
+        (Witness::Operator, Fact::Asked(_)) => Some(agent),
+        _ => None,
     }
 }
 
 /// The state of every stream, for `put_snapshots`.
-pub fn snapshots(fleet: &Fleet, versions: &BTreeMap<Stream, Version>) -> Vec<Snapshot> {
+pub fn snapshots(fleet: &Fleet, versions: &BTreeMap<Entity, Version>) -> Vec<Snapshot> {
     let node = Node { epoch: fleet.epoch(), boot: fleet.boot().clone() };
-    let version = |stream| versions.get(&stream).copied().unwrap_or_default();
-    let mut snapshots = vec![snapshot(Stream::Node, version(Stream::Node), &node)];
+    let version = |stream: &Entity| versions.get(stream).copied().unwrap_or_default();
+    let mut snapshots = vec![snapshot(&Entity::Node, version(&Entity::Node), &node)];
     for (stream, version) in versions {
         match stream {
-            Stream::Node => {}
+            Entity::Node => {}
             // A stream without an agent (its beginning can't be read) still has a version.
-            Stream::Agent(id) => snapshots.push(snapshot(*stream, *version, &fleet.agent(*id))),
+            Entity::Agent(id) => snapshots.push(snapshot(stream, *version, &fleet.agent(*id))),
+            Entity::Name(_) | Entity::Conversation(_) => {}
+            Entity::Message(_) | Entity::Post(_) | Entity::Job(_) => {}
         }
     }
     snapshots
 }
 
-fn snapshot(stream: Stream, version: Version, state: &impl Serialize) -> Snapshot {
+fn snapshot(stream: &Entity, version: Version, state: &impl Serialize) -> Snapshot {
     // Derived for plain types with string keys: nothing that JSON can't say.
     let state = serde_json::to_string(state).expect("states are plain");
-    Snapshot { stream, version, form: FORM.to_owned(), state }
+    Snapshot { stream: stream.clone(), version, form: FORM.to_owned(), state }
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use perennial_core::event::Stream;
+use perennial_core::entity::Entity;
 use perennial_core::id::AgentId;
 
 use crate::chain::Hash;
@@ -29,7 +29,7 @@ struct Shared {
 #[derive(Default)]
 struct Kept {
     rows: BTreeMap<Seq, Row>,
-    versions: HashMap<Stream, Version>,
+    versions: HashMap<Entity, Version>,
     snapshots: (Seq, Vec<Snapshot>),
     samples: BTreeMap<AgentId, Sample>,
     roster: BTreeMap<AgentId, RosterRow>,
@@ -166,8 +166,9 @@ impl Shared {
                 kept.answers.push_back((done, answer));
             }
             Some(Work::Snapshots(snapshots)) => {
-                let version = |stream| kept.versions.get(&stream).copied().unwrap_or_default();
-                if snapshots.iter().all(|one| one.version == version(one.stream)) {
+                let version =
+                    |stream: &Entity| kept.versions.get(stream).copied().unwrap_or_default();
+                if snapshots.iter().all(|one| one.version == version(&one.stream)) {
                     kept.snapshots = (self.head.get().0, snapshots);
                 }
             }
@@ -182,12 +183,12 @@ impl Shared {
     }
 
     fn append(&self, kept: &mut Kept, batch: EncodedBatch) -> Result<Seq, AppendError> {
-        let version = |stream| kept.versions.get(&stream).copied().unwrap_or_default();
+        let version = |stream: &Entity| kept.versions.get(stream).copied().unwrap_or_default();
         let Ok(admitted) =
             batch.admit(kept.failures, |stream| Ok::<_, std::convert::Infallible>(version(stream)));
         let after = admitted?;
         let mut head = self.head.get();
-        for row in batch.rows(head) {
+        for row in batch.rows(head, &after) {
             head = (row.seq, row.hash.unwrap_or(Hash::GENESIS));
             kept.rows.insert(row.seq, row);
         }
@@ -257,7 +258,7 @@ impl Journal for MemoryJournal {
 
     fn read_stream(
         &self,
-        stream: Stream,
+        stream: &Entity,
         after: Version,
         limit: usize,
     ) -> Result<Vec<Record>, ReadError> {

@@ -3,7 +3,7 @@
 //! None of them is the truth: each can be dropped and made again, and none is read to decide.
 
 use perennial_core::context;
-use perennial_core::event::Stream;
+use perennial_core::entity::Entity;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::reason::Reason;
 use perennial_core::state::State;
@@ -14,7 +14,7 @@ use crate::journal::{Seq, Version};
 /// The state of one stream's entity after `version` events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    pub stream: Stream,
+    pub stream: Entity,
     pub version: Version,
     /// Names the form of `state`; another program's form is not read.
     pub form: String,

@@ -6,8 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use perennial_core::event::{Event, Stream};
-use perennial_core::id::AgentId;
+use perennial_core::entity::Entity;
+use perennial_core::event::Event;
+use perennial_core::id::{AgentId, JobId, MessageId, PostId};
+use perennial_core::name::Name;
 use perennial_core::time::Time;
 
 use crate::chain::{self, Hash};
@@ -22,7 +24,7 @@ pub const LONGEST_PAYLOAD_BYTES: usize = 1 << 20;
 pub struct Record {
     pub seq: Seq,
     /// `None`: the stream is of a kind that this program does not know.
-    pub stream: Option<Stream>,
+    pub stream: Option<Entity>,
     pub version: Version,
     pub at: Time,
     pub prev_hash: Hash,
@@ -35,7 +37,7 @@ pub struct Record {
 #[error("record {seq} ({kind} v{form}) can't be read: {why}")]
 pub struct Unreadable {
     pub seq: Seq,
-    pub stream: Option<Stream>,
+    pub stream: Option<Entity>,
     pub version: Version,
     pub at: Time,
     /// As far as it can be made out, at most 64 characters.
@@ -125,9 +127,9 @@ impl Row {
     /// Reads one row; `previous` is its predecessor's hash, `None` where that is not to be had.
     pub fn read(self, previous: Option<Hash>) -> Record {
         let stream = stream_of(&self.stream);
-        let event = self.event(stream, previous).map_err(|why| Unreadable {
+        let event = self.event(stream.as_ref(), previous).map_err(|why| Unreadable {
             seq: self.seq,
-            stream,
+            stream: stream.clone(),
             version: Version(self.version),
             at: Time(self.at),
             kind: String::from_utf8_lossy(&self.kind).chars().take(64).collect(),
@@ -145,7 +147,7 @@ impl Row {
         }
     }
 
-    fn event(&self, stream: Option<Stream>, previous: Option<Hash>) -> Result<Event, Why> {
+    fn event(&self, stream: Option<&Entity>, previous: Option<Hash>) -> Result<Event, Why> {
         // Before anything is believed: a flipped bit often leaves good JSON.
         let fits = previous.is_some_and(|previous| self.hash == Some(chain::link(previous, self)));
         if !fits {
@@ -167,8 +169,8 @@ pub(crate) struct EncodedBatch {
 
 #[derive(Debug)]
 pub(crate) struct EncodedAppend {
-    pub stream: Stream,
-    pub expected: Version,
+    pub stream: Entity,
+    pub expected: Option<Version>,
     pub events: Vec<(Time, Encoded)>,
 }
 
@@ -176,20 +178,22 @@ impl EncodedBatch {
     pub fn of(batch: &Batch) -> Result<EncodedBatch, AppendError> {
         let mut entries = Vec::with_capacity(batch.entries.len());
         for entry in &batch.entries {
-            let stream = entry.stream;
+            let stream = &entry.stream;
             let mut events = Vec::with_capacity(entry.events.len());
             for event in &entry.events {
-                if event.stream() != stream {
-                    return Err(AppendError::Misplaced { stream, found: event.stream() });
+                let found = event.entity();
+                if found != *stream {
+                    return Err(AppendError::Misplaced { stream: stream.clone(), found });
                 }
                 let encoded = stored::write(&event.what);
                 let bytes = encoded.payload.len();
                 if bytes > LONGEST_PAYLOAD_BYTES {
-                    return Err(AppendError::TooLarge { stream, bytes });
+                    return Err(AppendError::TooLarge { stream: stream.clone(), bytes });
                 }
                 events.push((event.at, encoded));
             }
-            entries.push(EncodedAppend { stream, expected: entry.expected, events });
+            let (stream, expected) = (stream.clone(), entry.expected);
+            entries.push(EncodedAppend { stream, expected, events });
         }
         Ok(EncodedBatch { entries, failures_heard: batch.failures_heard })
     }
@@ -199,40 +203,47 @@ impl EncodedBatch {
     pub fn admit<E>(
         &self,
         failures: u64,
-        actual: impl Fn(Stream) -> Result<Version, E>,
-    ) -> Result<Result<BTreeMap<Stream, Version>, AppendError>, E> {
+        actual: impl Fn(&Entity) -> Result<Version, E>,
+    ) -> Result<Result<BTreeMap<Entity, Version>, AppendError>, E> {
         if self.failures_heard.is_some_and(|heard| heard < failures) {
             return Ok(Err(AppendError::AfterFailed));
         }
-        let mut after = BTreeMap::new();
+        let mut after: BTreeMap<Entity, Version> = BTreeMap::new();
         for EncodedAppend { stream, expected, events } in &self.entries {
-            let (stream, expected) = (*stream, *expected);
-            let actual = match after.get(&stream) {
+            let actual = match after.get(stream) {
                 Some(version) => *version,
                 None => actual(stream)?,
             };
-            if actual != expected {
+            if let Some(expected) = expected.filter(|expected| *expected != actual) {
+                let stream = stream.clone();
                 return Ok(Err(AppendError::Conflict { stream, expected, actual }));
             }
-            after.insert(stream, actual.plus(events.len()));
+            after.insert(stream.clone(), actual.plus(events.len()));
         }
         Ok(Ok(after))
     }
 
-    /// The rows of this append after `head`, all linked.
-    pub fn rows(self, mut head: (Seq, Hash)) -> Vec<Row> {
+    /// The rows of this append after `head`, all linked; `after` is where it brings each stream.
+    pub fn rows(self, mut head: (Seq, Hash), after: &BTreeMap<Entity, Version>) -> Vec<Row> {
+        let mut left: BTreeMap<&Entity, u64> = BTreeMap::new();
+        for entry in &self.entries {
+            *left.entry(&entry.stream).or_default() += entry.events.len() as u64;
+        }
         let mut rows = Vec::new();
-        for entry in self.entries {
-            let stream = stream_key(entry.stream);
-            for (position, (at, event)) in entry.events.into_iter().enumerate() {
+        for entry in &self.entries {
+            let key = stream_key(&entry.stream);
+            for (at, event) in &entry.events {
+                let end = after.get(&entry.stream).copied().unwrap_or_default();
+                let left = left.entry(&entry.stream).or_default();
+                *left -= 1;
                 let mut row = Row {
                     seq: Seq(head.0.0 + 1),
-                    stream: stream.clone(),
-                    version: entry.expected.plus(position + 1).0,
+                    stream: key.clone(),
+                    version: end.0 - *left,
                     at: at.0,
                     kind: event.kind.into(),
                     form: u64::from(event.form),
-                    payload: event.payload.into_bytes(),
+                    payload: event.payload.clone().into_bytes(),
                     hash: None,
                 };
                 let hash = chain::link(head.1, &row);
@@ -245,22 +256,31 @@ impl EncodedBatch {
     }
 }
 
-/// A stream's name in the store: one letter for what it is of, then the id.
-pub(crate) fn stream_key(stream: Stream) -> Vec<u8> {
+/// A stream's name in the store: one letter for what it is of, then its id or text.
+pub(crate) fn stream_key(stream: &Entity) -> Vec<u8> {
+    let key = |letter: u8, id: &[u8]| [&[letter], id].concat();
     match stream {
-        Stream::Node => vec![b'n'],
-        Stream::Agent(AgentId(id)) => {
-            let mut key = vec![b'a'];
-            key.extend_from_slice(&id.to_be_bytes());
-            key
-        }
+        Entity::Node => vec![b'n'],
+        Entity::Agent(AgentId(id)) => key(b'a', &id.to_be_bytes()),
+        Entity::Name(name) => key(b'i', name.as_str().as_bytes()),
+        Entity::Conversation(id) => key(b'c', id.as_str().as_bytes()),
+        Entity::Message(MessageId(id)) => key(b'm', &id.to_be_bytes()),
+        Entity::Post(PostId(id)) => key(b'p', &id.to_be_bytes()),
+        Entity::Job(JobId(id)) => key(b'j', &id.to_be_bytes()),
     }
 }
 
-pub(crate) fn stream_of(key: &[u8]) -> Option<Stream> {
+pub(crate) fn stream_of(key: &[u8]) -> Option<Entity> {
+    let id = |id: &[u8]| Some(u128::from_be_bytes(id.try_into().ok()?));
+    let text = |text: &[u8]| Some(std::str::from_utf8(text).ok()?.to_owned());
     match key {
-        [b'n'] => Some(Stream::Node),
-        [b'a', id @ ..] => Some(Stream::Agent(AgentId(u128::from_be_bytes(id.try_into().ok()?)))),
+        [b'n'] => Some(Entity::Node),
+        [b'a', rest @ ..] => id(rest).map(AgentId).map(Entity::Agent),
+        [b'i', rest @ ..] => Some(Entity::Name(text(rest)?.parse::<Name>().ok()?.key())),
+        [b'c', rest @ ..] => Some(Entity::Conversation(text(rest)?.parse().ok()?)),
+        [b'm', rest @ ..] => id(rest).map(MessageId).map(Entity::Message),
+        [b'p', rest @ ..] => id(rest).map(PostId).map(Entity::Post),
+        [b'j', rest @ ..] => id(rest).map(JobId).map(Entity::Job),
         _ => None,
     }
 }

@@ -19,7 +19,7 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use perennial_core::event::Stream;
+use perennial_core::entity::Entity;
 use rusqlite::Connection;
 
 use crate::chain::{Hash, Verified};
@@ -118,7 +118,7 @@ impl Journal for SqliteJournal {
 
     fn read_stream(
         &self,
-        stream: Stream,
+        stream: &Entity,
         after: Version,
         limit: usize,
     ) -> Result<Vec<Record>, ReadError> {

@@ -12,7 +12,8 @@ mod word;
 
 use perennial_core::context::Threshold;
 use perennial_core::conversation::Followed;
-use perennial_core::event::{AgentEvent, Birth, Move, NodeEvent, Stream, What};
+use perennial_core::entity::Entity;
+use perennial_core::event::{AgentEvent, Birth, ClaimEvent, Move, NodeEvent, What};
 use perennial_core::id::{AgentId, BootId, Epoch, SessionNumber};
 use perennial_core::session::Pace;
 use perennial_core::time::Time;
@@ -34,7 +35,7 @@ pub struct Encoded {
 }
 
 /// Every kind with the newest form of it.
-pub const KINDS: [(&str, u32); 18] = [
+pub const KINDS: [(&str, u32); 20] = [
     ("hatched", 2),
     ("moved", 1),
     ("session-wanted", 2),
@@ -53,6 +54,8 @@ pub const KINDS: [(&str, u32); 18] = [
     ("put-off", 1),
     ("daemon-started", 1),
     ("daemon-stopped", 1),
+    ("taken", 1),
+    ("left", 1),
 ];
 
 #[derive(Serialize, Deserialize)]
@@ -136,10 +139,27 @@ struct Stopped {
     epoch: u64,
 }
 
+#[derive(Serialize, Deserialize)]
+struct Claimed {
+    by: String,
+}
+
+/// What an event is called.
+pub fn kind(what: &What) -> &'static str {
+    write(what).kind
+}
+
 /// The newest form of an event.
 pub fn write(what: &What) -> Encoded {
     match what {
         What::Agent(_, event) => write_agent(event),
+        What::Name(_, event) | What::Conversation(_, event) => {
+            let (kind, by) = match event {
+                ClaimEvent::Taken { by } => ("taken", by),
+                ClaimEvent::Left { by } => ("left", by),
+            };
+            encoded(kind, &Claimed { by: by.to_string() })
+        }
         What::Node(NodeEvent::DaemonStarted { epoch, boot, version }) => encoded(
             "daemon-started",
             &Started { epoch: epoch.0, boot: boot.0.clone(), version: version.clone() },
@@ -213,7 +233,7 @@ fn newest(kind: &str) -> Option<u32> {
 }
 
 /// What a payload says, whichever form it has.
-pub fn read(stream: Stream, kind: &str, form: u64, payload: &[u8]) -> Result<What, Why> {
+pub fn read(stream: &Entity, kind: &str, form: u64, payload: &[u8]) -> Result<What, Why> {
     if payload.len() > LONGEST_PAYLOAD_BYTES {
         return Err(Why::Malformed("its payload is longer than a record holds".into()));
     }
@@ -229,8 +249,11 @@ pub fn read(stream: Stream, kind: &str, form: u64, payload: &[u8]) -> Result<Wha
         &raised
     };
     match stream {
-        Stream::Agent(id) => read_agent(id, kind, payload),
-        Stream::Node => read_node(kind, payload),
+        Entity::Node => read_node(kind, payload),
+        Entity::Agent(id) => read_agent(*id, kind, payload),
+        Entity::Name(key) => Ok(What::Name(key.clone(), read_claim(kind, payload)?)),
+        Entity::Conversation(id) => Ok(What::Conversation(id.clone(), read_claim(kind, payload)?)),
+        Entity::Message(_) | Entity::Post(_) | Entity::Job(_) => Err(misplaced()),
     }
 }
 
@@ -281,7 +304,7 @@ fn read_agent(id: AgentId, kind: &str, payload: &[u8]) -> Result<What, Why> {
         "renamed" => AgentEvent::Renamed { name: part::name(&parsed::<Renamed>(payload)?.name)? },
         "summarised" => AgentEvent::Summarised { summary: parsed::<Summarised>(payload)?.summary },
         "put-off" => AgentEvent::PutOff { until: Time(parsed::<PutOff>(payload)?.until) },
-        _ => return Err(Why::Malformed("an event of the node in an agent's stream".into())),
+        _ => return Err(misplaced()),
     };
     Ok(What::Agent(id, event))
 }
@@ -295,9 +318,22 @@ fn read_node(kind: &str, payload: &[u8]) -> Result<What, Why> {
         "daemon-stopped" => {
             NodeEvent::DaemonStopped { epoch: Epoch(parsed::<Stopped>(payload)?.epoch) }
         }
-        _ => return Err(Why::Malformed("an event of an agent in the node's stream".into())),
+        _ => return Err(misplaced()),
     };
     Ok(What::Node(event))
+}
+
+fn read_claim(kind: &str, payload: &[u8]) -> Result<ClaimEvent, Why> {
+    let by = part::agent(&parsed::<Claimed>(payload)?.by)?;
+    match kind {
+        "taken" => Ok(ClaimEvent::Taken { by }),
+        "left" => Ok(ClaimEvent::Left { by }),
+        _ => Err(misplaced()),
+    }
+}
+
+fn misplaced() -> Why {
+    Why::Malformed("an event in the stream of something that it can't happen to".into())
 }
 
 fn number(payload: &[u8]) -> Result<SessionNumber, Why> {

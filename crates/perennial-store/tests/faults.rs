@@ -9,7 +9,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
 use std::sync::mpsc;
 
-use perennial_core::event::{AgentEvent, Event, Stream, What};
+use perennial_core::entity::Entity;
+use perennial_core::event::{AgentEvent, Event, What};
 use perennial_core::id::AgentId;
 use perennial_core::time::Time;
 use perennial_store::chain::verify;
@@ -92,8 +93,8 @@ fn pair(version: u64) -> Batch {
         let summary = format!("{version} {}", "x".repeat(700));
         let what = What::Agent(agent, AgentEvent::Summarised { summary });
         StreamAppend {
-            stream: Stream::Agent(agent),
-            expected: Version(version),
+            stream: Entity::Agent(agent),
+            expected: Some(Version(version)),
             events: vec![Event { at: Time(version), what }],
         }
     };

@@ -5,6 +5,7 @@ use std::time::Duration;
 use perennial_core::command::Command;
 use perennial_core::context::Threshold;
 use perennial_core::conversation::Followed;
+use perennial_core::entity::Entity;
 use perennial_core::event::Event;
 use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::fleet::Fleet;
@@ -15,7 +16,7 @@ use perennial_core::session::Process;
 use proptest::prelude::*;
 
 use crate::signs::measured;
-use crate::told::Told;
+use crate::told::{Told, due};
 
 /// One happening: its kind, its agent (1 to 4), a detail, and the milliseconds before it.
 type Happening = (u8, u128, i32, u32);
@@ -55,7 +56,7 @@ fn happen(told: &mut Told, (kind, id, detail, millis): Happening) -> Vec<Event> 
         }
         4 => told.report(id, number, Report::Executed(Process { pid: 1, start_ticks: 1 })),
         5 => told.report(id, number, Report::Exited(exit(detail))),
-        6 => told.observe(&Observation::Due { agent }),
+        6 => told.observe(&due(agent)),
         7 if detail % 3 == 0 => told.reboot(),
         8 | 9 => told.observe(&Observation::Harness { agent, number, sign: sign(detail) }),
         _ => told.restart(),
@@ -142,10 +143,10 @@ proptest! {
             let before = told.fleet.clone();
             let events = happen(&mut told, happening);
             let mut after = before.clone();
-            let touched: Vec<AgentId> =
+            let touched: Vec<Entity> =
                 events.iter().flat_map(|event| after.evolve(event)).collect();
-            for agent in before.agents().filter(|agent| !touched.contains(&agent.id)) {
-                let (old, new) = (before.plan(agent.id, told.now), after.plan(agent.id, told.now));
+            for agent in before.agents().filter(|agent| !touched.contains(&agent.id.into())) {
+                let (old, new) = (before.plan(&agent.id.into(), told.now), after.plan(&agent.id.into(), told.now));
                 prop_assert_eq!(old, new);
             }
         }

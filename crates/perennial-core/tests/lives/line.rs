@@ -42,8 +42,13 @@ fn who_is_displaced_in_the_line_is_planned_anew() {
     let mut after = before.clone();
     let events = told.reboot();
     let touched: Vec<_> = events.iter().flat_map(|event| after.evolve(event)).collect();
-    for agent in before.agents().filter(|agent| !touched.contains(&agent.id)) {
-        assert_eq!(before.plan(agent.id, told.now), after.plan(agent.id, told.now), "{}", agent.id);
+    for agent in before.agents().filter(|agent| !touched.contains(&agent.id.into())) {
+        assert_eq!(
+            before.plan(&agent.id.into(), told.now),
+            after.plan(&agent.id.into(), told.now),
+            "{}",
+            agent.id
+        );
     }
 }
 

@@ -8,13 +8,13 @@ use perennial_core::context::{Sample, Source, Threshold};
 use perennial_core::conversation::{ConversationId, Followed, Opening};
 use perennial_core::exit::Exit;
 use perennial_core::id::AgentId;
-use perennial_core::observation::{Observation, Report, Sign, Wait};
+use perennial_core::observation::{Report, Sign, Wait};
 use perennial_core::reason::Reason;
 use perennial_core::refusal::Refusal;
 use perennial_core::restart::Restart;
 use perennial_core::state::State;
 
-use crate::told::Told;
+use crate::told::{Told, due};
 
 /// So much of the window is used.
 pub fn measured(percent: u64) -> Sign {
@@ -43,7 +43,7 @@ impl Told {
             self.agent(agent).until.filter(|_| self.agent(agent).state == State::Crashed)
         {
             self.now = self.now.max(until);
-            self.observe(&Observation::Due { agent: AgentId(agent) });
+            self.observe(&due(AgentId(agent)));
         }
         self.agent(agent).session.as_ref().expect("it has one").opening.clone()
     }
@@ -84,7 +84,7 @@ fn a_dialog_does_not_end_the_turn_that_is_to_go_on() {
     assert_eq!(told.next_opening(1), resume("a", true));
     told.executed(1);
     told.pass(DIALOG_AFTER);
-    told.observe(&Observation::Due { agent: AgentId(1) });
+    told.observe(&due(AgentId(1)));
     assert_eq!(told.shown_as(1), (State::Waiting, Reason::FirstRunDialog));
     assert_eq!(told.next_opening(1), resume("a", true));
 }
@@ -120,7 +120,7 @@ fn without_its_first_word_any_other_announces_a_session() {
             told.executed(1);
             if after_the_dialog {
                 told.pass(DIALOG_AFTER);
-                told.observe(&Observation::Due { agent: AgentId(1) });
+                told.observe(&due(AgentId(1)));
             }
             told.show(1, sign.clone());
             assert_eq!(told.shown_as(1), expected, "{sign:?}");
@@ -282,7 +282,7 @@ fn who_is_listed_has_no_dialog_in_its_way() {
         told.executed(1);
         let since = told.now;
         told.pass(DIALOG_AFTER);
-        told.observe(&Observation::Due { agent: AgentId(1) });
+        told.observe(&due(AgentId(1)));
         assert_eq!(told.shown_as(1), (State::Waiting, Reason::FirstRunDialog));
         told.show(1, Sign::Listed { wait, since });
         assert_eq!(told.shown_as(1), then);

@@ -7,6 +7,8 @@ use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Request, Spawn};
 use perennial_core::context::Threshold;
 use perennial_core::conversation::Followed;
+use perennial_core::effect::Timer;
+use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, Event, What};
 use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, BootId, SessionNumber};
@@ -36,6 +38,11 @@ pub fn launch() -> Launch {
         project: "/".into(),
         options: Options::default(),
     }
+}
+
+/// A timer of the agent's has run out.
+pub fn due(agent: AgentId) -> Observation {
+    Observation::Due { entity: Entity::Agent(agent), timer: Timer::StateEnds }
 }
 
 impl Told {
@@ -218,7 +225,7 @@ impl Told {
     pub fn all_due(&mut self) {
         let ids: Vec<AgentId> = self.fleet.agents().map(|agent| agent.id).collect();
         for agent in ids {
-            self.observe(&Observation::Due { agent });
+            self.observe(&due(agent));
         }
     }
 

@@ -8,7 +8,7 @@ use perennial_core::agent::Agent;
 use perennial_core::command::Command;
 use perennial_core::context::Threshold;
 use perennial_core::conversation::Followed;
-use perennial_core::effect::Action;
+use perennial_core::effect::{Action, Effect};
 use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, SessionNumber};
@@ -19,7 +19,7 @@ use perennial_core::state::{Roster, State};
 use perennial_core::time::Time;
 
 use crate::signs::measured;
-use crate::told::Told;
+use crate::told::{Told, due};
 
 /// One thing that happens to one agent, or to all.
 #[derive(Debug, Clone, Copy)]
@@ -114,7 +114,7 @@ fn take(told: &mut Told, id: u128, step: Step) {
             if let Some(until) = told.agent(id).until {
                 told.now = told.now.max(until);
             }
-            _ = told.observe(&Observation::Due { agent: AgentId(id) });
+            _ = told.observe(&due(AgentId(id)));
         }
         Step::Reboot => _ = told.reboot(),
         Step::Restart => _ = told.restart(),
@@ -186,8 +186,8 @@ fn agrees(agent: &Agent) -> bool {
 
 /// What is planned is about the newest session, and whoever is on the way has a time or an effect.
 fn check_plan(told: &Told, agent: &Agent) {
-    let plan = told.fleet.plan(agent.id, told.now);
-    for effect in &plan.effects {
+    let plan = told.fleet.plan(&agent.id.into(), told.now);
+    for Effect::Session(effect) in &plan.effects {
         assert_eq!(Some(effect.number), agent.session.as_ref().map(|session| session.number));
         if matches!(effect.action, Action::Start(..)) {
             let announced =
@@ -199,7 +199,7 @@ fn check_plan(told: &Told, agent: &Agent) {
     let in_line = agent.session.as_ref().is_some_and(|session| session.phase == Phase::Wanted);
     let on_the_way = matches!(agent.state, State::Hatching | State::Waking | State::Crashed);
     if on_the_way && !in_line {
-        assert!(plan.wake_at.is_some(), "5: {agent:?} waits for nothing");
+        assert!(!plan.timers.is_empty(), "5: {agent:?} waits for nothing");
     }
 }
 

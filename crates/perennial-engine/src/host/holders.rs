@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use perennial_core::effect::Effect;
+use perennial_core::effect::SessionEffect;
 use perennial_core::id::{AgentId, Epoch, SessionNumber};
 use perennial_core::launch::Launch;
 use perennial_core::observation::Report;
@@ -167,7 +167,7 @@ enum Manner {
 
 /// What the thread is asked for.
 enum Request {
-    Order(Effect, Manner),
+    Order(SessionEffect, Manner),
     Send { agent: AgentId, number: SessionNumber, bytes: Vec<u8>, answer: Answer<()> },
     Ticket { agent: AgentId, number: SessionNumber, mode: Mode, answer: Answer<Ticket> },
     KillSignal { agent: AgentId, number: SessionNumber, signal: i32 },
@@ -223,17 +223,17 @@ impl Holders {
     }
 
     /// Carries out an effect; never waits.
-    pub fn order(&self, effect: Effect) {
+    pub fn order(&self, effect: SessionEffect) {
         self.shared.push(Request::Order(effect, Manner::Plain));
     }
 
     /// Orders a start with another program than the launch names: what a harness makes of it.
-    pub fn order_start(&self, effect: Effect, program: Program) {
+    pub fn order_start(&self, effect: SessionEffect, program: Program) {
         self.shared.push(Request::Order(effect, Manner::Program(program)));
     }
 
     /// Orders an orderly end that begins with TERM: an interrupt means something else there.
-    pub fn order_end_by_term(&self, effect: Effect) {
+    pub fn order_end_by_term(&self, effect: SessionEffect) {
         self.shared.push(Request::Order(effect, Manner::ByTerm));
     }
 

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use perennial_core::conversation::Opening;
-use perennial_core::effect::{Action, Effect};
+use perennial_core::effect::{Action, SessionEffect};
 use perennial_core::id::{AgentId, Epoch, SessionNumber};
 use perennial_core::launch::{Host, Launch};
 use perennial_core::observation::Report;
@@ -109,7 +109,7 @@ impl Fixture {
         if let Some(entry) = self.agents.iter_mut().find(|entry| entry.0 == agent) {
             entry.1 = entry.1.max(number);
         }
-        self.holders().order(Effect { agent, number, action });
+        self.holders().order(SessionEffect { agent, number, action });
     }
 
     pub fn start(&mut self, agent: AgentId, number: SessionNumber, argv: &[&str]) {

@@ -1,7 +1,7 @@
 //! What a script looks at: agents, their events, what lives on the machine; and what it expects.
 
 use perennial_core::agent::Agent;
-use perennial_core::event::{AgentEvent, Event, What};
+use perennial_core::event::{AgentEvent, Event};
 use perennial_core::id::AgentId;
 
 use super::{Stage, Wrong};
@@ -72,10 +72,7 @@ impl Stage {
 }
 
 fn of(id: AgentId, event: &Event) -> Option<&AgentEvent> {
-    match &event.what {
-        What::Agent(own, what) if *own == id => Some(what),
-        What::Agent(..) | What::Node(_) => None,
-    }
+    event.of_agent().filter(|(own, _)| *own == id).map(|(_, what)| what)
 }
 
 /// `STATE [REASON] [session N]`.

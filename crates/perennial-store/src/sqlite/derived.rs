@@ -28,7 +28,7 @@ pub(super) fn put_snapshots(
          WHERE version <> excluded.version OR seal <> excluded.seal",
     )?;
     for snapshot in snapshots {
-        let (key, seal) = (stream_key(snapshot.stream), sealed(snapshot));
+        let (key, seal) = (stream_key(&snapshot.stream), sealed(snapshot));
         let version = snapshot.version.0.cast_signed();
         statement.execute(params![key, version, snapshot.form, snapshot.state, seal.0])?;
     }
@@ -57,7 +57,7 @@ pub(super) fn snapshots(connection: &Connection) -> rusqlite::Result<Option<Vec<
 
 fn sealed(snapshot: &Snapshot) -> Hash {
     let Snapshot { stream, version, form, state } = snapshot;
-    seal(&[&stream_key(*stream), &version.0.to_be_bytes(), form.as_bytes(), state.as_bytes()])
+    seal(&[&stream_key(stream), &version.0.to_be_bytes(), form.as_bytes(), state.as_bytes()])
 }
 
 pub(super) fn put_sample(connection: &Connection, sample: &Sample) -> rusqlite::Result<()> {

@@ -1,6 +1,6 @@
 //! The SQL of the journal's tables: rows in, rows out, nothing decided.
 
-use perennial_core::event::Stream;
+use perennial_core::entity::Entity;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Result, params};
 
@@ -40,7 +40,7 @@ pub(super) fn head(connection: &Connection) -> Result<(Seq, Hash)> {
     Ok((seq, hash.unwrap_or(Hash::GENESIS)))
 }
 
-pub(super) fn version(connection: &Connection, stream: Stream) -> Result<Version> {
+pub(super) fn version(connection: &Connection, stream: &Entity) -> Result<Version> {
     let mut statement = connection
         .prepare_cached("SELECT coalesce(max(version), 0) FROM event WHERE stream = ?1")?;
     let version: i64 = statement.query_row([stream_key(stream)], |row| row.get(0))?;
@@ -106,7 +106,7 @@ fn last_by_index(connection: &Connection) -> Result<Seq> {
 
 pub(super) fn read_stream(
     connection: &Connection,
-    stream: Stream,
+    stream: &Entity,
     after: Version,
     limit: usize,
 ) -> Result<Vec<Record>> {
@@ -181,7 +181,7 @@ pub(super) fn put_quarantined(connection: &Connection, record: &Unreadable) -> R
         .prepare_cached("INSERT OR REPLACE INTO quarantine VALUES (?1, ?2, ?3, ?4, ?5)")?;
     statement.execute(params![
         record.seq.0.cast_signed(),
-        record.stream.map(stream_key),
+        record.stream.as_ref().map(stream_key),
         record.kind,
         record.form.cast_signed(),
         record.why.to_string(),

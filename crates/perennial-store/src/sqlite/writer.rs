@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use perennial_core::event::Stream;
+use perennial_core::entity::Entity;
 use perennial_core::id::AgentId;
 use rusqlite::Connection;
 
@@ -97,7 +97,7 @@ pub(super) struct Writer {
     edited: bool,
     head: (Seq, Hash),
     /// Of streams written to by this thread; others are looked up.
-    versions: HashMap<Stream, Version>,
+    versions: HashMap<Entity, Version>,
     /// Answers that were errors.
     failures: u64,
     pending: Pending,
@@ -266,7 +266,7 @@ impl Writer {
         head: (Seq, Hash),
     ) -> rusqlite::Result<()> {
         for Snapshot { stream, version, .. } in snapshots {
-            if self.version(connection, *stream)? != *version {
+            if self.version(connection, stream)? != *version {
                 return Ok(());
             }
         }
@@ -275,8 +275,8 @@ impl Writer {
         Ok(())
     }
 
-    fn version(&self, connection: &Connection, stream: Stream) -> rusqlite::Result<Version> {
-        match self.versions.get(&stream) {
+    fn version(&self, connection: &Connection, stream: &Entity) -> rusqlite::Result<Version> {
+        match self.versions.get(stream) {
             Some(version) => Ok(*version),
             None => rows::version(connection, stream),
         }
@@ -294,7 +294,7 @@ impl Writer {
             Ok(after) => after,
             Err(conflict) => return Ok(Err(conflict)),
         };
-        for row in batch.rows(*head) {
+        for row in batch.rows(*head, &after) {
             rows::insert(connection, &row)?;
             *head = (row.seq, row.hash.unwrap_or(Hash::GENESIS));
         }

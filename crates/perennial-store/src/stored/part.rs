@@ -127,7 +127,7 @@ pub(super) fn conversation(text: &str) -> Result<ConversationId, Why> {
     text.parse().map_err(|error| malformed(&error))
 }
 
-fn agent(text: &str) -> Result<AgentId, Why> {
+pub(super) fn agent(text: &str) -> Result<AgentId, Why> {
     text.parse().map_err(|error| malformed(&error))
 }
 

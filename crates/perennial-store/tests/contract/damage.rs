@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use perennial_core::event::Stream;
+use perennial_core::entity::Entity;
 use perennial_store::chain::verify;
 use perennial_store::sqlite::SchemaError;
 use perennial_store::{
@@ -93,10 +93,10 @@ fn what_is_unreadable_is_kept_listed_and_let_go_when_it_is_readable_again() {
         let journal = open(directory.path());
         assert_eq!(journal.quarantine().len(), 1);
         assert_eq!(unreadable(&journal), [2]);
-        let of_stream = journal.read_stream(Stream::Agent(ADA), Version(0), 10).unwrap();
+        let of_stream = journal.read_stream(&Entity::Agent(ADA), Version(0), 10).unwrap();
         assert_eq!(of_stream.iter().filter(|record| record.event.is_err()).count(), 1);
         let snapshot = Snapshot {
-            stream: Stream::Agent(ADA),
+            stream: Entity::Agent(ADA),
             version: Version(5),
             form: "f".into(),
             state: "{}".into(),

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::mpsc;
 
 use perennial_core::conversation::Opening;
-use perennial_core::event::{AgentEvent, Birth, Event, Move, NodeEvent, Stream, What};
+use perennial_core::entity::Entity;
+use perennial_core::event::{AgentEvent, Birth, Event, Move, NodeEvent, What};
 use perennial_core::id::{AgentId, BootId, Epoch, SessionNumber};
 use perennial_core::launch::{Host, Launch, Options};
 use perennial_core::reason::{Evidence, Fact, Reason, Verb, Witness};
@@ -81,8 +82,8 @@ pub fn wanted(agent: AgentId, number: u32) -> Event {
 /// One entry for each (expected version, events of one stream).
 pub fn batch(entries: Vec<(u64, Vec<Event>)>) -> Batch {
     let entry = |(expected, events): (u64, Vec<Event>)| StreamAppend {
-        stream: events.first().map_or(Stream::Node, Event::stream),
-        expected: Version(expected),
+        stream: events.first().map_or(Entity::Node, Event::entity),
+        expected: Some(Version(expected)),
         events,
     };
     Batch { entries: entries.into_iter().map(entry).collect(), failures_heard: None }

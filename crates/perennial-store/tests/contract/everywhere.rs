@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use perennial_core::context::{self, Source};
-use perennial_core::event::Stream;
+use perennial_core::entity::Entity;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::reason::Reason;
 use perennial_core::state::State;
@@ -81,7 +81,7 @@ fn a_conflict_says_where_the_stream_is(journal: &Arc<dyn Journal>) {
             Err(AppendError::Conflict { stream, expected, actual }) => {
                 assert_eq!(
                     (stream, expected, actual),
-                    (Stream::Agent(ADA), Version(wrong), Version(3))
+                    (Entity::Agent(ADA), Version(wrong), Version(3))
                 );
             }
             other => panic!("{other:?}"),
@@ -97,7 +97,7 @@ fn a_stream_may_come_twice_in_one_append(journal: &Arc<dyn Journal>) {
         summarised(ADA, "2"),
         summarised(ADA, "3"),
     ];
-    let batch = Batch::of(events.clone(), |_| Version(0));
+    let batch = Batch::of(events.clone(), |_| Some(Version(0)));
     assert_eq!(batch.entries.len(), 3);
     append(&**journal, batch).unwrap();
     let read: Vec<_> = all(&**journal).into_iter().map(|record| record.event.unwrap()).collect();
@@ -110,7 +110,7 @@ fn what_does_not_fit_is_refused_and_nothing_is_left_of_it(journal: &Arc<dyn Jour
     let large = summarised(BOB, &"x".repeat(LONGEST_PAYLOAD_BYTES));
     let refused =
         append(&**journal, batch(vec![(0, vec![summarised(ADA, "fits")]), (0, vec![large])]));
-    assert!(matches!(refused, Err(AppendError::TooLarge { stream: Stream::Agent(BOB), .. })));
+    assert!(matches!(refused, Err(AppendError::TooLarge { stream: Entity::Agent(BOB), .. })));
     let mixed = batch(vec![(0, vec![summarised(ADA, "a"), summarised(BOB, "b")])]);
     assert!(matches!(append(&**journal, mixed), Err(AppendError::Misplaced { .. })));
     assert_eq!(all(&**journal), []);
@@ -152,13 +152,13 @@ fn records_are_numbered_and_linked(journal: &Arc<dyn Journal>) {
 
 fn streams_are_read_by_version_in_pages(journal: &Arc<dyn Journal>) {
     fill(&**journal, &[ADA, BOB], 10);
-    let whole = journal.read_stream(Stream::Agent(BOB), Version(0), 100).unwrap();
+    let whole = journal.read_stream(&Entity::Agent(BOB), Version(0), 100).unwrap();
     let versions: Vec<u64> = whole.iter().map(|record| record.version.0).collect();
     assert_eq!(versions, (1..=10).collect::<Vec<_>>());
-    assert!(whole.iter().all(|r| r.stream == Some(Stream::Agent(BOB)) && r.event.is_ok()));
-    let page = journal.read_stream(Stream::Agent(BOB), Version(3), 4).unwrap();
+    assert!(whole.iter().all(|r| r.stream == Some(Entity::Agent(BOB)) && r.event.is_ok()));
+    let page = journal.read_stream(&Entity::Agent(BOB), Version(3), 4).unwrap();
     assert_eq!(page, whole[3..7]);
-    assert_eq!(journal.read_stream(Stream::Node, Version(0), 9).unwrap(), []);
+    assert_eq!(journal.read_stream(&Entity::Node, Version(0), 9).unwrap(), []);
     assert_eq!(journal.read(Seq(20), 9).unwrap(), []);
     assert_eq!(journal.read(Seq(17), 2).unwrap().len(), 2);
 }
@@ -272,7 +272,7 @@ fn a_follower_is_woken_and_a_bell_rings(journal: &Arc<dyn Journal>) {
 
 fn snapshot(agent: AgentId, version: u64, state: &str) -> Snapshot {
     Snapshot {
-        stream: Stream::Agent(agent),
+        stream: Entity::Agent(agent),
         version: Version(version),
         form: "form".into(),
         state: state.into(),
@@ -363,7 +363,7 @@ fn times_and_texts_survive_at_their_limits(journal: &Arc<dyn Journal>) {
             event
         })
         .collect();
-    append(&**journal, Batch::of(events.clone(), |_| Version(0))).unwrap();
+    append(&**journal, Batch::of(events.clone(), |_| Some(Version(0)))).unwrap();
     let read: Vec<_> = all(&**journal).into_iter().map(|record| record.event.unwrap()).collect();
     assert_eq!(read, events);
 }

@@ -9,10 +9,12 @@ use std::path::{Path, PathBuf};
 
 use perennial_core::context::{Sample, Source, Threshold};
 use perennial_core::conversation::{ConversationId, Followed, Opening};
-use perennial_core::event::{AgentEvent, Birth, Event, Move, NodeEvent, Stream, What};
+use perennial_core::entity::Entity;
+use perennial_core::event::{AgentEvent, Birth, ClaimEvent, Event, Move, NodeEvent, What};
 use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::id::{BootId, Epoch, SessionNumber};
 use perennial_core::launch::{Host, Launch, Options};
+use perennial_core::name::Name;
 use perennial_core::reason::{Evidence, Fact, Reason, Show, Verb, Witness};
 use perennial_core::restart::Restart;
 use perennial_core::session::{Pace, Process};
@@ -167,12 +169,27 @@ fn parts(text: &str) -> (String, u64, String) {
     (kind, head["v"].as_u64().expect("a form"), payload)
 }
 
-fn whats() -> Vec<(&'static str, Stream, What)> {
+fn whats() -> Vec<(&'static str, Entity, What)> {
     let what = |(name, example)| match example {
-        AgentOrNode::Agent(event) => (name, Stream::Agent(ADA), What::Agent(ADA, event)),
-        AgentOrNode::Node(event) => (name, Stream::Node, What::Node(event)),
+        AgentOrNode::Agent(event) => (name, What::Agent(ADA, event)),
+        AgentOrNode::Node(event) => (name, What::Node(event)),
     };
-    examples().into_iter().map(what).collect()
+    let all = examples().into_iter().map(what).chain(others());
+    all.map(|(name, what)| {
+        let event = Event { at: Time(1), what };
+        (name, event.entity(), event.what)
+    })
+    .collect()
+}
+
+/// Events of what is neither an agent nor the node.
+fn others() -> Vec<(&'static str, What)> {
+    let name = "ada".parse::<Name>().expect("a name").key();
+    let conversation = "0f3c2a1e-1".parse().expect("an id");
+    vec![
+        ("taken", What::Name(name, ClaimEvent::Taken { by: ADA })),
+        ("left", What::Conversation(conversation, ClaimEvent::Left { by: ADA })),
+    ]
 }
 
 #[test]
@@ -190,7 +207,7 @@ fn golden_files_are_read_and_written_as_they_are() {
             });
             let (kind, found, payload) = parts(&text);
             assert_eq!(found, u64::from(form), "{name}");
-            let read = stored::read(stream, &kind, found, payload.as_bytes());
+            let read = stored::read(&stream, &kind, found, payload.as_bytes());
             assert_eq!(read.as_ref(), Ok(&what), "{name}");
             if form == newest {
                 assert_eq!(line(&what), text, "{name}");
@@ -229,14 +246,14 @@ fn payloads_cut_off_or_changed_are_refused_or_read() {
         let form = u64::from(form);
         for end in 0..payload.len() {
             let cut = &payload.as_bytes()[..end];
-            assert!(stored::read(stream, kind, form, cut).is_err(), "{name} cut at {end}");
+            assert!(stored::read(&stream, kind, form, cut).is_err(), "{name} cut at {end}");
             let mut changed = payload.clone().into_bytes();
             changed[end] ^= 0x15;
-            let _ = stored::read(stream, kind, form, &changed);
+            let _ = stored::read(&stream, kind, form, &changed);
         }
-        let other = if stream == Stream::Node { Stream::Agent(ADA) } else { Stream::Node };
-        assert!(stored::read(other, kind, form, payload.as_bytes()).is_err(), "{name}");
+        let other = if stream == Entity::Node { Entity::Agent(ADA) } else { Entity::Node };
+        assert!(stored::read(&other, kind, form, payload.as_bytes()).is_err(), "{name}");
         let event = Event { at: Time(1), what };
-        assert_eq!(event.stream(), stream);
+        assert_eq!(event.entity(), stream);
     }
 }

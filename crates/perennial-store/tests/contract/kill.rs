@@ -69,8 +69,8 @@ fn what_was_acknowledged_survives_kills() {
         assert_eq!(records.len() % 2, 0, "round {round}: half an append");
         assert!(records.iter().all(|record| record.event.is_ok()), "round {round}");
         let of = |agent: AgentId| {
-            let stream = perennial_core::event::Stream::Agent(agent);
-            records.iter().filter(|record| record.stream == Some(stream)).count()
+            let stream = perennial_core::entity::Entity::Agent(agent);
+            records.iter().filter(|record| record.stream.as_ref() == Some(&stream)).count()
         };
         assert_eq!(of(ADA), of(BOB), "round {round}");
     }

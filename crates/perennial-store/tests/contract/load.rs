@@ -1,6 +1,7 @@
 //! Loading: the fleet is what the records say, and who can't be trusted is held.
 
-use perennial_core::event::{Event, Stream};
+use perennial_core::entity::Entity;
+use perennial_core::event::Event;
 use perennial_core::fleet::Fleet;
 use perennial_core::id::Epoch;
 use perennial_core::reason::{Evidence, Fact, Reason, Verb, Witness};
@@ -32,7 +33,7 @@ fn story() -> Vec<Event> {
 
 fn told(story: &[Event]) -> MemoryJournal {
     let journal = MemoryJournal::new();
-    append(&journal, Batch::of(story.to_vec(), |_| Version(0))).unwrap();
+    append(&journal, Batch::of(story.to_vec(), |_| Some(Version(0)))).unwrap();
     journal
 }
 
@@ -48,9 +49,9 @@ fn the_fleet_is_the_fold_of_all_records() {
     assert_eq!(
         versions,
         [
-            (Stream::Node, Version(1)),
-            (Stream::Agent(ADA), Version(3)),
-            (Stream::Agent(BOB), Version(3))
+            (Entity::Node, Version(1)),
+            (Entity::Agent(ADA), Version(3)),
+            (Entity::Agent(BOB), Version(3))
         ]
     );
     assert_eq!(loaded.unreadable, []);
@@ -69,7 +70,7 @@ fn an_agent_with_an_unreadable_record_is_unknown_and_held() {
     assert_eq!(loaded.fleet.agent(BOB).unwrap().state, State::Working);
     assert_eq!(loaded.unreadable.len(), 1);
     // The stream goes on where it really is.
-    assert_eq!(loaded.versions[&Stream::Agent(ADA)], Version(3));
+    assert_eq!(loaded.versions[&Entity::Agent(ADA)], Version(3));
     let next = batch(vec![(3, vec![wanted(ADA, 2)])]);
     append(&journal, next).unwrap();
 }
@@ -96,7 +97,7 @@ fn a_record_that_is_gone_marks_the_agent_whose_versions_have_a_hole() {
         let journal = open(directory.path());
         let mut longer = story();
         longer.extend([wanted(BOB, 2), wanted(ADA, 2), wanted(BOB, 3)]);
-        append(&journal, Batch::of(longer, |_| Version(0))).unwrap();
+        append(&journal, Batch::of(longer, |_| Some(Version(0)))).unwrap();
     }
     let sql = "DELETE FROM event WHERE seq = 5";
     rusqlite::Connection::open(file(directory.path())).unwrap().execute_batch(sql).unwrap();

@@ -33,8 +33,8 @@ fn batches(shapes: &[Shape]) -> Vec<Batch> {
             let agent = AgentId(u128::from(*stream));
             let event = |n| summarised(agent, &format!("append {number} event {n}"));
             entries.push(StreamAppend {
-                stream: perennial_core::event::Stream::Agent(agent),
-                expected: Version(expected.unsigned_abs()),
+                stream: perennial_core::entity::Entity::Agent(agent),
+                expected: Some(Version(expected.unsigned_abs())),
                 events: (0..*count).map(event).collect(),
             });
         }

@@ -7,7 +7,9 @@ use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Request, Spawn};
 use perennial_core::context::{self, Source, Threshold};
 use perennial_core::conversation::Followed;
-use perennial_core::event::{Event, Stream};
+use perennial_core::effect::Timer;
+use perennial_core::entity::Entity;
+use perennial_core::event::Event;
 use perennial_core::exit::Exit;
 use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, BootId};
@@ -126,9 +128,10 @@ fn play(fleet: &Fleet, turn: Turn, serial: u128, now: Time) -> Vec<Event> {
         Turn::Exited(number, code) => {
             report(number, Report::Exited(Exit::Code(code))).unwrap_or_default()
         }
-        Turn::Due(number) => {
-            newest(number).map_or(vec![], |agent| fleet.observe(&Observation::Due { agent }, now))
-        }
+        Turn::Due(number) => newest(number).map_or(vec![], |agent| {
+            let entity = Entity::Agent(agent);
+            fleet.observe(&Observation::Due { entity, timer: Timer::StateEnds }, now)
+        }),
         Turn::Stop(number) => ask(Command::Stop(name(number))),
         Turn::Wake(number) => ask(Command::Wake(name(number))),
         Turn::Rename(agent, other) => match name(other).parse() {
@@ -154,16 +157,16 @@ fn play(fleet: &Fleet, turn: Turn, serial: u128, now: Time) -> Vec<Event> {
 /// Appends what a story makes, and puts snapshots after the turns that `cuts` says.
 fn tell(journal: &dyn Journal, story: &[(Turn, u8)], cuts: &[usize]) -> Fleet {
     let mut fleet = Fleet::default();
-    let mut versions: BTreeMap<Stream, Version> = BTreeMap::new();
+    let mut versions: BTreeMap<Entity, Version> = BTreeMap::new();
     let mut now = Time(1);
     for (number, (turn, seconds)) in story.iter().enumerate() {
         now = now + Duration::from_secs(u64::from(*seconds)) + Duration::from_micros(1);
         let events = play(&fleet, *turn, number as u128 + 1, now);
-        let version = |stream| versions.get(&stream).copied().unwrap_or_default();
+        let version = |stream: &Entity| Some(versions.get(stream).copied().unwrap_or_default());
         append(journal, Batch::of(events.clone(), version)).unwrap();
         for event in &events {
             fleet.evolve(event);
-            versions.entry(event.stream()).or_default().0 += 1;
+            versions.entry(event.entity()).or_default().0 += 1;
         }
         if cuts.contains(&number) {
             journal.put_snapshots(perennial_store::load::snapshots(&fleet, &versions));

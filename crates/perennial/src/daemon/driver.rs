@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use perennial_core::agent::Agent;
 use perennial_core::command::Request;
-use perennial_core::effect::{Action, Effect};
-use perennial_core::event::{AgentEvent, Event, What};
+use perennial_core::effect::{Action, Effect, SessionEffect};
+use perennial_core::entity::Entity;
+use perennial_core::event::{AgentEvent, Event};
 use perennial_core::id::AgentId;
 use perennial_core::observation::{Observation, Report};
 use perennial_core::reason::Reason;
@@ -39,7 +40,7 @@ use super::time::Clock;
 pub enum Message {
     Request {
         request: Request,
-        reply: oneshot::Sender<Result<Vec<AgentId>, Rejection>>,
+        reply: oneshot::Sender<Result<Vec<Entity>, Rejection>>,
     },
     Host(HostReport),
     Appended(Ticket, Result<Seq, AppendError>),
@@ -126,7 +127,7 @@ impl Desk {
     pub async fn request(
         &self,
         request: Request,
-    ) -> Result<Result<Vec<AgentId>, Rejection>, Closing> {
+    ) -> Result<Result<Vec<Entity>, Rejection>, Closing> {
         let (reply, answer) = oneshot::channel();
         self.send(Message::Request { request, reply })?;
         answer.await.map_err(|_| Closing)
@@ -236,7 +237,7 @@ pub struct Driver {
     pub readings: Readings,
     pub world: World,
     desk: Desk,
-    replies: HashMap<Waiter, oneshot::Sender<Result<Vec<AgentId>, Rejection>>>,
+    replies: HashMap<Waiter, oneshot::Sender<Result<Vec<Entity>, Rejection>>>,
     awaited: Vec<(AgentId, Point, oneshot::Sender<()>)>,
     next_waiter: u64,
     /// Appends that failed. One that was made before such a failure was heard of fails with it: it
@@ -387,7 +388,7 @@ impl Driver {
     }
 
     /// Gives an order; a start as the launch stands, or as its harness wants it.
-    fn order(&mut self, effect: Effect) {
+    fn order(&mut self, effect: SessionEffect) {
         let (agent, number) = (effect.agent, effect.number);
         let (known, harnesses) = (self.supervisor.fleet().agent(agent), &self.world.harnesses);
         let (launch, opening) = match &effect.action {
@@ -425,8 +426,9 @@ impl Driver {
                         let _ = reply.send(answer);
                     }
                 }
-                Output::Carry(effect) => self.order(effect),
+                Output::Carry(Effect::Session(effect)) => self.order(effect),
                 Output::Committed { events, touched } => {
+                    let touched: Vec<AgentId> = touched.iter().filter_map(Entity::agent).collect();
                     self.world.shelf.put(
                         &self.supervisor,
                         &self.presence,
@@ -447,11 +449,12 @@ impl Driver {
     /// measured of windows that are over.
     fn notify(&mut self, events: &[Event]) {
         for event in events {
-            if let What::Agent(id, AgentEvent::WindowBegan { .. }) = &event.what {
-                self.readings.begin_window(*id, event.at);
+            let Some((id, what)) = event.of_agent() else { continue };
+            if matches!(what, AgentEvent::WindowBegan { .. }) {
+                self.readings.begin_window(id, event.at);
             }
-            if let What::Agent(id, AgentEvent::Moved(moved)) = &event.what
-                && let Some(agent) = self.supervisor.fleet().agent(*id)
+            if let AgentEvent::Moved(moved) = what
+                && let Some(agent) = self.supervisor.fleet().agent(id)
             {
                 self.world.notify.tell(super::view::name(agent), moved.reason);
             }

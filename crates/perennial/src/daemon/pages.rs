@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use perennial_core::agent::Agent;
 use perennial_core::conversation::ConversationId;
-use perennial_core::event::{AgentEvent, Stream, What};
+use perennial_core::entity::Entity;
+use perennial_core::event::AgentEvent;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::session::Phase;
 use perennial_core::time::Time;
@@ -172,12 +173,12 @@ pub fn span(
 ) -> Result<Option<Span>, ReadError> {
     let (mut span, mut after) = (None, Version(0));
     loop {
-        let records = journal.read_stream(Stream::Agent(agent), after, EVENTS)?;
+        let records = journal.read_stream(&Entity::Agent(agent), after, EVENTS)?;
         let Some(last) = records.last() else { return Ok(span) };
         after = last.version;
         for record in &records {
             let Ok(event) = &record.event else { continue };
-            let What::Agent(_, told) = &event.what else { continue };
+            let Some((_, told)) = event.of_agent() else { continue };
             if matches!(told, AgentEvent::SessionStarting { number } if *number == session) {
                 span = Some((record.at, None));
             }

@@ -4,7 +4,7 @@
 //! core is a sentence missing here, and does not compile.
 
 use perennial_core::conversation::Opening;
-use perennial_core::event::{AgentEvent, Move, NodeEvent, What};
+use perennial_core::event::{AgentEvent, ClaimEvent, Move, NodeEvent, What};
 use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::launch::Host;
 use perennial_core::reason::{Evidence, Fact, Reason, Show, Witness};
@@ -159,36 +159,14 @@ pub fn host(host: Host) -> &'static str {
     }
 }
 
-/// What an event is called in the feed.
-pub fn kind(what: &What) -> &'static str {
-    match what {
-        What::Agent(_, event) => match event {
-            AgentEvent::Hatched(_) => "hatched",
-            AgentEvent::Moved(_) => "moved",
-            AgentEvent::SessionWanted { .. } => "session-wanted",
-            AgentEvent::SessionStarting { .. } => "session-starting",
-            AgentEvent::SessionRunning { .. } => "session-running",
-            AgentEvent::SessionEnding { .. } => "session-ending",
-            AgentEvent::SessionEnded { .. } => "session-ended",
-            AgentEvent::SessionProgressed { .. } => "session-progressed",
-            AgentEvent::ConversationFollowed { .. } => "conversation-followed",
-            AgentEvent::WindowBegan { .. } => "window-began",
-            AgentEvent::ClockPassed { .. } => "clock-passed",
-            AgentEvent::ClockTold { .. } => "clock-told",
-            AgentEvent::PhaseReported { .. } => "phase-reported",
-            AgentEvent::Renamed { .. } => "renamed",
-            AgentEvent::Summarised { .. } => "summarised",
-            AgentEvent::PutOff { .. } => "put-off",
-        },
-        What::Node(NodeEvent::DaemonStarted { .. }) => "daemon-started",
-        What::Node(NodeEvent::DaemonStopped { .. }) => "daemon-stopped",
-    }
-}
-
 /// An event as one sentence.
 pub fn sentence(what: &What) -> String {
     match what {
         What::Agent(_, event) => agent_sentence(event),
+        What::Name(name, ClaimEvent::Taken { .. }) => format!("the name {name} is taken"),
+        What::Name(name, ClaimEvent::Left { .. }) => format!("the name {name} is free"),
+        What::Conversation(id, ClaimEvent::Taken { .. }) => format!("conversation {id} is taken"),
+        What::Conversation(id, ClaimEvent::Left { .. }) => format!("conversation {id} is free"),
         What::Node(NodeEvent::DaemonStarted { epoch, version, .. }) => {
             format!("daemon {version} started (epoch {})", epoch.0)
         }

@@ -2,7 +2,8 @@
 
 use std::sync::mpsc::channel;
 
-use perennial_core::event::{AgentEvent, Event, Stream, What};
+use perennial_core::entity::Entity;
+use perennial_core::event::{AgentEvent, Event, What};
 use perennial_core::id::AgentId;
 use perennial_core::time::Time;
 use perennial_store::journal::{Batch, Journal, Seq};
@@ -19,8 +20,8 @@ pub fn append(sealed: &Sealed, agent: AgentId, events: impl FnOnce(Time) -> Vec<
     let (head, _) = journal.head();
     let at = journal.read(Seq(head.0 - 1), 1).expect("it reads")[0].at;
     let event = |what| Event { at, what: What::Agent(agent, what) };
-    let batch = Batch::of(events(at).into_iter().map(event).collect(), |stream: Stream| {
-        versions.get(&stream).copied().unwrap_or_default()
+    let batch = Batch::of(events(at).into_iter().map(event).collect(), |stream: &Entity| {
+        Some(versions.get(stream).copied().unwrap_or_default())
     });
     let (done, is_done) = channel();
     let tell = move |result| {

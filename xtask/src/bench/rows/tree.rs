@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use perennial_core::conversation::Opening;
-use perennial_core::effect::{Action, Effect};
+use perennial_core::effect::{Action, SessionEffect};
 use perennial_core::id::{AgentId, Epoch, SessionNumber};
 use perennial_core::launch::{Host, Launch, Options};
 use perennial_core::observation::Report;
@@ -118,7 +118,7 @@ impl BareHost {
     }
 
     fn order(&self, agent: AgentId, action: Action) {
-        self.holders.order(Effect { agent, number: NUMBER, action });
+        self.holders.order(SessionEffect { agent, number: NUMBER, action });
     }
 
     fn await_exit(&self, wanted: AgentId) -> Result<()> {

@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use perennial_core::effect::{Action, Effect};
+use perennial_core::effect::{Action, SessionEffect};
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::observation::Report;
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -135,8 +135,8 @@ impl Run {
         }
     }
 
-    fn on_order(&mut self, effect: Effect, manner: Manner) {
-        let Effect { agent, number, action } = effect;
+    fn on_order(&mut self, effect: SessionEffect, manner: Manner) {
+        let SessionEffect { agent, number, action } = effect;
         let slots = &mut self.slots;
         let holders_dir = &self.settings.holders_dir;
         let holder = self.holders.entry(agent).or_insert_with(|| {

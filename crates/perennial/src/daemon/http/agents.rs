@@ -8,7 +8,7 @@ use perennial_api::answer::{Chapter, Why};
 use perennial_api::request;
 use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Request, Spawn};
-use perennial_core::event::Stream;
+use perennial_core::entity::Entity;
 use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::reason::Verb;
@@ -17,6 +17,7 @@ use perennial_engine::host::directory::HolderDirectory;
 use perennial_engine::host::holders::Size;
 use perennial_engine::host::{environment, recording};
 use perennial_store::journal::Version;
+use perennial_store::stored;
 use serde::Deserialize;
 
 use super::answer::{Answer, Trouble, json, json_with};
@@ -99,19 +100,24 @@ pub async fn why(State(surface): State<Shared>, _: Shown, Route(target): Route<S
     let story = tokio::task::spawn_blocking(move || {
         let mut story = Vec::new();
         let mut after = Version(0);
-        while let Ok(page) = journal.read_stream(Stream::Agent(id), after, 1000) {
+        while let Ok(page) = journal.read_stream(&Entity::Agent(id), after, 1000) {
             let Some(last) = page.last() else { break };
             after = last.version;
-            story.extend(page.iter().map(|record| Chapter {
-                seq: record.seq.0,
-                at: time::moment(record.at),
-                text: match &record.event {
-                    Ok(event) => words::sentence(&event.what),
-                    Err(unreadable) => unreadable.to_string(),
-                },
-                kind:
-                    record.event.as_ref().map_or("unreadable", |e| words::kind(&e.what)).to_owned(),
-            }));
+            story.extend(
+                page.iter().map(|record| Chapter {
+                    seq: record.seq.0,
+                    at: time::moment(record.at),
+                    text: match &record.event {
+                        Ok(event) => words::sentence(&event.what),
+                        Err(unreadable) => unreadable.to_string(),
+                    },
+                    kind: record
+                        .event
+                        .as_ref()
+                        .map_or("unreadable", |e| stored::kind(&e.what))
+                        .to_owned(),
+                }),
+            );
             story.drain(..story.len().saturating_sub(CHAPTERS));
         }
         story
@@ -146,7 +152,7 @@ pub async fn spawn(
         .and_then(|()| environment::write(holder.path(), &body.env))
         .map_err(|error| environment_not_kept(&error))?;
     let spawn = Spawn { id, name, role, parent: body.parent, launch, restart, conversation };
-    if let Err(trouble) = surface.command(caller, Command::Spawn(Box::new(spawn))).await {
+    if let Err(trouble) = surface.command_agents(caller, Command::Spawn(Box::new(spawn))).await {
         // Nobody was born: nothing of it stays.
         let _ = std::fs::remove_dir_all(holder.path());
         return Err(trouble);
@@ -194,7 +200,7 @@ pub async fn wake(
     Shown(caller): Shown,
     Route(target): Route<String>,
 ) -> Answer {
-    let agents = surface.command(caller, Command::Wake(target)).await?;
+    let agents = surface.command_agents(caller, Command::Wake(target)).await?;
     begun(&surface, *agents.first().ok_or_else(gone)?, StatusCode::OK).await
 }
 
@@ -204,7 +210,7 @@ pub async fn stop(
     Route(target): Route<String>,
     Body(body): Body<request::Stop>,
 ) -> Answer {
-    let agents = surface.command(caller, Command::Stop(target)).await?;
+    let agents = surface.command_agents(caller, Command::Stop(target)).await?;
     let id = *agents.first().ok_or_else(gone)?;
     if body.wait {
         surface.desk.reached(id, Point::Over).await?;
@@ -214,7 +220,7 @@ pub async fn stop(
 
 pub async fn stop_all(State(surface): State<Shared>, Shown(caller): Shown) -> Answer {
     let mut stopped = Vec::new();
-    for id in surface.command(caller, Command::StopAll).await? {
+    for id in surface.command_agents(caller, Command::StopAll).await? {
         surface.desk.reached(id, Point::Over).await?;
         stopped.push(surface.find(id.to_string()).await?);
     }
@@ -228,7 +234,7 @@ pub async fn rename(
     Body(body): Body<request::Rename>,
 ) -> Answer {
     let name = checks::name(&body.name)?;
-    let agents = surface.command(caller, Command::Rename { target, name }).await?;
+    let agents = surface.command_agents(caller, Command::Rename { target, name }).await?;
     json(&surface.find(agents.first().ok_or_else(gone)?.to_string()).await?)
 }
 
@@ -239,7 +245,7 @@ pub async fn bury(
     Body(body): Body<request::Bury>,
 ) -> Answer {
     let summary = checks::summary(&body.summary)?;
-    let agents = surface.command(caller, Command::Bury { target, summary }).await?;
+    let agents = surface.command_agents(caller, Command::Bury { target, summary }).await?;
     let id = *agents.first().ok_or_else(gone)?;
     surface.desk.reached(id, Point::Over).await?;
     json(&surface.find(id.to_string()).await?)
@@ -257,10 +263,10 @@ fn gone() -> Trouble {
 }
 
 impl Surface {
-    /// Has the core decide, and returns whom it was about once that is durable.
-    pub async fn command(&self, caller: Caller, command: Command) -> Result<Vec<AgentId>, Trouble> {
+    /// Has the core decide, and returns what it was about once that is durable.
+    pub async fn command(&self, caller: Caller, command: Command) -> Result<Vec<Entity>, Trouble> {
         match self.desk.request(Request { caller, command }).await? {
-            Ok(agents) => Ok(agents),
+            Ok(about) => Ok(about),
             Err(rejection) => {
                 let problem = self
                     .desk
@@ -268,6 +274,16 @@ impl Surface {
                 Err(Trouble(problem.await?))
             }
         }
+    }
+
+    /// The same, for a command that is about agents.
+    async fn command_agents(
+        &self,
+        caller: Caller,
+        command: Command,
+    ) -> Result<Vec<AgentId>, Trouble> {
+        let about = self.command(caller, command).await?;
+        Ok(about.iter().filter_map(Entity::agent).collect())
     }
 
     /// One agent as it is shown now.

@@ -10,11 +10,11 @@ use axum::http::header::ACCEPT;
 use axum::response::IntoResponse;
 use axum::response::sse::{Event as Line, KeepAlive, Sse};
 use perennial_api::{EventView, Problem};
-use perennial_core::event::{Stream, What};
+use perennial_core::entity::Entity;
 use perennial_core::id::AgentId;
 use perennial_store::journal::{Journal, ReadError, Seq, Version};
 use perennial_store::record::Record;
-use perennial_store::stored;
+use perennial_store::stored::{self, Encoded};
 use serde::Deserialize;
 use tokio::sync::Notify;
 
@@ -72,7 +72,7 @@ fn page(
     let (mut after, mut version) = (since, Version(0));
     while records.len() < limit {
         let page = match agent {
-            Some(id) => journal.read_stream(Stream::Agent(id), version, PAGE)?,
+            Some(id) => journal.read_stream(&Entity::Agent(id), version, PAGE)?,
             None => journal.read(after, limit - records.len())?,
         };
         let Some(last) = page.last() else { break };
@@ -96,7 +96,7 @@ fn feed(surface: Shared, since: Seq, agent: Option<AgentId>) -> impl IntoRespons
         loop {
             match follower.try_next() {
                 Ok(Some(record)) => {
-                    if agent.is_some_and(|id| record.stream != Some(Stream::Agent(id))) {
+                    if agent.is_some_and(|id| record.stream != Some(Entity::Agent(id))) {
                         continue;
                     }
                     let Ok(views) = surface.views(vec![record]).await else { return };
@@ -143,16 +143,17 @@ impl Surface {
 }
 
 fn agent_of(record: &Record) -> Option<AgentId> {
-    match record.stream {
-        Some(Stream::Agent(id)) => Some(id),
-        Some(Stream::Node) | None => None,
-    }
+    record.stream.as_ref().and_then(Entity::agent)
 }
 
 fn event(record: &Record, names: &BTreeMap<AgentId, String>) -> EventView {
     let id = agent_of(record);
     let (kind, text, data) = match &record.event {
-        Ok(event) => (words::kind(&event.what), words::sentence(&event.what), payload(&event.what)),
+        Ok(event) => {
+            let Encoded { kind, payload, .. } = stored::write(&event.what);
+            let data = serde_json::from_str(&payload).unwrap_or_default();
+            (kind, words::sentence(&event.what), data)
+        }
         Err(unreadable) => ("unreadable", unreadable.to_string(), serde_json::Value::Null),
     };
     EventView {
@@ -164,10 +165,6 @@ fn event(record: &Record, names: &BTreeMap<AgentId, String>) -> EventView {
         text,
         data,
     }
-}
-
-fn payload(what: &What) -> serde_json::Value {
-    serde_json::from_str(&stored::write(what).payload).unwrap_or_default()
 }
 
 fn unread(why: &str) -> Trouble {

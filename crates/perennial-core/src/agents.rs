@@ -1,0 +1,301 @@
+//! All agents together: who has which name and conversation, and the line of sessions that wait for
+//! their turn.
+//!
+//! Pure. What is looked up here is kept beside the agents and follows from them: from nothing else,
+//! so that folding events and restoring snapshots come to the same.
+//!
+//! Invariants
+//! - F1  A name is held by at most one agent outside the cemetery, ignoring case.
+//! - F2  A conversation is the current one of at most one agent outside the cemetery.
+//! - F3  After a reboot at most `RESUMED_AT_ONCE` agents are starting out of the line.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::agent::{self, Agent};
+use crate::conversation::ConversationId;
+use crate::effect::Plan;
+use crate::entity::Entity;
+use crate::event::{AgentEvent, Birth, ClaimEvent, What};
+use crate::id::AgentId;
+use crate::name::{Name, NameKey};
+use crate::reason::{Evidence, Fact, Reason, Witness};
+use crate::refusal::Refusal;
+use crate::session::{Phase, Session};
+use crate::state::{Roster, State};
+use crate::time::Time;
+
+/// After a reboot, so many agents are resumed at a time.
+pub const RESUMED_AT_ONCE: usize = 2;
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Agents {
+    all: BTreeMap<AgentId, Arc<Agent>>,
+    /// Every holder of a name, oldest first; the last one may be outside the cemetery.
+    names: BTreeMap<NameKey, Vec<AgentId>>,
+    /// Who may write a conversation.
+    writers: BTreeMap<ConversationId, BTreeSet<AgentId>>,
+    /// Agents whose session waits for its turn.
+    line: BTreeSet<AgentId>,
+    /// Agents that came out of the line and have not announced themselves yet.
+    admitted: BTreeSet<AgentId>,
+}
+
+impl Agents {
+    /// These are all agents, as folding their events would have made them.
+    pub fn restore(agents: impl IntoIterator<Item = Agent>) -> Agents {
+        let mut restored = Agents::default();
+        let mut named = Vec::new();
+        for agent in agents {
+            if let Some(name) = &agent.name {
+                named.push((agent.named_at, agent.id, name.key()));
+            }
+            match agent.session.as_ref().map(|session| session.phase) {
+                Some(Phase::Wanted) => _ = restored.line.insert(agent.id),
+                Some(Phase::Starting | Phase::Running) if agent.is_starting() => {
+                    restored.admitted.insert(agent.id);
+                }
+                Some(Phase::Starting | Phase::Running | Phase::Ending(_) | Phase::Ended) | None => {
+                }
+            }
+            restored.keep_writers(None, &agent);
+            restored.all.insert(agent.id, Arc::new(agent));
+        }
+        named.sort_unstable();
+        for (_, id, key) in named {
+            restored.names.entry(key).or_default().push(id);
+        }
+        restored
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Agent> {
+        self.all.values().map(|agent| &**agent)
+    }
+
+    pub fn get(&self, id: AgentId) -> Option<&Agent> {
+        self.all.get(&id).map(|agent| &**agent)
+    }
+
+    /// Takes over another fleet's copy of an agent that is equal to this one's.
+    pub fn share(&mut self, other: &Agents, id: AgentId) {
+        if let Some(agent) = other.all.get(&id) {
+            self.all.insert(id, Arc::clone(agent));
+        }
+    }
+
+    /// An agent by name, by `NAME~1` (the one before the newest of that name), or by id.
+    pub fn find(&self, target: &str) -> Result<&Agent, Refusal> {
+        let nobody = || Refusal::NoSuchAgent { target: target.chars().take(100).collect() };
+        if let Ok(id) = target.parse::<AgentId>() {
+            return self.get(id).ok_or_else(nobody);
+        }
+        let (name, back) = match target.split_once('~') {
+            Some((name, back)) => (name, back.parse::<usize>().map_err(|_| nobody())?),
+            None => (target, 0),
+        };
+        let holders = self.names.get(&NameKey::of(name)).ok_or_else(nobody)?;
+        let position = holders.len().checked_sub(1 + back).ok_or_else(nobody)?;
+        self.get(holders[position]).ok_or_else(nobody)
+    }
+
+    /// Whether `lead` is an ancestor of `agent`.
+    pub fn leads(&self, lead: AgentId, agent: AgentId) -> bool {
+        let mut above = self.get(agent).and_then(|agent| agent.parent);
+        // Bounded: a chain of parents is never longer than the fleet.
+        for _ in 0..self.all.len() {
+            match above {
+                Some(id) if id == lead => return true,
+                Some(id) => above = self.get(id).and_then(|agent| agent.parent),
+                None => return false,
+            }
+        }
+        false
+    }
+
+    /// Who holds a name now, in life or in the freezer.
+    fn holder(&self, name: &Name) -> Option<&Agent> {
+        let id = self.names.get(&name.key())?.last()?;
+        self.get(*id).filter(|agent| agent.state.roster() != Roster::Cemetery)
+    }
+
+    pub fn name_is_free(&self, name: &Name, for_agent: Option<AgentId>) -> Result<(), Refusal> {
+        match self.holder(name) {
+            Some(agent) if Some(agent.id) != for_agent => {
+                Err(Refusal::NameTaken { name: name.clone(), by: agent.id })
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// A conversation has one writer: nobody else outside the cemetery may have it.
+    pub fn conversation_is_free(
+        &self,
+        conversation: &ConversationId,
+        for_agent: Option<AgentId>,
+    ) -> Result<(), Refusal> {
+        let mut writers = self.writers.get(conversation).into_iter().flatten().copied();
+        match writers.find(|writer| Some(*writer) != for_agent) {
+            Some(by) => Err(Refusal::ConversationTaken { conversation: conversation.clone(), by }),
+            None => Ok(()),
+        }
+    }
+
+    /// A free name made from the program's: `bash`, `bash-2`, `bash-3` …
+    pub fn free_name(&self, argv: &[String]) -> Name {
+        let program = argv.first().map_or("", |path| path.rsplit('/').next().unwrap_or(path));
+        let stem: String = program
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' })
+            .take(40)
+            .collect();
+        let stem = stem.trim_matches('-');
+        let stem = if stem.parse::<Name>().is_ok() { stem } else { "agent" };
+        std::iter::once(stem.to_owned())
+            .chain((2..).map(|k: usize| format!("{stem}-{k}")))
+            .filter_map(|text| text.parse::<Name>().ok())
+            .find(|name| self.holder(name).is_none())
+            .expect("names do not run out before agents do")
+    }
+
+    /// Folds one event of one agent; returns whom to plan anew.
+    pub fn evolve(&mut self, id: AgentId, event: &AgentEvent, at: Time) -> Vec<Entity> {
+        if let AgentEvent::Hatched(birth) = event {
+            self.born(id, birth, at);
+            return vec![Entity::Agent(id)];
+        }
+        let Some(before) = self.all.get(&id).map(Arc::clone) else {
+            return Vec::new();
+        };
+        if let AgentEvent::Renamed { name } = event {
+            self.hand_over_name(&before, name);
+        }
+        let after = agent::evolve(Agent::clone(&before), event, at);
+        let mut touched = vec![Entity::Agent(id)];
+        touched.extend(self.keep_line(&after).into_iter().map(Entity::Agent));
+        self.keep_writers(Some(&before), &after);
+        self.all.insert(id, Arc::new(after));
+        touched
+    }
+
+    fn born(&mut self, id: AgentId, birth: &Birth, at: Time) {
+        if let Some(name) = &birth.name {
+            self.names.entry(name.key()).or_default().push(id);
+        }
+        self.all.insert(id, Arc::new(Agent::born(id, birth, at)));
+    }
+
+    /// The last name of an agent is its own; earlier ones are free again.
+    fn hand_over_name(&mut self, agent: &Agent, name: &Name) {
+        if let Some(old) = &agent.name
+            && let Some(holders) = self.names.get_mut(&old.key())
+        {
+            holders.retain(|holder| *holder != agent.id);
+            if holders.is_empty() {
+                self.names.remove(&old.key());
+            }
+        }
+        self.names.entry(name.key()).or_default().push(agent.id);
+    }
+
+    fn keep_writers(&mut self, before: Option<&Agent>, after: &Agent) {
+        let (left, taken) = (before.map(written_by).unwrap_or_default(), written_by(after));
+        for conversation in left.into_iter().filter(|old| !taken.contains(old)) {
+            if let Some(writers) = self.writers.get_mut(conversation) {
+                writers.remove(&after.id);
+                if writers.is_empty() {
+                    self.writers.remove(conversation);
+                }
+            }
+        }
+        for conversation in taken {
+            self.writers.entry(conversation.clone()).or_default().insert(after.id);
+        }
+    }
+
+    /// Keeps the line after a change of `agent`; returns who may start now.
+    fn keep_line(&mut self, agent: &Agent) -> Vec<AgentId> {
+        let waits = agent.session.as_ref().is_some_and(|session| session.phase == Phase::Wanted);
+        let left = if waits {
+            // A reboot may send back to the line one that had just come out of it.
+            self.admitted.remove(&agent.id);
+            self.line.insert(agent.id);
+            true
+        } else if self.line.remove(&agent.id) {
+            // Sessions that start at once pass through the line within one append.
+            if agent.is_starting() {
+                self.admitted.insert(agent.id);
+            }
+            true
+        } else {
+            agent.state != State::Waking && self.admitted.remove(&agent.id)
+        };
+        // One more than may start: who comes into the line may displace somebody.
+        let ahead = self.line.iter().take(RESUMED_AT_ONCE + 1);
+        if left { ahead.copied().collect() } else { Vec::new() }
+    }
+
+    /// Whether the agent's wanted session may start now.
+    pub fn may_start(&self, id: AgentId) -> bool {
+        let free = RESUMED_AT_ONCE.saturating_sub(self.admitted.len());
+        self.line.iter().take(free).any(|first| *first == id)
+    }
+
+    pub fn plan(&self, id: AgentId, now: Time) -> Plan {
+        match self.get(id) {
+            Some(agent) => agent::plan(agent, self.may_start(id), now),
+            None => Plan::default(),
+        }
+    }
+
+    /// A record of this agent can't be read: it is unknown, held, and told; nothing starts it but
+    /// the operator. Not an event: it is seen again at every start.
+    pub fn mark_unreadable(&mut self, id: AgentId, why: &str, at: Time) {
+        let Some(agent) = self.all.get_mut(&id) else { return };
+        if !matches!(agent.state, State::Frozen | State::Dead | State::Expired) {
+            let agent = Arc::make_mut(agent);
+            agent.state = State::Unknown;
+            agent.reason = Reason::RecordUnreadable;
+            agent.evidence =
+                Evidence { witness: Witness::Daemon, fact: Fact::Unreadable(why.into()), at };
+            agent.since = at;
+            agent.until = None;
+        }
+    }
+}
+
+/// The conversations that nobody else may write: the agent's current one, and the one that its
+/// session was begun with. A buried agent's last session writes until it has ended.
+fn written_by(agent: &Agent) -> Vec<&ConversationId> {
+    if agent.state.roster() == Roster::Cemetery && agent.live_session().is_none() {
+        return Vec::new();
+    }
+    let current = agent.conversations.as_ref().map(|known| &known.current);
+    let taken_up = agent.live_session().and_then(Session::taken_up);
+    let mut written: Vec<&ConversationId> = current.into_iter().chain(taken_up).collect();
+    written.dedup();
+    written
+}
+
+/// The names and conversations that `agent` takes or leaves with an event that makes it `after`.
+pub fn claims(before: Option<&Agent>, after: &Agent) -> Vec<What> {
+    let by = after.id;
+    let name = |agent: &Agent| match agent.state.roster() {
+        Roster::Cemetery => None,
+        Roster::Living | Roster::Freezer => agent.name.as_ref().map(Name::key),
+    };
+    let (old, new) = (before.and_then(name), name(after));
+    let mut claims = Vec::new();
+    if old != new {
+        claims.extend(old.map(|key| What::Name(key, ClaimEvent::Left { by })));
+        claims.extend(new.map(|key| What::Name(key, ClaimEvent::Taken { by })));
+    }
+    let (left, taken) = (before.map(written_by).unwrap_or_default(), written_by(after));
+    let what = |id: &ConversationId, event| What::Conversation(id.clone(), event);
+    for conversation in left.iter().filter(|old| !taken.contains(old)) {
+        claims.push(what(conversation, ClaimEvent::Left { by }));
+    }
+    for conversation in taken.iter().filter(|new| !left.contains(new)) {
+        claims.push(what(conversation, ClaimEvent::Taken { by }));
+    }
+    claims
+}

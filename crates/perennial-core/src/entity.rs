@@ -1,0 +1,78 @@
+//! The one key of everything that lives: streams, timers, effects, fences and decisions are named by
+//! it.
+//!
+//! A life is added here first; `docs/design/0017-how-to-add-a-life.md` has the other places.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::conversation::ConversationId;
+use crate::id::{AgentId, JobId, MessageId, PostId};
+use crate::name::NameKey;
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Entity {
+    /// The machine's daemon.
+    Node,
+    Agent(AgentId),
+    /// Who has a name: at most one agent outside the cemetery.
+    Name(NameKey),
+    /// Who may write a conversation: at most one agent.
+    Conversation(ConversationId),
+    Message(MessageId),
+    Post(PostId),
+    Job(JobId),
+}
+
+impl Entity {
+    /// A name or a conversation: what at most one agent has, and whose state follows from the
+    /// agents.
+    pub fn is_claim(&self) -> bool {
+        matches!(self, Entity::Name(_) | Entity::Conversation(_))
+    }
+
+    pub fn agent(&self) -> Option<AgentId> {
+        match self {
+            Entity::Agent(id) => Some(*id),
+            Entity::Node
+            | Entity::Name(_)
+            | Entity::Conversation(_)
+            | Entity::Message(_)
+            | Entity::Post(_)
+            | Entity::Job(_) => None,
+        }
+    }
+
+    pub fn message(&self) -> Option<MessageId> {
+        match self {
+            Entity::Message(id) => Some(*id),
+            Entity::Node
+            | Entity::Name(_)
+            | Entity::Conversation(_)
+            | Entity::Agent(_)
+            | Entity::Post(_)
+            | Entity::Job(_) => None,
+        }
+    }
+}
+
+impl From<AgentId> for Entity {
+    fn from(id: AgentId) -> Entity {
+        Entity::Agent(id)
+    }
+}
+
+impl fmt::Display for Entity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Entity::Node => f.write_str("node"),
+            Entity::Agent(id) => id.fmt(f),
+            Entity::Name(key) => write!(f, "name {key}"),
+            Entity::Conversation(id) => write!(f, "conversation {id}"),
+            Entity::Message(id) => id.fmt(f),
+            Entity::Post(id) => id.fmt(f),
+            Entity::Job(id) => id.fmt(f),
+        }
+    }
+}
