@@ -166,6 +166,11 @@ impl Agent {
         Some(SessionId { agent: self.id, number })
     }
 
+    /// Whether nothing may start or prompt it but a person.
+    pub fn is_held(&self) -> bool {
+        self.reason == Reason::RecordUnreadable
+    }
+
     /// Whether a next session of it is under way and has not announced itself.
     pub fn is_starting(&self) -> bool {
         self.state == State::Waking && self.reason == Reason::Starting

@@ -2,10 +2,11 @@
 
 use crate::authority::Caller;
 use crate::conversation::ConversationId;
-use crate::id::AgentId;
+use crate::id::{AgentId, MessageId};
 use crate::launch::Launch;
 use crate::name::Name;
 use crate::restart::Restart;
+use crate::text::{Fingerprint, TextBody};
 use crate::work::WorkPhase;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +31,19 @@ pub enum Command {
     Bury {
         target: Target,
         summary: String,
+    },
+    /// A text for the agent, typed into its terminal.
+    Send {
+        id: MessageId,
+        target: Target,
+        body: TextBody,
+        fingerprint: Fingerprint,
+        /// Not before the end of a turn.
+        after_turn: bool,
+    },
+    /// Takes a text back that waits.
+    Unsend {
+        id: MessageId,
     },
     /// An agent says where its own work stands.
     Report {

@@ -7,14 +7,44 @@
 
 use crate::conversation::Opening;
 use crate::entity::Entity;
-use crate::id::{AgentId, SessionNumber};
+use crate::id::{AgentId, JobId, MessageId, SessionNumber};
+use crate::job::{JobCommand, Purpose};
 use crate::launch::Launch;
 use crate::session::Pace;
+use crate::text::Text;
 use crate::time::Time;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     Session(SessionEffect),
+    Deliver(Delivery),
+    Job(JobEffect),
+}
+
+/// Type a text into a session's terminal and press Enter, at most once per attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery {
+    pub message: MessageId,
+    pub attempt: u32,
+    pub agent: AgentId,
+    pub number: SessionNumber,
+    pub text: Text,
+}
+
+/// For the executor of jobs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobEffect {
+    pub job: JobId,
+    pub number: u32,
+    pub action: JobAction,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JobAction {
+    /// Run it, at most once ever for this number; one that runs already is taken up.
+    Run(Box<(Purpose, JobCommand)>),
+    /// Let its holder go.
+    Release,
 }
 
 /// For the holder of one session.
@@ -52,6 +82,9 @@ pub enum EffectKind {
     EndGracefully,
     EndAtOnce,
     Release,
+    Deliver,
+    RunJob,
+    ReleaseJob,
 }
 
 impl Effect {
@@ -66,6 +99,17 @@ impl Effect {
                     Action::Release => EffectKind::Release,
                 };
                 EffectKey { entity: Entity::Agent(*agent), kind, fence: u64::from(number.0) }
+            }
+            Effect::Deliver(Delivery { message, attempt, .. }) => {
+                let (entity, fence) = (Entity::Message(*message), u64::from(*attempt));
+                EffectKey { entity, kind: EffectKind::Deliver, fence }
+            }
+            Effect::Job(JobEffect { job, number, action }) => {
+                let kind = match action {
+                    JobAction::Run(_) => EffectKind::RunJob,
+                    JobAction::Release => EffectKind::ReleaseJob,
+                };
+                EffectKey { entity: Entity::Job(*job), kind, fence: u64::from(*number) }
             }
         }
     }
@@ -87,4 +131,8 @@ pub enum Timer {
     Dialog,
     /// It is the turn of a session that waits in line.
     Turn,
+    /// A message that waits is offered.
+    Offer,
+    /// A conversation that nobody could read counts as read.
+    Settled,
 }

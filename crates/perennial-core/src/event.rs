@@ -6,8 +6,10 @@ use crate::context::{Sample, Threshold};
 use crate::conversation::{ConversationId, Followed, Opening};
 use crate::entity::Entity;
 use crate::exit::Exit;
-use crate::id::{AgentId, BootId, Epoch, SessionNumber};
+use crate::id::{AgentId, BootId, Epoch, JobId, MessageId, SessionNumber};
+use crate::job::JobEvent;
 use crate::launch::Launch;
+use crate::message::MessageEvent;
 use crate::name::{Name, NameKey};
 use crate::reason::{Evidence, Reason};
 use crate::restart::Restart;
@@ -29,6 +31,8 @@ pub enum What {
     Agent(AgentId, AgentEvent),
     Name(NameKey, ClaimEvent),
     Conversation(ConversationId, ClaimEvent),
+    Message(MessageId, MessageEvent),
+    Job(JobId, JobEvent),
 }
 
 /// What happens to a name or a conversation, which at most one agent has at a time. Who has it
@@ -140,7 +144,11 @@ impl Event {
     pub fn of_agent(&self) -> Option<(AgentId, &AgentEvent)> {
         match &self.what {
             What::Agent(id, event) => Some((*id, event)),
-            What::Node(_) | What::Name(..) | What::Conversation(..) => None,
+            What::Node(_)
+            | What::Name(..)
+            | What::Conversation(..)
+            | What::Message(..)
+            | What::Job(..) => None,
         }
     }
 
@@ -151,6 +159,8 @@ impl Event {
             What::Agent(id, _) => Entity::Agent(*id),
             What::Name(key, _) => Entity::Name(key.clone()),
             What::Conversation(id, _) => Entity::Conversation(id.clone()),
+            What::Message(id, _) => Entity::Message(*id),
+            What::Job(id, _) => Entity::Job(*id),
         }
     }
 }

@@ -7,32 +7,80 @@
 use std::borrow::Cow;
 
 use crate::agent::{self, Agent, HATCH_LIMIT};
-use crate::agents::{self, Agents};
+use crate::agents::Agents;
 use crate::authority::{self, Caller, Standing};
 use crate::command::{Command, Request, Spawn};
+use crate::consequence;
 use crate::conversation::Followed;
 use crate::effect::Plan;
 use crate::entity::Entity;
 use crate::event::{AgentEvent, Birth, Event, NodeEvent, What};
-use crate::id::{AgentId, BootId, Epoch};
+use crate::id::{AgentId, BootId, Epoch, MessageId, SessionNumber};
+use crate::job::{self, Job, Jobs};
+use crate::message::{self, Message, MessageEvent, Messages};
 use crate::observation::{Observation, Sign};
 use crate::reason::{Evidence, Fact, Verb};
 use crate::refusal::Refusal;
 use crate::session::Session;
 use crate::state::Roster;
+use crate::text::TextBody;
 use crate::time::Time;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Fleet {
     agents: Agents,
+    messages: Messages,
+    jobs: Jobs,
     epoch: Epoch,
     boot: BootId,
+    policy: Policy,
+}
+
+/// What the operator has set. Decisions write it into events; folding never reads it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Policy {
+    /// The command that is run when an agent needs the operator; empty: none.
+    pub notify: Vec<String>,
+}
+
+/// What a fleet is restored from: every entity that is not over.
+#[derive(Debug, Default)]
+pub struct Restored {
+    pub agents: Vec<Agent>,
+    pub messages: Vec<Message>,
+    pub jobs: Vec<Job>,
+    pub epoch: Epoch,
+    pub boot: BootId,
 }
 
 impl Fleet {
-    /// The fleet of which these are all agents, as folding its events would have made it.
-    pub fn restore(agents: impl IntoIterator<Item = Agent>, epoch: Epoch, boot: BootId) -> Fleet {
-        Fleet { agents: Agents::restore(agents), epoch, boot }
+    /// The fleet as folding its events would have made it.
+    pub fn restore(restored: Restored) -> Fleet {
+        let Restored { agents, messages, jobs, epoch, boot } = restored;
+        Fleet {
+            agents: Agents::restore(agents),
+            messages: Messages::restore(messages),
+            jobs: Jobs::restore(jobs),
+            epoch,
+            boot,
+            policy: Policy::default(),
+        }
+    }
+
+    /// Everything that this fleet can be restored from.
+    pub fn parts(&self) -> Restored {
+        Restored {
+            agents: self.agents().cloned().collect(),
+            messages: self.messages.iter().cloned().collect(),
+            jobs: self.jobs.iter().cloned().collect(),
+            epoch: self.epoch,
+            boot: self.boot.clone(),
+        }
+    }
+
+    /// The same fleet under this policy.
+    pub fn under(self, policy: Policy) -> Fleet {
+        Fleet { policy, ..self }
     }
 
     pub fn agents(&self) -> impl Iterator<Item = &Agent> {
@@ -45,7 +93,21 @@ impl Fleet {
 
     /// Everything that may have something to do.
     pub fn entities(&self) -> impl Iterator<Item = Entity> {
-        self.agents().map(|agent| Entity::Agent(agent.id))
+        let agents = self.agents().map(|agent| Entity::Agent(agent.id));
+        let messages = self.messages.iter().map(|message| Entity::Message(message.id));
+        agents.chain(messages).chain(self.jobs.iter().map(|job| Entity::Job(job.id)))
+    }
+
+    pub fn messages(&self) -> &Messages {
+        &self.messages
+    }
+
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    pub fn jobs(&self) -> &Jobs {
+        &self.jobs
     }
 
     /// The newest run of a daemon.
@@ -72,12 +134,9 @@ impl Fleet {
     pub fn share(&mut self, newest: &Fleet, entity: &Entity) {
         match entity {
             Entity::Agent(id) => self.agents.share(&newest.agents, *id),
-            Entity::Node
-            | Entity::Name(_)
-            | Entity::Conversation(_)
-            | Entity::Message(_)
-            | Entity::Post(_)
-            | Entity::Job(_) => {}
+            Entity::Message(id) => self.messages.share(&newest.messages, *id),
+            Entity::Job(id) => self.jobs.share(&newest.jobs, *id),
+            Entity::Node | Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => {}
         }
     }
 
@@ -103,8 +162,8 @@ impl Fleet {
 
     /// Answers a command; changes nothing.
     pub fn decide(&self, request: &Request, now: Time) -> Result<Decision, Refusal> {
-        let Decision { about, events } = self.answer(request, now)?;
-        Ok(Decision { about, events: self.with_consequences(events) })
+        let Decision { about, events, texts } = self.answer(request, now)?;
+        Ok(Decision { about, events: self.with_consequences(events), texts })
     }
 
     fn answer(&self, request: &Request, now: Time) -> Result<Decision, Refusal> {
@@ -141,6 +200,11 @@ impl Fleet {
                 let agent = self.allowed(caller, Verb::Bury, target)?;
                 Ok(Decision::of(agent.id, agent::bury(agent, summary.clone(), witness, now)?, now))
             }
+            Command::Send { id, target, body, fingerprint, after_turn } => {
+                let (whom, what) = ((*id, target.as_str()), (body, *fingerprint));
+                message::send(self, caller, whom, what, *after_turn, now)
+            }
+            Command::Unsend { id } => message::unsend(self, caller, *id, now),
             Command::Report { phase, summary } => {
                 let Caller::Agent(own) = caller else {
                     return Err(Refusal::NotAllowed { caller, verb: Verb::Report });
@@ -211,6 +275,25 @@ impl Fleet {
                 None => Vec::new(),
             },
             Observation::Due { entity, .. } => self.due(entity, now),
+            Observation::Traced { agent, number, trace } => {
+                told(message::traced(self, *agent, *number, trace, now), now)
+            }
+            Observation::ReminderDue { agent, number, calls, sample } => {
+                let live = self.agents.get(*agent).and_then(Agent::live_session);
+                let is_live = live.is_some_and(|live| live.number == *number);
+                let reminded = message::reminded(*agent, *calls, *sample, now);
+                told(is_live.then_some(reminded).into_iter().collect(), now)
+            }
+            Observation::Delivered { message, attempt, outcome } => {
+                told(message::observe(self, *message, *attempt, *outcome, now), now)
+            }
+            Observation::Job { job, number, report } => {
+                let event = self.jobs.get(*job).and_then(|job| job::observe(job, *number, report));
+                event
+                    .map(|event| Event { at: now, what: What::Job(*job, event) })
+                    .into_iter()
+                    .collect()
+            }
             Observation::Started { boot, version } => self.started(boot, version, now),
             Observation::Stopping => {
                 vec![node(NodeEvent::DaemonStopped { epoch: self.epoch }, now)]
@@ -255,44 +338,45 @@ impl Fleet {
                 Some(known) => of(*id, agent::due(known, self.agents.may_start(*id), now), now),
                 None => Vec::new(),
             },
+            Entity::Message(id) => told(message::due(self, *id, now), now),
             Entity::Node
             | Entity::Name(_)
             | Entity::Conversation(_)
-            | Entity::Message(_)
             | Entity::Post(_)
             | Entity::Job(_) => Vec::new(),
         }
     }
 
-    /// The events, and what follows at once from them: names and conversations that are taken or
-    /// left.
+    /// What goes into the reply to a hook of this session: the offers, to be given once they are
+    /// durable.
+    pub fn offer(&self, agent: AgentId, number: SessionNumber, now: Time) -> Vec<Event> {
+        told(message::for_hook(self, agent, number, now), now)
+    }
+
+    /// The events, each with what follows at once from it.
     fn with_consequences(&self, events: Vec<Event>) -> Vec<Event> {
-        if !events.iter().any(moves_claims) {
+        if !events.iter().any(consequence::has_any) {
             return events;
         }
-        let mut batch = Vec::with_capacity(events.len());
+        let mut batch = Vec::with_capacity(events.len() + 2);
         let mut changed: Vec<Agent> = Vec::new();
-        for event in events {
-            let at = event.at;
-            let mut claims = Vec::new();
-            if let What::Agent(id, what) = &event.what {
-                let position = changed.iter().position(|agent| agent.id == *id);
-                let before = match position {
-                    Some(position) => Some(changed.swap_remove(position)),
-                    None => self.agents.get(*id).cloned(),
-                };
-                let after = match (&before, what) {
-                    (_, AgentEvent::Hatched(birth)) => Some(Agent::born(*id, birth, at)),
-                    (Some(before), _) => Some(agent::evolve(before.clone(), what, at)),
-                    (None, _) => None,
-                };
-                if let Some(after) = after {
-                    claims = agents::claims(before.as_ref(), &after);
-                    changed.push(after);
-                }
-            }
-            batch.push(event);
-            batch.extend(claims.into_iter().map(|what| Event { at, what }));
+        for (position, event) in events.iter().enumerate() {
+            batch.push(event.clone());
+            let Some((id, what)) = event.of_agent() else { continue };
+            let known = changed.iter().position(|agent| agent.id == id);
+            let before = match known {
+                Some(known) => Some(changed.swap_remove(known)),
+                None => self.agents.get(id).cloned(),
+            };
+            let after = match (&before, what) {
+                (_, AgentEvent::Hatched(birth)) => Agent::born(id, birth, event.at),
+                (Some(before), _) => agent::evolve(before.clone(), what, event.at),
+                (None, _) => continue,
+            };
+            let later = &events[position + 1..];
+            let follows = consequence::of(self, before.as_ref(), &after, event, later);
+            batch.extend(follows.into_iter().map(|what| Event { at: event.at, what }));
+            changed.push(after);
         }
         batch
     }
@@ -306,7 +390,13 @@ impl Fleet {
                 Vec::new()
             }
             What::Node(NodeEvent::DaemonStopped { .. }) => Vec::new(),
-            What::Agent(id, agent_event) => self.agents.evolve(*id, agent_event, event.at),
+            What::Agent(id, agent_event) => {
+                let mut touched = self.agents.evolve(*id, agent_event, event.at);
+                touched.extend(self.messages.of(*id).map(|message| Entity::Message(message.id)));
+                touched
+            }
+            What::Message(id, what) => self.messages.evolve(*id, what, event.at),
+            What::Job(id, what) => self.jobs.evolve(*id, what, event.at),
             // Who has it follows from the agents.
             What::Name(..) | What::Conversation(..) => Vec::new(),
         }
@@ -316,12 +406,11 @@ impl Fleet {
     pub fn plan(&self, entity: &Entity, now: Time) -> Plan {
         match entity {
             Entity::Agent(id) => self.agents.plan(*id, now),
-            Entity::Node
-            | Entity::Name(_)
-            | Entity::Conversation(_)
-            | Entity::Message(_)
-            | Entity::Post(_)
-            | Entity::Job(_) => Plan::default(),
+            Entity::Message(id) => message::plan(self, *id, now),
+            Entity::Job(id) => self.jobs.get(*id).map(job::plan).unwrap_or_default(),
+            Entity::Node | Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => {
+                Plan::default()
+            }
         }
     }
 
@@ -337,37 +426,19 @@ impl Fleet {
 pub struct Decision {
     pub about: Vec<Entity>,
     pub events: Vec<Event>,
+    /// The texts that its events name for the first time.
+    pub texts: Vec<TextBody>,
 }
 
 impl Decision {
     fn of(id: AgentId, events: Vec<AgentEvent>, at: Time) -> Decision {
-        Decision { about: vec![Entity::Agent(id)], events: of(id, events, at) }
+        let (about, texts) = (vec![Entity::Agent(id)], Vec::new());
+        Decision { about, events: of(id, events, at), texts }
     }
 }
 
-/// Whether an agent may take or leave a name or a conversation by this.
-fn moves_claims(event: &Event) -> bool {
-    match &event.what {
-        What::Agent(_, event) => match event {
-            AgentEvent::Hatched(_)
-            | AgentEvent::Renamed { .. }
-            | AgentEvent::SessionWanted { .. }
-            | AgentEvent::SessionEnded { .. }
-            | AgentEvent::ConversationFollowed { .. } => true,
-            AgentEvent::Moved(moved) => moved.to.roster() == Roster::Cemetery,
-            AgentEvent::SessionStarting { .. }
-            | AgentEvent::SessionRunning { .. }
-            | AgentEvent::SessionEnding { .. }
-            | AgentEvent::SessionProgressed { .. }
-            | AgentEvent::WindowBegan { .. }
-            | AgentEvent::ClockPassed { .. }
-            | AgentEvent::ClockTold { .. }
-            | AgentEvent::PhaseReported { .. }
-            | AgentEvent::Summarised { .. }
-            | AgentEvent::PutOff { .. } => false,
-        },
-        What::Node(_) | What::Name(..) | What::Conversation(..) => false,
-    }
+fn told(happened: Vec<(MessageId, MessageEvent)>, at: Time) -> Vec<Event> {
+    happened.into_iter().map(|(id, event)| Event { at, what: What::Message(id, event) }).collect()
 }
 
 fn of(id: AgentId, events: Vec<AgentEvent>, at: Time) -> Vec<Event> {

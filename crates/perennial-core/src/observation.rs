@@ -9,7 +9,9 @@ use crate::conversation::{ConversationId, Followed};
 use crate::effect::Timer;
 use crate::entity::Entity;
 use crate::exit::{Exit, UnknownExit};
-use crate::id::{AgentId, BootId, SessionNumber};
+use crate::id::{AgentId, BootId, JobId, MessageId, SessionNumber};
+use crate::job::JobReport;
+use crate::message::{Outcome, Trace};
 use crate::session::Process;
 use crate::time::Time;
 
@@ -25,6 +27,30 @@ pub enum Observation {
         agent: AgentId,
         number: SessionNumber,
         sign: Sign,
+    },
+    /// A trace of texts in what a session shows.
+    Traced {
+        agent: AgentId,
+        number: SessionNumber,
+        trace: Trace,
+    },
+    /// The session is to be told how its clock stands, after so many tool calls.
+    ReminderDue {
+        agent: AgentId,
+        number: SessionNumber,
+        calls: u64,
+        sample: Option<Sample>,
+    },
+    /// How an attempt to type a text went.
+    Delivered {
+        message: MessageId,
+        attempt: u32,
+        outcome: Outcome,
+    },
+    Job {
+        job: JobId,
+        number: u32,
+        report: JobReport,
     },
     /// A time that `plan` named has come for this entity.
     Due {

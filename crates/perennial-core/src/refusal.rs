@@ -2,7 +2,7 @@
 
 use crate::authority::Caller;
 use crate::conversation::ConversationId;
-use crate::id::AgentId;
+use crate::id::{AgentId, MessageId};
 use crate::name::Name;
 use crate::reason::Verb;
 use crate::state::State;
@@ -38,6 +38,14 @@ pub enum Refusal {
     ConversationTaken {
         conversation: ConversationId,
         by: AgentId,
+    },
+    /// No such message waits.
+    NoSuchMessage {
+        message: MessageId,
+    },
+    /// It can't be taken back: the session is getting it.
+    AlreadyOffered {
+        message: MessageId,
     },
     /// The parent is in the cemetery.
     ParentGone {

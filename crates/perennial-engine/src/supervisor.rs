@@ -18,8 +18,10 @@ use perennial_core::effect::Effect;
 use perennial_core::entity::Entity;
 use perennial_core::event::Event;
 use perennial_core::fleet::Fleet;
+use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::observation::Observation;
 use perennial_core::refusal::Refusal;
+use perennial_core::text::TextBody;
 use perennial_core::time::Time;
 use perennial_store::journal::{Batch, Version};
 
@@ -44,6 +46,13 @@ pub enum Input {
         request: Request,
     },
     Observed(Observation),
+    /// A hook of this session is to be answered: with the texts that wait for one. An answer without
+    /// any is given at once, one with some when their offer is durable.
+    Offer {
+        waiter: Waiter,
+        agent: AgentId,
+        number: SessionNumber,
+    },
     /// Time has passed.
     Tick,
     /// The append is in the journal for good.
@@ -157,6 +166,16 @@ impl Supervisor {
         match input {
             Input::Request { waiter, request } => self.request(waiter, &request, now),
             Input::Observed(observation) => self.observed(observation, now),
+            Input::Offer { waiter, agent, number } => {
+                let events = self.newest.offer(agent, number, now);
+                let offered = events.iter().map(Event::entity).collect();
+                match events.is_empty() {
+                    true => vec![Output::Answer { waiter, answer: Ok(offered) }],
+                    false => {
+                        vec![self.append((events, Vec::new()), None, vec![(waiter, Ok(offered))])]
+                    }
+                }
+            }
             Input::Tick => self.tick(now),
             Input::Durable(ticket) => self.recorded(ticket, now),
             Input::Failed(ticket, why) => self.failed(ticket, why, now),
@@ -170,13 +189,13 @@ impl Supervisor {
             true => self.tell_again(now),
             false => Vec::new(),
         };
-        let (answer, events) = match self.newest.decide(request, now) {
-            Err(refusal) => (Err(Rejection::Refused(refusal)), Vec::new()),
-            Ok(decision) => (Ok(decision.about), decision.events),
+        let (answer, events, texts) = match self.newest.decide(request, now) {
+            Err(refusal) => (Err(Rejection::Refused(refusal)), Vec::new(), Vec::new()),
+            Ok(decision) => (Ok(decision.about), decision.events, decision.texts),
         };
         match self.pending.back_mut() {
             _ if !events.is_empty() => {
-                outputs.push(self.append(events, None, vec![(waiter, answer)]));
+                outputs.push(self.append((events, texts), None, vec![(waiter, answer)]));
             }
             // "No" and "it is so already" may rest on what is not durable yet.
             Some(pending) => pending.waiters.push((waiter, answer)),
@@ -194,16 +213,16 @@ impl Supervisor {
         if events.is_empty() {
             return Vec::new();
         }
-        vec![self.append(events, Some(observation), Vec::new())]
+        vec![self.append((events, Vec::new()), Some(observation), Vec::new())]
     }
 
     fn append(
         &mut self,
-        events: Vec<Event>,
+        (events, texts): (Vec<Event>, Vec<TextBody>),
         report: Option<Observation>,
         waiters: Vec<(Waiter, Answer)>,
     ) -> Output {
-        let batch = Batch::of(events.clone(), |entity| self.expected(entity));
+        let batch = Batch::of(events.clone(), |entity| self.expected(entity)).with_texts(texts);
         for event in &events {
             self.newest.evolve(event);
             *self.under_way.entry(event.entity()).or_default() += 1;

@@ -25,10 +25,9 @@ impl World {
         }
     }
 
-    /// A fleet restored from its agents alone is the one that folding made.
+    /// A fleet restored from its entities alone is the one that folding made.
     pub fn check_restored(&mut self, fleet: &Fleet) {
-        let agents = fleet.agents().cloned();
-        let restored = Fleet::restore(agents, fleet.epoch(), fleet.boot().clone());
+        let restored = Fleet::restore(fleet.parts());
         if restored != *fleet {
             let what = format!("{restored:?}\n  is not\n  {fleet:?}");
             self.broken("a restored fleet is the folded one", || what);
@@ -53,6 +52,7 @@ impl World {
                 Some(fleet.decide(request, self.now).map(|d| d.events).unwrap_or_default())
             }
             Input::Observed(observation) => Some(fleet.observe(observation, self.now)),
+            Input::Offer { agent, number, .. } => Some(fleet.offer(*agent, *number, self.now)),
             Input::Tick | Input::Durable(_) | Input::Failed(..) => None,
         }
     }

@@ -189,6 +189,7 @@ impl World {
         self.tell(|| match input {
             Input::Request { waiter, .. } => format!("  {waiter:?} reaches daemon {}", life.0),
             Input::Observed(observation) => format!("daemon {} hears {observation:?}", life.0),
+            Input::Offer { agent, .. } => format!("a hook of {} asks daemon {}", agent.0, life.0),
             Input::Tick => format!("daemon {} ticks", life.0),
             Input::Durable(ticket) => format!("daemon {}: {ticket:?} is durable", life.0),
             Input::Failed(ticket, why) => format!("daemon {}: {ticket:?} failed: {why}", life.0),
@@ -244,6 +245,8 @@ impl World {
             Output::Append { ticket, batch } => self.append(life, ticket, batch),
             Output::Answer { waiter, answer } => self.answered(waiter, &answer),
             Output::Carry(Effect::Session(effect)) => self.order(life, effect),
+            // Nobody sends anything in this world, and nobody is notified.
+            Output::Carry(Effect::Deliver(_) | Effect::Job(_)) => {}
             Output::Committed { .. } => {}
         }
     }
@@ -378,13 +381,13 @@ impl Heard {
             Input::Durable(ticket) => Heard::Durable(*ticket),
             Input::Failed(ticket, _) => Heard::Failed(*ticket),
             Input::Tick => Heard::Tick,
-            Input::Request { .. } | Input::Observed(_) => Heard::Else,
+            Input::Request { .. } | Input::Observed(_) | Input::Offer { .. } => Heard::Else,
         }
     }
 
     fn waiter(input: &Input) -> Option<Waiter> {
         match input {
-            Input::Request { waiter, .. } => Some(*waiter),
+            Input::Request { waiter, .. } | Input::Offer { waiter, .. } => Some(*waiter),
             Input::Observed(_) | Input::Tick | Input::Durable(_) | Input::Failed(..) => None,
         }
     }

@@ -100,7 +100,7 @@ impl World {
             }
             What::Node(NodeEvent::DaemonStopped { .. }) => {}
             What::Agent(id, what) => self.check_agent_event(*id, what, event.at),
-            What::Name(..) | What::Conversation(..) => {}
+            What::Name(..) | What::Conversation(..) | What::Message(..) | What::Job(..) => {}
         }
     }
 

@@ -234,6 +234,10 @@ fn exit_of(observation: &Observation) -> Option<Exit> {
     match observation {
         Observation::Session { report, .. } => report.exit(),
         Observation::Harness { .. }
+        | Observation::Traced { .. }
+        | Observation::ReminderDue { .. }
+        | Observation::Delivered { .. }
+        | Observation::Job { .. }
         | Observation::Due { .. }
         | Observation::Started { .. }
         | Observation::Stopping

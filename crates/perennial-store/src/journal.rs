@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use perennial_core::entity::Entity;
 use perennial_core::event::Event;
+use perennial_core::text::{Digest, TextBody};
 use serde::{Deserialize, Serialize};
 
 use crate::chain::Hash;
@@ -38,6 +39,8 @@ pub struct Version(pub u64);
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Batch {
     pub entries: Vec<StreamAppend>,
+    /// Texts that its events name; one that is there already is not written again.
+    pub texts: Vec<TextBody>,
     /// How many failed appends its maker has heard of; refused unless there were no others, since it
     /// may rest on one of them, across streams. `None`: it rests on nothing but its versions.
     pub failures_heard: Option<u64>,
@@ -71,6 +74,9 @@ pub trait Journal: Send + Sync {
         after: Version,
         limit: usize,
     ) -> Result<Vec<Record>, ReadError>;
+
+    /// A text by its digest; nothing where no event has named it, or where it was damaged.
+    fn text(&self, digest: Digest) -> Result<Option<String>, ReadError>;
 
     /// The last durable record and its hash, which stands for the whole chain.
     fn head(&self) -> (Seq, Hash);
@@ -116,7 +122,12 @@ impl Batch {
             let expected = version(&stream).map(|version| version.plus(before));
             entries.push(StreamAppend { stream, expected, events: vec![event] });
         }
-        Batch { entries, failures_heard: None }
+        Batch { entries, texts: Vec::new(), failures_heard: None }
+    }
+
+    /// Has these texts written with it.
+    pub fn with_texts(self, texts: Vec<TextBody>) -> Batch {
+        Batch { texts, ..self }
     }
 
     /// Has it refused if an append failed that its maker does not know of. Each answer that is an
@@ -151,6 +162,8 @@ pub enum AppendError {
     Conflict { stream: Entity, expected: Version, actual: Version },
     #[error("an event for {stream:?} has {bytes} bytes, more than a record holds")]
     TooLarge { stream: Entity, bytes: usize },
+    #[error("a text has {bytes} bytes, more than the store takes")]
+    TextTooLarge { bytes: usize },
     #[error("an event of {found:?} was put to {stream:?}")]
     Misplaced { stream: Entity, found: Entity },
     #[error("an append before it failed, and it may rest on that one")]

@@ -12,6 +12,7 @@ pub mod projection;
 pub mod record;
 pub mod sqlite;
 pub mod stored;
+pub mod text;
 
 pub use chain::Hash;
 pub use follow::Follower;

@@ -11,8 +11,10 @@ use std::collections::BTreeMap;
 use perennial_core::agent::Agent;
 use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, Event};
-use perennial_core::fleet::Fleet;
+use perennial_core::fleet::{Fleet, Restored};
 use perennial_core::id::{AgentId, BootId, Epoch};
+use perennial_core::job::Job;
+use perennial_core::message::Message;
 use perennial_core::reason::{Fact, Witness};
 use perennial_core::time::Time;
 use serde::{Deserialize, Serialize};
@@ -25,7 +27,7 @@ const RECORDS_AT_ONCE: usize = 1000;
 
 /// The form of snapshots; those of another are not read. To be counted up when an agent's fields, or
 /// what folding makes of them, change between two releases.
-const FORM: &str = concat!(env!("CARGO_PKG_VERSION"), "/2");
+const FORM: &str = concat!(env!("CARGO_PKG_VERSION"), "/3");
 
 /// The node's snapshot: what a fleet is besides its agents.
 #[derive(Serialize, Deserialize)]
@@ -80,7 +82,7 @@ fn restore(journal: &dyn Journal) -> Result<Option<Folding>, ReadError> {
     let last = journal.read(Seq(before), 1)?;
     let latest = last.first().map_or(Time(0), |record| record.at);
     let mut versions = BTreeMap::new();
-    let (mut node, mut agents) = (None, Vec::new());
+    let (mut node, mut restored) = (None, Restored::default());
     for Snapshot { stream, version, form, state } in snapshots {
         if form != FORM {
             return Ok(None);
@@ -88,19 +90,26 @@ fn restore(journal: &dyn Journal) -> Result<Option<Folding>, ReadError> {
         match stream {
             Entity::Node => node = serde_json::from_str::<Node>(&state).ok(),
             Entity::Agent(_) => match serde_json::from_str::<Option<Agent>>(&state) {
-                Ok(agent) => agents.extend(agent),
+                Ok(agent) => restored.agents.extend(agent),
                 Err(_) => return Ok(None),
             },
-            // Their state follows from the agents.
-            Entity::Name(_) | Entity::Conversation(_) => {}
-            Entity::Message(_) | Entity::Post(_) | Entity::Job(_) => {}
+            Entity::Message(_) => match serde_json::from_str::<Option<Message>>(&state) {
+                Ok(message) => restored.messages.extend(message),
+                Err(_) => return Ok(None),
+            },
+            Entity::Job(_) => match serde_json::from_str::<Option<Job>>(&state) {
+                Ok(job) => restored.jobs.extend(job),
+                Err(_) => return Ok(None),
+            },
+            // A claim's state follows from the agents; a post has none.
+            Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => {}
         }
         if version > Version(0) {
             versions.insert(stream, version);
         }
     }
     let Some(Node { epoch, boot }) = node else { return Ok(None) };
-    let fleet = Fleet::restore(agents, epoch, boot);
+    let fleet = Fleet::restore(Restored { epoch, boot, ..restored });
     Ok(Some(Folding { fleet, head, versions, latest, marks: BTreeMap::new() }))
 }
 
@@ -185,8 +194,11 @@ pub fn snapshots(fleet: &Fleet, versions: &BTreeMap<Entity, Version>) -> Vec<Sna
             Entity::Node => {}
             // A stream without an agent (its beginning can't be read) still has a version.
             Entity::Agent(id) => snapshots.push(snapshot(stream, *version, &fleet.agent(*id))),
-            Entity::Name(_) | Entity::Conversation(_) => {}
-            Entity::Message(_) | Entity::Post(_) | Entity::Job(_) => {}
+            Entity::Message(id) => {
+                snapshots.push(snapshot(stream, *version, &fleet.messages().get(*id)));
+            }
+            Entity::Job(id) => snapshots.push(snapshot(stream, *version, &fleet.jobs().get(*id))),
+            Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => {}
         }
     }
     snapshots

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use perennial_core::entity::Entity;
 use perennial_core::id::AgentId;
+use perennial_core::text::Digest;
 
 use crate::chain::Hash;
 use crate::follow::{Follower, Head, Source};
@@ -30,6 +31,7 @@ struct Shared {
 struct Kept {
     rows: BTreeMap<Seq, Row>,
     versions: HashMap<Entity, Version>,
+    texts: HashMap<Digest, Arc<str>>,
     snapshots: (Seq, Vec<Snapshot>),
     samples: BTreeMap<AgentId, Sample>,
     roster: BTreeMap<AgentId, RosterRow>,
@@ -187,6 +189,8 @@ impl Shared {
         let Ok(admitted) =
             batch.admit(kept.failures, |stream| Ok::<_, std::convert::Infallible>(version(stream)));
         let after = admitted?;
+        let texts = batch.texts.iter().map(|text| (text.text.digest, Arc::clone(&text.body)));
+        kept.texts.extend(texts);
         let mut head = self.head.get();
         for row in batch.rows(head, &after) {
             head = (row.seq, row.hash.unwrap_or(Hash::GENESIS));
@@ -277,6 +281,10 @@ impl Journal for MemoryJournal {
         let records: Vec<Record> = rows.into_iter().map(read).collect();
         kept.note(&records);
         Ok(records)
+    }
+
+    fn text(&self, digest: Digest) -> Result<Option<String>, ReadError> {
+        Ok(self.shared.lock().texts.get(&digest).map(|body| body.to_string()))
     }
 
     fn head(&self) -> (Seq, Hash) {

@@ -10,11 +10,13 @@ use perennial_core::entity::Entity;
 use perennial_core::event::Event;
 use perennial_core::id::{AgentId, JobId, MessageId, PostId};
 use perennial_core::name::Name;
+use perennial_core::text::TextBody;
 use perennial_core::time::Time;
 
 use crate::chain::{self, Hash};
 use crate::journal::{AppendError, Batch, Seq, Version};
 use crate::stored::{self, Encoded};
+use crate::text::LONGEST_TEXT_BYTES;
 
 /// A record's payload is at most this long.
 pub const LONGEST_PAYLOAD_BYTES: usize = 1 << 20;
@@ -164,6 +166,7 @@ impl Row {
 #[derive(Debug)]
 pub(crate) struct EncodedBatch {
     pub entries: Vec<EncodedAppend>,
+    pub texts: Vec<TextBody>,
     failures_heard: Option<u64>,
 }
 
@@ -176,6 +179,10 @@ pub(crate) struct EncodedAppend {
 
 impl EncodedBatch {
     pub fn of(batch: &Batch) -> Result<EncodedBatch, AppendError> {
+        let longest = batch.texts.iter().map(|text| text.body.len()).max().unwrap_or(0);
+        if longest > LONGEST_TEXT_BYTES {
+            return Err(AppendError::TextTooLarge { bytes: longest });
+        }
         let mut entries = Vec::with_capacity(batch.entries.len());
         for entry in &batch.entries {
             let stream = &entry.stream;
@@ -195,7 +202,8 @@ impl EncodedBatch {
             let (stream, expected) = (stream.clone(), entry.expected);
             entries.push(EncodedAppend { stream, expected, events });
         }
-        Ok(EncodedBatch { entries, failures_heard: batch.failures_heard })
+        let (texts, failures_heard) = (batch.texts.clone(), batch.failures_heard);
+        Ok(EncodedBatch { entries, texts, failures_heard })
     }
 
     /// Checks what it rests on: the failures so far, and every expected version. Returns where each

@@ -20,6 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use perennial_core::entity::Entity;
+use perennial_core::text::Digest;
 use rusqlite::Connection;
 
 use crate::chain::{Hash, Verified};
@@ -27,6 +28,7 @@ use crate::follow::{Follower, Head, Source};
 use crate::journal::{AppendError, Batch, Done, Journal, ReadError, Seq, StoreError, Version};
 use crate::projection::{RosterRow, Sample, Snapshot};
 use crate::record::{EncodedBatch, Record, Unreadable};
+use crate::text;
 pub use open::OpenError;
 pub use schema::SchemaError;
 use writer::{Order, Pending, Writer};
@@ -127,6 +129,11 @@ impl Journal for SqliteJournal {
             .with_reader(|reader| Ok(rows::read_stream(reader, stream, after, limit)?))?;
         self.shared.note(&records);
         Ok(records)
+    }
+
+    fn text(&self, digest: Digest) -> Result<Option<String>, ReadError> {
+        let found = self.shared.with_reader(|reader| Ok(rows::text(reader, digest)?))?;
+        Ok(found.filter(|body| text::digest(body) == digest))
     }
 
     fn head(&self) -> (Seq, Hash) {

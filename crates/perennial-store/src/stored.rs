@@ -6,6 +6,9 @@
 //! form that is not known makes the record unreadable, never wrong. `golden/` has one file for each
 //! kind and form ever written.
 
+mod job;
+mod life;
+mod message;
 mod part;
 mod upcast;
 mod word;
@@ -34,8 +37,8 @@ pub struct Encoded {
     pub payload: String,
 }
 
-/// Every kind with the newest form of it.
-pub const KINDS: [(&str, u32); 20] = [
+/// The kinds of agents, the node and claims with the newest form of each.
+const KINDS: &[(&str, u32)] = &[
     ("hatched", 2),
     ("moved", 1),
     ("session-wanted", 2),
@@ -57,6 +60,11 @@ pub const KINDS: [(&str, u32); 20] = [
     ("taken", 1),
     ("left", 1),
 ];
+
+/// Every kind with the newest form of it.
+pub fn kinds() -> impl Iterator<Item = (&'static str, u32)> {
+    [KINDS, message::KINDS, job::KINDS].into_iter().flatten().copied()
+}
 
 #[derive(Serialize, Deserialize)]
 struct Numbered {
@@ -160,6 +168,8 @@ pub fn write(what: &What) -> Encoded {
             };
             encoded(kind, &Claimed { by: by.to_string() })
         }
+        What::Message(_, event) => life::encode(&message::Stored::from(event)),
+        What::Job(_, event) => life::encode(&job::Stored::from(event)),
         What::Node(NodeEvent::DaemonStarted { epoch, boot, version }) => encoded(
             "daemon-started",
             &Started { epoch: epoch.0, boot: boot.0.clone(), version: version.clone() },
@@ -222,14 +232,14 @@ fn write_agent(event: &AgentEvent) -> Encoded {
 }
 
 fn encoded(kind: &'static str, payload: &impl Serialize) -> Encoded {
-    let form = newest(kind).expect("every kind that is written is in KINDS");
+    let (kind, form) = newest(kind).expect("every kind that is written is in a table of kinds");
     // These types hold strings, numbers and words only: nothing that JSON can't say.
     let payload = serde_json::to_string(payload).expect("stored forms are plain");
     Encoded { kind, form, payload }
 }
 
-fn newest(kind: &str) -> Option<u32> {
-    KINDS.iter().find(|(known, _)| *known == kind).map(|(_, form)| *form)
+fn newest(kind: &str) -> Option<(&'static str, u32)> {
+    kinds().find(|(known, _)| *known == kind)
 }
 
 /// What a payload says, whichever form it has.
@@ -237,7 +247,7 @@ pub fn read(stream: &Entity, kind: &str, form: u64, payload: &[u8]) -> Result<Wh
     if payload.len() > LONGEST_PAYLOAD_BYTES {
         return Err(Why::Malformed("its payload is longer than a record holds".into()));
     }
-    let known = newest(kind).ok_or(Why::UnknownKind)?;
+    let (_, known) = newest(kind).ok_or(Why::UnknownKind)?;
     if form > u64::from(known) {
         return Err(Why::NewerForm { known });
     }
@@ -253,7 +263,15 @@ pub fn read(stream: &Entity, kind: &str, form: u64, payload: &[u8]) -> Result<Wh
         Entity::Agent(id) => read_agent(*id, kind, payload),
         Entity::Name(key) => Ok(What::Name(key.clone(), read_claim(kind, payload)?)),
         Entity::Conversation(id) => Ok(What::Conversation(id.clone(), read_claim(kind, payload)?)),
-        Entity::Message(_) | Entity::Post(_) | Entity::Job(_) => Err(misplaced()),
+        Entity::Message(id) => {
+            let stored: message::Stored = life::decode(kind, payload)?;
+            Ok(What::Message(*id, stored.try_into()?))
+        }
+        Entity::Job(id) => {
+            let stored: job::Stored = life::decode(kind, payload)?;
+            Ok(What::Job(*id, stored.try_into()?))
+        }
+        Entity::Post(_) => Err(misplaced()),
     }
 }
 

@@ -98,7 +98,7 @@ fn pair(version: u64) -> Batch {
             events: vec![Event { at: Time(version), what }],
         }
     };
-    Batch { entries: AGENTS.map(entry).to_vec(), failures_heard: None }
+    Batch { entries: AGENTS.map(entry).to_vec(), ..Batch::default() }
 }
 
 fn append(journal: &dyn Journal, batch: Batch) -> Result<Seq, AppendError> {

@@ -122,8 +122,7 @@ proptest! {
         let beginning = told.fleet.clone();
         for happening in happenings {
             journal.extend(happen(&mut told, happening));
-            let agents = told.fleet.agents().cloned();
-            let restored = Fleet::restore(agents, told.fleet.epoch(), told.fleet.boot().clone());
+            let restored = Fleet::restore(told.fleet.parts());
             prop_assert_eq!(&restored, &told.fleet);
         }
         let mut again = beginning;

@@ -159,8 +159,7 @@ fn check(told: &Told) {
         assert!(agrees(agent), "{agent:?}");
         check_plan(told, agent);
     }
-    let agents = told.fleet.agents().cloned();
-    let restored = Fleet::restore(agents, told.fleet.epoch(), told.fleet.boot().clone());
+    let restored = Fleet::restore(told.fleet.parts());
     assert_eq!(restored, told.fleet);
 }
 
@@ -187,7 +186,8 @@ fn agrees(agent: &Agent) -> bool {
 /// What is planned is about the newest session, and whoever is on the way has a time or an effect.
 fn check_plan(told: &Told, agent: &Agent) {
     let plan = told.fleet.plan(&agent.id.into(), told.now);
-    for Effect::Session(effect) in &plan.effects {
+    for effect in &plan.effects {
+        let Effect::Session(effect) = effect else { continue };
         assert_eq!(Some(effect.number), agent.session.as_ref().map(|session| session.number));
         if matches!(effect.action, Action::Start(..)) {
             let announced =

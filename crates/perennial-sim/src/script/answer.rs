@@ -31,6 +31,8 @@ fn refused(refusal: &Refusal) -> String {
         Refusal::ConversationTaken { conversation, .. } => {
             format!("{conversation} has a writer already")
         }
+        Refusal::NoSuchMessage { .. } => "no such message waits".into(),
+        Refusal::AlreadyOffered { .. } => "the session is getting it".into(),
         Refusal::ParentGone { .. } => "the parent is gone".into(),
     }
 }

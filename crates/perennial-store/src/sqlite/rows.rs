@@ -1,6 +1,7 @@
 //! The SQL of the journal's tables: rows in, rows out, nothing decided.
 
 use perennial_core::entity::Entity;
+use perennial_core::text::{Digest, TextBody};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Result, params};
 
@@ -192,4 +193,16 @@ pub(super) fn put_quarantined(connection: &Connection, record: &Unreadable) -> R
 pub(super) fn drop_quarantined(connection: &Connection, seq: Seq) -> Result<()> {
     connection.execute("DELETE FROM quarantine WHERE seq = ?1", [seq.0.cast_signed()])?;
     Ok(())
+}
+
+/// One that is there already stays as it is: it has the same words.
+pub(super) fn put_text(connection: &Connection, text: &TextBody) -> Result<()> {
+    let mut statement = connection.prepare_cached("INSERT OR IGNORE INTO text VALUES (?1, ?2)")?;
+    statement.execute(params![text.text.digest.0, &*text.body])?;
+    Ok(())
+}
+
+pub(super) fn text(connection: &Connection, digest: Digest) -> Result<Option<String>> {
+    let mut statement = connection.prepare_cached("SELECT body FROM text WHERE digest = ?1")?;
+    statement.query_row([digest.0], |row| row.get(0)).optional()
 }

@@ -9,7 +9,7 @@ use rusqlite::{Connection, TransactionBehavior};
 /// "pere": what tells a journal from any other SQLite file.
 const APPLICATION_ID: i64 = 0x7065_7265;
 
-const MIGRATIONS: [&str; 2] = [FIRST, MEASURED];
+const MIGRATIONS: [&str; 3] = [FIRST, MEASURED, TEXTS];
 
 const FIRST: &str = "
     CREATE TABLE event (
@@ -83,6 +83,14 @@ const MEASURED: &str = "
     ALTER TABLE sample ADD COLUMN usage_cache_creation INTEGER;
     ALTER TABLE sample ADD COLUMN usage_is_partial     INTEGER;
     ALTER TABLE sample ADD COLUMN cost_microusd        INTEGER;
+";
+
+/// Texts that events name by their digest.
+const TEXTS: &str = "
+    CREATE TABLE text (
+        digest BLOB PRIMARY KEY,
+        body   TEXT NOT NULL
+    ) STRICT;
 ";
 
 /// Why a file is not this program's journal.

@@ -294,6 +294,9 @@ impl Writer {
             Ok(after) => after,
             Err(conflict) => return Ok(Err(conflict)),
         };
+        for text in &batch.texts {
+            rows::put_text(connection, text)?;
+        }
         for row in batch.rows(*head, &after) {
             rows::insert(connection, &row)?;
             *head = (row.seq, row.hash.unwrap_or(Hash::GENESIS));

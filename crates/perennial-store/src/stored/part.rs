@@ -11,6 +11,7 @@ use perennial_core::reason::{Evidence, Fact, Reason, Show, Verb, Witness};
 use perennial_core::restart::Restart;
 use perennial_core::session::Process;
 use perennial_core::state::{Cause, State};
+use perennial_core::text::{Digest, Text};
 use perennial_core::time::Time;
 use serde::{Deserialize, Serialize};
 
@@ -129,6 +130,43 @@ pub(super) fn conversation(text: &str) -> Result<ConversationId, Why> {
 
 pub(super) fn agent(text: &str) -> Result<AgentId, Why> {
     text.parse().map_err(|error| malformed(&error))
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct StoredText {
+    digest: String,
+    bytes: u64,
+    head: String,
+}
+
+impl From<&Text> for StoredText {
+    fn from(text: &Text) -> StoredText {
+        let Text { digest, bytes, head } = text;
+        StoredText { digest: digest.to_string(), bytes: *bytes, head: head.clone() }
+    }
+}
+
+impl TryFrom<StoredText> for Text {
+    type Error = Why;
+
+    fn try_from(stored: StoredText) -> Result<Text, Why> {
+        let StoredText { digest, bytes, head } = stored;
+        Ok(Text { digest: Digest(hex(&digest)?), bytes, head })
+    }
+}
+
+/// 32 bytes, as 64 hexadecimal digits.
+pub(super) fn hex(text: &str) -> Result<[u8; 32], Why> {
+    let not_hex = || Why::Malformed("not a digest".into());
+    let mut bytes = [0; 32];
+    if text.len() != 2 * bytes.len() || !text.is_ascii() {
+        return Err(not_hex());
+    }
+    for (byte, digits) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
+        let digits = std::str::from_utf8(digits).map_err(|_| not_hex())?;
+        *byte = u8::from_str_radix(digits, 16).map_err(|_| not_hex())?;
+    }
+    Ok(bytes)
 }
 
 impl From<&Birth> for StoredBirth {

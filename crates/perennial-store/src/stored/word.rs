@@ -9,6 +9,7 @@ use perennial_core::context::{Source, Threshold};
 use perennial_core::conversation::Followed;
 use perennial_core::exit::UnknownExit;
 use perennial_core::launch::Host;
+use perennial_core::message::{Held, Sender, Withdrawer};
 use perennial_core::reason::{Reason, Show, Verb};
 use perennial_core::restart::Restart;
 use perennial_core::session::Pace;
@@ -123,6 +124,13 @@ words! {
     Source: StatusLine "status-line", Transcript "transcript", Table "model-table",
         Reported "self-reported", Estimated "estimated"
 }
+words! { Sender: Person "person", Perennial "perennial" }
+words! { Withdrawer: Person "person", Outdated "outdated" }
+words! { Held:
+    Draft "draft", Doubt "doubt", Dialog "dialog", Suspended "suspended", NotDrawn "not-drawn",
+    NoEcho "no-echo", Full "full", OldHolder "old-holder", SessionEnded "session-ended",
+    NotTaken "not-taken",
+}
 words! { WorkPhase:
     Investigation "investigation", Planning "planning", Implementation "implementation",
     Testing "testing", Completion "completion",
@@ -155,6 +163,9 @@ mod tests {
             ("threshold", words::<Threshold>()),
             ("source", words::<Source>()),
             ("work-phase", words::<WorkPhase>()),
+            ("sender", words::<Sender>()),
+            ("withdrawer", words::<Withdrawer>()),
+            ("held", words::<Held>()),
         ]);
         let golden = include_str!("../../golden/words.json");
         assert_eq!(serde_json::to_string_pretty(&known).unwrap() + "\n", golden);
@@ -182,6 +193,9 @@ mod tests {
         check::<Threshold>();
         check::<Source>();
         check::<WorkPhase>();
+        check::<Sender>();
+        check::<Withdrawer>();
+        check::<Held>();
         assert_eq!(State::WORDS.len(), State::ALL.len());
         assert_eq!(Cause::WORDS.len(), Cause::ALL.len());
         assert_eq!(Reason::WORDS.len(), Reason::ALL.len());

@@ -86,7 +86,7 @@ pub fn batch(entries: Vec<(u64, Vec<Event>)>) -> Batch {
         expected: Some(Version(expected)),
         events,
     };
-    Batch { entries: entries.into_iter().map(entry).collect(), failures_heard: None }
+    Batch { entries: entries.into_iter().map(entry).collect(), ..Batch::default() }
 }
 
 /// Appends and waits for the answer.

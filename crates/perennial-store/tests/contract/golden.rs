@@ -6,22 +6,26 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use perennial_core::context::{Sample, Source, Threshold};
 use perennial_core::conversation::{ConversationId, Followed, Opening};
 use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, Birth, ClaimEvent, Event, Move, NodeEvent, What};
 use perennial_core::exit::{Exit, UnknownExit};
-use perennial_core::id::{BootId, Epoch, SessionNumber};
+use perennial_core::id::{BootId, Epoch, JobId, MessageId, SessionNumber};
+use perennial_core::job::{JobCommand, JobEnd, JobEvent, Purpose};
 use perennial_core::launch::{Host, Launch, Options};
+use perennial_core::message::{Content, Held, MessageEvent, Sender, Withdrawer};
 use perennial_core::name::Name;
 use perennial_core::reason::{Evidence, Fact, Reason, Show, Verb, Witness};
 use perennial_core::restart::Restart;
 use perennial_core::session::{Pace, Process};
 use perennial_core::state::{Cause, State};
+use perennial_core::text::Fingerprint;
 use perennial_core::time::Time;
 use perennial_core::work::WorkPhase;
-use perennial_store::stored::{self, KINDS};
+use perennial_store::{stored, text};
 
 use crate::events::*;
 
@@ -186,7 +190,63 @@ fn whats() -> Vec<(&'static str, Entity, What)> {
 fn others() -> Vec<(&'static str, What)> {
     let name = "ada".parse::<Name>().expect("a name").key();
     let conversation = "0f3c2a1e-1".parse().expect("an id");
+    let message = |event| What::Message(MessageId(7), event);
+    let sample = Sample { tokens: 9, window: 12, usable: 10, source: Source::StatusLine };
+    let recorded =
+        |content| message(MessageEvent::Recorded { to: ADA, from: Sender::Person, content });
+    let job = |event| What::Job(JobId(8), event);
+    let ended = |end| job(JobEvent::Ended { number: 1, end, output: "done\n".to_owned() });
     vec![
+        (
+            "message-recorded",
+            recorded(Content::Typed {
+                text: text::body("go on").text,
+                fingerprint: Fingerprint([7; 32]),
+                after_turn: true,
+            }),
+        ),
+        (
+            "message-recorded-notice",
+            recorded(Content::Notice { threshold: Threshold::NineTenths, sample }),
+        ),
+        ("message-recorded-reminder", recorded(Content::Reminder { calls: 40, sample: None })),
+        (
+            "message-offered",
+            message(MessageEvent::Offered { session: SessionNumber(3), attempt: 2 }),
+        ),
+        ("message-entered", message(MessageEvent::Entered { attempt: 2, is_last: false })),
+        (
+            "message-held",
+            message(MessageEvent::Held { attempt: 2, why: Held::NoEcho, until: Time(5) }),
+        ),
+        ("message-heard", message(MessageEvent::Heard { attempt: 2 })),
+        ("message-seen", message(MessageEvent::Seen { session: SessionNumber(3) })),
+        ("message-withdrawn", message(MessageEvent::Withdrawn { by: Withdrawer::Person })),
+        ("message-returned", message(MessageEvent::Returned)),
+        (
+            "job-wanted",
+            job(JobEvent::Wanted {
+                purpose: Purpose::Notify {
+                    agent: ADA,
+                    name: "ada".to_owned(),
+                    reason: Reason::NeedsAnswer,
+                },
+                command: JobCommand {
+                    argv: vec!["notify-send".to_owned(), "-u".to_owned()],
+                    dir: "/".to_owned(),
+                    limit: Duration::from_secs(10),
+                },
+            }),
+        ),
+        (
+            "job-running",
+            job(JobEvent::Running { number: 1, process: Process { pid: 4, start_ticks: 5 } }),
+        ),
+        ("job-ended", ended(JobEnd::Code(3))),
+        ("job-ended-killed", ended(JobEnd::KillSignal(9))),
+        ("job-ended-limit", ended(JobEnd::Limit)),
+        ("job-ended-not-started", ended(JobEnd::NotStarted)),
+        ("job-ended-unknown", ended(JobEnd::Unknown)),
         ("taken", What::Name(name, ClaimEvent::Taken { by: ADA })),
         ("left", What::Conversation(conversation, ClaimEvent::Left { by: ADA })),
     ]
@@ -195,7 +255,8 @@ fn others() -> Vec<(&'static str, What)> {
 #[test]
 fn golden_files_are_read_and_written_as_they_are() {
     for (name, stream, what) in whats() {
-        let newest = KINDS.iter().find(|(kind, _)| stored::write(&what).kind == *kind).unwrap().1;
+        let newest =
+            stored::kinds().find(|(kind, _)| stored::write(&what).kind == *kind).unwrap().1;
         for form in 1..=newest {
             let path = directory().join(format!("{name}.v{form}.json"));
             // What an older form could not say has no file of it.
@@ -231,11 +292,11 @@ fn every_form_has_a_golden_file_and_every_file_an_event() {
         let (kind, form, _) = parts(&fs::read_to_string(entry.path()).unwrap());
         found.insert((kind, form));
     }
-    let forms = |(kind, newest): &(&str, u32)| {
-        let kind = (*kind).to_owned();
-        (1..=u64::from(*newest)).map(move |form| (kind.clone(), form)).collect::<Vec<_>>()
+    let forms = |(kind, newest): (&str, u32)| {
+        let kind = kind.to_owned();
+        (1..=u64::from(newest)).map(move |form| (kind.clone(), form)).collect::<Vec<_>>()
     };
-    assert_eq!(found, KINDS.iter().flat_map(forms).collect());
+    assert_eq!(found, stored::kinds().flat_map(forms).collect());
 }
 
 /// Cut off anywhere, or with a byte changed: read as something or refused, without a panic.

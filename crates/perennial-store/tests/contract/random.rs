@@ -41,7 +41,7 @@ fn batches(shapes: &[Shape]) -> Vec<Batch> {
         if right {
             versions = ahead;
         }
-        batches.push(Batch { entries, failures_heard: None });
+        batches.push(Batch { entries, ..Batch::default() });
     }
     batches
 }

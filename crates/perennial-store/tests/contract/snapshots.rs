@@ -216,7 +216,8 @@ fn snapshots_survive_in_the_file_and_are_used() {
     let journal = open(directory.path());
     let (covers, snapshots) = journal.snapshots().unwrap();
     assert!(covers > Seq(5) && covers < journal.head().0);
-    assert_eq!(snapshots.len(), 3);
+    // The node, two agents, and the notice that one of them is to get.
+    assert_eq!(snapshots.len(), 4);
     assert_eq!(load(&journal).unwrap().fleet, fleet);
     drop(journal);
 

@@ -427,6 +427,9 @@ impl Driver {
                     }
                 }
                 Output::Carry(Effect::Session(effect)) => self.order(effect),
+                Output::Carry(effect @ (Effect::Deliver(_) | Effect::Job(_))) => {
+                    tracing::error!(?effect, "nobody carries this out yet");
+                }
                 Output::Committed { events, touched } => {
                     let touched: Vec<AgentId> = touched.iter().filter_map(Entity::agent).collect();
                     self.world.shelf.put(

@@ -38,6 +38,14 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
                 .next("choose another name, or look at that one: perennial show NAME")
         }
         Refusal::NotAllowed { caller, verb } => not_allowed(*caller, *verb),
+        Refusal::NoSuchMessage { message } => {
+            Problem::new(404, "no-such-message", format!("no message {message} is waiting"))
+                .next("perennial sent NAME lists what was sent")
+        }
+        Refusal::AlreadyOffered { message } => {
+            Problem::new(409, "already-offered", format!("{message} can't be taken back"))
+                .because("the session is being given it right now")
+        }
         Refusal::WrongState { agent, verb, state } => {
             let word = verb.word();
             Problem::new(409, "wrong-state", format!("{word} does not apply to {}", name(*agent)))

@@ -6,7 +6,9 @@
 use perennial_core::conversation::Opening;
 use perennial_core::event::{AgentEvent, ClaimEvent, Move, NodeEvent, What};
 use perennial_core::exit::{Exit, UnknownExit};
+use perennial_core::job::{JobEnd, JobEvent, Purpose};
 use perennial_core::launch::Host;
+use perennial_core::message::{Content, Held, MessageEvent, Withdrawer};
 use perennial_core::reason::{Evidence, Fact, Reason, Show, Witness};
 use perennial_core::restart::Restart;
 use perennial_core::session::{Pace, Phase};
@@ -163,6 +165,8 @@ pub fn host(host: Host) -> &'static str {
 pub fn sentence(what: &What) -> String {
     match what {
         What::Agent(_, event) => agent_sentence(event),
+        What::Message(_, event) => message_sentence(event),
+        What::Job(_, event) => job_sentence(event),
         What::Name(name, ClaimEvent::Taken { .. }) => format!("the name {name} is taken"),
         What::Name(name, ClaimEvent::Left { .. }) => format!("the name {name} is free"),
         What::Conversation(id, ClaimEvent::Taken { .. }) => format!("conversation {id} is taken"),
@@ -173,6 +177,65 @@ pub fn sentence(what: &What) -> String {
         What::Node(NodeEvent::DaemonStopped { epoch }) => {
             format!("daemon stopped in order (epoch {})", epoch.0)
         }
+    }
+}
+
+fn message_sentence(event: &MessageEvent) -> String {
+    match event {
+        MessageEvent::Recorded { content, .. } => match content {
+            Content::Typed { text, .. } => format!("text recorded: {}", text.head),
+            Content::Notice { threshold, .. } => {
+                format!("notice recorded: clock at {} %", threshold.percent())
+            }
+            Content::Reminder { calls, .. } => {
+                format!("reminder recorded after {calls} tool calls")
+            }
+        },
+        MessageEvent::Offered { session, attempt } => {
+            format!("offered to session {session} (attempt {attempt})")
+        }
+        MessageEvent::Entered { .. } => "typed, Enter pressed".to_owned(),
+        MessageEvent::Held { why, .. } => format!("waiting: {}", held(*why)),
+        MessageEvent::Heard { .. } => "accepted by the agent CLI".to_owned(),
+        MessageEvent::Seen { session } => format!("seen by session {session}"),
+        MessageEvent::Withdrawn { by: Withdrawer::Person } => {
+            "withdrawn by the operator".to_owned()
+        }
+        MessageEvent::Withdrawn { by: Withdrawer::Outdated } => "withdrawn: out of date".to_owned(),
+        MessageEvent::Returned => "returned: its agent was buried".to_owned(),
+    }
+}
+
+/// Why an attempt to deliver a text came to nothing.
+pub fn held(why: Held) -> &'static str {
+    match why {
+        Held::Draft => "somebody has text in the input line",
+        Held::Doubt => "a menu or mode may be open in its terminal",
+        Held::Dialog => "a dialog is open",
+        Held::Suspended => "the program is suspended",
+        Held::NotDrawn => "its input line is not drawn yet",
+        Held::NoEcho => "the text did not appear in its input line; Enter was not pressed",
+        Held::Full => "its terminal takes no input",
+        Held::OldHolder => "its holder is of an older version",
+        Held::SessionEnded => "the session ended before it was seen",
+        Held::NotTaken => "the conversation went on without it",
+    }
+}
+
+fn job_sentence(event: &JobEvent) -> String {
+    match event {
+        JobEvent::Wanted { purpose: Purpose::Notify { name, reason: why, .. }, .. } => {
+            format!("notifying the operator: {name}: {}", reason(*why))
+        }
+        JobEvent::Running { process, .. } => format!("running as process {}", process.pid),
+        JobEvent::Ended { end, .. } => match end {
+            JobEnd::Code(0) => "finished (exit 0)".to_owned(),
+            JobEnd::Code(code) => format!("failed (exit {code})"),
+            JobEnd::KillSignal(signal) => format!("killed by signal {signal}"),
+            JobEnd::Limit => "took too long and was ended".to_owned(),
+            JobEnd::NotStarted => "could not be started".to_owned(),
+            JobEnd::Unknown => "ended; nobody saw how".to_owned(),
+        },
     }
 }
 

@@ -86,7 +86,7 @@ fn synced(disk: &File, offset: u64) -> Result<f64> {
 /// One event of one agent; returns when it is durable.
 fn append(journal: &SqliteJournal, agent: AgentId, number: u64) -> Result<()> {
     let (sender, receiver) = channel();
-    let batch = Batch::of(vec![event(agent, number)], |_| Version(number));
+    let batch = Batch::of(vec![event(agent, number)], |_| Some(Version(number)));
     let done = move |result| {
         // The receiver waits below for exactly this.
         let _ = sender.send(result);

@@ -1,0 +1,96 @@
+//! What follows at once from what happens to an agent, for everything else: decided there and then,
+//! in the same batch, never by a listener later.
+
+use crate::agent::Agent;
+use crate::agents;
+use crate::event::{AgentEvent, Event, What};
+use crate::fleet::Fleet;
+use crate::job;
+use crate::message;
+use crate::state::Roster;
+
+/// Whether anything may follow from this event.
+pub fn has_any(event: &Event) -> bool {
+    let Some((_, event)) = event.of_agent() else { return false };
+    match event {
+        AgentEvent::Hatched(_)
+        | AgentEvent::Renamed { .. }
+        | AgentEvent::SessionWanted { .. }
+        | AgentEvent::SessionEnded { .. }
+        | AgentEvent::ConversationFollowed { .. }
+        | AgentEvent::WindowBegan { .. }
+        | AgentEvent::ClockPassed { .. } => true,
+        AgentEvent::Moved(moved) => {
+            moved.to.roster() == Roster::Cemetery || moved.reason.is_dialog()
+        }
+        AgentEvent::SessionStarting { .. }
+        | AgentEvent::SessionRunning { .. }
+        | AgentEvent::SessionEnding { .. }
+        | AgentEvent::SessionProgressed { .. }
+        | AgentEvent::ClockTold { .. }
+        | AgentEvent::PhaseReported { .. }
+        | AgentEvent::Summarised { .. }
+        | AgentEvent::PutOff { .. } => false,
+    }
+}
+
+/// What follows from `event`, which makes the agent `after`; `later` is the rest of its batch.
+pub fn of(
+    fleet: &Fleet,
+    before: Option<&Agent>,
+    after: &Agent,
+    event: &Event,
+    later: &[Event],
+) -> Vec<What> {
+    // Names and conversations that are taken or left.
+    let mut follows = agents::claims(before, after);
+    let Some((id, what)) = event.of_agent() else { return follows };
+    let messages = match what {
+        // Only the highest of several that pass at once is told.
+        AgentEvent::ClockPassed { .. } if passes_another(id, later) => Vec::new(),
+        AgentEvent::ClockPassed { threshold, sample, .. } => {
+            message::noticed(fleet, id, *threshold, *sample, event.at)
+        }
+        AgentEvent::WindowBegan { .. } => message::outdated(fleet, id),
+        AgentEvent::ConversationFollowed { how, .. } if how.begins_a_window() => {
+            message::outdated(fleet, id)
+        }
+        AgentEvent::Moved(moved) if moved.to.roster() == Roster::Cemetery => {
+            message::returned(fleet, id)
+        }
+        AgentEvent::Moved(moved) if moved.reason.is_dialog() => {
+            let policy = fleet.policy();
+            let is_news = before.is_none_or(|before| before.reason != moved.reason);
+            if is_news && !policy.notify.is_empty() {
+                let name = after.name.as_ref().map_or(id.to_string(), ToString::to_string);
+                let (job, wanted) = job::notify(&policy.notify, id, name, moved.reason, event.at);
+                follows.push(What::Job(job, wanted));
+            }
+            Vec::new()
+        }
+        AgentEvent::Hatched(_)
+        | AgentEvent::Moved(_)
+        | AgentEvent::SessionWanted { .. }
+        | AgentEvent::SessionStarting { .. }
+        | AgentEvent::SessionRunning { .. }
+        | AgentEvent::SessionEnding { .. }
+        | AgentEvent::SessionEnded { .. }
+        | AgentEvent::SessionProgressed { .. }
+        | AgentEvent::ConversationFollowed { .. }
+        | AgentEvent::ClockTold { .. }
+        | AgentEvent::PhaseReported { .. }
+        | AgentEvent::Renamed { .. }
+        | AgentEvent::Summarised { .. }
+        | AgentEvent::PutOff { .. } => Vec::new(),
+    };
+    follows.extend(messages.into_iter().map(|(id, event)| What::Message(id, event)));
+    follows
+}
+
+fn passes_another(agent: crate::id::AgentId, later: &[Event]) -> bool {
+    let passes = |event: &Event| match event.of_agent() {
+        Some((id, AgentEvent::ClockPassed { .. })) => id == agent,
+        Some(_) | None => false,
+    };
+    later.iter().any(passes)
+}

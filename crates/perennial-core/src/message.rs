@@ -1,0 +1,457 @@
+//! The life of one text to an agent: recorded, offered to a session by a channel, seen.
+//!
+//! Pure. A person's text is typed into the session's terminal; a text of Perennial's own is given in
+//! the reply to a hook. Whatever was recorded is offered until the conversation holds it.
+//!
+//! Invariants
+//! - T1  A message is offered to one session at a time; its attempt is the fence.
+//! - T2  One text is typed at a time: the next one is offered when the last was heard, or came to
+//!   nothing. A typed text that waits holds back no text by hook.
+//! - T3  Texts that are typed are offered in the order in which they were recorded.
+//! - T4  A text by hook is offered again only when a later answer stands in the conversation without
+//!   it; a typed one only when its session has ended, or is idle, and the conversation was read to
+//!   its end without it.
+//! - T5  Seen, withdrawn and returned are final, and leave memory; so does a text that was written
+//!   to a bare command, which can't show that it was seen.
+
+mod observe;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::Agent;
+use crate::authority::Caller;
+use crate::context::{Sample, Threshold};
+use crate::effect::{Delivery, Effect, Plan, Timer};
+use crate::entity::Entity;
+use crate::event::{Event, What};
+use crate::fleet::{Decision, Fleet};
+use crate::id::{AgentId, MessageId, SessionNumber};
+use crate::reason::{Reason, Verb};
+use crate::refusal::Refusal;
+use crate::session::Phase;
+use crate::state::{Roster, State};
+use crate::text::{Fingerprint, Text, TextBody};
+use crate::time::Time;
+
+pub use observe::{due, for_hook, noticed, observe, outdated, reminded, returned, traced};
+
+/// So long after the next session began, a conversation that could not be read counts as read.
+pub const SETTLED_AFTER: std::time::Duration = std::time::Duration::from_secs(15);
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    pub id: MessageId,
+    pub to: AgentId,
+    pub from: Sender,
+    pub content: Content,
+    pub recorded_at: Time,
+    /// How often it was offered.
+    pub attempts: u32,
+    /// When it was first offered: what the conversation held before is another text.
+    pub first_offered_at: Option<Time>,
+    pub state: MessageState,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Sender {
+    Person,
+    Perennial,
+}
+
+/// What it says, and with that how it is given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Content {
+    /// A person's words, typed.
+    Typed {
+        text: Text,
+        fingerprint: Fingerprint,
+        /// It waits for the end of a turn.
+        after_turn: bool,
+    },
+    /// The clock passed a threshold.
+    Notice { threshold: Threshold, sample: Sample },
+    /// How the clock stands after so many tool calls.
+    Reminder { calls: u64, sample: Option<Sample> },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MessageState {
+    /// Since its last attempt came to nothing, if there was one; not tried again before `until`.
+    Waiting {
+        after: Option<Held>,
+        until: Time,
+    },
+    Offered {
+        session: SessionNumber,
+        at: Time,
+        progress: Progress,
+    },
+}
+
+/// How far an offer has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Progress {
+    /// Given to the holder, or into the reply to a hook.
+    Given,
+    /// Typed, and Enter pressed.
+    Entered,
+    /// The harness said that it has it.
+    Heard,
+}
+
+/// Why an attempt came to nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Held {
+    /// Somebody has words in the input line.
+    Draft,
+    /// Keys were pressed that may have opened a menu or a mode.
+    Doubt,
+    Dialog,
+    /// The program is suspended.
+    Suspended,
+    /// The input line is not drawn yet.
+    NotDrawn,
+    /// It was pasted and did not appear; Enter was not pressed.
+    NoEcho,
+    /// The terminal took nothing.
+    Full,
+    /// The holder is of an older version and can't do it.
+    OldHolder,
+    SessionEnded,
+    /// The conversation was read to its end, or went on, without it.
+    NotTaken,
+}
+
+/// Why a message that is not offered waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    NoSession,
+    Starting,
+    Dialog,
+    TurnRuns,
+    AgentHeld,
+    /// An earlier text goes first.
+    Earlier,
+    /// The agent's next tool call or prompt.
+    Hook,
+    After(Held),
+    /// Nothing is in its way.
+    Due,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MessageEvent {
+    Recorded {
+        to: AgentId,
+        from: Sender,
+        content: Content,
+    },
+    Offered {
+        session: SessionNumber,
+        attempt: u32,
+    },
+    /// Typed, and Enter pressed. A bare command shows no more of it: `is_last`.
+    Entered {
+        attempt: u32,
+        is_last: bool,
+    },
+    Held {
+        attempt: u32,
+        why: Held,
+        until: Time,
+    },
+    Heard {
+        attempt: u32,
+    },
+    Seen {
+        session: SessionNumber,
+    },
+    Withdrawn {
+        by: Withdrawer,
+    },
+    /// Its agent was buried.
+    Returned,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Withdrawer {
+    Person,
+    /// What it says is no longer so.
+    Outdated,
+}
+
+/// A trace of texts in what a session shows, in no vendor's words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trace {
+    /// The harness took a prompt.
+    PromptHeard(Fingerprint),
+    /// The conversation holds a prompt, since then.
+    Held { at: Time, fingerprint: Fingerprint },
+    /// The conversation holds a text of ours, by its id.
+    Mentioned { ids: Vec<MessageId> },
+    /// The conversation holds an answer of the main loop, since then.
+    Answered { at: Time },
+    /// The conversation was read to its end then, and nothing had been written for a while.
+    Settled { at: Time },
+    /// Nothing of a person's is in the input line any more.
+    LineFree,
+}
+
+/// How an attempt to type went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Entered,
+    Held(Held),
+}
+
+/// The messages that are not over, and the order in which each agent gets its own.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Messages {
+    all: BTreeMap<MessageId, Arc<Message>>,
+    queues: BTreeMap<AgentId, Vec<MessageId>>,
+}
+
+impl Messages {
+    /// These are all messages that are not over.
+    pub fn restore(messages: impl IntoIterator<Item = Message>) -> Messages {
+        let mut restored = Messages::default();
+        let mut messages: Vec<Message> = messages.into_iter().collect();
+        messages.sort_by_key(|message| (message.recorded_at, message.id));
+        for message in messages {
+            restored.queues.entry(message.to).or_default().push(message.id);
+            restored.all.insert(message.id, Arc::new(message));
+        }
+        restored
+    }
+
+    pub fn get(&self, id: MessageId) -> Option<&Message> {
+        self.all.get(&id).map(|message| &**message)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Message> {
+        self.all.values().map(|message| &**message)
+    }
+
+    /// What an agent has still to get, in order.
+    pub fn of(&self, agent: AgentId) -> impl Iterator<Item = &Message> {
+        let queue = self.queues.get(&agent).into_iter().flatten();
+        queue.filter_map(|id| self.get(*id))
+    }
+
+    /// Takes over another fleet's copy of a message that is equal to this one's.
+    pub fn share(&mut self, other: &Messages, id: MessageId) {
+        if let Some(message) = other.all.get(&id) {
+            self.all.insert(id, Arc::clone(message));
+        }
+    }
+
+    /// Folds one event; returns what to plan anew: what one text does lets another go first.
+    pub fn evolve(&mut self, id: MessageId, event: &MessageEvent, at: Time) -> Vec<Entity> {
+        if let MessageEvent::Recorded { to, from, content } = event {
+            let message = Message {
+                id,
+                to: *to,
+                from: *from,
+                content: content.clone(),
+                recorded_at: at,
+                attempts: 0,
+                first_offered_at: None,
+                state: MessageState::Waiting { after: None, until: at },
+            };
+            self.queues.entry(*to).or_default().push(id);
+            self.all.insert(id, Arc::new(message));
+            return vec![Entity::Message(id)];
+        }
+        let Some(message) = self.all.get_mut(&id) else { return Vec::new() };
+        let to = message.to;
+        let is_over = fold(Arc::make_mut(message), event, at);
+        if is_over {
+            self.all.remove(&id);
+            if let Some(queue) = self.queues.get_mut(&to) {
+                queue.retain(|queued| *queued != id);
+                if queue.is_empty() {
+                    self.queues.remove(&to);
+                }
+            }
+        }
+        let mut touched: Vec<Entity> = self.of(to).map(|other| Entity::Message(other.id)).collect();
+        touched.push(Entity::Message(id));
+        touched
+    }
+}
+
+/// Folds one event into a message; whether it is over with it.
+fn fold(message: &mut Message, event: &MessageEvent, at: Time) -> bool {
+    let progressed = |message: &mut Message, to: Progress| {
+        if let MessageState::Offered { progress, .. } = &mut message.state {
+            *progress = (*progress).max(to);
+        }
+    };
+    match event {
+        MessageEvent::Recorded { .. } => false,
+        MessageEvent::Offered { session, attempt } => {
+            message.attempts = *attempt;
+            message.first_offered_at.get_or_insert(at);
+            let progress = Progress::Given;
+            message.state = MessageState::Offered { session: *session, at, progress };
+            false
+        }
+        MessageEvent::Entered { is_last, .. } => {
+            progressed(message, Progress::Entered);
+            *is_last
+        }
+        MessageEvent::Heard { .. } => {
+            progressed(message, Progress::Heard);
+            false
+        }
+        MessageEvent::Held { why, until, .. } => {
+            message.state = MessageState::Waiting { after: Some(*why), until: *until };
+            false
+        }
+        MessageEvent::Seen { .. } | MessageEvent::Withdrawn { .. } | MessageEvent::Returned => true,
+    }
+}
+
+impl Message {
+    pub fn is_typed(&self) -> bool {
+        match &self.content {
+            Content::Typed { .. } => true,
+            Content::Notice { .. } | Content::Reminder { .. } => false,
+        }
+    }
+
+    /// Whether nothing else may be typed because of it: it is on its way, and was not heard.
+    fn is_being_typed(&self, number: SessionNumber) -> bool {
+        match self.state {
+            MessageState::Offered { session, progress, .. } => {
+                self.is_typed() && session == number && progress < Progress::Heard
+            }
+            MessageState::Waiting { .. } => false,
+        }
+    }
+}
+
+/// A person sends a text.
+pub fn send(
+    fleet: &Fleet,
+    caller: Caller,
+    (id, target): (MessageId, &str),
+    (body, fingerprint): (&TextBody, Fingerprint),
+    after_turn: bool,
+    now: Time,
+) -> Result<Decision, Refusal> {
+    let agent = fleet.find(target)?;
+    fleet.authorise(caller, Verb::Send, Some(agent.id))?;
+    if agent.state.roster() == Roster::Cemetery {
+        let (agent, state) = (agent.id, agent.state);
+        return Err(Refusal::WrongState { agent, verb: Verb::Send, state });
+    }
+    let content = Content::Typed { text: body.text.clone(), fingerprint, after_turn };
+    let recorded = MessageEvent::Recorded { to: agent.id, from: Sender::Person, content };
+    Ok(Decision {
+        about: vec![Entity::Message(id)],
+        events: vec![Event { at: now, what: What::Message(id, recorded) }],
+        texts: vec![body.clone()],
+    })
+}
+
+/// A person takes a text back that was not offered yet.
+pub fn unsend(
+    fleet: &Fleet,
+    caller: Caller,
+    id: MessageId,
+    now: Time,
+) -> Result<Decision, Refusal> {
+    let message = fleet.messages().get(id).ok_or(Refusal::NoSuchMessage { message: id })?;
+    fleet.authorise(caller, Verb::Send, Some(message.to))?;
+    match message.state {
+        MessageState::Offered { .. } => Err(Refusal::AlreadyOffered { message: id }),
+        MessageState::Waiting { .. } => {
+            let withdrawn = MessageEvent::Withdrawn { by: Withdrawer::Person };
+            let event = Event { at: now, what: What::Message(id, withdrawn) };
+            let (about, texts) = (vec![Entity::Message(id)], Vec::new());
+            Ok(Decision { about, events: vec![event], texts })
+        }
+    }
+}
+
+/// Why a message waits that is not offered now.
+pub fn why(fleet: &Fleet, message: &Message, now: Time) -> Why {
+    let MessageState::Waiting { after, until } = message.state else { return Why::Due };
+    let Some(agent) = fleet.agent(message.to) else { return Why::NoSession };
+    let Some(session) = agent.live_session().filter(|live| live.phase == Phase::Running) else {
+        let starts = agent.live_session().is_some_and(|live| live.phase < Phase::Running);
+        return if starts { Why::Starting } else { Why::NoSession };
+    };
+    if agent.is_held() {
+        return Why::AgentHeld;
+    }
+    let Content::Typed { after_turn, .. } = &message.content else { return Why::Hook };
+    let typed = || fleet.messages().of(agent.id).filter(|other| other.is_typed());
+    let waits = |other: &Message| matches!(other.state, MessageState::Waiting { .. });
+    if typed().any(|other| other.is_being_typed(session.number))
+        || typed().find(|other| waits(other)).is_some_and(|first| first.id != message.id)
+    {
+        return Why::Earlier;
+    }
+    match may_type(agent, *after_turn) {
+        Why::Due if until > now => after.map_or(Why::Due, Why::After),
+        why => why,
+    }
+}
+
+/// Whether the agent's state lets a text be typed.
+fn may_type(agent: &Agent, after_turn: bool) -> Why {
+    match agent.state {
+        State::Hatching | State::Waking => Why::Starting,
+        State::Waiting if agent.reason.is_dialog() => Why::Dialog,
+        State::Working if after_turn && agent.reason != Reason::Running => Why::TurnRuns,
+        State::Working | State::Waiting => Why::Due,
+        State::Unknown
+        | State::HandingOff
+        | State::Crashed
+        | State::Sleeping
+        | State::Hibernating
+        | State::Frozen
+        | State::Dead
+        | State::Expired => Why::NoSession,
+    }
+}
+
+/// What to do for a message, and when to look again.
+pub fn plan(fleet: &Fleet, id: MessageId, now: Time) -> Plan {
+    let Some(message) = fleet.messages().get(id) else { return Plan::default() };
+    let at = |timer, time| Plan { effects: Vec::new(), timers: vec![(timer, time)] };
+    match message.state {
+        MessageState::Waiting { until, .. } => match why(fleet, message, now) {
+            Why::Due | Why::After(_) => at(Timer::Offer, until.max(now)),
+            Why::NoSession
+            | Why::Starting
+            | Why::Dialog
+            | Why::TurnRuns
+            | Why::AgentHeld
+            | Why::Earlier
+            | Why::Hook => Plan::default(),
+        },
+        MessageState::Offered { session, progress, .. } => {
+            let agent = fleet.agent(message.to);
+            let live = agent.and_then(Agent::live_session).filter(|live| live.number == session);
+            match (live, &message.content) {
+                (Some(_), Content::Typed { text, .. }) if progress == Progress::Given => {
+                    let attempt = message.attempts;
+                    let (agent, number, text) = (message.to, session, text.clone());
+                    let delivery = Delivery { message: id, attempt, agent, number, text };
+                    Plan { effects: vec![Effect::Deliver(delivery)], timers: Vec::new() }
+                }
+                (Some(_), _) => Plan::default(),
+                (None, _) => match observe::given_up_at(agent, session) {
+                    Some(time) => at(Timer::Settled, time.max(now)),
+                    None => Plan::default(),
+                },
+            }
+        }
+    }
+}

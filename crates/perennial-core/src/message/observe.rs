@@ -1,0 +1,247 @@
+//! What reports, traces and the passing of time do to messages. Changes nothing.
+
+use std::time::Duration;
+
+use super::{
+    Content, Held, Message, MessageEvent, MessageState, Outcome, Progress, SETTLED_AFTER, Sender,
+    Trace, Why, Withdrawer, why,
+};
+use crate::agent::Agent;
+use crate::context::{Sample, Threshold};
+use crate::fleet::Fleet;
+use crate::id::{AgentId, MessageId, SessionNumber};
+use crate::session::Phase;
+use crate::state::State;
+use crate::time::Time;
+
+/// The first wait after an attempt that came to nothing; each one doubles it …
+const FIRST_WAIT: Duration = Duration::from_millis(300);
+/// … up to this. What a person has in the input line is not asked for again before: the holder
+/// tells when the line is free.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// What happens to which message.
+pub type Happened = (MessageId, MessageEvent);
+
+/// A time that `plan` named has come.
+pub fn due(fleet: &Fleet, id: MessageId, now: Time) -> Vec<Happened> {
+    let Some(message) = fleet.messages().get(id) else { return Vec::new() };
+    match message.state {
+        MessageState::Waiting { .. } if why(fleet, message, now) == Why::Due => {
+            offered(fleet, message).into_iter().collect()
+        }
+        MessageState::Offered { session, .. } => {
+            let given_up = given_up_at(fleet.agent(message.to), session);
+            let is_given_up = given_up.is_some_and(|at| at <= now);
+            is_given_up.then(|| held(message, Held::SessionEnded, now)).into_iter().collect()
+        }
+        MessageState::Waiting { .. } => Vec::new(),
+    }
+}
+
+/// When a text that was offered to a session which is over counts as not taken, though nobody could
+/// read the conversation: at once for a bare command, which has none.
+pub fn given_up_at(agent: Option<&Agent>, session: SessionNumber) -> Option<Time> {
+    let agent = agent?;
+    let newest = agent.session.as_ref()?;
+    let is_over = newest.number > session || newest.phase == Phase::Ended;
+    if !is_over {
+        return None;
+    }
+    if agent.launch.is_bare() {
+        return Some(Time(0));
+    }
+    newest.started_at.filter(|_| newest.number > session).map(|at| at + SETTLED_AFTER)
+}
+
+fn offered(fleet: &Fleet, message: &Message) -> Option<Happened> {
+    let session = fleet.agent(message.to)?.live_session()?.number;
+    Some((message.id, MessageEvent::Offered { session, attempt: message.attempts + 1 }))
+}
+
+fn held(message: &Message, why: Held, now: Time) -> Happened {
+    let wait = match why {
+        Held::Draft | Held::Doubt | Held::Dialog | Held::Suspended | Held::OldHolder => {
+            LONGEST_WAIT
+        }
+        Held::NotDrawn | Held::NoEcho | Held::Full => {
+            let doublings = message.attempts.saturating_sub(1).min(8);
+            FIRST_WAIT.saturating_mul(1 << doublings).min(LONGEST_WAIT)
+        }
+        Held::SessionEnded | Held::NotTaken => Duration::ZERO,
+    };
+    (message.id, MessageEvent::Held { attempt: message.attempts, why, until: now + wait })
+}
+
+/// Takes note of how an attempt to type went; one about an older attempt says nothing.
+pub fn observe(
+    fleet: &Fleet,
+    id: MessageId,
+    attempt: u32,
+    outcome: Outcome,
+    now: Time,
+) -> Vec<Happened> {
+    let Some(message) = fleet.messages().get(id).filter(|known| known.attempts == attempt) else {
+        return Vec::new();
+    };
+    let MessageState::Offered { progress, .. } = message.state else { return Vec::new() };
+    match outcome {
+        // The harness may have told of it before the holder did.
+        Outcome::Entered if progress > Progress::Given => Vec::new(),
+        Outcome::Entered => {
+            let is_last = fleet.agent(message.to).is_some_and(|agent| agent.launch.is_bare());
+            vec![(id, MessageEvent::Entered { attempt, is_last })]
+        }
+        Outcome::Held(why) => vec![held(message, why, now)],
+    }
+}
+
+/// Takes note of a trace of texts in what session `number` shows.
+pub fn traced(
+    fleet: &Fleet,
+    agent: AgentId,
+    number: SessionNumber,
+    trace: &Trace,
+    now: Time,
+) -> Vec<Happened> {
+    let of_agent = || fleet.messages().of(agent);
+    match trace {
+        Trace::PromptHeard(fingerprint) => {
+            let awaited =
+                |message: &&Message| has(message, *fingerprint) && message.is_being_typed(number);
+            let heard = of_agent().find(awaited);
+            let event = |message: &Message| MessageEvent::Heard { attempt: message.attempts };
+            heard.map(|message| (message.id, event(message))).into_iter().collect()
+        }
+        Trace::Held { at, fingerprint } => {
+            let is_it = |message: &&Message| {
+                has(message, *fingerprint) && message.first_offered_at.is_some_and(|t| t <= *at)
+            };
+            of_agent().find(is_it).map(|message| seen(message, number)).into_iter().collect()
+        }
+        Trace::Mentioned { ids } => {
+            let mentioned = of_agent().filter(|message| ids.contains(&message.id));
+            mentioned.map(|message| seen(message, number)).collect()
+        }
+        Trace::Answered { at } => {
+            let passed_over = |message: &&Message| match message.state {
+                MessageState::Offered { session, at: offered, .. } => {
+                    !message.is_typed() && session == number && offered < *at
+                }
+                MessageState::Waiting { .. } => false,
+            };
+            let passed_over = of_agent().filter(passed_over);
+            passed_over.map(|message| held(message, Held::NotTaken, now)).collect()
+        }
+        Trace::Settled { at } => settled(fleet, agent, number, *at, now),
+        Trace::LineFree => line_free(fleet, agent, now),
+    }
+}
+
+/// What was offered to this session, and is not in the conversation that was read to its end.
+fn settled(
+    fleet: &Fleet,
+    agent: AgentId,
+    number: SessionNumber,
+    at: Time,
+    now: Time,
+) -> Vec<Happened> {
+    let Some(known) = fleet.agent(agent) else { return Vec::new() };
+    let newest = known.session.as_ref();
+    let is_over = newest.is_none_or(|newest| newest.number > number || newest.is_over());
+    let is_idle = known.state == State::Waiting && !known.reason.is_dialog() && known.since < at;
+    let not_taken = |message: &&Message| match message.state {
+        MessageState::Offered { session, at: offered, progress } => {
+            let is_given = progress > Progress::Given || !message.is_typed();
+            session == number && offered < at && (is_over || is_idle && is_given)
+        }
+        MessageState::Waiting { .. } => false,
+    };
+    let why = if is_over { Held::SessionEnded } else { Held::NotTaken };
+    fleet.messages().of(agent).filter(not_taken).map(|one| held(one, why, now)).collect()
+}
+
+/// What waited for a person's input line is offered at once.
+fn line_free(fleet: &Fleet, agent: AgentId, now: Time) -> Vec<Happened> {
+    let waits_for_it = |message: &&Message| match why(fleet, message, now) {
+        Why::After(Held::Draft | Held::Doubt | Held::Dialog | Held::Suspended) => true,
+        Why::After(_)
+        | Why::NoSession
+        | Why::Starting
+        | Why::Dialog
+        | Why::TurnRuns
+        | Why::AgentHeld
+        | Why::Earlier
+        | Why::Hook
+        | Why::Due => false,
+    };
+    let first = fleet.messages().of(agent).find(waits_for_it);
+    first.and_then(|message| offered(fleet, message)).into_iter().collect()
+}
+
+/// What goes into the reply to a hook of session `number`, in order.
+pub fn for_hook(fleet: &Fleet, agent: AgentId, number: SessionNumber, now: Time) -> Vec<Happened> {
+    let is_live = |agent: &Agent| agent.live_session().is_some_and(|live| live.number == number);
+    if !fleet.agent(agent).is_some_and(is_live) {
+        return Vec::new();
+    }
+    let waits = |message: &&Message| {
+        matches!(message.state, MessageState::Waiting { .. })
+            && why(fleet, message, now) == Why::Hook
+    };
+    fleet.messages().of(agent).filter(waits).filter_map(|one| offered(fleet, one)).collect()
+}
+
+fn has(message: &Message, wanted: crate::text::Fingerprint) -> bool {
+    match &message.content {
+        Content::Typed { fingerprint, .. } => *fingerprint == wanted,
+        Content::Notice { .. } | Content::Reminder { .. } => false,
+    }
+}
+
+fn seen(message: &Message, session: SessionNumber) -> Happened {
+    (message.id, MessageEvent::Seen { session })
+}
+
+/// The clock passed a threshold: it is told, and what was to be told of a lower one no longer is.
+pub fn noticed(
+    fleet: &Fleet,
+    agent: AgentId,
+    threshold: Threshold,
+    sample: Sample,
+    now: Time,
+) -> Vec<Happened> {
+    let mut happened = outdated(fleet, agent);
+    let content = Content::Notice { threshold, sample };
+    let salt = now.0 ^ (threshold.percent() << 56);
+    happened.push(recorded(agent, salt, content));
+    happened
+}
+
+/// Notices that wait speak of a window that is over, or of less than is so now.
+pub fn outdated(fleet: &Fleet, agent: AgentId) -> Vec<Happened> {
+    let is_outdated = |message: &&Message| {
+        let waits = matches!(message.state, MessageState::Waiting { .. });
+        waits && matches!(message.content, Content::Notice { .. })
+    };
+    let withdrawn = MessageEvent::Withdrawn { by: Withdrawer::Outdated };
+    let notices = fleet.messages().of(agent).filter(is_outdated);
+    notices.map(|message| (message.id, withdrawn.clone())).collect()
+}
+
+/// The agent is to be told how its clock stands.
+pub fn reminded(agent: AgentId, calls: u64, sample: Option<Sample>, now: Time) -> Happened {
+    recorded(agent, now.0 ^ (calls << 48), Content::Reminder { calls, sample })
+}
+
+/// Everything that waits for an agent which was buried.
+pub fn returned(fleet: &Fleet, agent: AgentId) -> Vec<Happened> {
+    fleet.messages().of(agent).map(|message| (message.id, MessageEvent::Returned)).collect()
+}
+
+/// A text of Perennial's own; its id follows from whom it is for and when, so that a replay agrees.
+fn recorded(to: AgentId, salt: u64, content: Content) -> Happened {
+    let spread = u128::from(salt).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+    let id = MessageId(to.0 ^ spread);
+    (id, MessageEvent::Recorded { to, from: Sender::Perennial, content })
+}

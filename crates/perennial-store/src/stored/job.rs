@@ -1,0 +1,100 @@
+//! Jobs as they are stored.
+
+use std::time::Duration;
+
+use perennial_core::job::{JobCommand, JobEnd, JobEvent, Purpose};
+use perennial_core::reason::Reason;
+use serde::{Deserialize, Serialize};
+
+use super::part::{self, StoredProcess};
+use super::word::Worded;
+use crate::record::Why;
+
+/// The kinds of this life with the newest form of each.
+pub const KINDS: &[(&str, u32)] = &[("job-wanted", 1), ("job-running", 1), ("job-ended", 1)];
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Stored {
+    JobWanted { purpose: StoredPurpose, argv: Vec<String>, dir: String, limit_ms: u64 },
+    JobRunning { number: u32, process: StoredProcess },
+    JobEnded { number: u32, end: StoredEnd, output: String },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum StoredPurpose {
+    Notify { agent: String, name: String, reason: Worded<Reason> },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum StoredEnd {
+    Code(i32),
+    KillSignal(i32),
+    Limit,
+    NotStarted,
+    Unknown,
+}
+
+impl From<&JobEvent> for Stored {
+    fn from(event: &JobEvent) -> Stored {
+        match event {
+            JobEvent::Wanted { purpose, command } => Stored::JobWanted {
+                purpose: match purpose {
+                    Purpose::Notify { agent, name, reason } => StoredPurpose::Notify {
+                        agent: agent.to_string(),
+                        name: name.clone(),
+                        reason: Worded(*reason),
+                    },
+                },
+                argv: command.argv.clone(),
+                dir: command.dir.clone(),
+                limit_ms: u64::try_from(command.limit.as_millis()).unwrap_or(u64::MAX),
+            },
+            JobEvent::Running { number, process } => {
+                Stored::JobRunning { number: *number, process: process.into() }
+            }
+            JobEvent::Ended { number, end, output } => Stored::JobEnded {
+                number: *number,
+                end: match end {
+                    JobEnd::Code(code) => StoredEnd::Code(*code),
+                    JobEnd::KillSignal(signal) => StoredEnd::KillSignal(*signal),
+                    JobEnd::Limit => StoredEnd::Limit,
+                    JobEnd::NotStarted => StoredEnd::NotStarted,
+                    JobEnd::Unknown => StoredEnd::Unknown,
+                },
+                output: output.clone(),
+            },
+        }
+    }
+}
+
+impl TryFrom<Stored> for JobEvent {
+    type Error = Why;
+
+    fn try_from(stored: Stored) -> Result<JobEvent, Why> {
+        Ok(match stored {
+            Stored::JobWanted { purpose, argv, dir, limit_ms } => {
+                let StoredPurpose::Notify { agent, name, reason } = purpose;
+                let (agent, reason) = (part::agent(&agent)?, reason.0);
+                let purpose = Purpose::Notify { agent, name, reason };
+                let limit = Duration::from_millis(limit_ms);
+                JobEvent::Wanted { purpose, command: JobCommand { argv, dir, limit } }
+            }
+            Stored::JobRunning { number, process } => {
+                JobEvent::Running { number, process: process.into() }
+            }
+            Stored::JobEnded { number, end, output } => {
+                let end = match end {
+                    StoredEnd::Code(code) => JobEnd::Code(code),
+                    StoredEnd::KillSignal(signal) => JobEnd::KillSignal(signal),
+                    StoredEnd::Limit => JobEnd::Limit,
+                    StoredEnd::NotStarted => JobEnd::NotStarted,
+                    StoredEnd::Unknown => JobEnd::Unknown,
+                };
+                JobEvent::Ended { number, end, output }
+            }
+        })
+    }
+}

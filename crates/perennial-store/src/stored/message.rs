@@ -1,0 +1,138 @@
+//! Messages as they are stored.
+
+use perennial_core::context::Threshold;
+use perennial_core::id::SessionNumber;
+use perennial_core::message::{Content, Held, MessageEvent, Sender, Withdrawer};
+use perennial_core::text::Fingerprint;
+use perennial_core::time::Time;
+use serde::{Deserialize, Serialize};
+
+use super::part::{self, StoredSample, StoredText};
+use super::word::Worded;
+use crate::record::Why;
+
+/// The kinds of this life with the newest form of each.
+pub const KINDS: &[(&str, u32)] = &[
+    ("message-recorded", 1),
+    ("message-offered", 1),
+    ("message-entered", 1),
+    ("message-held", 1),
+    ("message-heard", 1),
+    ("message-seen", 1),
+    ("message-withdrawn", 1),
+    ("message-returned", 1),
+];
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Stored {
+    MessageRecorded { to: String, from: Worded<Sender>, content: StoredContent },
+    MessageOffered { session: u32, attempt: u32 },
+    MessageEntered { attempt: u32, last: bool },
+    MessageHeld { attempt: u32, why: Worded<Held>, until: u64 },
+    MessageHeard { attempt: u32 },
+    MessageSeen { session: u32 },
+    MessageWithdrawn { by: Worded<Withdrawer> },
+    MessageReturned {},
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum StoredContent {
+    Typed { text: StoredText, fingerprint: String, after_turn: bool },
+    Notice { threshold: Worded<Threshold>, sample: StoredSample },
+    Reminder { calls: u64, sample: Option<StoredSample> },
+}
+
+impl From<&MessageEvent> for Stored {
+    fn from(event: &MessageEvent) -> Stored {
+        match event {
+            MessageEvent::Recorded { to, from, content } => Stored::MessageRecorded {
+                to: to.to_string(),
+                from: Worded(*from),
+                content: content.into(),
+            },
+            MessageEvent::Offered { session, attempt } => {
+                Stored::MessageOffered { session: session.0, attempt: *attempt }
+            }
+            MessageEvent::Entered { attempt, is_last } => {
+                Stored::MessageEntered { attempt: *attempt, last: *is_last }
+            }
+            MessageEvent::Held { attempt, why, until } => {
+                Stored::MessageHeld { attempt: *attempt, why: Worded(*why), until: until.0 }
+            }
+            MessageEvent::Heard { attempt } => Stored::MessageHeard { attempt: *attempt },
+            MessageEvent::Seen { session } => Stored::MessageSeen { session: session.0 },
+            MessageEvent::Withdrawn { by } => Stored::MessageWithdrawn { by: Worded(*by) },
+            MessageEvent::Returned => Stored::MessageReturned {},
+        }
+    }
+}
+
+impl TryFrom<Stored> for MessageEvent {
+    type Error = Why;
+
+    fn try_from(stored: Stored) -> Result<MessageEvent, Why> {
+        Ok(match stored {
+            Stored::MessageRecorded { to, from, content } => MessageEvent::Recorded {
+                to: part::agent(&to)?,
+                from: from.0,
+                content: content.try_into()?,
+            },
+            Stored::MessageOffered { session, attempt } => {
+                MessageEvent::Offered { session: SessionNumber(session), attempt }
+            }
+            Stored::MessageEntered { attempt, last } => {
+                MessageEvent::Entered { attempt, is_last: last }
+            }
+            Stored::MessageHeld { attempt, why, until } => {
+                MessageEvent::Held { attempt, why: why.0, until: Time(until) }
+            }
+            Stored::MessageHeard { attempt } => MessageEvent::Heard { attempt },
+            Stored::MessageSeen { session } => {
+                MessageEvent::Seen { session: SessionNumber(session) }
+            }
+            Stored::MessageWithdrawn { by } => MessageEvent::Withdrawn { by: by.0 },
+            Stored::MessageReturned {} => MessageEvent::Returned,
+        })
+    }
+}
+
+impl From<&Content> for StoredContent {
+    fn from(content: &Content) -> StoredContent {
+        match content {
+            Content::Typed { text, fingerprint, after_turn } => StoredContent::Typed {
+                text: text.into(),
+                fingerprint: fingerprint.to_string(),
+                after_turn: *after_turn,
+            },
+            Content::Notice { threshold, sample } => {
+                StoredContent::Notice { threshold: Worded(*threshold), sample: sample.into() }
+            }
+            Content::Reminder { calls, sample } => {
+                let sample = sample.as_ref().map(StoredSample::from);
+                StoredContent::Reminder { calls: *calls, sample }
+            }
+        }
+    }
+}
+
+impl TryFrom<StoredContent> for Content {
+    type Error = Why;
+
+    fn try_from(stored: StoredContent) -> Result<Content, Why> {
+        Ok(match stored {
+            StoredContent::Typed { text, fingerprint, after_turn } => Content::Typed {
+                text: text.try_into()?,
+                fingerprint: Fingerprint(part::hex(&fingerprint)?),
+                after_turn,
+            },
+            StoredContent::Notice { threshold, sample } => {
+                Content::Notice { threshold: threshold.0, sample: sample.into() }
+            }
+            StoredContent::Reminder { calls, sample } => {
+                Content::Reminder { calls, sample: sample.map(Into::into) }
+            }
+        })
+    }
+}
