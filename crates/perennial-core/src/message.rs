@@ -116,6 +116,10 @@ pub enum Held {
     NotDrawn,
     /// It was pasted and did not appear; Enter was not pressed.
     NoEcho,
+    /// An earlier text of ours stands in the input line and can't be erased.
+    Leftover,
+    /// Another text is being typed.
+    Busy,
     /// The terminal took nothing.
     Full,
     /// The holder is of an older version and can't do it.

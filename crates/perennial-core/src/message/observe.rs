@@ -64,7 +64,7 @@ fn held(message: &Message, why: Held, now: Time) -> Happened {
         Held::Draft | Held::Doubt | Held::Dialog | Held::Suspended | Held::OldHolder => {
             LONGEST_WAIT
         }
-        Held::NotDrawn | Held::NoEcho | Held::Full => {
+        Held::NotDrawn | Held::NoEcho | Held::Leftover | Held::Busy | Held::Full => {
             let doublings = message.attempts.saturating_sub(1).min(8);
             FIRST_WAIT.saturating_mul(1 << doublings).min(LONGEST_WAIT)
         }

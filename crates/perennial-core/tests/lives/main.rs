@@ -4,6 +4,7 @@
 mod ending;
 mod fold;
 mod line;
+mod messages;
 mod signs;
 mod told;
 mod walks;

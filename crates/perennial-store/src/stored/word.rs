@@ -128,7 +128,7 @@ words! { Sender: Person "person", Perennial "perennial" }
 words! { Withdrawer: Person "person", Outdated "outdated" }
 words! { Held:
     Draft "draft", Doubt "doubt", Dialog "dialog", Suspended "suspended", NotDrawn "not-drawn",
-    NoEcho "no-echo", Full "full", OldHolder "old-holder", SessionEnded "session-ended",
+    NoEcho "no-echo", Leftover "leftover", Busy "busy", Full "full", OldHolder "old-holder", SessionEnded "session-ended",
     NotTaken "not-taken",
 }
 words! { WorkPhase:

@@ -215,6 +215,8 @@ pub fn held(why: Held) -> &'static str {
         Held::Suspended => "the program is suspended",
         Held::NotDrawn => "its input line is not drawn yet",
         Held::NoEcho => "the text did not appear in its input line; Enter was not pressed",
+        Held::Leftover => "an earlier text is left in its input line",
+        Held::Busy => "another text is being typed",
         Held::Full => "its terminal takes no input",
         Held::OldHolder => "its holder is of an older version",
         Held::SessionEnded => "the session ended before it was seen",

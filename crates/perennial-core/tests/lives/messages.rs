@@ -1,0 +1,357 @@
+//! Texts to agents: recorded, offered, seen; each rule by the events that it makes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use perennial_core::command::Command;
+use perennial_core::context::{Sample, Source};
+use perennial_core::conversation::Followed;
+use perennial_core::effect::{Effect, Timer};
+use perennial_core::entity::Entity;
+use perennial_core::event::{Event, What};
+use perennial_core::exit::Exit;
+use perennial_core::id::{AgentId, MessageId, SessionNumber};
+use perennial_core::message::{self, Held, MessageEvent, Outcome, Trace, Why};
+use perennial_core::observation::{Observation, Report, Sign, Wait};
+use perennial_core::refusal::Refusal;
+use perennial_core::restart::Restart;
+use perennial_core::text::{Digest, Fingerprint, Text, TextBody};
+use perennial_core::time::Time;
+
+use crate::told::Told;
+
+const BOB: u128 = 1;
+
+/// A text whose fingerprint is its first byte.
+fn body(text: &str) -> (TextBody, Fingerprint) {
+    let byte = text.as_bytes()[0];
+    let known = Text { digest: Digest([byte; 32]), bytes: text.len() as u64, head: text.into() };
+    (TextBody { text: known, body: Arc::from(text) }, Fingerprint([byte; 32]))
+}
+
+fn print(text: &str) -> Fingerprint {
+    body(text).1
+}
+
+impl Told {
+    fn send(&mut self, id: u128, text: &str) {
+        self.send_after(id, text, false);
+    }
+
+    fn send_after(&mut self, id: u128, text: &str, after_turn: bool) {
+        let (body, fingerprint) = body(text);
+        let target = AgentId(BOB).to_string();
+        let id = MessageId(id);
+        let send = Command::Send { id, target, body, fingerprint, after_turn };
+        self.ask(send).expect("a person may send");
+    }
+
+    /// Lets every timer of messages that is due run out.
+    fn offer(&mut self) -> String {
+        let due: Vec<Entity> = self
+            .fleet
+            .messages()
+            .iter()
+            .map(|message| Entity::Message(message.id))
+            .filter(|entity| {
+                let timers = self.fleet.plan(entity, self.now).timers;
+                timers.iter().any(|(_, at)| *at <= self.now)
+            })
+            .collect();
+        let mut events = Vec::new();
+        for entity in due {
+            events.extend(self.observe(&Observation::Due { entity, timer: Timer::Offer }));
+        }
+        words(&events)
+    }
+
+    fn delivered(&mut self, id: u128, attempt: u32, outcome: Outcome) -> String {
+        let message = MessageId(id);
+        let events = self.observe(&Observation::Delivered { message, attempt, outcome });
+        words(&events)
+    }
+
+    fn trace(&mut self, trace: Trace) -> String {
+        let number = self.number(BOB);
+        self.trace_of(number, trace)
+    }
+
+    fn trace_of(&mut self, number: SessionNumber, trace: Trace) -> String {
+        words(&self.observe(&Observation::Traced { agent: AgentId(BOB), number, trace }))
+    }
+
+    /// What is being typed now, by the plan: message and attempt.
+    fn typed(&self) -> Vec<(u128, u32)> {
+        let plans = self.fleet.entities().map(|entity| self.fleet.plan(&entity, self.now));
+        let effects = plans.flat_map(|plan| plan.effects);
+        effects
+            .filter_map(|effect| match effect {
+                Effect::Deliver(delivery) => Some((delivery.message.0, delivery.attempt)),
+                Effect::Session(_) | Effect::Job(_) => None,
+            })
+            .collect()
+    }
+
+    fn why(&self, id: u128) -> Option<Why> {
+        let message = self.fleet.messages().get(MessageId(id))?;
+        Some(message::why(&self.fleet, message, self.now))
+    }
+
+    fn pass_seconds(&mut self, seconds: u64) {
+        self.pass(Duration::from_secs(seconds));
+    }
+}
+
+/// An agent CLI that waits for input.
+fn idle() -> Told {
+    let mut told = Told::new();
+    told.spawn_cli(BOB, false, None).expect("spawned");
+    told.begun(BOB, "c-1", Followed::Started);
+    told
+}
+
+/// The events of messages, one word each: `offered 1`, `held 1 no-echo`.
+fn words(events: &[Event]) -> String {
+    let word = |event: &Event| match &event.what {
+        What::Message(id, what) => {
+            let id = if id.0 < 100 { id.0.to_string() } else { "ours".into() };
+            Some(match what {
+                MessageEvent::Recorded { .. } => format!("recorded {id}"),
+                MessageEvent::Offered { .. } => format!("offered {id}"),
+                MessageEvent::Entered { .. } => format!("entered {id}"),
+                MessageEvent::Held { why, .. } => format!("held {id} {why:?}"),
+                MessageEvent::Heard { .. } => format!("heard {id}"),
+                MessageEvent::Seen { .. } => format!("seen {id}"),
+                MessageEvent::Withdrawn { .. } => format!("withdrawn {id}"),
+                MessageEvent::Returned => format!("returned {id}"),
+            })
+        }
+        What::Node(_)
+        | What::Agent(..)
+        | What::Name(..)
+        | What::Conversation(..)
+        | What::Job(..) => None,
+    };
+    events.iter().filter_map(word).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn one_text_is_typed_at_a_time_and_the_next_when_it_was_heard() {
+    let mut told = idle();
+    told.send(1, "one");
+    told.send(2, "two");
+    assert_eq!(told.offer(), "offered 1", "T2, T3");
+    assert_eq!(told.typed(), [(1, 1)]);
+    assert_eq!(told.why(2), Some(Why::Earlier));
+    assert_eq!(told.offer(), "");
+    assert_eq!(told.delivered(1, 1, Outcome::Entered), "entered 1");
+    assert_eq!(told.typed(), []);
+    assert_eq!(told.offer(), "", "entered is not heard");
+    assert_eq!(told.trace(Trace::PromptHeard(print("two"))), "", "another prompt");
+    assert_eq!(told.trace(Trace::PromptHeard(print("one"))), "heard 1");
+    assert_eq!(told.offer(), "offered 2");
+    let at = told.now;
+    assert_eq!(told.trace(Trace::Held { at, fingerprint: print("one") }), "seen 1");
+    assert_eq!(told.trace(Trace::Held { at, fingerprint: print("one") }), "", "once");
+    assert!(told.fleet.messages().get(MessageId(1)).is_none(), "T5");
+}
+
+#[test]
+fn an_attempt_that_came_to_nothing_is_made_again_later_under_the_next_number() {
+    let mut told = idle();
+    told.send(1, "one");
+    told.offer();
+    assert_eq!(told.delivered(1, 1, Outcome::Held(Held::NoEcho)), "held 1 NoEcho");
+    assert_eq!(told.delivered(1, 1, Outcome::Entered), "", "T1: it was held by then");
+    assert_eq!((told.offer().as_str(), told.why(1)), ("", Some(Why::After(Held::NoEcho))));
+    told.pass_seconds(1);
+    assert_eq!((told.offer().as_str(), told.typed()), ("offered 1", vec![(1, 2)]));
+    assert_eq!(told.delivered(1, 1, Outcome::Entered), "", "T1: an older attempt");
+    assert_eq!(told.delivered(1, 2, Outcome::Held(Held::Draft)), "held 1 Draft");
+    told.pass_seconds(2);
+    assert_eq!(told.offer(), "", "a draft is not asked for every second");
+    assert_eq!(told.trace(Trace::LineFree), "offered 1", "the holder says when it is gone");
+}
+
+#[test]
+fn a_dialog_a_turn_and_a_session_that_is_not_there_are_waited_for() {
+    let mut told = idle();
+    told.send_after(1, "one", true);
+    told.show(BOB, Sign::TurnBegan);
+    assert_eq!((told.offer().as_str(), told.why(1)), ("", Some(Why::TurnRuns)));
+    told.show(BOB, Sign::Waits(Wait::Permission));
+    assert_eq!((told.offer().as_str(), told.why(1)), ("", Some(Why::Dialog)));
+    told.show(BOB, Sign::TurnBegan);
+    told.show(BOB, Sign::Waits(Wait::Input));
+    assert_eq!(told.offer(), "offered 1");
+
+    let mut told = idle();
+    told.show(BOB, Sign::TurnBegan);
+    told.send(1, "in a turn too");
+    assert_eq!(told.offer(), "offered 1");
+
+    let mut told = idle();
+    told.ask(Command::Stop(AgentId(BOB).to_string())).expect("a person may");
+    told.report(BOB, SessionNumber(1), Report::Exited(Exit::Code(0)));
+    told.send(1, "later");
+    assert_eq!((told.offer().as_str(), told.why(1)), ("", Some(Why::NoSession)));
+    told.ask(Command::Wake(AgentId(BOB).to_string())).expect("a person may");
+    assert_eq!(told.why(1), Some(Why::Starting));
+    told.begun(BOB, "c-1", Followed::Resumed);
+    assert_eq!(told.offer(), "offered 1");
+}
+
+/// A session that got a text and died: whether the next one gets it is told by the conversation.
+fn died_with_it() -> (Told, Time) {
+    let mut told = idle();
+    told.send(1, "one");
+    told.offer();
+    told.delivered(1, 1, Outcome::Entered);
+    told.trace(Trace::PromptHeard(print("one")));
+    let at = told.now;
+    told.pass_seconds(5);
+    told.report(BOB, SessionNumber(1), Report::Exited(Exit::Signal(9)));
+    told.pass_seconds(1);
+    told.begun(BOB, "c-1", Followed::Resumed);
+    (told, at)
+}
+
+#[test]
+fn a_session_that_ended_with_a_text_is_looked_at_before_the_text_is_offered_again() {
+    let (mut told, at) = died_with_it();
+    assert_eq!(told.offer(), "", "T4: nobody has looked yet");
+    let first = SessionNumber(1);
+    assert_eq!(told.trace_of(first, Trace::Held { at, fingerprint: print("one") }), "seen 1");
+
+    let (mut told, _) = died_with_it();
+    let now = told.now;
+    assert_eq!(told.trace_of(first, Trace::Settled { at: now }), "held 1 SessionEnded");
+    assert_eq!((told.offer().as_str(), told.typed()), ("offered 1", vec![(1, 2)]));
+
+    // A conversation that can't be read does not keep it for ever.
+    let (mut told, _) = died_with_it();
+    told.pass_seconds(14);
+    assert_eq!(told.offer(), "");
+    told.pass_seconds(2);
+    assert_eq!(told.offer(), "held 1 SessionEnded");
+    assert_eq!(told.offer(), "offered 1");
+}
+
+#[test]
+fn a_text_of_before_is_another_one() {
+    let mut told = idle();
+    let before = told.now;
+    told.pass_seconds(1);
+    told.send(1, "yes");
+    told.offer();
+    let fingerprint = print("yes");
+    assert_eq!(told.trace(Trace::Held { at: before, fingerprint }), "");
+    let at = told.now;
+    assert_eq!(told.trace(Trace::Held { at, fingerprint }), "seen 1");
+    told.pass_seconds(1);
+    told.send(2, "yes");
+    told.offer();
+    assert_eq!(told.trace(Trace::Held { at, fingerprint }), "", "read again: still the first");
+}
+
+#[test]
+fn an_idle_session_whose_conversation_is_read_to_its_end_did_not_take_it() {
+    let mut told = idle();
+    told.send(1, "one");
+    told.offer();
+    told.delivered(1, 1, Outcome::Entered);
+    told.trace(Trace::PromptHeard(print("one")));
+    told.show(BOB, Sign::TurnBegan);
+    told.pass_seconds(1);
+    let at = told.now;
+    assert_eq!(told.trace(Trace::Settled { at }), "", "a turn runs: it may be in its queue");
+    told.show(BOB, Sign::Waits(Wait::Input));
+    assert_eq!(told.trace(Trace::Settled { at }), "", "read before the turn's end");
+    told.pass_seconds(1);
+    let at = told.now;
+    assert_eq!(told.trace(Trace::Settled { at }), "held 1 NotTaken");
+    assert_eq!(told.offer(), "offered 1");
+}
+
+#[test]
+fn a_bare_command_gets_text_and_enter_and_no_more_is_known() {
+    let mut told = Told::new();
+    told.spawn(BOB, None, Restart::Never);
+    told.executed(BOB);
+    told.send(1, "one");
+    assert_eq!(told.offer(), "offered 1");
+    assert_eq!(told.delivered(1, 1, Outcome::Entered), "entered 1");
+    assert!(told.fleet.messages().get(MessageId(1)).is_none(), "T5");
+    told.send(2, "two");
+    told.offer();
+    told.report(BOB, SessionNumber(1), Report::Exited(Exit::Code(0)));
+    assert_eq!(told.offer(), "held 2 SessionEnded");
+    assert_eq!(told.why(2), Some(Why::NoSession));
+}
+
+fn measured(told: &mut Told, percent: u64) -> String {
+    let sample = Sample { tokens: percent, window: 100, usable: 100, source: Source::StatusLine };
+    words(&told.show(BOB, Sign::Measured { conversation: None, sample }))
+}
+
+/// What a hook of the newest session is answered with.
+fn hook(told: &mut Told) -> String {
+    let events = told.fleet.offer(AgentId(BOB), told.number(BOB), told.now);
+    for event in &events {
+        told.fleet.evolve(event);
+    }
+    words(&events)
+}
+
+#[test]
+fn a_notice_goes_by_hook_until_the_conversation_holds_it() {
+    let mut told = idle();
+    told.send(1, "typed, and waits");
+    told.show(BOB, Sign::Waits(Wait::Permission));
+    assert_eq!(measured(&mut told, 60), "recorded ours");
+    assert_eq!(told.offer(), "", "a notice is not typed");
+    assert_eq!(hook(&mut told), "offered ours", "T2: what waits to be typed is not in its way");
+    assert_eq!(hook(&mut told), "", "T1");
+    let offered_at = told.now;
+    assert_eq!(told.trace(Trace::Answered { at: offered_at }), "", "an answer of before");
+    told.pass_seconds(1);
+    let at = told.now;
+    assert_eq!(told.trace(Trace::Answered { at }), "held ours NotTaken", "T4");
+    assert_eq!(hook(&mut told), "offered ours");
+    let of_ours = |told: &Told| told.fleet.messages().of(AgentId(BOB)).last().map(|last| last.id);
+    let ids = vec![of_ours(&told).expect("it is offered")];
+    assert_eq!(told.trace(Trace::Mentioned { ids }), "seen ours");
+}
+
+#[test]
+fn only_the_highest_threshold_is_told_and_none_of_a_window_that_is_over() {
+    let mut told = idle();
+    assert_eq!(measured(&mut told, 80), "recorded ours", "50 and 75 at once: one notice");
+    assert_eq!(measured(&mut told, 95), "withdrawn ours, recorded ours");
+    assert_eq!(words(&told.show(BOB, Sign::Compacted)), "withdrawn ours");
+    assert_eq!(hook(&mut told), "");
+}
+
+#[test]
+fn a_text_is_taken_back_while_it_waits_and_returned_at_burial() {
+    let mut told = idle();
+    told.send(1, "one");
+    told.send(2, "two");
+    let events = told.ask(Command::Unsend { id: MessageId(2) }).expect("it waits");
+    assert_eq!(words(&events), "withdrawn 2");
+    assert_eq!(
+        told.ask(Command::Unsend { id: MessageId(2) }),
+        Err(Refusal::NoSuchMessage { message: MessageId(2) })
+    );
+    told.offer();
+    assert_eq!(
+        told.ask(Command::Unsend { id: MessageId(1) }),
+        Err(Refusal::AlreadyOffered { message: MessageId(1) })
+    );
+    let bury = Command::Bury { target: AgentId(BOB).to_string(), summary: String::new() };
+    assert_eq!(words(&told.ask(bury).expect("a person may")), "returned 1");
+    let (body, fingerprint) = body("three");
+    let (id, target) = (MessageId(3), AgentId(BOB).to_string());
+    let send = Command::Send { id, target, body, fingerprint, after_turn: false };
+    assert!(matches!(told.ask(send), Err(Refusal::WrongState { .. })));
+}
