@@ -23,12 +23,33 @@ pub struct Chapter {
     pub kind: String,
 }
 
-/// `POST /v1/agents/{target}/send`
+/// One text to an agent, as far as it has come: `POST /v1/agents/{target}/send`,
+/// `GET /v1/messages/{id}`, and each of `GET /v1/agents/{target}/sent`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Sent {
-    pub delivered: bool,
-    pub session: u64,
+pub struct Message {
+    pub id: String,
+    /// `person` or `perennial`.
+    pub from: String,
+    /// Its beginning.
+    pub head: String,
+    /// `waiting`, `offered`, `seen`, `withdrawn` or `returned`.
+    pub state: String,
+    /// Nothing more will happen to it.
+    pub is_final: bool,
+    /// What it waits for, or why no more is known, as a sentence.
+    pub why: Option<String>,
+    /// The session that it was offered to last.
+    pub session: Option<u64>,
+    pub recorded_at: String,
+    pub changed_at: String,
+}
+
+/// `GET /v1/agents/{target}/sent`: the newest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SentList {
+    pub messages: Vec<Message>,
 }
 
 /// `POST /v1/agents/{target}/ticket`: good for one connection to the holder.

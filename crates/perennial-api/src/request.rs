@@ -92,6 +92,8 @@ pub struct Bury {
 #[serde(default)]
 pub struct Send {
     pub text: String,
+    /// Not before the end of a turn.
+    pub after_turn: bool,
 }
 
 /// `POST /v1/agents/{target}/ticket`

@@ -15,12 +15,13 @@ use std::sync::Arc;
 
 use perennial_core::entity::Entity;
 use perennial_core::event::Event;
+use perennial_core::id::{AgentId, MessageId};
 use perennial_core::text::{Digest, TextBody};
 use serde::{Deserialize, Serialize};
 
 use crate::chain::Hash;
 use crate::follow::Follower;
-use crate::projection::{RosterRow, Sample, Snapshot};
+use crate::projection::{MessageRow, RosterRow, Sample, Snapshot};
 use crate::record::{Record, Unreadable};
 
 /// A place in the journal: 1 is the first record, 0 lies before it.
@@ -77,6 +78,12 @@ pub trait Journal: Send + Sync {
 
     /// A text by its digest; nothing where no event has named it, or where it was damaged.
     fn text(&self, digest: Digest) -> Result<Option<String>, ReadError>;
+
+    /// How far a message has come.
+    fn message(&self, id: MessageId) -> Result<Option<MessageRow>, ReadError>;
+
+    /// Up to `limit` messages to an agent, newest first, as far as each has come.
+    fn messages(&self, to: AgentId, limit: usize) -> Result<Vec<MessageRow>, ReadError>;
 
     /// The last durable record and its hash, which stands for the whole chain.
     fn head(&self) -> (Seq, Hash);

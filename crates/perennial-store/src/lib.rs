@@ -21,6 +21,6 @@ pub use journal::{
 };
 pub use load::{LoadError, Loaded, load};
 pub use memory::MemoryJournal;
-pub use projection::{RosterRow, Sample, Snapshot};
+pub use projection::{MessageRow, MessageStep, RosterRow, Sample, Snapshot};
 pub use record::{Record, Unreadable, Why};
 pub use sqlite::{OpenError, SqliteJournal};

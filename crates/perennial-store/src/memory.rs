@@ -9,13 +9,13 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use perennial_core::entity::Entity;
-use perennial_core::id::AgentId;
+use perennial_core::id::{AgentId, MessageId};
 use perennial_core::text::Digest;
 
 use crate::chain::Hash;
 use crate::follow::{Follower, Head, Source};
 use crate::journal::{AppendError, Batch, Done, Journal, ReadError, Seq, StoreError, Version};
-use crate::projection::{RosterRow, Sample, Snapshot};
+use crate::projection::{MessageChange, MessageRow, RosterRow, Sample, Snapshot};
 use crate::record::{EncodedBatch, Record, Row, Unreadable, read_rows, stream_key};
 
 pub struct MemoryJournal {
@@ -32,6 +32,7 @@ struct Kept {
     rows: BTreeMap<Seq, Row>,
     versions: HashMap<Entity, Version>,
     texts: HashMap<Digest, Arc<str>>,
+    messages: BTreeMap<MessageId, MessageRow>,
     snapshots: (Seq, Vec<Snapshot>),
     samples: BTreeMap<AgentId, Sample>,
     roster: BTreeMap<AgentId, RosterRow>,
@@ -191,6 +192,7 @@ impl Shared {
         let after = admitted?;
         let texts = batch.texts.iter().map(|text| (text.text.digest, Arc::clone(&text.body)));
         kept.texts.extend(texts);
+        batch.messages.iter().for_each(|change| kept.change(change));
         let mut head = self.head.get();
         for row in batch.rows(head, &after) {
             head = (row.seq, row.hash.unwrap_or(Hash::GENESIS));
@@ -245,6 +247,18 @@ impl Source for Shared {
 }
 
 impl Kept {
+    fn change(&mut self, change: &MessageChange) {
+        match change {
+            MessageChange::New(row) => _ = self.messages.insert(row.message, row.clone()),
+            MessageChange::Step { message, step, session, at } => {
+                if let Some(row) = self.messages.get_mut(message) {
+                    (row.step, row.changed_at) = (*step, *at);
+                    row.session = session.or(row.session);
+                }
+            }
+        }
+    }
+
     fn note(&mut self, records: &[Record]) {
         let unreadable = records.iter().filter_map(|record| record.event.as_ref().err());
         self.quarantine.extend(unreadable.map(|one| (one.seq, one.clone())));
@@ -285,6 +299,19 @@ impl Journal for MemoryJournal {
 
     fn text(&self, digest: Digest) -> Result<Option<String>, ReadError> {
         Ok(self.shared.lock().texts.get(&digest).map(|body| body.to_string()))
+    }
+
+    fn message(&self, id: MessageId) -> Result<Option<MessageRow>, ReadError> {
+        Ok(self.shared.lock().messages.get(&id).cloned())
+    }
+
+    fn messages(&self, to: AgentId, limit: usize) -> Result<Vec<MessageRow>, ReadError> {
+        let kept = self.shared.lock();
+        let mut rows: Vec<MessageRow> =
+            kept.messages.values().filter(|row| row.agent == to).cloned().collect();
+        rows.sort_by_key(|row| std::cmp::Reverse((row.recorded_at, row.message)));
+        rows.truncate(limit);
+        Ok(rows)
     }
 
     fn head(&self) -> (Seq, Hash) {

@@ -1,12 +1,15 @@
-//! Rows derived from events and observations: snapshots, samples, the roster.
+//! Rows derived from events and observations: snapshots, samples, the roster, messages.
 //!
 //! None of them is the truth: each can be dropped and made again, and none is read to decide.
 
 use perennial_core::context;
 use perennial_core::entity::Entity;
-use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::event::{Event, What};
+use perennial_core::id::{AgentId, MessageId, SessionNumber};
+use perennial_core::message::{Content, MessageEvent, Sender};
 use perennial_core::reason::Reason;
 use perennial_core::state::State;
+use perennial_core::text::Digest;
 use perennial_core::time::Time;
 
 use crate::journal::{Seq, Version};
@@ -84,4 +87,79 @@ pub struct RosterRow {
     pub session: Option<SessionNumber>,
     /// The record that this row follows from.
     pub updated_seq: Seq,
+}
+
+/// One text to an agent, as far as it has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageRow {
+    pub message: MessageId,
+    pub agent: AgentId,
+    pub sender: Sender,
+    /// What it says, in short.
+    pub head: String,
+    /// Where its words are, for one that has any of its own.
+    pub digest: Option<Digest>,
+    pub recorded_at: Time,
+    pub step: MessageStep,
+    /// The session that it was offered to last.
+    pub session: Option<SessionNumber>,
+    pub changed_at: Time,
+}
+
+/// The last thing that happened to a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MessageStep {
+    Recorded,
+    Offered,
+    Entered,
+    Held,
+    Heard,
+    Seen,
+    Withdrawn,
+    Returned,
+}
+
+/// What one event changes in the table of messages. Written with the event itself: unlike other
+/// derived rows these are never behind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum MessageChange {
+    New(MessageRow),
+    Step { message: MessageId, step: MessageStep, session: Option<SessionNumber>, at: Time },
+}
+
+impl MessageChange {
+    pub fn of(event: &Event) -> Option<MessageChange> {
+        let What::Message(message, what) = &event.what else { return None };
+        let (message, at) = (*message, event.at);
+        let (step, session) = match what {
+            MessageEvent::Recorded { to, from, content } => {
+                return Some(MessageChange::New(recorded(message, *to, *from, content, at)));
+            }
+            MessageEvent::Offered { session, .. } => (MessageStep::Offered, Some(*session)),
+            MessageEvent::Entered { .. } => (MessageStep::Entered, None),
+            MessageEvent::Held { .. } => (MessageStep::Held, None),
+            MessageEvent::Heard { .. } => (MessageStep::Heard, None),
+            MessageEvent::Seen { session } => (MessageStep::Seen, Some(*session)),
+            MessageEvent::Withdrawn { .. } => (MessageStep::Withdrawn, None),
+            MessageEvent::Returned => (MessageStep::Returned, None),
+        };
+        Some(MessageChange::Step { message, step, session, at })
+    }
+}
+
+fn recorded(
+    message: MessageId,
+    agent: AgentId,
+    sender: Sender,
+    content: &Content,
+    at: Time,
+) -> MessageRow {
+    let (head, digest) = match content {
+        Content::Typed { text, .. } => (text.head.clone(), Some(text.digest)),
+        Content::Notice { threshold, .. } => (format!("clock at {} %", threshold.percent()), None),
+        Content::Reminder { calls, .. } => (format!("clock after {calls} tool calls"), None),
+    };
+    let (recorded_at, changed_at, step) = (at, at, MessageStep::Recorded);
+    let session = None;
+    MessageRow { message, agent, sender, head, digest, recorded_at, step, session, changed_at }
 }

@@ -15,6 +15,7 @@ use perennial_core::time::Time;
 
 use crate::chain::{self, Hash};
 use crate::journal::{AppendError, Batch, Seq, Version};
+use crate::projection::MessageChange;
 use crate::stored::{self, Encoded};
 use crate::text::LONGEST_TEXT_BYTES;
 
@@ -167,6 +168,7 @@ impl Row {
 pub(crate) struct EncodedBatch {
     pub entries: Vec<EncodedAppend>,
     pub texts: Vec<TextBody>,
+    pub messages: Vec<MessageChange>,
     failures_heard: Option<u64>,
 }
 
@@ -202,8 +204,10 @@ impl EncodedBatch {
             let (stream, expected) = (stream.clone(), entry.expected);
             entries.push(EncodedAppend { stream, expected, events });
         }
+        let events = batch.entries.iter().flat_map(|entry| &entry.events);
+        let messages = events.filter_map(MessageChange::of).collect();
         let (texts, failures_heard) = (batch.texts.clone(), batch.failures_heard);
-        Ok(EncodedBatch { entries, texts, failures_heard })
+        Ok(EncodedBatch { entries, texts, messages, failures_heard })
     }
 
     /// Checks what it rests on: the failures so far, and every expected version. Returns where each

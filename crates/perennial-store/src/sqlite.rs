@@ -20,13 +20,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use perennial_core::entity::Entity;
+use perennial_core::id::{AgentId, MessageId};
 use perennial_core::text::Digest;
 use rusqlite::Connection;
 
 use crate::chain::{Hash, Verified};
 use crate::follow::{Follower, Head, Source};
 use crate::journal::{AppendError, Batch, Done, Journal, ReadError, Seq, StoreError, Version};
-use crate::projection::{RosterRow, Sample, Snapshot};
+use crate::projection::{MessageRow, RosterRow, Sample, Snapshot};
 use crate::record::{EncodedBatch, Record, Unreadable};
 use crate::text;
 pub use open::OpenError;
@@ -134,6 +135,14 @@ impl Journal for SqliteJournal {
     fn text(&self, digest: Digest) -> Result<Option<String>, ReadError> {
         let found = self.shared.with_reader(|reader| Ok(rows::text(reader, digest)?))?;
         Ok(found.filter(|body| text::digest(body) == digest))
+    }
+
+    fn message(&self, id: MessageId) -> Result<Option<MessageRow>, ReadError> {
+        self.shared.with_reader(|reader| derived::message(reader, id))
+    }
+
+    fn messages(&self, to: AgentId, limit: usize) -> Result<Vec<MessageRow>, ReadError> {
+        self.shared.with_reader(|reader| derived::messages(reader, to, limit))
     }
 
     fn head(&self) -> (Seq, Hash) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use perennial_core::text::{Digest, Text, TextBody};
+use perennial_core::text::{Digest, Fingerprint, Text, TextBody};
 use sha2::{Digest as _, Sha256};
 
 /// The longest text that the store takes.
@@ -18,6 +18,15 @@ pub fn body(body: &str) -> TextBody {
 
 pub fn digest(body: &str) -> Digest {
     Digest(Sha256::digest(body).into())
+}
+
+/// What a text of these characters is recognised by.
+pub fn fingerprint(characters: impl Iterator<Item = char>) -> Fingerprint {
+    let mut hash = Sha256::new();
+    for character in characters {
+        hash.update(character.encode_utf8(&mut [0; 4]));
+    }
+    Fingerprint(hash.finalize().into())
 }
 
 /// The first line that says something, without control characters, cut with a mark.

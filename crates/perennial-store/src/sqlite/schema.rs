@@ -85,12 +85,25 @@ const MEASURED: &str = "
     ALTER TABLE sample ADD COLUMN cost_microusd        INTEGER;
 ";
 
-/// Texts that events name by their digest.
+/// Texts that events name by their digest, and how far each message has come.
 const TEXTS: &str = "
     CREATE TABLE text (
         digest BLOB PRIMARY KEY,
         body   TEXT NOT NULL
     ) STRICT;
+
+    CREATE TABLE message (
+        message     BLOB PRIMARY KEY,
+        agent       BLOB    NOT NULL,
+        sender      TEXT    NOT NULL,
+        head        TEXT    NOT NULL,
+        digest      BLOB,
+        recorded_at INTEGER NOT NULL,
+        step        TEXT    NOT NULL,
+        session     INTEGER,
+        changed_at  INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX message_by_agent ON message (agent, recorded_at);
 ";
 
 /// Why a file is not this program's journal.

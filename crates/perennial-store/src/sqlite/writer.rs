@@ -297,6 +297,9 @@ impl Writer {
         for text in &batch.texts {
             rows::put_text(connection, text)?;
         }
+        for change in &batch.messages {
+            derived::put_message(connection, change)?;
+        }
         for row in batch.rows(*head, &after) {
             rows::insert(connection, &row)?;
             *head = (row.seq, row.hash.unwrap_or(Hash::GENESIS));

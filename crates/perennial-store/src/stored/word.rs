@@ -18,6 +18,8 @@ use perennial_core::work::WorkPhase;
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::{Serialize, Serializer};
 
+use crate::projection::MessageStep;
+
 /// A value that is stored as one word.
 pub(crate) trait Word: Copy + Sized + 'static {
     /// Every value with its word.
@@ -131,6 +133,10 @@ words! { Held:
     NoEcho "no-echo", Leftover "leftover", Busy "busy", Full "full", OldHolder "old-holder", SessionEnded "session-ended",
     NotTaken "not-taken",
 }
+words! { MessageStep:
+    Recorded "recorded", Offered "offered", Entered "entered", Held "held", Heard "heard",
+    Seen "seen", Withdrawn "withdrawn", Returned "returned",
+}
 words! { WorkPhase:
     Investigation "investigation", Planning "planning", Implementation "implementation",
     Testing "testing", Completion "completion",
@@ -166,6 +172,7 @@ mod tests {
             ("sender", words::<Sender>()),
             ("withdrawer", words::<Withdrawer>()),
             ("held", words::<Held>()),
+            ("message-step", words::<MessageStep>()),
         ]);
         let golden = include_str!("../../golden/words.json");
         assert_eq!(serde_json::to_string_pretty(&known).unwrap() + "\n", golden);

@@ -7,15 +7,20 @@ use std::time::Duration;
 
 use perennial_core::context::{self, Source};
 use perennial_core::entity::Entity;
-use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::event::{Event, What};
+use perennial_core::id::{AgentId, MessageId, SessionNumber};
+use perennial_core::message::{Content, MessageEvent, Sender};
 use perennial_core::reason::Reason;
 use perennial_core::state::State;
+use perennial_core::text::TextBody;
 use perennial_core::time::Time;
 use perennial_store::chain::verify;
 use perennial_store::projection::{Context, Usage};
 use perennial_store::record::LONGEST_PAYLOAD_BYTES;
+use perennial_store::text::{self, LONGEST_TEXT_BYTES};
 use perennial_store::{
-    AppendError, Batch, Hash, Journal, MemoryJournal, RosterRow, Sample, Seq, Snapshot, Version,
+    AppendError, Batch, Hash, Journal, MemoryJournal, MessageStep, RosterRow, Sample, Seq,
+    Snapshot, Version,
 };
 
 use crate::events::*;
@@ -56,6 +61,8 @@ on_both!(
     of_samples_and_roster_the_latest_row_stays,
     samples_survive_field_by_field,
     times_and_texts_survive_at_their_limits,
+    a_text_is_written_once_with_the_event_that_names_it,
+    messages_are_read_as_far_as_they_have_come,
 );
 
 fn an_append_is_whole_over_all_its_streams(journal: &Arc<dyn Journal>) {
@@ -366,4 +373,54 @@ fn times_and_texts_survive_at_their_limits(journal: &Arc<dyn Journal>) {
     append(&**journal, Batch::of(events.clone(), |_| Some(Version(0)))).unwrap();
     let read: Vec<_> = all(&**journal).into_iter().map(|record| record.event.unwrap()).collect();
     assert_eq!(read, events);
+}
+
+/// A message to `agent` with these words, and how it was recorded.
+fn recorded(id: u128, agent: AgentId, words: &str, at: u64) -> (Event, TextBody) {
+    let body = text::body(words);
+    let fingerprint = text::fingerprint(words.chars());
+    let content = Content::Typed { text: body.text.clone(), fingerprint, after_turn: false };
+    let recorded = MessageEvent::Recorded { to: agent, from: Sender::Person, content };
+    (Event { at: Time(at), what: What::Message(MessageId(id), recorded) }, body)
+}
+
+fn a_text_is_written_once_with_the_event_that_names_it(journal: &Arc<dyn Journal>) {
+    let (first, body) = recorded(1, ADA, "the same words", 1);
+    let digest = body.text.digest;
+    assert_eq!(journal.text(digest).unwrap(), None);
+    // An append that is refused leaves nothing.
+    let refused = batch(vec![(7, vec![first.clone()])]).with_texts(vec![body.clone()]);
+    assert!(append(&**journal, refused).is_err());
+    assert_eq!(journal.text(digest).unwrap(), None);
+    append(&**journal, batch(vec![(0, vec![first])]).with_texts(vec![body.clone()])).unwrap();
+    let (second, again) = recorded(2, BOB, "the same words", 2);
+    append(&**journal, batch(vec![(0, vec![second])]).with_texts(vec![again])).unwrap();
+    assert_eq!(journal.text(digest).unwrap().as_deref(), Some("the same words"));
+    let (third, long) = recorded(3, BOB, &"x".repeat(LONGEST_TEXT_BYTES + 1), 3);
+    let refused = append(&**journal, batch(vec![(0, vec![third])]).with_texts(vec![long]));
+    assert!(matches!(refused, Err(AppendError::TextTooLarge { .. })));
+}
+
+fn messages_are_read_as_far_as_they_have_come(journal: &Arc<dyn Journal>) {
+    for (id, agent, at) in [(1, ADA, 1), (2, ADA, 2), (3, BOB, 3)] {
+        let (event, body) = recorded(id, agent, &format!("text {id}"), at);
+        append(&**journal, batch(vec![(0, vec![event])]).with_texts(vec![body])).unwrap();
+    }
+    let of = |id, at, what| Event { at: Time(at), what: What::Message(MessageId(id), what) };
+    let offered = MessageEvent::Offered { session: SessionNumber(4), attempt: 1 };
+    let seen = MessageEvent::Seen { session: SessionNumber(5) };
+    let heard = MessageEvent::Heard { attempt: 1 };
+    append(&**journal, batch(vec![(1, vec![of(1, 4, offered.clone()), of(1, 5, seen)])])).unwrap();
+    append(&**journal, batch(vec![(1, vec![of(2, 6, offered), of(2, 7, heard)])])).unwrap();
+    let rows = journal.messages(ADA, 10).unwrap();
+    let shown: Vec<_> =
+        rows.iter().map(|row| (row.message.0, row.step, row.session.map(|n| n.0))).collect();
+    assert_eq!(shown, [(2, MessageStep::Heard, Some(4)), (1, MessageStep::Seen, Some(5))]);
+    assert_eq!(
+        (rows[0].head.as_str(), rows[0].recorded_at, rows[0].changed_at),
+        ("text 2", Time(2), Time(7))
+    );
+    assert_eq!(journal.messages(ADA, 1).unwrap().len(), 1);
+    assert_eq!(journal.message(MessageId(1)).unwrap().as_ref(), Some(&rows[1]));
+    assert_eq!(journal.message(MessageId(9)).unwrap(), None);
 }
