@@ -21,6 +21,7 @@ mod down;
 mod events;
 
 mod frozen;
+mod homes;
 mod hostile;
 mod logs;
 mod ls;
