@@ -23,6 +23,8 @@ pub enum Failure {
     Steps { names: Vec<&'static str> },
     /// Rules that were found broken, told above.
     Untidy { findings: usize },
+    /// Counted figures that are above their baseline, told above.
+    Costlier { figures: usize },
     /// Generated documents that are not what the code says.
     Stale { paths: Vec<&'static str> },
 }
@@ -38,6 +40,7 @@ impl Failure {
             | Failure::Missing { .. }
             | Failure::Steps { .. }
             | Failure::Untidy { .. }
+            | Failure::Costlier { .. }
             | Failure::Stale { .. } => ExitCode::FAILURE,
         }
     }
@@ -59,6 +62,11 @@ impl fmt::Display for Failure {
             }
             Failure::Steps { names } => write!(f, "failed: {}", names.join(", ")),
             Failure::Untidy { findings } => write!(f, "tidy: {findings} to mend"),
+            Failure::Costlier { figures } => write!(
+                f,
+                "guard: {figures} above the baseline; if the cost has a reason, run \
+                 `cargo xtask guard --update` and say why in the commit"
+            ),
             Failure::Stale { paths } => {
                 write!(f, "not current: {}; run `cargo xtask docs`", paths.join(", "))
             }
@@ -76,6 +84,7 @@ impl std::error::Error for Failure {
             | Failure::Missing { .. }
             | Failure::Steps { .. }
             | Failure::Untidy { .. }
+            | Failure::Costlier { .. }
             | Failure::Stale { .. } => None,
         }
     }

@@ -8,7 +8,9 @@ mod ci;
 mod docs;
 mod explore;
 mod failure;
+mod guard;
 mod program;
+mod prove;
 mod repository;
 mod test;
 mod tidy;
@@ -27,6 +29,9 @@ cargo xtask COMMAND
   docs [--check]               writes the generated documents, or checks that they are current
   explore --seeds N [--from SEED]
                                runs the simulation on N seeds
+  guard [--update]             counts instructions and commits, and compares them with the baseline
+  prove [ROW [--trials N] [--seed S]]
+                               tries what a row claims N times; alone: lists the rows
   bench [ROW...]               measures the rows, beside their peers";
 
 fn main() -> ExitCode {
@@ -54,6 +59,9 @@ fn run(words: &[&str]) -> Result<(), Failure> {
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
         ["explore", options @ ..] => explore::run(options),
+        ["guard"] => guard::check(),
+        ["guard", "--update"] => guard::update(),
+        ["prove", words @ ..] => prove::run(words),
         ["bench", rows @ ..] => bench::run(rows),
         other => Err(Failure::Usage(other.join(" "))),
     }

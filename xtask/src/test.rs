@@ -1,9 +1,9 @@
-//! `cargo xtask test`: everything that must hold, cheapest first, the tests themselves last.
+//! `cargo xtask test`: everything that must hold, cheapest first.
 //!
 //! A step that fails does not hide the next one; the run fails at the end and names them.
 
 use crate::failure::Failure;
-use crate::{docs, program, tidy, tools};
+use crate::{docs, guard, program, tidy, tools};
 
 type Step = (&'static str, fn() -> Result<(), Failure>);
 
@@ -16,6 +16,8 @@ pub fn full() -> Result<(), Failure> {
         ("docs", docs::check),
         ("clippy", clippy),
         ("tests", || tests(&["--workspace"])),
+        // After the tests: what it counts is built by then.
+        ("guard", guard::check),
     ])
 }
 

@@ -20,9 +20,9 @@ use crate::watch::PATIENCE;
 pub struct Terminal {
     keyboard: File,
     child: Child,
-    output: Receiver<Vec<u8>>,
+    pub output: Receiver<Vec<u8>>,
     /// Shown since the last `clear`.
-    shown: Vec<u8>,
+    pub shown: Vec<u8>,
 }
 
 impl Terminal {

@@ -1,0 +1,105 @@
+//! `cargo xtask prove`: proofs by volume, apart from the tests. A test takes the smallest number of
+//! trials that can fail; a proof takes the number that a claim needs.
+//!
+//! Rows from outside are a program of the product's package (`crates/perennial/tests/prove`), with
+//! the homes and terminals of its tests; this tool stays quick to build.
+
+use crate::failure::Failure;
+use crate::{explore, program};
+
+struct Row {
+    name: &'static str,
+    shows: &'static str,
+    trials: u64,
+    by: By,
+}
+
+enum By {
+    /// The built binary in temporary homes.
+    Outside,
+    /// The simulation's exploration: a trial is a seed.
+    Exploration,
+    /// The simulation's example of this name: `NAME TRIALS SEED`.
+    Simulation,
+}
+
+const ROWS: &[Row] = &[
+    Row {
+        name: "sends",
+        shows: "a text that was sent reaches the model once and in order, whatever is killed",
+        trials: 200,
+        by: By::Outside,
+    },
+    Row {
+        name: "pairs",
+        shows: "two texts sent at the same moment are two messages, idle and in a turn",
+        trials: 500,
+        by: By::Outside,
+    },
+    Row {
+        name: "menus",
+        shows: "a text sent into a menu or mode of the CLI chooses nothing, says that it waits, and \
+                arrives",
+        trials: 50,
+        by: By::Outside,
+    },
+    Row {
+        name: "up-after-kill",
+        shows: "`up` at once after kill -9 of the daemon succeeds, and every session goes on",
+        trials: 1000,
+        by: By::Outside,
+    },
+    Row {
+        name: "replay",
+        shows: "a recorded session ends in the same states with restarts between any two facts",
+        trials: 1000,
+        by: By::Simulation,
+    },
+    Row {
+        name: "explore",
+        shows: "no rule of the model is broken under faults",
+        trials: 100_000,
+        by: By::Exploration,
+    },
+];
+
+pub fn run(words: &[&str]) -> Result<(), Failure> {
+    let [name, options @ ..] = words else {
+        list();
+        return Ok(());
+    };
+    let usage = || Failure::Usage(["prove", &words.join(" ")].join(" "));
+    let row = ROWS.iter().find(|row| row.name == *name).ok_or_else(usage)?;
+    let (mut trials, mut seed) = (row.trials, 0);
+    for option in options.chunks(2) {
+        match option {
+            ["--trials", number] => trials = number.parse().map_err(|_| usage())?,
+            ["--seed", number] => seed = number.parse().map_err(|_| usage())?,
+            _ => return Err(usage()),
+        }
+    }
+    prove(row, &trials.to_string(), &seed.to_string())
+}
+
+fn list() {
+    println!("cargo xtask prove ROW [--trials N] [--seed S]\n");
+    for Row { name, shows, trials, by: _ } in ROWS {
+        println!("  {name:<14} {trials:>7} trials: {shows}");
+    }
+}
+
+fn prove(row: &Row, trials: &str, seed: &str) -> Result<(), Failure> {
+    match row.by {
+        By::Outside => {
+            let cargo = ["cargo", "test", "--quiet", "--release", "--package", "perennial"];
+            let program = ["--test", "prove", "--", row.name, trials, seed];
+            program::run(&[&cargo[..], &program].concat())
+        }
+        By::Exploration => explore::run(&["--seeds", trials, "--from", seed]),
+        By::Simulation => {
+            let cargo = ["cargo", "run", "--quiet", "--release", "--package", "perennial-sim"];
+            let program = ["--example", row.name, "--", trials, seed];
+            program::run(&[&cargo[..], &program].concat())
+        }
+    }
+}
