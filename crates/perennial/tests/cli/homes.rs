@@ -1,7 +1,7 @@
 //! Homes that earlier versions left: the present program opens each of them, and loses nothing.
 //!
 //! And the other way round: a home of a newer program is refused, or the agents that it says more of
-//! are held, and no file is changed. What the homes are: `tests/homes/README.md`.
+//! are held, and no file is changed. What the homes are: `crates/perennial/tests/homes/README.md`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

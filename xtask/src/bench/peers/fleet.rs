@@ -22,7 +22,11 @@ pub struct Fleet {
 
 impl Fleet {
     pub fn start(workshop: &Workshop, name: &str) -> Result<Fleet> {
-        let home = workshop.room(name)?;
+        Fleet::start_on(workshop, workshop.room(name)?)
+    }
+
+    /// On a home that has a past already.
+    pub fn start_on(workshop: &Workshop, home: PathBuf) -> Result<Fleet> {
         let program = workshop.perennial.clone();
         let daemon = up(&program, &home)?;
         Ok(Fleet { program, home, daemon })

@@ -1,6 +1,7 @@
 //! The rows of docs/benchmarks.md, by what they need: rows that need the same processes share a file.
 
 mod crowd;
+mod growth;
 mod hook;
 mod identity;
 mod journal;
@@ -9,6 +10,7 @@ mod tokens;
 mod tree;
 
 pub use crowd::crowd;
+pub use growth::growth;
 pub use hook::{hook, session};
 pub use identity::{call, identity};
 pub use journal::journal;
@@ -23,10 +25,11 @@ use crate::workshop::Workshop;
 pub type Measure = fn(&Workshop, &[&str], &mut Vec<Line>) -> anyhow::Result<()>;
 
 /// Which measure brings which rows; in the order in which they run.
-pub const MEASURES: [(&[&str], Measure); 7] = [
+pub const MEASURES: [(&[&str], Measure); 8] = [
     (&["P1"], restart),
     (&["P3"], hook),
     (&["P2", "P4", "P5", "P8", "P14"], crowd),
+    (&["P13"], growth),
     (&["P6"], tokens),
     (&["P7"], journal),
     (&["P15"], identity),
