@@ -40,7 +40,11 @@ fn steps(steps: &[Step]) -> Result<(), Failure> {
 }
 
 fn clippy() -> Result<(), Failure> {
-    program::run(&["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
+    let strict = ["--", "-D", "warnings"];
+    let clippy = |scope: &[&str]| program::run(&[&["cargo", "clippy"], scope, &strict].concat());
+    clippy(&["--workspace", "--all-targets"])?;
+    // Not among all targets, because no test run starts it.
+    clippy(&["--package", "perennial", "--test", "prove"])
 }
 
 /// By nextest where it is installed: it runs each test in its own process, and in parallel.

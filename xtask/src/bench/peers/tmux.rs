@@ -18,12 +18,12 @@ pub struct Tmux {
 }
 
 impl Tmux {
-    /// `None` where it is not installed.
-    pub fn start(workshop: &Workshop) -> Result<Option<Tmux>> {
+    /// In a room of this name; `None` where it is not installed.
+    pub fn start(workshop: &Workshop, name: &str) -> Result<Option<Tmux>> {
         if !is_installed("tmux") {
             return Ok(None);
         }
-        Ok(Some(Tmux { room: workshop.room("tmux")?, server: None }))
+        Ok(Some(Tmux { room: workshop.room(name)?, server: None }))
     }
 
     pub fn verb(&self, words: &[&str]) -> Command {

@@ -31,7 +31,7 @@ struct Crowd {
 pub fn crowd(workshop: &Workshop, rows: &[&str], lines: &mut Vec<Line>) -> Result<()> {
     let mut crowd = Crowd {
         fleet: Fleet::start(workshop, "crowd")?,
-        tmux: Tmux::start(workshop)?,
+        tmux: Tmux::start(workshop, "tmux")?,
         our_spawns: Samples::default(),
         tmux_spawns: Samples::default(),
     };

@@ -6,6 +6,7 @@ mod hook;
 mod identity;
 mod journal;
 mod restart;
+mod send;
 mod tokens;
 mod tree;
 
@@ -15,6 +16,7 @@ pub use hook::{hook, session};
 pub use identity::{call, identity};
 pub use journal::journal;
 pub use restart::restart;
+pub use send::send;
 pub use tokens::tokens;
 pub use tree::tree;
 
@@ -25,11 +27,12 @@ use crate::workshop::Workshop;
 pub type Measure = fn(&Workshop, &[&str], &mut Vec<Line>) -> anyhow::Result<()>;
 
 /// Which measure brings which rows; in the order in which they run.
-pub const MEASURES: [(&[&str], Measure); 8] = [
+pub const MEASURES: [(&[&str], Measure); 9] = [
     (&["P1"], restart),
     (&["P3"], hook),
     (&["P2", "P4", "P5", "P8", "P14"], crowd),
     (&["P13"], growth),
+    (&["P16"], send),
     (&["P6"], tokens),
     (&["P7"], journal),
     (&["P15"], identity),
