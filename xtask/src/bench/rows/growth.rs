@@ -31,6 +31,8 @@ use crate::table::Line;
 use crate::workshop::{Workshop, output};
 
 const CALLS: usize = 20;
+/// Of what may take seconds.
+const LONG_CALLS: usize = 3;
 /// Appends that nobody has waited for yet.
 const UNDER_WAY: usize = 512;
 const FOUND_AGAIN: Duration = Duration::from_secs(60);
@@ -128,10 +130,12 @@ fn measured(mut fleet: Fleet, size: &Size) -> Result<[f64; FIGURES.len()]> {
         let (ms, ran) = timed(|| output(&mut verb));
         ran.map(|_| ms)
     };
-    let calls = |words: &[&str]| -> Result<Samples> { (0..CALLS).map(|_| call(words)).collect() };
-    let listing = calls(&["ls", "--json"])?.p50();
+    let calls = |count: usize, words: &[&str]| -> Result<Samples> {
+        (0..count).map(|_| call(words)).collect()
+    };
+    let listing = calls(CALLS, &["ls", "--json"])?.p50();
     let memory = pss_kb(fleet.daemon_pid())? / 1024.0;
-    let why = calls(&["why", "historian"])?.p50();
+    let why = calls(LONG_CALLS, &["why", "historian"])?.p50();
     let [mut spawns, mut stops] = [(); 2].map(|()| Samples::default());
     for number in 0..CALLS {
         let name = format!("more-{number}");
