@@ -58,7 +58,7 @@ impl Agents {
                 Some(Phase::Starting | Phase::Running | Phase::Ending(_) | Phase::Ended) | None => {
                 }
             }
-            restored.keep_writers(None, &agent);
+            restored.keep_writers(&[], &agent);
             restored.all.insert(agent.id, Arc::new(agent));
         }
         named.sort_unstable();
@@ -163,16 +163,18 @@ impl Agents {
             self.born(id, birth, at);
             return vec![Entity::Agent(id)];
         }
-        let Some(before) = self.all.get(&id).map(Arc::clone) else {
+        let Some(before) = self.all.remove(&id) else {
             return Vec::new();
         };
         if let AgentEvent::Renamed { name } = event {
             self.hand_over_name(&before, name);
         }
-        let after = agent::evolve(Agent::clone(&before), event, at);
+        // Most agents write no conversation, and most events change none.
+        let written: Vec<ConversationId> = written_by(&before).into_iter().cloned().collect();
+        let after = agent::evolve(Arc::unwrap_or_clone(before), event, at);
         let mut touched = vec![Entity::Agent(id)];
         touched.extend(self.keep_line(&after).into_iter().map(Entity::Agent));
-        self.keep_writers(Some(&before), &after);
+        self.keep_writers(&written, &after);
         self.all.insert(id, Arc::new(after));
         touched
     }
@@ -197,9 +199,12 @@ impl Agents {
         self.names.entry(name.key()).or_default().push(agent.id);
     }
 
-    fn keep_writers(&mut self, before: Option<&Agent>, after: &Agent) {
-        let (left, taken) = (before.map(written_by).unwrap_or_default(), written_by(after));
-        for conversation in left.into_iter().filter(|old| !taken.contains(old)) {
+    fn keep_writers(&mut self, before: &[ConversationId], after: &Agent) {
+        let taken = written_by(after);
+        if taken.iter().copied().eq(before) {
+            return;
+        }
+        for conversation in before.iter().filter(|old| !taken.contains(old)) {
             if let Some(writers) = self.writers.get_mut(conversation) {
                 writers.remove(&after.id);
                 if writers.is_empty() {

@@ -10,13 +10,15 @@ use crate::message;
 use crate::state::Roster;
 
 /// Whether anything may follow from this event.
-pub fn has_any(event: &Event) -> bool {
-    let Some((_, event)) = event.of_agent() else { return false };
+pub fn has_any(fleet: &Fleet, event: &Event) -> bool {
+    let Some((id, event)) = event.of_agent() else { return false };
     match event {
+        // A bare command has no conversation that its sessions could take or leave.
+        AgentEvent::SessionWanted { .. } | AgentEvent::SessionEnded { .. } => {
+            !fleet.agent(id).is_some_and(|agent| agent.launch.is_bare())
+        }
         AgentEvent::Hatched(_)
         | AgentEvent::Renamed { .. }
-        | AgentEvent::SessionWanted { .. }
-        | AgentEvent::SessionEnded { .. }
         | AgentEvent::ConversationFollowed { .. }
         | AgentEvent::WindowBegan { .. }
         | AgentEvent::ClockPassed { .. } => true,

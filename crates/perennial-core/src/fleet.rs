@@ -355,7 +355,7 @@ impl Fleet {
 
     /// The events, each with what follows at once from it.
     fn with_consequences(&self, events: Vec<Event>) -> Vec<Event> {
-        if !events.iter().any(consequence::has_any) {
+        if !events.iter().any(|event| consequence::has_any(self, event)) {
             return events;
         }
         let mut batch = Vec::with_capacity(events.len() + 2);
