@@ -118,7 +118,8 @@ impl World {
         let ordered = session.is_some_and(|session| {
             session.number == number && !matches!(session.phase, Phase::Wanted | Phase::Ended)
         });
-        if !ordered {
+        // What can't be read may be the order.
+        if !ordered && !self.judge.has_gap(agent) {
             let session = session.cloned();
             self.broken("U2: nothing is done before it is durable, or after it is over", || {
                 format!("{}.{number} is begun, the journal has {session:?}", agent.0)
@@ -135,5 +136,8 @@ impl World {
             });
         }
         self.check_claim(agent, number);
+        if let Err(found) = self.judge.executes(agent, number) {
+            self.broken(found.property, || found.what);
+        }
     }
 }

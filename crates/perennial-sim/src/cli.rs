@@ -140,7 +140,9 @@ impl World {
         };
         self.check_one_writer(agent, number, &conversation);
         let drawn = self.drawn_programs;
-        let dialog = drawn && self.random.per_mille(150);
+        let program = self.machine.session(agent, number).program;
+        let is_silent = program.is_some_and(|program| program.is_silent);
+        let dialog = is_silent || (drawn && self.random.per_mille(150));
         let acts = if drawn { self.random.within(0..16) } else { 0 };
         let mode = if dialog { Mode::Dialog } else { Mode::Starting };
         self.tell(|| format!("{}.{number} takes up {conversation}, {mode:?}", agent.0));

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, VecDeque};
 
 use perennial_core::effect::{Action, Effect, SessionEffect};
 use perennial_core::event::Event;
-use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::observation::{Observation, Report};
 use perennial_core::time::Time;
@@ -79,12 +78,14 @@ impl World {
     fn begin_daemon(&mut self) -> Life {
         let life = Life(self.next_life);
         self.next_life += 1;
-        let mut fleet = Fleet::default();
-        for event in self.journal.committed().iter().flat_map(Append::events) {
-            fleet.evolve(event);
+        let fleet = self.fold();
+        if self.journal.damaged.is_empty() {
+            self.check_replay(&fleet);
+            self.check_restored(&fleet);
+        } else {
+            // Marks are no events: they are found again at every start.
+            self.ledger.record = fleet.clone();
         }
-        self.check_replay(&fleet);
-        self.check_restored(&fleet);
         let versions = self.journal.versions().clone();
         self.tell(|| format!("daemon {} starts", life.0));
         self.daemons.push(Daemon {
@@ -135,6 +136,7 @@ impl World {
         let forgets = self.daemon(life).is_some_and(|daemon| daemon.unrecorded().next().is_some());
         self.ledger.is_blurred |= forgets;
         self.daemons.retain(|daemon| daemon.life != life);
+        self.judge.daemon_is_gone();
         self.operator.asked.retain(|_, asked| asked.life != life || asked.answer.is_some());
         self.daemon_is_gone(life);
     }
@@ -145,6 +147,12 @@ impl World {
         let Some(input) = self.mutated_input(life, input) else {
             return;
         };
+        if let Input::Observed(Observation::Session { number, report, .. }) = &input
+            && !self.is_judged
+            && self.daemon(life).is_some()
+        {
+            self.heard.push_back((*number, report.clone()));
+        }
         self.before_step(life, &input);
         let expected = self.expected_events(life, &input);
         let (heard, waiter) = (Heard::of(&input), Heard::waiter(&input));
@@ -260,6 +268,11 @@ impl World {
             format!("daemon {} orders {action} {:?}.{}", life.0, effect.agent.0, effect.number)
         });
         let agent = effect.agent;
+        if matches!(effect.action, Action::Start(..))
+            && let Err(found) = self.judge.orders_start(agent, effect.number)
+        {
+            self.broken(found.property, || found.what);
+        }
         if let Some(daemon) = self.daemon_mut(life) {
             daemon.orders.insert(agent, effect);
         }

@@ -91,6 +91,8 @@ enum Act {
     Bury,
     /// An agent says where its work stands.
     Report,
+    /// An agent stops or wakes another, its own child or not.
+    Interfere,
     AnswerDialog,
     /// Somebody who may not.
     Stranger,
@@ -106,10 +108,12 @@ enum Act {
     FillDisk,
     FreeDisk,
     JumpClock,
+    /// What was recorded can't be read any more, if no daemon runs.
+    DamageRecord,
 }
 
 /// Each act with its weight, and whether it is a fault that some seeds do without.
-const ACTS: [(Act, u64, bool); 21] = [
+const ACTS: [(Act, u64, bool); 23] = [
     (Act::Spawn, 10, false),
     (Act::Stop, 10, false),
     (Act::StopAll, 1, false),
@@ -117,6 +121,7 @@ const ACTS: [(Act, u64, bool); 21] = [
     (Act::Rename, 3, false),
     (Act::Bury, 3, false),
     (Act::Report, 2, false),
+    (Act::Interfere, 6, false),
     (Act::AnswerDialog, 6, false),
     (Act::Stranger, 1, false),
     (Act::EndProgram, 10, true),
@@ -131,9 +136,10 @@ const ACTS: [(Act, u64, bool); 21] = [
     (Act::FillDisk, 4, true),
     (Act::FreeDisk, 8, false),
     (Act::JumpClock, 2, true),
+    (Act::DamageRecord, 0, true),
 ];
 
-const HARNESS: &str = "claude";
+pub const HARNESS: &str = "claude";
 const NAMES: [&str; 4] = ["ann", "bob", "Bob", "cy"];
 const MOST_AGENTS: usize = 6;
 
@@ -206,6 +212,7 @@ impl Explorer {
             Act::Spawn => self.spawn(),
             Act::Stop | Act::Wake | Act::Bury | Act::Rename => self.ask_about_somebody(act),
             Act::Report => self.agent_reports(),
+            Act::Interfere => self.interfere(),
             Act::AnswerDialog => {
                 if let Some(agent) = self.somebody() {
                     self.world.answer_dialog(agent);
@@ -233,6 +240,7 @@ impl Explorer {
             Act::Reboot => self.world.reboot(),
             Act::FillDisk => self.world.set_disk_full(true),
             Act::FreeDisk => self.world.set_disk_full(false),
+            Act::DamageRecord => self.world.damage_a_record(),
             Act::JumpClock => {
                 let by = self.world.random.span(&(0..30_000_000_000));
                 self.world.jump(by);
@@ -263,7 +271,7 @@ impl Explorer {
             1 | 2 => Restart::OnCrash,
             _ => Restart::Always,
         };
-        let parent = self.somebody().filter(|_| self.world.random.per_mille(200));
+        let parent = self.somebody().filter(|_| self.world.random.per_mille(400));
         let mut spawn = Spawn {
             id: self.world.new_agent(),
             name,
@@ -303,6 +311,22 @@ impl Explorer {
         if let Some(agent) = self.somebody() {
             self.ask(Caller::Agent(agent), Command::Report { phase, summary: None });
         }
+    }
+
+    /// Mostly a lead and somebody below it; else it has to be refused.
+    fn interfere(&mut self) {
+        let (Some(caller), Some(target)) = (self.somebody(), self.somebody()) else {
+            return;
+        };
+        let record = &self.world.ledger.record;
+        let parent = record.agent(target).and_then(|agent| agent.parent);
+        let caller = parent.filter(|_| self.world.random.per_mille(700)).unwrap_or(caller);
+        let target = target.to_string();
+        let command = match self.world.random.below(2) {
+            0 => Command::Stop(target),
+            _ => Command::Wake(target),
+        };
+        self.ask(Caller::Agent(caller), command);
     }
 
     fn ask_about_somebody(&mut self, act: Act) {

@@ -9,7 +9,7 @@
 //! - J3  A failed append stays away, unless its daemon dies before another one succeeds: then it may
 //!   be found in the journal, whole (the store's J6).
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use perennial_core::entity::Entity;
 use perennial_core::event::Event;
@@ -59,6 +59,8 @@ pub struct Journal {
     /// The last group that the disk failed, while nothing was written after it.
     ghost: Vec<Append>,
     pub full: bool,
+    /// Positions of events that can't be read any more.
+    pub damaged: BTreeSet<usize>,
     /// Breaks J2, for the test that shows why it is needed.
     unchained: bool,
     /// Takes every version, for the test that this is seen.
@@ -159,6 +161,11 @@ impl Journal {
 
     pub fn committed(&self) -> &[Append] {
         &self.committed
+    }
+
+    /// Every event, readable or not, in the journal's order.
+    pub fn events(&self) -> impl Iterator<Item = &Event> {
+        self.committed.iter().flat_map(Append::events)
     }
 
     pub fn versions(&self) -> &BTreeMap<Entity, Version> {

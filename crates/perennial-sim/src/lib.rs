@@ -6,11 +6,14 @@
 
 mod checks;
 mod cli;
+mod contract;
 mod daemon;
+mod damage;
 mod explore;
 mod faults;
 mod holders;
 mod journal;
+mod judge;
 mod ledger;
 mod machine;
 mod mutation;
@@ -26,7 +29,9 @@ mod violation;
 mod words;
 mod world;
 
+pub use contract::{SimulatedHost, SimulatedJournal};
 pub use explore::{Summary, explore, explore_mutated};
+pub use journal::NotTaken;
 pub use mutation::Mutation;
 pub use script::{Mistake, Wrong, play};
 pub use violation::Violation;

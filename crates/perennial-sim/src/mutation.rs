@@ -51,10 +51,22 @@ pub enum Mutation {
     LoseWindow,
     /// Nobody hears which conversation a session has.
     LoseBegan,
+    /// An agent with an unreadable record is taken to be what the rest of its records say.
+    DamageNotHeld,
+    /// TERM counts as a clean end.
+    TermIsClean,
+    /// An agent that waits for its retry is told to stop: the answer is yes, and nothing happens.
+    StopWithoutEffect,
+    /// Every agent's word counts like the operator's.
+    AgentsAreObeyed,
+    /// Nobody notices that the machine slept.
+    JumpUnnoticed,
+    /// A holder begins the next session beside what is left of the last one.
+    NextBesideTree,
 }
 
 impl Mutation {
-    pub const ALL: [Mutation; 16] = [
+    pub const ALL: [Mutation; 21] = [
         Mutation::ActBeforeDurable,
         Mutation::AnswerBeforeDurable,
         Mutation::DropExit,
@@ -71,6 +83,11 @@ impl Mutation {
         Mutation::ForgetSignFence,
         Mutation::LoseWindow,
         Mutation::LoseBegan,
+        Mutation::TermIsClean,
+        Mutation::StopWithoutEffect,
+        Mutation::AgentsAreObeyed,
+        Mutation::JumpUnnoticed,
+        Mutation::NextBesideTree,
     ];
 }
 
@@ -118,12 +135,41 @@ impl World {
                 let lost = self.journal.full && exit_of(&observation).is_some();
                 (!lost).then_some(Input::Observed(observation))
             }
+            (
+                Mutation::TermIsClean,
+                Input::Observed(Observation::Session { agent, number, report }),
+            ) if report.exit() == Some(Exit::Signal(15)) => {
+                let report = Report::Finished(Exit::Signal(15));
+                Some(Input::Observed(Observation::Session { agent, number, report }))
+            }
+            (Mutation::AgentsAreObeyed, Input::Request { waiter, request }) => {
+                let is_agent = matches!(request.caller, Caller::Agent(_));
+                let is_verb = matches!(request.command, Command::Stop(_) | Command::Wake(_));
+                let caller = if is_agent && is_verb { Caller::Person } else { request.caller };
+                Some(Input::Request { waiter, request: Request { caller, ..request } })
+            }
+            (Mutation::JumpUnnoticed, Input::Observed(Observation::ClockJumped { .. })) => None,
+            (Mutation::StopWithoutEffect, input) => self.stop_in_vain(life, input),
             (Mutation::StopKeepsRetry, input) => {
                 self.keep_retry(life, &input);
                 Some(input)
             }
             (_, input) => Some(input),
         }
+    }
+
+    fn stop_in_vain(&mut self, life: Life, input: Input) -> Option<Input> {
+        if let Input::Request { waiter, request } = &input
+            && let Command::Stop(target) = &request.command
+            && let Ok(agent) = self.daemon(life)?.supervisor.fleet().find(target)
+            && agent.state == State::Crashed
+            && request.caller == Caller::Person
+        {
+            let (waiter, id) = (*waiter, agent.id);
+            self.answered(waiter, &Ok(vec![id.into()]));
+            return None;
+        }
+        Some(input)
     }
 
     fn keep_retry(&mut self, life: Life, input: &Input) {

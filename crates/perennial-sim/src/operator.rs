@@ -25,12 +25,15 @@ pub enum Answer {
 #[derive(Debug)]
 pub struct Asked {
     pub life: Life,
+    pub caller: Caller,
     pub command: Command,
     /// The events that have to be in the journal before anybody may say yes; `None`: not known.
     pub rests_on: Option<Vec<Event>>,
     /// Whether those are its own, or what was under way when it was so already.
     pub is_own: bool,
     pub answer: Option<Answer>,
+    /// The newest request when it was answered.
+    pub answered_after: Option<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -56,8 +59,16 @@ impl World {
         self.operator.next_waiter += 1;
         let waiter = Waiter(self.operator.next_waiter);
         self.tell(|| format!("{caller:?} asks daemon {}: {command:?}", life.0));
-        let asked =
-            Asked { life, command: command.clone(), rests_on: None, is_own: false, answer: None };
+        let asked = Asked {
+            life,
+            caller,
+            command: command.clone(),
+            rests_on: None,
+            is_own: false,
+            answer: None,
+            answered_after: None,
+        };
+        self.judge.asked(caller, &command);
         self.ledger.wakes_asked += u64::from(matches!(command, Command::Wake(_)));
         self.operator.asked.insert(waiter, asked);
         let request = Request { caller, command };
@@ -67,6 +78,7 @@ impl World {
 
     /// Somebody was answered: is it true, and will it stay true?
     pub fn answered(&mut self, waiter: Waiter, answer: &Result<Vec<Entity>, Rejection>) {
+        let newest = self.operator.next_waiter;
         let Some(asked) = self.operator.asked.get_mut(&waiter) else {
             return;
         };
@@ -79,8 +91,12 @@ impl World {
             Ok(_) => Answer::Done,
             Err(rejection) => Answer::Rejected(rejection.clone()),
         });
+        asked.answered_after = Some(newest);
         let command = asked.command.clone();
         self.tell(|| format!("{waiter:?} is answered {answer:?}"));
+        let entities = answer.as_deref().unwrap_or_default();
+        let agents: Vec<AgentId> = entities.iter().filter_map(Entity::agent).collect();
+        self.judge_answer(waiter, &agents);
         let durable = |event: &Event| self.journal.has(event);
         match answer {
             Ok(_) if !rests_on.iter().all(durable) => {

@@ -21,6 +21,8 @@ pub struct Program {
     pub hearing: Hearing,
     /// Whether its children outlive it until somebody ends them.
     pub forks: bool,
+    /// An agent CLI that gives no sign of life.
+    pub is_silent: bool,
 }
 
 /// Which kill signal a program gives in to.
@@ -34,8 +36,13 @@ pub enum Hearing {
 }
 
 impl Program {
-    pub const STEADY: Program =
-        Program { executes: true, ends: None, hearing: Hearing::Interrupt, forks: false };
+    pub const STEADY: Program = Program {
+        executes: true,
+        ends: None,
+        hearing: Hearing::Interrupt,
+        forks: false,
+        is_silent: false,
+    };
 
     /// Any behaviour at all, with the quick deaths that restarts are about.
     pub fn drawn(random: &mut Random) -> Program {
@@ -66,13 +73,16 @@ impl Program {
             ends: random.per_mille(600).then_some((after, exit)),
             hearing,
             forks: random.per_mille(300),
+            is_silent: false,
         }
     }
 }
 
 /// The text names no behaviour.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no program `{0}`: steady, missing, deaf, forks, exit:CODE@SPAN, signal:NUMBER@SPAN")]
+#[error(
+    "no program `{0}`: steady, missing, deaf, forks, silent, exit:CODE@SPAN, signal:NUMBER@SPAN"
+)]
 pub struct NoProgram(String);
 
 impl FromStr for Program {
@@ -89,6 +99,7 @@ impl FromStr for Program {
                 "deaf" => program.hearing = Hearing::Deaf,
                 "term" => program.hearing = Hearing::Term,
                 "forks" => program.forks = true,
+                "silent" => program.is_silent = true,
                 end => {
                     let (how, after) = end.split_once('@').ok_or_else(bad)?;
                     let after = span::parse(after).ok_or_else(bad)?;

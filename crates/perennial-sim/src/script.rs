@@ -17,7 +17,7 @@ use perennial_core::observation::Observation;
 use perennial_core::restart::Restart;
 use perennial_engine::supervisor::Input;
 
-use crate::explore::launch;
+use crate::explore::{HARNESS, launch};
 use crate::faults::Faults;
 use crate::program::{NoProgram, Program};
 use crate::span;
@@ -109,6 +109,11 @@ impl Stage {
             }
             ["ls" | "events" | "holders" | "expect", ..] => self.look(&words),
             ["start" | "crash" | "down" | "race", "daemon"] | ["reboot"] => self.daemon(words[0]),
+            ["damage", who] => {
+                let id = self.agent(who)?;
+                self.world.damage_newest(id);
+                Ok(())
+            }
             ["disk", "full"] => {
                 self.world.set_disk_full(true);
                 Ok(())
@@ -219,6 +224,7 @@ impl Stage {
                 ("restart", "never") => spawn.restart = Restart::Never,
                 ("restart", "on-crash") => spawn.restart = Restart::OnCrash,
                 ("restart", "always") => spawn.restart = Restart::Always,
+                ("harness", HARNESS) => spawn.launch.harness = HARNESS.into(),
                 ("parent", parent) => spawn.parent = Some(parent.into()),
                 ("program", program) => {
                     let program = program.parse::<Program>()?;

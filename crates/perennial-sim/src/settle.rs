@@ -35,6 +35,7 @@ impl World {
         self.run(MINUTE);
         self.have_a_daemon();
         self.run(MINUTE);
+        self.lift_holds();
         self.answer_dialogs();
         self.run(MINUTE);
         self.check_no_dialog();
@@ -57,6 +58,13 @@ impl World {
         }
         self.run(MINUTE);
         self.check_rest("buried", |agent| agent.state == State::Dead);
+    }
+
+    /// Nobody but the operator gets those on.
+    fn lift_holds(&mut self) {
+        for id in self.judge.held() {
+            self.insist(Command::Stop(id.to_string()));
+        }
     }
 
     fn answer_dialogs(&mut self) {

@@ -10,7 +10,7 @@ use perennial_core::observation::Report;
 use perennial_core::session::Pace;
 
 use crate::daemon::Life;
-use crate::machine::Shim;
+use crate::machine::{Session, Shim};
 use crate::mutation::Mutation;
 use crate::program::{Hearing, Program};
 use crate::world::{Happening, ShimStep, World};
@@ -99,6 +99,7 @@ impl World {
     }
 
     fn shim_start(&mut self, agent: AgentId, id: u64, number: SessionNumber) {
+        let is_beside = self.mutation == Some(Mutation::NextBesideTree);
         let Some(shim) = self.shim(agent, id) else {
             return;
         };
@@ -106,7 +107,7 @@ impl World {
             Some(own) if own == number => self.say_what_is_known(agent, id, number),
             Some(own) if own > number => {}
             // Its last session is not over: the order is ahead of its time, and waits.
-            Some(_) if !shim.over => {
+            Some(_) if !shim.over && !is_beside => {
                 shim.acknowledged = true;
                 shim.queued = Some(number);
             }
@@ -132,6 +133,11 @@ impl World {
                 self.shim_exits(agent, id);
             }
             return;
+        }
+        // Its claim went with an earlier boot: a damaged record may have it started again.
+        if session.rebooted {
+            let prepared = session.prepared.take();
+            *session = Session { prepared, ..Session::default() };
         }
         session.claimed = true;
         self.tell(|| format!("holder {id} claims {}.{number}", agent.0));

@@ -3,12 +3,13 @@
 //! Single-threaded and wholly determined by its seed. Time moves only from one happening to the
 //! next.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::time::Duration;
 
 use perennial_core::exit::Exit;
 use perennial_core::id::{AgentId, Epoch, SessionNumber};
+use perennial_core::observation::Report;
 use perennial_core::time::Time;
 use perennial_engine::supervisor::Input;
 
@@ -16,6 +17,7 @@ use crate::cli::Shown;
 use crate::daemon::{Daemon, Life};
 use crate::faults::Faults;
 use crate::journal::Journal;
+use crate::judge::Judge;
 use crate::ledger::Ledger;
 use crate::machine::Machine;
 use crate::mutation::Mutation;
@@ -119,9 +121,14 @@ pub struct World {
     pub next_life: u64,
     pub operator: Operator,
     pub ledger: Ledger,
+    pub judge: Judge,
     /// Programs draw their behaviour by chance.
     pub drawn_programs: bool,
     pub steps: u64,
+    /// Whether properties are checked: not for holders without a daemon's orders.
+    pub is_judged: bool,
+    /// What holders reported, where that is asked for instead.
+    pub heard: VecDeque<(SessionNumber, Report)>,
     trace: Option<Vec<String>>,
     broken: Option<Broken>,
 }
@@ -144,8 +151,11 @@ impl World {
             next_life: 1,
             operator: Operator::default(),
             ledger: Ledger::default(),
+            judge: Judge::default(),
             drawn_programs: false,
             steps: 0,
+            is_judged: true,
+            heard: VecDeque::new(),
             trace: traced.then(Vec::new),
             broken: None,
         }
@@ -190,6 +200,8 @@ impl World {
         let agenda = std::mem::take(&mut self.agenda);
         self.agenda = agenda.into_iter().map(|((at, n), what)| ((at + by, n), what)).collect();
         let lives: Vec<Life> = self.daemons.iter().map(|daemon| daemon.life).collect();
+        let is_seen = self.running().is_some_and(|daemon| self.has_heard_all(daemon.life));
+        self.judge.jumped(by, is_seen);
         for life in lives {
             self.reach_after_jump(life, by);
         }
@@ -197,7 +209,7 @@ impl World {
 
     /// The first broken property stands; what follows from it is noise.
     pub fn broken(&mut self, property: &'static str, what: impl FnOnce() -> String) {
-        if self.broken.is_none() {
+        if self.broken.is_none() && self.is_judged {
             self.broken = Some(Broken { property, what: what() });
         }
     }

@@ -39,4 +39,9 @@ caught! {
     forgetting_the_fence_of_signs: ForgetSignFence,
     losing_new_windows: LoseWindow,
     losing_conversations: LoseBegan,
+    taking_term_for_clean: TermIsClean,
+    stopping_without_effect: StopWithoutEffect,
+    obeying_any_agent: AgentsAreObeyed,
+    not_noticing_a_jump: JumpUnnoticed,
+    beginning_beside_the_old_tree: NextBesideTree,
 }

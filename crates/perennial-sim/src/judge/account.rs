@@ -1,0 +1,232 @@
+//! What the judge knows of one agent, from the fields of its events alone.
+
+use std::time::Duration;
+
+use perennial_core::context::Source;
+use perennial_core::conversation::Opening;
+use perennial_core::event::{AgentEvent, Birth, Move};
+use perennial_core::exit::Exit;
+use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::reason::{Fact, Reason, Show, Witness};
+use perennial_core::restart::Restart;
+use perennial_core::state::{Cause, State};
+use perennial_core::time::Time;
+
+use super::exit::{self, Ended};
+use super::promise::Promise;
+use super::restart::Tries;
+use super::{START_LIMIT, Verdict, broken};
+
+#[derive(Debug)]
+pub struct Account {
+    /// In lower case, as names are compared.
+    pub name: Option<String>,
+    pub parent: Option<AgentId>,
+    pub is_bare: bool,
+    pub restart: Restart,
+    pub state: State,
+    pub reason: Reason,
+    pub until: Option<Time>,
+    pub number: SessionNumber,
+    is_over: bool,
+    pub is_started: bool,
+    starting_at: Time,
+    pub running_at: Option<Time>,
+    pub is_ending: bool,
+    /// Its harness gave a sign in this session.
+    pub has_shown: bool,
+    pub has_progressed: bool,
+    /// Whether it was in a turn when last heard; `None`: the journal does not say.
+    pub in_turn: Option<bool>,
+    /// The clock jumped in this session: how long it lived is a matter of opinion.
+    pub is_suspended: bool,
+    /// What its start limit has to give back for a suspended machine.
+    pub given_back: Duration,
+    /// `None`: not known until somebody wakes it.
+    pub tries: Option<Tries>,
+    pub promise: Promise,
+    pub joins_line: bool,
+    /// It came out of the line and has not announced itself yet.
+    pub admitted: bool,
+    pub has_gap: bool,
+    end: Option<Ended>,
+}
+
+impl Account {
+    pub fn born(birth: &Birth, at: Time) -> Account {
+        Account {
+            name: birth.name.as_ref().map(|name| name.as_str().to_ascii_lowercase()),
+            parent: birth.parent,
+            is_bare: birth.launch.is_bare(),
+            restart: birth.restart,
+            state: State::Hatching,
+            reason: Reason::Starting,
+            until: Some(birth.until),
+            number: SessionNumber(0),
+            is_over: true,
+            is_started: false,
+            starting_at: at,
+            running_at: None,
+            is_ending: false,
+            has_shown: false,
+            has_progressed: false,
+            in_turn: Some(false),
+            is_suspended: false,
+            given_back: Duration::ZERO,
+            tries: Some(Tries::default()),
+            promise: Promise::default(),
+            joins_line: false,
+            admitted: false,
+            has_gap: false,
+            end: None,
+        }
+    }
+
+    pub fn is_in_cemetery(&self) -> bool {
+        matches!(self.state, State::Dead | State::Expired)
+    }
+
+    pub fn held_name(&self) -> Option<&str> {
+        self.name.as_deref().filter(|_| !self.is_in_cemetery())
+    }
+
+    pub fn wanted(&mut self, number: SessionNumber, opening: &Opening) {
+        self.number = number;
+        self.is_over = false;
+        self.is_started = false;
+        self.running_at = None;
+        self.is_ending = false;
+        self.has_shown = false;
+        self.has_progressed = false;
+        self.is_suspended = false;
+        self.given_back = Duration::ZERO;
+        if let Opening::Resume { in_turn, .. } = opening {
+            self.in_turn = Some(*in_turn);
+        }
+        if let Some(end) = &mut self.end {
+            end.has_next = true;
+        }
+    }
+
+    pub fn starting(&mut self, at: Time) {
+        self.is_started = true;
+        self.starting_at = at;
+    }
+
+    /// JU8
+    pub fn is_live(&self, id: AgentId, number: SessionNumber, event: &AgentEvent) -> Verdict {
+        if self.has_gap || (number == self.number && !self.is_over) {
+            return Ok(());
+        }
+        let what = format!("{}.{}, over: {}, {event:?}", id.0, self.number, self.is_over);
+        broken("JU8: what is recorded is about the session that lives", what)
+    }
+
+    /// Something that only a harness can have shown.
+    pub fn showed(&mut self, event: &AgentEvent) {
+        self.has_progressed |= matches!(event, AgentEvent::SessionProgressed { .. });
+        self.has_shown |= match event {
+            // A file may tell of the session before.
+            AgentEvent::ClockPassed { sample, .. } => sample.source == Source::StatusLine,
+            _ => true,
+        };
+    }
+
+    pub fn lived(&self, now: Time) -> Duration {
+        self.running_at.map_or(Duration::ZERO, |from| now.since(from))
+    }
+
+    /// The session is over; what follows is in the same append.
+    pub fn ended(&mut self, exit: Exit, at: Time) {
+        self.end = Some(exit::read(self, exit, at));
+        let (lived, progress) = (self.lived(at), self.progress());
+        if let Some(tries) = &mut self.tries {
+            tries.session_ended(lived, progress, at);
+        }
+        if self.is_suspended {
+            self.tries = None;
+        }
+        self.is_over = true;
+        self.admitted = false;
+    }
+
+    /// JU1: the append that told of an end also told what follows from it.
+    pub fn settle_end(&mut self, id: AgentId) -> Verdict {
+        match self.end.take() {
+            Some(end) if !self.has_gap => end.settle(id),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// JU9, and no retry before its time.
+    pub fn keeps_time(&self, id: AgentId, moved: &Move, at: Time) -> Verdict {
+        if self.has_gap {
+            return Ok(());
+        }
+        let earliest = match moved.cause {
+            Cause::StartLimit if self.state == State::Waking => {
+                Some(self.starting_at + START_LIMIT + self.given_back)
+            }
+            Cause::Retry => self.until,
+            _ => None,
+        };
+        match earliest {
+            Some(earliest) if at < earliest => {
+                let early = crate::span::print(earliest.since(at));
+                broken("JU9: nothing comes before its time", format!("{} {early} early", id.0))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    pub fn moved(&mut self, moved: &Move, at: Time) {
+        let is_sign = match (&moved.evidence.fact, moved.evidence.witness) {
+            (Fact::Shown(Show::NothingAtFirst), _) => false,
+            (_, Witness::Harness) => true,
+            _ => false,
+        };
+        self.has_shown |= is_sign;
+        match moved.to {
+            State::Working => self.in_turn = Some(true),
+            // Whether a question belongs to a turn is for others to judge.
+            State::Waiting if moved.reason == Reason::Idle => self.in_turn = Some(false),
+            State::Waiting if moved.cause != Cause::DialogSeen => self.in_turn = None,
+            _ => {}
+        }
+        if moved.cause == Cause::Retry
+            && let Some(tries) = &mut self.tries
+        {
+            tries.restarted(at);
+        }
+        if moved.cause == Cause::Wake {
+            self.tries = Some(Tries::default()).filter(|_| !self.has_gap);
+        }
+        if matches!(moved.cause, Cause::Wake | Cause::Stop | Cause::Buried) {
+            self.joins_line = false;
+        }
+        self.joins_line |= moved.cause == Cause::RebootedBusy;
+        self.admitted &= moved.to == State::Waking;
+        self.promise.moved(moved);
+        self.state = moved.to;
+        self.reason = moved.reason;
+        self.until = moved.until;
+        if let Some(end) = &mut self.end {
+            end.moves.push((moved.to, moved.reason));
+        }
+    }
+
+    pub fn jumped(&mut self, by: Duration, is_seen: bool) {
+        self.is_suspended |= !self.is_over;
+        if is_seen && !self.is_over && self.is_started && self.state == State::Waking {
+            self.given_back += by;
+        }
+    }
+
+    pub fn damaged(&mut self, is_held: bool) {
+        self.has_gap = true;
+        // What can't be read may have been its name.
+        self.name = None;
+        self.tries = None;
+        self.promise.is_held |= is_held;
+    }
+}

@@ -1,0 +1,191 @@
+//! What people were promised: an answered stop starts nothing, an answered bury and a hold are never
+//! undone. Counted from answers and requests, and held against the journal and the machine.
+
+use perennial_core::authority::Caller;
+use perennial_core::command::Command;
+use perennial_core::event::Move;
+use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::reason::{Fact, Witness};
+use perennial_core::refusal::Refusal;
+use perennial_core::state::{Cause, State};
+use perennial_engine::supervisor::{Rejection, Waiter};
+
+use super::account::Account;
+use super::{Judge, Verdict, broken};
+use crate::operator::{Answer, Asked};
+use crate::world::World;
+
+/// What holds for one agent.
+#[derive(Debug, Default)]
+pub struct Promise {
+    /// A stop is recorded, and no wake after it.
+    is_stopped: bool,
+    /// A stop was answered: from this session on none begins.
+    starts_before: Option<SessionNumber>,
+    pub is_held: bool,
+    is_buried: bool,
+}
+
+impl Promise {
+    pub fn moved(&mut self, moved: &Move) {
+        let is_operators = moved.evidence.witness == Witness::Operator
+            && matches!(moved.evidence.fact, Fact::Asked(_));
+        self.is_held &= !is_operators;
+        self.is_stopped = match moved.cause {
+            Cause::Stop => true,
+            Cause::Wake => false,
+            _ => self.is_stopped,
+        };
+        self.is_buried |= moved.to == State::Dead;
+    }
+}
+
+impl Account {
+    /// JU3, JU4: whether a session may be wanted, started or executed.
+    pub fn may_begin(&self, id: AgentId, number: SessionNumber, how: &str) -> Verdict {
+        let what = || format!("{}.{number} is {how}", id.0);
+        // What was under way when the promise was made may still come, and is ended.
+        let is_new = number > self.number || !self.is_started;
+        if self.promise.starts_before.is_some_and(|first| number >= first) {
+            return broken("JU3: an answered stop starts nothing", what());
+        }
+        if self.promise.is_stopped && is_new {
+            return broken("JU3: a recorded stop starts nothing", what());
+        }
+        if self.promise.is_held && is_new {
+            return broken("JU4: nothing starts what is held", what());
+        }
+        if self.promise.is_buried && is_new {
+            return broken("JU4: a bury is never undone", what());
+        }
+        Ok(())
+    }
+
+    /// JU4: whether such a move may be at all.
+    pub fn may_move(&self, id: AgentId, moved: &Move) -> Verdict {
+        if self.promise.is_buried {
+            return broken("JU4: a bury is never undone", format!("{} {moved:?}", id.0));
+        }
+        let is_operators = moved.evidence.witness == Witness::Operator;
+        if self.promise.is_held && moved.to == State::Waking && !is_operators {
+            return broken("JU4: nothing starts what is held", format!("{} {moved:?}", id.0));
+        }
+        Ok(())
+    }
+
+    fn is_stopped_for_good(&self) -> bool {
+        let rests = matches!(self.state, State::Sleeping | State::Frozen | State::Hibernating);
+        self.promise.is_stopped || rests || self.is_in_cemetery()
+    }
+
+    fn promise_stop(&mut self) {
+        let first = if self.is_started { self.number.next() } else { self.number };
+        self.promise.starts_before = Some(first);
+    }
+}
+
+/// Whether a request may be about this agent: names change hands, so each may be.
+fn concerns(target: &str, id: AgentId) -> bool {
+    target.parse::<AgentId>().map_or(true, |own| own == id)
+}
+
+impl Judge {
+    fn may_wake(&self, caller: Caller, id: AgentId) -> bool {
+        match caller {
+            Caller::Person => true,
+            Caller::Agent(own) => self.is_ancestor(own, id),
+            Caller::Viewer => false,
+        }
+    }
+
+    /// Somebody asks: who may wake an agent takes the promise of a stop back.
+    pub fn asked(&mut self, caller: Caller, command: &Command) {
+        let Command::Wake(target) = command else {
+            return;
+        };
+        let ids: Vec<AgentId> = self.accounts.keys().copied().collect();
+        for id in ids.into_iter().filter(|id| concerns(target, *id)) {
+            if self.may_wake(caller, id)
+                && let Some(account) = self.accounts.get_mut(&id)
+            {
+                account.promise.starts_before = None;
+            }
+        }
+    }
+}
+
+impl World {
+    /// Holds an answer against the rules, and keeps in mind what it promises.
+    pub fn judge_answer(&mut self, waiter: Waiter, agents: &[AgentId]) {
+        let Some(asked) = self.operator.asked.get(&waiter) else {
+            return;
+        };
+        let (caller, command) = (asked.caller, asked.command.clone());
+        let verdict = match (&asked.answer, &command) {
+            (Some(Answer::Done), Command::Stop(_) | Command::StopAll) => {
+                agents.iter().try_for_each(|id| self.stop_answered(waiter, *id))
+            }
+            (Some(Answer::Done), Command::Bury { .. }) => {
+                let is_dead = |id: &&AgentId| {
+                    self.judge.account(**id).is_none_or(|account| account.state == State::Dead)
+                };
+                match agents.iter().find(|id| !is_dead(id)) {
+                    Some(id) => broken("JU4: an answered bury is recorded", format!("{}", id.0)),
+                    None => Ok(()),
+                }
+            }
+            (Some(_) | None, _) => Ok(()),
+        };
+        let allowed = self.judge_authority(caller, &command, waiter);
+        if let Err(found) = verdict.and(allowed) {
+            self.broken(found.property, || found.what);
+        }
+    }
+
+    fn stop_answered(&mut self, stop: Waiter, id: AgentId) -> Verdict {
+        let is_wake = |(waiter, asked): (&Waiter, &Asked)| {
+            let Command::Wake(target) = &asked.command else {
+                return false;
+            };
+            let may_come_after = match asked.answer {
+                None => *waiter != stop,
+                Some(_) => asked.answered_after >= Some(stop.0),
+            };
+            concerns(target, id) && self.judge.may_wake(asked.caller, id) && may_come_after
+        };
+        if self.operator.asked.iter().any(is_wake) {
+            return Ok(());
+        }
+        let Some(account) = self.judge.accounts.get_mut(&id) else {
+            return Ok(());
+        };
+        if !account.is_stopped_for_good() && !account.has_gap {
+            let what = format!("{} is {:?}", id.0, account.state);
+            return broken("JU3: an answered stop is recorded", what);
+        }
+        account.promise_stop();
+        Ok(())
+    }
+
+    /// JU7: agents are refused what they may not, and only that.
+    fn judge_authority(&self, caller: Caller, command: &Command, waiter: Waiter) -> Verdict {
+        let (Command::Stop(target) | Command::Wake(target)) = command else {
+            return Ok(());
+        };
+        let Ok(id) = target.parse::<AgentId>() else {
+            return Ok(());
+        };
+        let answer = self.operator.asked.get(&waiter).and_then(|asked| asked.answer.as_ref());
+        let is_refused = match answer {
+            Some(Answer::Rejected(Rejection::Refused(Refusal::NotAllowed { .. }))) => true,
+            Some(Answer::Done | Answer::Rejected(Rejection::Refused(_))) => false,
+            Some(Answer::Rejected(Rejection::NotRecorded(_))) | None => return Ok(()),
+        };
+        // The target may be unborn for the journal while its birth is under way.
+        if self.judge.account(id).is_none() || is_refused != self.judge.may_wake(caller, id) {
+            return Ok(());
+        }
+        let what = format!("{caller:?} {command:?}: refused: {is_refused}");
+        broken("JU7: who may is obeyed, and nobody else", what)
+    }
+}

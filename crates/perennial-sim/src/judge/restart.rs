@@ -1,0 +1,138 @@
+//! The model's restart policy, read again from the model and not from the core: waits of 0, 1, 2, 4
+//! and 8 s, then the breaker.
+
+use std::time::Duration;
+
+use perennial_core::event::Move;
+use perennial_core::id::AgentId;
+use perennial_core::reason::Reason;
+use perennial_core::state::{Cause, State};
+use perennial_core::time::Time;
+
+use super::account::Account;
+use super::{Verdict, broken};
+
+const WAITS_SECONDS: [u64; 5] = [0, 1, 2, 4, 8];
+const WINDOW: Duration = Duration::from_secs(10 * 60);
+const HEALTHY: Duration = Duration::from_secs(10 * 60);
+const HALF_OPEN: Duration = Duration::from_secs(5 * 60);
+const LONGEST_OPEN: Duration = Duration::from_secs(3600);
+const CHURN_AFTER: Duration = Duration::from_secs(30);
+const CHURN_LIMIT: u32 = 3;
+
+/// What is remembered of an agent's restarts. Where the journal does not say whether a session was
+/// futile, both are kept in mind.
+#[derive(Debug, Clone, Default)]
+pub struct Tries {
+    restarts: Vec<Time>,
+    opened: u32,
+    futile_least: u32,
+    futile_most: u32,
+}
+
+/// Whether a session got anything done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    Made,
+    None,
+    /// It had nothing to do, was asked to end, or shows nothing at all.
+    NotAsked,
+    /// One of the last two.
+    Perhaps,
+}
+
+impl Tries {
+    pub fn session_ended(&mut self, lived: Duration, progress: Progress, now: Time) {
+        if lived >= HEALTHY {
+            let futile_most = self.futile_most;
+            *self = Tries::default();
+            // Whether ten minutes without progress are health, the model leaves open.
+            if matches!(progress, Progress::None | Progress::Perhaps) {
+                self.futile_most = futile_most + 1;
+            }
+            return;
+        }
+        self.restarts.retain(|at| now.since(*at) < WINDOW);
+        match progress {
+            Progress::Made => (self.futile_least, self.futile_most) = (0, 0),
+            Progress::None if lived > CHURN_AFTER => {
+                self.futile_least += 1;
+                self.futile_most += 1;
+            }
+            Progress::Perhaps if lived > CHURN_AFTER => self.futile_most += 1,
+            Progress::None | Progress::Perhaps | Progress::NotAsked => {}
+        }
+    }
+
+    pub fn restarted(&mut self, at: Time) {
+        self.restarts.push(at);
+    }
+
+    /// Whether this is what the policy wants after the crash of a session that lived so long.
+    fn allows(&self, reason: Reason, wait: Duration, lived: Duration) -> bool {
+        let tries = self.restarts.len();
+        let must_open =
+            self.opened > 0 || tries >= WAITS_SECONDS.len() || self.futile_least >= CHURN_LIMIT;
+        match reason {
+            Reason::BreakerOpen => {
+                let open = HALF_OPEN.saturating_mul(1 << self.opened.min(10)).min(LONGEST_OPEN);
+                (must_open || self.futile_most >= CHURN_LIMIT) && wait == open
+            }
+            Reason::Retrying if must_open => false,
+            Reason::Retrying => {
+                let is_first = tries == 0 && lived < Duration::from_secs(1);
+                let seconds = if is_first { 1 } else { WAITS_SECONDS[tries] };
+                let least = Duration::from_secs(seconds);
+                // Jitter: up to a fifth more.
+                least <= wait && wait <= least + least / 5
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Account {
+    pub fn progress(&self) -> Progress {
+        let was_given_up = matches!(self.state, State::Unknown | State::Crashed);
+        if self.is_bare {
+            return Progress::NotAsked;
+        }
+        if self.has_progressed {
+            return Progress::Made;
+        }
+        if self.is_ending && !was_given_up {
+            return Progress::NotAsked;
+        }
+        match self.in_turn {
+            Some(true) => Progress::None,
+            Some(false) => Progress::NotAsked,
+            None => Progress::Perhaps,
+        }
+    }
+
+    /// JU2: a crash is followed by the wait that the policy wants.
+    pub fn follows_policy(&mut self, id: AgentId, moved: &Move, at: Time) -> Verdict {
+        if moved.to != State::Crashed {
+            return Ok(());
+        }
+        let lived = self.lived(at);
+        let progress = self.progress();
+        let Some(tries) = &mut self.tries else {
+            return Ok(());
+        };
+        let mut seen = tries.clone();
+        if moved.cause == Cause::StartLimit {
+            // Given up before its end is told: that end counts already.
+            seen.session_ended(lived, progress, at);
+        }
+        let wait = moved.until.map_or(Duration::MAX, |until| until.since(at));
+        if moved.reason == Reason::BreakerOpen {
+            tries.opened += 1;
+        }
+        if self.is_suspended || seen.allows(moved.reason, wait, lived) {
+            return Ok(());
+        }
+        let what = format!("{}: {:?} for {wait:?} after {lived:?}, {seen:?}", id.0, moved.reason);
+        broken("JU2: a retry comes by the restart policy", what)
+    }
+}
