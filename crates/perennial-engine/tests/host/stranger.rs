@@ -6,10 +6,10 @@ use std::os::unix::net::UnixStream;
 use perennial_core::effect::Action;
 use perennial_core::exit::Exit;
 use perennial_core::session::Pace;
-use perennial_engine::host::protocol::{Order, PaceRecord, ShimReport};
+use perennial_engine::host::protocol::{Order, PaceRecord, Refused, ShimReport};
 use rustix::process::Signal;
 
-use crate::fixture::{Fixture, LONG, N1, Wire, is_alive, kill, resident_bytes, until};
+use crate::fixture::{Fixture, LONG, N1, N2, Wire, is_alive, kill, resident_bytes, until};
 
 /// A small generator, so that a failure can be repeated.
 fn random(seed: &mut u64) -> u64 {
@@ -100,6 +100,50 @@ fn the_newest_daemon_is_obeyed_and_an_older_one_refused() {
     fixture.start_daemon();
     fixture.order(agent, N1, Action::Hold);
     fixture.executed(agent, N1);
+}
+
+/// The daemon's side lets no order about an earlier session through; the shim itself must not obey one
+/// either.
+#[test]
+fn the_shim_obeys_no_order_about_an_earlier_session() {
+    let mut fixture = Fixture::new();
+    let agent = fixture.agent();
+    fixture.run(agent, N1, "exit 0");
+    fixture.exited(agent, N1);
+    let process = fixture.run(agent, N2, "exec sleep 1000");
+    let socket = fixture.directory(agent).socket();
+    fixture.stop_daemon();
+    let (mut wire, hello) = Wire::daemon(&socket, 7);
+    assert_eq!(hello.session.map(|session| session.number), Some(2));
+    wire.say(&serde_json::json!({
+        "order": "start", "number": 1, "argv": ["sh", "-c", "echo again > again; exec sleep 1000"],
+        "dir": fixture.path(), "record_limit": 1000,
+    }));
+    for pace in [PaceRecord::Graceful, PaceRecord::AtOnce] {
+        wire.say(&Order::End { number: 1, pace, interrupt_ms: 0, term_ms: 0 });
+    }
+    wire.say(&Order::KillSignal { number: 1, signal: Signal::KILL.as_raw() });
+    wire.say(&Order::Release { number: 1 });
+    wire.say(&Order::Send { number: 1, request: 5, bytes: b"x".to_vec() });
+    let answer = |wire: &mut Wire, wanted: u64| loop {
+        match wire.hear().expect("the shim lives") {
+            ShimReport::Answer { request, refused } if request == wanted => break refused,
+            ShimReport::Executed { number, .. } => assert_ne!(number, 1, "started again"),
+            ShimReport::Exited { number, .. } => assert_ne!(number, 2, "session 2 ended"),
+            ShimReport::Answer { .. } | ShimReport::NotMine { .. } | ShimReport::Unknown => {}
+        }
+    };
+    assert_eq!(answer(&mut wire, 5), Some(Refused::Stale));
+    wire.say(&Order::Send { number: 2, request: 6, bytes: b"x".to_vec() });
+    assert_eq!(answer(&mut wire, 6), None);
+    // Orders are obeyed one after the other: those before have been.
+    assert!(is_alive(process.pid));
+    assert!(!fixture.path().join("again").exists());
+    drop(wire);
+    fixture.settings.epoch.0 = 7;
+    fixture.start_daemon();
+    fixture.order(agent, N2, Action::Hold);
+    assert_eq!(fixture.executed(agent, N2), process);
 }
 
 /// Not a test of its own: what a process of a session tries.

@@ -105,6 +105,38 @@ fn what_a_crashed_session_left_is_gone_before_the_next_begins() {
     assert_gone(&pids);
 }
 
+/// A chain of children, each the parent of the next: it takes a moment to end, and the next session
+/// looks at once whether any of it is left.
+const CHAIN: &str = r#"
+cat > chain.sh <<'END'
+trap '' HUP INT TERM
+echo $$ >> pids
+if [ "$1" -gt 0 ]; then sh chain.sh $(($1 - 1)) & fi
+while :; do sleep 1000; done
+END
+exec sh chain.sh 80
+"#;
+const CHAIN_COUNT: usize = 81;
+const LOOK: &str = r#"
+for pid in $(cat pids); do if [ -d /proc/$pid ]; then echo $pid >> left; fi; done
+echo looked
+exec sleep 1000
+"#;
+
+#[test]
+fn the_next_session_does_not_begin_beside_a_long_chain_of_the_last_one() {
+    let mut fixture = Fixture::new();
+    let agent = fixture.agent();
+    let process = fixture.run(agent, N1, CHAIN);
+    until("the chain is there", || pids(fixture.path()).len() == CHAIN_COUNT);
+    kill(process.pid, Signal::KILL);
+    assert_eq!(fixture.exited(agent, N1), Exit::Signal(9));
+    fixture.run(agent, N2, LOOK);
+    fixture.await_output(agent, N2, "looked");
+    let left = std::fs::read_to_string(fixture.path().join("left")).unwrap_or_default();
+    assert_eq!(left, "", "pids of session 1 that lived when session 2 began");
+}
+
 fn killed_shim_takes_all(mut fixture: Fixture) {
     let (agent, pids) = hostile(&mut fixture);
     kill(fixture.shim_pid(agent).expect("a shim"), Signal::KILL);

@@ -258,3 +258,27 @@ fn where_anything_is_unreadable_snapshots_are_not_used() {
     assert_eq!(held, 1);
     assert_eq!(loaded.head, last);
 }
+
+/// Two long sessions without progress, each ended in the middle of a turn.
+const CHURN: [(Turn, u8); 9] = [
+    (Turn::Daemon(0), 1),
+    (Turn::Spawn(1), 1),
+    (Turn::Executed(0), 1),
+    (Turn::Sign(0, 0), 1),
+    (Turn::Sign(0, 3), 1),
+    (Turn::Exited(0, 1), 40),
+    (Turn::Executed(0), 1),
+    (Turn::Sign(0, 0), 1),
+    (Turn::Exited(0, 1), 40),
+];
+
+#[test]
+fn a_snapshot_keeps_what_was_futile() {
+    let journal = MemoryJournal::new();
+    let fleet = tell(&journal, &CHURN, &[CHURN.len() - 1]);
+    let (covers, _) = journal.snapshots().unwrap();
+    assert_eq!(covers, journal.head().0, "nothing is folded after the snapshots");
+    let futile = |fleet: &Fleet| fleet.agents().next().unwrap().history.futile;
+    assert_eq!(futile(&fleet), 2, "the story is one of churn");
+    assert_eq!(futile(&load(&journal).unwrap().fleet), 2);
+}
