@@ -401,10 +401,8 @@ pub fn why(fleet: &Fleet, message: &Message, now: Time) -> Why {
     {
         return Why::Earlier;
     }
-    match may_type(agent, *after_turn) {
-        Why::Due if until > now => after.map_or(Why::Due, Why::After),
-        why => why,
-    }
+    let why = may_type(agent, *after_turn);
+    if why == Why::Due && until > now { after.map_or(why, Why::After) } else { why }
 }
 
 /// Whether the agent's state lets a text be typed.
