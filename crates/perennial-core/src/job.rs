@@ -217,7 +217,7 @@ mod tests {
         let process = Process { pid: 4, start_ticks: 5 };
         let running = JobEvent::Running { number: 1, process };
         let ended = JobReport::Ended { end: JobEnd::Code(0), output: String::new() };
-        let jobs = fold(&[wanted.clone()]);
+        let jobs = fold(std::slice::from_ref(&wanted));
         let job = jobs.get(JobId(1)).expect("wanted");
         assert_eq!(observe(job, 2, &ended), None, "O1");
         assert_eq!(observe(job, 1, &JobReport::Executed(process)), Some(running.clone()));

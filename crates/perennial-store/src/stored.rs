@@ -168,8 +168,8 @@ pub fn write(what: &What) -> Encoded {
             };
             encoded(kind, &Claimed { by: by.to_string() })
         }
-        What::Message(_, event) => life::encode(&message::Stored::from(event)),
-        What::Job(_, event) => life::encode(&job::Stored::from(event)),
+        What::Message(_, event) => life::encode("message", &message::Stored::from(event)),
+        What::Job(_, event) => life::encode("job", &job::Stored::from(event)),
         What::Node(NodeEvent::DaemonStarted { epoch, boot, version }) => encoded(
             "daemon-started",
             &Started { epoch: epoch.0, boot: boot.0.clone(), version: version.clone() },
@@ -264,11 +264,11 @@ pub fn read(stream: &Entity, kind: &str, form: u64, payload: &[u8]) -> Result<Wh
         Entity::Name(key) => Ok(What::Name(key.clone(), read_claim(kind, payload)?)),
         Entity::Conversation(id) => Ok(What::Conversation(id.clone(), read_claim(kind, payload)?)),
         Entity::Message(id) => {
-            let stored: message::Stored = life::decode(kind, payload)?;
+            let stored: message::Stored = life::decode("message", kind, payload)?;
             Ok(What::Message(*id, stored.try_into()?))
         }
         Entity::Job(id) => {
-            let stored: job::Stored = life::decode(kind, payload)?;
+            let stored: job::Stored = life::decode("job", kind, payload)?;
             Ok(What::Job(*id, stored.try_into()?))
         }
         Entity::Post(_) => Err(misplaced()),

@@ -40,7 +40,7 @@ pub(super) enum StoredEnd {
 impl From<&JobEvent> for Stored {
     fn from(event: &JobEvent) -> Stored {
         match event {
-            JobEvent::Wanted { purpose, command } => Stored::JobWanted {
+            JobEvent::Wanted { purpose, command } => Stored::Wanted {
                 purpose: match purpose {
                     Purpose::Notify { agent, name, reason } => StoredPurpose::Notify {
                         agent: agent.to_string(),
@@ -53,9 +53,9 @@ impl From<&JobEvent> for Stored {
                 limit_ms: u64::try_from(command.limit.as_millis()).unwrap_or(u64::MAX),
             },
             JobEvent::Running { number, process } => {
-                Stored::JobRunning { number: *number, process: process.into() }
+                Stored::Running { number: *number, process: process.into() }
             }
-            JobEvent::Ended { number, end, output } => Stored::JobEnded {
+            JobEvent::Ended { number, end, output } => Stored::Ended {
                 number: *number,
                 end: match end {
                     JobEnd::Code(code) => StoredEnd::Code(*code),
@@ -75,17 +75,17 @@ impl TryFrom<Stored> for JobEvent {
 
     fn try_from(stored: Stored) -> Result<JobEvent, Why> {
         Ok(match stored {
-            Stored::JobWanted { purpose, argv, dir, limit_ms } => {
+            Stored::Wanted { purpose, argv, dir, limit_ms } => {
                 let StoredPurpose::Notify { agent, name, reason } = purpose;
                 let (agent, reason) = (part::agent(&agent)?, reason.0);
                 let purpose = Purpose::Notify { agent, name, reason };
                 let limit = Duration::from_millis(limit_ms);
                 JobEvent::Wanted { purpose, command: JobCommand { argv, dir, limit } }
             }
-            Stored::JobRunning { number, process } => {
+            Stored::Running { number, process } => {
                 JobEvent::Running { number, process: process.into() }
             }
-            Stored::JobEnded { number, end, output } => {
+            Stored::Ended { number, end, output } => {
                 let end = match end {
                     StoredEnd::Code(code) => JobEnd::Code(code),
                     StoredEnd::KillSignal(signal) => JobEnd::KillSignal(signal),

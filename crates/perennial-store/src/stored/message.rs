@@ -47,24 +47,24 @@ pub(super) enum StoredContent {
 impl From<&MessageEvent> for Stored {
     fn from(event: &MessageEvent) -> Stored {
         match event {
-            MessageEvent::Recorded { to, from, content } => Stored::MessageRecorded {
+            MessageEvent::Recorded { to, from, content } => Stored::Recorded {
                 to: to.to_string(),
                 from: Worded(*from),
                 content: content.into(),
             },
             MessageEvent::Offered { session, attempt } => {
-                Stored::MessageOffered { session: session.0, attempt: *attempt }
+                Stored::Offered { session: session.0, attempt: *attempt }
             }
             MessageEvent::Entered { attempt, is_last } => {
-                Stored::MessageEntered { attempt: *attempt, last: *is_last }
+                Stored::Entered { attempt: *attempt, last: *is_last }
             }
             MessageEvent::Held { attempt, why, until } => {
-                Stored::MessageHeld { attempt: *attempt, why: Worded(*why), until: until.0 }
+                Stored::Held { attempt: *attempt, why: Worded(*why), until: until.0 }
             }
-            MessageEvent::Heard { attempt } => Stored::MessageHeard { attempt: *attempt },
-            MessageEvent::Seen { session } => Stored::MessageSeen { session: session.0 },
-            MessageEvent::Withdrawn { by } => Stored::MessageWithdrawn { by: Worded(*by) },
-            MessageEvent::Returned => Stored::MessageReturned {},
+            MessageEvent::Heard { attempt } => Stored::Heard { attempt: *attempt },
+            MessageEvent::Seen { session } => Stored::Seen { session: session.0 },
+            MessageEvent::Withdrawn { by } => Stored::Withdrawn { by: Worded(*by) },
+            MessageEvent::Returned => Stored::Returned {},
         }
     }
 }
@@ -74,26 +74,22 @@ impl TryFrom<Stored> for MessageEvent {
 
     fn try_from(stored: Stored) -> Result<MessageEvent, Why> {
         Ok(match stored {
-            Stored::MessageRecorded { to, from, content } => MessageEvent::Recorded {
+            Stored::Recorded { to, from, content } => MessageEvent::Recorded {
                 to: part::agent(&to)?,
                 from: from.0,
                 content: content.try_into()?,
             },
-            Stored::MessageOffered { session, attempt } => {
+            Stored::Offered { session, attempt } => {
                 MessageEvent::Offered { session: SessionNumber(session), attempt }
             }
-            Stored::MessageEntered { attempt, last } => {
-                MessageEvent::Entered { attempt, is_last: last }
-            }
-            Stored::MessageHeld { attempt, why, until } => {
+            Stored::Entered { attempt, last } => MessageEvent::Entered { attempt, is_last: last },
+            Stored::Held { attempt, why, until } => {
                 MessageEvent::Held { attempt, why: why.0, until: Time(until) }
             }
-            Stored::MessageHeard { attempt } => MessageEvent::Heard { attempt },
-            Stored::MessageSeen { session } => {
-                MessageEvent::Seen { session: SessionNumber(session) }
-            }
-            Stored::MessageWithdrawn { by } => MessageEvent::Withdrawn { by: by.0 },
-            Stored::MessageReturned {} => MessageEvent::Returned,
+            Stored::Heard { attempt } => MessageEvent::Heard { attempt },
+            Stored::Seen { session } => MessageEvent::Seen { session: SessionNumber(session) },
+            Stored::Withdrawn { by } => MessageEvent::Withdrawn { by: by.0 },
+            Stored::Returned {} => MessageEvent::Returned,
         })
     }
 }
