@@ -182,6 +182,8 @@ impl From<ExitRecord> for End {
             ExitRecord::Code(code) => End::Code(code),
             ExitRecord::Signal(signal) => End::KillSignal(signal),
             ExitRecord::NotStarted(why) => End::NotStarted(why),
+            // Nobody attaches to a job, and no session has a limit.
+            ExitRecord::Limit => End::KillSignal(libc::SIGKILL),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One cgroup per session, where cgroup v2 is writable: then a whole tree ends with one write.
+//! One cgroup per session or run of a job, where cgroup v2 is writable: then a whole tree ends with one write.
 //!
 //! No controller is enabled and no limit set. Without a cgroup a session works all the same; its tree
 //! is then ended by peeling.
@@ -10,7 +10,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use perennial_core::id::SessionId;
 use rustix::fs::{Access, CWD, Mode, OFlags, access, openat};
 
 /// Why sessions get no cgroup here.
@@ -68,8 +67,8 @@ fn find_own(cgroup: &[u8]) -> Option<PathBuf> {
     Some(PathBuf::from(std::ffi::OsStr::from_bytes(line))).filter(|own| !own.as_os_str().is_empty())
 }
 
-/// Where the cgroup of a session is: one name per home and session.
-pub fn path_for(root: &Path, holders_dir: &Path, session: SessionId) -> PathBuf {
+/// Where the cgroup of a session is: one name per home and session, or run of a job.
+pub fn path_for(root: &Path, holders_dir: &Path, session: &impl std::fmt::Display) -> PathBuf {
     // FNV-1a: a copied home must not reach into the first one's sessions.
     let home =
         holders_dir.as_os_str().as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {

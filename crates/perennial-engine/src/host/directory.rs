@@ -1,11 +1,11 @@
 //! A holder directory: where a shim, the daemon and a person with `ls` meet.
 //!
 //! ```text
-//! <state>/holders/<agent id>/   0700
+//! <state>/holders/<agent id>/   0700; for a job: <state>/jobs/<job id>/
 //!   lock      a record lock is held on it for the shim's life; the kernel says by whom
 //!   sock      the shim listens here
 //!   env       the agent's environment, 0600
-//!   s<N>/     one per session; creating it is the claim of number N
+//!   s<N>/     one per session, or run of a job; creating it is the claim of number N
 //!     process.json   who runs; removed when no process of it is left
 //!     exit.json      how it ended, if nobody acknowledged the news
 //!     rec.<offset>   what it printed, from that byte on
@@ -20,7 +20,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::id::{AgentId, JobId, SessionNumber};
 use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, fcntl_lock, openat};
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +33,7 @@ const LOCK: &str = "lock";
 const EXIT: &str = "exit.json";
 const PROCESS: &str = "process.json";
 
-/// The holder directory of one agent.
+/// The holder directory of one agent or job.
 #[derive(Debug, Clone)]
 pub struct HolderDirectory {
     path: PathBuf,
@@ -52,6 +52,10 @@ pub struct ProcessFile {
 impl HolderDirectory {
     pub fn new(holders: &Path, agent: AgentId) -> HolderDirectory {
         HolderDirectory { path: holders.join(agent.to_string()) }
+    }
+
+    pub fn of_job(jobs: &Path, job: JobId) -> HolderDirectory {
+        HolderDirectory { path: jobs.join(job.to_string()) }
     }
 
     pub fn at(path: PathBuf) -> HolderDirectory {

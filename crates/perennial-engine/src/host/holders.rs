@@ -1,4 +1,4 @@
-//! The daemon's side of all shims: one thread, one epoll, nothing polled.
+//! The daemon's side of all shims, of agents and of jobs: one thread, one epoll, nothing polled.
 //!
 //! Orders go in without waiting; reports come out through the sink, on the thread. It decides nothing
 //! about sessions: it makes the world answer truly to what was ordered.
@@ -12,10 +12,12 @@
 
 mod drive;
 mod holder;
+mod jobs;
 mod reports;
 mod run;
 mod spawn;
 mod sweep;
+mod tell;
 
 use std::fmt;
 use std::io;
@@ -26,20 +28,23 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use perennial_core::effect::SessionEffect;
-use perennial_core::id::{AgentId, Epoch, SessionNumber};
+use perennial_core::id::{AgentId, Epoch, JobId, SessionNumber};
 use perennial_core::launch::Launch;
 use perennial_core::observation::Report;
 use perennial_core::session::Process;
 use rustix::event::{EventfdFlags, eventfd};
 
+use super::jobs::{JobOrder, JobReport, Jobs};
 use super::protocol::RAW_BYTES_MAX;
 pub use super::protocol::{Focus, Mode, Size};
 
 /// What the holders are run with.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Holder directories are made here.
+    /// Holder directories of agents are made here …
     pub holders_dir: PathBuf,
+    /// … and those of jobs here.
+    pub jobs_dir: PathBuf,
     /// Handed to shims and sessions as PERENNIAL_HOME.
     pub home: Option<PathBuf>,
     /// The program to run as `perennial shim …`.
@@ -106,6 +111,11 @@ pub enum HostReport {
         number: SessionNumber,
         why: String,
     },
+    Job {
+        job: JobId,
+        number: u32,
+        report: JobReport,
+    },
 }
 
 /// What a session runs.
@@ -159,15 +169,16 @@ pub enum Refusal {
 type Answer<T> = Box<dyn FnOnce(Result<T, Refusal>) + Send>;
 
 /// What an order leaves open.
-enum Manner {
+pub(super) enum Manner {
     Plain,
     Program(Program),
     ByTerm,
 }
 
 /// What the thread is asked for.
-enum Request {
+pub(super) enum Request {
     Order(SessionEffect, Manner),
+    Job { job: JobId, number: u32, order: JobOrder },
     Send { agent: AgentId, number: SessionNumber, bytes: Vec<u8>, answer: Answer<()> },
     Ticket { agent: AgentId, number: SessionNumber, mode: Mode, answer: Answer<Ticket> },
     KillSignal { agent: AgentId, number: SessionNumber, signal: i32 },
@@ -176,13 +187,13 @@ enum Request {
     Stop,
 }
 
-struct Shared {
+pub(super) struct Shared {
     requests: Mutex<Vec<Request>>,
     wake: OwnedFd,
 }
 
 impl Shared {
-    fn push(&self, request: Request) {
+    pub(super) fn push(&self, request: Request) {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).push(request);
         let _counted_already = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
     }
@@ -220,6 +231,11 @@ impl Holders {
         let thread =
             std::thread::Builder::new().name("holders".to_owned()).spawn(move || run.run())?;
         Ok(Holders { shared, thread: Arc::new(Mutex::new(Some(thread))) })
+    }
+
+    /// The same thread, for jobs.
+    pub fn jobs(&self) -> Jobs {
+        Jobs::new(Arc::clone(&self.shared))
     }
 
     /// Carries out an effect; never waits.

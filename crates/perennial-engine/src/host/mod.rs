@@ -1,7 +1,8 @@
-//! What holds sessions: the shim, a small process that is the parent of a session and outlives the
-//! daemon, and `Holders`, the daemon's side of all shims.
+//! What holds sessions and jobs: the shim, a small process that is the parent of a session and
+//! outlives the daemon, and `Holders`, the daemon's side of all shims.
 //!
-//! A holder directory, `<state>/holders/<agent id>/`, is where both sides meet (`directory`).
+//! A holder directory, `<state>/holders/<agent id>/` or `<state>/jobs/<job id>/`, is where both sides
+//! meet (`directory`). A run of a job is held like a session, without a terminal (`jobs`).
 //!
 //! Invariants
 //! - H1  A session number is claimed once, by exclusive creation of its directory.
@@ -16,7 +17,9 @@ mod connection;
 pub mod directory;
 pub mod environment;
 pub mod holders;
+pub mod jobs;
 pub mod moment;
+pub mod owner;
 pub mod process;
 pub mod protocol;
 pub mod recording;
@@ -25,3 +28,4 @@ mod socket;
 pub mod traffic;
 
 pub use holders::{Holders, HostReport, Ladder, Settings};
+pub use jobs::{JobExit, JobReport, JobSpec, Jobs};

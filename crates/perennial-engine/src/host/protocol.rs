@@ -264,6 +264,16 @@ pub struct StartOrder {
     /// Variables of the environment file that this session does not get.
     #[serde(default)]
     pub env_remove: Vec<String>,
+    /// For a run of a job: no terminal, and a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<JobTerms>,
+}
+
+/// How long a run of a job may take, and what it then has from TERM to KILL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobTerms {
+    pub limit_ms: u64,
+    pub term_ms: u64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -375,6 +385,8 @@ pub struct ProcessRecord {
 pub enum ExitRecord {
     Code(i32),
     Signal(i32),
+    /// A job's time was up.
+    Limit,
     /// It never ran, and why.
     NotStarted(String),
 }
@@ -413,6 +425,8 @@ impl From<&ExitRecord> for Exit {
             ExitRecord::Code(code) => Exit::Code(*code),
             ExitRecord::Signal(signal) => Exit::Signal(*signal),
             ExitRecord::NotStarted(_) => Exit::Unknown(UnknownExit::NotStarted),
+            // No session has a limit: such a record says nothing of one.
+            ExitRecord::Limit => Exit::Unknown(UnknownExit::HolderDied),
         }
     }
 }

@@ -53,7 +53,8 @@ fn observe(fixture: &mut Fixture, models: &mut HashMap<AgentId, Model>) {
         HostReport::Session { agent, number, report } => Some((*agent, *number, report.clone())),
         HostReport::Began { .. }
         | HostReport::Connected { .. }
-        | HostReport::Disconnected { .. } => None,
+        | HostReport::Disconnected { .. }
+        | HostReport::Job { .. } => None,
     });
     println!("  {agent}.{number} {report:?}");
     let model = models.get_mut(&agent).expect("known");

@@ -89,7 +89,8 @@ fn a_full_disk_stops_no_session_and_heals() {
         HostReport::Session { .. }
         | HostReport::Began { .. }
         | HostReport::Connected { .. }
-        | HostReport::Disconnected { .. } => None,
+        | HostReport::Disconnected { .. }
+        | HostReport::Job { .. } => None,
     });
     // A directory may still fit where no byte does.
     let number = match answer {

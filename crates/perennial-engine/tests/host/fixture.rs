@@ -44,6 +44,7 @@ impl Fixture {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let mut settings = Settings {
             holders_dir: dir.path().join("holders"),
+            jobs_dir: dir.path().join("jobs"),
             home: None,
             program: std::env::current_exe().expect("this program"),
             epoch: Epoch(1),
@@ -162,7 +163,8 @@ impl Fixture {
             HostReport::Session { .. }
             | HostReport::Began { .. }
             | HostReport::Connected { .. }
-            | HostReport::Disconnected { .. } => None,
+            | HostReport::Disconnected { .. }
+            | HostReport::Job { .. } => None,
         })
     }
 
@@ -196,7 +198,8 @@ impl Fixture {
             HostReport::Session { .. }
             | HostReport::Began { .. }
             | HostReport::Connected { .. }
-            | HostReport::Disconnected { .. } => None,
+            | HostReport::Disconnected { .. }
+            | HostReport::Job { .. } => None,
         })
     }
 
@@ -208,7 +211,8 @@ impl Fixture {
             HostReport::Session { .. }
             | HostReport::Began { .. }
             | HostReport::Connected { .. }
-            | HostReport::Disconnected { .. } => None,
+            | HostReport::Disconnected { .. }
+            | HostReport::Job { .. } => None,
         })
     }
 

@@ -7,6 +7,7 @@ mod adoption;
 mod chaos;
 mod disk;
 mod fixture;
+mod jobs;
 mod life;
 mod stranger;
 mod terminal;

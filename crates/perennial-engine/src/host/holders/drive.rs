@@ -7,9 +7,8 @@
 
 use std::os::fd::AsFd;
 
-use perennial_core::exit::{Exit, UnknownExit};
-use perennial_core::id::{AgentId, SessionId, SessionNumber};
-use perennial_core::observation::Report;
+use perennial_core::exit::UnknownExit;
+use perennial_core::id::SessionNumber;
 use perennial_core::session::Process;
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 
@@ -17,12 +16,13 @@ use super::super::cgroup::{self, Cgroup};
 use super::super::connection::Connection;
 use super::super::directory::HolderDirectory;
 use super::super::moment::now;
+use super::super::owner::Owner;
 use super::super::protocol::{ClientHello, ExitRecord, Order, Role, Size, StartOrder};
 use super::super::{process, socket};
-use super::holder::{Current, Holder, Link, RETRY_FIRST, RETRY_MAX, Shim};
+use super::holder::{Current, Ending, Holder, Link, RETRY_FIRST, RETRY_MAX, Shim, Work};
 use super::run::{LINK, Run, SHIM};
 use super::sweep::Traces;
-use super::{HostReport, Program, Settings, spawn};
+use super::{Settings, jobs, spawn};
 
 /// How long a shim may take for its hello.
 const GREETING_WITHIN: std::time::Duration = std::time::Duration::from_secs(5);
@@ -30,110 +30,110 @@ const GREETING_WITHIN: std::time::Duration = std::time::Duration::from_secs(5);
 const FAILURES_MAX: u8 = 5;
 
 impl Run {
-    pub fn drive(&mut self, agent: AgentId) {
-        let Some(holder) = self.holders.get(&agent) else { return };
-        if holder.current.is_none() || self.sweep.is_sweeping(agent) {
+    pub fn drive(&mut self, owner: Owner) {
+        let Some(holder) = self.holders.get(&owner) else { return };
+        if holder.current.is_none() || self.sweep.is_sweeping(owner) {
             return;
         }
         let is_disowned = holder.current.as_ref().is_some_and(|current| current.is_disowned);
         match (&holder.link, &holder.shim) {
-            (Link::Up(_), _) if is_disowned => self.go_on_without_shim(agent),
-            (Link::Up(_), _) => self.give_orders(agent),
+            (Link::Up(_), _) if is_disowned => self.go_on_without_shim(owner),
+            (Link::Up(_), _) => self.give_orders(owner),
             // Its hello, its end or the next try comes.
             (Link::Greeting { .. }, _) | (Link::Down, Some(_)) => {}
-            (Link::Down, None) => self.look(agent),
+            (Link::Down, None) => self.look(owner),
         }
     }
 
     /// Nothing is known of a shim: asks the kernel for one.
-    fn look(&mut self, agent: AgentId) {
-        let Some(holder) = self.holders.get_mut(&agent) else { return };
+    fn look(&mut self, owner: Owner) {
+        let Some(holder) = self.holders.get_mut(&owner) else { return };
         match living_shim(holder) {
             Ok(Some(shim)) => {
                 let slot = holder.slot;
                 self.watch(&shim.handle, slot, SHIM);
-                if let Some(holder) = self.holders.get_mut(&agent) {
+                if let Some(holder) = self.holders.get_mut(&owner) {
                     holder.shim = Some(shim);
                 }
-                self.connect(agent);
+                self.connect(owner);
             }
-            Ok(None) => self.go_on_without_shim(agent),
+            Ok(None) => self.go_on_without_shim(owner),
             Err(error) => {
-                tracing::error!(%agent, %error, "a holder directory can't be read");
-                self.on_lost(agent, format!("its directory can't be read: {error}"));
+                tracing::error!(%owner, %error, "a holder directory can't be read");
+                self.on_lost(owner, format!("its directory can't be read: {error}"));
             }
         }
     }
 
     /// No living shim has the session: what may be left of it is ended, then its end is told; or it has
     /// not begun.
-    fn go_on_without_shim(&mut self, agent: AgentId) {
-        let Some(holder) = self.holders.get_mut(&agent) else { return };
+    fn go_on_without_shim(&mut self, owner: Owner) {
+        let Some(holder) = self.holders.get_mut(&owner) else { return };
         let Some(current) = &mut holder.current else { return };
         let number = current.number;
         let is_claimed = holder.directory.is_claimed(number);
         if !current.is_swept && may_have_left_processes(&holder.directory, current, is_claimed) {
             let traces = traces(&self.settings, holder, number);
-            self.sweep.add(agent, traces, now());
-        } else if current.report.is_some() || current.is_released {
+            self.sweep.add(owner, traces, now());
+        } else if current.ending.is_some() || current.is_released {
             current.is_disowned = false;
             if current.is_released && holder.shim.is_none() {
                 holder.current = None;
             }
         } else if is_claimed {
             current.is_disowned = false;
-            let report = conclusion(holder, number);
+            let ending = conclusion(holder, number);
             if !holder.directory.is_of_another_boot(number) {
                 holder.directory.remove_process(number);
             }
-            self.finish(agent, report);
-        } else if current.program.is_some() && current.end.is_none() {
-            self.spawn(agent);
+            self.finish(owner, ending);
+        } else if current.work.is_some() && current.end.is_none() {
+            self.spawn(owner);
         } else {
             let unknown = if current.process.is_some() || current.end.is_none() {
                 UnknownExit::HolderDied
             } else {
                 UnknownExit::NotStarted
             };
-            self.fence(agent, Report::Exited(Exit::Unknown(unknown)));
+            self.fence(owner, Ending::Unknown(unknown));
         }
     }
 
-    /// No process of this agent's sessions is left.
-    pub fn on_swept(&mut self, agent: AgentId) {
-        let Some(holder) = self.holders.get_mut(&agent) else { return };
+    /// No process of this owner's sessions is left.
+    pub fn on_swept(&mut self, owner: Owner) {
+        let Some(holder) = self.holders.get_mut(&owner) else { return };
         if let Some(current) = &mut holder.current {
             current.is_swept = true;
             if let Some(before) = current.number.previous() {
                 holder.directory.remove_process(before);
             }
         }
-        self.drive(agent);
+        self.drive(owner);
     }
 
     /// Ends a session that never began; a shim that comes late finds its number taken.
-    fn fence(&mut self, agent: AgentId, report: Report) {
-        let Some(holder) = self.holders.get_mut(&agent) else { return };
+    fn fence(&mut self, owner: Owner, ending: Ending) {
+        let Some(holder) = self.holders.get_mut(&owner) else { return };
         let Some(current) = &mut holder.current else { return };
         match holder.directory.fence(current.number) {
             Ok(Some(_)) => {
                 current.is_swept = true;
-                self.finish(agent, report);
+                self.finish(owner, ending);
             }
             // Somebody was faster: look again who it is.
-            Ok(None) => self.look(agent),
+            Ok(None) => self.look(owner),
             Err(error) => {
-                tracing::error!(%agent, %error, "a session that never began can't be fenced");
-                self.finish(agent, report);
+                tracing::error!(%owner, %error, "a session that never began can't be fenced");
+                self.finish(owner, ending);
             }
         }
     }
 
-    fn spawn(&mut self, agent: AgentId) {
-        let Some(holder) = self.holders.get_mut(&agent) else { return };
+    fn spawn(&mut self, owner: Owner) {
+        let Some(holder) = self.holders.get_mut(&owner) else { return };
         let why = holder.last_refusal.clone().unwrap_or_else(|| "its holder went".to_owned());
         if holder.failures >= FAILURES_MAX {
-            self.fence(agent, Report::NotStarted(why));
+            self.fence(owner, not_started(why));
             return;
         }
         holder.failures += 1;
@@ -145,39 +145,39 @@ impl Run {
             Ok(spawned) => spawned,
             Err(error) => {
                 let why = format!("its holder can't be started: {error}");
-                self.fence(agent, Report::NotStarted(why));
+                self.fence(owner, not_started(why));
                 return;
             }
         };
         let slot = holder.slot;
         holder.shim = Some(Shim { handle: spawned.handle, process: spawned.process });
         // Before the order to start: what a session says in its first moment is its own.
-        (self.sink)(HostReport::Began { agent, shim: spawned.process });
-        self.greet(agent, Connection::new(spawned.socket));
+        self.tell_began(owner, spawned.process);
+        self.greet(owner, Connection::new(spawned.socket));
         // The order need not wait for the hello.
-        self.give_orders(agent);
-        if let Some(shim) = self.holders.get(&agent).and_then(|holder| holder.shim.as_ref()) {
+        self.give_orders(owner);
+        if let Some(shim) = self.holders.get(&owner).and_then(|holder| holder.shim.as_ref()) {
             self.watch(&shim.handle, slot, SHIM);
         }
     }
 
     /// Connects to a shim that lives.
-    pub fn connect(&mut self, agent: AgentId) {
-        let Some(holder) = self.holders.get_mut(&agent) else { return };
+    pub fn connect(&mut self, owner: Owner) {
+        let Some(holder) = self.holders.get_mut(&owner) else { return };
         if holder.shim.is_none() {
-            self.drive(agent);
+            self.drive(owner);
             return;
         }
         match socket::connect_at(&holder.directory.socket()) {
-            Ok(socket) => self.greet(agent, Connection::new(socket)),
-            Err(error) => self.on_lost(agent, format!("it can't be reached: {error}")),
+            Ok(socket) => self.greet(owner, Connection::new(socket)),
+            Err(error) => self.on_lost(owner, format!("it can't be reached: {error}")),
         }
     }
 
-    fn greet(&mut self, agent: AgentId, connection: Connection) {
-        let Some(holder) = self.holders.get(&agent) else { return };
+    fn greet(&mut self, owner: Owner, connection: Connection) {
+        let Some(holder) = self.holders.get(&owner) else { return };
         self.watch(&connection, holder.slot, LINK);
-        let Some(holder) = self.holders.get_mut(&agent) else { return };
+        let Some(holder) = self.holders.get_mut(&owner) else { return };
         holder.link = Link::Greeting { connection, by: now() + GREETING_WITHIN };
         if let Some(current) = &mut holder.current {
             current.is_start_sent = false;
@@ -186,32 +186,31 @@ impl Run {
             }
         }
         let hello = ClientHello::new(Role::Daemon { epoch: self.settings.epoch.0 });
-        self.say(agent, &hello);
+        self.say(owner, &hello);
     }
 
     /// Sends what was ordered and not sent yet.
-    pub fn give_orders(&mut self, agent: AgentId) {
-        let Some(holder) = self.holders.get_mut(&agent) else { return };
+    pub fn give_orders(&mut self, owner: Owner) {
+        let Some(holder) = self.holders.get_mut(&owner) else { return };
         let Some(current) = &mut holder.current else { return };
         let number = current.number;
-        if current.is_released && current.report.is_some() {
+        if current.is_released && current.ending.is_some() {
             holder.current = None;
-            self.say(agent, &Order::Release { number: number.0 });
+            self.say(owner, &Order::Release { number: number.0 });
             return;
         }
-        if current.report.is_some() {
+        if current.ending.is_some() {
             return;
         }
         let is_startable = current.process.is_none() && current.end.is_none();
-        if let Some(program) =
-            current.program.as_ref().filter(|_| !current.is_start_sent && is_startable)
+        if let Some(work) = current.work.as_ref().filter(|_| !current.is_start_sent && is_startable)
         {
-            let order = start_order(&self.settings, agent, number, program);
+            let order = start_order(&self.settings, owner, number, work);
             current.is_start_sent = true;
-            self.say(agent, &Order::Start(order));
+            self.say(owner, &Order::Start(order));
         }
         let ladder = self.settings.ladder;
-        let Some(current) = self.holders.get_mut(&agent).and_then(|h| h.session(number)) else {
+        let Some(current) = self.holders.get_mut(&owner).and_then(|h| h.session(number)) else {
             return;
         };
         if let Some(end) = current.end.as_mut().filter(|end| !end.is_sent) {
@@ -222,34 +221,34 @@ impl Run {
                 interrupt_ms: end.interrupt.as_millis() as u64,
                 term_ms: ladder.term.as_millis() as u64,
             };
-            self.say(agent, &order);
+            self.say(owner, &order);
         }
     }
 
     /// The session's end is known: the one report that closes it.
-    pub fn finish(&mut self, agent: AgentId, report: Report) {
-        let Some(holder) = self.holders.get_mut(&agent) else { return };
-        let Some(current) = holder.current.as_mut().filter(|c| c.report.is_none()) else { return };
-        current.report = Some(report.clone());
-        current.program = None;
+    pub fn finish(&mut self, owner: Owner, ending: Ending) {
+        let Some(holder) = self.holders.get_mut(&owner) else { return };
+        let Some(current) = holder.current.as_mut().filter(|c| c.ending.is_none()) else { return };
+        current.ending = Some(ending);
+        current.work = None;
         current.handle = None;
         current.witness_by = None;
         current.end = None;
         let number = current.number;
         // Who lets a holder go knows the end.
         if !current.is_released {
-            (self.sink)(HostReport::Session { agent, number, report });
+            self.tell_ended(owner, number);
         }
-        self.drive(agent);
+        self.drive(owner);
     }
 
     /// The connection is of no use; the shim may live all the same and is tried again.
-    pub fn on_lost(&mut self, agent: AgentId, why: String) {
-        let Some(holder) = self.holders.get_mut(&agent) else { return };
+    pub fn on_lost(&mut self, owner: Owner, why: String) {
+        let Some(holder) = self.holders.get_mut(&owner) else { return };
         let was_up = matches!(holder.link, Link::Up(_));
         holder.link = Link::Down;
-        self.refuse_waiting(agent);
-        let Some(holder) = self.holders.get_mut(&agent) else { return };
+        self.refuse_waiting(owner);
+        let Some(holder) = self.holders.get_mut(&owner) else { return };
         holder.retry_at = Some(now() + holder.retry_wait);
         holder.retry_wait = (holder.retry_wait * 2).min(RETRY_MAX);
         let Some(current) = &holder.current else { return };
@@ -257,33 +256,33 @@ impl Run {
         // A shim that goes closes first and ends then: its end says more than the lost connection.
         // One that was just started and refused is followed by another.
         let is_told = was_up || holder.is_told_lost || holder.failures > 0;
-        if !is_told && current.report.is_none() {
+        if !is_told && current.ending.is_none() {
             holder.is_told_lost = true;
-            (self.sink)(HostReport::Disconnected { agent, number, why });
+            self.tell_lost(owner, number, why);
         }
     }
 
     /// The shim's pidfd says that it ended.
-    pub fn on_shim(&mut self, agent: AgentId) {
-        let Some(holder) = self.holders.get_mut(&agent) else { return };
+    pub fn on_shim(&mut self, owner: Owner) {
+        let Some(holder) = self.holders.get_mut(&owner) else { return };
         let Some(shim) = holder.shim.take_if(|shim| process::is_over(&shim.handle)) else { return };
         // Ours if this daemon started it; else somebody else reaps it.
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
         let _not_ours = waitid(WaitId::PidFd(shim.handle.as_fd()), options);
         // What it said last is still there to be read: an exit, or why it refused.
-        self.read_link(agent);
-        let Some(holder) = self.holders.get_mut(&agent) else { return };
+        self.read_link(owner);
+        let Some(holder) = self.holders.get_mut(&owner) else { return };
         holder.link = Link::Down;
         holder.retry_at = None;
         holder.retry_wait = RETRY_FIRST;
-        self.refuse_waiting(agent);
-        let Some(current) = self.holders.get_mut(&agent).and_then(|h| h.current.as_mut()) else {
+        self.refuse_waiting(owner);
+        let Some(current) = self.holders.get_mut(&owner).and_then(|h| h.current.as_mut()) else {
             return;
         };
         current.handle = None;
         current.is_start_sent = false;
         current.is_swept = false;
-        self.drive(agent);
+        self.drive(owner);
     }
 }
 
@@ -297,15 +296,18 @@ fn living_shim(holder: &Holder) -> std::io::Result<Option<Shim>> {
 }
 
 /// How a session ended whose shim is gone and whose tree is gone.
-fn conclusion(holder: &Holder, number: SessionNumber) -> Report {
+fn conclusion(holder: &Holder, number: SessionNumber) -> Ending {
     match holder.directory.read_exit(number) {
-        Some(ExitRecord::NotStarted(why)) => Report::NotStarted(why),
-        Some(exit) => Report::Exited((&exit).into()),
+        Some(exit) => Ending::Told(exit),
         None if holder.directory.is_of_another_boot(number) => {
-            Report::Exited(Exit::Unknown(UnknownExit::MachineRestarted))
+            Ending::Unknown(UnknownExit::MachineRestarted)
         }
-        None => Report::Exited(Exit::Unknown(UnknownExit::HolderDied)),
+        None => Ending::Unknown(UnknownExit::HolderDied),
     }
+}
+
+fn not_started(why: String) -> Ending {
+    Ending::Told(ExitRecord::NotStarted(why))
 }
 
 /// Whether a process of this session, or of the one before, may be alive without a shim. A shim removes
@@ -327,9 +329,7 @@ fn traces(settings: &Settings, holder: &Holder, number: SessionNumber) -> Traces
     let mut paths: Vec<std::path::PathBuf> = Vec::new();
     let mut mains = Vec::new();
     for number in [Some(number), number.previous()].into_iter().flatten() {
-        let id = SessionId { agent: holder.agent, number };
-        let root = settings.cgroup.as_ref();
-        paths.extend(root.map(|root| cgroup::path_for(root, &settings.holders_dir, id)));
+        paths.extend(cgroup_path(settings, holder.owner, number));
         if holder.directory.may_live(number)
             && let Some(file) = holder.directory.read_process(number)
         {
@@ -343,25 +343,38 @@ fn traces(settings: &Settings, holder: &Holder, number: SessionNumber) -> Traces
 
 fn start_order(
     settings: &Settings,
-    agent: AgentId,
+    owner: Owner,
     number: SessionNumber,
-    program: &Program,
+    work: &Work,
 ) -> StartOrder {
-    let id = SessionId { agent, number };
-    let cgroup = settings.cgroup.as_ref().and_then(|root| {
-        Some(cgroup::path_for(root, &settings.holders_dir, id).to_str()?.to_owned())
-    });
+    let (program, record_limit, job) = match work {
+        Work::Session(program) => (program.clone(), settings.record_limit_bytes, None),
+        Work::Job(spec) => {
+            (jobs::program(spec), jobs::record_limit(spec), Some(jobs::terms(settings, spec)))
+        }
+    };
+    let cgroup = cgroup_path(settings, owner, number);
     StartOrder {
         number: number.0,
-        argv: program.argv.clone(),
-        dir: program.dir.clone(),
+        argv: program.argv,
+        dir: program.dir,
         size: Size::default(),
-        cgroup,
-        record_limit: settings.record_limit_bytes,
+        cgroup: cgroup.and_then(|path| Some(path.to_str()?.to_owned())),
+        record_limit,
         nofile: settings.nofile,
-        env: program.env_set.clone(),
-        env_remove: program.env_remove.clone(),
+        env: program.env_set,
+        env_remove: program.env_remove,
+        job,
     }
+}
+
+fn cgroup_path(
+    settings: &Settings,
+    owner: Owner,
+    number: SessionNumber,
+) -> Option<std::path::PathBuf> {
+    let root = settings.cgroup.as_ref()?;
+    Some(cgroup::path_for(root, &settings.holders_dir, &owner.numbered(number)))
 }
 
 /// The second witness: a handle on the session's process, if it still is that one.

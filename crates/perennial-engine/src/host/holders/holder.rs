@@ -1,4 +1,4 @@
-//! What the daemon knows of one agent's holder: its shim, the connection to it, and the newest session
+//! What the daemon knows of one holder, of an agent or a job: its shim, the connection to it, and the newest session
 //! that was ordered.
 //!
 //! Data and small questions only; what happens next is in `drive`.
@@ -6,21 +6,27 @@
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::exit::{Exit, UnknownExit};
+use perennial_core::id::SessionNumber;
 use perennial_core::observation::Report;
 use perennial_core::session::{Pace, Process};
 
 use super::super::connection::Connection;
 use super::super::directory::HolderDirectory;
+use super::super::jobs::JobSpec;
 use super::super::moment::Moment;
+use super::super::owner::Owner;
+use super::super::protocol::ExitRecord;
 use super::{Answer, Program, Ticket};
 
+/// Of a job that this daemon was never told to run.
+const OUTPUT_BYTES_DEFAULT: usize = 4096;
 /// Between tries to reach a shim that lives and does not answer.
 pub const RETRY_FIRST: Duration = Duration::from_millis(100);
 pub const RETRY_MAX: Duration = Duration::from_secs(30);
 
 pub struct Holder {
-    pub agent: AgentId,
+    pub owner: Owner,
     /// Its place in the numbering of epoll's events.
     pub slot: u64,
     pub directory: HolderDirectory,
@@ -61,11 +67,11 @@ pub enum Waiting {
     Ticket(Ticket, Answer<Ticket>),
 }
 
-/// The newest session that was ordered for the agent.
+/// The newest session that was ordered for the owner.
 pub struct Current {
     pub number: SessionNumber,
     /// Until it runs: what to start.
-    pub program: Option<Program>,
+    pub work: Option<Work>,
     pub is_start_sent: bool,
     pub process: Option<Process>,
     /// The second witness of its end.
@@ -75,12 +81,40 @@ pub struct Current {
     /// The kernel showed the end; by then the shim must have told it.
     pub witness_by: Option<Moment>,
     /// How it ended, once that was reported.
-    pub report: Option<Report>,
+    pub ending: Option<Ending>,
     pub is_released: bool,
     /// The living shim does not have it: a dead one had.
     pub is_disowned: bool,
     /// No process of it is left, though its shim died.
     pub is_swept: bool,
+    /// Of a job: how much of its output is told …
+    pub output_bytes_max: usize,
+    /// … and how long its shim may take to tell its end.
+    pub patience: Duration,
+}
+
+/// What a shim is to start.
+pub enum Work {
+    Session(Program),
+    Job(JobSpec),
+}
+
+/// How a session or a run of a job ended.
+#[derive(Debug, Clone)]
+pub enum Ending {
+    /// As its shim told it, or left it on disk.
+    Told(ExitRecord),
+    Unknown(UnknownExit),
+}
+
+impl From<&Ending> for Report {
+    fn from(ending: &Ending) -> Report {
+        match ending {
+            Ending::Told(ExitRecord::NotStarted(why)) => Report::NotStarted(why.clone()),
+            Ending::Told(exit) => Report::Exited(exit.into()),
+            Ending::Unknown(why) => Report::Exited(Exit::Unknown(*why)),
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -93,9 +127,9 @@ pub struct End {
 }
 
 impl Holder {
-    pub fn new(agent: AgentId, slot: u64, directory: HolderDirectory) -> Holder {
+    pub fn new(owner: Owner, slot: u64, directory: HolderDirectory) -> Holder {
         Holder {
-            agent,
+            owner,
             slot,
             directory,
             link: Link::Down,
@@ -128,7 +162,7 @@ impl Holder {
             Link::Greeting { by, .. } => Some(*by),
             Link::Down | Link::Up(_) => None,
         };
-        let open = self.current.as_ref().filter(|current| current.report.is_none());
+        let open = self.current.as_ref().filter(|current| current.ending.is_none());
         let force = open.and_then(|current| current.end).map(|end| end.force_at);
         let witness = open.and_then(|current| current.witness_by);
         [greeting, self.retry_at, force, witness].into_iter().flatten().min()
@@ -139,17 +173,19 @@ impl Current {
     pub fn new(number: SessionNumber) -> Current {
         Current {
             number,
-            program: None,
+            work: None,
             is_start_sent: false,
             process: None,
             handle: None,
             cgroup: None,
             end: None,
             witness_by: None,
-            report: None,
+            ending: None,
             is_released: false,
             is_disowned: false,
             is_swept: false,
+            output_bytes_max: OUTPUT_BYTES_DEFAULT,
+            patience: Duration::MAX,
         }
     }
 }

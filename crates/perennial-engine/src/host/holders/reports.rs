@@ -2,50 +2,51 @@
 //!
 //! A report about another session than the newest that was ordered says nothing.
 
-use perennial_core::id::{AgentId, SessionNumber};
-use perennial_core::observation::Report;
+use perennial_core::id::SessionNumber;
 use perennial_core::session::Process;
 use rustix::event::epoll::{self, EventFlags};
 use serde::Serialize;
 
 use super::super::connection::Lost;
 use super::super::moment::now;
+use super::super::owner::Owner;
 use super::super::process;
 use super::super::protocol::{
     self, ExitRecord, Focus, Frame, Mode, Order, RAW_BYTES_MAX, Refused, ShimHello, ShimReport,
     Size,
 };
-use super::holder::{Link, RETRY_FIRST, Waiting};
+use super::holder::{Ending, Link, RETRY_FIRST, Waiting};
 use super::run::{LINK, PROCESS, Run};
-use super::{Answer, HostReport, Refusal, Ticket, drive};
+use super::{Answer, Refusal, Ticket, drive};
 
 /// How long a ticket is good for.
 const TICKET_TTL_MS: u64 = 30_000;
 
 impl Run {
     /// Sends a message to the shim, if there is a connection.
-    pub fn say(&mut self, agent: AgentId, message: &impl Serialize) {
-        let Some(connection) = self.holders.get_mut(&agent).and_then(|h| h.connection()) else {
+    pub fn say(&mut self, owner: Owner, message: &impl Serialize) {
+        let Some(connection) = self.holders.get_mut(&owner).and_then(|h| h.connection()) else {
             return;
         };
         match connection.say(message) {
-            Ok(()) => self.watch_link(agent),
+            Ok(()) => self.watch_link(owner),
             // A message that does not fit is ours to answer for, not the connection's.
-            Err(Lost::Frame(error)) => self.on_unsendable(agent, &error.to_string()),
-            Err(error) => self.on_lost(agent, error.to_string()),
+            Err(Lost::Frame(error)) => self.on_unsendable(owner, &error.to_string()),
+            Err(error) => self.on_lost(owner, error.to_string()),
         }
     }
 
     /// Only a start can be too long: its arguments are the caller's.
-    fn on_unsendable(&mut self, agent: AgentId, why: &str) {
-        let current = self.holders.get(&agent).and_then(|holder| holder.current.as_ref());
+    fn on_unsendable(&mut self, owner: Owner, why: &str) {
+        let current = self.holders.get(&owner).and_then(|holder| holder.current.as_ref());
         if current.is_some_and(|current| current.process.is_none()) {
-            self.finish(agent, Report::NotStarted(format!("its command can't be sent: {why}")));
+            let why = format!("its command can't be sent: {why}");
+            self.finish(owner, Ending::Told(ExitRecord::NotStarted(why)));
         }
     }
 
-    fn watch_link(&mut self, agent: AgentId) {
-        let Some(holder) = self.holders.get_mut(&agent) else { return };
+    fn watch_link(&mut self, owner: Owner) {
+        let Some(holder) = self.holders.get_mut(&owner) else { return };
         let slot = holder.slot;
         let Some(connection) = holder.connection() else { return };
         let mut flags = EventFlags::IN;
@@ -53,34 +54,34 @@ impl Run {
         let _unchanged = epoll::modify(&self.epoll, connection, Run::token(slot, LINK), flags);
     }
 
-    pub fn on_link(&mut self, agent: AgentId, flags: EventFlags) {
+    pub fn on_link(&mut self, owner: Owner, flags: EventFlags) {
         if flags.contains(EventFlags::OUT) {
-            let connection = self.holders.get_mut(&agent).and_then(|holder| holder.connection());
+            let connection = self.holders.get_mut(&owner).and_then(|holder| holder.connection());
             match connection.map(|connection| connection.flush()) {
-                Some(Ok(())) => self.watch_link(agent),
-                Some(Err(error)) => self.on_lost(agent, error.to_string()),
+                Some(Ok(())) => self.watch_link(owner),
+                Some(Err(error)) => self.on_lost(owner, error.to_string()),
                 None => {}
             }
         }
-        self.read_link(agent);
+        self.read_link(owner);
     }
 
     /// Reads what has come, until nothing more is there.
-    pub fn read_link(&mut self, agent: AgentId) {
+    pub fn read_link(&mut self, owner: Owner) {
         loop {
-            let Some(holder) = self.holders.get_mut(&agent) else { return };
+            let Some(holder) = self.holders.get_mut(&owner) else { return };
             let is_greeting = matches!(holder.link, Link::Greeting { .. });
             let Some(connection) = holder.connection() else { return };
             match connection.next_frame() {
                 Ok(Some(frame)) => {
-                    if let Err(error) = self.on_frame(agent, frame, is_greeting) {
-                        self.on_lost(agent, error.to_string());
+                    if let Err(error) = self.on_frame(owner, frame, is_greeting) {
+                        self.on_lost(owner, error.to_string());
                     }
                     continue;
                 }
                 Ok(None) => {}
                 Err(error) => {
-                    self.on_lost(agent, error.to_string());
+                    self.on_lost(owner, error.to_string());
                     return;
                 }
             }
@@ -88,38 +89,38 @@ impl Run {
                 Ok(true) => {}
                 Ok(false) => return,
                 Err(error) => {
-                    self.on_lost(agent, error.to_string());
+                    self.on_lost(owner, error.to_string());
                     return;
                 }
             }
         }
     }
 
-    fn on_frame(&mut self, agent: AgentId, frame: Frame, is_greeting: bool) -> Result<(), Lost> {
+    fn on_frame(&mut self, owner: Owner, frame: Frame, is_greeting: bool) -> Result<(), Lost> {
         let Frame::Control(payload) = frame else { return Ok(()) };
         if is_greeting {
-            self.on_hello(agent, protocol::parse(&payload)?);
+            self.on_hello(owner, protocol::parse(&payload)?);
         } else {
             match protocol::parse(&payload)? {
                 ShimReport::Executed { number, process, cgroup } => {
-                    self.on_executed(agent, SessionNumber(number), process.into(), cgroup);
+                    self.on_executed(owner, SessionNumber(number), process.into(), cgroup);
                 }
                 ShimReport::Exited { number, exit } => {
-                    self.on_exited(agent, SessionNumber(number), exit);
+                    self.on_exited(owner, SessionNumber(number), exit);
                 }
-                ShimReport::NotMine { number } => self.on_not_mine(agent, SessionNumber(number)),
-                ShimReport::Answer { request, refused } => self.on_answer(agent, request, refused),
+                ShimReport::NotMine { number } => self.on_not_mine(owner, SessionNumber(number)),
+                ShimReport::Answer { request, refused } => self.on_answer(owner, request, refused),
                 ShimReport::Unknown => {}
             }
         }
         Ok(())
     }
 
-    fn on_hello(&mut self, agent: AgentId, hello: ShimHello) {
-        let Some(holder) = self.holders.get_mut(&agent) else { return };
+    fn on_hello(&mut self, owner: Owner, hello: ShimHello) {
+        let Some(holder) = self.holders.get_mut(&owner) else { return };
         if let Some(why) = hello.refused {
             holder.last_refusal = Some(why.clone());
-            self.on_lost(agent, format!("it refused: {why}"));
+            self.on_lost(owner, format!("it refused: {why}"));
             return;
         }
         holder.link = match std::mem::replace(&mut holder.link, Link::Down) {
@@ -134,21 +135,21 @@ impl Run {
         match hello.session.filter(|session| session.number == number.0) {
             Some(session) => {
                 if let Some(process) = session.process {
-                    self.on_executed(agent, number, process.into(), session.cgroup);
+                    self.on_executed(owner, number, process.into(), session.cgroup);
                 }
                 if let Some(exit) = session.exit {
-                    self.on_exited(agent, number, exit);
+                    self.on_exited(owner, number, exit);
                 }
             }
-            None if current.program.is_some() && current.end.is_none() => {}
-            None => self.on_unknown_session(agent),
+            None if current.work.is_some() && current.end.is_none() => {}
+            None => self.on_unknown_session(owner),
         }
-        self.drive(agent);
+        self.drive(owner);
     }
 
     /// The shim lives and its newest session is not the one that is to be held or ended.
-    fn on_unknown_session(&mut self, agent: AgentId) {
-        let Some(holder) = self.holders.get_mut(&agent) else { return };
+    fn on_unknown_session(&mut self, owner: Owner) {
+        let Some(holder) = self.holders.get_mut(&owner) else { return };
         let Some(current) = &mut holder.current else { return };
         if current.is_start_sent {
             // Its start is on the way; the answer comes.
@@ -161,76 +162,69 @@ impl Run {
                 // The shim had it waiting and began it just now, or a dead one had it.
                 Ok(None) => {
                     let number = current.number.0;
-                    self.say(agent, &Order::Tell { number });
+                    self.say(owner, &Order::Tell { number });
                     return;
                 }
                 Err(error) => ExitRecord::NotStarted(error.to_string()),
             },
         };
         let number = current.number;
-        self.on_exited(agent, number, exit);
+        self.on_exited(owner, number, exit);
     }
 
     fn on_executed(
         &mut self,
-        agent: AgentId,
+        owner: Owner,
         number: SessionNumber,
         process: Process,
         cgroup: Option<u64>,
     ) {
-        let Some(holder) = self.holders.get_mut(&agent) else { return };
+        let Some(holder) = self.holders.get_mut(&owner) else { return };
         let (slot, shim) = (holder.slot, holder.shim.as_ref().map(|shim| shim.process));
         holder.failures = 0;
-        let Some(current) = holder.session(number).filter(|c| c.report.is_none()) else { return };
+        let Some(current) = holder.session(number).filter(|c| c.ending.is_none()) else { return };
         current.process = Some(process);
         current.cgroup = cgroup;
-        current.program = None;
+        if current.witness_by.is_none() {
+            current.witness_by = now().checked_add(current.patience);
+        }
+        current.work = None;
         if current.handle.is_none() {
             current.handle = drive::witness(process);
         }
         if let Some(handle) =
-            self.holders.get(&agent).and_then(|h| h.current.as_ref()?.handle.as_ref())
+            self.holders.get(&owner).and_then(|h| h.current.as_ref()?.handle.as_ref())
         {
             let data = Run::token(slot, PROCESS);
             // Known already after a reconnection: then nothing changes.
             let _present = epoll::add(&self.epoll, handle, data, EventFlags::IN);
         }
-        // Who hears that it runs finds its holder connected.
-        if let Some(shim) = shim {
-            (self.sink)(HostReport::Connected { agent, number, shim, cgroup });
-        }
-        (self.sink)(HostReport::Session { agent, number, report: Report::Executed(process) });
-        self.drive(agent);
+        self.tell_executed(owner, number, shim, cgroup, process);
+        self.drive(owner);
     }
 
-    fn on_exited(&mut self, agent: AgentId, number: SessionNumber, exit: ExitRecord) {
-        let is_newest = self.holders.get_mut(&agent).is_some_and(|h| h.session(number).is_some());
+    fn on_exited(&mut self, owner: Owner, number: SessionNumber, exit: ExitRecord) {
+        let is_newest = self.holders.get_mut(&owner).is_some_and(|h| h.session(number).is_some());
         if is_newest {
-            self.finish(
-                agent,
-                match exit {
-                    ExitRecord::NotStarted(why) => Report::NotStarted(why),
-                    ExitRecord::Code(_) | ExitRecord::Signal(_) => Report::Exited((&exit).into()),
-                },
-            );
+            self.finish(owner, Ending::Told(exit));
         }
     }
 
     /// A dead shim had the session: what it left is ended before its end is told.
-    fn on_not_mine(&mut self, agent: AgentId, number: SessionNumber) {
-        let Some(current) = self.holders.get_mut(&agent).and_then(|h| h.session(number)) else {
+    fn on_not_mine(&mut self, owner: Owner, number: SessionNumber) {
+        let Some(current) = self.holders.get_mut(&owner).and_then(|h| h.session(number)) else {
             return;
         };
-        if current.report.is_none() {
+        if current.ending.is_none() {
             current.is_disowned = true;
             current.is_swept = false;
-            self.drive(agent);
+            self.drive(owner);
         }
     }
 
     /// The kernel shows the end of a session's process; its shim should say so, too.
-    pub fn on_process(&mut self, agent: AgentId) {
-        let Some(current) = self.holders.get_mut(&agent).and_then(|h| h.current.as_mut()) else {
+    pub fn on_process(&mut self, owner: Owner) {
+        let Some(current) = self.holders.get_mut(&owner).and_then(|h| h.current.as_mut()) else {
             return;
         };
         let Some(handle) = current.handle.take_if(|handle| process::is_over(handle)) else {
@@ -238,14 +232,14 @@ impl Run {
         };
         let _watched_no_more = epoll::delete(&self.epoll, &handle);
         // One that was asked to end is told of when its tree is gone; that has its own limit.
-        if current.report.is_none() && current.end.is_none() {
+        if current.ending.is_none() && current.end.is_none() {
             current.witness_by = Some(now() + self.settings.ladder.grace);
         }
     }
 
     pub fn on_send(
         &mut self,
-        agent: AgentId,
+        owner: Owner,
         number: SessionNumber,
         bytes: Vec<u8>,
         answer: Answer<()>,
@@ -254,10 +248,10 @@ impl Run {
             answer(Err(Refusal::TooLong));
             return;
         }
-        match self.reach(agent, number) {
+        match self.reach(owner, number) {
             Ok(request) => {
-                self.wait_for(agent, request, Waiting::Send(answer));
-                self.say(agent, &Order::Send { number: number.0, request, bytes });
+                self.wait_for(owner, request, Waiting::Send(answer));
+                self.say(owner, &Order::Send { number: number.0, request, bytes });
             }
             Err(refusal) => answer(Err(refusal)),
         }
@@ -265,51 +259,51 @@ impl Run {
 
     pub fn on_ticket(
         &mut self,
-        agent: AgentId,
+        owner: Owner,
         number: SessionNumber,
         mode: Mode,
         answer: Answer<Ticket>,
     ) {
-        let reached = self.reach(agent, number).and_then(|request| {
+        let reached = self.reach(owner, number).and_then(|request| {
             let token = random_token().ok_or(Refusal::Unreachable)?;
-            let holder = self.holders.get(&agent).ok_or(Refusal::NotRunning)?;
+            let holder = self.holders.get(&owner).ok_or(Refusal::NotRunning)?;
             Ok((request, Ticket { token, socket: holder.directory.socket() }))
         });
         match reached {
             Ok((request, ticket)) => {
                 let token = ticket.token.clone();
-                self.wait_for(agent, request, Waiting::Ticket(ticket, answer));
+                self.wait_for(owner, request, Waiting::Ticket(ticket, answer));
                 let number = number.0;
                 let ttl_ms = TICKET_TTL_MS;
-                self.say(agent, &Order::Ticket { number, request, token, mode, ttl_ms });
+                self.say(owner, &Order::Ticket { number, request, token, mode, ttl_ms });
             }
             Err(refusal) => answer(Err(refusal)),
         }
     }
 
-    pub fn on_kill_signal(&mut self, agent: AgentId, number: SessionNumber, signal: i32) {
-        if self.reach(agent, number).is_ok() {
-            self.say(agent, &Order::KillSignal { number: number.0, signal });
+    pub fn on_kill_signal(&mut self, owner: Owner, number: SessionNumber, signal: i32) {
+        if self.reach(owner, number).is_ok() {
+            self.say(owner, &Order::KillSignal { number: number.0, signal });
         }
     }
 
-    pub fn on_resize(&mut self, agent: AgentId, number: SessionNumber, size: Size) {
-        if self.reach(agent, number).is_ok() {
-            self.say(agent, &Order::Resize { number: number.0, size });
+    pub fn on_resize(&mut self, owner: Owner, number: SessionNumber, size: Size) {
+        if self.reach(owner, number).is_ok() {
+            self.say(owner, &Order::Resize { number: number.0, size });
         }
     }
 
-    pub fn on_focus(&mut self, agent: AgentId, number: SessionNumber, focus: Focus) {
-        if self.reach(agent, number).is_ok() {
-            self.say(agent, &Order::Focus { number: number.0, focus });
+    pub fn on_focus(&mut self, owner: Owner, number: SessionNumber, focus: Focus) {
+        if self.reach(owner, number).is_ok() {
+            self.say(owner, &Order::Focus { number: number.0, focus });
         }
     }
 
     /// A number for a request to a running session's shim, if that can be reached.
-    fn reach(&mut self, agent: AgentId, number: SessionNumber) -> Result<u64, Refusal> {
-        let holder = self.holders.get_mut(&agent).ok_or(Refusal::NotRunning)?;
+    fn reach(&mut self, owner: Owner, number: SessionNumber) -> Result<u64, Refusal> {
+        let holder = self.holders.get_mut(&owner).ok_or(Refusal::NotRunning)?;
         let current = holder.session(number).ok_or(Refusal::NotRunning)?;
-        if current.report.is_some() || current.process.is_none() {
+        if current.ending.is_some() || current.process.is_none() {
             return Err(Refusal::NotRunning);
         }
         match holder.link {
@@ -321,14 +315,14 @@ impl Run {
         }
     }
 
-    fn wait_for(&mut self, agent: AgentId, request: u64, waiting: Waiting) {
-        if let Some(holder) = self.holders.get_mut(&agent) {
+    fn wait_for(&mut self, owner: Owner, request: u64, waiting: Waiting) {
+        if let Some(holder) = self.holders.get_mut(&owner) {
             holder.waiting.push((request, waiting));
         }
     }
 
-    fn on_answer(&mut self, agent: AgentId, request: u64, refused: Option<Refused>) {
-        let Some(holder) = self.holders.get_mut(&agent) else { return };
+    fn on_answer(&mut self, owner: Owner, request: u64, refused: Option<Refused>) {
+        let Some(holder) = self.holders.get_mut(&owner) else { return };
         let Some(at) = holder.waiting.iter().position(|(number, _)| *number == request) else {
             return;
         };
@@ -344,8 +338,8 @@ impl Run {
     }
 
     /// Nobody answers any more.
-    pub fn refuse_waiting(&mut self, agent: AgentId) {
-        let Some(holder) = self.holders.get_mut(&agent) else { return };
+    pub fn refuse_waiting(&mut self, owner: Owner) {
+        let Some(holder) = self.holders.get_mut(&owner) else { return };
         for (_, waiting) in std::mem::take(&mut holder.waiting) {
             waiting.answer(Some(Refusal::Unreachable));
         }

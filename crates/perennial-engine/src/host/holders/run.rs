@@ -9,14 +9,14 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use perennial_core::effect::{Action, SessionEffect};
-use perennial_core::id::{AgentId, SessionNumber};
-use perennial_core::observation::Report;
+use perennial_core::id::SessionNumber;
 use rustix::event::epoll::{self, EventData, EventFlags};
 
 use super::super::directory::HolderDirectory;
 use super::super::moment::{Moment, now, wait_until};
+use super::super::owner::Owner;
 use super::super::process;
-use super::holder::{Current, End, Holder, Link};
+use super::holder::{Current, End, Holder, Link, Work};
 use super::sweep::Sweep;
 use super::{HostReport, Manner, Program, Request, Settings, Shared};
 
@@ -32,10 +32,11 @@ pub struct Run {
     pub sink: Box<dyn Fn(HostReport) + Send>,
     pub shared: Arc<Shared>,
     pub epoll: std::os::fd::OwnedFd,
-    pub holders: HashMap<AgentId, Holder>,
-    /// Slot to agent; a slot is never given to another one.
-    slots: Vec<AgentId>,
-    due: BinaryHeap<Reverse<(Moment, AgentId)>>,
+    pub holders: HashMap<Owner, Holder>,
+    /// Slot to owner; a slot is never given to another one.
+    pub slots: HashMap<u64, Owner>,
+    next_slot: u64,
+    due: BinaryHeap<Reverse<(Moment, Owner)>>,
     pub sweep: Sweep,
     pub buffer: Vec<u8>,
     pub next_request: u64,
@@ -55,7 +56,8 @@ impl Run {
             shared,
             epoll,
             holders: HashMap::new(),
-            slots: Vec::new(),
+            slots: HashMap::new(),
+            next_slot: 0,
             due: BinaryHeap::new(),
             sweep: Sweep::default(),
             buffer: vec![0; READ_BYTES],
@@ -97,17 +99,22 @@ impl Run {
         for request in self.shared.take() {
             match request {
                 Request::Order(effect, manner) => self.on_order(effect, manner),
+                Request::Job { job, number, order } => self.on_job(job, number, order),
                 Request::Send { agent, number, bytes, answer } => {
-                    self.on_send(agent, number, bytes, answer);
+                    self.on_send(Owner::Agent(agent), number, bytes, answer);
                 }
                 Request::Ticket { agent, number, mode, answer } => {
-                    self.on_ticket(agent, number, mode, answer);
+                    self.on_ticket(Owner::Agent(agent), number, mode, answer);
                 }
                 Request::KillSignal { agent, number, signal } => {
-                    self.on_kill_signal(agent, number, signal);
+                    self.on_kill_signal(Owner::Agent(agent), number, signal);
                 }
-                Request::Focus { agent, number, focus } => self.on_focus(agent, number, focus),
-                Request::Resize { agent, number, size } => self.on_resize(agent, number, size),
+                Request::Focus { agent, number, focus } => {
+                    self.on_focus(Owner::Agent(agent), number, focus);
+                }
+                Request::Resize { agent, number, size } => {
+                    self.on_resize(Owner::Agent(agent), number, size);
+                }
                 Request::Stop => return false,
             }
         }
@@ -115,14 +122,14 @@ impl Run {
     }
 
     fn on_event(&mut self, token: u64, flags: EventFlags) {
-        let slot = (token >> 2).checked_sub(1).and_then(|slot| usize::try_from(slot).ok());
-        let Some(agent) = slot.and_then(|slot| self.slots.get(slot)).copied() else { return };
+        let slot = (token >> 2).checked_sub(1);
+        let Some(owner) = slot.and_then(|slot| self.slots.get(&slot)).copied() else { return };
         match token & 3 {
-            LINK => self.on_link(agent, flags),
-            SHIM => self.on_shim(agent),
-            _ => self.on_process(agent),
+            LINK => self.on_link(owner, flags),
+            SHIM => self.on_shim(owner),
+            _ => self.on_process(owner),
         }
-        self.settle(agent);
+        self.settle(owner);
     }
 
     pub fn token(slot: u64, what: u64) -> EventData {
@@ -137,36 +144,21 @@ impl Run {
 
     fn on_order(&mut self, effect: SessionEffect, manner: Manner) {
         let SessionEffect { agent, number, action } = effect;
-        let slots = &mut self.slots;
-        let holders_dir = &self.settings.holders_dir;
-        let holder = self.holders.entry(agent).or_insert_with(|| {
-            slots.push(agent);
-            let slot = slots.len() as u64 - 1;
-            Holder::new(agent, slot, HolderDirectory::new(holders_dir, agent))
-        });
-        let newest = holder.current.as_ref().map(|current| current.number);
-        if newest.is_some_and(|newest| newest > number) {
-            // Stale: what it is about is over, and was reported.
-            return;
-        }
-        if newest != Some(number) {
-            holder.current = Some(Current::new(number));
-            holder.failures = 0;
-        }
-        let Some(current) = &mut holder.current else { return };
+        let owner = Owner::Agent(agent);
+        let ladder = self.settings.ladder;
+        let Some(current) = self.newest(owner, number) else { return };
         match action {
             Action::Start(launch, _) => {
-                if current.process.is_none() && current.report.is_none() {
-                    current.program = Some(match manner {
+                if current.process.is_none() && current.ending.is_none() {
+                    current.work = Some(Work::Session(match manner {
                         Manner::Program(program) => program,
                         Manner::Plain | Manner::ByTerm => Program::bare(&launch),
-                    });
+                    }));
                 }
-                self.tell_again(agent, number);
+                self.tell_again(owner, number);
             }
-            Action::Hold => self.tell_again(agent, number),
+            Action::Hold => self.tell_again(owner, number),
             Action::End(pace) => {
-                let ladder = self.settings.ladder;
                 let interrupt = match manner {
                     Manner::ByTerm => std::time::Duration::ZERO,
                     Manner::Plain | Manner::Program(_) => ladder.interrupt,
@@ -183,73 +175,96 @@ impl Run {
                         current.end = Some(End { pace, interrupt, is_sent: false, force_at });
                     }
                 }
-                self.tell_again(agent, number);
+                self.tell_again(owner, number);
             }
             Action::Release => current.is_released = true,
         }
-        self.drive(agent);
-        self.settle(agent);
+        self.drive(owner);
+        self.settle(owner);
+    }
+
+    /// The session that an order is about, if no newer one was ordered: then what the order is about is
+    /// over, and was reported.
+    pub fn newest(&mut self, owner: Owner, number: SessionNumber) -> Option<&mut Current> {
+        let holder = self.holders.entry(owner).or_insert_with(|| {
+            let slot = self.next_slot;
+            self.next_slot += 1;
+            self.slots.insert(slot, owner);
+            let directory = match owner {
+                Owner::Agent(agent) => HolderDirectory::new(&self.settings.holders_dir, agent),
+                Owner::Job(job) => HolderDirectory::of_job(&self.settings.jobs_dir, job),
+            };
+            Holder::new(owner, slot, directory)
+        });
+        let newest = holder.current.as_ref().map(|current| current.number);
+        if newest.is_some_and(|newest| newest > number) {
+            return None;
+        }
+        if newest != Some(number) {
+            holder.current = Some(Current::new(number));
+            holder.failures = 0;
+        }
+        holder.current.as_mut()
     }
 
     /// An order that was given before gets the answer that it had.
-    fn tell_again(&mut self, agent: AgentId, number: SessionNumber) {
-        let Some(holder) = self.holders.get(&agent) else { return };
+    pub fn tell_again(&mut self, owner: Owner, number: SessionNumber) {
+        let Some(holder) = self.holders.get(&owner) else { return };
         let Some(current) = &holder.current else { return };
-        if let Some(report) = &current.report {
-            (self.sink)(HostReport::Session { agent, number, report: report.clone() });
+        if current.ending.is_some() {
+            self.tell_ended(owner, number);
         } else if let (Some(process), Link::Up(_), Some(shim)) =
             (current.process, &holder.link, &holder.shim)
         {
-            let (cgroup, report) = (current.cgroup, Report::Executed(process));
-            (self.sink)(HostReport::Connected { agent, number, shim: shim.process, cgroup });
-            (self.sink)(HostReport::Session { agent, number, report });
+            self.tell_executed(owner, number, Some(shim.process), current.cgroup, process);
         }
     }
 
     /// After anything happened to a holder: its next deadline is waited for.
-    pub fn settle(&mut self, agent: AgentId) {
-        let Some(holder) = self.holders.get_mut(&agent) else { return };
+    pub fn settle(&mut self, owner: Owner) {
+        self.forget_if_done(owner);
+        let Some(holder) = self.holders.get_mut(&owner) else { return };
         let Some(at) = holder.next_deadline() else { return };
         if holder.scheduled_at.is_none_or(|scheduled| at < scheduled) {
             holder.scheduled_at = Some(at);
-            self.due.push(Reverse((at, agent)));
+            self.due.push(Reverse((at, owner)));
         }
     }
 
     fn on_time(&mut self, now: Moment) {
-        while let Some(Reverse((at, agent))) = self.due.peek().copied() {
+        while let Some(Reverse((at, owner))) = self.due.peek().copied() {
             if at > now {
                 break;
             }
             self.due.pop();
-            self.on_due(agent, now);
-            self.settle(agent);
+            self.on_due(owner, now);
+            self.settle(owner);
         }
         if self.sweep.next_deadline().is_some_and(|at| at <= now) {
             let living = self.holders.values().filter_map(|holder| holder.shim.as_ref());
             let shims: Vec<i32> = living.map(|shim| shim.process.pid).collect();
-            for agent in self.sweep.look(&shims, now) {
-                self.on_swept(agent);
-                self.settle(agent);
+            for owner in self.sweep.look(&shims, now) {
+                self.on_swept(owner);
+                self.settle(owner);
             }
         }
     }
 
     /// A deadline of this holder may have come; it may also have moved.
-    fn on_due(&mut self, agent: AgentId, now: Moment) {
-        let Some(holder) = self.holders.get_mut(&agent) else { return };
+    fn on_due(&mut self, owner: Owner, now: Moment) {
+        let Some(holder) = self.holders.get_mut(&owner) else { return };
         holder.scheduled_at = None;
         if matches!(&holder.link, Link::Greeting { by, .. } if *by <= now) {
-            self.on_lost(agent, "it does not answer".to_owned());
+            self.on_lost(owner, "it does not answer".to_owned());
         }
-        let Some(holder) = self.holders.get_mut(&agent) else { return };
+        let Some(holder) = self.holders.get_mut(&owner) else { return };
         if holder.retry_at.is_some_and(|at| at <= now) {
             holder.retry_at = None;
-            self.connect(agent);
+            self.connect(owner);
         }
-        let Some(holder) = self.holders.get_mut(&agent) else { return };
+        let Some(holder) = self.holders.get_mut(&owner) else { return };
         let Some(current) = &mut holder.current else { return };
-        if current.report.is_some() {
+        if current.ending.is_some() {
             return;
         }
         let is_forced = current.end.is_some_and(|end| end.force_at <= now);
@@ -260,7 +275,7 @@ impl Run {
                 end.force_at = now + self.settings.ladder.grace;
             }
             if let Some(shim) = &holder.shim {
-                tracing::warn!(%agent, number = %current.number, "a shim hangs and is killed");
+                tracing::warn!(%owner, number = %current.number, "a shim hangs and is killed");
                 process::kill(&shim.handle);
             }
         }

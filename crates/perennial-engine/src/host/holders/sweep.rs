@@ -1,4 +1,4 @@
-//! Ends what is left of sessions whose shim died: their cgroups, whatever carries their mark, whatever
+//! Ends what is left of sessions and jobs whose shim died: their cgroups, whatever carries their mark, whatever
 //! fell to this process, and all descendants of those; again until none is left.
 //!
 //! One look at /proc serves all agents that are swept. Signals go through pidfds with compared start
@@ -10,13 +10,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use perennial_core::id::AgentId;
 use perennial_core::session::Process;
 use rustix::process::{Pid, WaitOptions, waitpid};
 
 use super::super::cgroup::Cgroup;
 use super::super::directory::HolderDirectory;
 use super::super::moment::Moment;
+use super::super::owner::Owner;
 use super::super::process::{self, Stat};
 
 const AGAIN_AFTER: Duration = Duration::from_millis(4);
@@ -27,7 +27,7 @@ const CLEAN_LOOKS: u8 = 2;
 /// The agents whose trees are being ended.
 #[derive(Debug, Default)]
 pub struct Sweep {
-    entries: HashMap<AgentId, Entry>,
+    entries: HashMap<Owner, Entry>,
     at: Option<Moment>,
     wait: Duration,
 }
@@ -47,15 +47,15 @@ pub struct Traces {
 }
 
 impl Sweep {
-    /// Begins to end everything of this agent.
-    pub fn add(&mut self, agent: AgentId, traces: Traces, now: Moment) {
-        self.entries.insert(agent, Entry { traces, clean: 0 });
+    /// Begins to end everything of this owner.
+    pub fn add(&mut self, owner: Owner, traces: Traces, now: Moment) {
+        self.entries.insert(owner, Entry { traces, clean: 0 });
         self.at = Some(now);
         self.wait = AGAIN_AFTER;
     }
 
-    pub fn is_sweeping(&self, agent: AgentId) -> bool {
-        self.entries.contains_key(&agent)
+    pub fn is_sweeping(&self, owner: Owner) -> bool {
+        self.entries.contains_key(&owner)
     }
 
     pub fn next_deadline(&self) -> Option<Moment> {
@@ -64,7 +64,7 @@ impl Sweep {
 
     /// Looks once and kills what is found; `shims`, the pids of living ones, are spared. Returns the agents of which
     /// nothing is left.
-    pub fn look(&mut self, shims: &[i32], now: Moment) -> Vec<AgentId> {
+    pub fn look(&mut self, shims: &[i32], now: Moment) -> Vec<Owner> {
         for entry in self.entries.values() {
             entry.traces.cgroups.iter().for_each(Cgroup::kill);
         }
@@ -72,19 +72,19 @@ impl Sweep {
         for (stat, _) in &found {
             process::kill_exactly(stat.process);
         }
-        let has_orphans = found.iter().any(|(_, agent)| agent.is_none());
+        let has_orphans = found.iter().any(|(_, owner)| owner.is_none());
         let mut done = Vec::new();
-        for (agent, entry) in &mut self.entries {
+        for (owner, entry) in &mut self.entries {
             entry.traces.cgroups.retain(|cgroup| !cgroup.remove());
-            let is_found = has_orphans || found.iter().any(|(_, owner)| *owner == Some(*agent));
+            let is_found = has_orphans || found.iter().any(|(_, whose)| *whose == Some(*owner));
             entry.clean =
                 if is_found || !entry.traces.cgroups.is_empty() { 0 } else { entry.clean + 1 };
             if entry.clean >= CLEAN_LOOKS {
-                done.push(*agent);
+                done.push(*owner);
             }
         }
-        for agent in &done {
-            self.entries.remove(agent);
+        for owner in &done {
+            self.entries.remove(owner);
         }
         self.at = (!self.entries.is_empty()).then_some(now + self.wait);
         self.wait = (self.wait * 2).min(AGAIN_AFTER_MAX);
@@ -92,11 +92,11 @@ impl Sweep {
     }
 }
 
-/// Every live process to be ended, with the agent it belongs to; an orphan's is not known.
-fn find(entries: &HashMap<AgentId, Entry>, shims: &[i32]) -> Vec<(Stat, Option<AgentId>)> {
+/// Every live process to be ended, with the owner it belongs to; an orphan's is not known.
+fn find(entries: &HashMap<Owner, Entry>, shims: &[i32]) -> Vec<(Stat, Option<Owner>)> {
     let me = rustix::process::getpid().as_raw_nonzero().get();
     let own_session = process::stat(me).map_or(0, |stat| stat.kernel_session);
-    let mut found: Vec<(Stat, Option<AgentId>)> = Vec::new();
+    let mut found: Vec<(Stat, Option<Owner>)> = Vec::new();
     let mut others: Vec<Stat> = Vec::new();
     for stat in process::pids().filter_map(process::stat) {
         let pid = stat.process.pid;
@@ -112,8 +112,8 @@ fn find(entries: &HashMap<AgentId, Entry>, shims: &[i32]) -> Vec<(Stat, Option<A
             continue;
         }
         let is_orphan = is_foreign && !is_holding_shim(pid);
-        match owner(pid, entries).or_else(|| owner_by_kernel_session(&stat, entries)) {
-            Some(agent) => found.push((stat, Some(agent))),
+        match owner_by_mark(pid, entries).or_else(|| owner_by_kernel_session(&stat, entries)) {
+            Some(owner) => found.push((stat, Some(owner))),
             None if is_orphan => found.push((stat, None)),
             None => others.push(stat),
         }
@@ -121,11 +121,11 @@ fn find(entries: &HashMap<AgentId, Entry>, shims: &[i32]) -> Vec<(Stat, Option<A
     // Descendants that threw their mark away.
     let mut next = 0;
     while next < found.len() {
-        let (parent, agent) = (found[next].0.process.pid, found[next].1);
+        let (parent, owner) = (found[next].0.process.pid, found[next].1);
         others.retain(|stat| {
             let is_child = stat.parent == parent;
             if is_child {
-                found.push((*stat, agent));
+                found.push((*stat, owner));
             }
             !is_child
         });
@@ -135,26 +135,29 @@ fn find(entries: &HashMap<AgentId, Entry>, shims: &[i32]) -> Vec<(Stat, Option<A
 }
 
 /// Whose mark a process carries in the environment it was executed with.
-fn owner(pid: i32, entries: &HashMap<AgentId, Entry>) -> Option<AgentId> {
+fn owner_by_mark(pid: i32, entries: &HashMap<Owner, Entry>) -> Option<Owner> {
     let environ = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
     let mut variables = environ.split(|byte| *byte == 0);
-    let session = variables.find_map(|v| v.strip_prefix(b"PERENNIAL_SESSION="))?;
-    let (agent, _) = std::str::from_utf8(session).ok()?.split_once('.')?;
-    agent.parse().ok().filter(|agent| entries.contains_key(agent))
+    let mark = variables.find_map(|variable| {
+        let mut marks = Owner::MARKS.iter();
+        marks.find_map(|name| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
+    })?;
+    let (owner, _) = std::str::from_utf8(mark).ok()?.split_once('.')?;
+    owner.parse().ok().filter(|owner| entries.contains_key(owner))
 }
 
 /// Whose main process leads, or led, the kernel session of a process. Its number is not given to another
 /// one while a member lives, unless a process of that pid but another start time is there.
-fn owner_by_kernel_session(stat: &Stat, entries: &HashMap<AgentId, Entry>) -> Option<AgentId> {
-    let (agent, main) = entries.iter().find_map(|(agent, entry)| {
+fn owner_by_kernel_session(stat: &Stat, entries: &HashMap<Owner, Entry>) -> Option<Owner> {
+    let (owner, main) = entries.iter().find_map(|(owner, entry)| {
         let mains = &entry.traces.mains;
-        Some((*agent, *mains.iter().find(|main| main.pid == stat.kernel_session)?))
+        Some((*owner, *mains.iter().find(|main| main.pid == stat.kernel_session)?))
     })?;
     let leader = process::stat(main.pid);
-    leader.is_none_or(|leader| leader.process == main).then_some(agent)
+    leader.is_none_or(|leader| leader.process == main).then_some(owner)
 }
 
-/// Whether a process is a shim that holds its agent, though we have not met it: it was started here
+/// Whether a process is a shim that holds its owner, though we have not met it: it was started here
 /// before its holders were stopped. A child of a dead shim that has not executed yet looks the same but
 /// for the lock.
 fn is_holding_shim(pid: i32) -> bool {

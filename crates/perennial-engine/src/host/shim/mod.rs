@@ -1,4 +1,4 @@
-//! The shim: the small process that holds one agent's session and outlives the daemon.
+//! The shim: the small process that holds one agent's session, or one job, and outlives the daemon.
 //!
 //! `perennial shim DIRECTORY`: one thread, one epoll, no runtime. It is the parent of the session's
 //! program, the subreaper of its tree, the owner of its terminal, recording and exit. It decides
@@ -12,6 +12,7 @@
 mod draft;
 pub mod early;
 mod greeting;
+mod job;
 mod orders;
 mod peer;
 mod queries;
@@ -27,7 +28,6 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use perennial_core::id::AgentId;
 use perennial_core::session::Process;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::process::{
@@ -37,6 +37,7 @@ use rustix::process::{
 use super::connection::Connection;
 use super::directory::{HolderDirectory, SOCKET};
 use super::moment::{Moment, now, wait_until};
+use super::owner::Owner;
 use super::protocol::{ExitRecord, PaceRecord, ShimSay, StartOrder};
 use super::{process, socket};
 use greeting::Ticket;
@@ -66,9 +67,9 @@ pub(super) const IGNORED: [i32; 2] = [libc::SIGHUP, libc::SIGPIPE];
 /// Why a shim can't begin.
 #[derive(Debug, thiserror::Error)]
 enum BeginError {
-    #[error("the directory's name is no agent id")]
+    #[error("the directory's name is no id of an agent or a job")]
     Name,
-    #[error("another shim holds this agent")]
+    #[error("another shim holds this directory")]
     Held,
     #[error("its own process can't be read")]
     Self_,
@@ -95,7 +96,7 @@ pub fn main(dir: PathBuf) -> ! {
 #[derive(Debug)]
 struct Shim {
     directory: HolderDirectory,
-    agent: AgentId,
+    owner: Owner,
     home: Option<OsString>,
     boot_id: String,
     me: Process,
@@ -119,7 +120,7 @@ struct Shim {
 impl Shim {
     fn begin(dir: PathBuf) -> Result<Shim, BeginError> {
         let name = dir.file_name().and_then(|name| name.to_str());
-        let agent = name.and_then(|name| name.parse().ok()).ok_or(BeginError::Name)?;
+        let owner = name.and_then(|name| name.parse().ok()).ok_or(BeginError::Name)?;
         // Whatever the daemon may have left open is not for sessions.
         // SAFETY: nothing in this process knows a descriptor beyond the standard three yet.
         unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };
@@ -137,7 +138,7 @@ impl Shim {
         };
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(io::Error::from)?;
         let mut shim = Shim {
-            agent,
+            owner,
             home: std::env::var_os("PERENNIAL_HOME"),
             boot_id: process::boot_id()?.0,
             me: process::this_process().ok_or(BeginError::Self_)?,
@@ -231,13 +232,20 @@ impl Shim {
         })
     }
 
-    /// Nothing is left to hold: the session's end is on record, and no next one was ordered.
+    /// Nothing is left to hold: the session's end is on record, and no next one was ordered. A job has
+    /// no next session that a daemon would want to begin in place.
     fn is_done(&self) -> bool {
         let is_over = self
             .session
             .as_ref()
             .is_none_or(|session| session.is_gone && session.exit.is_some() && session.is_recorded);
-        is_over && self.queued.is_none() && (self.is_released || !self.has_daemon())
+        is_over
+            && self.queued.is_none()
+            && (self.is_released || !self.has_daemon() || self.has_job())
+    }
+
+    fn has_job(&self) -> bool {
+        self.session.as_ref().is_some_and(|session| session.job.is_some())
     }
 
     fn leave(&mut self) {
@@ -292,7 +300,7 @@ impl Shim {
                     // Neither stopped nor continued children are waited for.
                     (None, None) => continue,
                 };
-                session.exit = Some(exit);
+                session.exited(exit);
                 self.tell_exit();
             }
         }
@@ -315,7 +323,7 @@ impl Shim {
         }
         session.gone();
         let number = session.number;
-        self.drain_terminal();
+        self.drain_output();
         self.tell_exit();
         self.directory.remove_process(number);
         if let Some(order) = self.queued.take() {

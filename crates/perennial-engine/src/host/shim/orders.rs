@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use perennial_core::id::{SessionId, SessionNumber};
+use perennial_core::id::SessionNumber;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::process::Signal;
 
@@ -17,9 +17,10 @@ use super::super::protocol::{
     ExitRecord, Order, Refused, SessionRecord, ShimReport, ShimSay, StartOrder,
 };
 use super::greeting::Ticket;
+use super::job::Job;
 use super::recorder::Recorder;
 use super::session::Session;
-use super::spawn::{self, Marks};
+use super::spawn::{self, Marks, Stdio};
 use super::terminal::Terminal;
 use super::{ANSWER_WITHIN, Shim, TERMINAL};
 
@@ -151,7 +152,7 @@ impl Shim {
             session.fail(why);
         }
         self.session = Some(session);
-        self.watch_terminal();
+        self.watch_output();
         self.tell_session();
         self.say_to_viewers(&ShimSay::Session { number: order.number });
         self.write_process();
@@ -161,37 +162,48 @@ impl Shim {
     }
 
     fn execute(&self, session: &mut Session, order: &StartOrder) -> Result<(), String> {
-        // Whoever is attached stays so, and has the size.
-        let size = self.attached_size().unwrap_or(order.size);
-        let terminal = Terminal::open(size).map_err(|error| format!("no terminal: {error}"))?;
+        match order.job {
+            Some(terms) => {
+                let job = Job::new(terms, now()).map_err(|error| format!("no pipe: {error}"))?;
+                session.job = Some(job);
+            }
+            None => {
+                // Whoever is attached stays so, and has the size.
+                let size = self.attached_size().unwrap_or(order.size);
+                let terminal = Terminal::open(size);
+                session.terminal = Some(terminal.map_err(|error| format!("no terminal: {error}"))?);
+            }
+        }
+        let stdio = match (&session.terminal, &session.job) {
+            (Some(terminal), _) => terminal.slave().map(Stdio::Terminal),
+            (None, Some(job)) => job.writer().map(Stdio::Output),
+            (None, None) => None,
+        };
+        let stdio = stdio.ok_or("nothing to print to")?;
         // Without a cgroup, whatever the reason, the tree is ended by peeling.
         session.cgroup = order.cgroup.as_ref().and_then(|path| Cgroup::create(path.into()).ok());
         let session_dir = self.directory.session(session.number);
-        let id = SessionId { agent: self.agent, number: session.number };
         let marks = Marks {
-            agent: &self.agent.to_string(),
-            session: &id.to_string(),
+            owner: self.owner,
+            number: session.number,
             home: self.home.as_deref(),
             session_dir: &session_dir,
         };
         let cgroup = session.cgroup.as_ref();
-        let slave = terminal.slave().ok_or("no terminal")?;
-        let (pid, is_inside) = spawn::start(order, self.directory.path(), marks, slave, cgroup)
+        let (pid, is_inside) = spawn::start(order, self.directory.path(), marks, stdio, cgroup)
             .map_err(|error| error.to_string())?;
         if let Some(cgroup) = session.cgroup.take_if(|_| !is_inside) {
             let _busy = cgroup.remove();
         }
-        session.terminal = Some(terminal);
         // Our child, not yet reaped: its record is there even if it has ended.
         session.process = process::stat(pid).map(|stat| stat.process);
         Ok(())
     }
 
-    fn watch_terminal(&self) {
-        let terminal = self.session.as_ref().and_then(|session| session.terminal.as_ref());
-        if let Some(terminal) = terminal {
+    fn watch_output(&self) {
+        if let Some(output) = self.session.as_ref().and_then(Session::output) {
             let data = EventData::new_u64(TERMINAL);
-            let _full = epoll::add(&self.epoll, &terminal.master, data, EventFlags::IN);
+            let _full = epoll::add(&self.epoll, output, data, EventFlags::IN);
         }
     }
 

@@ -5,7 +5,9 @@
 //! Invariants
 //! - H3  `is_gone` only after the kernel said that no child is left.
 //! - S1  The exit is set once, from the wait status of the main process.
+//! - J3  The end of a job is told only when no process of it is left.
 
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use perennial_core::id::SessionNumber;
@@ -16,6 +18,7 @@ use super::super::cgroup::Cgroup;
 use super::super::moment::Moment;
 use super::super::protocol::{ExitRecord, PaceRecord};
 use super::draft::Draft;
+use super::job::Job;
 use super::queries::Queries;
 use super::recorder::Recorder;
 use super::terminal::Terminal;
@@ -30,6 +33,8 @@ pub struct Session {
     pub process: Option<Process>,
     pub cgroup: Option<Cgroup>,
     pub terminal: Option<Terminal>,
+    /// What a run of a job has instead of a terminal.
+    pub job: Option<Job>,
     pub recorder: Recorder,
     pub queries: Queries,
     pub exit: Option<ExitRecord>,
@@ -67,6 +72,7 @@ impl Session {
             process: None,
             cgroup: None,
             terminal: None,
+            job: None,
             recorder,
             queries: Queries::default(),
             exit: None,
@@ -82,14 +88,37 @@ impl Session {
     /// It never ran: over before it began.
     pub fn fail(&mut self, why: String) {
         self.exit = Some(ExitRecord::NotStarted(why));
-        self.terminal = None;
+        self.close_output();
         self.is_gone = true;
         self.remove_cgroup();
     }
 
-    /// The end, as soon as it may be told: at once, or when the tree is gone if it was asked for.
+    /// The main process ended.
+    pub fn exited(&mut self, exit: ExitRecord) {
+        let is_over_limit = self.job.as_ref().is_some_and(|job| job.is_over_limit);
+        self.exit = Some(if is_over_limit { ExitRecord::Limit } else { exit });
+    }
+
+    /// The end, as soon as it may be told: at once, or when the tree is gone if it was asked for or is
+    /// a job's.
     pub fn told_exit(&self) -> Option<&ExitRecord> {
-        self.exit.as_ref().filter(|_| self.ladder.is_none() || self.is_gone)
+        let is_at_once = self.ladder.is_none() && self.job.is_none();
+        self.exit.as_ref().filter(|_| is_at_once || self.is_gone)
+    }
+
+    /// All that it printed has been read, or nothing of it ever will be.
+    pub fn close_output(&mut self) {
+        self.terminal = None;
+        if let Some(job) = &mut self.job {
+            job.close_writer();
+            job.output = None;
+        }
+    }
+
+    /// Where what it prints is read.
+    pub fn output(&self) -> Option<&OwnedFd> {
+        let pipe = self.job.as_ref().and_then(|job| job.output.as_ref());
+        self.terminal.as_ref().map(|terminal| &terminal.master).or(pipe)
     }
 
     pub fn is_main(&self, pid: i32) -> bool {
@@ -177,13 +206,26 @@ impl Session {
     pub fn next_deadline(&self) -> Option<Moment> {
         let ladder = self.ladder.filter(|ladder| ladder.next != Step::Killed && !self.is_gone);
         let unrecorded = self.answer_by.filter(|_| !self.is_recorded);
-        [ladder.map(|ladder| ladder.at), self.kill_again_at, unrecorded].into_iter().flatten().min()
+        let ladder = ladder.map(|ladder| ladder.at);
+        [ladder, self.limit_at(), self.kill_again_at, unrecorded].into_iter().flatten().min()
+    }
+
+    /// When a job that runs, and that nobody has asked to end, is over its limit.
+    fn limit_at(&self) -> Option<Moment> {
+        let is_open = self.exit.is_none() && self.ladder.is_none();
+        self.job.as_ref().filter(|_| is_open).map(|job| job.limit_at)
     }
 
     /// Does what is due.
     pub fn tick(&mut self, now: Moment) {
         if self.is_gone {
             return;
+        }
+        if self.limit_at().is_some_and(|at| at <= now)
+            && let Some(job) = &mut self.job
+        {
+            job.is_over_limit = true;
+            self.ladder = Some(Ladder { next: Step::Term, at: now, term: job.term });
         }
         if let Some(ladder) = self.ladder.filter(|ladder| ladder.at <= now) {
             let (next, at) = match ladder.next {

@@ -1,4 +1,4 @@
-//! Starts a session's program: environment, program lookup, fork, terminal, exec.
+//! Starts the program of a session or a job: environment, program lookup, fork, terminal or pipe, exec.
 //!
 //! Success means that exec succeeded. No shell anywhere. Between fork and exec only system calls run.
 
@@ -9,11 +9,13 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::ptr;
 
+use perennial_core::id::SessionNumber;
 use rustix::fs::{Access, access};
 use rustix::pipe::{PipeFlags, pipe_with};
 
 use super::super::cgroup::Cgroup;
 use super::super::environment;
+use super::super::owner::Owner;
 use super::super::protocol::StartOrder;
 
 /// Why a program does not run.
@@ -29,8 +31,8 @@ pub enum StartError {
     Nul(#[from] std::ffi::NulError),
     #[error("a process can't be made: {0}")]
     Fork(#[source] io::Error),
-    #[error("its terminal can't be set up: {0}")]
-    Terminal(#[source] io::Error),
+    #[error("its input and output can't be set up: {0}")]
+    Stdio(#[source] io::Error),
     #[error("directory {dir}: {source}")]
     Directory { dir: String, source: io::Error },
     #[error("{program}: {source}")]
@@ -46,22 +48,31 @@ struct Image {
     nofile: Option<u64>,
 }
 
-/// Who a session is, as its variables tell it.
+/// Who a session or a job is, as its variables tell it.
 #[derive(Debug, Clone, Copy)]
 pub struct Marks<'a> {
-    pub agent: &'a str,
-    pub session: &'a str,
+    pub owner: Owner,
+    pub number: SessionNumber,
     pub home: Option<&'a OsStr>,
     pub session_dir: &'a Path,
 }
 
-/// Runs the program on the terminal; its pid is that of our unreaped child. The cgroup is left out
-/// if the kernel does not let us into it: the caller sees that in the second value.
+/// What a program reads from and prints to.
+#[derive(Debug, Clone, Copy)]
+pub enum Stdio<'a> {
+    /// Its controlling terminal, for all three.
+    Terminal(&'a OwnedFd),
+    /// Nothing to read, and this to print to.
+    Output(&'a OwnedFd),
+}
+
+/// Runs the program; its pid is that of our unreaped child. The cgroup is left out if the kernel does
+/// not let us into it: the caller sees that in the second value.
 pub fn start(
     order: &StartOrder,
     holder: &Path,
     marks: Marks<'_>,
-    slave: &OwnedFd,
+    stdio: Stdio<'_>,
     cgroup: Option<&Cgroup>,
 ) -> Result<(i32, bool), StartError> {
     let image = image(order, holder, marks)?;
@@ -72,10 +83,19 @@ pub fn start(
     let (failure, failure_end) =
         pipe_with(PipeFlags::CLOEXEC).map_err(|error| StartError::Fork(error.into()))?;
     // Opened before the fork, so that failing is still simple.
+    let null;
+    let ends = match stdio {
+        Stdio::Terminal(slave) => Ends { fds: [slave.as_raw_fd(); 3], has_terminal: true },
+        Stdio::Output(writer) => {
+            null = std::fs::File::open("/dev/null").map_err(StartError::Stdio)?;
+            let writer = writer.as_raw_fd();
+            Ends { fds: [null.as_raw_fd(), writer, writer], has_terminal: false }
+        }
+    };
     let cgroup = cgroup.and_then(|cgroup| cgroup.open().ok());
     let (pid, inside) = fork(cgroup.as_ref()).map_err(StartError::Fork)?;
     if pid == 0 {
-        child(&image, &argv, &env, slave.as_raw_fd(), failure_end.as_raw_fd());
+        child(&image, &argv, &env, ends, failure_end.as_raw_fd());
     }
     drop(failure_end);
     let mut report = [0u8; 5];
@@ -86,7 +106,7 @@ pub fn start(
             let source = io::Error::from_raw_os_error(i32::from_le_bytes([a, b, c, d]));
             Err(match step {
                 STEP_DIRECTORY => StartError::Directory { dir: order.dir.clone(), source },
-                STEP_TERMINAL => StartError::Terminal(source),
+                STEP_STDIO => StartError::Stdio(source),
                 _ => StartError::Exec {
                     program: image.program.to_string_lossy().into_owned(),
                     source,
@@ -123,25 +143,35 @@ fn fork(cgroup: Option<&OwnedFd>) -> io::Result<(i32, bool)> {
 /// libc has it in a type that is too narrow.
 const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 
-const STEP_TERMINAL: u8 = 1;
+const STEP_STDIO: u8 = 1;
 const STEP_DIRECTORY: u8 = 2;
 const STEP_EXEC: u8 = 3;
+
+/// What becomes the child's input, output and error output.
+#[derive(Clone, Copy)]
+struct Ends {
+    fds: [RawFd; 3],
+    has_terminal: bool,
+}
 
 /// The child's side of the fork: only system calls, and no way back.
 fn child(
     image: &Image,
     argv: &[*const libc::c_char],
     env: &[*const libc::c_char],
-    slave: RawFd,
+    ends: Ends,
     failure: RawFd,
 ) -> ! {
     // SAFETY: every call is async-signal-safe and every pointer was made before the fork and lives.
     unsafe {
-        let mut step = STEP_TERMINAL;
-        let on_terminal = libc::setsid() >= 0
-            && libc::ioctl(slave, libc::TIOCSCTTY, 0) == 0
-            && (0..=2).all(|fd| libc::dup2(slave, fd) == fd);
-        if on_terminal {
+        let mut step = STEP_STDIO;
+        let [input, output, errors] = ends.fds;
+        let is_set_up = libc::setsid() >= 0
+            && (!ends.has_terminal || libc::ioctl(input, libc::TIOCSCTTY, 0) == 0)
+            && libc::dup2(input, 0) == 0
+            && libc::dup2(output, 1) == 1
+            && libc::dup2(errors, 2) == 2;
+        if is_set_up {
             for signal in super::IGNORED {
                 libc::signal(signal, libc::SIG_DFL);
             }
@@ -221,13 +251,19 @@ fn variables(
     for (name, value) in &order.env {
         set(name.as_ref(), value.as_ref());
     }
-    set("PERENNIAL_AGENT".as_ref(), marks.agent.as_ref());
-    set("PERENNIAL_SESSION".as_ref(), marks.session.as_ref());
+    let numbered = marks.owner.numbered(marks.number);
+    set(marks.owner.mark().as_ref(), numbered.as_ref());
+    match marks.owner {
+        Owner::Agent(agent) => {
+            set("PERENNIAL_AGENT".as_ref(), agent.to_string().as_ref());
+            // Tmux inside the session gets a server of its own.
+            set("TMUX_TMPDIR".as_ref(), marks.session_dir.as_os_str());
+        }
+        Owner::Job(_) => {}
+    }
     if let Some(home) = marks.home {
         set("PERENNIAL_HOME".as_ref(), home);
     }
-    // Tmux inside the session gets a server of its own.
-    set("TMUX_TMPDIR".as_ref(), marks.session_dir.as_os_str());
     if !all.iter().any(|(name, _)| name == "TERM") {
         all.push(("TERM".into(), "xterm-256color".into()));
     }

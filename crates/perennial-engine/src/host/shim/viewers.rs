@@ -39,8 +39,8 @@ impl Shim {
     /// Reads once; `false` when there is nothing more for now.
     fn read_terminal(&mut self) -> bool {
         let Some(session) = &mut self.session else { return false };
-        let Some(terminal) = &session.terminal else { return false };
-        let count = match rustix::io::read(&terminal.master, &mut self.buffer[..]) {
+        let Some(output) = session.output() else { return false };
+        let count = match rustix::io::read(output, &mut self.buffer[..]) {
             Ok(0) => return false,
             Ok(count) => count,
             Err(rustix::io::Errno::INTR) => return true,
@@ -48,7 +48,7 @@ impl Shim {
         };
         let before = session.recorder.total();
         let is_recorded = session.recorder.append(&self.buffer[..count], now());
-        if !self.peers.iter().any(super::peer::Peer::is_attached) {
+        if session.terminal.is_some() && !self.peers.iter().any(super::peer::Peer::is_attached) {
             self.answer_queries(count);
         }
         for index in 0..self.peers.len() {
@@ -72,16 +72,23 @@ impl Shim {
         }
     }
 
-    /// Reads what a tree that is gone left in its terminal, and closes that.
-    pub(super) fn drain_terminal(&mut self) {
+    /// Reads what a tree that is gone left in its terminal or pipe, and closes that.
+    pub(super) fn drain_output(&mut self) {
         // The last writer's end must close first: only then is the end of the output known.
         let Some(session) = &mut self.session else { return };
-        let Some(terminal) = session.terminal.as_mut() else { return };
-        terminal.close_slave();
+        if let Some(terminal) = &mut session.terminal {
+            terminal.close_slave();
+        }
+        if let Some(job) = &mut session.job {
+            job.close_writer();
+        }
         // Bounded: a stranger may have been handed this terminal and write on.
         let _rest = (0..DRAIN_READS_MAX).find(|_| !self.read_terminal());
-        if let Some(terminal) = self.session.as_mut().and_then(|session| session.terminal.take()) {
-            let _closed = epoll::delete(&self.epoll, &terminal.master);
+        if let Some(session) = &mut self.session {
+            if let Some(output) = session.output() {
+                let _closed = epoll::delete(&self.epoll, output);
+            }
+            session.close_output();
         }
         self.watch_peers();
     }
