@@ -105,6 +105,10 @@ impl Home {
         self.state.join("holders")
     }
 
+    pub fn jobs(&self) -> PathBuf {
+        self.state.join("jobs")
+    }
+
     pub fn log_dir(&self) -> PathBuf {
         self.state.join("log")
     }

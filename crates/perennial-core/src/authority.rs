@@ -13,6 +13,8 @@ pub enum Caller {
     Person,
     /// A process of this agent's session.
     Agent(AgentId),
+    /// A process of a job, a command that Perennial runs itself.
+    Job,
     /// Somebody of whom neither could be shown.
     Viewer,
 }
@@ -32,6 +34,8 @@ pub enum Standing {
 pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
     match caller {
         Caller::Person => true,
+        // A job does its own work and reports by its exit: it needs nothing from us.
+        Caller::Job => false,
         Caller::Viewer => match verb {
             Verb::Look => true,
             Verb::Attach
@@ -65,8 +69,8 @@ impl Caller {
     pub fn witness(self) -> Witness {
         match self {
             Caller::Agent(id) => Witness::Agent(id),
-            // A viewer's commands are refused before they can be evidence of anything.
-            Caller::Person | Caller::Viewer => Witness::Operator,
+            // Commands of jobs and viewers are refused before they can be evidence of anything.
+            Caller::Person | Caller::Job | Caller::Viewer => Witness::Operator,
         }
     }
 }
@@ -89,6 +93,7 @@ mod tests {
                 Verb::Wake,
                 Verb::Rename,
                 Verb::Bury,
+                Verb::Report,
                 Verb::Down,
             ]
             .into_iter()
@@ -99,12 +104,15 @@ mod tests {
         };
         assert_eq!(
             allowed(Caller::Person, Standing::Other),
-            "look attach send logs spawn stop wake rename bury down"
+            "look attach send logs spawn stop wake rename bury report down"
         );
         assert_eq!(allowed(agent, Standing::Lead), "look stop wake");
-        assert_eq!(allowed(agent, Standing::Itself), "look");
+        assert_eq!(allowed(agent, Standing::Itself), "look report");
         assert_eq!(allowed(agent, Standing::Other), "look");
         assert_eq!(allowed(agent, Standing::NoTarget), "look");
         assert_eq!(allowed(Caller::Viewer, Standing::Other), "look");
+        for standing in [Standing::Itself, Standing::Lead, Standing::Other, Standing::NoTarget] {
+            assert_eq!(allowed(Caller::Job, standing), "");
+        }
     }
 }

@@ -142,6 +142,16 @@ impl HolderDirectory {
         self.session(number).join(PROCESS).exists() && !self.is_of_another_boot(number)
     }
 
+    /// The numbers of which processes may be alive, as far as is on disk.
+    pub fn unfinished(&self) -> Vec<SessionNumber> {
+        let entries = std::fs::read_dir(&self.path).into_iter().flatten().flatten();
+        entries
+            .filter_map(|entry| entry.file_name().to_str()?.strip_prefix('s')?.parse().ok())
+            .map(SessionNumber)
+            .filter(|number| self.may_live(*number))
+            .collect()
+    }
+
     /// Who ran as this session, while a process of it may be left.
     pub fn read_process(&self, number: SessionNumber) -> Option<ProcessFile> {
         let text = std::fs::read(self.session(number).join(PROCESS)).ok()?;

@@ -379,6 +379,10 @@ impl Driver {
                 self.tell_focus(agent);
                 self.look_around(agent);
             }
+            // Identity was taken from it at once; nothing orders a job yet.
+            HostReport::Job { job, number, report } => {
+                tracing::debug!(%job, %number, ?report, "job");
+            }
             HostReport::Disconnected { agent, number, why } => {
                 tracing::info!(%agent, %number, %why, "holder not connected");
                 let now = self.now();

@@ -1,8 +1,9 @@
 //! Who calls: shown by processes, never by what a caller claims.
 //!
 //! A caller is an *agent* if its ancestry, its cgroup or a session mark in an ancestor's environment
-//! leads to a session; a *person* only with a complete chain of parents up to pid 1 and our own uid;
-//! anybody else is a *viewer*. Evidence only ever lowers rights.
+//! leads to a session, and a *job* if one of them leads to a run of a job; a *person* only with a
+//! complete chain of parents up to pid 1 and our own uid; anybody else is a *viewer*. Evidence only
+//! ever lowers rights: a job, which has none, before an agent.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,13 +14,13 @@ use std::sync::RwLock;
 use perennial_core::authority::Caller;
 use perennial_core::id::AgentId;
 use perennial_core::session::Process;
+use perennial_engine::host::owner::Owner;
 use perennial_engine::host::process;
 
 /// A chain of parents longer than this is nobody's we know.
 const DEEPEST: usize = 64;
 /// How often a chain that changed under our eyes is walked again.
 const TRIES: usize = 3;
-const MARK: &[u8] = b"PERENNIAL_SESSION=";
 
 /// The process at the other end of a connection; kept, so that its pid cannot come to mean another.
 #[derive(Debug)]
@@ -29,35 +30,84 @@ pub struct Peer {
     uid: u32,
 }
 
-/// The holders and cgroups that lead to agents.
+/// The holders and cgroups that lead to agents and jobs.
 #[derive(Debug, Default)]
 pub struct Registry(RwLock<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    shims: HashMap<Process, AgentId>,
-    cgroups: HashMap<u64, AgentId>,
+    shims: HashMap<Process, Held>,
+    cgroups: HashMap<u64, Held>,
+    /// Main processes of jobs whose shim died: whoever is in the kernel session of one is the job's.
+    orphaned: Vec<Process>,
+}
+
+/// What a holder or cgroup leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Held {
+    Agent(AgentId),
+    Job,
+}
+
+impl From<Held> for Caller {
+    fn from(held: Held) -> Caller {
+        match held {
+            Held::Agent(id) => Caller::Agent(id),
+            Held::Job => Caller::Job,
+        }
+    }
 }
 
 impl Registry {
     /// Kept for good: a holder's process stays its agent's, also after its connection is lost.
     pub fn add(&self, agent: AgentId, shim: Process, cgroup: Option<u64>) {
-        self.0.write().expect("nobody panics with it").shims.insert(shim, agent);
+        self.add_shim(Held::Agent(agent), shim);
         if let Some(id) = cgroup {
             self.add_cgroup(agent, id);
         }
     }
 
-    /// The cgroup of a session: who is in it is the agent's, also when its holder is dead.
-    pub fn add_cgroup(&self, agent: AgentId, id: u64) {
-        self.0.write().expect("nobody panics with it").cgroups.insert(id, agent);
+    /// The holder of a job, and its cgroup once that is known.
+    pub fn add_job(&self, shim: Process, cgroup: Option<u64>) {
+        self.add_shim(Held::Job, shim);
+        if let Some(id) = cgroup {
+            self.add_job_cgroup(id);
+        }
     }
 
-    fn shim(&self, process: Process) -> Option<AgentId> {
+    pub fn add_job_cgroup(&self, id: u64) {
+        self.0.write().expect("nobody panics with it").cgroups.insert(id, Held::Job);
+    }
+
+    /// The main process of a job whose shim died while no daemon was there to end the tree.
+    pub fn add_orphaned_job(&self, main: Process) {
+        self.0.write().expect("nobody panics with it").orphaned.push(main);
+    }
+
+    fn add_shim(&self, held: Held, shim: Process) {
+        self.0.write().expect("nobody panics with it").shims.insert(shim, held);
+    }
+
+    /// The cgroup of a session: who is in it is the agent's, also when its holder is dead.
+    pub fn add_cgroup(&self, agent: AgentId, id: u64) {
+        self.0.write().expect("nobody panics with it").cgroups.insert(id, Held::Agent(agent));
+    }
+
+    fn shim(&self, process: Process) -> Option<Held> {
         self.0.read().expect("nobody panics with it").shims.get(&process).copied()
     }
 
-    fn cgroup(&self, id: u64) -> Option<AgentId> {
+    /// Whether a process is in the kernel session of an orphaned job. The session's number is not given
+    /// to another process while a member lives, unless its leader has another start time.
+    fn is_orphan(&self, stat: &process::Stat) -> bool {
+        let known = self.0.read().expect("nobody panics with it");
+        let main = known.orphaned.iter().find(|main| main.pid == stat.kernel_session);
+        main.is_some_and(|main| {
+            process::stat(main.pid).is_none_or(|leader| leader.process == *main)
+        })
+    }
+
+    fn cgroup(&self, id: u64) -> Option<Held> {
         self.0.read().expect("nobody panics with it").cgroups.get(&id).copied()
     }
 }
@@ -90,9 +140,9 @@ impl Peer {
             return None;
         }
         Some(match (by_ancestry, by_cgroup) {
-            (Caller::Agent(id), _) | (Caller::Person | Caller::Viewer, Some(id)) => {
-                Caller::Agent(id)
-            }
+            (Caller::Job, _) | (_, Some(Held::Job)) => Caller::Job,
+            (Caller::Agent(id), Some(Held::Agent(_)) | None)
+            | (Caller::Person | Caller::Viewer, Some(Held::Agent(id))) => Caller::Agent(id),
             (caller @ (Caller::Person | Caller::Viewer), None) => caller,
         })
     }
@@ -109,8 +159,11 @@ impl Peer {
                 return None;
             }
             child_start = stat.process.start_ticks;
-            if let Some(agent) = registry.shim(stat.process) {
-                return Some(Caller::Agent(agent));
+            if let Some(held) = registry.shim(stat.process) {
+                return Some(held.into());
+            }
+            if registry.is_orphan(&stat) {
+                return Some(Caller::Job);
             }
             // An orphan of a dead holder falls to the daemon, which reaps for the fleet.
             if pid == std::process::id().cast_signed() {
@@ -126,21 +179,33 @@ impl Peer {
     }
 
     fn person_unless_marked(&self, chain: &[i32]) -> Caller {
-        match chain.iter().find_map(|pid| session_mark(*pid)) {
-            Some(agent) => Caller::Agent(agent),
+        match chain.iter().find_map(|pid| mark(*pid)) {
+            Some(held) => held.into(),
             None if self.uid == rustix::process::getuid().as_raw() => Caller::Person,
             None => Caller::Viewer,
         }
     }
 }
 
-/// The agent whose session left its mark in a process's environment.
-fn session_mark(pid: i32) -> Option<AgentId> {
+/// Whose session or job left its mark in a process's environment; a job's mark counts first.
+fn mark(pid: i32) -> Option<Held> {
     // What can't be read (another user's process, such as a login) shows nothing.
     let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
-    let mark = environment.split(|byte| *byte == 0).find_map(|entry| entry.strip_prefix(MARK))?;
-    let session = std::str::from_utf8(mark).ok()?;
-    session.split('.').next()?.parse().ok()
+    held_by_marks(&environment)
+}
+
+fn held_by_marks(environment: &[u8]) -> Option<Held> {
+    let owners = environment.split(|byte| *byte == 0).filter_map(|entry| {
+        let mark = Owner::MARKS
+            .iter()
+            .find_map(|name| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
+        std::str::from_utf8(mark).ok()?.split('.').next()?.parse::<Owner>().ok()
+    });
+    let held = owners.map(|owner| match owner {
+        Owner::Agent(agent) => Held::Agent(agent),
+        Owner::Job(_) => Held::Job,
+    });
+    held.reduce(|first, next| if next == Held::Job { next } else { first })
 }
 
 /// The id of a process's cgroup, where the kernel tells (PIDFD_GET_INFO, Linux 6.13).
@@ -169,17 +234,71 @@ mod tests {
     fn peer() -> (Peer, Process, UnixStream) {
         let (near, far) = UnixStream::pair().unwrap();
         let peer = Peer::of(&near).unwrap();
-        let parent = process::stat(process::stat(peer.pid).unwrap().parent).unwrap().process;
-        (peer, parent, far)
+        let own = process::stat(peer.pid).unwrap().process;
+        (peer, own, far)
     }
 
     #[test]
     fn a_pid_with_another_start_is_another_process() {
-        let (peer, parent, _far) = peer();
+        let (peer, own, _far) = peer();
         let registry = Registry::default();
-        let reused = Process { start_ticks: parent.start_ticks + 1, ..parent };
+        let reused = Process { start_ticks: own.start_ticks + 1, ..own };
         registry.add(AgentId(7), reused, None);
         assert_ne!(peer.caller(&registry), Some(Caller::Agent(AgentId(7))));
+        registry.add(AgentId(7), own, None);
+        assert_eq!(peer.caller(&registry), Some(Caller::Agent(AgentId(7))));
+    }
+
+    #[test]
+    fn who_calls_from_below_the_shim_of_a_job_is_that_job() {
+        let (peer, own, _far) = peer();
+        let registry = Registry::default();
+        registry.add_job(own, None);
+        assert_eq!(peer.caller(&registry), Some(Caller::Job));
+    }
+
+    #[test]
+    fn an_orphan_of_a_job_is_no_person() {
+        let (peer, _, _far) = peer();
+        let stat = process::stat(peer.pid).unwrap();
+        let leader = process::stat(stat.kernel_session).map(|leader| leader.process);
+        let leader = leader.unwrap_or(Process { pid: stat.kernel_session, start_ticks: 0 });
+        let registry = Registry::default();
+        // Another process had this number before: it says nothing of us, if its successor is there.
+        let earlier = Process { start_ticks: leader.start_ticks + 1, ..leader };
+        registry.add_orphaned_job(earlier);
+        if process::stat(leader.pid).is_some() {
+            assert_ne!(peer.caller(&registry), Some(Caller::Job));
+        }
+        let registry = Registry::default();
+        registry.add_orphaned_job(leader);
+        assert_eq!(peer.caller(&registry), Some(Caller::Job));
+    }
+
+    #[test]
+    fn the_mark_of_a_job_counts_before_that_of_a_session() {
+        let (agent, job) = (AgentId(7), perennial_core::id::JobId(7));
+        let session = format!("PERENNIAL_SESSION={agent}.1\0");
+        let run = format!("PERENNIAL_JOB={job}.1\0");
+        let held = |text: &str| held_by_marks(text.as_bytes());
+        assert_eq!(held(&session), Some(Held::Agent(agent)));
+        assert_eq!(held(&format!("A=b\0{run}")), Some(Held::Job));
+        assert_eq!(held(&format!("{session}{run}")), Some(Held::Job));
+        assert_eq!(held(&format!("{run}{session}")), Some(Held::Job));
+        assert_eq!(held("PERENNIAL_JOB=me\0PERENNIAL_JOBS=x\0"), None);
+    }
+
+    #[test]
+    fn a_cgroup_of_a_job_leaves_no_rights() {
+        let (peer, own, _far) = peer();
+        let registry = Registry::default();
+        let Some(cgroup) = peer.pidfd.as_ref().and_then(cgroup_of) else {
+            // An older kernel tells nothing here; ancestry decides alone.
+            return;
+        };
+        registry.add(AgentId(7), own, None);
+        registry.add_job_cgroup(cgroup);
+        assert_eq!(peer.caller(&registry), Some(Caller::Job));
     }
 
     #[test]

@@ -42,7 +42,9 @@ use perennial_core::id::Epoch;
 use perennial_core::observation::Observation;
 use perennial_engine::host::cgroup::Cgroup;
 use perennial_engine::host::directory::HolderDirectory;
-use perennial_engine::host::{self, Holders, HostReport, Settings, cgroup, moment, process};
+use perennial_engine::host::{
+    self, Holders, HostReport, JobReport, Settings, cgroup, moment, process,
+};
 use perennial_engine::mirror::Mirror;
 use perennial_engine::supervisor::Supervisor;
 use perennial_store::journal::Journal;
@@ -221,6 +223,7 @@ fn start_holders(
 ) -> anyhow::Result<Holders> {
     let settings = Settings {
         holders_dir: home.holders(),
+        jobs_dir: home.jobs(),
         home: home.root.clone(),
         program: exe,
         epoch,
@@ -230,9 +233,18 @@ fn start_holders(
         cgroup: cgroup::available().ok(),
     };
     let sink = move |report| {
-        // At once: a session may call before the driver has its turn.
-        if let HostReport::Began { agent, shim } = &report {
-            registry.add(*agent, *shim, None);
+        // At once: a session or a job may call before the driver has its turn.
+        match &report {
+            HostReport::Began { agent, shim } => registry.add(*agent, *shim, None),
+            HostReport::Job { report: JobReport::Held { shim, cgroup }, .. } => {
+                registry.add_job(*shim, *cgroup);
+            }
+            HostReport::Job {
+                report: JobReport::Executed(_) | JobReport::Ended { .. }, ..
+            }
+            | HostReport::Session { .. }
+            | HostReport::Connected { .. }
+            | HostReport::Disconnected { .. } => {}
         }
         let _ = desk.send(Message::Host(report));
     };
@@ -256,7 +268,30 @@ fn known_holders(home: &Home, fleet: &Fleet) -> Registry {
             }
         }
     }
+    known_jobs(home, &registry);
     registry
+}
+
+/// The same for jobs: every directory counts, whatever the journal says of it. A shim whose job is over
+/// removes its socket, so that those of the past cost one look each.
+fn known_jobs(home: &Home, registry: &Registry) {
+    let entries = std::fs::read_dir(home.jobs()).into_iter().flatten().flatten();
+    let holders = entries.map(|entry| HolderDirectory::at(entry.path()));
+    for holder in holders.filter(|holder| holder.socket().exists()) {
+        let shim = holder.shim_pid().ok().flatten().and_then(process::stat);
+        if let Some(stat) = shim {
+            registry.add_job(stat.process, None);
+        }
+        for number in holder.unfinished() {
+            let Some(file) = holder.read_process(number) else { continue };
+            if let Some(id) = file.cgroup.and_then(|path| Cgroup::at(path.into()).id()) {
+                registry.add_job_cgroup(id);
+            }
+            if shim.is_none() {
+                registry.add_orphaned_job(file.process.into());
+            }
+        }
+    }
 }
 
 /// The latest that an earlier run kept of each agent.

@@ -92,6 +92,14 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
     }
 }
 
+const JOBS_MAY_NOTHING: &str =
+    "a job is a command that Perennial runs itself; it has no rights at the daemon's socket";
+
+/// To a job, whatever it asked for.
+pub fn refused_to_job() -> Problem {
+    Problem::new(403, "not-allowed", "nothing is allowed for a job").because(JOBS_MAY_NOTHING)
+}
+
 fn not_allowed(caller: Caller, verb: Verb) -> Problem {
     let word = verb.word();
     let (who, why) = match (caller, verb) {
@@ -107,6 +115,7 @@ fn not_allowed(caller: Caller, verb: Verb) -> Problem {
         (Caller::Agent(_), Verb::Look | Verb::Rename | Verb::Bury | Verb::Report | Verb::Down) => {
             ("an agent", "only a person may")
         }
+        (Caller::Job, _) => ("a job", JOBS_MAY_NOTHING),
         (Caller::Viewer, _) => (
             "a viewer",
             "the daemon could not show that a person calls: the chain of parents up to pid 1 is \

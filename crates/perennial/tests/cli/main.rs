@@ -23,6 +23,7 @@ mod events;
 mod frozen;
 mod homes;
 mod hostile;
+mod job_identity;
 mod logs;
 mod ls;
 mod mirror;

@@ -303,7 +303,7 @@ impl Sealed {
     pub fn cgroups(&self) -> Vec<PathBuf> {
         let Ok(root) = cgroup::available() else { return Vec::new() };
         let any = SessionId { agent: AgentId(0), number: SessionNumber::FIRST };
-        let one = cgroup::path_for(&root, &self.home.holders(), any);
+        let one = cgroup::path_for(&root, &self.home.holders(), &any);
         let name = one.file_name().and_then(OsStr::to_str).expect("a name");
         let (own, _) = name.split_once('-').expect("the home comes first");
         let entries = std::fs::read_dir(&root).into_iter().flatten().flatten();

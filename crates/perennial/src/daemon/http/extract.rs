@@ -14,8 +14,9 @@ use super::Shared;
 use super::answer::Trouble;
 use super::server::PATIENCE;
 use crate::daemon::identity::Peer;
+use crate::daemon::problems;
 
-/// The caller, as processes show it.
+/// The caller, as processes show it. Every route asks for it, and none is open to a job.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown(pub Caller);
 
@@ -24,12 +25,16 @@ impl FromRequestParts<Shared> for Shown {
 
     async fn from_request_parts(parts: &mut Parts, surface: &Shared) -> Result<Shown, Trouble> {
         let peer = parts.extensions.get::<Arc<Peer>>();
-        peer.and_then(|peer| peer.caller(&surface.registry)).map(Shown).ok_or_else(|| {
-            Trouble(
+        match peer.and_then(|peer| peer.caller(&surface.registry)) {
+            Some(Caller::Job) => Err(Trouble(problems::refused_to_job())),
+            Some(caller @ (Caller::Person | Caller::Agent(_) | Caller::Viewer)) => {
+                Ok(Shown(caller))
+            }
+            None => Err(Trouble(
                 Problem::new(403, "nobody", "nobody is calling")
                     .because("the calling process is gone, so it can't be shown who it was"),
-            )
-        })
+            )),
+        }
     }
 }
 

@@ -36,6 +36,7 @@ pub async fn health(State(surface): State<Shared>, Shown(caller): Shown) -> Answ
             }
             health.identity.you = match caller {
                 Caller::Person => "person".to_owned(),
+                Caller::Job => "job".to_owned(),
                 Caller::Viewer => "viewer".to_owned(),
                 Caller::Agent(id) => {
                     let name = fleet.agent(id).map_or_else(|| id.to_string(), view::name);
