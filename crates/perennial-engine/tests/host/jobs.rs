@@ -425,3 +425,57 @@ fn the_shim_of_a_job_is_told_before_the_program_runs() {
     assert_eq!(order.first().map(String::as_str), Some("held by a process: true"));
     assert_eq!(order.last().map(String::as_str), Some("ended"));
 }
+
+/// Everybody around the jobs is killed at any moment: each run is executed at most once, each is
+/// answered, and nobody is left.
+#[test]
+fn no_run_is_executed_twice_whatever_is_killed() {
+    const JOBS: usize = 24;
+    let mut fixture = Fixture::new();
+    let dir = fixture.path().to_owned();
+    let jobs: Vec<JobId> = (0..JOBS).map(|_| new_job()).collect();
+    // Exclusive creation, as a second execution would fail at; one child leaves the tree.
+    let order = script(
+        &dir,
+        "set -C; : > \"ran.$PERENNIAL_JOB\" || echo \"$PERENNIAL_JOB\" >> violations; set +C
+         (setsid sh -c 'echo $$ >> pids; exec sleep 1000' &)
+         exec sleep 0.05",
+    );
+    let mut seed: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut random = |bound: u64| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        (seed >> 16) % bound
+    };
+    for (index, job) in jobs.iter().enumerate() {
+        fixture.holders().jobs().run(*job, 1, order.clone());
+        match random(3) {
+            0 => {
+                fixture.stop_daemon();
+                fixture.start_daemon();
+                // What a daemon finds in its journal when it starts.
+                let known = fixture.holders().jobs();
+                jobs[..=index].iter().for_each(|job| known.run(*job, 1, order.clone()));
+            }
+            1 => {
+                let victim = jobs[usize::try_from(random(index as u64 + 1)).expect("small")];
+                if let Some(pid) = shim_pid(&fixture, victim) {
+                    kill(pid, Signal::KILL);
+                }
+            }
+            _ => fixture.holders().jobs().run(*job, 1, order.clone()),
+        }
+    }
+    let known = fixture.holders().jobs();
+    for job in &jobs {
+        known.run(*job, 1, order.clone());
+        let exit = ended(&mut fixture, (*job, 1)).exit;
+        assert!(
+            matches!(exit, JobExit::Code(0) | JobExit::Unknown(UnknownExit::HolderDied)),
+            "{exit:?}"
+        );
+    }
+    assert!(!dir.join("violations").exists(), "a run was executed twice");
+    assert_gone(&lines(&dir.join("pids")));
+}

@@ -12,7 +12,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::RwLock;
 
 use perennial_core::authority::Caller;
-use perennial_core::id::AgentId;
+use perennial_core::id::{AgentId, JobId};
 use perennial_core::session::Process;
 use perennial_engine::host::owner::Owner;
 use perennial_engine::host::process;
@@ -36,64 +36,63 @@ pub struct Registry(RwLock<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    shims: HashMap<Process, Held>,
-    cgroups: HashMap<u64, Held>,
+    shims: HashMap<Process, Owner>,
+    cgroups: HashMap<u64, Owner>,
     /// Main processes of jobs whose shim died: whoever is in the kernel session of one is the job's.
-    orphaned: Vec<Process>,
+    orphaned: Vec<(JobId, Process)>,
 }
 
-/// What a holder or cgroup leads to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Held {
-    Agent(AgentId),
-    Job,
-}
-
-impl From<Held> for Caller {
-    fn from(held: Held) -> Caller {
-        match held {
-            Held::Agent(id) => Caller::Agent(id),
-            Held::Job => Caller::Job,
-        }
+fn caller_of(owner: Owner) -> Caller {
+    match owner {
+        Owner::Agent(id) => Caller::Agent(id),
+        Owner::Job(_) => Caller::Job,
     }
 }
 
 impl Registry {
     /// Kept for good: a holder's process stays its agent's, also after its connection is lost.
     pub fn add(&self, agent: AgentId, shim: Process, cgroup: Option<u64>) {
-        self.add_shim(Held::Agent(agent), shim);
+        self.add_shim(Owner::Agent(agent), shim);
         if let Some(id) = cgroup {
             self.add_cgroup(agent, id);
         }
     }
 
     /// The holder of a job, and its cgroup once that is known.
-    pub fn add_job(&self, shim: Process, cgroup: Option<u64>) {
-        self.add_shim(Held::Job, shim);
+    pub fn add_job(&self, job: JobId, shim: Process, cgroup: Option<u64>) {
+        self.add_shim(Owner::Job(job), shim);
         if let Some(id) = cgroup {
-            self.add_job_cgroup(id);
+            self.add_job_cgroup(job, id);
         }
     }
 
-    pub fn add_job_cgroup(&self, id: u64) {
-        self.0.write().expect("nobody panics with it").cgroups.insert(id, Held::Job);
+    pub fn add_job_cgroup(&self, job: JobId, id: u64) {
+        self.0.write().expect("nobody panics with it").cgroups.insert(id, Owner::Job(job));
     }
 
     /// The main process of a job whose shim died while no daemon was there to end the tree.
-    pub fn add_orphaned_job(&self, main: Process) {
-        self.0.write().expect("nobody panics with it").orphaned.push(main);
+    pub fn add_orphaned_job(&self, job: JobId, main: Process) {
+        self.0.write().expect("nobody panics with it").orphaned.push((job, main));
     }
 
-    fn add_shim(&self, held: Held, shim: Process) {
-        self.0.write().expect("nobody panics with it").shims.insert(shim, held);
+    /// No process of the job is left.
+    pub fn forget_job(&self, job: JobId) {
+        let mut known = self.0.write().expect("nobody panics with it");
+        known.shims.retain(|_, owner| *owner != Owner::Job(job));
+        known.cgroups.retain(|_, owner| *owner != Owner::Job(job));
+        known.orphaned.retain(|(orphaned, _)| *orphaned != job);
+    }
+
+    fn add_shim(&self, owner: Owner, shim: Process) {
+        self.0.write().expect("nobody panics with it").shims.insert(shim, owner);
     }
 
     /// The cgroup of a session: who is in it is the agent's, also when its holder is dead.
     pub fn add_cgroup(&self, agent: AgentId, id: u64) {
-        self.0.write().expect("nobody panics with it").cgroups.insert(id, Held::Agent(agent));
+        self.0.write().expect("nobody panics with it").cgroups.insert(id, Owner::Agent(agent));
     }
 
-    fn shim(&self, process: Process) -> Option<Held> {
+    fn shim(&self, process: Process) -> Option<Owner> {
         self.0.read().expect("nobody panics with it").shims.get(&process).copied()
     }
 
@@ -101,13 +100,13 @@ impl Registry {
     /// to another process while a member lives, unless its leader has another start time.
     fn is_orphan(&self, stat: &process::Stat) -> bool {
         let known = self.0.read().expect("nobody panics with it");
-        let main = known.orphaned.iter().find(|main| main.pid == stat.kernel_session);
-        main.is_some_and(|main| {
+        let main = known.orphaned.iter().find(|(_, main)| main.pid == stat.kernel_session);
+        main.is_some_and(|(_, main)| {
             process::stat(main.pid).is_none_or(|leader| leader.process == *main)
         })
     }
 
-    fn cgroup(&self, id: u64) -> Option<Held> {
+    fn cgroup(&self, id: u64) -> Option<Owner> {
         self.0.read().expect("nobody panics with it").cgroups.get(&id).copied()
     }
 }
@@ -140,9 +139,9 @@ impl Peer {
             return None;
         }
         Some(match (by_ancestry, by_cgroup) {
-            (Caller::Job, _) | (_, Some(Held::Job)) => Caller::Job,
-            (Caller::Agent(id), Some(Held::Agent(_)) | None)
-            | (Caller::Person | Caller::Viewer, Some(Held::Agent(id))) => Caller::Agent(id),
+            (Caller::Job, _) | (_, Some(Owner::Job(_))) => Caller::Job,
+            (Caller::Agent(id), Some(Owner::Agent(_)) | None)
+            | (Caller::Person | Caller::Viewer, Some(Owner::Agent(id))) => Caller::Agent(id),
             (caller @ (Caller::Person | Caller::Viewer), None) => caller,
         })
     }
@@ -159,8 +158,8 @@ impl Peer {
                 return None;
             }
             child_start = stat.process.start_ticks;
-            if let Some(held) = registry.shim(stat.process) {
-                return Some(held.into());
+            if let Some(owner) = registry.shim(stat.process) {
+                return Some(caller_of(owner));
             }
             if registry.is_orphan(&stat) {
                 return Some(Caller::Job);
@@ -180,7 +179,7 @@ impl Peer {
 
     fn person_unless_marked(&self, chain: &[i32]) -> Caller {
         match chain.iter().find_map(|pid| mark(*pid)) {
-            Some(held) => held.into(),
+            Some(owner) => caller_of(owner),
             None if self.uid == rustix::process::getuid().as_raw() => Caller::Person,
             None => Caller::Viewer,
         }
@@ -188,24 +187,22 @@ impl Peer {
 }
 
 /// Whose session or job left its mark in a process's environment; a job's mark counts first.
-fn mark(pid: i32) -> Option<Held> {
+fn mark(pid: i32) -> Option<Owner> {
     // What can't be read (another user's process, such as a login) shows nothing.
     let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
-    held_by_marks(&environment)
+    marked_by(&environment)
 }
 
-fn held_by_marks(environment: &[u8]) -> Option<Held> {
+fn marked_by(environment: &[u8]) -> Option<Owner> {
     let owners = environment.split(|byte| *byte == 0).filter_map(|entry| {
         let mark = Owner::MARKS
             .iter()
             .find_map(|name| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
         std::str::from_utf8(mark).ok()?.split('.').next()?.parse::<Owner>().ok()
     });
-    let held = owners.map(|owner| match owner {
-        Owner::Agent(agent) => Held::Agent(agent),
-        Owner::Job(_) => Held::Job,
-    });
-    held.reduce(|first, next| if next == Held::Job { next } else { first })
+    let mut owners: Vec<Owner> = owners.collect();
+    let job = owners.iter().position(|owner| matches!(owner, Owner::Job(_)));
+    (!owners.is_empty()).then(|| owners.swap_remove(job.unwrap_or(0)))
 }
 
 /// The id of a process's cgroup, where the kernel tells (PIDFD_GET_INFO, Linux 6.13).
@@ -253,8 +250,11 @@ mod tests {
     fn who_calls_from_below_the_shim_of_a_job_is_that_job() {
         let (peer, own, _far) = peer();
         let registry = Registry::default();
-        registry.add_job(own, None);
+        registry.add_job(JobId(7), own, None);
+        registry.forget_job(JobId(8));
         assert_eq!(peer.caller(&registry), Some(Caller::Job));
+        registry.forget_job(JobId(7));
+        assert_ne!(peer.caller(&registry), Some(Caller::Job));
     }
 
     #[test]
@@ -266,26 +266,26 @@ mod tests {
         let registry = Registry::default();
         // Another process had this number before: it says nothing of us, if its successor is there.
         let earlier = Process { start_ticks: leader.start_ticks + 1, ..leader };
-        registry.add_orphaned_job(earlier);
+        registry.add_orphaned_job(JobId(7), earlier);
         if process::stat(leader.pid).is_some() {
             assert_ne!(peer.caller(&registry), Some(Caller::Job));
         }
         let registry = Registry::default();
-        registry.add_orphaned_job(leader);
+        registry.add_orphaned_job(JobId(7), leader);
         assert_eq!(peer.caller(&registry), Some(Caller::Job));
     }
 
     #[test]
     fn the_mark_of_a_job_counts_before_that_of_a_session() {
-        let (agent, job) = (AgentId(7), perennial_core::id::JobId(7));
+        let (agent, job) = (AgentId(7), JobId(7));
         let session = format!("PERENNIAL_SESSION={agent}.1\0");
         let run = format!("PERENNIAL_JOB={job}.1\0");
-        let held = |text: &str| held_by_marks(text.as_bytes());
-        assert_eq!(held(&session), Some(Held::Agent(agent)));
-        assert_eq!(held(&format!("A=b\0{run}")), Some(Held::Job));
-        assert_eq!(held(&format!("{session}{run}")), Some(Held::Job));
-        assert_eq!(held(&format!("{run}{session}")), Some(Held::Job));
-        assert_eq!(held("PERENNIAL_JOB=me\0PERENNIAL_JOBS=x\0"), None);
+        let marked = |text: &str| marked_by(text.as_bytes());
+        assert_eq!(marked(&session), Some(Owner::Agent(agent)));
+        assert_eq!(marked(&format!("A=b\0{run}")), Some(Owner::Job(job)));
+        assert_eq!(marked(&format!("{session}{run}")), Some(Owner::Job(job)));
+        assert_eq!(marked(&format!("{run}{session}")), Some(Owner::Job(job)));
+        assert_eq!(marked("PERENNIAL_JOB=me\0PERENNIAL_JOBS=x\0"), None);
     }
 
     #[test]
@@ -297,7 +297,7 @@ mod tests {
             return;
         };
         registry.add(AgentId(7), own, None);
-        registry.add_job_cgroup(cgroup);
+        registry.add_job_cgroup(JobId(7), cgroup);
         assert_eq!(peer.caller(&registry), Some(Caller::Job));
     }
 

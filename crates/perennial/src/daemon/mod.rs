@@ -236,12 +236,13 @@ fn start_holders(
         // At once: a session or a job may call before the driver has its turn.
         match &report {
             HostReport::Began { agent, shim } => registry.add(*agent, *shim, None),
-            HostReport::Job { report: JobReport::Held { shim, cgroup }, .. } => {
-                registry.add_job(*shim, *cgroup);
+            HostReport::Job { job, report: JobReport::Held { shim, cgroup }, .. } => {
+                registry.add_job(*job, *shim, *cgroup);
             }
-            HostReport::Job {
-                report: JobReport::Executed(_) | JobReport::Ended { .. }, ..
+            HostReport::Job { job, report: JobReport::Ended { .. }, .. } => {
+                registry.forget_job(*job);
             }
+            HostReport::Job { report: JobReport::Executed(_), .. }
             | HostReport::Session { .. }
             | HostReport::Connected { .. }
             | HostReport::Disconnected { .. } => {}
@@ -276,19 +277,23 @@ fn known_holders(home: &Home, fleet: &Fleet) -> Registry {
 /// removes its socket, so that those of the past cost one look each.
 fn known_jobs(home: &Home, registry: &Registry) {
     let entries = std::fs::read_dir(home.jobs()).into_iter().flatten().flatten();
-    let holders = entries.map(|entry| HolderDirectory::at(entry.path()));
-    for holder in holders.filter(|holder| holder.socket().exists()) {
+    let jobs = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    for job in jobs {
+        let holder = HolderDirectory::of_job(&home.jobs(), job);
+        if !holder.socket().exists() {
+            continue;
+        }
         let shim = holder.shim_pid().ok().flatten().and_then(process::stat);
         if let Some(stat) = shim {
-            registry.add_job(stat.process, None);
+            registry.add_job(job, stat.process, None);
         }
         for number in holder.unfinished() {
             let Some(file) = holder.read_process(number) else { continue };
             if let Some(id) = file.cgroup.and_then(|path| Cgroup::at(path.into()).id()) {
-                registry.add_job_cgroup(id);
+                registry.add_job_cgroup(job, id);
             }
             if shim.is_none() {
-                registry.add_orphaned_job(file.process.into());
+                registry.add_orphaned_job(job, file.process.into());
             }
         }
     }

@@ -66,6 +66,7 @@ impl BareHost {
     fn start(workshop: &Workshop, name: &str, cgroup: Option<PathBuf>) -> Result<BareHost> {
         let dir = workshop.room(name)?;
         let settings = Settings {
+            jobs_dir: dir.join("jobs"),
             holders_dir: dir.join("holders"),
             home: None,
             program: workshop.perennial.clone(),
@@ -131,7 +132,8 @@ impl BareHost {
                 HostReport::Session { .. }
                 | HostReport::Began { .. }
                 | HostReport::Connected { .. }
-                | HostReport::Disconnected { .. } => {}
+                | HostReport::Disconnected { .. }
+                | HostReport::Job { .. } => {}
             }
         }
     }
