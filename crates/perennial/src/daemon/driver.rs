@@ -371,17 +371,13 @@ impl Driver {
                 };
                 self.observe(Observation::Session { agent, number, report });
             }
-            // The registry has it already.
-            HostReport::Began { .. } => {}
+            // The registry has it already; nothing orders a job yet.
+            HostReport::Began { .. } | HostReport::Job { .. } => {}
             HostReport::Connected { agent, number, shim, cgroup } => {
                 self.world.registry.add(agent, shim, cgroup);
                 self.presence.connected(agent, number);
                 self.tell_focus(agent);
                 self.look_around(agent);
-            }
-            // Identity was taken from it at once; nothing orders a job yet.
-            HostReport::Job { job, number, report } => {
-                tracing::debug!(%job, %number, ?report, "job");
             }
             HostReport::Disconnected { agent, number, why } => {
                 tracing::info!(%agent, %number, %why, "holder not connected");
