@@ -258,12 +258,16 @@ fn a_program_that_closes_its_output_costs_nothing_and_goes_on() {
 fn what_a_job_leaves_behind_is_ended_before_its_end_is_told() {
     let mut fixture = Fixture::new();
     let dir = fixture.path().to_owned();
-    let daemonises = "(setsid sh -c 'trap \"\" HUP TERM; echo $$ > pids; exec sleep 1000' &); \
-                      while [ ! -s pids ]; do sleep 0.01; done";
+    // A chain, daemonised: it is ended link by link, long after the main process has gone.
+    let chain = "echo $$ >> pids; [ $1 -eq 0 ] || sh chain $(($1 - 1)) & trap '' HUP TERM; wait; \
+                 exec sleep 1000";
+    std::fs::write(dir.join("chain"), chain).expect("writes");
+    let daemonises = "(setsid sh chain 30 &); \
+                      while [ \"$(cat pids 2> /dev/null | wc -l)\" -lt 31 ]; do sleep 0.01; done";
     let end = run(&mut fixture, script(&dir, daemonises));
     assert_eq!(end.exit, JobExit::Code(0));
     let pids = lines(&dir.join("pids"));
-    assert_eq!(pids.len(), 1);
+    assert_eq!(pids.len(), 31);
     assert_gone(&pids);
 }
 
