@@ -16,9 +16,9 @@ pub const KINDS: &[(&str, u32)] = &[("job-wanted", 1), ("job-running", 1), ("job
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Stored {
-    JobWanted { purpose: StoredPurpose, argv: Vec<String>, dir: String, limit_ms: u64 },
-    JobRunning { number: u32, process: StoredProcess },
-    JobEnded { number: u32, end: StoredEnd, output: String },
+    Wanted { purpose: StoredPurpose, argv: Vec<String>, dir: String, limit_ms: u64 },
+    Running { number: u32, process: StoredProcess },
+    Ended { number: u32, end: StoredEnd, output: String },
 }
 
 #[derive(Serialize, Deserialize)]

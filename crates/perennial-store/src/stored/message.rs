@@ -26,14 +26,14 @@ pub const KINDS: &[(&str, u32)] = &[
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Stored {
-    MessageRecorded { to: String, from: Worded<Sender>, content: StoredContent },
-    MessageOffered { session: u32, attempt: u32 },
-    MessageEntered { attempt: u32, last: bool },
-    MessageHeld { attempt: u32, why: Worded<Held>, until: u64 },
-    MessageHeard { attempt: u32 },
-    MessageSeen { session: u32 },
-    MessageWithdrawn { by: Worded<Withdrawer> },
-    MessageReturned {},
+    Recorded { to: String, from: Worded<Sender>, content: StoredContent },
+    Offered { session: u32, attempt: u32 },
+    Entered { attempt: u32, last: bool },
+    Held { attempt: u32, why: Worded<Held>, until: u64 },
+    Heard { attempt: u32 },
+    Seen { session: u32 },
+    Withdrawn { by: Worded<Withdrawer> },
+    Returned {},
 }
 
 #[derive(Serialize, Deserialize)]
