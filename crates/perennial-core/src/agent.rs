@@ -19,14 +19,15 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::context::Clock;
-use crate::conversation::{ConversationId, Conversations, Opening};
+use crate::conversation::{ConversationId, Conversations, Opening, Turn};
 use crate::effect::{Action, Effect, Plan, SessionEffect, Timer};
 use crate::event::{Birth, Move};
 use crate::exit::Exit;
+use crate::hold::{HeldFor, Hold};
 use crate::id::{AgentId, SessionId, SessionNumber};
-use crate::launch::Launch;
+use crate::launch::{BARE_COMMAND, Host, Launch, Options};
 use crate::name::Name;
-use crate::reason::{Evidence, Reason};
+use crate::reason::{Evidence, Fact, Reason, Witness};
 use crate::restart::{CHURN_LIMIT, History, Restart};
 use crate::session::{Phase, Session};
 use crate::state::{self, Cause, State};
@@ -38,9 +39,10 @@ pub use evolve::evolve;
 pub use observe::{due, observe, put_off, rebooted};
 pub use signs::shown;
 
-/// A session must give its first sign of life within this.
+/// A session must give its first sign of life within this; an agent CLI that runs and gives none
+/// needs the operator.
 pub const START_LIMIT: Duration = Duration::from_secs(90);
-/// A harness that shows nothing for so long has a dialog in its way.
+/// A harness that shows nothing for so long may have a dialog in its way.
 pub const DIALOG_AFTER: Duration = Duration::from_secs(20);
 /// An agent must be born within this.
 pub const HATCH_LIMIT: Duration = Duration::from_secs(300);
@@ -73,8 +75,12 @@ pub struct Agent {
     pub work_phase: Option<WorkPhase>,
     pub conversations: Option<Conversations>,
     pub clock: Clock,
-    /// Whether it was in a turn when last heard: what a next session takes up.
-    pub in_turn: bool,
+    /// Where its turn stood when it was last heard: what the next session takes up.
+    pub turn: Turn,
+    /// Why its last turn failed, until one succeeds: told again by each session that waits.
+    pub unsettled: Option<Reason>,
+    /// What keeps it as it is, if anything does.
+    pub hold: Option<Hold>,
 }
 
 /// Whether the holder of a session is heard now.
@@ -93,7 +99,9 @@ pub fn needs_operator(state: State, reason: Reason) -> bool {
         Reason::NeedsPermission
         | Reason::NeedsAnswer
         | Reason::FirstRunDialog
-        | Reason::Verdict
+        | Reason::SilentAtStart
+        | Reason::StoppedInTurn
+        | Reason::LimitReached
         | Reason::RecordUnreadable
         | Reason::HolderUnreachable
         | Reason::ServiceFailed
@@ -102,6 +110,7 @@ pub fn needs_operator(state: State, reason: Reason) -> bool {
         Reason::Starting
         | Reason::Running
         | Reason::InTurn
+        | Reason::BackgroundTasks
         | Reason::Idle
         | Reason::RateLimited
         | Reason::DaemonStarted
@@ -148,7 +157,9 @@ impl Agent {
             work_phase: None,
             conversations: None,
             clock: Clock::default(),
-            in_turn: false,
+            turn: Turn::Over,
+            unsettled: None,
+            hold: None,
         }
     }
 
@@ -168,12 +179,72 @@ impl Agent {
 
     /// Whether nothing may start or prompt it but a person.
     pub fn is_held(&self) -> bool {
-        self.reason == Reason::RecordUnreadable
+        self.hold.is_some()
     }
 
-    /// Whether a next session of it is under way and has not announced itself.
-    pub fn is_starting(&self) -> bool {
-        self.state == State::Waking && self.reason == Reason::Starting
+    /// Whether its session came out of the line and has not announced itself. One that is held takes
+    /// up no place.
+    pub fn is_out_of_line(&self) -> bool {
+        let is_under_way = |session: &Session| match session.phase {
+            Phase::Starting | Phase::Running => true,
+            Phase::Wanted | Phase::Ending(_) | Phase::Ended => false,
+        };
+        let is_starting =
+            self.state == State::Waking && self.session.as_ref().is_some_and(is_under_way);
+        is_starting && self.hold.is_none()
+    }
+
+    /// Whether its session waits for its turn to start. One that is held has no place in the line.
+    pub fn waits_in_line(&self) -> bool {
+        let is_wanted = self.session.as_ref().is_some_and(|s| s.phase == Phase::Wanted);
+        is_wanted && self.hold.is_none()
+    }
+
+    /// Whether a record of it can't be read.
+    pub fn is_damaged(&self) -> bool {
+        self.hold.as_ref().is_some_and(|hold| hold.held_for == HeldFor::Damage)
+    }
+
+    /// A record of it can't be read: it is unknown, and held. Not an event: it is found again at each
+    /// start. What is frozen or in the cemetery stays so.
+    pub fn mark_damaged(&mut self, why: &str, at: Time) {
+        if matches!(self.state, State::Frozen | State::Dead | State::Expired) {
+            return;
+        }
+        let fact = Fact::Unreadable(why.into());
+        let evidence = Evidence { witness: Witness::Daemon, fact, at };
+        self.state = State::Unknown;
+        self.reason = Reason::RecordUnreadable;
+        self.evidence = evidence.clone();
+        self.since = at;
+        self.until = None;
+        self.hold = Some(Hold { held_for: HeldFor::Damage, evidence, since: at });
+    }
+
+    /// An agent whose birth can't be read: nothing but its id is known, and it is never forgotten.
+    pub fn unborn(id: AgentId, at: Time) -> Agent {
+        let launch = Launch {
+            harness: BARE_COMMAND.to_owned(),
+            host: Host::Shim,
+            argv: Vec::new(),
+            dir: "/".to_owned(),
+            env_names: Vec::new(),
+            project: "/".to_owned(),
+            options: Options::default(),
+        };
+        let fact = Fact::Unreadable("its birth".to_owned());
+        let birth = Birth {
+            name: None,
+            role: None,
+            parent: None,
+            launch,
+            restart: Restart::Never,
+            evidence: Evidence { witness: Witness::Daemon, fact, at },
+            until: at,
+        };
+        let mut agent = Agent::born(id, &birth, at);
+        agent.mark_damaged("its birth", at);
+        agent
     }
 
     /// The state that can be vouched for now: a running session that nobody confirms is unknown.
@@ -206,7 +277,7 @@ impl Agent {
         match &session.opening {
             Opening::Bare => true,
             Opening::Fresh(_) => self.launch.options.prompt.is_some(),
-            Opening::Resume { in_turn, .. } => *in_turn,
+            Opening::Resume { turn, .. } => *turn == Turn::Open,
         }
     }
 
@@ -218,19 +289,19 @@ impl Agent {
         let fresh = || Opening::Fresh(ConversationId::of(SessionId { agent: self.id, number }));
         match &self.conversations {
             Some(known) if self.history.futile < CHURN_LIMIT => {
-                Opening::Resume { conversation: known.current.clone(), in_turn: self.in_turn }
+                Opening::Resume { conversation: known.current.clone(), turn: self.turn }
             }
             Some(_) | None => fresh(),
         }
     }
 
-    /// When a dialog must be in the way of a session that shows nothing.
+    /// When a dialog is taken to be in the way of a session that shows nothing.
     fn dialog_at(&self) -> Option<Time> {
         let session =
             self.live_session().filter(|s| !s.has_announced && s.phase == Phase::Running)?;
         let starts = matches!(self.state, State::Hatching | State::Waking);
         let started = session.started_at.filter(|_| starts && !self.launch.is_bare())?;
-        Some(started + DIALOG_AFTER)
+        Some(started + DIALOG_AFTER + session.unseen)
     }
 
     fn next_number(&self) -> SessionNumber {
@@ -246,21 +317,22 @@ impl Agent {
 
 /// What to do so that the world matches the journal, and when to look again.
 pub fn plan(agent: &Agent, may_start: bool, now: Time) -> Plan {
-    // A record that can't be read is held: nothing is done for it.
-    if agent.reason == Reason::RecordUnreadable {
-        return Plan::default();
-    }
     let named = [(Timer::StateEnds, agent.until), (Timer::Dialog, agent.dialog_at())];
-    let timers = named.into_iter().filter_map(|(timer, at)| Some((timer, at?))).collect();
+    // Nothing comes about by itself while a hold stands.
+    let named = named.into_iter().filter(|_| agent.hold.is_none());
+    let timers = named.filter_map(|(timer, at)| Some((timer, at?))).collect();
     let mut plan = Plan { effects: Vec::new(), timers };
     let Some(session) = &agent.session else {
         return plan;
     };
     let action = match session.phase {
         Phase::Wanted => {
+            let may_start = may_start && agent.hold.is_none();
             plan.timers = may_start.then_some((Timer::Turn, now)).into_iter().collect();
             return plan;
         }
+        // What can't be read may be about a later session: only an order to end is carried out.
+        Phase::Starting | Phase::Running | Phase::Ended if agent.is_damaged() => return plan,
         Phase::Starting => Action::Start(Box::new(agent.launch.clone()), session.opening.clone()),
         Phase::Running => Action::Hold,
         Phase::Ending(pace) => Action::End(pace),

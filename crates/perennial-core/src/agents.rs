@@ -19,10 +19,9 @@ use crate::entity::Entity;
 use crate::event::{AgentEvent, Birth, ClaimEvent, What};
 use crate::id::AgentId;
 use crate::name::{Name, NameKey};
-use crate::reason::{Evidence, Fact, Reason, Witness};
 use crate::refusal::Refusal;
-use crate::session::{Phase, Session};
-use crate::state::{Roster, State};
+use crate::session::Session;
+use crate::state::Roster;
 use crate::time::Time;
 
 /// After a reboot, so many agents are resumed at a time.
@@ -50,14 +49,7 @@ impl Agents {
             if let Some(name) = &agent.name {
                 named.push((agent.named_at, agent.id, name.key()));
             }
-            match agent.session.as_ref().map(|session| session.phase) {
-                Some(Phase::Wanted) => _ = restored.line.insert(agent.id),
-                Some(Phase::Starting | Phase::Running) if agent.is_starting() => {
-                    restored.admitted.insert(agent.id);
-                }
-                Some(Phase::Starting | Phase::Running | Phase::Ending(_) | Phase::Ended) | None => {
-                }
-            }
+            restored.keep_line(&agent);
             restored.keep_writers(&[], &agent);
             restored.all.insert(agent.id, Arc::new(agent));
         }
@@ -219,30 +211,20 @@ impl Agents {
 
     /// Keeps the line after a change of `agent`; returns who may start now.
     fn keep_line(&mut self, agent: &Agent) -> Vec<AgentId> {
-        let waits = agent.session.as_ref().is_some_and(|session| session.phase == Phase::Wanted);
-        let left = if waits {
-            // A reboot may send back to the line one that had just come out of it.
-            self.admitted.remove(&agent.id);
-            self.line.insert(agent.id);
-            true
-        } else if self.line.remove(&agent.id) {
-            // Sessions that start at once pass through the line within one append.
-            if agent.is_starting() {
-                self.admitted.insert(agent.id);
-            }
-            true
-        } else {
-            agent.state != State::Waking && self.admitted.remove(&agent.id)
-        };
+        let was_in_line = self.line.remove(&agent.id);
+        let was_admitted = self.admitted.remove(&agent.id);
+        let waits = agent.waits_in_line() && self.line.insert(agent.id);
+        let starts = agent.is_out_of_line() && self.admitted.insert(agent.id);
         // One more than may start: who comes into the line may displace somebody.
         let ahead = self.line.iter().take(RESUMED_AT_ONCE + 1);
-        if left { ahead.copied().collect() } else { Vec::new() }
+        let is_same = (was_in_line, was_admitted) == (waits, starts);
+        if is_same { Vec::new() } else { ahead.copied().collect() }
     }
 
-    /// Whether the agent's wanted session may start now.
+    /// Whether a session of the agent may start now: by its turn, or since nobody stands in line.
     pub fn may_start(&self, id: AgentId) -> bool {
         let free = RESUMED_AT_ONCE.saturating_sub(self.admitted.len());
-        self.line.iter().take(free).any(|first| *first == id)
+        self.line.is_empty() || self.line.iter().take(free).any(|first| *first == id)
     }
 
     pub fn plan(&self, id: AgentId, now: Time) -> Plan {
@@ -255,16 +237,16 @@ impl Agents {
     /// A record of this agent can't be read: it is unknown, held, and told; nothing starts it but
     /// the operator. Not an event: it is seen again at every start.
     pub fn mark_unreadable(&mut self, id: AgentId, why: &str, at: Time) {
-        let Some(agent) = self.all.get_mut(&id) else { return };
-        if !matches!(agent.state, State::Frozen | State::Dead | State::Expired) {
-            let agent = Arc::make_mut(agent);
-            agent.state = State::Unknown;
-            agent.reason = Reason::RecordUnreadable;
-            agent.evidence =
-                Evidence { witness: Witness::Daemon, fact: Fact::Unreadable(why.into()), at };
-            agent.since = at;
-            agent.until = None;
+        if let Some(mut agent) = self.all.remove(&id) {
+            Arc::make_mut(&mut agent).mark_damaged(why, at);
+            self.keep_line(&agent);
+            self.all.insert(id, agent);
         }
+    }
+
+    /// The birth of this agent can't be read: it is listed all the same.
+    pub fn list_unborn(&mut self, id: AgentId, at: Time) {
+        self.all.entry(id).or_insert_with(|| Arc::new(Agent::unborn(id, at)));
     }
 }
 

@@ -25,7 +25,9 @@ pub fn has_any(fleet: &Fleet, event: &Event) -> bool {
         AgentEvent::Moved(moved) => {
             moved.to.roster() == Roster::Cemetery || moved.reason.is_dialog()
         }
-        AgentEvent::SessionStarting { .. }
+        AgentEvent::Held(_)
+        | AgentEvent::HoldLifted { .. }
+        | AgentEvent::SessionStarting { .. }
         | AgentEvent::SessionRunning { .. }
         | AgentEvent::SessionEnding { .. }
         | AgentEvent::SessionProgressed { .. }
@@ -72,6 +74,8 @@ pub fn of(
         }
         AgentEvent::Hatched(_)
         | AgentEvent::Moved(_)
+        | AgentEvent::Held(_)
+        | AgentEvent::HoldLifted { .. }
         | AgentEvent::SessionWanted { .. }
         | AgentEvent::SessionStarting { .. }
         | AgentEvent::SessionRunning { .. }

@@ -87,9 +87,20 @@ pub enum Opening {
     Bare,
     /// A new conversation, under this id where the harness lets one be chosen.
     Fresh(ConversationId),
-    /// The conversation goes on. In the middle of a turn it is told to; otherwise nothing is said,
+    /// The conversation goes on, and so does an open turn: it is told to. Otherwise nothing is said,
     /// and no token spent.
-    Resume { conversation: ConversationId, in_turn: bool },
+    Resume { conversation: ConversationId, turn: Turn },
+}
+
+/// Where the turn of a conversation stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Turn {
+    /// Nothing is left to do until somebody says something.
+    Over,
+    /// In the middle of a turn, an open dialog included: the next session goes on with it.
+    Open,
+    /// The operator stopped it in the middle of a turn: the next session waits for their word.
+    Stopped,
 }
 
 /// What made a session's conversation the one that it is.

@@ -2,17 +2,20 @@
 //!
 //! Values of policy are resolved before an event is made, so that folding needs no configuration.
 
+use std::time::Duration;
+
 use crate::context::{Sample, Threshold};
 use crate::conversation::{ConversationId, Followed, Opening};
 use crate::entity::Entity;
 use crate::exit::Exit;
+use crate::hold::Hold;
 use crate::id::{AgentId, BootId, Epoch, JobId, MessageId, SessionNumber};
 use crate::job::JobEvent;
 use crate::launch::Launch;
 use crate::message::MessageEvent;
 use crate::name::{Name, NameKey};
 use crate::reason::{Evidence, Reason};
-use crate::restart::Restart;
+use crate::restart::{Restart, Tally};
 use crate::session::{Pace, Process};
 use crate::state::{Cause, State};
 use crate::time::Time;
@@ -48,12 +51,19 @@ pub enum ClaimEvent {
 pub enum AgentEvent {
     Hatched(Box<Birth>),
     Moved(Move),
+    /// Nothing starts, prompts or ends it by itself from here on.
+    Held(Hold),
+    HoldLifted {
+        evidence: Evidence,
+    },
     SessionWanted {
         number: SessionNumber,
         opening: Opening,
     },
     SessionStarting {
         number: SessionNumber,
+        /// How long a waking agent has from here on to give a first sign of life.
+        limit: Duration,
     },
     SessionRunning {
         number: SessionNumber,
@@ -66,6 +76,7 @@ pub enum AgentEvent {
     SessionEnded {
         number: SessionNumber,
         exit: Exit,
+        tally: Tally,
     },
     /// Its harness showed that work was done in this session; told once for each.
     SessionProgressed {
@@ -101,9 +112,11 @@ pub enum AgentEvent {
     Summarised {
         summary: String,
     },
-    /// The state's time was put off, since nobody could see the world meanwhile.
+    /// Nobody could see the world for a while: the state's time was put off, and the session did not
+    /// live meanwhile.
     PutOff {
-        until: Time,
+        until: Option<Time>,
+        unseen: Duration,
     },
 }
 

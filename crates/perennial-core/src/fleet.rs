@@ -419,6 +419,11 @@ impl Fleet {
     pub fn mark_unreadable(&mut self, id: AgentId, why: &str, at: Time) {
         self.agents.mark_unreadable(id, why, at);
     }
+
+    /// The birth of this agent can't be read: it is listed all the same.
+    pub fn list_unborn(&mut self, id: AgentId, at: Time) {
+        self.agents.list_unborn(id, at);
+    }
 }
 
 /// What a command comes to: what it is about, and what happened by it. No events: it was so already.

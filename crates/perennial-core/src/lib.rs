@@ -18,6 +18,7 @@ pub mod entity;
 pub mod event;
 pub mod exit;
 pub mod fleet;
+pub mod hold;
 pub mod id;
 pub mod job;
 pub mod launch;

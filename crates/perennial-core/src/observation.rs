@@ -92,6 +92,10 @@ pub enum Sign {
         how: Followed,
     },
     TurnBegan,
+    /// The turn is over, and work that it began goes on in the background.
+    BackgroundWork,
+    /// It reminds that it waits for input: no turn has ended by this.
+    StillIdle,
     /// The turn is over, or cannot go on without somebody.
     Waits(Wait),
     /// It got something done.
@@ -119,8 +123,10 @@ pub enum Wait {
     Input,
     Permission,
     Answer,
-    /// The vendor's rate limit, until then if it said so.
+    /// The vendor's rate limit, until then if it said so; the harness tries again by itself.
     RateLimit(Option<Time>),
+    /// The turn was given up at the vendor's limit, which ends then if it said so.
+    LimitReached(Option<Time>),
     /// The turn ended with an error of the vendor's service.
     Failure,
 }

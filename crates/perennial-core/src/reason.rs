@@ -18,6 +18,8 @@ pub enum Reason {
     // working
     Running,
     InTurn,
+    /// Its turn is over, and work that the turn began goes on in the background.
+    BackgroundTasks,
     // waiting
     Idle,
     NeedsPermission,
@@ -25,8 +27,13 @@ pub enum Reason {
     RateLimited,
     /// The vendor's service answered with an error, and the harness gave up on the turn.
     ServiceFailed,
+    /// The harness gave up on the turn at the vendor's limit.
+    LimitReached,
     FirstRunDialog,
-    Verdict,
+    /// It has shown nothing since it was started, for longer than a start may take.
+    SilentAtStart,
+    /// The operator stopped it in the middle of a turn and woke it: it waits for their word.
+    StoppedInTurn,
     // unknown
     DaemonStarted,
     HolderUnreachable,
@@ -64,20 +71,28 @@ pub enum Reason {
 impl Reason {
     /// Whether keys now would answer a question of the harness.
     pub fn is_dialog(self) -> bool {
-        matches!(self, Reason::NeedsPermission | Reason::NeedsAnswer | Reason::FirstRunDialog)
+        matches!(self, Reason::NeedsPermission | Reason::NeedsAnswer) || self.is_before_first_sign()
     }
 
-    pub const ALL: [Reason; 31] = [
+    /// Whether it waits without having given a sign of life.
+    pub fn is_before_first_sign(self) -> bool {
+        matches!(self, Reason::FirstRunDialog | Reason::SilentAtStart)
+    }
+
+    pub const ALL: [Reason; 34] = [
         Reason::Starting,
         Reason::Running,
         Reason::InTurn,
+        Reason::BackgroundTasks,
         Reason::Idle,
         Reason::NeedsPermission,
         Reason::NeedsAnswer,
         Reason::RateLimited,
         Reason::ServiceFailed,
+        Reason::LimitReached,
         Reason::FirstRunDialog,
-        Reason::Verdict,
+        Reason::SilentAtStart,
+        Reason::StoppedInTurn,
         Reason::DaemonStarted,
         Reason::HolderUnreachable,
         Reason::LeadSilent,
@@ -108,13 +123,16 @@ impl Reason {
             Starting => "starting",
             Running => "running",
             InTurn => "in-turn",
+            BackgroundTasks => "background-tasks",
             Idle => "idle",
             NeedsPermission => "needs-permission",
             NeedsAnswer => "needs-answer",
             RateLimited => "rate-limited",
             ServiceFailed => "service-failed",
+            LimitReached => "limit-reached",
             FirstRunDialog => "first-run-dialog",
-            Verdict => "verdict",
+            SilentAtStart => "silent-at-start",
+            StoppedInTurn => "stopped-in-turn",
             DaemonStarted => "daemon-started",
             HolderUnreachable => "holder-unreachable",
             LeadSilent => "lead-silent",
@@ -189,6 +207,10 @@ pub enum Show {
     Question,
     RateLimit,
     ServiceError,
+    /// Work in the background.
+    BackgroundWork,
+    /// The vendor's limit, at which it gave up the turn.
+    LimitReached,
     /// Nothing, for so long that something must be in its way.
     NothingAtFirst,
     /// Nothing in a turn: no byte, no file, no child at work.
@@ -238,7 +260,7 @@ mod tests {
     #[test]
     fn a_dialog_is_for_a_person() {
         let dialogs: Vec<Reason> = Reason::ALL.into_iter().filter(|one| one.is_dialog()).collect();
-        assert_eq!(dialogs.len(), 3);
+        assert_eq!(dialogs.len(), 4);
         assert!(dialogs.iter().all(|one| needs_operator(State::Waiting, *one)));
     }
 }

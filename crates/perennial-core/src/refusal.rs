@@ -2,6 +2,7 @@
 
 use crate::authority::Caller;
 use crate::conversation::ConversationId;
+use crate::hold::HeldFor;
 use crate::id::{AgentId, MessageId};
 use crate::name::Name;
 use crate::reason::Verb;
@@ -33,6 +34,11 @@ pub enum Refusal {
     /// Only an approval by the operator gets it out of this state.
     NeedsApproval {
         agent: AgentId,
+    },
+    /// It is held, and the caller can't lift that hold by this.
+    Held {
+        agent: AgentId,
+        held_for: HeldFor,
     },
     /// A conversation has one writer.
     ConversationTaken {

@@ -5,7 +5,9 @@
 //!
 //! Invariants
 //! - R1  A breaker always half opens: no agent is given up by a timer.
-//! - R2  A session that stayed healthy for `HEALTHY` forgets everything before it.
+//! - R2  A session that stayed healthy for `HEALTHY` forgets everything before it. One that got nothing
+//!   done was not healthy, however long it lived.
+//! - R3  Folding reads none of these constants: the end of a session carries what the history becomes.
 
 use std::time::Duration;
 
@@ -25,13 +27,14 @@ pub enum Restart {
 
 /// Restarts older than this no longer count.
 pub const WINDOW: Duration = Duration::from_secs(600);
-/// So many restarts within the window open the breaker at the next crash.
-pub const RESTARTS_IN_WINDOW: usize = 5;
+/// The waits before each restart within the window, in seconds …
+pub const WAITS: [u64; 5] = [0, 1, 2, 4, 8];
+/// … and when all of them are used, the next crash opens the breaker.
+pub const RESTARTS_IN_WINDOW: usize = WAITS.len();
 /// A session that lived this long may be restarted at once, the first time.
 pub const NOT_INSTANT: Duration = Duration::from_secs(1);
 /// A session that lived this long was healthy.
 pub const HEALTHY: Duration = Duration::from_secs(600);
-pub const LONGEST_WAIT: Duration = Duration::from_secs(300);
 pub const FIRST_OPEN: Duration = Duration::from_secs(300);
 pub const LONGEST_OPEN: Duration = Duration::from_secs(3600);
 /// Sessions longer than this that made no progress are churn …
@@ -48,6 +51,14 @@ pub struct History {
     pub opened: u32,
     /// Long sessions in a row that made no progress.
     pub futile: u32,
+}
+
+/// What the end of a session makes of the history, as its event tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Tally {
+    Becomes(History),
+    /// Recorded before events told: by the rule of that time, which never changes.
+    ByFirstRule,
 }
 
 /// Whether a session got anything done, where its harness lets us see that.
@@ -69,12 +80,33 @@ pub enum Next {
 impl History {
     /// The end of a session that lived so long, before anything is decided about the next.
     pub fn ended(&mut self, lived: Duration, progress: Progress, now: Time) {
-        if lived >= HEALTHY {
+        let is_futile = progress == Progress::None;
+        if lived >= HEALTHY && !is_futile {
             *self = History::default();
         }
         self.restarts.retain(|at| now.since(*at) < WINDOW);
+        // The breaker never needs to know of more.
+        let spare = self.restarts.len().saturating_sub(RESTARTS_IN_WINDOW);
+        self.restarts.drain(..spare);
         match progress {
             Progress::None if lived > CHURN_AFTER => self.futile += 1,
+            Progress::Some => self.futile = 0,
+            Progress::None | Progress::NotVisible => {}
+        }
+    }
+
+    /// `ended` as it was while events did not tell what it came to. Its numbers are those of old
+    /// journals and stay, whatever the policy becomes.
+    pub fn end_by_first_rule(&mut self, lived: Duration, progress: Progress, now: Time) {
+        const TEN_MINUTES: Duration = Duration::from_secs(600);
+        if lived >= TEN_MINUTES {
+            *self = History::default();
+        }
+        self.restarts.retain(|at| now.since(*at) < TEN_MINUTES);
+        let spare = self.restarts.len().saturating_sub(5);
+        self.restarts.drain(..spare);
+        match progress {
+            Progress::None if lived > Duration::from_secs(30) => self.futile += 1,
             Progress::Some => self.futile = 0,
             Progress::None | Progress::NotVisible => {}
         }
@@ -91,12 +123,9 @@ impl History {
         Next::RetryAt(now + wait(agent, tries, lived))
     }
 
+    /// The end of each session bounds what this adds.
     pub fn restarted(&mut self, at: Time) {
         self.restarts.push(at);
-        // The breaker never needs to know of more.
-        if self.restarts.len() > RESTARTS_IN_WINDOW {
-            self.restarts.remove(0);
-        }
     }
 
     pub fn breaker_opened(&mut self) {
@@ -104,14 +133,14 @@ impl History {
     }
 }
 
-/// The wait before restart `tries + 1`: 0 (1 s for a session that died at once), 1, 2, 4 … 300 s.
+/// The wait before restart `tries + 1`; the first one is 1 s for a session that died at once.
 fn wait(agent: AgentId, tries: usize, lived: Duration) -> Duration {
-    let seconds = match tries {
-        0 if lived >= NOT_INSTANT => return Duration::ZERO,
-        0 | 1 => 1,
-        more => 1u64 << (more - 1).min(9),
+    let seconds = match WAITS.get(tries).copied() {
+        Some(0) if lived < NOT_INSTANT => 1,
+        Some(seconds) => seconds,
+        None => WAITS[WAITS.len() - 1],
     };
-    let whole = Duration::from_secs(seconds).min(LONGEST_WAIT);
+    let whole = Duration::from_secs(seconds);
     // Up to a fifth more, so that a thousand agents that died together do not come back together.
     let fraction = mix(agent.0 as u64 ^ (agent.0 >> 64) as u64 ^ tries as u64) % 1000;
     whole + whole.mul_f64(fraction as f64 / 5000.0)
@@ -158,10 +187,8 @@ mod tests {
 
     #[test]
     fn waits_grow_and_the_breaker_opens_after_the_fifth_restart() {
-        let long = waits(LONG);
-        assert_eq!((long.len(), long[0]), (5, 0));
-        assert!(long.windows(2).all(|pair| pair[0] <= pair[1]), "{long:?}");
-        assert_eq!(waits(Duration::ZERO)[0], 1);
+        assert_eq!(waits(LONG), [0, 1, 2, 4, 8]);
+        assert_eq!(waits(Duration::ZERO), [1, 1, 2, 4, 8]);
     }
 
     #[test]
@@ -183,6 +210,31 @@ mod tests {
         let mut history = History { restarts: vec![NOW; 5], opened: 3, futile: 2 };
         assert_eq!(crash(&mut history, HEALTHY, NOW), Next::RetryAt(NOW));
         assert_eq!(history, History::default());
+    }
+
+    /// M4: the reset came before the count, and sessions of ten minutes were never churn.
+    #[test]
+    fn a_long_session_without_progress_is_churn_and_not_health() {
+        for lived in [CHURN_AFTER + LONG, HEALTHY, HEALTHY * 6] {
+            let mut history = History { restarts: Vec::new(), opened: 1, futile: CHURN_LIMIT - 1 };
+            history.ended(lived, Progress::None, NOW);
+            assert_eq!((history.futile, history.opened), (CHURN_LIMIT, 1), "{lived:?}");
+        }
+    }
+
+    #[test]
+    fn old_journals_fold_by_the_rule_of_their_time() {
+        let crowded = History { restarts: vec![NOW; 9], opened: 3, futile: 2 };
+        let after = |secs, progress| {
+            let mut history = crowded.clone();
+            history.end_by_first_rule(Duration::from_secs(secs), progress, NOW + LONG);
+            (history.restarts.len(), history.opened, history.futile)
+        };
+        assert_eq!(after(30, Progress::None), (5, 3, 2));
+        assert_eq!(after(31, Progress::None), (5, 3, 3));
+        assert_eq!(after(31, Progress::Some), (5, 3, 0));
+        assert_eq!(after(31, Progress::NotVisible), (5, 3, 2));
+        assert_eq!(after(600, Progress::None), (0, 0, 1));
     }
 
     #[test]

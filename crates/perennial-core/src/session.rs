@@ -7,6 +7,8 @@
 //! - S2  Phases only go forward: wanted, starting, running, ending, ended.
 //! - S3  A session is started at most once, crashes of the daemon included: its number is its fence.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::{ConversationId, Opening};
@@ -29,6 +31,8 @@ pub struct Session {
     pub has_announced: bool,
     /// It got something done, as far as its harness shows.
     pub has_progressed: bool,
+    /// How long of its life nobody could see the world (the machine was suspended).
+    pub unseen: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -84,6 +88,7 @@ impl Session {
             opening,
             has_announced: false,
             has_progressed: false,
+            unseen: Duration::ZERO,
         }
     }
 
@@ -137,11 +142,13 @@ impl Session {
         self
     }
 
-    /// How long it ran, as far as that is known at `now`.
-    pub fn lived(&self, now: Time) -> std::time::Duration {
+    /// How long it ran, as far as that is known at `now`. A suspended machine runs nothing.
+    pub fn lived(&self, now: Time) -> Duration {
         match self.started_at {
-            Some(started) => self.ended_at.unwrap_or(now).since(started),
-            None => std::time::Duration::ZERO,
+            Some(started) => {
+                self.ended_at.unwrap_or(now).since(started).saturating_sub(self.unseen)
+            }
+            None => Duration::ZERO,
         }
     }
 }

@@ -96,11 +96,13 @@ pub enum Cause {
     Announced,
     /// No sign of life in time; the agent has a name.
     StartLimit,
-    /// A session that runs shows nothing at first: a dialog is in its way.
+    /// A session that runs shows nothing at first: a dialog may be in its way.
     DialogSeen,
     /// No name in time, or its process gone before it had one.
     NeverNamed,
     TurnBegan,
+    /// The turn is over, and work that it began goes on.
+    BackgroundWork,
     /// The turn is over, or input is needed; also a change of what is waited for.
     TurnEnded,
     ConfirmationLost,
@@ -129,8 +131,6 @@ pub enum Cause {
     TaskQueued,
     Frozen,
     Approved,
-    Held,
-    Continued,
     Restarted,
     Reaped,
     Buried,
@@ -141,12 +141,13 @@ pub enum Cause {
 }
 
 impl Cause {
-    pub const ALL: [Cause; 34] = [
+    pub const ALL: [Cause; 33] = [
         Cause::Announced,
         Cause::StartLimit,
         Cause::DialogSeen,
         Cause::NeverNamed,
         Cause::TurnBegan,
+        Cause::BackgroundWork,
         Cause::TurnEnded,
         Cause::ConfirmationLost,
         Cause::SeenWorking,
@@ -169,8 +170,6 @@ impl Cause {
         Cause::TaskQueued,
         Cause::Frozen,
         Cause::Approved,
-        Cause::Held,
-        Cause::Continued,
         Cause::Restarted,
         Cause::Reaped,
         Cause::Buried,
@@ -186,6 +185,7 @@ impl Cause {
             DialogSeen => "dialog-seen",
             NeverNamed => "never-named",
             TurnBegan => "turn-began",
+            BackgroundWork => "background-work",
             TurnEnded => "turn-ended",
             ConfirmationLost => "confirmation-lost",
             SeenWorking => "seen-working",
@@ -208,8 +208,6 @@ impl Cause {
             TaskQueued => "task-queued",
             Cause::Frozen => "frozen",
             Approved => "approved",
-            Held => "held",
-            Continued => "continued",
             Restarted => "restarted",
             Reaped => "reaped",
             Buried => "buried",
@@ -234,19 +232,19 @@ pub fn next(state: State, cause: Cause) -> Option<State> {
             | Frozen | Dead | Expired => None,
         },
         Cause::DialogSeen => match state {
-            Hatching | Waking => Some(Waiting),
-            Working | Waiting | Unknown | HandingOff | Crashed | Sleeping | Hibernating
-            | Frozen | Dead | Expired => None,
+            Hatching | Waking | Waiting => Some(Waiting),
+            Working | Unknown | HandingOff | Crashed | Sleeping | Hibernating | Frozen | Dead
+            | Expired => None,
         },
         Cause::NeverNamed => match state {
             Hatching => Some(Expired),
             Waking | Working | Waiting | Unknown | HandingOff | Crashed | Sleeping
             | Hibernating | Frozen | Dead | Expired => None,
         },
-        Cause::TurnBegan => match state {
-            Waiting => Some(Working),
-            Hatching | Waking | Working | Unknown | HandingOff | Crashed | Sleeping
-            | Hibernating | Frozen | Dead | Expired => None,
+        Cause::TurnBegan | Cause::BackgroundWork => match state {
+            Working | Waiting => Some(Working),
+            Hatching | Waking | Unknown | HandingOff | Crashed | Sleeping | Hibernating
+            | Frozen | Dead | Expired => None,
         },
         Cause::TurnEnded => match state {
             Working | Waiting => Some(Waiting),
@@ -354,17 +352,6 @@ pub fn next(state: State, cause: Cause) -> Option<State> {
             Hatching | Waking | Working | Waiting | Unknown | HandingOff | Crashed | Sleeping
             | Hibernating | Dead | Expired => None,
         },
-        Cause::Held => match state {
-            Working | Waiting | Unknown => Some(Waiting),
-            // Held as it is: there is no turn to hold.
-            Hatching | Waking | HandingOff | Crashed | Sleeping | Hibernating | Frozen | Dead
-            | Expired => None,
-        },
-        Cause::Continued => match state {
-            Waiting => Some(Waiting),
-            Hatching | Waking | Working | Unknown | HandingOff | Crashed | Sleeping
-            | Hibernating | Frozen | Dead | Expired => None,
-        },
         Cause::Restarted => match state {
             Hatching | Waking | Working | Waiting | Unknown | HandingOff | Crashed | Sleeping
             | Hibernating => Some(Waking),
@@ -381,8 +368,9 @@ pub fn next(state: State, cause: Cause) -> Option<State> {
             Dead => None,
         },
         Cause::RebootedBusy => match state {
-            Hatching | Waking | Working | HandingOff => Some(Waking),
-            Waiting | Unknown | Crashed | Sleeping | Hibernating | Frozen | Dead | Expired => None,
+            // Those that wait or hang in the middle of a turn are busy too.
+            Hatching | Waking | Working | Waiting | Unknown | HandingOff => Some(Waking),
+            Crashed | Sleeping | Hibernating | Frozen | Dead | Expired => None,
         },
         Cause::RebootedIdle => match state {
             Hatching | Waking | Working | Waiting | Unknown | HandingOff => Some(Sleeping),

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use perennial_core::context::{Sample, Source};
-use perennial_core::conversation::{ConversationId, Followed, Opening};
+use perennial_core::conversation::{ConversationId, Followed, Opening, Turn};
 use perennial_core::event::{AgentEvent, Event};
 use perennial_core::id::{AgentId, SessionId, SessionNumber};
 use perennial_core::launch::Launch;
@@ -115,7 +115,7 @@ impl World {
         let has_prompt = match opening {
             Opening::Bare => false,
             Opening::Fresh(_) => launch.options.prompt.is_some(),
-            Opening::Resume { in_turn, .. } => *in_turn,
+            Opening::Resume { turn, .. } => *turn == Turn::Open,
         };
         let mut opening = opening.clone();
         if self.mutation == Some(Mutation::FreshAlways) && !launch.is_bare() {
@@ -313,7 +313,7 @@ impl World {
             1 => self.waits(agent, number, Wait::Permission),
             2 => self.waits(agent, number, Wait::Answer),
             3 => self.waits(agent, number, Wait::RateLimit(Some(reset))),
-            4 => self.waits(agent, number, Wait::RateLimit(None)),
+            4 => self.waits(agent, number, Wait::LimitReached(None)),
             5 => self.waits(agent, number, Wait::Failure),
             6 => self.waits(agent, number, Wait::Input),
             7 => self.interrupted(agent, number),
@@ -343,7 +343,7 @@ impl World {
             self.show(agent, number, Way::Hook, Sign::Waits(wait));
             let wait = match wait {
                 Wait::Input | Wait::Permission | Wait::Answer => wait,
-                Wait::RateLimit(_) | Wait::Failure => Wait::Input,
+                Wait::RateLimit(_) | Wait::LimitReached(_) | Wait::Failure => Wait::Input,
             };
             self.listed(agent, number, Some(wait));
         }

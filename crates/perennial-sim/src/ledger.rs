@@ -121,7 +121,7 @@ impl World {
             }
             AgentEvent::Moved(moved) => self.check_move(&agent, moved, at),
             AgentEvent::SessionWanted { number, .. } => self.check_wanted(&agent, *number),
-            AgentEvent::SessionStarting { number } => {
+            AgentEvent::SessionStarting { number, .. } => {
                 self.check_forward(&agent, *number, &[Phase::Wanted]);
                 self.start_in_line(&agent);
             }
@@ -129,11 +129,13 @@ impl World {
                 self.check_not_over(&agent, *number);
             }
             AgentEvent::SessionEnding { number, .. } => self.check_not_over(&agent, *number),
-            AgentEvent::SessionEnded { number, exit } => {
+            AgentEvent::SessionEnded { number, exit, .. } => {
                 self.check_not_over(&agent, *number);
                 self.check_exit(id, *number, *exit);
             }
-            AgentEvent::SessionProgressed { .. }
+            AgentEvent::Held(_)
+            | AgentEvent::HoldLifted { .. }
+            | AgentEvent::SessionProgressed { .. }
             | AgentEvent::ConversationFollowed { .. }
             | AgentEvent::WindowBegan { .. }
             | AgentEvent::ClockPassed { .. }

@@ -267,6 +267,8 @@ fn loses(mutation: Mutation, observation: &Observation) -> bool {
         Sign::Began { .. } => mutation == Mutation::LoseBegan,
         Sign::Compacted => mutation == Mutation::LoseWindow,
         Sign::TurnBegan
+        | Sign::BackgroundWork
+        | Sign::StillIdle
         | Sign::Waits(_)
         | Sign::Progressed
         | Sign::Measured { .. }

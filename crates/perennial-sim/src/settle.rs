@@ -8,7 +8,6 @@ use perennial_core::agent::Agent;
 use perennial_core::authority::Caller;
 use perennial_core::command::Command;
 use perennial_core::id::AgentId;
-use perennial_core::reason::Reason;
 use perennial_core::session::Phase;
 use perennial_core::state::State;
 
@@ -134,7 +133,7 @@ impl World {
             State::Working | State::Waiting => {
                 // An agent CLI with nothing to do waits for somebody.
                 (agent.state == State::Working) == agent.launch.is_bare()
-                    && agent.reason != Reason::FirstRunDialog
+                    && !agent.reason.is_before_first_sign()
                     && session.phase == Phase::Running
                     && self.machine.alive(agent.id) == Some(session.number)
                     && self.machine.shims.contains_key(&agent.id)

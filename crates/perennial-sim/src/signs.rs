@@ -3,10 +3,10 @@
 
 use perennial_core::agent::{Agent, DIALOG_AFTER};
 use perennial_core::context::Threshold;
-use perennial_core::conversation::{ConversationId, Opening};
+use perennial_core::conversation::{ConversationId, Opening, Turn};
 use perennial_core::event::{AgentEvent, Move};
 use perennial_core::id::{AgentId, SessionNumber};
-use perennial_core::reason::Reason;
+use perennial_core::reason::{Reason, Witness};
 use perennial_core::restart::CHURN_LIMIT;
 use perennial_core::state::{Cause, Roster, State};
 use perennial_core::time::Time;
@@ -18,7 +18,8 @@ use crate::world::World;
 #[derive(Debug, Clone, Default)]
 pub struct Talk {
     conversation: Option<ConversationId>,
-    in_turn: bool,
+    /// Over, if nothing was recorded of one.
+    turn: Option<Turn>,
     passed: Option<Threshold>,
 }
 
@@ -45,7 +46,9 @@ impl World {
             AgentEvent::SessionProgressed { .. } if agent.launch.is_bare() => {
                 self.broken("a bare command shows nothing", || format!("{event:?}"));
             }
-            AgentEvent::SessionProgressed { .. }
+            AgentEvent::Held(_)
+            | AgentEvent::HoldLifted { .. }
+            | AgentEvent::SessionProgressed { .. }
             | AgentEvent::PhaseReported { .. }
             | AgentEvent::Hatched(_)
             | AgentEvent::Moved(_)
@@ -76,8 +79,9 @@ impl World {
             }
             // The owner's own, as it was left.
             Opening::Resume { .. } if is_first => !agent.launch.is_bare(),
-            Opening::Resume { conversation, in_turn } => {
-                talk.conversation.as_ref() == Some(conversation) && *in_turn == talk.in_turn
+            Opening::Resume { conversation, turn } => {
+                let recorded = talk.turn.unwrap_or(Turn::Over);
+                talk.conversation.as_ref() == Some(conversation) && *turn == recorded
             }
         };
         if !right {
@@ -85,10 +89,10 @@ impl World {
                 format!("{} wanted {opening:?} after {talk:?}", agent.id.0)
             });
         }
-        if let (true, Opening::Resume { conversation, in_turn }) = (is_first, opening) {
+        if let (true, Opening::Resume { conversation, turn }) = (is_first, opening) {
             let talk = self.talk(agent.id);
             talk.conversation = Some(conversation.clone());
-            talk.in_turn = *in_turn;
+            talk.turn = Some(*turn);
         }
     }
 
@@ -127,8 +131,21 @@ impl World {
     /// hangs is ended for it.
     pub fn check_turn(&mut self, agent: &Agent, moved: &Move, at: Time) {
         match (moved.to, moved.cause) {
-            (State::Working, _) => self.talk(agent.id).in_turn = true,
-            (State::Waiting, Cause::TurnEnded) => self.talk(agent.id).in_turn = false,
+            (State::Working, _) => self.talk(agent.id).turn = Some(Turn::Open),
+            (State::Waiting, Cause::TurnEnded) => {
+                self.talk(agent.id).turn = Some(match moved.reason {
+                    Reason::NeedsPermission | Reason::NeedsAnswer => Turn::Open,
+                    Reason::StoppedInTurn => Turn::Stopped,
+                    _ => Turn::Over,
+                });
+            }
+            (State::Sleeping, Cause::Stop) if moved.evidence.witness == Witness::Operator => {
+                let talk = self.talk(agent.id);
+                talk.turn = talk.turn.map(|turn| match turn {
+                    Turn::Open => Turn::Stopped,
+                    Turn::Over | Turn::Stopped => turn,
+                });
+            }
             _ => {}
         }
         let Some(session) = agent.session.as_ref().filter(|_| !agent.launch.is_bare()) else {
@@ -211,7 +228,7 @@ impl World {
         let stuck = self.ledger.record.agents().find(|agent| {
             let number = agent.session.as_ref().map(|session| session.number);
             agent.state == State::Waiting
-                && agent.reason == Reason::FirstRunDialog
+                && agent.reason.is_before_first_sign()
                 && number.is_some_and(|number| self.mode(agent.id, number) != Some(Mode::Dialog))
         });
         if let Some(line) = stuck.map(|agent| crate::words::agent(agent, self.now)) {

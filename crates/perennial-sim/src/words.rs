@@ -1,7 +1,7 @@
 //! Events and agents as people read them, in traces and in the scripts' output.
 
 use perennial_core::agent::Agent;
-use perennial_core::conversation::Opening;
+use perennial_core::conversation::{Opening, Turn};
 use perennial_core::event::{AgentEvent, ClaimEvent, Event, NodeEvent, What};
 use perennial_core::session::Phase;
 use perennial_core::time::Time;
@@ -54,20 +54,26 @@ pub fn agent_event(event: &AgentEvent, at: Time) -> String {
             let (to, reason) = (moved.to.word(), moved.reason.word());
             format!("{to} ({reason}) by {}{until}", moved.cause.word())
         }
+        AgentEvent::Held(hold) => format!("held for {}", hold.held_for.word()),
+        AgentEvent::HoldLifted { .. } => "hold lifted".into(),
         AgentEvent::SessionWanted { number, opening } => match opening {
             Opening::Bare => format!("session {number} wanted"),
             Opening::Fresh(conversation) => {
                 format!("session {number} wanted, anew as {conversation}")
             }
-            Opening::Resume { conversation, in_turn } => {
-                let turn = if *in_turn { "in the middle of a turn" } else { "idle" };
+            Opening::Resume { conversation, turn } => {
+                let turn = match turn {
+                    Turn::Over => "idle",
+                    Turn::Open => "in the middle of a turn",
+                    Turn::Stopped => "stopped in a turn",
+                };
                 format!("session {number} wanted, to resume {conversation} {turn}")
             }
         },
-        AgentEvent::SessionStarting { number } => format!("session {number} starting"),
+        AgentEvent::SessionStarting { number, .. } => format!("session {number} starting"),
         AgentEvent::SessionRunning { number, .. } => format!("session {number} running"),
         AgentEvent::SessionEnding { number, pace } => format!("session {number} ending, {pace:?}"),
-        AgentEvent::SessionEnded { number, exit } => {
+        AgentEvent::SessionEnded { number, exit, .. } => {
             format!("session {number} ended, {}", ExitWords(*exit))
         }
         AgentEvent::SessionProgressed { number } => format!("session {number} progressed"),
@@ -84,7 +90,12 @@ pub fn agent_event(event: &AgentEvent, at: Time) -> String {
         AgentEvent::PhaseReported { phase } => format!("reports {}", phase.word()),
         AgentEvent::Renamed { name } => format!("renamed {name}"),
         AgentEvent::Summarised { summary } => format!("summary: {summary}"),
-        AgentEvent::PutOff { until } => format!("put off for {}", span::print(until.since(at))),
+        AgentEvent::PutOff { until: Some(until), .. } => {
+            format!("put off for {}", span::print(until.since(at)))
+        }
+        AgentEvent::PutOff { until: None, unseen } => {
+            format!("did not live for {}", span::print(*unseen))
+        }
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Invariants
 //! - D1  Loading never fails on what a record holds: an agent with an unreadable record is marked,
-//!   and what an operator ordered after that record outranks the mark.
+//!   one whose birth is unreadable too, and what an operator ordered after that record outranks the
+//!   mark.
 //! - D2  With or without snapshots the fleet is the same. Where anything is unreadable, none are
 //!   used: a mark is no event, so a snapshot can't tell how it came about.
 
@@ -10,7 +11,7 @@ use std::collections::BTreeMap;
 
 use perennial_core::agent::Agent;
 use perennial_core::entity::Entity;
-use perennial_core::event::{AgentEvent, Event};
+use perennial_core::event::{AgentEvent, Event, Move};
 use perennial_core::fleet::{Fleet, Restored};
 use perennial_core::id::{AgentId, BootId, Epoch};
 use perennial_core::job::Job;
@@ -135,6 +136,12 @@ impl Folding {
                 self.mark(stream, "a record before it is gone", record.at);
             }
         }
+        if let Some(Entity::Agent(id)) = &record.stream
+            && !record.event.as_ref().is_ok_and(is_birth)
+        {
+            // It was born: only that can't be read.
+            self.fleet.list_unborn(*id, record.at);
+        }
         match &record.event {
             Ok(event) => {
                 self.latest = self.latest.max(event.at);
@@ -175,10 +182,18 @@ impl Folding {
     }
 }
 
+fn is_birth(event: &Event) -> bool {
+    matches!(event.of_agent(), Some((_, AgentEvent::Hatched(_))))
+}
+
 /// The agent whose state an operator has just set by a verb: from there on it is known again.
 fn ordered_by_the_operator(event: &Event) -> Option<AgentId> {
-    let (agent, AgentEvent::Moved(moved)) = event.of_agent()? else { return None };
-    match (moved.evidence.witness, &moved.evidence.fact) {
+    let (agent, AgentEvent::Moved(Move { evidence, .. }) | AgentEvent::HoldLifted { evidence }) =
+        event.of_agent()?
+    else {
+        return None;
+    };
+    match (evidence.witness, &evidence.fact) {
         (Witness::Operator, Fact::Asked(_)) => Some(agent),
         _ => None,
     }
@@ -192,7 +207,6 @@ pub fn snapshots(fleet: &Fleet, versions: &BTreeMap<Entity, Version>) -> Vec<Sna
     for (stream, version) in versions {
         match stream {
             Entity::Node => {}
-            // A stream without an agent (its beginning can't be read) still has a version.
             Entity::Agent(id) => snapshots.push(snapshot(stream, *version, &fleet.agent(*id))),
             Entity::Message(id) => {
                 snapshots.push(snapshot(stream, *version, &fleet.messages().get(*id)));

@@ -13,6 +13,8 @@ mod part;
 mod upcast;
 mod word;
 
+use std::time::Duration;
+
 use perennial_core::context::Threshold;
 use perennial_core::conversation::Followed;
 use perennial_core::entity::Entity;
@@ -25,7 +27,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::record::{LONGEST_PAYLOAD_BYTES, Why};
-use part::{StoredBirth, StoredExit, StoredMove, StoredOpening, StoredProcess, StoredSample};
+use part::{
+    StoredBirth, StoredEvidence, StoredExit, StoredHistory, StoredHold, StoredMove, StoredOpening,
+    StoredProcess, StoredSample,
+};
 pub(crate) use word::Word;
 use word::Worded;
 
@@ -41,11 +46,13 @@ pub struct Encoded {
 const KINDS: &[(&str, u32)] = &[
     ("hatched", 2),
     ("moved", 1),
-    ("session-wanted", 2),
-    ("session-starting", 1),
+    ("held", 1),
+    ("hold-lifted", 1),
+    ("session-wanted", 3),
+    ("session-starting", 2),
     ("session-running", 1),
     ("session-ending", 1),
-    ("session-ended", 1),
+    ("session-ended", 2),
     ("session-progressed", 1),
     ("conversation-followed", 1),
     ("window-began", 1),
@@ -54,7 +61,7 @@ const KINDS: &[(&str, u32)] = &[
     ("phase-reported", 1),
     ("renamed", 1),
     ("summarised", 1),
-    ("put-off", 1),
+    ("put-off", 2),
     ("daemon-started", 1),
     ("daemon-stopped", 1),
     ("taken", 1),
@@ -78,6 +85,12 @@ struct Wanted {
 }
 
 #[derive(Serialize, Deserialize)]
+struct Starting {
+    number: u32,
+    limit_micros: u64,
+}
+
+#[derive(Serialize, Deserialize)]
 struct Running {
     number: u32,
     process: StoredProcess,
@@ -93,6 +106,7 @@ struct Ending {
 struct Ended {
     number: u32,
     exit: StoredExit,
+    history: Option<StoredHistory>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -132,7 +146,13 @@ struct Summarised {
 
 #[derive(Serialize, Deserialize)]
 struct PutOff {
-    until: u64,
+    until: Option<u64>,
+    unseen_micros: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct HoldLifted {
+    evidence: StoredEvidence,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -187,8 +207,13 @@ fn write_agent(event: &AgentEvent) -> Encoded {
         AgentEvent::SessionWanted { number, opening } => {
             encoded("session-wanted", &Wanted { number: number.0, opening: opening.into() })
         }
-        AgentEvent::SessionStarting { number } => {
-            encoded("session-starting", &Numbered { number: number.0 })
+        AgentEvent::Held(hold) => encoded("held", &StoredHold::from(hold)),
+        AgentEvent::HoldLifted { evidence } => {
+            encoded("hold-lifted", &HoldLifted { evidence: evidence.into() })
+        }
+        AgentEvent::SessionStarting { number, limit } => {
+            let limit_micros = part::micros(*limit);
+            encoded("session-starting", &Starting { number: number.0, limit_micros })
         }
         AgentEvent::SessionRunning { number, process } => {
             encoded("session-running", &Running { number: number.0, process: process.into() })
@@ -196,8 +221,9 @@ fn write_agent(event: &AgentEvent) -> Encoded {
         AgentEvent::SessionEnding { number, pace } => {
             encoded("session-ending", &Ending { number: number.0, pace: Worded(*pace) })
         }
-        AgentEvent::SessionEnded { number, exit } => {
-            encoded("session-ended", &Ended { number: number.0, exit: (*exit).into() })
+        AgentEvent::SessionEnded { number, exit, tally } => {
+            let (exit, history) = ((*exit).into(), StoredHistory::of(tally));
+            encoded("session-ended", &Ended { number: number.0, exit, history })
         }
         AgentEvent::SessionProgressed { number } => {
             encoded("session-progressed", &Numbered { number: number.0 })
@@ -227,7 +253,10 @@ fn write_agent(event: &AgentEvent) -> Encoded {
         AgentEvent::Summarised { summary } => {
             encoded("summarised", &Summarised { summary: summary.clone() })
         }
-        AgentEvent::PutOff { until } => encoded("put-off", &PutOff { until: until.0 }),
+        AgentEvent::PutOff { until, unseen } => {
+            let (until, unseen_micros) = (until.map(|until| until.0), part::micros(*unseen));
+            encoded("put-off", &PutOff { until, unseen_micros })
+        }
     }
 }
 
@@ -286,7 +315,16 @@ fn read_agent(id: AgentId, kind: &str, payload: &[u8]) -> Result<What, Why> {
             let opening = opening.try_into()?;
             AgentEvent::SessionWanted { number: SessionNumber(number), opening }
         }
-        "session-starting" => AgentEvent::SessionStarting { number: number(payload)? },
+        "held" => AgentEvent::Held(parsed::<StoredHold>(payload)?.try_into()?),
+        "hold-lifted" => {
+            let evidence = parsed::<HoldLifted>(payload)?.evidence.try_into()?;
+            AgentEvent::HoldLifted { evidence }
+        }
+        "session-starting" => {
+            let Starting { number, limit_micros } = parsed(payload)?;
+            let limit = Duration::from_micros(limit_micros);
+            AgentEvent::SessionStarting { number: SessionNumber(number), limit }
+        }
         "session-running" => {
             let Running { number, process } = parsed(payload)?;
             AgentEvent::SessionRunning { number: SessionNumber(number), process: process.into() }
@@ -296,8 +334,10 @@ fn read_agent(id: AgentId, kind: &str, payload: &[u8]) -> Result<What, Why> {
             AgentEvent::SessionEnding { number: SessionNumber(number), pace: pace.0 }
         }
         "session-ended" => {
-            let Ended { number, exit } = parsed(payload)?;
-            AgentEvent::SessionEnded { number: SessionNumber(number), exit: exit.into() }
+            let Ended { number, exit, history } = parsed(payload)?;
+            let (number, exit, tally) =
+                (SessionNumber(number), exit.into(), StoredHistory::tally(history));
+            AgentEvent::SessionEnded { number, exit, tally }
         }
         "session-progressed" => AgentEvent::SessionProgressed { number: number(payload)? },
         "conversation-followed" => {
@@ -321,7 +361,11 @@ fn read_agent(id: AgentId, kind: &str, payload: &[u8]) -> Result<What, Why> {
         }
         "renamed" => AgentEvent::Renamed { name: part::name(&parsed::<Renamed>(payload)?.name)? },
         "summarised" => AgentEvent::Summarised { summary: parsed::<Summarised>(payload)?.summary },
-        "put-off" => AgentEvent::PutOff { until: Time(parsed::<PutOff>(payload)?.until) },
+        "put-off" => {
+            let PutOff { until, unseen_micros } = parsed(payload)?;
+            let unseen = Duration::from_micros(unseen_micros);
+            AgentEvent::PutOff { until: until.map(Time), unseen }
+        }
         _ => return Err(misplaced()),
     };
     Ok(What::Agent(id, event))

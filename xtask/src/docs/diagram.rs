@@ -41,6 +41,7 @@ fn part(cause: Cause) -> Part {
         | Cause::DialogSeen
         | Cause::NeverNamed
         | Cause::TurnBegan
+        | Cause::BackgroundWork
         | Cause::TurnEnded => Part::Life,
         Cause::ConfirmationLost
         | Cause::SeenWorking
@@ -62,13 +63,9 @@ fn part(cause: Cause) -> Part {
         | Cause::TaskQueued
         | Cause::RebootedBusy
         | Cause::RebootedIdle => Part::Rest,
-        Cause::Frozen
-        | Cause::Approved
-        | Cause::Held
-        | Cause::Continued
-        | Cause::Restarted
-        | Cause::Reaped
-        | Cause::Buried => Part::Gate,
+        Cause::Frozen | Cause::Approved | Cause::Restarted | Cause::Reaped | Cause::Buried => {
+            Part::Gate
+        }
     }
 }
 

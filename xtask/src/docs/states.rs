@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
-use perennial_core::agent::{HATCH_LIMIT, START_LIMIT};
+use perennial_core::agent::{DIALOG_AFTER, HATCH_LIMIT, START_LIMIT};
 use perennial_core::exit::{self, Fate};
 use perennial_core::restart::{self, Restart};
 use perennial_core::state::{Cause, State, moves};
@@ -75,7 +75,8 @@ fn exits() -> String {
     let row = |clean| ALL.map(|restart| fate(clean, restart)).join(" | ");
     format!(
         "## How a session's end is read\n\n\
-        A bare command ended cleanly if its exit code is 0 and it had given a sign of life.\n\n\
+        A bare command ended cleanly if its exit code is 0. An agent CLI ended cleanly if its preset\n\
+        says so and it had given a sign of life; before that any end is a crash.\n\n\
         | ended | `--restart never` | `--restart on-crash` (default) | `--restart always` |\n\
         |---|---|---|---|\n\
         | asked for by a verb | the verb's state | the verb's state | the verb's state |\n\
@@ -89,20 +90,29 @@ fn exits() -> String {
 fn restarts() -> String {
     let rows = [
         ("a session gives its first sign of life within", span(START_LIMIT)),
+        ("an agent CLI that shows nothing is taken to show a dialog after", span(DIALOG_AFTER)),
         ("an agent without a name gets one within", span(HATCH_LIMIT)),
         ("the first restart is at once if the session lived", span(restart::NOT_INSTANT)),
-        ("later waits double from 1 s up to", span(restart::LONGEST_WAIT)),
+        ("waits before the restarts in that time", waits()),
         ("restarts count for", span(restart::WINDOW)),
         ("restarts in that time after which a crash opens the breaker", restarts_in_window()),
         ("the breaker half opens after", span(restart::FIRST_OPEN)),
         ("and doubles each time up to", span(restart::LONGEST_OPEN)),
-        ("a session that lived so long was healthy, and all is forgotten", span(restart::HEALTHY)),
+        (
+            "a session that lived so long and was not futile was healthy; all is forgotten",
+            span(restart::HEALTHY),
+        ),
     ];
     let mut text = String::from("## Times\n\n| what | value |\n|---|---|\n");
     for (what, value) in rows {
         let _ = writeln!(text, "| {what} | {value} |");
     }
     text
+}
+
+fn waits() -> String {
+    let waits = restart::WAITS.map(|seconds| seconds.to_string()).join(", ");
+    format!("{waits} s")
 }
 
 fn restarts_in_window() -> String {

@@ -10,9 +10,12 @@ pub fn state(state: State) -> (&'static str, &'static str) {
             "a known agent's next session is wanted and not yet confirmed",
             "first evidence; start limit",
         ),
-        State::Working => ("confirmed alive, in a turn", "the turn's end, exit, silence"),
+        State::Working => (
+            "confirmed alive, in a turn or with background tasks that still run",
+            "the turn's end, exit, silence",
+        ),
         State::Waiting => (
-            "confirmed alive: idle, or needs input or permission, or held for a verdict",
+            "confirmed alive: idle, or needs input or permission, or its turn failed",
             "input, exit",
         ),
         State::Unknown => (
@@ -34,7 +37,8 @@ pub fn cause(cause: Cause) -> &'static str {
     match cause {
         Cause::Announced => "first sign of life of a session",
         Cause::StartLimit => "no sign of life in time",
-        Cause::DialogSeen => "it runs and shows nothing: a first-run dialog",
+        Cause::DialogSeen => "it runs and shows nothing: first 20 s, then 90 s",
+        Cause::BackgroundWork => "a turn ends, and work that it began goes on in the background",
         Cause::NeverNamed => "no name in time, or gone before it had one",
         Cause::TurnBegan => "a turn begins",
         Cause::TurnEnded => "a turn ends, or input is needed",
@@ -59,8 +63,6 @@ pub fn cause(cause: Cause) -> &'static str {
         Cause::TaskQueued => "a task comes to its queue",
         Cause::Frozen => "it is frozen",
         Cause::Approved => "an operator's approval",
-        Cause::Held => "a trigger holds it for a verdict",
-        Cause::Continued => "verdict: continue",
         Cause::Restarted => "verdict: restart",
         Cause::Reaped => "verdict: reap",
         Cause::Buried => "`bury`",

@@ -1,9 +1,10 @@
 //! What verbs do to one agent: events, or a refusal. Changes nothing.
 
-use super::Agent;
-use super::step::{end_session, next_session};
-use crate::conversation::{ConversationId, Opening};
+use super::step::{begin, end_session, next_session};
+use super::{Agent, START_LIMIT};
+use crate::conversation::{ConversationId, Opening, Turn};
 use crate::event::{AgentEvent, Birth};
+use crate::hold::HeldFor;
 use crate::id::{AgentId, SessionId, SessionNumber};
 use crate::name::Name;
 use crate::reason::{Evidence, Fact, Reason, Verb, Witness};
@@ -19,7 +20,8 @@ pub fn hatch(id: AgentId, birth: Birth, conversation: Option<ConversationId>) ->
     let opening = match conversation {
         // Somebody's conversation goes on as it was left.
         Some(conversation) => {
-            Opening::Resume { conversation, in_turn: birth.launch.options.prompt.is_some() }
+            let has_prompt = birth.launch.options.prompt.is_some();
+            Opening::Resume { conversation, turn: if has_prompt { Turn::Open } else { Turn::Over } }
         }
         None if birth.launch.is_bare() => Opening::Bare,
         None => Opening::Fresh(ConversationId::of(SessionId { agent: id, number })),
@@ -27,7 +29,7 @@ pub fn hatch(id: AgentId, birth: Birth, conversation: Option<ConversationId>) ->
     vec![
         AgentEvent::Hatched(Box::new(birth)),
         AgentEvent::SessionWanted { number, opening },
-        AgentEvent::SessionStarting { number },
+        AgentEvent::SessionStarting { number, limit: START_LIMIT },
     ]
 }
 
@@ -37,35 +39,89 @@ pub fn stop(agent: &Agent, witness: Witness, now: Time) -> Result<Vec<AgentEvent
         return Err(wrong_state(agent, Verb::Stop));
     }
     let evidence = Evidence { witness, fact: Fact::Asked(Verb::Stop), at: now };
+    // What a person orders is known, whatever can't be read of the time before.
+    let is_known = agent.is_damaged() && HeldFor::Damage.is_lifted_by(witness);
+    let lifted = is_known.then(|| AgentEvent::HoldLifted { evidence: evidence.clone() });
     let moved = agent.moved(Cause::Stop, Reason::Stopped, evidence);
-    let mut events: Vec<AgentEvent> = moved.into_iter().map(AgentEvent::Moved).collect();
-    events.extend(end_session(agent, Pace::Graceful));
+    let mut events: Vec<AgentEvent> =
+        lifted.into_iter().chain(moved.map(AgentEvent::Moved)).collect();
+    events.extend(end_session(agent, Pace::Graceful, now));
     Ok(events)
 }
 
-/// Gives the agent a session, now or as soon as the last one is gone.
+/// Gives the agent a session, now or as soon as the last one is gone. A hold that the caller may lift
+/// ends with it; an agent that lives is then left to go on.
 pub fn wake(agent: &Agent, witness: Witness, now: Time) -> Result<Vec<AgentEvent>, Refusal> {
     match agent.state {
         State::Frozen => return Err(Refusal::NeedsApproval { agent: agent.id }),
         State::Dead | State::Expired => return Err(wrong_state(agent, Verb::Wake)),
-        State::Hatching | State::Waking | State::Working | State::Waiting | State::HandingOff => {
-            return Err(Refusal::Running { agent: agent.id });
-        }
-        State::Unknown
-            if agent.live_session().is_some() && agent.reason != Reason::RecordUnreadable =>
-        {
-            return Err(Refusal::Running { agent: agent.id });
-        }
-        State::Unknown | State::Crashed | State::Sleeping | State::Hibernating => {}
+        State::Hatching
+        | State::Waking
+        | State::Working
+        | State::Waiting
+        | State::HandingOff
+        | State::Unknown
+        | State::Crashed
+        | State::Sleeping
+        | State::Hibernating => {}
     }
     let evidence = Evidence { witness, fact: Fact::Asked(Verb::Wake), at: now };
-    let phase = agent.live_session().map(|session| session.phase);
-    // Its session may live, whatever record can't be read: it is taken up, not doubled.
-    if agent.state == State::Unknown && phase == Some(Phase::Running) {
-        let moved = agent.moved(Cause::SeenWorking, Reason::Running, evidence);
-        return Ok(moved.map(AgentEvent::Moved).into_iter().collect());
+    let mut events = lift(agent, &evidence)?;
+    if lives(agent) {
+        let running = Refusal::Running { agent: agent.id };
+        return if events.is_empty() { Err(running) } else { Ok(events) };
     }
-    Ok(next_session(agent, Cause::Wake, phase.is_none(), evidence, now))
+    let phase = agent.live_session().map(|session| session.phase);
+    let is_over = phase.is_none();
+    events.extend(match agent.state {
+        // A session ended while it was held, and the next one waited for this.
+        State::Waking => begin(agent).into(),
+        State::HandingOff => next_session(agent, Cause::HandedOff, is_over, evidence, now),
+        // Its session may live, whatever record can't be read: it is taken up, not doubled.
+        State::Unknown if phase == Some(Phase::Running) => {
+            let moved = agent.moved(Cause::SeenWorking, Reason::Running, evidence);
+            moved.into_iter().map(AgentEvent::Moved).collect()
+        }
+        State::Unknown
+        | State::Crashed
+        | State::Sleeping
+        | State::Hibernating
+        | State::Hatching
+        | State::Working
+        | State::Waiting
+        | State::Frozen
+        | State::Dead
+        | State::Expired => next_session(agent, Cause::Wake, is_over, evidence, now),
+    });
+    Ok(events)
+}
+
+/// The end of a hold, if there is one that the witness may lift.
+fn lift(agent: &Agent, evidence: &Evidence) -> Result<Vec<AgentEvent>, Refusal> {
+    let Some(hold) = &agent.hold else { return Ok(Vec::new()) };
+    let runs = agent.live_session().is_some_and(|session| session.phase == Phase::Running);
+    // One whose birth can't be read has nothing that could be started.
+    let has_program = runs || !agent.launch.argv.is_empty();
+    if hold.held_for.is_lifted_by(evidence.witness) && has_program {
+        Ok(vec![AgentEvent::HoldLifted { evidence: evidence.clone() }])
+    } else {
+        Err(Refusal::Held { agent: agent.id, held_for: hold.held_for })
+    }
+}
+
+/// Whether a session of it is alive or under way, as far as its record can be read.
+fn lives(agent: &Agent) -> bool {
+    match agent.state {
+        State::Hatching | State::Working | State::Waiting => true,
+        State::Waking | State::HandingOff => agent.live_session().is_some(),
+        State::Unknown => agent.live_session().is_some() && !agent.is_damaged(),
+        State::Crashed
+        | State::Sleeping
+        | State::Hibernating
+        | State::Frozen
+        | State::Dead
+        | State::Expired => false,
+    }
 }
 
 pub fn bury(
@@ -79,7 +135,7 @@ pub fn bury(
         .moved(Cause::Buried, Reason::Retired, evidence)
         .ok_or_else(|| wrong_state(agent, Verb::Bury))?;
     let mut events = vec![AgentEvent::Summarised { summary }, AgentEvent::Moved(moved)];
-    events.extend(end_session(agent, Pace::Graceful));
+    events.extend(end_session(agent, Pace::Graceful, now));
     Ok(events)
 }
 

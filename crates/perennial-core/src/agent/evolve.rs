@@ -1,15 +1,18 @@
 //! Folding an agent's events: the only way an agent changes.
+//!
+//! Reads no constant of policy: what was decided by one is in the event. Whoever changes what an event
+//! folds to counts up the form of snapshots; a test of the store remembers the last one.
 
+use super::Agent;
 use super::observe::progress;
-use super::{Agent, START_LIMIT};
 use crate::context::Clock;
-use crate::conversation::{Conversations, Opening};
+use crate::conversation::{Conversations, Opening, Turn};
 use crate::event::{AgentEvent, Move};
 use crate::id::SessionNumber;
-use crate::reason::Reason;
-use crate::restart::History;
+use crate::reason::{Reason, Witness};
+use crate::restart::{History, Tally};
 use crate::session::{Session, SessionEvent};
-use crate::state::{Cause, State};
+use crate::state::{Cause, Roster, State};
 use crate::time::Time;
 
 /// Folds one event.
@@ -17,20 +20,23 @@ pub fn evolve(mut agent: Agent, event: &AgentEvent, at: Time) -> Agent {
     match event {
         AgentEvent::Hatched(_) => {}
         AgentEvent::Moved(moved) => take(&mut agent, moved, at),
+        // The first hold stands: who may lift it does not change under a later one.
+        AgentEvent::Held(hold) => _ = agent.hold.get_or_insert_with(|| hold.clone()),
+        AgentEvent::HoldLifted { .. } => agent.hold = None,
         AgentEvent::SessionWanted { number, opening } => {
             agent.previous_exit = agent.session.take().and_then(|session| session.exit);
             agent.session = Some(Session::wanted(*number, opening.clone(), at));
             // Its own from here on, also if this session never comes to say so.
-            if let Opening::Resume { conversation, in_turn } = opening {
+            if let Opening::Resume { conversation, turn } = opening {
                 let known = agent.conversations.take();
                 agent.conversations = Some(Conversations::follow(known, conversation));
-                agent.in_turn = *in_turn;
+                agent.turn = *turn;
             }
         }
-        AgentEvent::SessionStarting { number } => {
+        AgentEvent::SessionStarting { number, limit } => {
             // One that stood in line gets its start limit when its turn comes.
             if agent.state == State::Waking {
-                agent.until = Some(at + START_LIMIT);
+                agent.until = Some(at + *limit);
             }
             fold_session(&mut agent, *number, &SessionEvent::Starting, at);
         }
@@ -40,10 +46,15 @@ pub fn evolve(mut agent: Agent, event: &AgentEvent, at: Time) -> Agent {
         AgentEvent::SessionEnding { number, pace } => {
             fold_session(&mut agent, *number, &SessionEvent::Ending(*pace), at);
         }
-        AgentEvent::SessionEnded { number, exit } => {
+        AgentEvent::SessionEnded { number, exit, tally } => {
             if let Some(session) = agent.session.as_ref().filter(|s| s.number == *number) {
-                let progress = progress(&agent, session);
-                agent.history.ended(session.lived(at), progress, at);
+                match tally {
+                    Tally::Becomes(history) => agent.history = history.clone(),
+                    Tally::ByFirstRule => {
+                        let progress = progress(&agent, session);
+                        agent.history.end_by_first_rule(session.lived(at), progress, at);
+                    }
+                }
             }
             fold_session(&mut agent, *number, &SessionEvent::Ended(*exit), at);
         }
@@ -71,7 +82,12 @@ pub fn evolve(mut agent: Agent, event: &AgentEvent, at: Time) -> Agent {
             agent.named_at = at;
         }
         AgentEvent::Summarised { summary } => agent.summary = Some(summary.clone()),
-        AgentEvent::PutOff { until } => agent.until = Some(*until),
+        AgentEvent::PutOff { until, unseen } => {
+            agent.until = until.or(agent.until);
+            if let Some(session) = agent.session.as_mut().filter(|session| !session.is_over()) {
+                session.unseen += *unseen;
+            }
+        }
     }
     agent
 }
@@ -84,17 +100,46 @@ fn take(agent: &mut Agent, moved: &Move, at: Time) {
         agent.history.restarted(at);
     }
     if moved.cause == Cause::Wake {
-        // The operator looked at it: it gets its tries anew.
+        // Whoever wakes it has looked at it: it gets its tries anew.
         agent.history = History::default();
     }
     if moved.reason == Reason::BreakerOpen {
         agent.history.breaker_opened();
     }
+    if moved.to.roster() == Roster::Cemetery {
+        agent.hold = None;
+    }
+    agent.turn = turn_after(agent.turn, moved);
+    if matches!(moved.reason, Reason::ServiceFailed | Reason::LimitReached) {
+        agent.unsettled = Some(moved.reason);
+    } else if moved.reason == Reason::Idle {
+        // A turn has ended as it should.
+        agent.unsettled = None;
+    }
+    agent.state = moved.to;
+    agent.reason = moved.reason;
+    agent.evidence = moved.evidence.clone();
+    agent.since = at;
+    agent.until = moved.until;
+}
+
+/// Where the turn stands after a move.
+fn turn_after(turn: Turn, moved: &Move) -> Turn {
     match moved.to {
-        State::Working => agent.in_turn = true,
+        State::Working => Turn::Open,
         // A dialog before the first word says nothing about the turn.
-        State::Waiting if moved.cause == Cause::DialogSeen => {}
-        State::Waiting => agent.in_turn = false,
+        State::Waiting if moved.cause == Cause::DialogSeen => turn,
+        State::Waiting if moved.reason == Reason::StoppedInTurn => Turn::Stopped,
+        // The turn goes on once the dialog is answered.
+        State::Waiting if moved.reason.is_dialog() => Turn::Open,
+        State::Waiting => Turn::Over,
+        State::Sleeping
+            if moved.cause == Cause::Stop
+                && turn == Turn::Open
+                && moved.evidence.witness == Witness::Operator =>
+        {
+            Turn::Stopped
+        }
         State::Hatching
         | State::Waking
         | State::Unknown
@@ -104,13 +149,8 @@ fn take(agent: &mut Agent, moved: &Move, at: Time) {
         | State::Hibernating
         | State::Frozen
         | State::Dead
-        | State::Expired => {}
+        | State::Expired => turn,
     }
-    agent.state = moved.to;
-    agent.reason = moved.reason;
-    agent.evidence = moved.evidence.clone();
-    agent.since = at;
-    agent.until = moved.until;
 }
 
 fn fold_session(agent: &mut Agent, number: SessionNumber, event: &SessionEvent, at: Time) {

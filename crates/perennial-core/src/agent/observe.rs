@@ -1,11 +1,13 @@
 //! What reports and the passing of time do to one agent. Changes nothing.
 //!
-//! A report about another session number than the live one says nothing.
+//! A report about another session number than the live one says nothing. What is reported of an agent
+//! that is held is recorded, and no next session follows from it (H1).
 
 use std::time::Duration;
 
-use super::Agent;
-use super::step::{begin, end_session, next_session};
+use super::step::{begin, end_session, next_session, retry_in_line, session_ended};
+use super::{Agent, DIALOG_AFTER, START_LIMIT};
+use crate::conversation::Turn;
 use crate::event::{AgentEvent, Move};
 use crate::exit::{self, Exit, Fate, UnknownExit};
 use crate::id::SessionNumber;
@@ -61,16 +63,24 @@ fn ended(
     now: Time,
 ) -> Vec<AgentEvent> {
     let evidence = Evidence { witness: Witness::Kernel, fact, at: now };
-    let mut events = vec![AgentEvent::SessionEnded { number: session.number, exit }];
+    let mut events = vec![session_ended(agent, session, exit, now)];
+    // Its state stays unknown: what can't be read may have been an order.
+    if agent.is_damaged() {
+        return events;
+    }
     let agent = &counted(agent, session, now);
+    let is_held = agent.hold.is_some();
     match agent.state {
+        State::HandingOff if is_held => {}
         State::HandingOff => {
             events.extend(next_session(agent, Cause::HandedOff, true, evidence, now));
         }
         // Woken while the last session was still ending: its turn has come.
-        State::Waking if matches!(session.phase, Phase::Ending(_)) => events.extend(begin(agent)),
+        State::Waking if matches!(session.phase, Phase::Ending(_)) => {
+            events.extend(begin(agent).into_iter().filter(|_| !is_held));
+        }
         // It failed to start, and its retry waited for the tree to be gone.
-        State::Crashed if agent.until.is_some_and(|until| until <= now) => {
+        State::Crashed if !is_held && agent.until.is_some_and(|until| until <= now) => {
             events.extend(next_session(agent, Cause::Retry, true, evidence, now));
         }
         State::Hatching | State::Waking | State::Working | State::Waiting | State::Unknown => {
@@ -99,9 +109,7 @@ fn unasked(
         return moved.map(AgentEvent::Moved).into_iter().collect();
     }
     // A harness that ended before any sign of life did not end well, whatever its code.
-    let has_announced =
-        agent.launch.is_bare() || !matches!(agent.state, State::Hatching | State::Waking);
-    let clean = is_clean && has_announced;
+    let clean = is_clean && (agent.launch.is_bare() || was_heard(agent, session));
     let sleep = |cause, reason| agent.moved(cause, reason, evidence.clone()).map(AgentEvent::Moved);
     match exit::read(clean, agent.restart) {
         Fate::Finished => sleep(Cause::EndedFinished, Reason::Finished).into_iter().collect(),
@@ -109,7 +117,11 @@ fn unasked(
             sleep(Cause::EndedRestartOff, Reason::CrashedRestartOff).into_iter().collect()
         }
         // One that ends at once, again and again, waits between its tries as any other does.
-        Fate::Again if agent.state == State::Hatching || session.lived(now) < NOT_INSTANT => {
+        Fate::Again
+            if agent.state == State::Hatching
+                || session.lived(now) < NOT_INSTANT
+                || agent.hold.is_some() =>
+        {
             crash(agent, session, Cause::EndedCrashed, evidence, now)
         }
         Fate::Again => next_session(agent, Cause::EndedAgain, true, evidence, now),
@@ -117,8 +129,15 @@ fn unasked(
     }
 }
 
+/// Whether the session's harness gave any sign of life.
+fn was_heard(agent: &Agent, session: &Session) -> bool {
+    let is_silent = matches!(agent.state, State::Hatching | State::Waking)
+        || (agent.state == State::Waiting && agent.reason.is_before_first_sign());
+    session.has_announced || !is_silent
+}
+
 /// The agent with the end of this session in its history: what follows is decided by that.
-fn counted(agent: &Agent, session: &Session, now: Time) -> Agent {
+pub fn counted(agent: &Agent, session: &Session, now: Time) -> Agent {
     let mut agent = agent.clone();
     agent.history.ended(session.lived(now), progress(&agent, session), now);
     agent
@@ -141,7 +160,7 @@ fn crash(
     };
     let mut events = vec![AgentEvent::Moved(Move { until: Some(at), ..moved })];
     // The failed start's tree may still be there; its end brings the retry about.
-    if at <= now && cause == Cause::EndedCrashed {
+    if at <= now && cause == Cause::EndedCrashed && agent.hold.is_none() {
         let crashed = Agent { state: State::Crashed, ..agent.clone() };
         events.extend(next_session(&crashed, Cause::Retry, true, evidence, now));
     }
@@ -156,22 +175,25 @@ pub fn progress(agent: &Agent, session: &Session) -> Progress {
     match (agent.launch.is_bare(), session.has_progressed) {
         (true, _) => Progress::NotVisible,
         (false, true) => Progress::Some,
-        (false, false) if asked || !agent.in_turn => Progress::NotVisible,
+        (false, false) if asked || agent.turn != Turn::Open => Progress::NotVisible,
         (false, false) => Progress::None,
     }
 }
 
 /// The time that `plan` named has come.
+/// `may_start`: nobody in the line is before it.
 pub fn due(agent: &Agent, may_start: bool, now: Time) -> Vec<AgentEvent> {
+    if agent.hold.is_some() {
+        return Vec::new();
+    }
     if may_start && let Some(session) = agent.session.as_ref().filter(|s| s.phase == Phase::Wanted)
     {
-        return vec![AgentEvent::SessionStarting { number: session.number }];
+        let (number, limit) = (session.number, START_LIMIT);
+        return vec![AgentEvent::SessionStarting { number, limit }];
     }
-    if agent.dialog_at().is_some_and(|at| at <= now) {
-        let fact = Fact::Shown(Show::NothingAtFirst);
-        let evidence = Evidence { witness: Witness::Harness, fact, at: now };
-        let moved = agent.moved(Cause::DialogSeen, Reason::FirstRunDialog, evidence);
-        return moved.into_iter().map(AgentEvent::Moved).collect();
+    if let Some(at) = agent.dialog_at().filter(|at| *at <= now) {
+        let until = at + START_LIMIT.saturating_sub(DIALOG_AFTER);
+        return silent(agent, Reason::FirstRunDialog, Some(until), now);
     }
     if agent.until.is_none_or(|until| until > now) {
         return Vec::new();
@@ -181,14 +203,19 @@ pub fn due(agent: &Agent, may_start: bool, now: Time) -> Vec<AgentEvent> {
         State::Hatching if agent.name.is_none() => {
             let moved = agent.moved(Cause::NeverNamed, Reason::NeverNamed, evidence);
             let mut events: Vec<_> = moved.into_iter().map(AgentEvent::Moved).collect();
-            events.extend(end_session(agent, Pace::AtOnce));
+            events.extend(end_session(agent, Pace::AtOnce, now));
             events
         }
         State::Hatching | State::Waking => failed_start(agent, evidence, now),
-        State::Crashed if agent.live_session().is_none() => {
+        State::Crashed if agent.live_session().is_none() && may_start => {
             next_session(agent, Cause::Retry, true, evidence, now)
         }
-        State::HandingOff => end_session(agent, Pace::AtOnce).into_iter().collect(),
+        // After a reboot others wait to be resumed: it gets in line with them.
+        State::Crashed if agent.live_session().is_none() => retry_in_line(agent, evidence),
+        State::HandingOff => end_session(agent, Pace::AtOnce, now).into_iter().collect(),
+        State::Waiting if agent.reason == Reason::FirstRunDialog => {
+            silent(agent, Reason::SilentAtStart, None, now)
+        }
         State::Unknown => {
             let moved = agent.moved(Cause::Unreported, Reason::Unlisted, evidence);
             moved.into_iter().map(AgentEvent::Moved).collect()
@@ -204,35 +231,52 @@ pub fn due(agent: &Agent, may_start: bool, now: Time) -> Vec<AgentEvent> {
     }
 }
 
+/// The session runs and has shown nothing so far: somebody has to look at it, and it is not ended.
+fn silent(agent: &Agent, reason: Reason, until: Option<Time>, now: Time) -> Vec<AgentEvent> {
+    let fact = Fact::Shown(Show::NothingAtFirst);
+    let evidence = Evidence { witness: Witness::Harness, fact, at: now };
+    let moved = agent.moved(Cause::DialogSeen, reason, evidence);
+    moved.map(|moved| AgentEvent::Moved(Move { until, ..moved })).into_iter().collect()
+}
+
 fn failed_start(agent: &Agent, evidence: Evidence, now: Time) -> Vec<AgentEvent> {
     let Some(session) = &agent.session else {
         return Vec::new();
     };
     // Woken while the last session ends: not its own start that is late, but that one's end.
     if matches!(session.phase, Phase::Ending(_)) {
-        return end_session(agent, Pace::AtOnce).into_iter().collect();
+        return end_session(agent, Pace::AtOnce, now).into_iter().collect();
     }
     let given_up = counted(agent, session, now);
     let mut events = crash(&given_up, session, Cause::StartLimit, evidence, now);
-    events.extend(end_session(agent, Pace::AtOnce));
+    events.extend(end_session(agent, Pace::AtOnce, now));
     events
 }
 
-/// The machine restarted under the agent: what ran is gone. Busy ones get in line.
+/// The machine restarted under the agent: what ran is gone. Busy ones get in line, and so do those
+/// whose retry came due meanwhile.
 pub fn rebooted(agent: &Agent, now: Time) -> Vec<AgentEvent> {
-    let Some(session) = agent.live_session() else {
-        return Vec::new();
-    };
     let evidence = Evidence { witness: Witness::Daemon, fact: Fact::BootChanged, at: now };
+    let Some(session) = agent.live_session() else {
+        let is_due = agent.state == State::Crashed && agent.until.is_some_and(|until| until <= now);
+        let retries = is_due && agent.hold.is_none();
+        return if retries { retry_in_line(agent, evidence) } else { Vec::new() };
+    };
     let exit = match session.phase {
         Phase::Wanted => return Vec::new(),
         Phase::Starting | Phase::Running | Phase::Ending(_) | Phase::Ended => {
             Exit::Unknown(UnknownExit::MachineRestarted)
         }
     };
-    let mut events = vec![AgentEvent::SessionEnded { number: session.number, exit }];
+    let mut events = vec![session_ended(agent, session, exit, now)];
+    if agent.is_damaged() {
+        return events;
+    }
+    let is_idle =
+        matches!(agent.state, State::Waiting | State::Unknown) && agent.turn != Turn::Open;
+    let resumes = agent.restart != Restart::Never && !is_idle;
     let busy = agent.moved(Cause::RebootedBusy, Reason::Starting, evidence.clone());
-    match busy.filter(|_| agent.restart != Restart::Never) {
+    match busy.filter(|_| resumes) {
         Some(moved) => {
             events.push(AgentEvent::Moved(Move { until: None, ..moved }));
             let number = session.number.next();
@@ -247,12 +291,13 @@ pub fn rebooted(agent: &Agent, now: Time) -> Vec<AgentEvent> {
     events
 }
 
-/// Nobody could see the world for so long: what would end by silence gets that time back.
+/// Nobody could see the world for so long: what would end by silence gets that time back, and what
+/// runs did not live meanwhile.
 pub fn put_off(agent: &Agent, by: Duration) -> Vec<AgentEvent> {
     let ends_by_silence = match agent.state {
         State::Hatching | State::Waking | State::Unknown | State::HandingOff => true,
+        State::Waiting => agent.reason.is_before_first_sign(),
         State::Working
-        | State::Waiting
         | State::Crashed
         | State::Sleeping
         | State::Hibernating
@@ -260,8 +305,11 @@ pub fn put_off(agent: &Agent, by: Duration) -> Vec<AgentEvent> {
         | State::Dead
         | State::Expired => false,
     };
-    let until = agent.until.filter(|_| ends_by_silence);
-    until.map(|until| AgentEvent::PutOff { until: until + by }).into_iter().collect()
+    let until = agent.until.filter(|_| ends_by_silence).map(|until| until + by);
+    let runs = agent.live_session().is_some_and(|session| session.started_at.is_some());
+    let unseen = if runs { by } else { Duration::ZERO };
+    let is_news = until.is_some() || runs;
+    is_news.then_some(AgentEvent::PutOff { until, unseen }).into_iter().collect()
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@
 use super::Agent;
 use super::step::end_session;
 use crate::context::{Clock, Sample, Source};
-use crate::conversation::ConversationId;
-use crate::event::{AgentEvent, Move};
+use crate::conversation::{ConversationId, Opening, Turn};
+use crate::event::AgentEvent;
 use crate::id::SessionNumber;
 use crate::observation::{Sign, Wait};
 use crate::reason::{Evidence, Fact, Reason, Show, Witness};
@@ -41,7 +41,25 @@ pub fn shown(agent: &Agent, number: SessionNumber, sign: &Sign, now: Time) -> Ve
         Sign::TurnBegan if starts(agent) => {
             moved(agent, Cause::Announced, Reason::InTurn, Show::TurnBegan, now)
         }
+        // It is in a turn already.
+        Sign::TurnBegan if agent.state == State::Working && !works_in_background(agent) => {
+            Vec::new()
+        }
         Sign::TurnBegan => moved(agent, Cause::TurnBegan, Reason::InTurn, Show::TurnBegan, now),
+        Sign::BackgroundWork if works_in_background(agent) => Vec::new(),
+        Sign::BackgroundWork => {
+            let cause = if starts(agent) { Cause::Announced } else { Cause::BackgroundWork };
+            moved(agent, cause, Reason::BackgroundTasks, Show::BackgroundWork, now)
+        }
+        // Why it waits, or that it works in the background, was told before and is no less true.
+        Sign::StillIdle
+            if agent.state == State::Waiting && !agent.reason.is_before_first_sign() =>
+        {
+            Vec::new()
+        }
+        Sign::StillIdle if works_in_background(agent) => Vec::new(),
+        Sign::StillIdle if !session.has_announced => announced(agent, session, now),
+        Sign::StillIdle => waits(agent, Wait::Input, now),
         Sign::Waits(wait) => waits(agent, *wait, now),
         Sign::Listed { wait, since } => match listed(agent, *wait, *since) {
             Some(sign) => shown(agent, number, &sign, now),
@@ -70,13 +88,14 @@ pub fn shown(agent: &Agent, number: SessionNumber, sign: &Sign, now: Time) -> Ve
         Sign::Hangs => {
             // One that hangs in a turn has no dialog in its way: its first words were lost.
             let is_taken_for_a_dialog =
-                agent.state == State::Waiting && agent.reason == Reason::FirstRunDialog;
-            if agent.state != State::Working && !is_taken_for_a_dialog {
+                agent.state == State::Waiting && agent.reason.is_before_first_sign();
+            let may_hang = agent.state == State::Working || is_taken_for_a_dialog;
+            if !may_hang || agent.hold.is_some() {
                 return Vec::new();
             }
             let show = Show::NothingInTurn;
             let mut events = moved(agent, Cause::ConfirmationLost, Reason::Silent, show, now);
-            events.extend(end_session(agent, Pace::AtOnce));
+            events.extend(end_session(agent, Pace::AtOnce, now));
             events
         }
     }
@@ -98,6 +117,25 @@ fn passed(
     agent.clock.passes(sample).into_iter().map(passed).collect()
 }
 
+fn works_in_background(agent: &Agent) -> bool {
+    agent.state == State::Working && agent.reason == Reason::BackgroundTasks
+}
+
+/// Why it waits for input: a turn has ended, or its session began without anything to do and waits for
+/// what the one before waited for.
+fn input_reason(agent: &Agent) -> Reason {
+    let is_silent =
+        starts(agent) || (agent.state == State::Waiting && agent.reason.is_before_first_sign());
+    let opened = agent.live_session().filter(|s| is_silent && !agent.opens_with_a_prompt(s));
+    match opened.map(|session| &session.opening) {
+        Some(Opening::Resume { turn: Turn::Stopped, .. }) => Reason::StoppedInTurn,
+        Some(Opening::Bare | Opening::Fresh(_) | Opening::Resume { .. }) => {
+            agent.unsettled.unwrap_or(Reason::Idle)
+        }
+        None => Reason::Idle,
+    }
+}
+
 /// The first sign of life. Without anything to do the session waits for input right away.
 fn announced(agent: &Agent, session: &Session, now: Time) -> Vec<AgentEvent> {
     if session.has_announced {
@@ -109,16 +147,17 @@ fn announced(agent: &Agent, session: &Session, now: Time) -> Vec<AgentEvent> {
             let mut events = moved(agent, Cause::Announced, Reason::InTurn, began, now);
             if !agent.opens_with_a_prompt(session) {
                 let working = Agent { state: State::Working, ..agent.clone() };
-                events.extend(moved(&working, Cause::TurnEnded, Reason::Idle, began, now));
+                let reason = input_reason(agent);
+                events.extend(moved(&working, Cause::TurnEnded, reason, began, now));
             }
             events
         }
-        State::Waiting if agent.reason != Reason::FirstRunDialog => Vec::new(),
+        State::Waiting if !agent.reason.is_before_first_sign() => Vec::new(),
         // The dialog that was in its way is gone.
         State::Waiting if agent.opens_with_a_prompt(session) => {
             moved(agent, Cause::TurnBegan, Reason::InTurn, began, now)
         }
-        State::Waiting => moved(agent, Cause::TurnEnded, Reason::Idle, began, now),
+        State::Waiting => moved(agent, Cause::TurnEnded, input_reason(agent), began, now),
         State::Working
         | State::Unknown
         | State::HandingOff
@@ -134,7 +173,7 @@ fn announced(agent: &Agent, session: &Session, now: Time) -> Vec<AgentEvent> {
 /// What a listing says that was not heard. What was heard after it is newer, and knows more.
 fn listed(agent: &Agent, wait: Option<Wait>, since: Time) -> Option<Sign> {
     // Whoever is listed has no first-run dialog in its way.
-    let is_past_dialog = agent.reason == Reason::FirstRunDialog;
+    let is_past_dialog = agent.reason.is_before_first_sign();
     if since <= agent.since && !is_past_dialog {
         return None;
     }
@@ -142,6 +181,8 @@ fn listed(agent: &Agent, wait: Option<Wait>, since: Time) -> Option<Sign> {
         || matches!(agent.reason, Reason::Idle | Reason::NeedsPermission | Reason::NeedsAnswer);
     match (agent.state, wait) {
         (State::Waiting, None) => Some(Sign::TurnBegan),
+        // The list does not know of work in the background.
+        (State::Working, Some(Wait::Input)) if works_in_background(agent) => None,
         (State::Working, Some(wait)) => Some(Sign::Waits(wait)),
         // Why a turn ended early is not in the list: there it is idle.
         (State::Waiting, Some(wait)) if is_plain => Some(Sign::Waits(wait)),
@@ -168,17 +209,27 @@ fn starts(agent: &Agent) -> bool {
 }
 
 fn waits(agent: &Agent, wait: Wait, now: Time) -> Vec<AgentEvent> {
+    let waits_for = |reason| agent.state == State::Waiting && agent.reason == reason;
     let (reason, show, until) = match wait {
-        Wait::Input => (Reason::Idle, Show::TurnEnded, None),
+        Wait::Input => (input_reason(agent), Show::TurnEnded, None),
         Wait::Permission => (Reason::NeedsPermission, Show::PermissionDialog, None),
         Wait::Answer => (Reason::NeedsAnswer, Show::Question, None),
+        // The turn was given up before this was heard; at most it tells until when.
+        Wait::RateLimit(until) if waits_for(Reason::LimitReached) => {
+            (Reason::LimitReached, Show::LimitReached, until)
+        }
+        Wait::RateLimit(_) if waits_for(Reason::ServiceFailed) => return Vec::new(),
         Wait::RateLimit(until) => (Reason::RateLimited, Show::RateLimit, until),
+        Wait::LimitReached(until) => {
+            let known = agent.until.filter(|_| waits_for(Reason::RateLimited));
+            (Reason::LimitReached, Show::LimitReached, until.or(known))
+        }
         Wait::Failure => (Reason::ServiceFailed, Show::ServiceError, None),
     };
     if starts(agent) {
         let working = Agent { state: State::Working, ..agent.clone() };
         let mut events = moved(agent, Cause::Announced, Reason::InTurn, Show::SessionBegan, now);
-        events.extend(waits(&working, wait, now));
+        events.extend(ended_turn(&working, reason, show, until, now));
         return events;
     }
     // The same again is no news, and a time that is known is not forgotten.
@@ -186,9 +237,19 @@ fn waits(agent: &Agent, wait: Wait, now: Time) -> Vec<AgentEvent> {
     if is_same && (agent.until == until || until.is_none()) {
         return Vec::new();
     }
+    ended_turn(agent, reason, show, until, now)
+}
+
+fn ended_turn(
+    agent: &Agent,
+    reason: Reason,
+    show: Show,
+    until: Option<Time>,
+    now: Time,
+) -> Vec<AgentEvent> {
     let mut events = moved(agent, Cause::TurnEnded, reason, show, now);
     if let Some(AgentEvent::Moved(moved)) = events.first_mut() {
-        *moved = Move { until, ..moved.clone() };
+        moved.until = until;
     }
     events
 }

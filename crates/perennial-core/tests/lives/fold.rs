@@ -44,7 +44,7 @@ fn happen(told: &mut Told, (kind, id, detail, millis): Happening) -> Vec<Event> 
         1 => number.previous().unwrap_or(number),
         _ => number,
     };
-    match kind % 11 {
+    match kind % 12 {
         0 => told.ask(Command::Stop(target)).unwrap_or_default(),
         1 => told.ask(Command::Wake(target)).unwrap_or_default(),
         2 if detail % 4 == 0 => {
@@ -58,13 +58,16 @@ fn happen(told: &mut Told, (kind, id, detail, millis): Happening) -> Vec<Event> 
         5 => told.report(id, number, Report::Exited(exit(detail))),
         6 => told.observe(&due(agent)),
         7 if detail % 3 == 0 => told.reboot(),
+        10 if detail % 2 == 0 => {
+            told.observe(&Observation::ClockJumped { by: Duration::from_secs(99) })
+        }
         8 | 9 => told.observe(&Observation::Harness { agent, number, sign: sign(detail) }),
         _ => told.restart(),
     }
 }
 
 fn sign(detail: i32) -> Sign {
-    match detail.rem_euclid(9) {
+    match detail.rem_euclid(13) {
         0 | 1 => {
             let how = Followed::ALL[usize::try_from(detail.rem_euclid(5)).unwrap_or(0)];
             let conversation = format!("talk-{}", detail.rem_euclid(3));
@@ -76,6 +79,10 @@ fn sign(detail: i32) -> Sign {
         5 => measured(u64::from(detail.unsigned_abs()) % 100),
         6 => Sign::Compacted,
         7 => Sign::Told(Threshold::Half),
+        8 => Sign::Waits(Wait::Permission),
+        9 => Sign::Waits(Wait::LimitReached(None)),
+        10 => Sign::BackgroundWork,
+        11 => Sign::StillIdle,
         _ => Sign::Hangs,
     }
 }

@@ -3,8 +3,10 @@
 
 mod ending;
 mod fold;
+mod held;
 mod line;
 mod messages;
 mod signs;
 mod told;
+mod turns;
 mod walks;

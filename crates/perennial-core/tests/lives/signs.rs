@@ -5,7 +5,7 @@ use std::time::Duration;
 use perennial_core::agent::DIALOG_AFTER;
 use perennial_core::command::Command;
 use perennial_core::context::{Sample, Source, Threshold};
-use perennial_core::conversation::{ConversationId, Followed, Opening};
+use perennial_core::conversation::{ConversationId, Followed, Opening, Turn};
 use perennial_core::exit::Exit;
 use perennial_core::id::AgentId;
 use perennial_core::observation::{Report, Sign, Wait};
@@ -22,22 +22,22 @@ pub fn measured(percent: u64) -> Sign {
     Sign::Measured { conversation: None, sample }
 }
 
-fn id(text: &str) -> ConversationId {
+pub fn id(text: &str) -> ConversationId {
     text.parse().expect("a good id")
 }
 
-fn resume(conversation: &str, in_turn: bool) -> Opening {
-    Opening::Resume { conversation: id(conversation), in_turn }
+pub fn resume(conversation: &str, turn: Turn) -> Opening {
+    Opening::Resume { conversation: id(conversation), turn }
 }
 
 impl Told {
-    fn ends(&mut self, agent: u128, exit: Exit) {
+    pub fn ends(&mut self, agent: u128, exit: Exit) {
         let number = self.number(agent);
         self.report(agent, number, Report::Exited(exit));
     }
 
     /// The newest session ends; once the next one is wanted, how that begins.
-    fn next_opening(&mut self, agent: u128) -> Opening {
+    pub fn next_opening(&mut self, agent: u128) -> Opening {
         self.ends(agent, Exit::Signal(9));
         if let Some(until) =
             self.agent(agent).until.filter(|_| self.agent(agent).state == State::Crashed)
@@ -48,7 +48,7 @@ impl Told {
         self.agent(agent).session.as_ref().expect("it has one").opening.clone()
     }
 
-    fn shown_as(&self, agent: u128) -> (State, Reason) {
+    pub fn shown_as(&self, agent: u128) -> (State, Reason) {
         (self.agent(agent).state, self.agent(agent).reason)
     }
 }
@@ -58,11 +58,11 @@ fn the_next_session_takes_up_the_conversation_and_the_turn() {
     let mut told = Told::new();
     told.spawn_cli(1, true, None).unwrap();
     told.begun(1, "a", Followed::Started);
-    assert_eq!(told.next_opening(1), resume("a", true));
+    assert_eq!(told.next_opening(1), resume("a", Turn::Open));
     told.begun(1, "a", Followed::Resumed);
     told.show(1, Sign::Began { conversation: id("b"), how: Followed::Cleared });
     told.show(1, Sign::Waits(Wait::Input));
-    assert_eq!(told.next_opening(1), resume("b", false));
+    assert_eq!(told.next_opening(1), resume("b", Turn::Over));
 }
 
 /// Found by seed 5: its first session crashed before it said a word, and the next one began anew.
@@ -70,7 +70,7 @@ fn the_next_session_takes_up_the_conversation_and_the_turn() {
 fn an_adopted_conversation_is_kept_if_the_first_session_never_speaks() {
     let mut told = Told::new();
     told.spawn_cli(1, true, Some("own")).unwrap();
-    assert_eq!(told.next_opening(1), resume("own", true));
+    assert_eq!(told.next_opening(1), resume("own", Turn::Open));
     let refused = told.spawn_cli(2, false, Some("own")).unwrap_err();
     assert!(matches!(refused, Refusal::ConversationTaken { .. }), "{refused:?}");
 }
@@ -81,12 +81,12 @@ fn a_dialog_does_not_end_the_turn_that_is_to_go_on() {
     let mut told = Told::new();
     told.spawn_cli(1, true, None).unwrap();
     told.begun(1, "a", Followed::Started);
-    assert_eq!(told.next_opening(1), resume("a", true));
+    assert_eq!(told.next_opening(1), resume("a", Turn::Open));
     told.executed(1);
     told.pass(DIALOG_AFTER);
     told.observe(&due(AgentId(1)));
     assert_eq!(told.shown_as(1), (State::Waiting, Reason::FirstRunDialog));
-    assert_eq!(told.next_opening(1), resume("a", true));
+    assert_eq!(told.next_opening(1), resume("a", Turn::Open));
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn a_cleared_conversation_begins_a_window_also_as_the_first_word() {
     told.spawn_cli(1, true, None).unwrap();
     told.begun(1, "a", Followed::Started);
     told.show(1, measured(95));
-    assert_eq!(told.next_opening(1), resume("a", true));
+    assert_eq!(told.next_opening(1), resume("a", Turn::Open));
     told.begun(1, "b", Followed::Cleared);
     assert_eq!(told.agent(1).clock.passed, None);
 }
@@ -160,7 +160,7 @@ fn ending_with_nothing_to_do_is_no_failure() {
     told.begun(1, "a", Followed::Started);
     for _ in 0..5 {
         told.pass(Duration::from_secs(60));
-        assert_eq!(told.next_opening(1), resume("a", false));
+        assert_eq!(told.next_opening(1), resume("a", Turn::Over));
         told.begun(1, "a", Followed::Resumed);
     }
 }
@@ -172,7 +172,7 @@ fn a_turn_that_leads_nowhere_again_and_again_is_begun_anew() {
     told.begun(1, "a", Followed::Started);
     for _ in 0..2 {
         told.pass(Duration::from_secs(60));
-        assert_eq!(told.next_opening(1), resume("a", true));
+        assert_eq!(told.next_opening(1), resume("a", Turn::Open));
         told.begun(1, "a", Followed::Resumed);
     }
     told.pass(Duration::from_secs(60));
@@ -196,7 +196,7 @@ fn woken_by_the_operator_it_takes_up_what_led_nowhere() {
     assert_eq!(told.shown_as(1), (State::Crashed, Reason::BreakerOpen));
     told.ask(Command::Wake(AgentId(1).to_string())).unwrap();
     let session = told.agent(1).session.as_ref().expect("it has one");
-    assert_eq!(session.opening, resume("a", true));
+    assert_eq!(session.opening, resume("a", Turn::Open));
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn one_that_hangs_is_ended_and_goes_on_where_it_was() {
     told.pass(Duration::from_secs(20));
     told.show(1, Sign::Hangs);
     assert_eq!(told.shown_as(1), (State::Unknown, Reason::Silent));
-    assert_eq!(told.next_opening(1), resume("a", true));
+    assert_eq!(told.next_opening(1), resume("a", Turn::Open));
 }
 
 /// Found by seed 24143: the end that decides counts, whether it was futile or not.
@@ -227,10 +227,10 @@ fn a_session_that_got_something_done_is_taken_up_after_others_that_did_not() {
         opening
     };
     for progressed in [false, false, true, false, false] {
-        assert_eq!(end(&mut told, progressed), resume("a", true));
+        assert_eq!(end(&mut told, progressed), resume("a", Turn::Open));
     }
     assert!(matches!(end(&mut told, false), Opening::Fresh(_)));
-    assert_eq!(end(&mut told, true), resume("a", true));
+    assert_eq!(end(&mut told, true), resume("a", Turn::Open));
 }
 
 /// Found by seed 14936: it went into a conversation that was somebody else's by then.
@@ -241,9 +241,9 @@ fn a_conversation_of_another_agent_is_not_followed() {
     told.begun(1, "a", Followed::Started);
     told.spawn_cli(2, false, Some("own")).unwrap();
     told.show(1, Sign::Began { conversation: id("own"), how: Followed::Forked });
-    assert_eq!(told.next_opening(1), resume("a", true));
+    assert_eq!(told.next_opening(1), resume("a", Turn::Open));
     told.begun(2, "own", Followed::Resumed);
-    assert_eq!(told.next_opening(2), resume("own", false));
+    assert_eq!(told.next_opening(2), resume("own", Turn::Over));
 }
 
 /// An interrupt calls no hook, and a permission that was given none before its tool is over.

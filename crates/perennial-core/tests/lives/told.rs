@@ -11,10 +11,11 @@ use perennial_core::effect::Timer;
 use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, Event, What};
 use perennial_core::fleet::Fleet;
+use perennial_core::hold::{HeldFor, Hold};
 use perennial_core::id::{AgentId, BootId, SessionNumber};
 use perennial_core::launch::{BARE_COMMAND, Host, Launch, Options};
 use perennial_core::observation::{Observation, Report, Sign};
-use perennial_core::reason::Reason;
+use perennial_core::reason::{Evidence, Fact, Reason, Verb, Witness};
 use perennial_core::refusal::Refusal;
 use perennial_core::restart::Restart;
 use perennial_core::session::{Phase, Process};
@@ -66,11 +67,7 @@ impl Told {
     }
 
     pub fn ask(&mut self, command: Command) -> Result<Vec<Event>, Refusal> {
-        self.pass(Duration::from_millis(1));
-        let request = Request { caller: Caller::Person, command };
-        let decision = self.fleet.decide(&request, self.now)?;
-        self.fold(&decision.events);
-        Ok(decision.events)
+        self.ask_as(Caller::Person, command)
     }
 
     fn fold(&mut self, events: &[Event]) {
@@ -89,6 +86,14 @@ impl Told {
             assert!(matches!(what, AgentEvent::Hatched(_)), "{what:?} before birth");
             return;
         };
+        if agent.hold.is_some() {
+            let begins = matches!(
+                what,
+                AgentEvent::SessionWanted { .. } | AgentEvent::SessionStarting { .. }
+            );
+            let is_for_reboot = agent.state == State::Waking && !agent.is_damaged();
+            assert!(!begins || is_for_reboot, "H1: {what:?} of {agent:?}");
+        }
         match what {
             AgentEvent::Moved(moved) => {
                 let to = state::next(agent.state, moved.cause);
@@ -103,7 +108,7 @@ impl Told {
                 let last = agent.session.as_ref().map_or(0, |session| session.number.0);
                 assert_eq!(number.0, last + 1, "G1");
             }
-            AgentEvent::SessionStarting { number }
+            AgentEvent::SessionStarting { number, .. }
             | AgentEvent::SessionRunning { number, .. }
             | AgentEvent::SessionEnding { number, .. }
             | AgentEvent::SessionEnded { number, .. } => {
@@ -123,7 +128,9 @@ impl Told {
                 self.check_live(agent, *number, what);
                 assert!(agent.clock.passed >= Some(*threshold), "C1: {what:?}");
             }
-            AgentEvent::PhaseReported { .. }
+            AgentEvent::Held(_)
+            | AgentEvent::HoldLifted { .. }
+            | AgentEvent::PhaseReported { .. }
             | AgentEvent::Renamed { .. }
             | AgentEvent::Summarised { .. }
             | AgentEvent::PutOff { .. } => {}
@@ -133,6 +140,28 @@ impl Told {
     fn check_live(&self, agent: &Agent, number: SessionNumber, what: &AgentEvent) {
         let live = agent.live_session().map(|session| session.number);
         assert_eq!(live, Some(number), "a sign is about the live session: {what:?}");
+    }
+
+    /// A record of the agent can't be read.
+    pub fn damage(&mut self, id: u128) {
+        self.fleet.mark_unreadable(AgentId(id), "it was altered", self.now);
+    }
+
+    /// Somebody holds it.
+    pub fn hold(&mut self, id: u128, held_for: HeldFor) {
+        let fact = Fact::Asked(Verb::Stop);
+        let evidence = Evidence { witness: Witness::Operator, fact, at: self.now };
+        let hold = Hold { held_for, evidence, since: self.now };
+        let what = What::Agent(AgentId(id), AgentEvent::Held(hold));
+        self.fold(&[Event { at: self.now, what }]);
+    }
+
+    /// A command of somebody else than the operator.
+    pub fn ask_as(&mut self, caller: Caller, command: Command) -> Result<Vec<Event>, Refusal> {
+        self.pass(Duration::from_millis(1));
+        let decision = self.fleet.decide(&Request { caller, command }, self.now)?;
+        self.fold(&decision.events);
+        Ok(decision.events)
     }
 
     /// A new daemon on another boot of the machine.

@@ -11,6 +11,7 @@ use perennial_core::conversation::Followed;
 use perennial_core::effect::{Action, Effect};
 use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::fleet::Fleet;
+use perennial_core::hold::HeldFor;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::observation::{Observation, Report, Sign, Wait};
 use perennial_core::restart::Restart;
@@ -38,6 +39,10 @@ enum Step {
     Reboot,
     Restart,
     Jump,
+    /// A record of it can't be read.
+    Damage,
+    /// Somebody holds it.
+    Hold,
     Shows(Shown),
 }
 
@@ -46,6 +51,8 @@ enum Step {
 enum Shown {
     Began(Followed),
     TurnBegan,
+    BackgroundWork,
+    StillIdle,
     Waits(Wait),
     Progressed,
     Measured(u64),
@@ -54,12 +61,17 @@ enum Shown {
     Hangs,
 }
 
-const SIGNS: [Step; 13] = [
+const SIGNS: [Step; 18] = [
     Step::Shows(Shown::Began(Followed::Started)),
     Step::Shows(Shown::Began(Followed::Resumed)),
     Step::Shows(Shown::Began(Followed::Cleared)),
     Step::Shows(Shown::TurnBegan),
     Step::Shows(Shown::Waits(Wait::Input)),
+    Step::Shows(Shown::Waits(Wait::Permission)),
+    Step::Shows(Shown::Waits(Wait::Failure)),
+    Step::Shows(Shown::Waits(Wait::LimitReached(None))),
+    Step::Shows(Shown::BackgroundWork),
+    Step::Shows(Shown::StillIdle),
     Step::Shows(Shown::Waits(Wait::RateLimit(Some(Time(1))))),
     Step::Shows(Shown::Progressed),
     Step::Shows(Shown::Measured(60)),
@@ -70,7 +82,7 @@ const SIGNS: [Step; 13] = [
     Step::Shows(Shown::Hangs),
 ];
 
-const STEPS: [Step; 14] = [
+const STEPS: [Step; 16] = [
     Step::Stop,
     Step::Wake,
     Step::Bury,
@@ -85,6 +97,8 @@ const STEPS: [Step; 14] = [
     Step::Reboot,
     Step::Restart,
     Step::Jump,
+    Step::Damage,
+    Step::Hold,
 ];
 
 fn take(told: &mut Told, id: u128, step: Step) {
@@ -118,6 +132,8 @@ fn take(told: &mut Told, id: u128, step: Step) {
         }
         Step::Reboot => _ = told.reboot(),
         Step::Restart => _ = told.restart(),
+        Step::Damage => told.damage(id),
+        Step::Hold => told.hold(id, HeldFor::Person),
         Step::Shows(shown) => show(told, id, shown),
         Step::Jump => {
             let by = Duration::from_secs(8 * 3600);
@@ -134,6 +150,8 @@ fn show(told: &mut Told, id: u128, shown: Shown) {
             Sign::Began { conversation, how }
         }
         Shown::TurnBegan => Sign::TurnBegan,
+        Shown::BackgroundWork => Sign::BackgroundWork,
+        Shown::StillIdle => Sign::StillIdle,
         Shown::Waits(wait) => Sign::Waits(wait),
         Shown::Progressed => Sign::Progressed,
         Shown::Measured(percent) => measured(percent),
@@ -156,7 +174,7 @@ fn check(told: &Told) {
         if agent.state.roster() != Roster::Cemetery {
             assert!(key.is_none_or(|key| names.insert(key)), "F1: {agent:?}");
         }
-        assert!(agrees(agent), "{agent:?}");
+        assert!(agent.hold.is_some() || agrees(agent), "{agent:?}");
         check_plan(told, agent);
     }
     let restored = Fleet::restore(told.fleet.parts());
@@ -198,7 +216,9 @@ fn check_plan(told: &Told, agent: &Agent) {
     }
     let in_line = agent.session.as_ref().is_some_and(|session| session.phase == Phase::Wanted);
     let on_the_way = matches!(agent.state, State::Hatching | State::Waking | State::Crashed);
-    if on_the_way && !in_line {
+    if agent.hold.is_some() {
+        assert_eq!(plan.timers, [], "H1: {agent:?}");
+    } else if on_the_way && !in_line {
         assert!(!plan.timers.is_empty(), "5: {agent:?} waits for nothing");
     }
 }
@@ -240,7 +260,7 @@ fn every_walk_of_one_agent() {
         let mut told = Told::new();
         told.spawn(1, Some("bob"), restart);
         let walks = walk(&told, &[1], &STEPS, depth, &mut Vec::new());
-        assert_eq!(walks, 14u64.pow(u32::try_from(depth).expect("small")));
+        assert_eq!(walks, 16u64.pow(u32::try_from(depth).expect("small")));
     }
 }
 

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use perennial_core::conversation::{ConversationId, Opening};
+use perennial_core::conversation::{ConversationId, Opening, Turn};
 use perennial_core::launch::Launch;
 
 use super::claude;
@@ -99,10 +99,10 @@ pub fn prepare(
     opening: &Opening,
     place: &Place<'_>,
 ) -> Result<Prepared, Unprepared> {
-    let (conversation, in_turn) = match opening {
+    let (conversation, turn) = match opening {
         Opening::Bare => return Err(Unprepared::Bare),
         Opening::Fresh(conversation) => (conversation, None),
-        Opening::Resume { conversation, in_turn } => (conversation, Some(*in_turn)),
+        Opening::Resume { conversation, turn } => (conversation, Some(*turn)),
     };
     let extra = launch.argv.get(1..).unwrap_or_default();
     if let Some(argument) = extra.iter().find(|argument| is_reserved(preset, argument)) {
@@ -110,17 +110,20 @@ pub fn prepare(
     }
     let vendor_home =
         conversation::home(&preset.conversation, place.home, |name| place.variable(name));
-    let continuity = match in_turn {
+    let continuity = match turn {
         None => Continuity::Begun,
         Some(_) => continuity(preset, &vendor_home, place, &launch.dir, conversation)?,
     };
     let first_prompt = || launch.options.prompt.clone();
-    let prompt = match (continuity, in_turn) {
+    let prompt = match (continuity, turn) {
         (Continuity::Begun, _) => first_prompt(),
-        (Continuity::Kept | Continuity::Restored, Some(true)) => Some(preset.resume_prompt.clone()),
+        (Continuity::Kept | Continuity::Restored, Some(Turn::Open)) => {
+            Some(preset.resume_prompt.clone())
+        }
         // Cut off before anything was written: it is told again what it was told first.
-        (Continuity::Gone, Some(true)) => first_prompt(),
-        (_, Some(false) | None) => None,
+        (Continuity::Gone, Some(Turn::Open)) => first_prompt(),
+        // Over, or stopped by the operator, whose word it waits for.
+        (_, Some(Turn::Over | Turn::Stopped) | None) => None,
     };
     let files = match preset.dialect {
         Dialect::Claude => claude::settings::write_files(preset, launch, place, &vendor_home)?,

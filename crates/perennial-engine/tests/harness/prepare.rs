@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use perennial_core::conversation::{ConversationId, Opening};
+use perennial_core::conversation::{ConversationId, Opening, Turn};
 use perennial_core::launch::{Host, Launch, Options};
 use perennial_engine::harness::prepare::Continuity;
 use perennial_engine::harness::{Place, Prepared, Unprepared, prepare};
@@ -93,8 +93,8 @@ fn fresh() -> Opening {
     Opening::Fresh(id())
 }
 
-fn resume(in_turn: bool) -> Opening {
-    Opening::Resume { conversation: id(), in_turn }
+fn resume(turn: Turn) -> Opening {
+    Opening::Resume { conversation: id(), turn }
 }
 
 const MANUAL: [&str; 2] = ["--permission-mode", "manual"];
@@ -134,10 +134,10 @@ fn a_conversation_goes_on_with_a_prompt_only_where_a_turn_was_cut_off() {
     let stage = Stage::new();
     // Begun in another directory: the vendor finds it all the same.
     let theirs = stage.write(&format!("home/.claude/projects/-elsewhere/{ID}.jsonl"), "{}\n");
-    let (argv, continuity) = stage.arguments(&resume(false));
+    let (argv, continuity) = stage.arguments(&resume(Turn::Over));
     assert_eq!(argv, ["--resume", ID, MANUAL[0], MANUAL[1]]);
     assert_eq!(continuity, Continuity::Kept);
-    let (argv, _) = stage.arguments(&resume(true));
+    let (argv, _) = stage.arguments(&resume(Turn::Open));
     assert_eq!(argv[..5], ["--resume", ID, MANUAL[0], MANUAL[1], "--"]);
     assert!(argv[5].starts_with("Your session ended unexpectedly") && argv.len() == 6);
     assert_eq!(fs::read_to_string(theirs).expect("still there"), "{}\n");
@@ -149,7 +149,7 @@ fn a_conversation_that_the_vendor_lost_is_put_back_from_our_copy() {
     stage.variables = vec![("CLAUDE_CONFIG_DIR".into(), stage.path("moved").into())];
     stage.write(&format!("data/conversations/claude/{ID}.jsonl"), "one\ntwo\n");
     stage.write(&format!("data/conversations/claude/{ID}/subagents/agent-a.jsonl"), "three\n");
-    let (argv, continuity) = stage.arguments(&resume(true));
+    let (argv, continuity) = stage.arguments(&resume(Turn::Open));
     assert_eq!(
         (&argv[..2], continuity),
         (&["--resume".to_owned(), ID.to_owned()][..], Continuity::Restored)
@@ -166,7 +166,7 @@ fn a_conversation_that_the_vendor_lost_is_put_back_from_our_copy() {
     assert_eq!(read(format!("{ID}/subagents/agent-a.jsonl")), "three\n");
     // The next time it is there, and what the vendor wrote meanwhile stays.
     fs::write(back.join(format!("{ID}.jsonl")), "theirs\n").expect("written");
-    assert_eq!(stage.arguments(&resume(false)).1, Continuity::Kept);
+    assert_eq!(stage.arguments(&resume(Turn::Over)).1, Continuity::Kept);
     assert_eq!(read(format!("{ID}.jsonl")), "theirs\n");
 }
 
@@ -174,11 +174,11 @@ fn a_conversation_that_the_vendor_lost_is_put_back_from_our_copy() {
 fn a_conversation_that_was_never_written_begins_under_the_same_id() {
     let mut stage = Stage::new();
     stage.launch.options.prompt = Some("tidy".to_owned());
-    let (argv, continuity) = stage.arguments(&resume(true));
+    let (argv, continuity) = stage.arguments(&resume(Turn::Open));
     assert_eq!(argv, ["--session-id", ID, MANUAL[0], MANUAL[1], "--", "tidy"]);
     assert_eq!(continuity, Continuity::Gone);
     // It waited: nothing is said, no token spent.
-    assert_eq!(stage.arguments(&resume(false)).0, ["--session-id", ID, MANUAL[0], MANUAL[1]]);
+    assert_eq!(stage.arguments(&resume(Turn::Over)).0, ["--session-id", ID, MANUAL[0], MANUAL[1]]);
 }
 
 #[test]

@@ -28,6 +28,7 @@ fn refused(refusal: &Refusal) -> String {
         }
         Refusal::Running { .. } => "it has a session".into(),
         Refusal::NeedsApproval { .. } => "it needs an approval".into(),
+        Refusal::Held { held_for, .. } => format!("it is held for {}", held_for.word()),
         Refusal::ConversationTaken { conversation, .. } => {
             format!("{conversation} has a writer already")
         }

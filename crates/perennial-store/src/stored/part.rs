@@ -1,14 +1,17 @@
 //! The parts that stored events are made of, mapped to and from the core's, field by field.
 
+use std::time::Duration;
+
 use perennial_core::context::{Sample, Source};
-use perennial_core::conversation::{ConversationId, Opening};
+use perennial_core::conversation::{ConversationId, Opening, Turn};
 use perennial_core::event::{Birth, Move};
 use perennial_core::exit::{Exit, UnknownExit};
+use perennial_core::hold::{HeldFor, Hold};
 use perennial_core::id::AgentId;
 use perennial_core::launch::{Host, Launch, Options};
 use perennial_core::name::Name;
 use perennial_core::reason::{Evidence, Fact, Reason, Show, Verb, Witness};
-use perennial_core::restart::Restart;
+use perennial_core::restart::{History, Restart, Tally};
 use perennial_core::session::Process;
 use perennial_core::state::{Cause, State};
 use perennial_core::text::{Digest, Text};
@@ -59,10 +62,25 @@ pub(super) struct StoredMove {
 }
 
 #[derive(Serialize, Deserialize)]
-struct StoredEvidence {
+pub(super) struct StoredEvidence {
     witness: StoredWitness,
     fact: StoredFact,
     at: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct StoredHold {
+    held_for: Worded<HeldFor>,
+    evidence: StoredEvidence,
+    since: u64,
+}
+
+/// Absent in an end that was recorded before ends told what they came to.
+#[derive(Serialize, Deserialize)]
+pub(super) struct StoredHistory {
+    restarts: Vec<u64>,
+    opened: u32,
+    futile: u32,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -95,7 +113,7 @@ enum StoredFact {
 pub(super) enum StoredOpening {
     Bare,
     Fresh(String),
-    Resume { conversation: String, in_turn: bool },
+    Resume { conversation: String, turn: Worded<Turn> },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -126,6 +144,10 @@ pub(super) fn name(text: &str) -> Result<Name, Why> {
 
 pub(super) fn conversation(text: &str) -> Result<ConversationId, Why> {
     text.parse().map_err(|error| malformed(&error))
+}
+
+pub(super) fn micros(span: Duration) -> u64 {
+    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }
 
 pub(super) fn agent(text: &str) -> Result<AgentId, Why> {
@@ -301,14 +323,54 @@ impl TryFrom<StoredEvidence> for Evidence {
     }
 }
 
+impl From<&Hold> for StoredHold {
+    fn from(hold: &Hold) -> StoredHold {
+        let Hold { held_for, evidence, since } = hold;
+        StoredHold { held_for: Worded(*held_for), evidence: evidence.into(), since: since.0 }
+    }
+}
+
+impl TryFrom<StoredHold> for Hold {
+    type Error = Why;
+
+    fn try_from(stored: StoredHold) -> Result<Hold, Why> {
+        let StoredHold { held_for, evidence, since } = stored;
+        Ok(Hold { held_for: held_for.0, evidence: evidence.try_into()?, since: Time(since) })
+    }
+}
+
+impl StoredHistory {
+    pub(super) fn of(tally: &Tally) -> Option<StoredHistory> {
+        match tally {
+            Tally::Becomes(History { restarts, opened, futile }) => Some(StoredHistory {
+                restarts: restarts.iter().map(|at| at.0).collect(),
+                opened: *opened,
+                futile: *futile,
+            }),
+            Tally::ByFirstRule => None,
+        }
+    }
+
+    pub(super) fn tally(stored: Option<StoredHistory>) -> Tally {
+        match stored {
+            Some(StoredHistory { restarts, opened, futile }) => {
+                let restarts = restarts.into_iter().map(Time).collect();
+                Tally::Becomes(History { restarts, opened, futile })
+            }
+            None => Tally::ByFirstRule,
+        }
+    }
+}
+
 impl From<&Opening> for StoredOpening {
     fn from(opening: &Opening) -> StoredOpening {
         match opening {
             Opening::Bare => StoredOpening::Bare,
             Opening::Fresh(conversation) => StoredOpening::Fresh(conversation.to_string()),
-            Opening::Resume { conversation, in_turn } => {
-                StoredOpening::Resume { conversation: conversation.to_string(), in_turn: *in_turn }
-            }
+            Opening::Resume { conversation, turn } => StoredOpening::Resume {
+                conversation: conversation.to_string(),
+                turn: Worded(*turn),
+            },
         }
     }
 }
@@ -320,8 +382,8 @@ impl TryFrom<StoredOpening> for Opening {
         Ok(match stored {
             StoredOpening::Bare => Opening::Bare,
             StoredOpening::Fresh(text) => Opening::Fresh(conversation(&text)?),
-            StoredOpening::Resume { conversation: text, in_turn } => {
-                Opening::Resume { conversation: conversation(&text)?, in_turn }
+            StoredOpening::Resume { conversation: text, turn } => {
+                Opening::Resume { conversation: conversation(&text)?, turn: turn.0 }
             }
         })
     }

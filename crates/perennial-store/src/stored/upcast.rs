@@ -36,6 +36,42 @@ pub(super) const STEPS: &[Step] = &[
             fields.insert("opening".into(), "bare".into());
         },
     },
+    // A turn was open or it was not; nothing told of one that somebody stopped.
+    Step {
+        kind: "session-wanted",
+        from: 2,
+        change: |fields| {
+            let opening = fields.get_mut("opening").and_then(|opening| opening.get_mut("resume"));
+            if let Some(Value::Object(resume)) = opening {
+                let is_open = resume.remove("in_turn") == Some(Value::Bool(true));
+                resume.insert("turn".into(), if is_open { "open" } else { "over" }.into());
+            }
+        },
+    },
+    // The limit of a start was a constant of the program: 90 s.
+    Step {
+        kind: "session-starting",
+        from: 1,
+        change: |fields| {
+            fields.insert("limit_micros".into(), 90_000_000.into());
+        },
+    },
+    // What an end made of the history of restarts was left to whoever folded it.
+    Step {
+        kind: "session-ended",
+        from: 1,
+        change: |fields| {
+            fields.insert("history".into(), Value::Null);
+        },
+    },
+    // The time that a machine was suspended counted as lived.
+    Step {
+        kind: "put-off",
+        from: 1,
+        change: |fields| {
+            fields.insert("unseen_micros".into(), 0.into());
+        },
+    },
 ];
 
 pub(super) fn raise(

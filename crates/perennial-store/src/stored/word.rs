@@ -6,8 +6,9 @@
 use std::borrow::Cow;
 
 use perennial_core::context::{Source, Threshold};
-use perennial_core::conversation::Followed;
+use perennial_core::conversation::{Followed, Turn};
 use perennial_core::exit::UnknownExit;
+use perennial_core::hold::HeldFor;
 use perennial_core::launch::Host;
 use perennial_core::message::{Held, Sender, Withdrawer};
 use perennial_core::reason::{Reason, Show, Verb};
@@ -79,15 +80,14 @@ words! { Cause:
     Retry "retry", GaveUp "gave-up", Wake "wake", Stop "stop", Unlisted "unlisted",
     Listed "listed", Unreported "unreported", HandoffAsked "handoff-asked",
     HandedOff "handed-off", Rested "rested", Completed "completed", TaskQueued "task-queued",
-    Frozen "frozen", Approved "approved", Held "held", Continued "continued",
-    Restarted "restarted", Reaped "reaped", Buried "buried", RebootedBusy "rebooted-busy",
-    RebootedIdle "rebooted-idle", DialogSeen "dialog-seen",
+    Frozen "frozen", Approved "approved", Restarted "restarted", Reaped "reaped", Buried "buried", RebootedBusy "rebooted-busy",
+    RebootedIdle "rebooted-idle", DialogSeen "dialog-seen", BackgroundWork "background-work",
 }
 
 words! { Reason:
     Starting "starting", Running "running", InTurn "in-turn", Idle "idle",
     NeedsPermission "needs-permission", NeedsAnswer "needs-answer", RateLimited "rate-limited",
-    FirstRunDialog "first-run-dialog", Verdict "verdict", DaemonStarted "daemon-started",
+    FirstRunDialog "first-run-dialog", DaemonStarted "daemon-started",
     HolderUnreachable "holder-unreachable", LeadSilent "lead-silent",
     RecordUnreadable "record-unreadable", HandoffAsked "handoff-asked", Retrying "retrying",
     BreakerOpen "breaker-open", Finished "finished", Stopped "stopped",
@@ -95,6 +95,8 @@ words! { Reason:
     LeadEnded "lead-ended", Unlisted "unlisted", TaskDone "task-done",
     FrozenByOrder "frozen-by-order", Completed "completed", Reaped "reaped", Retired "retired",
     GaveUp "gave-up", NeverNamed "never-named", ServiceFailed "service-failed", Silent "silent",
+    BackgroundTasks "background-tasks", LimitReached "limit-reached",
+    SilentAtStart "silent-at-start", StoppedInTurn "stopped-in-turn",
 }
 
 words! { Verb:
@@ -113,7 +115,8 @@ words! { Show:
     SessionBegan "session-began", TurnBegan "turn-began", TurnEnded "turn-ended",
     PermissionDialog "permission-dialog", Question "question", RateLimit "rate-limit",
     ServiceError "service-error", NothingAtFirst "nothing-at-first",
-    NothingInTurn "nothing-in-turn",
+    NothingInTurn "nothing-in-turn", BackgroundWork "background-work",
+    LimitReached "limit-reached",
 }
 
 words! { Followed:
@@ -121,6 +124,8 @@ words! { Followed:
     Forked "forked",
 }
 
+words! { Turn: Over "over", Open "open", Stopped "stopped" }
+words! { HeldFor: Verdict "verdict", Person "person", Damage "damage" }
 words! { Threshold: Half "half", ThreeQuarters "three-quarters", NineTenths "nine-tenths" }
 words! {
     Source: StatusLine "status-line", Transcript "transcript", Table "model-table",
@@ -166,6 +171,8 @@ mod tests {
             ("unknown-exit", words::<UnknownExit>()),
             ("show", words::<Show>()),
             ("followed", words::<Followed>()),
+            ("turn", words::<Turn>()),
+            ("held-for", words::<HeldFor>()),
             ("threshold", words::<Threshold>()),
             ("source", words::<Source>()),
             ("work-phase", words::<WorkPhase>()),
@@ -197,6 +204,8 @@ mod tests {
         check::<UnknownExit>();
         check::<Show>();
         check::<Followed>();
+        check::<Turn>();
+        check::<HeldFor>();
         check::<Threshold>();
         check::<Source>();
         check::<WorkPhase>();

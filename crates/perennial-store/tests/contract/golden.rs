@@ -9,17 +9,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use perennial_core::context::{Sample, Source, Threshold};
-use perennial_core::conversation::{ConversationId, Followed, Opening};
+use perennial_core::conversation::{ConversationId, Followed, Opening, Turn};
 use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, Birth, ClaimEvent, Event, Move, NodeEvent, What};
 use perennial_core::exit::{Exit, UnknownExit};
+use perennial_core::hold::{HeldFor, Hold};
 use perennial_core::id::{BootId, Epoch, JobId, MessageId, SessionNumber};
 use perennial_core::job::{JobCommand, JobEnd, JobEvent, Purpose};
 use perennial_core::launch::{Host, Launch, Options};
 use perennial_core::message::{Content, Held, MessageEvent, Sender, Withdrawer};
 use perennial_core::name::Name;
 use perennial_core::reason::{Evidence, Fact, Reason, Show, Verb, Witness};
-use perennial_core::restart::Restart;
+use perennial_core::restart::{History, Restart, Tally};
 use perennial_core::session::{Pace, Process};
 use perennial_core::state::{Cause, State};
 use perennial_core::text::Fingerprint;
@@ -35,7 +36,9 @@ const PROCESS: Process = Process { pid: 4242, start_ticks: 123_456_789 };
 /// An event of each kind, every field with a value of its own; several where a part has variants.
 fn examples() -> Vec<(&'static str, AgentOrNode)> {
     use AgentOrNode::{Agent, Node};
-    let ended = |exit| Agent(AgentEvent::SessionEnded { number: NUMBER, exit });
+    let tally = Tally::ByFirstRule;
+    let ended =
+        |exit| Agent(AgentEvent::SessionEnded { number: NUMBER, exit, tally: tally.clone() });
     let unknown = |why| ended(Exit::Unknown(why));
     let mut examples = vec![
         ("hatched", Agent(AgentEvent::Hatched(Box::new(birth())))),
@@ -49,7 +52,6 @@ fn examples() -> Vec<(&'static str, AgentOrNode)> {
         ("moved-agent", movement(Witness::Agent(ADA), Fact::Asked(Verb::Stop), None)),
         ("moved-operator", movement(Witness::Operator, Fact::Unreadable("x".into()), None)),
         ("moved-daemon", movement(Witness::Daemon, Fact::BootChanged, None)),
-        ("session-starting", Agent(AgentEvent::SessionStarting { number: NUMBER })),
         ("session-running", Agent(AgentEvent::SessionRunning { number: NUMBER, process: PROCESS })),
         (
             "session-ending",
@@ -60,7 +62,6 @@ fn examples() -> Vec<(&'static str, AgentOrNode)> {
         ("session-ended-unknown", unknown(UnknownExit::HolderDied)),
         ("renamed", Agent(AgentEvent::Renamed { name: "Bob-2".parse().unwrap() })),
         ("summarised", Agent(AgentEvent::Summarised { summary: "did \"it\"\n".into() })),
-        ("put-off", Agent(AgentEvent::PutOff { until: Time(u64::MAX) })),
         (
             "daemon-started",
             Node(NodeEvent::DaemonStarted {
@@ -72,11 +73,35 @@ fn examples() -> Vec<(&'static str, AgentOrNode)> {
         ("daemon-stopped", Node(NodeEvent::DaemonStopped { epoch: Epoch(7) })),
     ];
     examples.extend(harness_examples().map(|(name, event)| (name, Agent(event))));
+    examples.extend(policy_examples().map(|(name, event)| (name, Agent(event))));
     examples
 }
 
+/// What policy made of the moment, and holds.
+fn policy_examples() -> [(&'static str, AgentEvent); 6] {
+    let history = History { restarts: vec![Time(5), Time(8)], opened: 2, futile: 1 };
+    let evidence = asked(Verb::Wake, 12);
+    let (number, exit) = (NUMBER, Exit::Code(1));
+    let hold = Hold { held_for: HeldFor::Person, evidence: evidence.clone(), since: Time(13) };
+    let put_off = |until, unseen| AgentEvent::PutOff { until, unseen };
+    [
+        (
+            "session-starting",
+            AgentEvent::SessionStarting { number, limit: Duration::from_secs(90) },
+        ),
+        (
+            "session-ended-history",
+            AgentEvent::SessionEnded { number, exit, tally: Tally::Becomes(history) },
+        ),
+        ("put-off", put_off(Some(Time(u64::MAX)), Duration::ZERO)),
+        ("put-off-unseen", put_off(None, Duration::from_micros(1_500_000))),
+        ("held", AgentEvent::Held(hold)),
+        ("hold-lifted", AgentEvent::HoldLifted { evidence }),
+    ]
+}
+
 /// What a harness brings into the journal.
-fn harness_examples() -> [(&'static str, AgentEvent); 9] {
+fn harness_examples() -> [(&'static str, AgentEvent); 10] {
     let number = NUMBER;
     let wanted = |opening| AgentEvent::SessionWanted { number, opening };
     let sample =
@@ -92,7 +117,11 @@ fn harness_examples() -> [(&'static str, AgentEvent); 9] {
         ("session-wanted-fresh", wanted(Opening::Fresh(conversation()))),
         (
             "session-wanted-resume",
-            wanted(Opening::Resume { conversation: conversation(), in_turn: true }),
+            wanted(Opening::Resume { conversation: conversation(), turn: Turn::Open }),
+        ),
+        (
+            "session-wanted-stopped",
+            wanted(Opening::Resume { conversation: conversation(), turn: Turn::Stopped }),
         ),
         ("session-progressed", AgentEvent::SessionProgressed { number }),
         ("conversation-followed", followed),

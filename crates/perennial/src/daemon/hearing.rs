@@ -62,6 +62,8 @@ impl Driver {
             }
             Sign::Began { .. }
             | Sign::TurnBegan
+            | Sign::BackgroundWork
+            | Sign::StillIdle
             | Sign::Measured { .. }
             | Sign::Compacted
             | Sign::Told(_)

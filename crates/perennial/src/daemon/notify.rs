@@ -39,7 +39,10 @@ impl Notify {
     pub fn tell(&self, name: String, reason: Reason) {
         let calls = matches!(
             reason,
-            Reason::NeedsPermission | Reason::NeedsAnswer | Reason::FirstRunDialog
+            Reason::NeedsPermission
+                | Reason::NeedsAnswer
+                | Reason::FirstRunDialog
+                | Reason::LimitReached
         );
         if let Some(sender) = self.0.as_ref().filter(|_| calls) {
             let text = format!("{name}: {}", words::reason(reason));

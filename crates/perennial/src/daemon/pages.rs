@@ -179,7 +179,7 @@ pub fn span(
         for record in &records {
             let Ok(event) = &record.event else { continue };
             let Some((_, told)) = event.of_agent() else { continue };
-            if matches!(told, AgentEvent::SessionStarting { number } if *number == session) {
+            if matches!(told, AgentEvent::SessionStarting { number, .. } if *number == session) {
                 span = Some((record.at, None));
             }
             if matches!(told, AgentEvent::SessionEnded { number, .. } if *number == session) {

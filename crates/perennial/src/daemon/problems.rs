@@ -13,6 +13,7 @@ use perennial_engine::supervisor::Rejection;
 
 use super::checks::shown;
 use super::view;
+use super::words;
 
 pub fn rejection(rejection: &Rejection, fleet: &Fleet) -> Problem {
     match rejection {
@@ -74,6 +75,12 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
         Refusal::NeedsApproval { agent } => {
             Problem::new(428, "needs-approval", format!("{} is frozen", name(*agent)))
                 .because("only the operator's approval wakes a frozen agent")
+                .exiting(ExitCode::NeedsOperator)
+        }
+        Refusal::Held { agent, held_for } => {
+            Problem::new(428, "held", format!("{} can't be woken", name(*agent)))
+                .because(words::held_for(*held_for))
+                .next("perennial why NAME tells more; the operator can wake or bury it")
                 .exiting(ExitCode::NeedsOperator)
         }
         Refusal::ConversationTaken { conversation, by } => {

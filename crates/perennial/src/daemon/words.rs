@@ -3,9 +3,10 @@
 //! Text is made here from data and never read back. Every match is exhaustive: a new word of the
 //! core is a sentence missing here, and does not compile.
 
-use perennial_core::conversation::Opening;
+use perennial_core::conversation::{Opening, Turn};
 use perennial_core::event::{AgentEvent, ClaimEvent, Move, NodeEvent, What};
 use perennial_core::exit::{Exit, UnknownExit};
+use perennial_core::hold::HeldFor;
 use perennial_core::job::{JobEnd, JobEvent, Purpose};
 use perennial_core::launch::Host;
 use perennial_core::message::{Content, Held, MessageEvent, Withdrawer};
@@ -21,13 +22,16 @@ pub fn reason(reason: Reason) -> &'static str {
         Reason::Starting => "its session is being started",
         Reason::Running => "its program runs",
         Reason::InTurn => "it is in a turn",
+        Reason::BackgroundTasks => "its background tasks are still running",
         Reason::Idle => "it is idle",
         Reason::NeedsPermission => "it asks for a permission",
         Reason::NeedsAnswer => "it asked a question",
         Reason::RateLimited => "its vendor's rate limit holds it",
         Reason::ServiceFailed => "its vendor's service failed, and the turn was given up",
         Reason::FirstRunDialog => "it shows a first-run dialog; attach once to answer it",
-        Reason::Verdict => "it is held for a verdict",
+        Reason::SilentAtStart => "it started and has shown nothing; attach to see why",
+        Reason::LimitReached => "it gave up its turn at the vendor's limit",
+        Reason::StoppedInTurn => "it was stopped in the middle of a turn and waits for your word",
         Reason::DaemonStarted => "the daemon has just started and has not confirmed it yet",
         Reason::HolderUnreachable => "its holder does not answer",
         Reason::LeadSilent => "its lead has not reported it",
@@ -91,7 +95,9 @@ fn shown(show: Show) -> &'static str {
         Show::Question => "its harness shows a question",
         Show::RateLimit => "its harness met the vendor's rate limit",
         Show::ServiceError => "its harness met an error of the vendor's service",
-        Show::NothingAtFirst => "its harness runs and has said nothing for 20 s",
+        Show::BackgroundWork => "its harness said that background tasks are still running",
+        Show::LimitReached => "its harness gave up at the vendor's limit",
+        Show::NothingAtFirst => "its harness is running and has shown nothing so far",
         Show::NothingInTurn => "no byte, no file and no child at work in a turn",
     }
 }
@@ -245,19 +251,25 @@ fn agent_sentence(event: &AgentEvent) -> String {
     match event {
         AgentEvent::Hatched(birth) => format!("born to run {}", birth.launch.argv.join(" ")),
         AgentEvent::Moved(moved) => move_sentence(moved),
+        AgentEvent::Held(hold) => {
+            format!("{} ({})", held_for(hold.held_for), fact(&hold.evidence))
+        }
+        AgentEvent::HoldLifted { evidence } => format!("hold lifted ({})", fact(evidence)),
         AgentEvent::SessionWanted { number, opening } => match opening {
             Opening::Bare => format!("session {number} is wanted"),
             Opening::Fresh(id) => {
                 format!("session {number} is wanted, with a new conversation {id}")
             }
-            Opening::Resume { conversation, in_turn: true } => {
+            Opening::Resume { conversation, turn: Turn::Open } => {
                 format!("session {number} is wanted, to go on with the turn in {conversation}")
             }
-            Opening::Resume { conversation, in_turn: false } => {
+            Opening::Resume { conversation, turn: Turn::Over | Turn::Stopped } => {
                 format!("session {number} is wanted, to take up {conversation}")
             }
         },
-        AgentEvent::SessionStarting { number } => format!("session {number} is ordered to start"),
+        AgentEvent::SessionStarting { number, .. } => {
+            format!("session {number} is ordered to start")
+        }
         AgentEvent::SessionRunning { number, process } => {
             format!("session {number} runs as pid {}", process.pid)
         }
@@ -267,7 +279,7 @@ fn agent_sentence(event: &AgentEvent) -> String {
         AgentEvent::SessionEnding { number, pace: Pace::AtOnce } => {
             format!("session {number} is killed")
         }
-        AgentEvent::SessionEnded { number, exit: end } => {
+        AgentEvent::SessionEnded { number, exit: end, .. } => {
             format!("session {number} ended: {}", exit(*end))
         }
         AgentEvent::SessionProgressed { number } => format!("session {number} got something done"),
@@ -287,7 +299,20 @@ fn agent_sentence(event: &AgentEvent) -> String {
         AgentEvent::PhaseReported { phase } => format!("it says its work is in {}", phase.word()),
         AgentEvent::Renamed { name } => format!("renamed to {name}"),
         AgentEvent::Summarised { summary } => format!("summary: {summary}"),
-        AgentEvent::PutOff { until } => format!("its time was put off until {}", moment(*until)),
+        AgentEvent::PutOff { until: Some(until), .. } => {
+            format!("its time was put off until {}", moment(*until))
+        }
+        AgentEvent::PutOff { until: None, unseen } => {
+            format!("the machine was suspended for {} s", unseen.as_secs())
+        }
+    }
+}
+
+pub fn held_for(held_for: HeldFor) -> &'static str {
+    match held_for {
+        HeldFor::Verdict => "held until a verdict is given",
+        HeldFor::Person => "held by the operator",
+        HeldFor::Damage => "held because a record of it can't be read",
     }
 }
 

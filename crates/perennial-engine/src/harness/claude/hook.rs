@@ -107,7 +107,8 @@ fn followed(source: Option<&str>) -> Followed {
 fn notified(kind: Option<&str>) -> Vec<Sign> {
     match kind {
         Some("worker_permission_prompt") => vec![Sign::Waits(Wait::Permission)],
-        Some("idle_prompt") => vec![Sign::Waits(Wait::Input)],
+        // A reminder, a minute after the turn: why that turn ended is known better.
+        Some("idle_prompt") => vec![Sign::StillIdle],
         Some("elicitation_dialog") => vec![Sign::Waits(Wait::Answer)],
         // `permission_prompt` also comes for a question, and seconds after the request that said so.
         Some(_) | None => Vec::new(),
@@ -117,7 +118,7 @@ fn notified(kind: Option<&str>) -> Vec<Sign> {
 fn failed(fields: &Fields) -> Wait {
     match fields.text("error") {
         Some("rate_limit") => {
-            Wait::RateLimit(fields.text("last_assistant_message").and_then(reset))
+            Wait::LimitReached(fields.text("last_assistant_message").and_then(reset))
         }
         Some(_) | None => Wait::Failure,
     }
