@@ -1,9 +1,9 @@
 //! Loading: the fleet is what the records say, and who can't be trusted is held.
 
 use perennial_core::entity::Entity;
-use perennial_core::event::Event;
+use perennial_core::event::{AgentEvent, Event};
 use perennial_core::fleet::Fleet;
-use perennial_core::id::Epoch;
+use perennial_core::id::{Epoch, SessionNumber};
 use perennial_core::reason::{Evidence, Fact, Reason, Verb, Witness};
 use perennial_core::session::Process;
 use perennial_core::state::{Cause, State};
@@ -66,6 +66,7 @@ fn an_agent_with_an_unreadable_record_is_unknown_and_held() {
     let loaded = load(&journal).unwrap();
     let ada = loaded.fleet.agent(ADA).unwrap();
     assert_eq!((ada.state, ada.reason), (State::Unknown, Reason::RecordUnreadable));
+    assert!(ada.is_damaged());
     assert!(matches!(&ada.evidence.fact, Fact::Unreadable(why) if why.contains("record 5")));
     assert_eq!(loaded.fleet.agent(BOB).unwrap().state, State::Working);
     assert_eq!(loaded.unreadable.len(), 1);
@@ -108,4 +109,55 @@ fn a_record_that_is_gone_marks_the_agent_whose_versions_have_a_hole() {
     assert_eq!(loaded.fleet.agent(BOB).unwrap().state, State::Unknown);
     assert_eq!(loaded.unreadable.len(), 2);
     assert_eq!(journal.head().0, Seq(10));
+}
+
+/// M5: an agent whose birth can't be read, or is gone, is listed as unknown and held; what came after
+/// its birth is folded.
+#[test]
+fn an_agent_whose_birth_is_unreadable_is_listed_and_held() {
+    let journal = told(&story());
+    journal.flip(Seq(2));
+    let loaded = load(&journal).unwrap();
+    let ada = loaded.fleet.agent(ADA).unwrap();
+    assert_eq!((ada.state, ada.reason), (State::Unknown, Reason::RecordUnreadable));
+    assert!(ada.is_damaged());
+    assert_eq!(ada.session.as_ref().map(|session| session.number), Some(SessionNumber(1)));
+    assert_eq!(loaded.fleet.agent(BOB).unwrap().state, State::Working);
+    assert_eq!(loaded.fleet.find(&ADA.to_string()).map(|agent| agent.id), Ok(ADA));
+    // Buried, it stays so.
+    let bury = moved(ADA, 20, Cause::Buried, State::Dead, asked(Verb::Bury, 20));
+    append(&journal, batch(vec![(3, vec![bury])])).unwrap();
+    let ada = load(&journal).unwrap().fleet.agent(ADA).cloned().unwrap();
+    assert_eq!((ada.state, ada.hold), (State::Dead, None));
+}
+
+#[test]
+fn an_agent_whose_birth_is_gone_is_listed_too() {
+    let directory = tempfile::tempdir().unwrap();
+    append(&open(directory.path()), Batch::of(story(), |_| Version(0))).unwrap();
+    let sql = "DELETE FROM event WHERE seq = 2";
+    rusqlite::Connection::open(file(directory.path())).unwrap().execute_batch(sql).unwrap();
+    let loaded = load(&open(directory.path())).unwrap();
+    assert!(loaded.fleet.agent(ADA).unwrap().is_damaged());
+}
+
+/// The hold is there whatever the record that can't be read was about, and a lead's word does not
+/// lift it.
+#[test]
+fn only_an_operators_word_outranks_the_mark() {
+    let lead =
+        Evidence { witness: Witness::Agent(BOB), fact: Fact::Asked(Verb::Stop), at: Time(20) };
+    let lifted = AgentEvent::HoldLifted { evidence: asked(Verb::Stop, 21) };
+    for (order, held) in [
+        (moved(ADA, 20, Cause::Stop, State::Sleeping, lead), true),
+        (moved(ADA, 20, Cause::Stop, State::Sleeping, asked(Verb::Stop, 20)), false),
+        (of_agent(ADA, 20, lifted), false),
+    ] {
+        let mut later = story();
+        later.push(order);
+        let journal = told(&later);
+        journal.flip(Seq(3));
+        let loaded = load(&journal).unwrap();
+        assert_eq!(loaded.fleet.agent(ADA).unwrap().is_damaged(), held);
+    }
 }

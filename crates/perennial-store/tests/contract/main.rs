@@ -5,6 +5,7 @@ mod damage;
 mod disk;
 mod events;
 mod everywhere;
+mod form;
 mod golden;
 mod kill;
 mod load;

@@ -1,0 +1,184 @@
+//! The form of snapshots and what folding makes of a journal belong together: a snapshot that an
+//! earlier fold made must not be read by a program that folds otherwise.
+//!
+//! `golden/folds.txt` has a line for each form: its number, and a digest of the state that a fixed
+//! journal, with an event of every kind, folds to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use perennial_core::context::{Sample, Source, Threshold};
+use perennial_core::conversation::{Followed, Opening, Turn};
+use perennial_core::event::{AgentEvent, ClaimEvent, Event, Move, NodeEvent, What};
+use perennial_core::exit::{Exit, UnknownExit};
+use perennial_core::fleet::Fleet;
+use perennial_core::hold::{HeldFor, Hold};
+use perennial_core::id::{AgentId, Epoch, SessionNumber};
+use perennial_core::name::NameKey;
+use perennial_core::reason::{Evidence, Fact, Reason, Show, Verb, Witness};
+use perennial_core::restart::{History, Tally};
+use perennial_core::session::{Pace, Process};
+use perennial_core::state::{Cause, State};
+use perennial_core::time::Time;
+use perennial_core::work::WorkPhase;
+use perennial_store::Version;
+use perennial_store::load::snapshots;
+use perennial_store::stored::{self, KINDS};
+use sha2::{Digest, Sha256};
+
+use crate::events::*;
+
+const SECOND: u64 = 1_000_000;
+
+/// Events of one agent, a second apart.
+struct Life {
+    agent: AgentId,
+    at: u64,
+    events: Vec<Event>,
+}
+
+impl Life {
+    fn of(agent: AgentId, name: &str) -> Life {
+        Life { agent, at: SECOND, events: vec![hatched(agent, name)] }
+    }
+
+    fn then(mut self, event: AgentEvent) -> Life {
+        self.at += SECOND;
+        self.events.push(of_agent(self.agent, self.at, event));
+        self
+    }
+
+    fn moved(self, cause: Cause, to: State, reason: Reason) -> Life {
+        let shown = Fact::Shown(Show::TurnEnded);
+        let evidence = Evidence { witness: Witness::Harness, fact: shown, at: Time(self.at) };
+        let until = (to == State::Crashed).then_some(Time(self.at + 7 * SECOND));
+        self.then(AgentEvent::Moved(Move { cause, to, reason, evidence, until }))
+    }
+
+    fn asked(self, verb: Verb, cause: Cause, to: State) -> Life {
+        let evidence = asked(verb, self.at);
+        let (reason, until) = (Reason::Stopped, None);
+        self.then(AgentEvent::Moved(Move { cause, to, reason, evidence, until }))
+    }
+
+    fn started(self, number: u32, opening: Opening) -> Life {
+        let (number, limit) = (SessionNumber(number), Duration::from_secs(90));
+        let process = Process { pid: 42, start_ticks: 4242 };
+        self.then(AgentEvent::SessionWanted { number, opening })
+            .then(AgentEvent::SessionStarting { number, limit })
+            .then(AgentEvent::SessionRunning { number, process })
+    }
+
+    fn ended(self, number: u32, exit: Exit, tally: Tally) -> Life {
+        self.then(AgentEvent::SessionEnded { number: SessionNumber(number), exit, tally })
+    }
+}
+
+/// An agent CLI that works, is measured, is put off, crashes, and is stopped in a turn.
+fn of_a_cli() -> Vec<Event> {
+    let number = SessionNumber(1);
+    let conversation = || "a".parse().expect("a good id");
+    let sample = Sample { tokens: 80, window: 100, usable: 90, source: Source::StatusLine };
+    let history = History { restarts: vec![Time(SECOND)], opened: 1, futile: 2 };
+    let resumed = Opening::Resume { conversation: conversation(), turn: Turn::Open };
+    let life = Life::of(ADA, "ada")
+        .started(1, Opening::Fresh(conversation()))
+        .moved(Cause::DialogSeen, State::Waiting, Reason::FirstRunDialog)
+        .then(AgentEvent::PutOff { until: Some(Time(SECOND)), unseen: Duration::from_secs(3) })
+        .then(AgentEvent::ConversationFollowed {
+            number,
+            conversation: conversation(),
+            how: Followed::Started,
+        })
+        .moved(Cause::TurnBegan, State::Working, Reason::InTurn)
+        .then(AgentEvent::SessionProgressed { number })
+        .then(AgentEvent::ClockPassed { number, threshold: Threshold::Half, sample })
+        .then(AgentEvent::WindowBegan { number })
+        .then(AgentEvent::ClockPassed { number, threshold: Threshold::ThreeQuarters, sample })
+        .then(AgentEvent::ClockTold { number, threshold: Threshold::Half })
+        .then(AgentEvent::PhaseReported { phase: WorkPhase::Testing })
+        .moved(Cause::TurnEnded, State::Waiting, Reason::ServiceFailed)
+        .moved(Cause::TurnEnded, State::Waiting, Reason::NeedsPermission)
+        .ended(1, Exit::Signal(9), Tally::Becomes(history))
+        .moved(Cause::EndedCrashed, State::Crashed, Reason::BreakerOpen)
+        .moved(Cause::Retry, State::Waking, Reason::Starting)
+        .started(2, resumed)
+        .moved(Cause::Announced, State::Working, Reason::InTurn)
+        .asked(Verb::Stop, Cause::Stop, State::Sleeping);
+    life.events
+}
+
+/// A command that is held and renamed; its first session ended before ends told their tally.
+fn of_a_command() -> Vec<Event> {
+    let hold = Hold {
+        held_for: HeldFor::Person,
+        evidence: asked(Verb::Stop, SECOND),
+        since: Time(SECOND),
+    };
+    let ending =
+        |number| AgentEvent::SessionEnding { number: SessionNumber(number), pace: Pace::AtOnce };
+    let unknown = Exit::Unknown(UnknownExit::HolderDied);
+    let life = Life::of(BOB, "bob")
+        .started(1, Opening::Bare)
+        .moved(Cause::Announced, State::Working, Reason::Running)
+        .then(AgentEvent::Renamed { name: "rob".parse().expect("a good name") })
+        .ended(1, unknown, Tally::ByFirstRule)
+        .moved(Cause::EndedCrashed, State::Crashed, Reason::Retrying)
+        .moved(Cause::Retry, State::Waking, Reason::Starting)
+        .started(2, Opening::Bare)
+        .then(AgentEvent::HoldLifted { evidence: asked(Verb::Wake, SECOND) })
+        .then(AgentEvent::Held(hold))
+        .then(AgentEvent::Summarised { summary: "so far".into() })
+        .then(ending(2));
+    life.events
+}
+
+fn journal() -> Vec<Event> {
+    let stopped = NodeEvent::DaemonStopped { epoch: Epoch(1) };
+    let mut events = vec![started(1), Event { at: Time(2), what: What::Node(stopped) }, started(2)];
+    events.extend(of_a_cli());
+    events.extend(of_a_command());
+    let key = NameKey::of("bob");
+    for claim in [ClaimEvent::Taken { by: BOB }, ClaimEvent::Left { by: BOB }] {
+        events.push(Event { at: Time(SECOND), what: What::Name(key.clone(), claim) });
+    }
+    events
+}
+
+#[test]
+fn the_fixed_journal_has_every_kind_of_event() {
+    let told: BTreeSet<&str> =
+        journal().iter().map(|event| stored::write(&event.what).kind).collect();
+    assert_eq!(told, KINDS.iter().map(|(kind, _)| *kind).collect());
+}
+
+#[test]
+fn whoever_changes_the_fold_counts_up_the_form_of_snapshots() {
+    let mut fleet = Fleet::default();
+    let mut versions: BTreeMap<_, Version> = BTreeMap::new();
+    for event in &journal() {
+        fleet.evolve(event);
+        versions.entry(event.entity()).or_default().0 += 1;
+    }
+    let snapshots = snapshots(&fleet, &versions);
+    let (_, number) = snapshots[0].form.split_once('/').expect("the program's version, a number");
+    let mut digest = Sha256::new();
+    for snapshot in &snapshots {
+        digest.update(&snapshot.state);
+    }
+    let hex = digest.finalize().iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    });
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/folds.txt");
+    let known = fs::read_to_string(path).unwrap();
+    let line = known.lines().find_map(|line| line.strip_prefix(number)?.strip_prefix(' '));
+    assert_eq!(
+        line,
+        Some(&*hex),
+        "form {number}: the journal folds to something else; count up FORM in load.rs, add its line"
+    );
+}
