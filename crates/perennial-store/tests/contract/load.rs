@@ -134,7 +134,7 @@ fn an_agent_whose_birth_is_unreadable_is_listed_and_held() {
 #[test]
 fn an_agent_whose_birth_is_gone_is_listed_too() {
     let directory = tempfile::tempdir().unwrap();
-    append(&open(directory.path()), Batch::of(story(), |_| Version(0))).unwrap();
+    append(&open(directory.path()), Batch::of(story(), |_| Some(Version(0)))).unwrap();
     let sql = "DELETE FROM event WHERE seq = 2";
     rusqlite::Connection::open(file(directory.path())).unwrap().execute_batch(sql).unwrap();
     let loaded = load(&open(directory.path())).unwrap();
