@@ -16,7 +16,7 @@ const EXCEPTIONS: &[Exception] = &[
     Exception {
         rule: "function-size",
         place: "crates/perennial-core/src/state.rs::next",
-        amount: 170,
+        amount: 160,
         why: "one truth table, read as a table; cut in pieces it could not be seen whole",
     },
     Exception {

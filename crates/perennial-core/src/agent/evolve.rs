@@ -47,15 +47,7 @@ pub fn evolve(mut agent: Agent, event: &AgentEvent, at: Time) -> Agent {
             fold_session(&mut agent, *number, &SessionEvent::Ending(*pace), at);
         }
         AgentEvent::SessionEnded { number, exit, tally } => {
-            if let Some(session) = agent.session.as_ref().filter(|s| s.number == *number) {
-                match tally {
-                    Tally::Becomes(history) => agent.history = history.clone(),
-                    Tally::ByFirstRule => {
-                        let progress = progress(&agent, session);
-                        agent.history.end_by_first_rule(session.lived(at), progress, at);
-                    }
-                }
-            }
+            count(&mut agent, *number, tally, at);
             fold_session(&mut agent, *number, &SessionEvent::Ended(*exit), at);
         }
         AgentEvent::SessionProgressed { number } => {
@@ -90,6 +82,20 @@ pub fn evolve(mut agent: Agent, event: &AgentEvent, at: Time) -> Agent {
         }
     }
     agent
+}
+
+/// Takes the end of a session into the history of restarts.
+fn count(agent: &mut Agent, number: SessionNumber, tally: &Tally, at: Time) {
+    let Some(session) = agent.session.as_ref().filter(|session| session.number == number) else {
+        return;
+    };
+    match tally {
+        Tally::Becomes(history) => agent.history = history.clone(),
+        Tally::ByFirstRule => {
+            let progress = progress(agent, session);
+            agent.history.end_by_first_rule(session.lived(at), progress, at);
+        }
+    }
 }
 
 fn take(agent: &mut Agent, moved: &Move, at: Time) {

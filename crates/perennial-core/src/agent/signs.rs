@@ -46,20 +46,8 @@ pub fn shown(agent: &Agent, number: SessionNumber, sign: &Sign, now: Time) -> Ve
             Vec::new()
         }
         Sign::TurnBegan => moved(agent, Cause::TurnBegan, Reason::InTurn, Show::TurnBegan, now),
-        Sign::BackgroundWork if works_in_background(agent) => Vec::new(),
-        Sign::BackgroundWork => {
-            let cause = if starts(agent) { Cause::Announced } else { Cause::BackgroundWork };
-            moved(agent, cause, Reason::BackgroundTasks, Show::BackgroundWork, now)
-        }
-        // Why it waits, or that it works in the background, was told before and is no less true.
-        Sign::StillIdle
-            if agent.state == State::Waiting && !agent.reason.is_before_first_sign() =>
-        {
-            Vec::new()
-        }
-        Sign::StillIdle if works_in_background(agent) => Vec::new(),
-        Sign::StillIdle if !session.has_announced => announced(agent, session, now),
-        Sign::StillIdle => waits(agent, Wait::Input, now),
+        Sign::BackgroundWork => background(agent, now),
+        Sign::StillIdle => still_idle(agent, now),
         Sign::Waits(wait) => waits(agent, *wait, now),
         Sign::Listed { wait, since } => match listed(agent, *wait, *since) {
             Some(sign) => shown(agent, number, &sign, now),
@@ -85,20 +73,42 @@ pub fn shown(agent: &Agent, number: SessionNumber, sign: &Sign, now: Time) -> Ve
         // It was told of a window that is over.
         Sign::Told(threshold) if agent.clock.passed < Some(*threshold) => Vec::new(),
         Sign::Told(threshold) => vec![AgentEvent::ClockTold { number, threshold: *threshold }],
-        Sign::Hangs => {
-            // One that hangs in a turn has no dialog in its way: its first words were lost.
-            let is_taken_for_a_dialog =
-                agent.state == State::Waiting && agent.reason.is_before_first_sign();
-            let may_hang = agent.state == State::Working || is_taken_for_a_dialog;
-            if !may_hang || agent.hold.is_some() {
-                return Vec::new();
-            }
-            let show = Show::NothingInTurn;
-            let mut events = moved(agent, Cause::ConfirmationLost, Reason::Silent, show, now);
-            events.extend(end_session(agent, Pace::AtOnce, now));
-            events
-        }
+        Sign::Hangs => hangs(agent, now),
     }
+}
+
+/// Its turn is over, and work that the turn began goes on.
+fn background(agent: &Agent, now: Time) -> Vec<AgentEvent> {
+    if works_in_background(agent) {
+        return Vec::new();
+    }
+    let cause = if starts(agent) { Cause::Announced } else { Cause::BackgroundWork };
+    moved(agent, cause, Reason::BackgroundTasks, Show::BackgroundWork, now)
+}
+
+/// A reminder tells of a turn's end that was not heard. Why the agent waits, or that it works in the
+/// background, was told before and is no less true.
+fn still_idle(agent: &Agent, now: Time) -> Vec<AgentEvent> {
+    let is_waiting = agent.state == State::Waiting && !agent.reason.is_before_first_sign();
+    if is_waiting || works_in_background(agent) {
+        return Vec::new();
+    }
+    waits(agent, Wait::Input, now)
+}
+
+/// Nothing at all was heard in a turn for too long: the session is ended, and its end followed.
+fn hangs(agent: &Agent, now: Time) -> Vec<AgentEvent> {
+    // One that hangs in a turn has no dialog in its way: its first words were lost.
+    let is_taken_for_a_dialog =
+        agent.state == State::Waiting && agent.reason.is_before_first_sign();
+    let may_hang = agent.state == State::Working || is_taken_for_a_dialog;
+    if !may_hang || agent.hold.is_some() {
+        return Vec::new();
+    }
+    let mut events =
+        moved(agent, Cause::ConfirmationLost, Reason::Silent, Show::NothingInTurn, now);
+    events.extend(end_session(agent, Pace::AtOnce, now));
+    events
 }
 
 /// The thresholds that a sample of this conversation's window passes.

@@ -26,6 +26,8 @@ pub struct Reader<'a> {
     /// The number of its session.
     pub session: u64,
     pub dir: &'a str,
+    /// The operator stopped its last session in the middle of a turn.
+    pub was_stopped: bool,
 }
 
 /// Another agent of the living roster.
@@ -58,6 +60,12 @@ pub fn prime(reader: &Reader<'_>, others: &[Other<'_>], sample: Option<&Sample>)
         Some(parent) => writeln!(text, "You answer to {}.", line(parent, 64)),
         None => writeln!(text, "You answer to the operator, a person."),
     };
+    if reader.was_stopped {
+        text.push_str(
+            "The operator stopped your last session in the middle of a turn. Do not go on with it \
+             by yourself: wait for the operator's word.\n",
+        );
+    }
     text.push_str(&roster(others));
     text.push_str(
         "\nThe tools of the MCP server `perennial` show you the roster, yourself and your clock; \

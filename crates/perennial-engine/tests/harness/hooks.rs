@@ -76,12 +76,12 @@ fn a_dialog_is_a_wait_for_permission_and_a_question_one_for_an_answer() {
     check("Notification", "notification_type", "permission_prompt", &[]);
     let mut idle = sample("Notification", "", "");
     idle["notification_type"] = json!("idle_prompt");
-    assert_eq!(heard("Notification", &idle).signs, [Sign::Waits(Wait::Input)]);
+    assert_eq!(heard("Notification", &idle).signs, [Sign::StillIdle]);
 }
 
 #[test]
 fn a_rate_limit_is_not_a_failure() {
-    check("StopFailure", "error", "rate_limit", &[Sign::Waits(Wait::RateLimit(None))]);
+    check("StopFailure", "error", "rate_limit", &[Sign::Waits(Wait::LimitReached(None))]);
     for error in ["server_error", "authentication_failed", "unknown"] {
         check("StopFailure", "error", error, &[Sign::Waits(Wait::Failure)]);
     }

@@ -7,7 +7,14 @@ const SAMPLE: Sample =
     Sample { tokens: 484_000, window: 1_000_000, usable: 967_000, source: Source::StatusLine };
 
 fn reader() -> Reader<'static> {
-    Reader { name: "mara", role: Some("keeper"), parent: None, session: 3, dir: "/home/ada/work" }
+    Reader {
+        name: "mara",
+        role: Some("keeper"),
+        parent: None,
+        session: 3,
+        dir: "/home/ada/work",
+        was_stopped: false,
+    }
 }
 
 #[test]
@@ -36,7 +43,9 @@ fn a_session_learns_who_it_is_and_who_else_is_there() {
     }
     let alone = prime(&Reader { parent: Some("olga"), ..reader() }, &[], None);
     assert!(alone.contains("You answer to olga.") && alone.contains("No other agent is living."));
-    assert!(alone.contains("not been measured yet"));
+    assert!(alone.contains("not been measured yet") && !alone.contains("stopped"));
+    let stopped = prime(&Reader { was_stopped: true, ..reader() }, &[], None);
+    assert!(stopped.contains("wait for the operator's word"));
 }
 
 #[test]

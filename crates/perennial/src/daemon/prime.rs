@@ -1,6 +1,7 @@
 //! What a session is told when it starts: who it is, who else is there, how its clock stands.
 
 use perennial_core::agent::Agent;
+use perennial_core::conversation::Turn;
 use perennial_core::fleet::Fleet;
 use perennial_core::state::Roster;
 use perennial_engine::harness::words::{self, Other, Reader};
@@ -42,6 +43,7 @@ pub fn text(fleet: &Fleet, agent: &Agent, presence: &Presence, reading: &Reading
         parent: parent.as_deref(),
         session: agent.session.as_ref().map_or(0, |session| u64::from(session.number.0)),
         dir: &agent.launch.dir,
+        was_stopped: agent.turn == Turn::Stopped,
     };
     words::prime(&reader, &lines, reading.sample.as_ref().map(|(sample, _)| sample))
 }

@@ -30,7 +30,7 @@ fn ends(turn: Turn, reason: &str) -> Stage {
 
 #[test]
 fn a_rate_limit_is_no_crash() {
-    ends(Turn::rate_limited(1), "rate-limited");
+    ends(Turn::rate_limited(1), "limit-reached");
 }
 
 #[test]
