@@ -93,7 +93,7 @@ fn a_rate_limit_is_not_a_failure() {
         ("limit|12", None),
     ] {
         limit["last_assistant_message"] = json!(text);
-        assert_eq!(heard("StopFailure", &limit).signs, [Sign::Waits(Wait::RateLimit(until))]);
+        assert_eq!(heard("StopFailure", &limit).signs, [Sign::Waits(Wait::LimitReached(until))]);
     }
 }
 
