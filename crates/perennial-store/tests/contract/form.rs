@@ -12,12 +12,11 @@ use std::time::Duration;
 
 use perennial_core::context::{Sample, Source, Threshold};
 use perennial_core::conversation::{Followed, Opening, Turn};
-use perennial_core::event::{AgentEvent, ClaimEvent, Event, Move, NodeEvent, What};
+use perennial_core::event::{AgentEvent, Event, Move, NodeEvent, What};
 use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::fleet::Fleet;
 use perennial_core::hold::{HeldFor, Hold};
 use perennial_core::id::{AgentId, Epoch, SessionNumber};
-use perennial_core::name::NameKey;
 use perennial_core::reason::{Evidence, Fact, Reason, Show, Verb, Witness};
 use perennial_core::restart::{History, Tally};
 use perennial_core::session::{Pace, Process};
@@ -26,7 +25,7 @@ use perennial_core::time::Time;
 use perennial_core::work::WorkPhase;
 use perennial_store::Version;
 use perennial_store::load::snapshots;
-use perennial_store::stored::{self, KINDS};
+use perennial_store::stored;
 use sha2::{Digest, Sha256};
 
 use crate::events::*;
@@ -141,10 +140,8 @@ fn journal() -> Vec<Event> {
     let mut events = vec![started(1), Event { at: Time(2), what: What::Node(stopped) }, started(2)];
     events.extend(of_a_cli());
     events.extend(of_a_command());
-    let key = NameKey::of("bob");
-    for claim in [ClaimEvent::Taken { by: BOB }, ClaimEvent::Left { by: BOB }] {
-        events.push(Event { at: Time(SECOND), what: What::Name(key.clone(), claim) });
-    }
+    let others = crate::golden::others();
+    events.extend(others.into_iter().map(|(_, what)| Event { at: Time(SECOND), what }));
     events
 }
 
@@ -152,7 +149,7 @@ fn journal() -> Vec<Event> {
 fn the_fixed_journal_has_every_kind_of_event() {
     let told: BTreeSet<&str> =
         journal().iter().map(|event| stored::write(&event.what).kind).collect();
-    assert_eq!(told, KINDS.iter().map(|(kind, _)| *kind).collect());
+    assert_eq!(told, stored::kinds().map(|(kind, _)| kind).collect());
 }
 
 #[test]

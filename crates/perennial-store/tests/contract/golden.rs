@@ -216,7 +216,7 @@ fn whats() -> Vec<(&'static str, Entity, What)> {
 }
 
 /// Events of what is neither an agent nor the node.
-fn others() -> Vec<(&'static str, What)> {
+pub fn others() -> Vec<(&'static str, What)> {
     let name = "ada".parse::<Name>().expect("a name").key();
     let conversation = "0f3c2a1e-1".parse().expect("an id");
     let message = |event| What::Message(MessageId(7), event);
