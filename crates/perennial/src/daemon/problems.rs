@@ -5,6 +5,7 @@
 use perennial_api::{ExitCode, Problem};
 use perennial_core::authority::Caller;
 use perennial_core::fleet::Fleet;
+use perennial_core::hold::HeldFor;
 use perennial_core::id::AgentId;
 use perennial_core::reason::Verb;
 use perennial_core::refusal::Refusal;
@@ -77,12 +78,7 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
                 .because("only the operator's approval wakes a frozen agent")
                 .exiting(ExitCode::NeedsOperator)
         }
-        Refusal::Held { agent, held_for } => {
-            Problem::new(428, "held", format!("{} can't be woken", name(*agent)))
-                .because(words::held_for(*held_for))
-                .next("perennial why NAME tells more; the operator can wake or bury it")
-                .exiting(ExitCode::NeedsOperator)
-        }
+        Refusal::Held { agent, held_for } => held(&name(*agent), *held_for),
         Refusal::ConversationTaken { conversation, by } => {
             Problem::new(409, "conversation-taken", format!("{conversation} has a writer already"))
                 .because(format!(
@@ -105,6 +101,13 @@ const JOBS_MAY_NOTHING: &str =
 /// To a job, whatever it asked for.
 pub fn refused_to_job() -> Problem {
     Problem::new(403, "not-allowed", "nothing is allowed for a job").because(JOBS_MAY_NOTHING)
+}
+
+fn held(name: &str, held_for: HeldFor) -> Problem {
+    Problem::new(428, "held", format!("{name} can't be woken"))
+        .because(words::held_for(held_for))
+        .next("perennial why NAME tells more; the operator can wake or bury it")
+        .exiting(ExitCode::NeedsOperator)
 }
 
 fn not_allowed(caller: Caller, verb: Verb) -> Problem {
