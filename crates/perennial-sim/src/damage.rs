@@ -102,9 +102,14 @@ fn is_survivable(event: &AgentEvent) -> bool {
 }
 
 fn ordered_by_the_operator(event: &Event) -> Option<AgentId> {
-    let What::Agent(id, AgentEvent::Moved(moved)) = &event.what else {
+    let What::Agent(id, what) = &event.what else {
         return None;
     };
-    let is_asked = matches!(moved.evidence.fact, Fact::Asked(_));
-    (is_asked && moved.evidence.witness == Witness::Operator).then_some(*id)
+    let evidence = match what {
+        AgentEvent::Moved(moved) => &moved.evidence,
+        AgentEvent::HoldLifted { evidence } => evidence,
+        _ => return None,
+    };
+    let is_asked = matches!(evidence.fact, Fact::Asked(_));
+    (is_asked && evidence.witness == Witness::Operator).then_some(*id)
 }

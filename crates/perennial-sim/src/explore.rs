@@ -136,7 +136,7 @@ const ACTS: [(Act, u64, bool); 23] = [
     (Act::FillDisk, 4, true),
     (Act::FreeDisk, 8, false),
     (Act::JumpClock, 2, true),
-    (Act::DamageRecord, 0, true),
+    (Act::DamageRecord, 6, true),
 ];
 
 pub const HARNESS: &str = "claude";

@@ -109,6 +109,11 @@ impl Judge {
         match event {
             AgentEvent::Hatched(_) | AgentEvent::PhaseReported { .. } => Ok(()),
             AgentEvent::Summarised { .. } => Ok(()),
+            AgentEvent::Held(_) => {
+                account.promise.is_held = true;
+                Ok(())
+            }
+            AgentEvent::HoldLifted { evidence } => account.hold_lifted(id, evidence),
             AgentEvent::Moved(moved) => {
                 self.caller_may(id, moved)?;
                 self.moved(id, moved, at)
@@ -118,8 +123,11 @@ impl Judge {
                 account.wanted(*number, opening);
                 Ok(())
             }
-            AgentEvent::SessionStarting { number } => {
+            AgentEvent::SessionStarting { number, limit } => {
                 account.may_begin(id, *number, "starting")?;
+                if *limit != START_LIMIT {
+                    return broken("JU9: a start has 90 s", format!("{} {limit:?}", id.0));
+                }
                 account.starting(at);
                 self.line_holds(id)
             }
@@ -133,7 +141,7 @@ impl Judge {
                 account.is_ending = true;
                 Ok(())
             }
-            AgentEvent::SessionEnded { number, exit } => {
+            AgentEvent::SessionEnded { number, exit, .. } => {
                 account.is_live(id, *number, event)?;
                 account.ended(*exit, at);
                 Ok(())
@@ -151,8 +159,8 @@ impl Judge {
                 account.name = Some(name.as_str().to_ascii_lowercase());
                 self.name_is_its_own(id)
             }
-            AgentEvent::PutOff { until } => {
-                account.until = Some(*until);
+            AgentEvent::PutOff { until, unseen } => {
+                account.put_off(*until, *unseen);
                 Ok(())
             }
         }

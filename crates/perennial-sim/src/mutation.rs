@@ -66,7 +66,7 @@ pub enum Mutation {
 }
 
 impl Mutation {
-    pub const ALL: [Mutation; 21] = [
+    pub const ALL: [Mutation; 22] = [
         Mutation::ActBeforeDurable,
         Mutation::AnswerBeforeDurable,
         Mutation::DropExit,
@@ -88,6 +88,7 @@ impl Mutation {
         Mutation::AgentsAreObeyed,
         Mutation::JumpUnnoticed,
         Mutation::NextBesideTree,
+        Mutation::DamageNotHeld,
     ];
 }
 

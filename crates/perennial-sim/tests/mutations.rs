@@ -39,6 +39,7 @@ caught! {
     forgetting_the_fence_of_signs: ForgetSignFence,
     losing_new_windows: LoseWindow,
     losing_conversations: LoseBegan,
+    not_holding_the_damaged: DamageNotHeld,
     taking_term_for_clean: TermIsClean,
     stopping_without_effect: StopWithoutEffect,
     obeying_any_agent: AgentsAreObeyed,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use perennial_core::context::Source;
-use perennial_core::conversation::Opening;
+use perennial_core::conversation::{Opening, Turn};
 use perennial_core::event::{AgentEvent, Birth, Move};
 use perennial_core::exit::Exit;
 use perennial_core::id::{AgentId, SessionNumber};
@@ -14,7 +14,7 @@ use perennial_core::time::Time;
 
 use super::exit::{self, Ended};
 use super::promise::Promise;
-use super::restart::Tries;
+use super::restart::{HEALTHY, Progress, Tries};
 use super::{START_LIMIT, Verdict, broken};
 
 #[derive(Debug)]
@@ -38,8 +38,10 @@ pub struct Account {
     pub has_progressed: bool,
     /// Whether it was in a turn when last heard; `None`: the journal does not say.
     pub in_turn: Option<bool>,
-    /// The clock jumped in this session: how long it lived is a matter of opinion.
+    /// The clock jumped in this session, and the journal does not say by how much.
     pub is_suspended: bool,
+    /// How long the machine slept in this session, by the journal.
+    unseen: Duration,
     /// What its start limit has to give back for a suspended machine.
     pub given_back: Duration,
     /// `None`: not known until somebody wakes it.
@@ -72,6 +74,7 @@ impl Account {
             has_progressed: false,
             in_turn: Some(false),
             is_suspended: false,
+            unseen: Duration::ZERO,
             given_back: Duration::ZERO,
             tries: Some(Tries::default()),
             promise: Promise::default(),
@@ -99,9 +102,10 @@ impl Account {
         self.has_shown = false;
         self.has_progressed = false;
         self.is_suspended = false;
+        self.unseen = Duration::ZERO;
         self.given_back = Duration::ZERO;
-        if let Opening::Resume { in_turn, .. } = opening {
-            self.in_turn = Some(*in_turn);
+        if let Opening::Resume { turn, .. } = opening {
+            self.in_turn = Some(*turn == Turn::Open);
         }
         if let Some(end) = &mut self.end {
             end.has_next = true;
@@ -133,7 +137,8 @@ impl Account {
     }
 
     pub fn lived(&self, now: Time) -> Duration {
-        self.running_at.map_or(Duration::ZERO, |from| now.since(from))
+        let whole = self.running_at.map_or(Duration::ZERO, |from| now.since(from));
+        whole.saturating_sub(self.unseen)
     }
 
     /// The session is over; what follows is in the same append.
@@ -143,7 +148,9 @@ impl Account {
         if let Some(tries) = &mut self.tries {
             tries.session_ended(lived, progress, at);
         }
-        if self.is_suspended {
+        // Whether a question that nobody answered is progress is for others to judge.
+        let is_doubtful = progress == Progress::Perhaps && lived >= HEALTHY;
+        if self.is_suspended || is_doubtful {
             self.tries = None;
         }
         self.is_over = true;
@@ -220,6 +227,12 @@ impl Account {
         if is_seen && !self.is_over && self.is_started && self.state == State::Waking {
             self.given_back += by;
         }
+    }
+
+    pub fn put_off(&mut self, until: Option<Time>, unseen: Duration) {
+        self.until = until.or(self.until);
+        self.unseen += unseen;
+        self.is_suspended &= unseen.is_zero();
     }
 
     pub fn damaged(&mut self, is_held: bool) {

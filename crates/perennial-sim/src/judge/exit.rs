@@ -87,11 +87,6 @@ fn unasked(account: &Account, exit: Exit, lived: Duration) -> Vec<(State, Reason
     if end == End::Clean && account.restart == Restart::Always && is_quick {
         allowed = vec![(State::Crashed, Reason::Retrying)];
     }
-    // Decided (M9): a crash. Until the core says so too, both are let pass.
-    let is_undecided = account.reason == Reason::FirstRunDialog && exit == Exit::Code(0);
-    if is_undecided && !account.has_shown {
-        allowed.extend(row(End::Clean).map(|row| (row.2, row.3)));
-    }
     // It was being ended for its silence: whether a clean end then is one, the model leaves open.
     if account.state == State::Unknown {
         allowed.extend(row(End::Else).map(|row| (row.2, row.3)));

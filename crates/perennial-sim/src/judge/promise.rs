@@ -5,7 +5,7 @@ use perennial_core::authority::Caller;
 use perennial_core::command::Command;
 use perennial_core::event::Move;
 use perennial_core::id::{AgentId, SessionNumber};
-use perennial_core::reason::{Fact, Witness};
+use perennial_core::reason::{Evidence, Fact, Witness};
 use perennial_core::refusal::Refusal;
 use perennial_core::state::{Cause, State};
 use perennial_engine::supervisor::{Rejection, Waiter};
@@ -73,6 +73,15 @@ impl Account {
         Ok(())
     }
 
+    /// JU4: only the operator lifts a hold.
+    pub fn hold_lifted(&mut self, id: AgentId, evidence: &Evidence) -> Verdict {
+        self.promise.is_held = false;
+        match evidence.witness {
+            Witness::Operator => Ok(()),
+            other => broken("JU4: only the operator lifts a hold", format!("{} {other:?}", id.0)),
+        }
+    }
+
     fn is_stopped_for_good(&self) -> bool {
         let rests = matches!(self.state, State::Sleeping | State::Frozen | State::Hibernating);
         self.promise.is_stopped || rests || self.is_in_cemetery()
@@ -94,7 +103,7 @@ impl Judge {
         match caller {
             Caller::Person => true,
             Caller::Agent(own) => self.is_ancestor(own, id),
-            Caller::Viewer => false,
+            Caller::Viewer | Caller::Job => false,
         }
     }
 

@@ -14,7 +14,7 @@ use super::{Verdict, broken};
 
 const WAITS_SECONDS: [u64; 5] = [0, 1, 2, 4, 8];
 const WINDOW: Duration = Duration::from_secs(10 * 60);
-const HEALTHY: Duration = Duration::from_secs(10 * 60);
+pub const HEALTHY: Duration = Duration::from_secs(10 * 60);
 const HALF_OPEN: Duration = Duration::from_secs(5 * 60);
 const LONGEST_OPEN: Duration = Duration::from_secs(3600);
 const CHURN_AFTER: Duration = Duration::from_secs(30);
@@ -43,14 +43,9 @@ pub enum Progress {
 
 impl Tries {
     pub fn session_ended(&mut self, lived: Duration, progress: Progress, now: Time) {
-        if lived >= HEALTHY {
-            let futile_most = self.futile_most;
+        // Without progress nothing is healthy, however long it lived.
+        if lived >= HEALTHY && progress != Progress::None {
             *self = Tries::default();
-            // Whether ten minutes without progress are health, the model leaves open.
-            if matches!(progress, Progress::None | Progress::Perhaps) {
-                self.futile_most = futile_most + 1;
-            }
-            return;
         }
         self.restarts.retain(|at| now.since(*at) < WINDOW);
         match progress {

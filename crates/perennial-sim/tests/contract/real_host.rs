@@ -39,6 +39,7 @@ impl RealHost {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let settings = Settings {
             holders_dir: dir.path().join("holders"),
+            jobs_dir: dir.path().join("jobs"),
             home: None,
             program: std::env::current_exe().expect("this program"),
             epoch: Epoch(0),
@@ -121,6 +122,7 @@ impl Host for RealHost {
                 HostReport::Session { number, report, .. } => return Some((number, report)),
                 HostReport::Began { .. }
                 | HostReport::Connected { .. }
+                | HostReport::Job { .. }
                 | HostReport::Disconnected { .. } => {}
             }
         }
