@@ -6,6 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::time::Time;
+
 /// A share of the usable window, in percent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Threshold {
@@ -87,6 +89,8 @@ fn share(part: u64, whole: u64) -> u64 {
 /// How far the clock of an agent's window has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Clock {
+    /// When this window began.
+    pub since: Option<Time>,
     /// The highest threshold that has passed.
     pub passed: Option<Threshold>,
     /// The highest one that the session was told of.
@@ -94,6 +98,11 @@ pub struct Clock {
 }
 
 impl Clock {
+    /// Of a window that begins then.
+    pub fn begin(at: Time) -> Clock {
+        Clock { since: Some(at), ..Clock::default() }
+    }
+
     /// The thresholds that this sample passes, in order.
     pub fn passes(&self, sample: &Sample) -> Vec<Threshold> {
         let percent = sample.usable_percent();
@@ -152,7 +161,7 @@ mod tests {
 
     #[test]
     fn only_the_highest_is_told() {
-        let mut clock = Clock { passed: Some(Threshold::NineTenths), told: None };
+        let mut clock = Clock { passed: Some(Threshold::NineTenths), ..Clock::default() };
         assert_eq!(clock.untold(), Some(Threshold::NineTenths));
         clock.told = clock.untold();
         assert_eq!(clock.untold(), None);

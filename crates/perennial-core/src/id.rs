@@ -129,6 +129,16 @@ impl fmt::Display for SessionId {
     }
 }
 
+impl FromStr for SessionId {
+    type Err = NotAnId;
+
+    fn from_str(text: &str) -> Result<SessionId, NotAnId> {
+        let (agent, number) = text.rsplit_once('.').ok_or(NotAnId)?;
+        let number = SessionNumber(number.parse().map_err(|_| NotAnId)?);
+        Ok(SessionId { agent: agent.parse()?, number })
+    }
+}
+
 impl fmt::Debug for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -155,6 +165,15 @@ mod tests {
             let id = AgentId(value);
             assert_eq!(id.to_string().parse(), Ok(id));
             assert_eq!(id.to_string().len(), 30);
+        }
+    }
+
+    #[test]
+    fn session_ids_print_and_parse_back() {
+        let id = SessionId { agent: AgentId(7), number: SessionNumber(12) };
+        assert_eq!(id.to_string().parse(), Ok(id));
+        for text in ["", ".", "7.1", "agt_00000000000000000000000000.x", "agt_0.1"] {
+            assert_eq!(text.parse::<SessionId>(), Err(NotAnId), "{text}");
         }
     }
 

@@ -13,14 +13,18 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use perennial_core::agent::Agent;
 use perennial_core::command::Request;
 use perennial_core::effect::Effect;
 use perennial_core::entity::Entity;
 use perennial_core::event::Event;
+use perennial_core::fact::Fact;
 use perennial_core::fleet::Fleet;
+use perennial_core::hearing::{Hearing, Hearings, Limits, Tell};
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::observation::Observation;
 use perennial_core::refusal::Refusal;
+use perennial_core::state::Roster;
 use perennial_core::text::TextBody;
 use perennial_core::time::Time;
 use perennial_store::journal::{Batch, Version};
@@ -53,6 +57,12 @@ pub enum Input {
         agent: AgentId,
         number: SessionNumber,
     },
+    /// Something was seen of an agent CLI.
+    Heard {
+        agent: AgentId,
+        number: SessionNumber,
+        fact: Fact,
+    },
     /// Time has passed.
     Tick,
     /// The append is in the journal for good.
@@ -74,6 +84,18 @@ pub enum Output {
     },
     /// Do this in the world.
     Carry(Effect),
+    /// In reply to what was heard, the session is to be told this.
+    Tell {
+        agent: AgentId,
+        number: SessionNumber,
+        tell: Vec<Tell>,
+    },
+    /// Nothing was heard of a session's turn for so long that a person may want to know.
+    Silent {
+        agent: AgentId,
+        number: SessionNumber,
+        lasted: Duration,
+    },
     /// These happened, for good: for those who show them.
     Committed {
         events: Vec<Event>,
@@ -111,6 +133,8 @@ pub struct Supervisor {
     pending: VecDeque<Pending>,
     /// How many events of each entity are under way.
     under_way: BTreeMap<Entity, u64>,
+    /// What is known of the sessions of agent CLIs beside the record.
+    hearings: Hearings,
     interpreter: Interpreter,
     timers: Timers,
     /// Reports whose append failed, oldest first, and when to tell them again.
@@ -124,6 +148,7 @@ pub struct Supervisor {
 impl Supervisor {
     pub fn new(fleet: Fleet, versions: BTreeMap<Entity, Version>) -> Supervisor {
         Supervisor {
+            hearings: Hearings::resume(&fleet, &BTreeMap::new(), Limits::default()),
             newest: fleet.clone(),
             durable: fleet,
             versions,
@@ -136,6 +161,20 @@ impl Supervisor {
             read_only: None,
             next_ticket: 1,
         }
+    }
+
+    /// With what an earlier run kept of its sessions, and the operator's limits.
+    pub fn hearing_on(self, hearings: Hearings) -> Supervisor {
+        Supervisor { hearings, ..self }
+    }
+
+    pub fn hearings(&self) -> &Hearings {
+        &self.hearings
+    }
+
+    /// What is known of an agent's newest session.
+    pub fn hearing(&self, agent: AgentId) -> Option<&Hearing> {
+        self.hearings.get(agent)
     }
 
     /// What is recorded for good.
@@ -176,6 +215,7 @@ impl Supervisor {
                     }
                 }
             }
+            Input::Heard { agent, number, fact } => self.heard(agent, number, fact, now),
             Input::Tick => self.tick(now),
             Input::Durable(ticket) => self.recorded(ticket, now),
             Input::Failed(ticket, why) => self.failed(ticket, why, now),
@@ -214,6 +254,44 @@ impl Supervisor {
             return Vec::new();
         }
         vec![self.append((events, Vec::new()), Some(observation), Vec::new())]
+    }
+
+    /// What is concluded from a fact becomes reports: told again, if need be, as the signs that they
+    /// are (U4).
+    fn heard(
+        &mut self,
+        agent: AgentId,
+        number: SessionNumber,
+        mut fact: Fact,
+        now: Time,
+    ) -> Vec<Output> {
+        let Some(known) = self.newest.agent(agent) else {
+            return Vec::new();
+        };
+        // U2: what is told rests on what is durable. Otherwise it waits for the next chance.
+        let durable = self.durable.agent(agent).map(|durable| durable.clock);
+        fact.is_answerable &= self.untold.is_empty() && durable == Some(known.clock);
+        let heard = self.hearings.hear(known, number, &fact, now);
+        let mut outputs = Vec::new();
+        for sign in heard.signs {
+            outputs.extend(self.observed(Observation::Harness { agent, number, sign }, now));
+        }
+        if !heard.tell.is_empty() {
+            outputs.push(Output::Tell { agent, number, tell: heard.tell });
+        }
+        let silent = heard.silence.map(|lasted| Output::Silent { agent, number, lasted });
+        outputs.extend(silent);
+        outputs
+    }
+
+    fn forget_if_over(&mut self, entity: &Entity) {
+        let Some(id) = entity.agent() else { return };
+        let is_over = |agent: &Agent| {
+            agent.state.roster() == Roster::Cemetery && agent.live_session().is_none()
+        };
+        if self.durable.agent(id).is_none_or(is_over) {
+            self.hearings.forget(id);
+        }
     }
 
     fn append(
@@ -268,6 +346,7 @@ impl Supervisor {
         }
         for entity in &touched {
             outputs.extend(self.plan(entity, now));
+            self.forget_if_over(entity);
         }
         outputs.push(Output::Committed { events: pending.events, touched });
         let waiters = pending.waiters.into_iter();

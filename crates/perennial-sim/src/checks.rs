@@ -1,8 +1,10 @@
 //! The properties of one running daemon and of the machine: checked at every step.
 
 use perennial_core::event::Event;
+use perennial_core::fact::Fact;
 use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::observation::Observation;
 use perennial_core::session::Phase;
 use perennial_engine::supervisor::{Input, Waiter};
 
@@ -36,7 +38,8 @@ impl World {
 
     /// What the core says to this input on durable + all that is under way (U1). `None`: the
     /// simulation can't tell, since the supervisor tells itself something (timers, untold reports).
-    pub fn expected_events(&self, life: Life, input: &Input) -> Option<Vec<Event>> {
+    /// One batch for each append.
+    pub fn expected_events(&self, life: Life, input: &Input) -> Option<Vec<Vec<Event>>> {
         let daemon = self.daemon(life).filter(|daemon| !daemon.is_beyond_prediction)?;
         let mut newest;
         let mut fleet = daemon.supervisor.fleet();
@@ -49,10 +52,33 @@ impl World {
         }
         match input {
             Input::Request { request, .. } => {
-                Some(fleet.decide(request, self.now).map(|d| d.events).unwrap_or_default())
+                Some(vec![fleet.decide(request, self.now).map(|d| d.events).unwrap_or_default()])
             }
-            Input::Observed(observation) => Some(fleet.observe(observation, self.now)),
-            Input::Offer { agent, number, .. } => Some(fleet.offer(*agent, *number, self.now)),
+            Input::Observed(observation) => Some(vec![fleet.observe(observation, self.now)]),
+            Input::Heard { agent, number, fact } => {
+                let (durable, agent) = (daemon.supervisor.fleet().agent(*agent), *agent);
+                let known = fleet.agent(agent)?;
+                let is_settled = durable.is_some_and(|durable| durable.clock == known.clock);
+                let is_answerable = fact.is_answerable && is_settled;
+                let fact = Fact { is_answerable, ..fact.clone() };
+                let mut hearings = daemon.supervisor.hearings().of(agent);
+                let heard = hearings.hear(known, *number, &fact, self.now);
+                if heard.signs.is_empty() {
+                    return Some(Vec::new());
+                }
+                let mut fleet = fleet.clone();
+                let mut batches = Vec::new();
+                for sign in heard.signs {
+                    let sign = Observation::Harness { agent, number: *number, sign };
+                    let events = fleet.observe(&sign, self.now);
+                    events.iter().for_each(|event| drop(fleet.evolve(event)));
+                    batches.push(events);
+                }
+                Some(batches)
+            }
+            Input::Offer { agent, number, .. } => {
+                Some(vec![fleet.offer(*agent, *number, self.now)])
+            }
             Input::Tick | Input::Durable(_) | Input::Failed(..) => None,
         }
     }

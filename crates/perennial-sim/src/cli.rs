@@ -1,21 +1,18 @@
 //! The simulated agent CLI: what a session of a harness does, and what it shows of that.
 //!
-//! It has one conversation at a time, which lies on the machine's disk and outlives every session.
-//! What it shows comes by two ways, hooks and files that are watched; each keeps its order, and they
-//! overtake each other. What no daemon hears is kept for the next one.
+//! It has one conversation at a time, whose window and transcript lie on the machine's disk and outlive
+//! every session. How what it shows reaches a daemon is in `facts`.
 
 use std::time::Duration;
 
 use perennial_core::context::{Sample, Source};
 use perennial_core::conversation::{ConversationId, Followed, Opening, Turn};
-use perennial_core::event::{AgentEvent, Event};
+use perennial_core::fact::{CallName, Fact, Failure, Listed, Origin, Seen, TurnName};
 use perennial_core::id::{AgentId, SessionId, SessionNumber};
 use perennial_core::launch::Launch;
-use perennial_core::observation::{Observation, Sign, Wait};
-use perennial_core::session::Phase;
 use perennial_core::time::Time;
-use perennial_engine::supervisor::Input;
 
+use crate::facts::Way;
 use crate::mutation::Mutation;
 use crate::world::{Happening, World};
 
@@ -44,10 +41,17 @@ pub struct Cli {
     has_prompt: bool,
     /// How many more things it does by itself.
     acts: u64,
-    hooks_until: Time,
-    watched_until: Time,
+    pub hooks_until: Time,
+    pub watched_until: Time,
     /// What the vendor's list has of it, and since when.
-    listed: Option<(Option<Wait>, Time)>,
+    pub listed: Option<(Listed, Time)>,
+    /// Its turns and its tool calls, by which both are named.
+    turns: u64,
+    calls: u64,
+    /// When it last did anything.
+    active_at: Time,
+    /// Its transcript is about to be read.
+    pub is_read_soon: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,26 +65,21 @@ pub enum Mode {
     Hung,
 }
 
-/// By which way a sign comes.
+/// Why a turn is over, or can't go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
-    Hook,
-    Watcher,
-}
-
-/// A sign on its way to a daemon.
-#[derive(Debug, Clone)]
-pub struct Shown {
-    agent: AgentId,
-    number: SessionNumber,
-    way: Way,
-    sign: Sign,
+enum Pause {
+    Input,
+    /// Tasks run on in the background.
+    Background,
+    Permission,
+    Answer,
+    Failure(Failure),
 }
 
 const WINDOW_TOKENS: u64 = 1000;
 const USABLE_TOKENS: u64 = 800;
 /// The watcher takes a silent turn for hanging after this, and looks again after `LOOK_AGAIN`.
-const SILENT_FOR: Duration = Duration::from_secs(300);
+pub const SILENT_FOR: Duration = Duration::from_secs(300);
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
 const STEADY_PACE: Duration = Duration::from_millis(500);
 
@@ -155,6 +154,10 @@ impl World {
             hooks_until: Time::default(),
             watched_until: Time::default(),
             listed: None,
+            turns: 0,
+            calls: 0,
+            active_at: self.now,
+            is_read_soon: false,
         });
         self.act_soon(agent, number);
     }
@@ -169,7 +172,7 @@ impl World {
         self.after(span, Happening::CliActs { agent, number });
     }
 
-    fn cli(&mut self, agent: AgentId, number: SessionNumber) -> Option<&mut Cli> {
+    pub fn cli(&mut self, agent: AgentId, number: SessionNumber) -> Option<&mut Cli> {
         let session = self.machine.sessions.get_mut(&(agent, number))?;
         if session.is_alive() { session.cli.as_mut() } else { None }
     }
@@ -190,7 +193,7 @@ impl World {
             Mode::InTurn if may_act => self.turn_goes_on(agent, number),
             Mode::InTurn => {
                 self.works(agent, number, 10);
-                self.waits(agent, number, Wait::Input);
+                self.waits(agent, number, Pause::Input);
             }
         }
         self.act_soon(agent, number);
@@ -202,9 +205,13 @@ impl World {
         };
         cli.mode = if cli.has_prompt { Mode::InTurn } else { Mode::Idle };
         let (how, is_idle) = (cli.how, cli.mode == Mode::Idle);
-        self.list(agent, number, is_idle.then_some(Wait::Input));
+        // The list begins with it, whatever there is to do.
+        self.list(agent, number, Listed::Idle);
         self.began(agent, number, how);
         self.measured(agent, number);
+        if !is_idle {
+            self.prompted(agent, number);
+        }
     }
 
     /// It says which conversation it has; the first word of all may get lost.
@@ -220,15 +227,31 @@ impl World {
             self.ledger.is_blurred = true;
             return;
         }
-        self.show(agent, number, Way::Hook, Sign::Began { conversation, how });
+        let began = Fact::new(Origin::Hook, Seen::SessionBegan(how));
+        self.show(agent, number, Way::Hook, began.within(Some(conversation)));
     }
 
-    fn measured(&mut self, agent: AgentId, number: SessionNumber) {
+    /// The status line is drawn.
+    pub fn measured(&mut self, agent: AgentId, number: SessionNumber) {
         let conversation = self.cli(agent, number).and_then(|cli| cli.conversation().cloned());
         if let Some(window) = self.window(agent, number) {
-            let sample = sample(window.tokens);
-            self.show(agent, number, Way::Watcher, Sign::Measured { conversation, sample });
+            let sample = Some(sample(window.tokens));
+            let drawn = Fact::new(Origin::StatusLine, Seen::StatusLine { model: None, sample });
+            self.show(agent, number, Way::Hook, drawn.within(conversation));
         }
+    }
+
+    /// A hook is called in the turn that runs.
+    fn call(&mut self, agent: AgentId, number: SessionNumber, seen: Seen, is_answerable: bool) {
+        let now = self.now;
+        let Some(cli) = self.cli(agent, number) else {
+            return;
+        };
+        cli.active_at = now;
+        let turn = Some(TurnName(format!("{number}-{}", cli.turns)));
+        let conversation = cli.conversation().cloned();
+        let fact = Fact { conversation, turn, is_answerable, ..Fact::new(Origin::Hook, seen) };
+        self.show(agent, number, Way::Hook, fact);
     }
 
     /// The window that a session has now.
@@ -249,27 +272,31 @@ impl World {
     fn prompted(&mut self, agent: AgentId, number: SessionNumber) {
         if let Some(cli) = self.cli(agent, number) {
             cli.mode = Mode::InTurn;
-            self.show(agent, number, Way::Hook, Sign::TurnBegan);
-            self.listed(agent, number, None);
+            cli.turns += 1;
+            let text = "go on".to_owned();
+            self.call(agent, number, Seen::PromptSubmitted { text: text.clone() }, true);
+            self.write(agent, number, Seen::Prompt { text });
+            self.listed(agent, number, Listed::Busy);
         }
     }
 
     /// The vendor's list of sessions has another line, which somebody watches.
-    fn listed(&mut self, agent: AgentId, number: SessionNumber, wait: Option<Wait>) {
-        self.list(agent, number, wait);
+    fn listed(&mut self, agent: AgentId, number: SessionNumber, listed: Listed) {
+        self.list(agent, number, listed);
         self.look_up(agent, number);
     }
 
-    fn list(&mut self, agent: AgentId, number: SessionNumber, wait: Option<Wait>) {
+    fn list(&mut self, agent: AgentId, number: SessionNumber, listed: Listed) {
         let since = self.now;
         if let Some(cli) = self.cli(agent, number) {
-            cli.listed = Some((wait, since));
+            cli.listed = Some((listed, since));
         }
     }
 
-    fn look_up(&mut self, agent: AgentId, number: SessionNumber) {
-        if let Some((wait, since)) = self.cli(agent, number).and_then(|cli| cli.listed) {
-            self.show(agent, number, Way::Watcher, Sign::Listed { wait, since });
+    pub fn look_up(&mut self, agent: AgentId, number: SessionNumber) {
+        if let Some((listed, since)) = self.cli(agent, number).and_then(|cli| cli.listed) {
+            let fact = Fact::new(Origin::List, Seen::Listed(listed)).at(Some(since));
+            self.show(agent, number, Way::Watcher, fact);
         }
     }
 
@@ -295,28 +322,30 @@ impl World {
         if let Some(window) = self.window(agent, number) {
             let tokens = window.tokens / 10;
             *window = Window { tokens, peak: tokens };
-            self.show(agent, number, Way::Watcher, Sign::Compacted);
+            self.write(agent, number, Seen::Compacted);
             self.began(agent, number, Followed::Compacted);
             self.measured(agent, number);
         }
     }
 
     fn turn_goes_on(&mut self, agent: AgentId, number: SessionNumber) {
-        let reset = self.now + Duration::from_secs(self.random.below(7200));
-        match self.random.below(16) {
+        let until = Some(self.now + Duration::from_secs(self.random.below(7200)));
+        let limit = |until| Pause::Failure(Failure::RateLimit { until });
+        match self.random.below(17) {
             0 => {
                 if let Some(cli) = self.cli(agent, number) {
                     cli.mode = Mode::Hung;
                     self.after(SILENT_FOR, Happening::WatcherLooks { agent, number });
                 }
             }
-            1 => self.waits(agent, number, Wait::Permission),
-            2 => self.waits(agent, number, Wait::Answer),
-            3 => self.waits(agent, number, Wait::RateLimit(Some(reset))),
-            4 => self.waits(agent, number, Wait::LimitReached(None)),
-            5 => self.waits(agent, number, Wait::Failure),
-            6 => self.waits(agent, number, Wait::Input),
-            7 => self.interrupted(agent, number),
+            1 => self.waits(agent, number, Pause::Permission),
+            2 => self.waits(agent, number, Pause::Answer),
+            3 => self.waits(agent, number, limit(until)),
+            4 => self.waits(agent, number, limit(None)),
+            5 => self.waits(agent, number, Pause::Failure(Failure::Refused)),
+            6 => self.waits(agent, number, Pause::Input),
+            7 => self.waits(agent, number, Pause::Background),
+            8 => self.interrupted(agent, number),
             _ => {
                 let tokens = self.random.within(0..400);
                 self.works(agent, number, tokens);
@@ -324,36 +353,60 @@ impl World {
         }
     }
 
+    /// Some tools at once, which all answer.
     fn works(&mut self, agent: AgentId, number: SessionNumber, tokens: u64) {
         let Some(window) = self.window(agent, number) else {
             return;
         };
         window.grow(tokens);
         let is_full = window.tokens > USABLE_TOKENS;
-        self.show(agent, number, Way::Watcher, Sign::Progressed);
+        let count = self.random.within(1..12);
+        let Some(cli) = self.cli(agent, number) else {
+            return;
+        };
+        cli.calls += count;
+        let last = cli.calls;
+        let name = |call: u64| CallName(format!("{number}-{call}"));
+        let calls: Vec<CallName> = (last - count..last).map(name).collect();
+        self.write(agent, number, Seen::Answered);
+        calls.iter().for_each(|call| self.write(agent, number, Seen::ToolCalled(call.clone())));
+        calls.iter().for_each(|call| self.write(agent, number, Seen::ToolAnswered(call.clone())));
+        self.call(agent, number, Seen::ToolsFinished { calls, in_subagent: false }, true);
         self.measured(agent, number);
         if is_full {
             self.compacts(agent, number);
         }
     }
 
-    fn waits(&mut self, agent: AgentId, number: SessionNumber, wait: Wait) {
-        if let Some(cli) = self.cli(agent, number) {
-            cli.mode = Mode::Idle;
-            self.show(agent, number, Way::Hook, Sign::Waits(wait));
-            let wait = match wait {
-                Wait::Input | Wait::Permission | Wait::Answer => wait,
-                Wait::RateLimit(_) | Wait::LimitReached(_) | Wait::Failure => Wait::Input,
-            };
-            self.listed(agent, number, Some(wait));
-        }
+    fn waits(&mut self, agent: AgentId, number: SessionNumber, pause: Pause) {
+        let Some(cli) = self.cli(agent, number) else {
+            return;
+        };
+        cli.mode = Mode::Idle;
+        let (seen, step, listed) = match pause {
+            Pause::Input | Pause::Background => {
+                let background_tasks = u32::from(pause == Pause::Background);
+                (Seen::ReplyEnded { background_tasks }, Seen::Answered, Listed::Idle)
+            }
+            Pause::Permission => {
+                (Seen::PermissionAsked { tool: None }, Seen::Answered, Listed::Permission)
+            }
+            Pause::Answer => (Seen::QuestionAsked, Seen::Answered, Listed::Question),
+            Pause::Failure(failure) => {
+                (Seen::CallFailed(failure), Seen::CallFailed(failure), Listed::Idle)
+            }
+        };
+        self.write(agent, number, step);
+        self.call(agent, number, seen, false);
+        self.listed(agent, number, listed);
     }
 
     /// Somebody presses Esc: no hook is called.
     fn interrupted(&mut self, agent: AgentId, number: SessionNumber) {
         if let Some(cli) = self.cli(agent, number) {
             cli.mode = Mode::Idle;
-            self.listed(agent, number, Some(Wait::Input));
+            self.write(agent, number, Seen::Interrupted);
+            self.listed(agent, number, Listed::Idle);
         }
     }
 
@@ -386,90 +439,16 @@ impl World {
         }
     }
 
-    /// The daemon's watcher looks at a silent turn; without a daemon nobody does.
+    /// The daemon's reader measures a silence; without a daemon nobody does.
     pub fn watcher_looks(&mut self, agent: AgentId, number: SessionNumber) {
-        if self.cli(agent, number).is_some_and(|cli| cli.mode == Mode::Hung) {
+        let now = self.now;
+        let hung = self.cli(agent, number).filter(|cli| cli.mode == Mode::Hung);
+        if let Some(lasted) = hung.map(|cli| now.since(cli.active_at)) {
             if self.running().is_some() {
-                self.show(agent, number, Way::Watcher, Sign::Hangs);
+                let silence = Seen::Silence { lasted, received: Some(lasted) };
+                self.show(agent, number, Way::Watcher, Fact::new(Origin::Kernel, silence));
             }
             self.after(LOOK_AGAIN, Happening::WatcherLooks { agent, number });
         }
     }
-
-    /// A sign on its way, after those that went the same way before it.
-    fn show(&mut self, agent: AgentId, number: SessionNumber, way: Way, sign: Sign) {
-        self.tell(|| format!("{}.{number} shows {sign:?}", agent.0));
-        let late = self.random.per_mille(self.faults.late_odds);
-        let micros = if late { &self.faults.late_micros } else { &self.faults.hop_micros };
-        let micros = micros.clone();
-        let (now, span) = (self.now, self.random.span(&micros));
-        let Some(cli) = self.machine.session(agent, number).cli.as_mut() else {
-            return;
-        };
-        let until = match way {
-            Way::Hook => &mut cli.hooks_until,
-            Way::Watcher => &mut cli.watched_until,
-        };
-        *until = (now + span).max(*until);
-        let span = until.since(now);
-        let missed = Shown { agent, number, way, sign };
-        if self.random.per_mille(self.faults.duplicate_odds) {
-            self.after(span, Happening::Shows(missed.clone()));
-        }
-        self.after(span, Happening::Shows(missed));
-    }
-
-    /// A sign arrives: a daemon hears it, or it is kept for the next one.
-    pub fn shows(&mut self, shown: Shown) {
-        let Some(daemon) = self.running() else {
-            self.machine.missed.push(shown);
-            return;
-        };
-        let Shown { agent, number, way, sign } = shown;
-        let life = daemon.life;
-        let known = daemon.supervisor.fleet().agent(agent);
-        let untold = known.and_then(|agent| agent.clock.untold());
-        // The answer to such a hook reaches the model.
-        let told = untold.filter(|_| sign == Sign::TurnBegan || sign == Sign::Progressed);
-        let is_live = known.and_then(|agent| agent.live_session()).is_some_and(|session| {
-            session.number == number && matches!(session.phase, Phase::Starting | Phase::Running)
-        });
-        // It came after the end of its session, or beside it, and may say nothing any more.
-        let is_late = !is_live || daemon.unrecorded().any(|event| is_end(event, agent));
-        self.ledger.is_blurred |= is_late;
-        let observation = Observation::Harness { agent, number, sign };
-        self.reach(life, Input::Observed(observation));
-        if let Some(threshold) = told {
-            let sign = Sign::Told(threshold);
-            self.hop(Happening::Shows(Shown { agent, number, way, sign }));
-        }
-    }
-
-    /// A daemon that has begun to run reads what was missed, and looks at what lies in files.
-    pub fn hear_missed(&mut self) {
-        let Some(life) = self.running().map(|daemon| daemon.life) else {
-            return;
-        };
-        if self.machine.looked_by.replace(life) == Some(life) {
-            return;
-        }
-        let hop = Duration::from_micros(self.faults.hop_micros.start);
-        for missed in std::mem::take(&mut self.machine.missed) {
-            self.after(hop, Happening::Shows(missed));
-        }
-        let sessions: Vec<_> = self.machine.sessions.keys().copied().collect();
-        for (agent, number) in sessions {
-            let begun = |cli: &mut Cli| !matches!(cli.mode, Mode::Starting | Mode::Dialog);
-            if self.cli(agent, number).is_some_and(begun) {
-                self.measured(agent, number);
-                self.look_up(agent, number);
-            }
-        }
-    }
-}
-
-fn is_end(event: &Event, agent: AgentId) -> bool {
-    let Some((id, event)) = event.of_agent() else { return false };
-    let ends = matches!(event, AgentEvent::SessionEnding { .. } | AgentEvent::SessionEnded { .. });
-    ends && id == agent
 }

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use perennial_core::conversation::ConversationId;
 use perennial_core::effect::{Action, Effect, SessionEffect};
 use perennial_core::event::Event;
 use perennial_core::id::{AgentId, SessionNumber};
@@ -34,7 +35,9 @@ pub struct Daemon {
     /// Its appends under way, as the simulation saw them go.
     pub pending: VecDeque<(Ticket, Vec<Event>)>,
     /// What was decided and has not gone to the journal yet, as far as that can be predicted.
-    queued: Vec<Event>,
+    queued: VecDeque<Vec<Event>>,
+    /// How far it has read the transcripts.
+    pub read: BTreeMap<ConversationId, usize>,
     /// The supervisor tells itself things that the simulation does not see: no predictions.
     pub is_beyond_prediction: bool,
     /// Failed appends that it has heard of: what it appends rests on no others.
@@ -46,7 +49,7 @@ pub struct Daemon {
 impl Daemon {
     /// Every event that is decided and not known to be durable, in order.
     pub fn unrecorded(&self) -> impl Iterator<Item = &Event> {
-        self.pending.iter().flat_map(|(_, events)| events).chain(&self.queued)
+        self.pending.iter().flat_map(|(_, events)| events).chain(self.queued.iter().flatten())
     }
 }
 
@@ -87,17 +90,19 @@ impl World {
             self.ledger.record = fleet.clone();
         }
         let versions = self.journal.versions().clone();
+        let hearings = self.kept_hearings(&fleet);
         self.tell(|| format!("daemon {} starts", life.0));
         self.daemons.push(Daemon {
             life,
-            supervisor: Supervisor::new(fleet, versions),
+            supervisor: Supervisor::new(fleet, versions).hearing_on(hearings),
             ready: false,
             started: None,
             stopping: None,
             orders: BTreeMap::new(),
             tick_at: None,
             pending: VecDeque::new(),
-            queued: Vec::new(),
+            queued: VecDeque::new(),
+            read: BTreeMap::new(),
             is_beyond_prediction: false,
             failures_heard: 0,
             unheard: 0,
@@ -157,13 +162,15 @@ impl World {
         let expected = self.expected_events(life, &input);
         let (heard, waiter) = (Heard::of(&input), Heard::waiter(&input));
         if let Some(waiter) = waiter {
-            self.note_what_it_rests_on(life, waiter, expected.as_deref());
+            let own = expected.as_ref().and_then(|batches| batches.first());
+            self.note_what_it_rests_on(life, waiter, own.map(Vec::as_slice));
         }
         let Some(daemon) = self.daemon_mut(life) else {
             return;
         };
         daemon.failures_heard += u64::from(matches!(input, Input::Failed(..)));
-        daemon.queued.extend(expected.into_iter().flatten());
+        let batches = expected.into_iter().flatten();
+        daemon.queued.extend(batches.filter(|batch| !batch.is_empty()));
         let outputs = daemon.supervisor.step(input, now);
         self.after_step(life, heard);
         for output in self.mutated_outputs(life, waiter, outputs) {
@@ -198,6 +205,9 @@ impl World {
             Input::Request { waiter, .. } => format!("  {waiter:?} reaches daemon {}", life.0),
             Input::Observed(observation) => format!("daemon {} hears {observation:?}", life.0),
             Input::Offer { agent, .. } => format!("a hook of {} asks daemon {}", agent.0, life.0),
+            Input::Heard { agent, number, fact } => {
+                format!("daemon {} hears of {}.{number}: {fact:?}", life.0, agent.0)
+            }
             Input::Tick => format!("daemon {} ticks", life.0),
             Input::Durable(ticket) => format!("daemon {}: {ticket:?} is durable", life.0),
             Input::Failed(ticket, why) => format!("daemon {}: {ticket:?} failed: {why}", life.0),
@@ -255,7 +265,8 @@ impl World {
             Output::Carry(Effect::Session(effect)) => self.order(life, effect),
             // Nobody sends anything in this world, and nobody is notified.
             Output::Carry(Effect::Deliver(_) | Effect::Job(_)) => {}
-            Output::Committed { .. } => {}
+            Output::Tell { agent, number, tell } => self.tells(agent, number, &tell),
+            Output::Silent { .. } | Output::Committed { .. } => {}
         }
     }
 
@@ -293,7 +304,7 @@ impl World {
             if events.iter().any(crate::words::is_daemon_stopped) {
                 daemon.stopping = Some(ticket);
             }
-            let mut expected = std::mem::take(&mut daemon.queued);
+            let mut expected = daemon.queued.pop_front().unwrap_or_default();
             let predicted = !daemon.is_beyond_prediction;
             daemon.pending.push_back((ticket, events.clone()));
             if predicted {
@@ -394,14 +405,21 @@ impl Heard {
             Input::Durable(ticket) => Heard::Durable(*ticket),
             Input::Failed(ticket, _) => Heard::Failed(*ticket),
             Input::Tick => Heard::Tick,
-            Input::Request { .. } | Input::Observed(_) | Input::Offer { .. } => Heard::Else,
+            Input::Request { .. }
+            | Input::Observed(_)
+            | Input::Heard { .. }
+            | Input::Offer { .. } => Heard::Else,
         }
     }
 
     fn waiter(input: &Input) -> Option<Waiter> {
         match input {
             Input::Request { waiter, .. } | Input::Offer { waiter, .. } => Some(*waiter),
-            Input::Observed(_) | Input::Tick | Input::Durable(_) | Input::Failed(..) => None,
+            Input::Observed(_)
+            | Input::Heard { .. }
+            | Input::Tick
+            | Input::Durable(_)
+            | Input::Failed(..) => None,
         }
     }
 }

@@ -23,6 +23,9 @@ pub struct Faults {
     pub duplicate_odds: u64,
     /// The first hook of a session reaches nobody.
     pub began_lost_odds: u64,
+    /// A hook about the turn reaches nobody, or is overtaken by later ones.
+    pub hook_lost_odds: u64,
+    pub overtaken_odds: u64,
     /// A commit that fails though there is space.
     pub io_error_odds: u64,
     /// The daemon dies after any one of its outputs.
@@ -48,6 +51,8 @@ impl Faults {
             late_micros: 0..1,
             duplicate_odds: 0,
             began_lost_odds: 0,
+            hook_lost_odds: 0,
+            overtaken_odds: 0,
             io_error_odds: 0,
             crash_odds: 0,
             written_odds: 0,
@@ -62,6 +67,8 @@ impl Faults {
             late_odds: sometimes(100),
             duplicate_odds: sometimes(200),
             began_lost_odds: sometimes(200),
+            hook_lost_odds: sometimes(100),
+            overtaken_odds: sometimes(100),
             io_error_odds: sometimes(60),
             crash_odds: sometimes(15),
             claim_lost_odds: sometimes(500),

@@ -33,6 +33,8 @@ pub struct Ledger {
     pub wakes_asked: u64,
     wakes_recorded: u64,
     pub talks: BTreeMap<AgentId, Talk>,
+    /// After how many tool calls each session was last reminded.
+    pub reminders: BTreeMap<(AgentId, SessionNumber), u64>,
     /// A sign was lost or overtaken: the record need not know all that the machine does.
     pub is_blurred: bool,
     /// An append failed: what was heard before, and meant nothing beside it, is not told again.

@@ -10,6 +10,7 @@ mod contract;
 mod daemon;
 mod damage;
 mod explore;
+mod facts;
 mod faults;
 mod holders;
 mod journal;

@@ -6,12 +6,15 @@ use std::collections::BTreeMap;
 
 use perennial_core::conversation::ConversationId;
 use perennial_core::exit::Exit;
+use perennial_core::fact::Fact;
+use perennial_core::hearing::Kept;
 use perennial_core::id::{AgentId, BootId, Epoch, SessionNumber};
 use perennial_core::session::{Pace, Process};
 use perennial_core::time::Time;
 
-use crate::cli::{Cli, Prepared, Shown, Window};
+use crate::cli::{Cli, Prepared, Window};
 use crate::daemon::Life;
+use crate::facts::Shown;
 use crate::program::Program;
 use crate::shim::Order;
 
@@ -24,7 +27,11 @@ pub struct Machine {
     /// What lies on the disk of the vendor's conversations.
     pub conversations: BTreeMap<ConversationId, Window>,
     pub conversation_count: u64,
-    /// Signs that no daemon heard, in their order.
+    /// What their transcripts hold.
+    pub transcripts: BTreeMap<ConversationId, Vec<Fact>>,
+    /// What daemons kept of the sessions that they heard.
+    pub kept: BTreeMap<AgentId, Kept>,
+    /// Facts that no daemon heard, in their order.
     pub missed: Vec<Shown>,
     /// The daemon that has read those, and the files, at its start.
     pub looked_by: Option<Life>,

@@ -9,7 +9,8 @@ use perennial_core::conversation::Followed;
 use perennial_core::effect::{Action, Effect};
 use perennial_core::event::Event;
 use perennial_core::exit::Exit;
-use perennial_core::observation::{Observation, Report, Sign};
+use perennial_core::fact::{Fact, Seen};
+use perennial_core::observation::{Observation, Report};
 use perennial_core::state::State;
 use perennial_engine::supervisor::{Input, Output, Waiter};
 use perennial_store::Batch;
@@ -119,18 +120,15 @@ impl World {
                 let number = newest.map_or(number, |session| session.number);
                 Some(Input::Observed(Observation::Session { agent, number, report }))
             }
-            (
-                Mutation::ForgetSignFence,
-                Input::Observed(Observation::Harness { agent, number, sign }),
-            ) => {
+            (Mutation::ForgetSignFence, Input::Heard { agent, number, fact }) => {
                 let fleet = self.daemon(life)?.supervisor.fleet();
                 let newest = fleet.agent(agent).and_then(|agent| agent.session.as_ref());
                 let number = newest.map_or(number, |session| session.number);
-                Some(Input::Observed(Observation::Harness { agent, number, sign }))
+                Some(Input::Heard { agent, number, fact })
             }
-            (Mutation::LoseWindow | Mutation::LoseBegan, Input::Observed(observation)) => {
-                let is_lost = loses(mutation, &observation);
-                (!is_lost).then_some(Input::Observed(observation))
+            (Mutation::LoseWindow | Mutation::LoseBegan, Input::Heard { agent, number, fact }) => {
+                let is_lost = loses(mutation, &fact);
+                (!is_lost).then_some(Input::Heard { agent, number, fact })
             }
             (Mutation::LoseUntold, Input::Observed(observation)) => {
                 let lost = self.journal.full && exit_of(&observation).is_some();
@@ -235,7 +233,11 @@ impl World {
         for output in outputs {
             let effects = match &output {
                 Output::Append { batch, .. } => self.early_effects(life, batch),
-                Output::Answer { .. } | Output::Carry(_) | Output::Committed { .. } => Vec::new(),
+                Output::Answer { .. }
+                | Output::Carry(_)
+                | Output::Tell { .. }
+                | Output::Silent { .. }
+                | Output::Committed { .. } => Vec::new(),
             };
             early.push(output);
             early.extend(effects);
@@ -259,23 +261,12 @@ impl World {
     }
 }
 
-fn loses(mutation: Mutation, observation: &Observation) -> bool {
-    let Observation::Harness { sign, .. } = observation else {
-        return false;
-    };
-    match sign {
-        Sign::Began { how: Followed::Compacted, .. } => true,
-        Sign::Began { .. } => mutation == Mutation::LoseBegan,
-        Sign::Compacted => mutation == Mutation::LoseWindow,
-        Sign::TurnBegan
-        | Sign::BackgroundWork
-        | Sign::StillIdle
-        | Sign::Waits(_)
-        | Sign::Progressed
-        | Sign::Measured { .. }
-        | Sign::Told(_)
-        | Sign::Listed { .. }
-        | Sign::Hangs => false,
+fn loses(mutation: Mutation, fact: &Fact) -> bool {
+    match fact.seen {
+        Seen::SessionBegan(Followed::Compacted) => true,
+        Seen::SessionBegan(_) => mutation == Mutation::LoseBegan,
+        Seen::Compacted => mutation == Mutation::LoseWindow,
+        _ => false,
     }
 }
 

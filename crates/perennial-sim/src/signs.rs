@@ -21,6 +21,8 @@ pub struct Talk {
     /// Over, if nothing was recorded of one.
     turn: Option<Turn>,
     passed: Option<Threshold>,
+    /// The highest that the model was told of in this window.
+    told: Option<Threshold>,
 }
 
 impl World {
@@ -33,10 +35,13 @@ impl World {
                 let talk = self.talk(agent.id);
                 talk.conversation = Some(conversation.clone());
                 if how.begins_a_window() {
-                    talk.passed = None;
+                    (talk.passed, talk.told) = (None, None);
                 }
             }
-            AgentEvent::WindowBegan { .. } => self.talk(agent.id).passed = None,
+            AgentEvent::WindowBegan { .. } => {
+                let talk = self.talk(agent.id);
+                (talk.passed, talk.told) = (None, None);
+            }
             AgentEvent::ClockPassed { threshold, .. } => self.check_passed(agent.id, *threshold),
             AgentEvent::ClockTold { threshold, .. } => {
                 if self.talk(agent.id).passed < Some(*threshold) {
@@ -107,6 +112,16 @@ impl World {
         if let Some(holder) = self.other_holder(agent.id, id) {
             self.broken("F2: a conversation is one agent's", || {
                 format!("{id}: {} beside {}", agent.id.0, holder.0)
+            });
+        }
+    }
+
+    /// Each notice reaches the model once per window, crashes of the daemon included.
+    pub fn check_notice(&mut self, id: AgentId, threshold: Threshold) {
+        let told = self.talk(id).told.replace(threshold);
+        if told >= Some(threshold) {
+            self.broken("H2: a notice is given once per window", || {
+                format!("{}: {threshold:?} after {told:?}", id.0)
             });
         }
     }

@@ -13,8 +13,8 @@ use perennial_core::observation::Report;
 use perennial_core::time::Time;
 use perennial_engine::supervisor::Input;
 
-use crate::cli::Shown;
 use crate::daemon::{Daemon, Life};
+use crate::facts::Shown;
 use crate::faults::Faults;
 use crate::journal::Journal;
 use crate::judge::Judge;
@@ -71,8 +71,13 @@ pub enum Happening {
         agent: AgentId,
         number: SessionNumber,
     },
-    /// A sign of it arrives.
+    /// A fact of it arrives.
     Shows(Shown),
+    /// Somebody reads its transcript.
+    Reads {
+        agent: AgentId,
+        number: SessionNumber,
+    },
     /// Somebody looks whether a turn hangs.
     WatcherLooks {
         agent: AgentId,
@@ -280,6 +285,7 @@ impl World {
             }
             Happening::CliActs { agent, number } => self.cli_acts(agent, number),
             Happening::Shows(shown) => self.shows(shown),
+            Happening::Reads { agent, number } => self.reads(agent, number),
             Happening::WatcherLooks { agent, number } => self.watcher_looks(agent, number),
         }
     }

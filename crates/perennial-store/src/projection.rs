@@ -37,6 +37,8 @@ pub struct Sample {
     pub usage: Option<Usage>,
     /// In millionths of a dollar; nothing where a price is not known.
     pub cost_microusd: Option<u64>,
+    /// The session that was last reminded of its clock, and after how many tool calls.
+    pub reminded: Option<(SessionNumber, u64)>,
 }
 
 impl Sample {
@@ -49,6 +51,7 @@ impl Sample {
             context: None,
             usage: None,
             cost_microusd: None,
+            reminded: None,
         }
     }
 }

@@ -62,10 +62,10 @@ pub fn evolve(mut agent: Agent, event: &AgentEvent, at: Time) -> Agent {
                 session.has_announced = true;
             }
             if how.begins_a_window() {
-                agent.clock = Clock::default();
+                agent.clock = Clock::begin(at);
             }
         }
-        AgentEvent::WindowBegan { .. } => agent.clock = Clock::default(),
+        AgentEvent::WindowBegan { .. } => agent.clock = Clock::begin(at),
         AgentEvent::ClockPassed { threshold, .. } => agent.clock.passed = Some(*threshold),
         AgentEvent::ClockTold { threshold, .. } => agent.clock.told = Some(*threshold),
         AgentEvent::PhaseReported { phase } => agent.work_phase = Some(*phase),

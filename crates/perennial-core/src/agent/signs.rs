@@ -5,7 +5,7 @@
 
 use super::Agent;
 use super::step::end_session;
-use crate::context::{Clock, Sample, Source};
+use crate::context::{Sample, Source};
 use crate::conversation::{ConversationId, Opening, Turn};
 use crate::event::AgentEvent;
 use crate::id::SessionNumber;
@@ -66,8 +66,6 @@ pub fn shown(agent: &Agent, number: SessionNumber, sign: &Sign, now: Time) -> Ve
             }
             events
         }
-        // Told twice, by hook and transcript: a window that has just begun does not begin again.
-        Sign::Compacted if agent.clock == Clock::default() => Vec::new(),
         Sign::Compacted => vec![AgentEvent::WindowBegan { number }],
         Sign::Told(threshold) if agent.clock.told >= Some(*threshold) => Vec::new(),
         // It was told of a window that is over.

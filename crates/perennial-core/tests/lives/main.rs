@@ -3,9 +3,12 @@
 
 mod ending;
 mod fold;
+mod hearing;
 mod held;
 mod line;
+mod listener;
 mod messages;
+mod replay;
 mod signs;
 mod told;
 mod turns;

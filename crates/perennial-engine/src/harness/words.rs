@@ -5,12 +5,10 @@
 use std::fmt::Write;
 
 use perennial_core::context::{Sample, Threshold};
+use perennial_core::hearing::Tell;
 
 /// The longest `prime`.
 pub const PRIME_BYTES: usize = 4096;
-
-/// A reminder comes with every so many tool calls.
-pub const REMINDER_CALLS: u32 = 20;
 
 /// What the list of a session's start may take of it.
 const ROSTER_BYTES: usize = 2048;
@@ -47,10 +45,10 @@ pub struct Other<'a> {
 pub fn prime(reader: &Reader<'_>, others: &[Other<'_>], sample: Option<&Sample>) -> String {
     let mut text = String::new();
     let role = reader.role.map(|role| format!(", role {}", line(role, 64))).unwrap_or_default();
-    let Reader { session, .. } = reader;
+    let (Reader { session, .. }, mark) = (reader, Tell::Briefing.mark());
     let _ = writeln!(
         text,
-        "[Perennial] You are the agent {}{role}. This is your session {session}. Your name, your \
+        "{mark} You are the agent {}{role}. This is your session {session}. Your name, your \
          record and your conversation outlive it: if the session ends, another one goes on with \
          them. You work in {}.",
         line(reader.name, 64),
@@ -82,7 +80,6 @@ pub fn prime(reader: &Reader<'_>, others: &[Other<'_>], sample: Option<&Sample>)
 
 /// What a session is told when its clock passes a threshold.
 pub fn notice(threshold: Threshold, sample: Option<&Sample>) -> String {
-    let percent = threshold.percent();
     let advice = match threshold {
         Threshold::Half => {
             "Half of your life in this window is over. What is on disk already? Are your key \
@@ -102,12 +99,12 @@ pub fn notice(threshold: Threshold, sample: Option<&Sample>) -> String {
              written down. Say which one you chose, and why."
         }
     };
-    format!("[Perennial clock: {percent} %] {} {advice}", measured(sample))
+    format!("{} {} {advice}", Tell::Notice(threshold).mark(), measured(sample))
 }
 
-/// What a session is told every `REMINDER_CALLS` tool calls.
+/// What a session is told now and then, after so many tool calls.
 pub fn reminder(calls: u64, sample: Option<&Sample>) -> String {
-    format!("[Perennial clock] {calls} tool calls in this session. {}", measured(sample))
+    format!("{} {}", Tell::Reminder { calls }.mark(), measured(sample))
 }
 
 fn measured(sample: Option<&Sample>) -> String {

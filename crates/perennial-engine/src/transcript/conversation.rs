@@ -11,13 +11,12 @@ use super::prices::Prices;
 use super::step::{Content, Step};
 use super::tail::{self, Buffer, News, Presence, Tail, TailError};
 
-/// The account of a conversation has but this one.
-const ITSELF: ConversationNumber = 0;
-
 #[derive(Debug)]
 pub struct Conversation {
     own: Stream,
     subagents: Vec<Stream>,
+    /// Its place in the account.
+    number: ConversationNumber,
     account: Account,
 }
 
@@ -30,11 +29,16 @@ struct Stream {
 
 impl Conversation {
     pub fn new(path: PathBuf, prices: Prices) -> Conversation {
-        Conversation {
-            own: Stream::new(path),
-            subagents: Vec::new(),
-            account: Account::new(prices),
-        }
+        Conversation::counted_in(Account::new(prices), 0, path)
+    }
+
+    /// One that is counted together with others, whose account goes on with it.
+    pub fn counted_in(account: Account, number: ConversationNumber, path: PathBuf) -> Conversation {
+        Conversation { own: Stream::new(path), subagents: Vec::new(), number, account }
+    }
+
+    pub fn into_account(self) -> Account {
+        self.account
     }
 
     pub fn path(&self) -> &Path {
@@ -48,10 +52,10 @@ impl Conversation {
         buffer: &mut Buffer,
         mut each: impl FnMut(&Step),
     ) -> Result<Presence, TailError> {
-        let account = &mut self.account;
+        let (account, number) = (&mut self.account, self.number);
         let mut told = |step: Step| {
             if let Content::Usage(usage) = &step.content {
-                account.count(ITSELF, usage, step.time);
+                account.count(number, usage, step.time);
             }
             each(&step);
         };
@@ -67,7 +71,7 @@ impl Conversation {
             failure = failure.or(stream.update(buffer, &mut aside).err());
         }
         let damaged = self.streams().map(|stream| stream.reader.notes().damaged).sum();
-        self.account.damaged(ITSELF, damaged);
+        self.account.damaged(number, damaged);
         presence.and_then(|presence| failure.map_or(Ok(presence), Err))
     }
 

@@ -1,12 +1,13 @@
 //! Reading what agent CLIs write down about their conversations.
 //!
-//! Files in, steps and figures out; nothing here knows of agents, sessions or the journal. No
+//! Files in, steps and figures out; nothing here knows of agents or the journal. No
 //! thread outlives a call, no runtime, no watching: the caller says when to look.
 //!
 //! | file | is |
 //! |---|---|
 //! | [`tail`] | a growing file of lines, read from where one stopped |
 //! | [`step`] | what happens in a conversation, in words of no vendor |
+//! | [`facts`] | its steps, as facts about a session |
 //! | [`account`] | how many tokens, and what they cost |
 //! | [`prices`] | the dated table of prices |
 //! | [`claude`] | the lines of Claude Code |
@@ -20,6 +21,7 @@
 pub mod account;
 pub mod claude;
 pub mod conversation;
+pub mod facts;
 pub mod page;
 pub mod prices;
 pub mod step;

@@ -270,6 +270,7 @@ fn text_of(step: &Step) -> usize {
     match &step.content {
         Content::Prompt(text)
         | Content::Text(text)
+        | Content::Added(text)
         | Content::ToolResult { text, .. }
         | Content::ToolCall { arguments: text, .. }
         | Content::Error { text, .. }

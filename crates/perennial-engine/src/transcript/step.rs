@@ -29,6 +29,8 @@ pub struct Step {
 pub enum Content {
     Prompt(Excerpt),
     Text(Excerpt),
+    /// What a hook said to the model, beside a prompt or a result.
+    Added(Excerpt),
     /// That the model thought; what it thought stays in the transcript.
     Thinking,
     ToolCall {

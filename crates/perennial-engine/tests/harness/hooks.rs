@@ -1,9 +1,9 @@
 //! What each recorded hook means.
 
 use perennial_core::conversation::Followed;
-use perennial_core::observation::{Sign, Wait};
+use perennial_core::fact::{CallName, Fact, Failure, Origin, Seen};
 use perennial_core::time::Time;
-use perennial_engine::harness::claude::{Heard, INPUT_BYTES, NotUnderstood, hook, reply};
+use perennial_engine::harness::claude::{INPUT_BYTES, NotUnderstood, hook, reply};
 use serde_json::{Value, json};
 
 use crate::HOOKS;
@@ -17,17 +17,26 @@ fn sample(event: &str, field: &str, value: &str) -> Value {
     fitting.next().unwrap_or_else(|| panic!("no sample of {event} with {field} {value}"))
 }
 
-fn heard(event: &str, input: &Value) -> Heard {
-    hook(event, input.to_string().as_bytes()).expect("understood")
+/// The fact that a hook with this input tells.
+fn fact(event: &str, input: &Value) -> Option<Fact> {
+    let call = hook(event, input.to_string().as_bytes()).expect("understood");
+    assert!(!call.is_partial);
+    call.fact
 }
 
 #[track_caller]
-fn check(event: &str, field: &str, value: &str, signs: &[Sign]) -> Heard {
-    let heard = heard(event, &sample(event, field, value));
-    assert_eq!(heard.signs, signs, "{event} {value}");
-    assert!(!heard.is_partial);
-    assert!(heard.conversation.is_some());
-    heard
+fn check(event: &str, field: &str, value: &str, seen: Seen) -> Fact {
+    let input = sample(event, field, value);
+    let fact = fact(event, &input).expect("a fact");
+    assert_eq!((fact.origin, &fact.seen), (Origin::Hook, &seen), "{event} {value}");
+    let conversation = fact.conversation.as_ref().expect("its conversation");
+    assert_eq!(conversation.as_str(), input["session_id"]);
+    assert_eq!(fact.turn.as_ref().map(|turn| turn.0.as_str()), input["prompt_id"].as_str());
+    fact
+}
+
+fn ended(background_tasks: u32) -> Seen {
+    Seen::ReplyEnded { background_tasks }
 }
 
 #[test]
@@ -38,85 +47,111 @@ fn a_session_that_starts_names_its_conversation_and_how_it_came_to_it() {
         ("clear", Followed::Cleared),
         ("compact", Followed::Compacted),
     ] {
-        let input = sample("SessionStart", "source", source);
-        let conversation = input["session_id"].as_str().expect("an id").parse().expect("an id");
-        let heard = check("SessionStart", "source", source, &[Sign::Began { conversation, how }]);
-        assert!(heard.may_reply);
+        let fact = check("SessionStart", "source", source, Seen::SessionBegan(how));
+        assert!(fact.is_answerable);
     }
     // Forks were not recorded; what is not known yet begins no window.
     let mut input = sample("SessionStart", "source", "resume");
     for (source, how) in [("fork", Followed::Forked), ("teleport", Followed::Resumed)] {
         input["source"] = json!(source);
-        let signs = heard("SessionStart", &input).signs;
-        assert!(matches!(&signs[..], [Sign::Began { how: told, .. }] if *told == how), "{source}");
+        let fact = fact("SessionStart", &input).expect("a fact");
+        assert_eq!(fact.seen, Seen::SessionBegan(how), "{source}");
     }
 }
 
 #[test]
 fn a_turn_is_told_from_its_beginning_to_its_end() {
-    check("UserPromptSubmit", "", "", &[Sign::TurnBegan]);
-    let batch = check("PostToolBatch", "", "", &[Sign::TurnBegan, Sign::Progressed]);
-    assert_eq!((batch.tool_calls, batch.may_reply), (1, true));
-    let stop = check("Stop", "", "", &[Sign::Waits(Wait::Input)]);
+    let prompt = Seen::PromptSubmitted { text: "tidy the cellar".to_owned() };
+    check("UserPromptSubmit", "", "", prompt);
+    let calls = vec![CallName("toolu_f42d214e2eb24bafb15b".to_owned())];
+    let batch = Seen::ToolsFinished { calls, in_subagent: false };
+    assert!(check("PostToolBatch", "", "", batch).is_answerable);
     // A reply there would make the turn go on.
-    assert_eq!((stop.tool_calls, stop.may_reply), (0, false));
+    assert!(!check("Stop", "", "", ended(0)).is_answerable);
     let two = HOOKS.lines().find(|line| line.matches("\"tool_use_id\"").count() == 2);
     let two = hook("PostToolBatch", two.expect("a batch of two").as_bytes()).expect("understood");
-    assert_eq!(two.tool_calls, 2);
+    let seen = two.fact.map(|fact| fact.seen);
+    assert!(matches!(seen, Some(Seen::ToolsFinished { calls, .. }) if calls.len() == 2));
+}
+
+/// C6: the Agent tool and background commands run on after the reply.
+#[test]
+fn tasks_in_the_background_are_counted() {
+    let mut input = sample("Stop", "", "");
+    for (tasks, count) in [
+        (json!([]), 0),
+        (json!([{ "id": "b1", "type": "local_bash" }, { "id": "a2" }]), 2),
+        (json!(null), 0),
+    ] {
+        input["background_tasks"] = tasks.clone();
+        let call = hook("Stop", input.to_string().as_bytes()).expect("understood");
+        assert_eq!(call.fact.map(|fact| fact.seen), Some(ended(count)), "{tasks}");
+    }
 }
 
 #[test]
-fn a_dialog_is_a_wait_for_permission_and_a_question_one_for_an_answer() {
-    let permission = [Sign::Waits(Wait::Permission)];
-    check("PermissionRequest", "tool_name", "Bash", &permission);
-    check("PermissionRequest", "tool_name", "ExitPlanMode", &permission);
-    let answer = [Sign::Waits(Wait::Answer)];
-    check("PermissionRequest", "tool_name", "AskUserQuestion", &answer);
+fn a_dialog_asks_for_permission_and_for_which_tool_and_a_question_is_none() {
+    for tool in ["Bash", "ExitPlanMode"] {
+        let asked = Seen::PermissionAsked { tool: Some(tool.to_owned()) };
+        check("PermissionRequest", "tool_name", tool, asked);
+    }
+    check("PermissionRequest", "tool_name", "AskUserQuestion", Seen::QuestionAsked);
     // It comes for the question as well, six seconds later: it must not turn it into a permission.
-    check("Notification", "notification_type", "permission_prompt", &[]);
+    let notified = sample("Notification", "notification_type", "permission_prompt");
+    assert_eq!(fact("Notification", &notified), None);
     let mut idle = sample("Notification", "", "");
     idle["notification_type"] = json!("idle_prompt");
-    assert_eq!(heard("Notification", &idle).signs, [Sign::StillIdle]);
+    assert_eq!(fact("Notification", &idle).map(|fact| fact.seen), Some(Seen::IdleTold));
 }
 
 #[test]
-fn a_rate_limit_is_not_a_failure() {
-    check("StopFailure", "error", "rate_limit", &[Sign::Waits(Wait::LimitReached(None))]);
-    for error in ["server_error", "authentication_failed", "unknown"] {
-        check("StopFailure", "error", error, &[Sign::Waits(Wait::Failure)]);
+fn a_rate_limit_is_not_a_failure_and_a_refusal_is_one_of_its_own() {
+    let limit = |until| Seen::CallFailed(Failure::RateLimit { until });
+    check("StopFailure", "error", "rate_limit", limit(None));
+    for (error, failure) in [
+        ("server_error", Failure::Other),
+        ("authentication_failed", Failure::Refused),
+        ("unknown", Failure::Other),
+    ] {
+        check("StopFailure", "error", error, Seen::CallFailed(failure));
     }
-    let mut limit = sample("StopFailure", "error", "rate_limit");
+    let mut input = sample("StopFailure", "error", "rate_limit");
     for (text, until) in [
         ("Claude AI usage limit reached|1794785397", Some(Time(1_794_785_397_000_000))),
         ("You've hit your session limit · resets 3pm (Europe/Berlin)", None),
         ("limit|17947853979999999999999", None),
         ("limit|12", None),
     ] {
-        limit["last_assistant_message"] = json!(text);
-        assert_eq!(heard("StopFailure", &limit).signs, [Sign::Waits(Wait::LimitReached(until))]);
+        input["last_assistant_message"] = json!(text);
+        assert_eq!(fact("StopFailure", &input).map(|fact| fact.seen), Some(limit(until)));
     }
 }
 
 #[test]
-fn what_a_subagent_does_is_progress_and_no_turn_of_the_agent() {
+fn what_a_subagent_does_is_told_as_its_own() {
     for event in ["PostToolBatch", "Stop", "UserPromptSubmit", "StopFailure"] {
         let mut input = sample(event, "", "");
         input["agent_id"] = json!("a52");
-        let heard = heard(event, &input);
-        let signs = if event == "PostToolBatch" { vec![Sign::Progressed] } else { Vec::new() };
-        assert_eq!((heard.signs, heard.tool_calls, heard.may_reply), (signs, 0, false), "{event}");
+        let fact = fact(event, &input);
+        if event == "PostToolBatch" {
+            let fact = fact.expect("progress");
+            assert!(matches!(fact.seen, Seen::ToolsFinished { in_subagent: true, .. }));
+            assert_eq!((fact.conversation, fact.is_answerable), (None, false));
+        } else {
+            assert_eq!(fact, None, "{event}");
+        }
     }
     // Its dialog stands on the agent's screen all the same.
     let mut input = sample("PermissionRequest", "tool_name", "Bash");
     input["agent_id"] = json!("a52");
-    assert_eq!(heard("PermissionRequest", &input).signs, [Sign::Waits(Wait::Permission)]);
+    let seen = fact("PermissionRequest", &input).map(|fact| fact.seen);
+    assert_eq!(seen, Some(Seen::PermissionAsked { tool: Some("Bash".to_owned()) }));
 }
 
 #[test]
-fn events_that_say_nothing_and_events_nobody_knows_are_heard_without_a_sign() {
+fn events_that_say_nothing_and_events_nobody_knows_are_no_facts() {
     for event in ["SessionEnd", "PreCompact", "SubagentStop", "Dreaming", ""] {
-        let heard = heard(event, &sample("Stop", "", ""));
-        assert_eq!((heard.signs, heard.may_reply), (Vec::new(), false), "{event}");
+        assert_eq!(fact(event, &sample("Stop", "", "")), None, "{event}");
     }
 }
 
@@ -126,10 +161,12 @@ fn what_breaks_off_is_read_as_far_as_it_goes() {
     let long = json!([{ "tool_response": "x".repeat(3 * INPUT_BYTES) }]);
     // The fields as the vendor orders them: who it is stands before what it did.
     let text = format!(r#"{{"session_id":{},"tool_calls":{long}}}"#, whole["session_id"]);
-    let heard = hook("PostToolBatch", text.as_bytes()).expect("the beginning is enough");
-    assert!(heard.is_partial);
-    assert_eq!(heard.conversation.expect("kept").as_str(), whole["session_id"]);
-    assert_eq!((heard.tool_calls, &heard.signs[..]), (1, &[Sign::TurnBegan, Sign::Progressed][..]));
+    let call = hook("PostToolBatch", text.as_bytes()).expect("the beginning is enough");
+    assert!(call.is_partial);
+    let fact = call.fact.expect("a fact");
+    assert_eq!(fact.conversation.expect("kept").as_str(), whole["session_id"]);
+    // Calls that can't be named are counted by the transcript.
+    assert_eq!(fact.seen, Seen::ToolsFinished { calls: Vec::new(), in_subagent: false });
 }
 
 #[test]
@@ -139,9 +176,9 @@ fn what_is_no_object_or_names_no_conversation_is_not_understood() {
     }
     for id in [json!("../../etc"), json!(7), json!(null), json!("")] {
         let input = json!({ "session_id": id, "source": "startup" });
-        let heard = hook("SessionStart", input.to_string().as_bytes());
-        assert_eq!(heard, Err(NotUnderstood::NoConversation), "{id}");
-        assert_eq!(self::heard("Stop", &input).conversation, None);
+        let call = hook("SessionStart", input.to_string().as_bytes());
+        assert_eq!(call, Err(NotUnderstood::NoConversation), "{id}");
+        assert_eq!(fact("Stop", &input).expect("a fact").conversation, None);
     }
 }
 

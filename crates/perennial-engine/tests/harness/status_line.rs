@@ -1,7 +1,7 @@
 //! The status line's figures, and the registry's words.
 
 use perennial_core::context::{Sample, Source};
-use perennial_core::observation::Wait;
+use perennial_core::fact::{Fact, Listed, Origin, Seen};
 use perennial_core::session::Process;
 use perennial_core::time::Time;
 use perennial_engine::harness::claude::{Listing, NotUnderstood, registry, status_line};
@@ -20,9 +20,10 @@ fn the_percentage_is_the_vendors_own() {
     for input in samples() {
         let line = status_line(input.to_string().as_bytes(), &context, None).expect("understood");
         let vendor = input["context_window"]["used_percentage"].as_u64();
-        assert_eq!(line.sample.map(|sample| sample.percent()), vendor);
-        assert_eq!(line.model.as_deref(), Some("claude-opus-5-5"));
         assert!(line.conversation.is_some());
+        let Seen::StatusLine { model, sample } = line.seen else { panic!("{:?}", line.seen) };
+        assert_eq!(sample.map(|sample| sample.percent()), vendor);
+        assert_eq!(model.as_deref(), Some("claude-opus-5-5"));
         seen.push(vendor);
     }
     seen.sort_unstable();
@@ -57,7 +58,10 @@ fn odd_figures_are_no_sample_and_no_panic() {
             "current_usage": { "input_tokens": tokens, "cache_read_input_tokens": u64::MAX },
         }})
     };
-    let sample = |input| line(input).expect("an object").sample;
+    let sample = |input| match line(input).expect("an object").seen {
+        Seen::StatusLine { sample, .. } => sample,
+        other => panic!("{other:?}"),
+    };
     assert_eq!(sample(usage(json!(null), json!(9))), None);
     assert_eq!(sample(usage(json!(-1), json!(9))), None);
     assert_eq!(sample(usage(json!("1"), json!(9))), None);
@@ -71,17 +75,21 @@ fn odd_figures_are_no_sample_and_no_panic() {
 #[test]
 fn the_registry_tells_what_no_hook_does() {
     let process = Process { pid: 3094, start_ticks: 105_653 };
-    for (status, waiting_for, wait) in [
-        ("busy", None, Some(None)),
-        ("idle", None, Some(Some(Wait::Input))),
-        ("waiting", Some("permission prompt"), Some(Some(Wait::Permission))),
-        ("waiting", Some("input needed"), Some(Some(Wait::Answer))),
-        ("waiting", Some("dialog open"), None),
+    for (status, waiting_for, listed) in [
+        ("busy", None, Some(Listed::Busy)),
+        ("idle", None, Some(Listed::Idle)),
+        ("waiting", Some("permission prompt"), Some(Listed::Permission)),
+        ("waiting", Some("input needed"), Some(Listed::Question)),
+        ("waiting", Some("dialog open"), Some(Listed::Menu)),
         ("asleep", None, None),
     ] {
-        let entry = json!({ "pid": 3094, "procStart": "105653", "status": status,
-            "statusUpdatedAt": 7, "waitingFor": waiting_for });
-        let listing = wait.map(|wait| Listing { process, wait, since: Time(7000) });
+        let entry = json!({ "pid": 3094, "sessionId": "a", "procStart": "105653",
+            "status": status, "statusUpdatedAt": 7, "waitingFor": waiting_for });
+        let fact = |listed| {
+            let fact = Fact::new(Origin::List, Seen::Listed(listed)).at(Some(Time(7000)));
+            fact.within("a".parse().ok())
+        };
+        let listing = listed.map(|listed| Listing { process, fact: fact(listed) });
         assert_eq!(registry(entry.to_string().as_bytes()), listing, "{status} {waiting_for:?}");
     }
     // Just begun, or half written.

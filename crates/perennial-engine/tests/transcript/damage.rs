@@ -83,7 +83,9 @@ fn mutated(random: &mut Random, lines: &[Vec<u8>]) -> Vec<u8> {
 
 fn bounded(step: &Step) -> bool {
     let texts: &[usize] = &match &step.content {
-        Content::Prompt(text) | Content::Text(text) => [text.text.len(), 0, 0],
+        Content::Prompt(text) | Content::Text(text) | Content::Added(text) => {
+            [text.text.len(), 0, 0]
+        }
         Content::ToolCall { call, tool, arguments } => {
             assert!(call.len() <= ID_BYTES && tool.len() <= ID_BYTES);
             [arguments.text.len(), 0, 0]

@@ -12,6 +12,7 @@ fn shown(step: &Step) -> String {
     let content = match &step.content {
         Content::Prompt(prompt) => format!("prompt: {}", text(prompt)),
         Content::Text(said) => format!("text: {}", text(said)),
+        Content::Added(added) => format!("added: {}", text(added)),
         Content::Thinking => "thinking".to_owned(),
         Content::ToolCall { call, tool, arguments } => {
             format!("{call} calls {tool}: {}", text(arguments))

@@ -62,13 +62,14 @@ fn sealed(snapshot: &Snapshot) -> Hash {
 }
 
 pub(super) fn put_sample(connection: &Connection, sample: &Sample) -> rusqlite::Result<()> {
-    let Sample { agent, last_seen, last_activity, context, usage, cost_microusd } = *sample;
+    let Sample { agent, last_seen, last_activity, context, usage, cost_microusd, reminded } =
+        *sample;
     let mut statement = connection.prepare_cached(
         "INSERT OR REPLACE INTO sample (agent, last_seen, last_activity,
              context_tokens, context_window, context_usable, context_source, context_at,
              usage_input, usage_output, usage_cache_read, usage_cache_creation, usage_is_partial,
-             cost_microusd)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+             cost_microusd, reminded_session, reminded_calls)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
     )?;
     let micros = |time: Option<Time>| time.map(|time| time.0.cast_signed());
     let measured = context.map(|context| context.sample);
@@ -87,6 +88,8 @@ pub(super) fn put_sample(connection: &Connection, sample: &Sample) -> rusqlite::
         usage.map(|usage| usage.cache_creation.cast_signed()),
         usage.map(|usage| usage.is_partial),
         cost_microusd.map(u64::cast_signed),
+        reminded.map(|(number, _)| number.0),
+        reminded.map(|(_, calls)| calls.cast_signed()),
     ])?;
     Ok(())
 }
@@ -95,7 +98,8 @@ pub(super) fn samples(connection: &Connection) -> Result<Vec<Sample>, ReadError>
     let mut statement = connection.prepare(
         "SELECT agent, last_seen, last_activity, cost_microusd,
              context_tokens, context_window, context_usable, context_source, context_at,
-             usage_input, usage_output, usage_cache_read, usage_cache_creation, usage_is_partial
+             usage_input, usage_output, usage_cache_read, usage_cache_creation, usage_is_partial,
+             reminded_session, reminded_calls
          FROM sample ORDER BY agent",
     )?;
     let mut found = statement.query([])?;
@@ -108,12 +112,18 @@ pub(super) fn samples(connection: &Connection) -> Result<Vec<Sample>, ReadError>
             cost_microusd: count(row, 3)?,
             context: measured(row)?,
             usage: used(row)?,
+            reminded: reminded(row)?,
         });
     }
     Ok(samples)
 }
 
 /// A context window, if all of it is there.
+fn reminded(row: &Row<'_>) -> Result<Option<(SessionNumber, u64)>, ReadError> {
+    let number = count(row, 14)?.and_then(|number| u32::try_from(number).ok());
+    Ok(number.map(SessionNumber).zip(count(row, 15)?))
+}
+
 fn measured(row: &Row<'_>) -> Result<Option<Context>, ReadError> {
     let numbers = (count(row, 4)?, count(row, 5)?, count(row, 6)?, count(row, 8)?);
     let (Some(tokens), Some(window), Some(usable), Some(at)) = numbers else { return Ok(None) };

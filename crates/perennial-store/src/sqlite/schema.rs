@@ -9,7 +9,7 @@ use rusqlite::{Connection, TransactionBehavior};
 /// "pere": what tells a journal from any other SQLite file.
 const APPLICATION_ID: i64 = 0x7065_7265;
 
-const MIGRATIONS: [&str; 3] = [FIRST, MEASURED, TEXTS];
+const MIGRATIONS: [&str; 4] = [FIRST, MEASURED, TEXTS, REMINDED];
 
 const FIRST: &str = "
     CREATE TABLE event (
@@ -104,6 +104,12 @@ const TEXTS: &str = "
         changed_at  INTEGER NOT NULL
     ) STRICT;
     CREATE INDEX message_by_agent ON message (agent, recorded_at);
+";
+
+/// When a session was last reminded of its clock.
+const REMINDED: &str = "
+    ALTER TABLE sample ADD COLUMN reminded_session INTEGER;
+    ALTER TABLE sample ADD COLUMN reminded_calls   INTEGER;
 ";
 
 /// Why a file is not this program's journal.

@@ -346,6 +346,7 @@ fn samples_survive_field_by_field(journal: &Arc<dyn Journal>) {
             context: context(Source::StatusLine, 7),
             usage: usage(false),
             cost_microusd: Some(8),
+            reminded: Some((SessionNumber(9), 40)),
         },
         Sample { agent: AgentId(2), context: context(Source::Transcript, 0), ..only },
         Sample { agent: AgentId(3), context: context(Source::Table, u64::MAX), ..only },

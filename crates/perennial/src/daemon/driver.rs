@@ -14,12 +14,14 @@ use perennial_core::command::Request;
 use perennial_core::effect::{Action, Effect, SessionEffect};
 use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, Event};
-use perennial_core::id::AgentId;
+use perennial_core::fact::Fact;
+use perennial_core::hearing::{Obstacle, Tell};
+use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::observation::{Observation, Report};
 use perennial_core::reason::Reason;
 use perennial_core::session::Phase;
 use perennial_core::time::Time;
-use perennial_engine::harness::claude::{Heard, Listing, StatusLine};
+use perennial_engine::harness::claude::Listing;
 use perennial_engine::host::holders::Focus;
 use perennial_engine::host::{Holders, HostReport};
 use perennial_engine::supervisor::{Input, Output, Rejection, Supervisor, Ticket, Waiter};
@@ -31,9 +33,9 @@ use super::identity::Registry;
 use super::lookout::Lookout;
 use super::notify::Notify;
 use super::presence::Presence;
-use super::reader::{Reader, Seen};
-use super::readings::Readings;
+use super::reader::{Reader, Sighting};
 use super::shelf::Shelf;
+use super::spending::Spending;
 use super::time::Clock;
 
 /// What reaches the driver's thread.
@@ -50,27 +52,28 @@ pub enum Message {
         point: Point,
         reply: oneshot::Sender<()>,
     },
-    /// A harness said something; the reply is what its session is to be told.
-    Heard {
+    /// A harness called a hook; the reply is what its session is to be told.
+    Called {
         agent: AgentId,
-        event: String,
-        heard: Heard,
+        number: Option<SessionNumber>,
+        fact: Option<Fact>,
         reply: oneshot::Sender<Option<String>>,
     },
-    /// A conversation was read.
-    Read(Seen),
+    /// A harness's status line was drawn; the reply is a line of ours.
+    Drawn {
+        agent: AgentId,
+        number: Option<SessionNumber>,
+        fact: Fact,
+        reply: oneshot::Sender<String>,
+    },
+    /// Conversations were read.
+    Sighted(Sighting),
+    /// A vendor's list of live sessions has changed.
+    Listed(Listing),
     /// An agent says how much of its window is used.
     Reported {
         agent: AgentId,
         percent: u64,
-    },
-    /// A vendor's list of live sessions has changed.
-    Listed(Listing),
-    /// A harness's status line was drawn; the reply is a line of ours.
-    Measured {
-        agent: AgentId,
-        line: StatusLine,
-        reply: oneshot::Sender<String>,
     },
     /// Record the orderly end, and leave.
     Stop,
@@ -81,7 +84,7 @@ pub enum Message {
 pub struct Sight<'a> {
     pub supervisor: &'a Supervisor,
     pub presence: &'a Presence,
-    pub readings: &'a Readings,
+    pub spending: &'a Spending,
     pub now: Time,
 }
 
@@ -97,15 +100,16 @@ pub enum Point {
 }
 
 impl Point {
-    fn is_reached(self, agent: &Agent, readings: &Readings) -> bool {
+    fn is_reached(self, agent: &Agent, supervisor: &Supervisor) -> bool {
         match (self, agent.session.as_ref().map(|session| session.phase)) {
             (Point::Begun, Some(Phase::Wanted | Phase::Starting)) => false,
             // Woken while the last session still ends: the next one is to come.
             (Point::Begun, Some(Phase::Ending(_))) => false,
             (Point::Begun, Some(Phase::Running | Phase::Ended) | None) => true,
             (Point::Attentive, _) => {
-                let is_deaf = readings.get(agent.id).is_some_and(|reading| reading.is_deaf);
-                !is_deaf || agent.live_session().is_none()
+                let hearing = supervisor.hearing(agent.id);
+                let obstacle = hearing.and_then(|hearing| hearing.obstacle(agent));
+                obstacle != Some(Obstacle::NotDrawn) || agent.live_session().is_none()
             }
             (Point::Over, phase) => phase.is_none_or(|phase| phase == Phase::Ended),
         }
@@ -145,21 +149,26 @@ impl Desk {
         answer.await.map_err(|_| Closing)
     }
 
-    /// Hands over what a harness said, and gets what its session is to be told.
-    pub async fn heard(
+    /// Hands over what a hook said, and gets what its session is to be told.
+    pub async fn called(
         &self,
         agent: AgentId,
-        event: String,
-        heard: Heard,
+        number: Option<SessionNumber>,
+        fact: Option<Fact>,
     ) -> Result<Option<String>, Closing> {
         let (reply, answer) = oneshot::channel();
-        self.send(Message::Heard { agent, event, heard, reply })?;
+        self.send(Message::Called { agent, number, fact, reply })?;
         answer.await.map_err(|_| Closing)
     }
 
-    pub async fn measured(&self, agent: AgentId, line: StatusLine) -> Result<String, Closing> {
+    pub async fn drawn(
+        &self,
+        agent: AgentId,
+        number: Option<SessionNumber>,
+        fact: Fact,
+    ) -> Result<String, Closing> {
         let (reply, answer) = oneshot::channel();
-        self.send(Message::Measured { agent, line, reply })?;
+        self.send(Message::Drawn { agent, number, fact, reply })?;
         answer.await.map_err(|_| Closing)
     }
 
@@ -206,7 +215,7 @@ pub fn channel_pair() -> (Desk, Receiver<Message>) {
 pub fn start(
     supervisor: Supervisor,
     presence: Presence,
-    readings: Readings,
+    spending: Spending,
     world: World,
     desk: Desk,
     inbox: Receiver<Message>,
@@ -216,9 +225,10 @@ pub fn start(
         let mut driver = Driver {
             supervisor,
             presence,
-            readings,
+            spending,
             world,
             desk,
+            tells: Vec::new(),
             replies: HashMap::new(),
             awaited: Vec::new(),
             next_waiter: 0,
@@ -234,9 +244,11 @@ pub fn start(
 pub struct Driver {
     pub supervisor: Supervisor,
     pub presence: Presence,
-    pub readings: Readings,
+    pub spending: Spending,
     pub world: World,
     desk: Desk,
+    /// What the session that was just heard is to be told.
+    pub tells: Vec<Tell>,
     replies: HashMap<Waiter, oneshot::Sender<Result<Vec<Entity>, Rejection>>>,
     awaited: Vec<(AgentId, Point, oneshot::Sender<()>)>,
     next_waiter: u64,
@@ -276,8 +288,8 @@ impl Driver {
             }
         }
         let now = self.now();
-        let Driver { supervisor, presence, readings, world, .. } = self;
-        world.shelf.close(supervisor, presence, readings, &*world.journal, now);
+        let Driver { supervisor, presence, spending, world, .. } = self;
+        world.shelf.close(supervisor, presence, spending, &*world.journal, now);
         Ok(())
     }
 
@@ -303,7 +315,7 @@ impl Driver {
         self.input(Input::Observed(observation));
     }
 
-    fn input(&mut self, input: Input) {
+    pub fn input(&mut self, input: Input) {
         let now = self.now();
         let outputs = self.supervisor.step(input, now);
         self.carry(outputs, now);
@@ -338,22 +350,22 @@ impl Driver {
             }
             Message::Look(read) => {
                 let now = self.now();
-                let Driver { supervisor, presence, readings, .. } = self;
-                read(&Sight { supervisor, presence, readings, now });
+                let Driver { supervisor, presence, spending, .. } = self;
+                read(&Sight { supervisor, presence, spending, now });
             }
             Message::Await { agent, point, reply } => {
                 self.awaited.push((agent, point, reply));
                 self.tell_awaited(&[agent]);
             }
-            Message::Heard { agent, event, heard, reply } => {
-                let _ = reply.send(self.heard(agent, &event, heard));
+            Message::Called { agent, number, fact, reply } => {
+                let _ = reply.send(self.called(agent, number, fact));
             }
-            Message::Measured { agent, line, reply } => {
-                let _ = reply.send(self.measured(agent, line));
+            Message::Drawn { agent, number, fact, reply } => {
+                let _ = reply.send(self.drawn(agent, number, fact));
             }
-            Message::Read(seen) => self.read(seen),
-            Message::Reported { agent, percent } => self.reported(agent, percent),
+            Message::Sighted(sighting) => self.sighted(sighting),
             Message::Listed(listing) => self.listed(listing),
+            Message::Reported { agent, percent } => self.reported(agent, percent),
             Message::Stop => {
                 self.stopping = true;
                 self.observe(Observation::Stopping);
@@ -430,6 +442,11 @@ impl Driver {
                 Output::Carry(effect @ (Effect::Deliver(_) | Effect::Job(_))) => {
                     tracing::error!(?effect, "nobody carries this out yet");
                 }
+                Output::Tell { tell, .. } => self.tells.extend(tell),
+                Output::Silent { agent, number, lasted } => {
+                    let seconds = lasted.as_secs();
+                    tracing::warn!(%agent, %number, seconds, "nothing was heard of its turn");
+                }
                 Output::Committed { events, touched } => {
                     let touched: Vec<AgentId> = touched.iter().filter_map(Entity::agent).collect();
                     self.world.shelf.put(
@@ -448,14 +465,10 @@ impl Driver {
         }
     }
 
-    /// Calls the operator for agents that wait for them since these events, and forgets what was
-    /// measured of windows that are over.
+    /// Calls the operator for agents that wait for them since these events.
     fn notify(&mut self, events: &[Event]) {
         for event in events {
             let Some((id, what)) = event.of_agent() else { continue };
-            if matches!(what, AgentEvent::WindowBegan { .. }) {
-                self.readings.begin_window(id, event.at);
-            }
             if let AgentEvent::Moved(moved) = what
                 && let Some(agent) = self.supervisor.fleet().agent(id)
             {
@@ -480,10 +493,11 @@ impl Driver {
     }
 
     pub fn tell_awaited(&mut self, touched: &[AgentId]) {
-        let (fleet, readings) = (self.supervisor.fleet(), &self.readings);
+        let supervisor = &self.supervisor;
+        let fleet = supervisor.fleet();
         let reached = |(agent, point, _): &mut (AgentId, Point, oneshot::Sender<()>)| {
             touched.contains(agent)
-                && fleet.agent(*agent).is_none_or(|agent| point.is_reached(agent, readings))
+                && fleet.agent(*agent).is_none_or(|agent| point.is_reached(agent, supervisor))
         };
         for (_, _, reply) in self.awaited.extract_if(.., reached) {
             let _ = reply.send(());

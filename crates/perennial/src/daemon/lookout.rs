@@ -1,7 +1,7 @@
 //! Watches the vendors' own lists of live sessions: they tell what no hook does.
 //!
-//! One thread, asleep until a list's file changes. A list is another opinion: what it is worth
-//! against what was heard is for the core to say. Without inotify it says nothing.
+//! One thread, asleep until a list's file changes; every line of a session is told as a fact. What it
+//! is worth against what was heard is for the core to say. Without inotify it says nothing.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -11,8 +11,6 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use perennial_core::observation::Wait;
-use perennial_core::session::Process;
 use perennial_engine::harness::claude::{self, Listing};
 use perennial_engine::harness::preset::Dialect;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
@@ -32,12 +30,8 @@ struct Watched {
     lists: Mutex<Lists>,
 }
 
-#[derive(Debug, Default)]
-struct Lists {
-    by_watch: HashMap<i32, (PathBuf, Dialect)>,
-    /// What each process was last listed as.
-    latest: HashMap<Process, Option<Wait>>,
-}
+/// By the number of their watch.
+type Lists = HashMap<i32, (PathBuf, Dialect)>;
 
 impl Lookout {
     pub fn start(desk: Desk) -> Lookout {
@@ -62,13 +56,8 @@ impl Lookout {
         let watched = self.0.as_ref()?;
         let flags = WatchFlags::CLOSE_WRITE | WatchFlags::MOVED_TO | WatchFlags::DELETE;
         let watch = inotify::add_watch(&watched.inotify, list, flags).ok()?;
-        let listing = read(&list.join(format!("{pid}.json")), dialect);
-        let mut lists = watched.lists();
-        lists.by_watch.insert(watch, (list.to_owned(), dialect));
-        if let Some(listing) = listing {
-            lists.latest.insert(listing.process, listing.wait);
-        }
-        listing
+        watched.lists().insert(watch, (list.to_owned(), dialect));
+        read(&list.join(format!("{pid}.json")), dialect)
     }
 }
 
@@ -94,7 +83,7 @@ impl Watched {
                 }
             };
             if is_over {
-                self.lists().by_watch.remove(&watch);
+                self.lists().remove(&watch);
                 continue;
             }
             let listed = name.and_then(|name| self.changed(watch, &name));
@@ -106,19 +95,13 @@ impl Watched {
         }
     }
 
-    /// What a list has of a process now, if that is news.
+    /// What a list has of a process now.
     fn changed(&self, watch: i32, name: &str) -> Option<Listing> {
-        let mut lists = self.lists();
-        let (list, dialect) = lists.by_watch.get(&watch)?;
         // Other files lie there too, some of them secrets.
-        let pid: i32 = name.strip_suffix(".json")?.parse().ok()?;
-        let Some(listing) = read(&list.join(name), *dialect) else {
-            lists.latest.retain(|process, _| process.pid != pid);
-            return None;
-        };
-        let before = lists.latest.insert(listing.process, listing.wait);
-        // What a session begins with says nothing: its prompt may be about to be read.
-        (before.is_some() || listing.wait != Some(Wait::Input)).then_some(listing)
+        let _pid: i32 = name.strip_suffix(".json")?.parse().ok()?;
+        let lists = self.lists();
+        let (list, dialect) = lists.get(&watch)?;
+        read(&list.join(name), *dialect)
     }
 }
 

@@ -22,8 +22,8 @@ mod prime;
 mod problems;
 mod project;
 mod reader;
-mod readings;
 mod shelf;
+mod spending;
 mod time;
 mod told;
 mod view;
@@ -38,6 +38,7 @@ use anyhow::Context;
 use perennial_api::home::SocketAddress;
 use perennial_api::{ExitCode, Home};
 use perennial_core::fleet::Fleet;
+use perennial_core::hearing::{Hearings, Limits};
 use perennial_core::id::Epoch;
 use perennial_core::observation::Observation;
 use perennial_engine::host::cgroup::Cgroup;
@@ -63,8 +64,8 @@ use lookout::Lookout;
 use notify::Notify;
 use presence::Presence;
 use reader::Reader;
-use readings::Readings;
 use shelf::Shelf;
+use spending::Spending;
 
 /// Runs until it is told to end; `ready` is called when requests are answered.
 pub fn run(home: &Home, ready: impl FnOnce()) -> anyhow::Result<ExitCode> {
@@ -122,7 +123,6 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
         tracing::warn!(%error, "config.toml can't be read; nothing in it holds");
         Config::default()
     });
-    let silent_after = config.silent_after();
     let harnesses = Harnesses::new(home.clone(), exe.clone());
     let registry = Arc::new(known_holders(home, &loaded.fleet));
     let holders = start_holders(home, exe, epoch, Arc::clone(&registry), desk.clone())?;
@@ -131,13 +131,15 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
     let kept = kept(&*journal);
     let heard = kept.iter().filter_map(|sample| Some((sample.agent, sample.last_seen?)));
     let presence = Presence::begin(heard.collect(), clock.read().now);
-    let readings = Readings::begin(&kept, &loaded.fleet);
+    let spending = Spending::begin(&kept);
+    let limits = Limits { silent_after: config.silent_after() };
+    let hearings = Hearings::resume(&loaded.fleet, &spending::kept(&kept), limits);
     let world = World {
         journal: Arc::clone(&journal),
         holders: holders.clone(),
         registry: Arc::clone(&registry),
         harnesses: harnesses.clone(),
-        reader: Reader::start(harnesses.clone(), home.conversations(), silent_after, desk.clone())
+        reader: Reader::start(harnesses.clone(), limits, desk.clone())
             .context("the reader of conversations can't be started")?,
         lookout: Lookout::start(desk.clone()),
         shelf: Shelf::new(Mirror::start(&home.mirror()).context("the mirror can't be started")?),
@@ -147,8 +149,8 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
         ending: ending.clone(),
     };
     let started = Observation::Started { boot: boot.clone(), version: version() };
-    let supervisor = Supervisor::new(loaded.fleet, loaded.versions);
-    let driver = driver::start(supervisor, presence, readings, world, desk.clone(), inbox, started)
+    let supervisor = Supervisor::new(loaded.fleet, loaded.versions).hearing_on(hearings);
+    let driver = driver::start(supervisor, presence, spending, world, desk.clone(), inbox, started)
         .context("the driver can't be started")?;
     tracing::info!(epoch = epoch.0, pid = std::process::id(), "the daemon started");
     let surface = Surface {

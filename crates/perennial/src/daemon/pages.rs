@@ -154,9 +154,9 @@ fn report(path: &Path, error: &io::Error) {
     tracing::warn!(path = %path.display(), %error, "part of a conversation can't be read");
 }
 
-/// Usage is told as sums.
+/// Usage is told as sums; what hooks said is no part of the talk.
 fn is_shown(step: &Step) -> bool {
-    !matches!(step.content, Content::Usage(_))
+    !matches!(step.content, Content::Usage(_) | Content::Added(_))
 }
 
 fn is_within(step: &Step, span: Option<Span>) -> bool {

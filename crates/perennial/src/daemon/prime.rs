@@ -1,16 +1,16 @@
 //! What a session is told when it starts: who it is, who else is there, how its clock stands.
 
 use perennial_core::agent::Agent;
+use perennial_core::context::Sample;
 use perennial_core::conversation::Turn;
 use perennial_core::fleet::Fleet;
 use perennial_core::state::Roster;
 use perennial_engine::harness::words::{self, Other, Reader};
 
 use super::presence::Presence;
-use super::readings::Reading;
 use super::view;
 
-pub fn text(fleet: &Fleet, agent: &Agent, presence: &Presence, reading: &Reading) -> String {
+pub fn text(fleet: &Fleet, agent: &Agent, presence: &Presence, sample: Option<&Sample>) -> String {
     let name = view::name(agent);
     let parent = agent.parent.and_then(|id| fleet.agent(id)).map(view::name);
     let others: Vec<(String, &Agent)> = fleet
@@ -45,5 +45,5 @@ pub fn text(fleet: &Fleet, agent: &Agent, presence: &Presence, reading: &Reading
         dir: &agent.launch.dir,
         was_stopped: agent.turn == Turn::Stopped,
     };
-    words::prime(&reader, &lines, reading.sample.as_ref().map(|(sample, _)| sample))
+    words::prime(&reader, &lines, sample)
 }

@@ -1,7 +1,7 @@
-//! Reads the conversations of agent CLIs: figures, what no hook tells, and a copy of our own.
+//! Reads the conversations of agent CLIs: facts, figures, and a copy of our own.
 //!
 //! One thread; looks when it is told to (a hook was called, somebody asks), a moment later again for
-//! what is written late, and once more when nothing came for so long that the model may never answer.
+//! what is written late, and then now and then to measure how long nothing came. It decides nothing.
 //! A transcript is found by the vendor's rule and the conversation's id: a path that a session names
 //! is not believed.
 
@@ -11,68 +11,49 @@ use std::collections::HashMap;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Seek, SeekFrom};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use perennial_core::context::Source;
+use perennial_core::context::{Sample, Source};
 use perennial_core::conversation::ConversationId;
+use perennial_core::fact::{Fact, Origin, Seen};
+use perennial_core::hearing::Limits;
 use perennial_core::id::{AgentId, SessionNumber};
-use perennial_core::observation::Sign;
 use perennial_core::session::Process;
-use perennial_core::time::Time;
 use perennial_engine::host::moment::{self, Moment};
 use perennial_engine::host::{process, traffic};
 use perennial_engine::transcript::account::Figures;
-use perennial_engine::transcript::conversation::Conversation;
-use perennial_engine::transcript::prices::Prices;
 use perennial_engine::transcript::tail::Buffer;
 
 use super::driver::{Desk, Message};
 use super::harness::Harnesses;
-use open::Open;
+use open::{InWindow, Open};
 
 /// A harness speaks before it has written everything down: so much later it is looked at again.
 const LATE: Duration = Duration::from_millis(500);
 
-/// Look at this agent's conversation.
+/// Look at this agent's conversations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Look {
     pub agent: AgentId,
     pub number: SessionNumber,
     pub process: Option<Process>,
-    /// When its turn began: what is older says nothing of it.
-    pub since: Time,
     pub harness: String,
     pub conversation: ConversationId,
+    /// Those that it had before, oldest first.
+    pub earlier: Vec<ConversationId>,
 }
 
 /// What was seen of one session.
 #[derive(Debug)]
-pub struct Seen {
+pub struct Sighting {
     pub agent: AgentId,
     pub number: SessionNumber,
-    pub signs: Vec<Sign>,
-    pub read: Option<Read>,
-    /// It was not heard for so long that a person may want to know, if it is in a turn.
-    pub silence: Option<Duration>,
-}
-
-/// What was read.
-#[derive(Debug)]
-pub struct Read {
-    pub figures: Figures,
-    pub conversation: ConversationId,
-    pub context: Option<InWindow>,
-}
-
-/// What a transcript tells of the window.
-#[derive(Debug)]
-pub struct InWindow {
-    pub tokens: u64,
-    /// Empty where it is not known.
-    pub model: String,
-    pub source: Source,
+    /// In their order.
+    pub facts: Vec<Fact>,
+    /// What was used in all conversations of the agent.
+    pub figures: Option<Figures>,
 }
 
 /// The way to the thread.
@@ -80,16 +61,10 @@ pub struct InWindow {
 pub struct Reader(Sender<Look>);
 
 impl Reader {
-    /// A model that says nothing for `silent_after` while it is awaited is told to hang.
-    pub fn start(
-        harnesses: Harnesses,
-        copies: PathBuf,
-        silent_after: Option<Duration>,
-        desk: Desk,
-    ) -> io::Result<Reader> {
+    pub fn start(harnesses: Harnesses, limits: Limits, desk: Desk) -> io::Result<Reader> {
         let (sender, inbox) = channel();
         let (open, buffer) = (HashMap::new(), Buffer::default());
-        let mut shelves = Shelves { harnesses, copies, silent_after, open, buffer };
+        let mut shelves = Shelves { harnesses, limits, open, buffer };
         std::thread::Builder::new()
             .name("reader".to_owned())
             .spawn(move || shelves.run(&inbox, &desk))?;
@@ -104,8 +79,7 @@ impl Reader {
 
 struct Shelves {
     harnesses: Harnesses,
-    copies: PathBuf,
-    silent_after: Option<Duration>,
+    limits: Limits,
     open: HashMap<AgentId, Open>,
     buffer: Buffer,
 }
@@ -118,7 +92,7 @@ impl Shelves {
                 Some(due) => inbox.recv_timeout(due.saturating_sub(moment::now())),
                 None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
-            let seen: Vec<Seen> = match next {
+            let seen: Vec<Sighting> = match next {
                 Ok(first) => {
                     // What queued meanwhile is one look.
                     let mut looks = vec![first];
@@ -130,7 +104,7 @@ impl Shelves {
                 Err(RecvTimeoutError::Disconnected) => return,
             };
             for one in seen {
-                if desk.send(Message::Read(one)).is_err() {
+                if desk.send(Message::Sighted(one)).is_err() {
                     return;
                 }
             }
@@ -138,7 +112,7 @@ impl Shelves {
     }
 
     /// Looks at those whose time has come.
-    fn listen(&mut self) -> Vec<Seen> {
+    fn listen(&mut self) -> Vec<Sighting> {
         let now = moment::now();
         let is_due = |open: &&Open| open.due.is_some_and(|due| due <= now);
         let due: Vec<Look> =
@@ -146,88 +120,83 @@ impl Shelves {
         due.iter().filter_map(|look| self.listen_to(look, now)).collect()
     }
 
-    /// Reads what came late; where nothing did for too long, the session hangs.
-    fn listen_to(&mut self, look: &Look, now: Moment) -> Option<Seen> {
-        let before = self.open.get(&look.agent).map_or(0, Open::lines);
-        let seen = self.read(look);
-        let (limit, live) = (self.silent_after, look.process.filter(|process| is_alive(*process)));
+    /// Reads what came late, and measures the silence where nothing did.
+    fn listen_to(&mut self, look: &Look, now: Moment) -> Option<Sighting> {
+        let before = self.open.get(&look.agent)?.lines();
+        let mut sighting = self.read(look)?;
+        let limits = self.limits;
         let open = self.open.get_mut(&look.agent)?;
         if open.lines() != before {
-            (open.heard, open.due, open.is_warned) = (now, Some(now + LATE), false);
-            return seen;
+            (open.heard, open.due) = (now, Some(now + LATE));
+            return Some(sighting);
         }
-        let Some(process) = live else {
+        let Some(process) = look.process.filter(|process| is_alive(*process)) else {
             open.due = None;
-            return seen;
+            return Some(sighting);
         };
-        let warned_at = open.heard + open.warned_after();
-        if now >= warned_at && !open.is_warned {
-            open.is_warned = true;
-            let silence = Some(now.saturating_sub(open.heard));
-            let (agent, number, signs) = (look.agent, look.number, Vec::new());
-            return Some(Seen { agent, number, signs, read: None, silence });
-        }
-        let warned_at = Some(warned_at).filter(|_| !open.is_warned);
-        let Some(limit) = limit else {
-            open.due = warned_at;
-            return seen;
-        };
-        if now < open.heard + limit {
-            let judged_at = open.heard + limit;
-            open.due = Some(warned_at.map_or(judged_at, |at| at.min(judged_at)));
-            return seen;
-        }
-        open.due = Some(now + limit);
-        // A tool may take as long as it likes.
-        if open.calls.is_empty() && is_silent(process, limit) {
-            let (agent, number) = (look.agent, look.number);
-            let signs = vec![Sign::Hangs];
-            return Some(Seen { agent, number, signs, read: None, silence: None });
-        }
-        seen
+        let lasted = now.saturating_sub(open.heard);
+        open.due = limits.next_look(lasted).map(|look| open.heard + look);
+        let seen = Seen::Silence { lasted, received: received(process) };
+        sighting.facts.push(Fact::new(Origin::Kernel, seen));
+        Some(sighting)
     }
 
     /// Somebody spoke: there is something to read now, or soon.
-    fn look(&mut self, look: &Look) -> Option<Seen> {
+    fn look(&mut self, look: &Look) -> Option<Sighting> {
         let open = self.open.entry(look.agent).or_insert_with(|| Open::new(look.clone()));
-        if open.look.conversation != look.conversation {
-            *open = Open::new(look.clone());
-        }
-        (open.heard, open.is_warned) = (moment::now(), false);
+        open.follow(look.clone());
+        open.heard = moment::now();
         open.due = Some(open.heard + LATE);
-        open.look = look.clone();
         self.read(look)
     }
 
-    fn read(&mut self, look: &Look) -> Option<Seen> {
-        let open = self.open.get_mut(&look.agent)?;
-        if open.conversation.is_none() {
-            let path = self.harnesses.transcript(look.agent, &look.harness, &look.conversation)?;
-            open.conversation = Some(Conversation::new(path, Prices::built_in()));
+    fn read(&mut self, look: &Look) -> Option<Sighting> {
+        let Look { agent, number, harness, .. } = look;
+        let (harnesses, open) = (&self.harnesses, self.open.get_mut(agent)?);
+        let find = |id: &ConversationId| {
+            let ours = || Some(harnesses.copy(harness, id)).filter(|path| path.is_file());
+            let is_earlier = *id != look.conversation;
+            harnesses.transcript(*agent, harness, id).or_else(|| is_earlier.then(ours).flatten())
+        };
+        let mut facts = open.update(&mut self.buffer, find);
+        let measured = open.window().and_then(|window| measured(harnesses, look, window));
+        facts.extend(measured);
+        if let Some(theirs) = open.path() {
+            let ours = harnesses.copy(harness, &look.conversation);
+            if let Err(error) = copy(theirs, &ours) {
+                tracing::warn!(%agent, %error, "a conversation can't be copied");
+            }
         }
-        let (path, seen) = open.update(&mut self.buffer)?;
-        let ours = self.copies.join(&look.harness).join(format!("{}.jsonl", look.conversation));
-        if let Err(error) = copy(&path, &ours) {
-            tracing::warn!(agent = %look.agent, %error, "a conversation can't be copied");
-        }
-        Some(seen)
+        let figures = open.figures();
+        Some(Sighting { agent: *agent, number: *number, facts, figures })
     }
+}
+
+/// The measure by the table of models, for a harness that tells no window.
+fn measured(harnesses: &Harnesses, look: &Look, in_window: InWindow) -> Option<Fact> {
+    let preset = harnesses.preset(&look.harness).ok()?;
+    if preset.context.window_source == Source::StatusLine {
+        return None;
+    }
+    let InWindow { tokens, model, source } = in_window;
+    let window = preset.context.window(model.as_deref().unwrap_or_default());
+    let end = harnesses.compaction_window(look.agent, &preset);
+    let usable = preset.context.usable(window, end);
+    let sample = Sample { tokens, window, usable, source };
+    let fact = Fact::new(Origin::Transcript, Seen::Measured { model, sample });
+    Some(fact.within(Some(look.conversation.clone())))
 }
 
 fn is_alive(process: Process) -> bool {
     process::stat(process.pid).is_some_and(|stat| stat.process == process)
 }
 
-/// A model that still thinks sends something now and then; without a connection nobody is awaited,
-/// as between two tries.
-fn is_silent(process: Process, limit: Duration) -> bool {
-    match traffic::silent_for(process.pid) {
-        Ok(silence) => silence.is_some_and(|silence| silence >= limit),
-        Err(error) => {
-            tracing::warn!(%error, "connections can't be looked at; nobody is said to hang");
-            false
-        }
-    }
+/// How long ago the last byte was received on any open connection of the process.
+fn received(process: Process) -> Option<Duration> {
+    traffic::silent_for(process.pid).unwrap_or_else(|error| {
+        tracing::warn!(%error, "connections can't be looked at; nobody is said to hang");
+        None
+    })
 }
 
 /// Brings our copy up to the vendor's file. A file that got shorter leaves the copy as it is.

@@ -13,7 +13,7 @@ use perennial_store::journal::Journal;
 use perennial_store::projection::RosterRow;
 
 use super::presence::Presence;
-use super::readings::Readings;
+use super::spending::{self, Spending};
 use super::view;
 
 /// After so many events the fleet's state is kept, so that the next start need not fold them.
@@ -56,12 +56,13 @@ impl Shelf {
         &mut self,
         supervisor: &Supervisor,
         presence: &Presence,
-        readings: &Readings,
+        spending: &Spending,
         journal: &dyn Journal,
         now: Time,
     ) {
         let times = presence.times(now).into_iter();
-        journal.put_samples(times.map(|(agent, at)| readings.sample(agent, Some(at))).collect());
+        let sample = |(agent, at)| spending::sample(supervisor, spending, agent, Some(at));
+        journal.put_samples(times.map(sample).collect());
         if supervisor.is_settled() {
             self.snapshot(supervisor, journal);
         }

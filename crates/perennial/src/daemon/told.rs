@@ -44,8 +44,9 @@ fn with_content(step: wire::Step, content: Content) -> wire::Step {
             is_error: Some(is_error),
             ..with_text(of("tool-result"), text)
         },
-        // Told as sums; a page has none.
+        // A page has none of these.
         Content::Usage(_) => of("usage"),
+        Content::Added(text) => with_text(of("added"), text),
         Content::Compaction(compaction) => wire::Step {
             trigger: trigger(compaction.trigger).map(str::to_owned),
             tokens_before: compaction.pre_tokens,

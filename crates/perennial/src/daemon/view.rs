@@ -5,13 +5,14 @@
 use perennial_api::agent as wire;
 use perennial_core::agent::{Agent, Confirmation, needs_operator};
 use perennial_core::exit::Exit;
+use perennial_core::hearing::Hearing;
 use perennial_core::reason::{Evidence, Witness};
 use perennial_core::state::{Roster, State};
 use perennial_core::time::Time;
 
 use super::driver::Sight;
 use super::presence::Presence;
-use super::readings::{Reading, Used};
+use super::spending::Used;
 use super::time::moment;
 use super::words;
 
@@ -19,7 +20,7 @@ use super::words;
 pub fn agent(agent: &Agent, sight: &Sight<'_>) -> wire::Agent {
     let Sight { presence, now, .. } = *sight;
     let fleet = sight.supervisor.fleet();
-    let reading = sight.readings.get(agent.id);
+    let hearing = sight.supervisor.hearing(agent.id);
     let confirmation = presence.confirmation(agent);
     let (state, reason) = agent.vouched(confirmation);
     let silent_since = (state != agent.state).then(|| presence.silent_since(agent.id));
@@ -57,13 +58,13 @@ pub fn agent(agent: &Agent, sight: &Sight<'_>) -> wire::Agent {
         last_activity: agent.session.as_ref().and_then(|s| s.started_at).map(moment),
         summary: agent.summary.clone(),
         work_phase: agent.work_phase.map(|phase| phase.word().to_owned()),
-        model: reading
-            .and_then(|reading| reading.model.clone())
+        model: hearing
+            .and_then(|hearing| hearing.model().map(str::to_owned))
             .or_else(|| agent.launch.options.model.clone()),
         permission_mode: agent.launch.options.permission_mode.clone(),
         conversations: conversations(agent),
-        context: context(agent, reading),
-        usage: reading.and_then(|reading| reading.used).map(usage),
+        context: context(agent, hearing),
+        usage: sight.spending.of(agent.id).map(usage),
         needs_you: needs_operator(state, reason),
     }
 }
@@ -117,8 +118,8 @@ fn conversations(agent: &Agent) -> Vec<String> {
         .collect()
 }
 
-fn context(agent: &Agent, reading: Option<&Reading>) -> Option<wire::Context> {
-    let (sample, at) = reading?.sample.as_ref()?;
+fn context(agent: &Agent, hearing: Option<&Hearing>) -> Option<wire::Context> {
+    let (sample, at) = hearing?.sample()?;
     Some(wire::Context {
         tokens: sample.tokens,
         window: sample.window,
@@ -126,7 +127,7 @@ fn context(agent: &Agent, reading: Option<&Reading>) -> Option<wire::Context> {
         percent: sample.percent(),
         usable_percent: sample.usable_percent(),
         source: sample.source.word().to_owned(),
-        at: moment(*at),
+        at: moment(at),
         passed: agent.clock.passed.map(perennial_core::context::Threshold::percent),
     })
 }

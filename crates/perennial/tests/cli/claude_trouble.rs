@@ -1,6 +1,6 @@
 //! The model's service in trouble, with real Claude Code sessions: told as it is, and no restart.
 
-use perennial_engine::harness::words::REMINDER_CALLS;
+use perennial_core::hearing::REMINDER_CALLS;
 use serde_json::json;
 use understudy::{Kind, Repeat, Turn};
 

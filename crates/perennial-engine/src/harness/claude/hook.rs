@@ -1,74 +1,71 @@
-//! What one call of a hook says, and how to answer it.
+//! What one call of a hook says, as a fact, and how to answer it.
 //!
-//! A hook is called in a moment of the vendor's choice and knows nothing of the one before: what a
-//! sign changes is for the core to say.
+//! A hook is called in a moment of the vendor's choice and knows nothing of the one before: what
+//! comes of a fact is for the core to say.
 
 use std::fmt;
 
 use perennial_core::conversation::{ConversationId, Followed};
-use perennial_core::observation::{Sign, Wait};
+use perennial_core::fact::{CallName, Fact, Failure, Origin, Seen, TurnName};
 use perennial_core::time::Time;
+use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Value, json};
 
 use super::{NotUnderstood, bounded};
+use crate::transcript::step::{EXCERPT_BYTES, ID_BYTES};
 
-/// What was heard.
+/// What a call of a hook said.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Heard {
-    /// The main one; a subagent's call says nothing of it.
-    pub conversation: Option<ConversationId>,
-    /// In their order.
-    pub signs: Vec<Sign>,
-    /// Tool calls of the main conversation that are over with it.
-    pub tool_calls: u32,
-    /// Whether a reply reaches the model without a turn of its own.
-    pub may_reply: bool,
+pub struct Call {
+    /// Nothing where the event says nothing of the session.
+    pub fact: Option<Fact>,
     /// The input broke off or was not well formed: there may have been more.
     pub is_partial: bool,
 }
 
 /// Reads what a hook was given on its standard input.
-pub fn hook(event: &str, input: &[u8]) -> Result<Heard, NotUnderstood> {
+pub fn hook(event: &str, input: &[u8]) -> Result<Call, NotUnderstood> {
     let (fields, is_whole) = Fields::read(input)?;
-    let conversation = fields.text("session_id").and_then(|id| id.parse().ok());
+    let conversation: Option<ConversationId> =
+        fields.text("session_id").and_then(|id| id.parse().ok());
     let in_subagent = fields.text("agent_id").is_some();
-    let signs = match event {
-        "SessionStart" => {
-            let conversation = conversation.clone().ok_or(NotUnderstood::NoConversation)?;
-            vec![Sign::Began { conversation, how: followed(fields.text("source")) }]
+    if event == "SessionStart" && conversation.is_none() {
+        return Err(NotUnderstood::NoConversation);
+    }
+    let fact = seen(event, &fields, in_subagent).map(|seen| Fact {
+        conversation: conversation.filter(|_| !in_subagent),
+        turn: fields.text("prompt_id").map(|name| TurnName(name.to_owned())),
+        is_answerable: !in_subagent && is_read_in_turn(event),
+        ..Fact::new(Origin::Hook, seen)
+    });
+    Ok(Call { fact, is_partial: !is_whole })
+}
+
+fn seen(event: &str, fields: &Fields, in_subagent: bool) -> Option<Seen> {
+    Some(match event {
+        "SessionStart" => Seen::SessionBegan(followed(fields.text("source"))),
+        "UserPromptSubmit" if !in_subagent => {
+            Seen::PromptSubmitted { text: fields.text("prompt").unwrap_or_default().to_owned() }
         }
-        "UserPromptSubmit" if !in_subagent => vec![Sign::TurnBegan],
         // It comes for a question of the model's too, whatever the permission mode.
         "PermissionRequest" if fields.text("tool_name") == Some("AskUserQuestion") => {
-            vec![Sign::Waits(Wait::Answer)]
+            Seen::QuestionAsked
         }
-        "PermissionRequest" => vec![Sign::Waits(Wait::Permission)],
+        "PermissionRequest" => {
+            Seen::PermissionAsked { tool: fields.text("tool_name").map(str::to_owned) }
+        }
         // A subagent in the background works on while the main conversation waits for input.
-        "PostToolUse" | "PostToolUseFailure" | "PostToolBatch" if in_subagent => {
-            vec![Sign::Progressed]
-        }
         "PostToolUse" | "PostToolUseFailure" | "PostToolBatch" => {
-            vec![Sign::TurnBegan, Sign::Progressed]
+            Seen::ToolsFinished { calls: fields.calls.clone(), in_subagent }
         }
-        "Notification" => notified(fields.text("notification_type")),
-        "Stop" if !in_subagent => vec![Sign::Waits(Wait::Input)],
-        "StopFailure" if !in_subagent => vec![Sign::Waits(failed(&fields))],
-        "PostCompact" => vec![Sign::Compacted],
-        _ => Vec::new(),
-    };
-    let tool_calls = match event {
-        "PostToolUse" | "PostToolUseFailure" if !in_subagent => 1,
-        // A batch whose list could not be read had at least one.
-        "PostToolBatch" if !in_subagent => fields.tool_calls.unwrap_or(1),
-        _ => 0,
-    };
-    Ok(Heard {
-        conversation: conversation.filter(|_| !in_subagent),
-        signs,
-        tool_calls,
-        may_reply: !in_subagent && is_read_in_turn(event),
-        is_partial: !is_whole,
+        "Notification" => notified(fields.text("notification_type"))?,
+        "Stop" if !in_subagent => {
+            Seen::ReplyEnded { background_tasks: fields.background_tasks.unwrap_or(0) }
+        }
+        "StopFailure" if !in_subagent => Seen::CallFailed(failure(fields)),
+        "PostCompact" => Seen::Compacted,
+        _ => return None,
     })
 }
 
@@ -104,23 +101,26 @@ fn followed(source: Option<&str>) -> Followed {
     }
 }
 
-fn notified(kind: Option<&str>) -> Vec<Sign> {
+fn notified(kind: Option<&str>) -> Option<Seen> {
     match kind {
-        Some("worker_permission_prompt") => vec![Sign::Waits(Wait::Permission)],
-        // A reminder, a minute after the turn: why that turn ended is known better.
-        Some("idle_prompt") => vec![Sign::StillIdle],
-        Some("elicitation_dialog") => vec![Sign::Waits(Wait::Answer)],
+        Some("worker_permission_prompt") => Some(Seen::PermissionAsked { tool: None }),
+        Some("idle_prompt") => Some(Seen::IdleTold),
+        Some("elicitation_dialog") => Some(Seen::QuestionAsked),
         // `permission_prompt` also comes for a question, and seconds after the request that said so.
-        Some(_) | None => Vec::new(),
+        Some(_) | None => None,
     }
 }
 
-fn failed(fields: &Fields) -> Wait {
+fn failure(fields: &Fields) -> Failure {
     match fields.text("error") {
         Some("rate_limit") => {
-            Wait::LimitReached(fields.text("last_assistant_message").and_then(reset))
+            Failure::RateLimit { until: fields.text("last_assistant_message").and_then(reset) }
         }
-        Some(_) | None => Wait::Failure,
+        Some("authentication_failed" | "oauth_org_not_allowed" | "billing_error") => {
+            Failure::Refused
+        }
+        Some("overloaded") => Failure::Overloaded,
+        Some(_) | None => Failure::Other,
     }
 }
 
@@ -137,19 +137,29 @@ fn reset(text: &str) -> Option<Time> {
 #[derive(Debug, Default)]
 struct Fields {
     texts: Vec<(String, String)>,
-    tool_calls: Option<u32>,
+    calls: Vec<CallName>,
+    background_tasks: Option<u32>,
 }
 
 /// Others can be as long as a file that was written.
-const TEXTS: [&str; 7] = [
+const TEXTS: [&str; 10] = [
     "session_id",
     "agent_id",
     "source",
+    "prompt",
+    "prompt_id",
     "tool_name",
+    "tool_use_id",
     "notification_type",
     "error",
     "last_assistant_message",
 ];
+
+/// A call of a batch. What it was given and what it answered is passed over.
+#[derive(Deserialize)]
+struct BatchedCall {
+    tool_use_id: Option<String>,
+}
 
 impl Fields {
     /// What can be read, and whether that is all of it.
@@ -163,6 +173,20 @@ impl Fields {
         let mut reader = serde_json::Deserializer::from_slice(kept);
         let read = Collect(&mut fields).deserialize(&mut reader).and_then(|()| reader.end());
         Ok((fields, read.is_ok() && kept.len() == input.len()))
+    }
+
+    fn keep(&mut self, name: String, mut text: String) {
+        if name == "tool_use_id" {
+            return self.called(text);
+        }
+        text.truncate(text.floor_char_boundary(EXCERPT_BYTES));
+        self.texts.push((name, text));
+    }
+
+    fn called(&mut self, id: String) {
+        if id.len() <= ID_BYTES {
+            self.calls.push(CallName(id));
+        }
     }
 
     fn text(&self, name: &str) -> Option<&str> {
@@ -193,11 +217,17 @@ impl<'de> Visitor<'de> for Collect<'_> {
         while let Some(name) = map.next_key::<String>()? {
             if TEXTS.contains(&name.as_str()) {
                 if let Value::String(text) = map.next_value()? {
-                    self.0.texts.push((name, text));
+                    self.0.keep(name, text);
                 }
             } else if name == "tool_calls" {
-                let calls: Vec<IgnoredAny> = map.next_value()?;
-                self.0.tool_calls = u32::try_from(calls.len()).ok();
+                let calls: Vec<BatchedCall> = map.next_value()?;
+                calls
+                    .into_iter()
+                    .filter_map(|call| call.tool_use_id)
+                    .for_each(|id| self.0.called(id));
+            } else if name == "background_tasks" {
+                let tasks: Vec<IgnoredAny> = map.next_value()?;
+                self.0.background_tasks = u32::try_from(tasks.len()).ok();
             } else {
                 map.next_value::<IgnoredAny>()?;
             }

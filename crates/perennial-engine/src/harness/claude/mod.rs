@@ -9,9 +9,9 @@ mod registry;
 pub(super) mod settings;
 mod status_line;
 
-pub use hook::{Heard, hook, reply};
+pub use hook::{Call, hook, reply};
 pub use registry::{Listing, registry};
-pub use status_line::{StatusLine, status_line};
+pub use status_line::status_line;
 
 /// Of one input no more than this is read.
 pub const INPUT_BYTES: usize = 1 << 20;

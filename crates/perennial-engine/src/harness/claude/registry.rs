@@ -2,7 +2,8 @@
 //! tells (an interrupt by Esc, a permission just given). Undocumented: another opinion, never the
 //! only one.
 
-use perennial_core::observation::Wait;
+use perennial_core::conversation::ConversationId;
+use perennial_core::fact::{Fact, Listed, Origin, Seen};
 use perennial_core::session::Process;
 use perennial_core::time::Time;
 use serde::Deserialize;
@@ -13,6 +14,7 @@ use super::bounded;
 #[serde(rename_all = "camelCase")]
 struct Entry {
     pid: i32,
+    session_id: Option<String>,
     proc_start: String,
     status: String,
     status_updated_at: u64,
@@ -20,30 +22,29 @@ struct Entry {
 }
 
 /// One line of the vendor's list of live sessions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
     pub process: Process,
-    /// `None`: it is in a turn.
-    pub wait: Option<Wait>,
-    pub since: Time,
+    pub fact: Fact,
 }
 
 /// What the file says; `None` for what is torn, not known, or does not say it yet.
 pub fn registry(input: &[u8]) -> Option<Listing> {
     let entry: Entry = serde_json::from_slice(bounded(input)).ok()?;
-    let wait = match (entry.status.as_str(), entry.waiting_for.as_deref()) {
-        ("busy", _) => None,
-        ("idle", _) => Some(Wait::Input),
+    let listed = match (entry.status.as_str(), entry.waiting_for.as_deref()) {
+        ("busy", _) => Listed::Busy,
+        ("idle", _) => Listed::Idle,
         ("waiting", Some("permission prompt" | "sandbox request" | "worker request")) => {
-            Some(Wait::Permission)
+            Listed::Permission
         }
-        ("waiting", Some("input needed" | "goal proposal")) => Some(Wait::Answer),
-        // A person opened it, and knows.
-        ("waiting", Some("dialog open")) => return None,
+        ("waiting", Some("dialog open")) => Listed::Menu,
         // For what is not known yet, but for somebody.
-        ("waiting", _) => Some(Wait::Answer),
+        ("waiting", _) => Listed::Question,
         _ => return None,
     };
     let process = Process { pid: entry.pid, start_ticks: entry.proc_start.parse().ok()? };
-    Some(Listing { process, wait, since: Time(entry.status_updated_at.checked_mul(1000)?) })
+    let since = Time(entry.status_updated_at.checked_mul(1000)?);
+    let conversation: Option<ConversationId> = entry.session_id.and_then(|id| id.parse().ok());
+    let fact = Fact::new(Origin::List, Seen::Listed(listed)).within(conversation).at(Some(since));
+    Some(Listing { process, fact })
 }

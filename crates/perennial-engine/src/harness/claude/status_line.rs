@@ -1,20 +1,11 @@
 //! What the status line is given: the only place where the vendor pushes tokens and window together.
 
 use perennial_core::context::{Sample, Source};
-use perennial_core::conversation::ConversationId;
+use perennial_core::fact::{Fact, Origin, Seen};
 use serde_json::Value;
 
 use super::{NotUnderstood, bounded};
 use crate::harness::preset::Context;
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StatusLine {
-    pub conversation: Option<ConversationId>,
-    /// The model's id.
-    pub model: Option<String>,
-    /// Absent until the first answer.
-    pub sample: Option<Sample>,
-}
 
 /// Reads the input of a status line. `compaction_window` is the value of the variable by which the
 /// agent's owner moved the point of compaction, if they did.
@@ -22,18 +13,19 @@ pub fn status_line(
     input: &[u8],
     context: &Context,
     compaction_window: Option<u64>,
-) -> Result<StatusLine, NotUnderstood> {
+) -> Result<Fact, NotUnderstood> {
     let all: Value =
         serde_json::from_slice(bounded(input)).map_err(|_| NotUnderstood::NotAnObject)?;
     if !all.is_object() {
         return Err(NotUnderstood::NotAnObject);
     }
     let text = |path| all.pointer(path).and_then(Value::as_str);
-    Ok(StatusLine {
-        conversation: text("/session_id").and_then(|id| id.parse().ok()),
-        model: text("/model/id").filter(|id| id.len() <= 128).map(str::to_owned),
-        sample: sample(&all, context, compaction_window),
-    })
+    let model = text("/model/id").filter(|id| id.len() <= 128).map(str::to_owned);
+    // Absent until the first answer.
+    let sample = sample(&all, context, compaction_window);
+    let conversation = text("/session_id").and_then(|id| id.parse().ok());
+    let seen = Seen::StatusLine { model, sample };
+    Ok(Fact::new(Origin::StatusLine, seen).within(conversation))
 }
 
 fn sample(all: &Value, context: &Context, compaction_window: Option<u64>) -> Option<Sample> {

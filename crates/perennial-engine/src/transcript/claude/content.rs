@@ -40,7 +40,8 @@ pub fn of_model(raw: Option<&RawValue>) -> Result<Vec<Content>, Damaged> {
     Ok(contents?.unwrap_or_else(|text| vec![Content::Text(text.excerpt())]))
 }
 
-/// A prompt that was typed while the agent worked is written as an attachment.
+/// A prompt that was typed while the agent worked is written as an attachment; so is what a hook
+/// said to the model.
 pub fn of_attachment(raw: Option<&RawValue>) -> Result<Vec<Content>, Damaged> {
     let Some(raw) = raw else {
         return Ok(Vec::new());
@@ -48,7 +49,20 @@ pub fn of_attachment(raw: Option<&RawValue>) -> Result<Vec<Content>, Damaged> {
     let attachment: Attachment<'_> = serde_json::from_str(raw.get()).map_err(|_| Damaged)?;
     let is_prompt =
         attachment.kind.as_str() == "queued_command" && attachment.is_meta != Some(true);
+    if attachment.kind.as_str() == "hook_additional_context" {
+        return Ok(of_hook(attachment.content).into_iter().collect());
+    }
     if is_prompt { of_person(attachment.prompt) } else { Ok(Vec::new()) }
+}
+
+/// One text or several; what is neither says nothing.
+fn of_hook(raw: Option<&RawValue>) -> Option<Content> {
+    let raw = raw?.get();
+    let texts: Vec<Prose<'_>> = serde_json::from_str(raw)
+        .or_else(|_| serde_json::from_str(raw).map(|text| vec![text]))
+        .ok()?;
+    let texts: Vec<_> = texts.iter().map(Prose::text).collect();
+    Some(Content::Added(Excerpt::of(&texts.join("\n"))))
 }
 
 /// All the text in it; half a text where part of it can't be read.

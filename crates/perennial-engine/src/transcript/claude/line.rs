@@ -103,6 +103,9 @@ pub struct Attachment<'a> {
     pub kind: Name<'a>,
     #[serde(borrow)]
     pub prompt: Option<&'a RawValue>,
+    /// What a hook said.
+    #[serde(borrow)]
+    pub content: Option<&'a RawValue>,
     #[serde(rename = "isMeta")]
     pub is_meta: Option<bool>,
 }

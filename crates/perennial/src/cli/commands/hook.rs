@@ -45,7 +45,9 @@ impl Args {
 pub fn run(args: &Args, context: &Context) -> Ending {
     let mut input = Vec::new();
     let read = io::stdin().lock().take(LONGEST_INPUT).read_to_end(&mut input);
-    let path = client::path(&["hook"], &[("event", Some(args.event.as_str()))]);
+    let session = session();
+    let query = [("event", Some(args.event.as_str())), ("session", session.as_deref())];
+    let path = client::path(&["hook"], &query);
     let client = context.client.clone().patience(PATIENCE);
     match read.map(|_| client.post_bytes(&path, &input)) {
         Ok(Ok(answer)) => {
@@ -57,9 +59,14 @@ pub fn run(args: &Args, context: &Context) -> Ending {
     Ok(ExitCode::Done)
 }
 
+/// The mark of the session that calls.
+pub fn session() -> Option<String> {
+    std::env::var("PERENNIAL_SESSION").ok()
+}
+
 /// Keeps that an event was not heard; the daemon tells of it when it comes back.
 fn note(home: &Home, event: &str) {
-    let session = std::env::var("PERENNIAL_SESSION").unwrap_or_default();
+    let session = session().unwrap_or_default();
     let line = serde_json::json!({ "event": event, "session": session });
     let file = OpenOptions::new().create(true).append(true).mode(0o600).open(home.hooks_missed());
     if let Ok(mut file) = file

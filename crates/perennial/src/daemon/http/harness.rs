@@ -10,7 +10,7 @@ use perennial_api::Problem;
 use perennial_api::agent as wire;
 use perennial_core::authority::Caller;
 use perennial_core::command::Command;
-use perennial_core::id::AgentId;
+use perennial_core::id::{AgentId, SessionId, SessionNumber};
 use perennial_core::state::Roster;
 use perennial_engine::harness::claude;
 use perennial_engine::harness::preset::Dialect;
@@ -32,6 +32,12 @@ const LONGEST_INPUT: usize = 8 << 20;
 #[derive(Debug, Deserialize)]
 pub struct Called {
     event: String,
+    session: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Drawn {
+    session: Option<String>,
 }
 
 pub async fn hook(
@@ -42,13 +48,13 @@ pub async fn hook(
 ) -> Answer {
     let (agent, dialect) = surface.session_of(caller).await?;
     let input = body(request).await?;
-    let heard = match dialect {
+    let call = match dialect {
         Dialect::Claude => claude::hook(&called.event, &input),
     };
-    let heard = heard.map_err(|error| not_understood(&error))?;
-    let may_reply = heard.may_reply;
-    let text = surface.desk.heard(agent, called.event.clone(), heard).await?;
-    let reply = text.filter(|_| may_reply).and_then(|text| match dialect {
+    let fact = call.map_err(|error| not_understood(&error))?.fact;
+    let number = number(agent, called.session.as_deref());
+    let text = surface.desk.called(agent, number, fact).await?;
+    let reply = text.and_then(|text| match dialect {
         Dialect::Claude => claude::reply(&called.event, &text),
     });
     match reply {
@@ -60,12 +66,14 @@ pub async fn hook(
 pub async fn status_line(
     State(surface): State<Shared>,
     Shown(caller): Shown,
+    Query(drawn): Query<Drawn>,
     request: Request,
 ) -> Answer {
     let (agent, dialect) = surface.session_of(caller).await?;
     let input = body(request).await?;
+    let number = number(agent, drawn.session.as_deref());
     let line = match dialect {
-        Dialect::Claude => surface.status_line(agent, &input).await?,
+        Dialect::Claude => surface.status_line(agent, number, &input).await?,
     };
     Ok((StatusCode::OK, line).into_response())
 }
@@ -83,6 +91,12 @@ pub async fn mcp(State(surface): State<Shared>, Shown(caller): Shown, request: R
         Err(Trouble(problem)) => mcp::refused(&id, &problem),
     };
     Ok((StatusCode::OK, answer.to_string()).into_response())
+}
+
+/// The number that a session of this agent was marked with. A session that lies is not heard.
+fn number(agent: AgentId, mark: Option<&str>) -> Option<SessionNumber> {
+    let id: SessionId = mark?.parse().ok()?;
+    (id.agent == agent).then_some(id.number)
 }
 
 async fn body(request: Request) -> Result<Bytes, Trouble> {
@@ -171,7 +185,12 @@ impl Surface {
     }
 
     /// Takes the measure, and answers with a line of ours.
-    async fn status_line(&self, agent: AgentId, input: &[u8]) -> Result<String, Trouble> {
+    async fn status_line(
+        &self,
+        agent: AgentId,
+        number: Option<SessionNumber>,
+        input: &[u8],
+    ) -> Result<String, Trouble> {
         let harness = self.desk.look(move |sight| {
             sight.supervisor.fleet().agent(agent).map(|agent| agent.launch.harness.clone())
         });
@@ -183,8 +202,8 @@ impl Surface {
             )
         })?;
         let end = self.harnesses.compaction_window(agent, &preset);
-        let line = claude::status_line(input, &preset.context, end)
+        let fact = claude::status_line(input, &preset.context, end)
             .map_err(|error| not_understood(&error))?;
-        Ok(self.desk.measured(agent, line).await?)
+        Ok(self.desk.drawn(agent, number, fact).await?)
     }
 }

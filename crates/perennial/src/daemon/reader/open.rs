@@ -1,95 +1,163 @@
-//! One conversation that is followed: what its steps come to.
+//! The conversations of one agent, read as they grow: facts, figures, and what is in the window.
 //!
-//! Reads a file and keeps count; when to look, and what comes of it, is said elsewhere.
+//! Reads files and keeps count; when to look is said elsewhere, what comes of it in the core.
 
-use std::collections::HashSet;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
 
 use perennial_core::context::Source;
-use perennial_core::observation::{Sign, Wait};
+use perennial_core::conversation::ConversationId;
+use perennial_core::fact::{Fact, Origin, Seen};
 use perennial_engine::host::moment::Moment;
+use perennial_engine::transcript::account::{Account, ConversationNumber, Figures};
 use perennial_engine::transcript::claude::Context;
 use perennial_engine::transcript::conversation::Conversation;
-use perennial_engine::transcript::step::{Content, ErrorKind, Excerpt, Step};
+use perennial_engine::transcript::facts;
+use perennial_engine::transcript::prices::Prices;
+use perennial_engine::transcript::step::{Content, Excerpt, Step};
 use perennial_engine::transcript::tail::Buffer;
 
-use super::{InWindow, Look, Read, Seen};
+use super::Look;
 
-/// Silence that is told in the log, while the model is awaited and while a tool runs.
-const MODEL_LATE: Duration = Duration::from_secs(120);
-const TOOL_LATE: Duration = Duration::from_secs(600);
-
-/// A conversation that is followed.
+/// The conversations of an agent that are followed.
 pub struct Open {
     pub look: Look,
-    /// Once there is a file of it.
-    pub conversation: Option<Conversation>,
-    /// Tools that were called and have not answered.
-    pub calls: HashSet<String>,
+    /// The current one, once there is a file of it.
+    current: Option<Conversation>,
+    /// What was used in those before it, while there is no current one.
+    account: Option<Account>,
+    /// Those that were counted, in the order of their numbers.
+    counted: Vec<ConversationId>,
     /// Of the last answer.
     model: String,
     /// How much was said, roughly in tokens.
     said: u64,
     /// When it spoke, or its file grew.
     pub heard: Moment,
-    /// Its silence was told.
-    pub is_warned: bool,
     /// When to look again.
     pub due: Option<Moment>,
 }
 
+/// What a transcript tells of the window.
+pub struct InWindow {
+    pub tokens: u64,
+    pub model: Option<String>,
+    pub source: Source,
+}
+
 impl Open {
     pub fn new(look: Look) -> Open {
-        let (calls, model, heard) = (HashSet::new(), String::new(), Moment::ZERO);
-        let (conversation, is_warned, due) = (None, false, None);
-        Open { look, conversation, calls, model, said: 0, heard, is_warned, due }
+        let (current, account, counted) = (None, None, Vec::new());
+        let (model, said, heard, due) = (String::new(), 0, Moment::ZERO, None);
+        Open { look, current, account, counted, model, said, heard, due }
     }
 
-    /// After how long its silence is worth a word: a tool may take its time.
-    pub fn warned_after(&self) -> Duration {
-        if self.calls.is_empty() { MODEL_LATE } else { TOOL_LATE }
-    }
-
-    /// How many lines were read.
-    pub fn lines(&self) -> u64 {
-        self.conversation.as_ref().map_or(0, |conversation| conversation.notes().lines)
-    }
-
-    /// Reads what is new: what it comes to, and of which file.
-    pub fn update(&mut self, buffer: &mut Buffer) -> Option<(PathBuf, Seen)> {
-        // What is older than the turn was told by others, in another turn, or in another session.
-        let is_first = self.lines() == 0;
-        let Open { look, conversation, calls, model, said, .. } = self;
-        let conversation = conversation.as_mut()?;
-        let mut signs = Vec::new();
-        let updated = conversation.update(buffer, |step| {
-            let is_news = step.time.map_or(!is_first, |time| time > look.since);
-            signs.extend(sign(step).filter(|_| is_news));
-            follow_calls(calls, step);
-            *said = said_after(*said, step);
-            if let (Content::Usage(usage), false) = (&step.content, step.sidechain) {
-                model.clone_from(&usage.model);
-            }
-        });
-        if let Err(error) = updated {
-            tracing::warn!(agent = %look.agent, %error, "a transcript can't be read");
-            return None;
+    /// Follows what the look is at from here on; what was counted stays counted.
+    pub fn follow(&mut self, look: Look) {
+        if self.look.conversation != look.conversation {
+            self.account = self.current.take().map(Conversation::into_account);
+            (self.model, self.said) = (String::new(), 0);
         }
-        let context = match conversation.context() {
-            Context::Measured { tokens } => {
-                Some(InWindow { tokens, model: model.clone(), source: Source::Table })
-            }
-            Context::Unknown if *said > 0 => {
-                Some(InWindow { tokens: *said, model: String::new(), source: Source::Estimated })
+        self.look = look;
+    }
+
+    /// How many lines of the current conversation were read.
+    pub fn lines(&self) -> u64 {
+        self.current.as_ref().map_or(0, |conversation| conversation.notes().lines)
+    }
+
+    pub fn path(&self) -> Option<&Path> {
+        self.current.as_ref().map(Conversation::path)
+    }
+
+    pub fn figures(&self) -> Option<Figures> {
+        self.current.as_ref().map(|conversation| conversation.account().total())
+    }
+
+    /// Reads what is new, of earlier conversations once, and says when all of it is told.
+    pub fn update(
+        &mut self,
+        buffer: &mut Buffer,
+        find: impl Fn(&ConversationId) -> Option<PathBuf>,
+    ) -> Vec<Fact> {
+        let mut told = Vec::new();
+        if self.current.is_none() {
+            self.read_earlier(buffer, &find, &mut told);
+            let conversation = self.look.conversation.clone();
+            self.current = find(&conversation).map(|path| self.counted(&conversation, path));
+        }
+        let id = self.look.conversation.clone();
+        if let Some(mut conversation) = self.current.take() {
+            let Open { model, said, .. } = self;
+            read(&id, &mut conversation, buffer, &mut told, |step| {
+                *said = said_after(*said, step);
+                if let (Content::Usage(usage), false) = (&step.content, step.sidechain) {
+                    model.clone_from(&usage.model);
+                }
+            });
+            self.current = Some(conversation);
+        }
+        told.push(Fact::new(Origin::Transcript, Seen::CaughtUp).within(Some(id)));
+        told
+    }
+
+    /// What is in the window of the current conversation, where that can be said.
+    pub fn window(&self) -> Option<InWindow> {
+        let model = Some(self.model.clone()).filter(|model| !model.is_empty());
+        match self.current.as_ref()?.context() {
+            Context::Measured { tokens } => Some(InWindow { tokens, model, source: Source::Table }),
+            Context::Unknown if self.said > 0 => {
+                Some(InWindow { tokens: self.said, model: None, source: Source::Estimated })
             }
             Context::Unknown | Context::Compacted { .. } => None,
-        };
-        let figures = conversation.account().total();
-        let read = Some(Read { figures, conversation: look.conversation.clone(), context });
-        let (agent, number) = (look.agent, look.number);
-        let seen = Seen { agent, number, signs, read, silence: None };
-        Some((conversation.path().to_owned(), seen))
+        }
+    }
+
+    fn read_earlier(
+        &mut self,
+        buffer: &mut Buffer,
+        find: &impl Fn(&ConversationId) -> Option<PathBuf>,
+        told: &mut Vec<Fact>,
+    ) {
+        for id in self.look.earlier.clone() {
+            if self.counted.contains(&id) {
+                continue;
+            }
+            let Some(path) = find(&id) else { continue };
+            let mut conversation = self.counted(&id, path);
+            read(&id, &mut conversation, buffer, told, |_| {});
+            self.account = Some(conversation.into_account());
+        }
+    }
+
+    /// The conversation in this file, counted together with those before it.
+    fn counted(&mut self, id: &ConversationId, path: PathBuf) -> Conversation {
+        let known = self.counted.iter().position(|counted| counted == id);
+        let number = known.unwrap_or_else(|| {
+            self.counted.push(id.clone());
+            self.counted.len() - 1
+        });
+        let number = ConversationNumber::try_from(number).unwrap_or(ConversationNumber::MAX);
+        let account = self.account.take().unwrap_or_else(|| Account::new(Prices::built_in()));
+        Conversation::counted_in(account, number, path)
+    }
+}
+
+/// Reads what is new in one conversation, as facts.
+fn read(
+    id: &ConversationId,
+    conversation: &mut Conversation,
+    buffer: &mut Buffer,
+    told: &mut Vec<Fact>,
+    mut each: impl FnMut(&Step),
+) {
+    let is_old = conversation.notes().lines == 0;
+    let updated = conversation.update(buffer, |step| {
+        let fact = facts::fact(step).map(|fact| Fact { is_old, ..fact });
+        told.extend(fact.map(|fact| fact.within(Some(id.clone()))));
+        each(step);
+    });
+    if let Err(error) = updated {
+        tracing::warn!(conversation = %id, %error, "a transcript can't be read");
     }
 }
 
@@ -98,18 +166,15 @@ impl Open {
 fn said_after(said: u64, step: &Step) -> u64 {
     const CALL_TOKENS: u64 = 100;
     let tokens = |text: &Excerpt| (text.text.len() + text.cut_bytes) as u64 / 4;
+    if step.sidechain {
+        return said;
+    }
     match &step.content {
         Content::Compaction(_) => 0,
-        Content::Prompt(text) | Content::Text(text) if !step.sidechain => said + tokens(text),
-        Content::ToolCall { arguments, .. } if !step.sidechain => {
-            said + CALL_TOKENS + tokens(arguments)
-        }
-        Content::ToolResult { text, .. } if !step.sidechain => said + tokens(text),
-        Content::Prompt(_)
-        | Content::Text(_)
-        | Content::Thinking
-        | Content::ToolCall { .. }
-        | Content::ToolResult { .. }
+        Content::Prompt(text) | Content::Text(text) | Content::Added(text) => said + tokens(text),
+        Content::ToolCall { arguments, .. } => said + CALL_TOKENS + tokens(arguments),
+        Content::ToolResult { text, .. } => said + tokens(text),
+        Content::Thinking
         | Content::Usage(_)
         | Content::Error { .. }
         | Content::RateLimit { .. }
@@ -118,83 +183,71 @@ fn said_after(said: u64, step: &Step) -> u64 {
     }
 }
 
-/// Keeps the tools that have not answered; a new prompt waits for none of them.
-fn follow_calls(calls: &mut HashSet<String>, step: &Step) {
-    match &step.content {
-        Content::ToolCall { call, .. } if !step.sidechain => drop(calls.insert(call.clone())),
-        Content::ToolResult { call, .. } => drop(calls.remove(call)),
-        Content::Prompt(_) | Content::Interrupted if !step.sidechain => calls.clear(),
-        Content::Prompt(_)
-        | Content::Interrupted
-        | Content::ToolCall { .. }
-        | Content::Text(_)
-        | Content::Thinking
-        | Content::Usage(_)
-        | Content::Compaction(_)
-        | Content::Error { .. }
-        | Content::RateLimit { .. }
-        | Content::ConversationChanged { .. } => {}
-    }
-}
-
-/// What a step says that no hook does.
-fn sign(step: &Step) -> Option<Sign> {
-    if step.sidechain {
-        return None;
-    }
-    match &step.content {
-        Content::RateLimit { until, .. } => Some(Sign::Waits(Wait::RateLimit(*until))),
-        Content::Interrupted => Some(Sign::Waits(Wait::Input)),
-        Content::Error { kind: ErrorKind::ContextOverflow, .. } => Some(Sign::Waits(Wait::Failure)),
-        Content::Compaction(_) => Some(Sign::Compacted),
-        Content::Prompt(_)
-        | Content::Text(_)
-        | Content::Thinking
-        | Content::ToolCall { .. }
-        | Content::ToolResult { .. }
-        | Content::Usage(_)
-        | Content::Error { .. }
-        | Content::ConversationChanged { .. } => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use perennial_core::id::{AgentId, SessionNumber};
 
     fn step(content: Content) -> Step {
         Step { id: None, parent: None, time: None, sidechain: false, content }
-    }
-
-    fn call(call: &str) -> Content {
-        let (tool, arguments) = ("Bash".to_owned(), Excerpt::of("{}"));
-        Content::ToolCall { call: call.to_owned(), tool, arguments }
-    }
-
-    fn result(call: &str) -> Content {
-        Content::ToolResult { call: call.to_owned(), is_error: false, text: Excerpt::of("done") }
-    }
-
-    #[test]
-    fn a_tool_is_open_until_its_own_result_or_the_next_prompt() {
-        let mut calls = HashSet::new();
-        let mut open_after = |content| {
-            follow_calls(&mut calls, &step(content));
-            calls.len()
-        };
-        assert_eq!(
-            [call("a"), call("b"), result("a"), result("x")].map(&mut open_after),
-            [1, 2, 1, 1]
-        );
-        assert_eq!(open_after(Content::Prompt(Excerpt::of("go on"))), 0);
     }
 
     #[test]
     fn what_was_said_is_counted_and_a_subagents_words_are_not() {
         let said = said_after(0, &step(Content::Prompt(Excerpt::of(&"x".repeat(400)))));
         assert_eq!(said, 100);
-        assert!(said_after(said, &step(call("a"))) > said + 99);
+        let (call, tool) = ("a".to_owned(), "Bash".to_owned());
+        let called = Content::ToolCall { call, tool, arguments: Excerpt::of("{}") };
+        assert!(said_after(said, &step(called)) > said + 99);
         let aside = Step { sidechain: true, ..step(Content::Text(Excerpt::of("long enough"))) };
         assert_eq!(said_after(said, &aside), said);
+    }
+
+    /// C11: /clear begins another conversation, and a fork repeats what it was forked from.
+    #[test]
+    fn what_was_used_is_summed_over_all_conversations_of_an_agent() {
+        let dir = tempfile::tempdir().unwrap();
+        let answer = |message: &str, uuid: u32| {
+            format!(
+                r#"{{"type":"assistant","uuid":"{uuid}","timestamp":"2026-11-16T08:00:0{uuid}.000Z","message":{{"id":"{message}","model":"claude-opus-5-5","content":[],"usage":{{"input_tokens":10,"output_tokens":1}}}}}}"#
+            ) + "\n"
+        };
+        let id = |name: &str| name.parse::<ConversationId>().unwrap();
+        let write = |name: &str, text: String| {
+            std::fs::write(dir.path().join(format!("{name}.jsonl")), text).unwrap();
+        };
+        let find = |id: &ConversationId| {
+            Some(dir.path().join(format!("{id}.jsonl"))).filter(|path| path.exists())
+        };
+        let look = |conversation: &str, earlier: &[&str]| Look {
+            agent: AgentId(1),
+            number: SessionNumber::FIRST,
+            process: None,
+            harness: "claude".to_owned(),
+            conversation: id(conversation),
+            earlier: earlier.iter().map(|name| id(name)).collect(),
+        };
+        write("a", answer("m1", 1) + &answer("m2", 2));
+        let mut buffer = Buffer::default();
+        let mut open = Open::new(look("a", &[]));
+        let facts = open.update(&mut buffer, find);
+        let seen: Vec<&Seen> = facts.iter().map(|fact| &fact.seen).collect();
+        assert_eq!(seen, [&Seen::Answered, &Seen::Answered, &Seen::CaughtUp]);
+        assert!(facts[0].is_old && !facts[2].is_old);
+        let input = |open: &Open| open.figures().map(|figures| figures.tokens.input);
+        assert_eq!(input(&open), Some(20));
+        // A fork of it, with an answer of its own.
+        write("b", answer("m1", 1) + &answer("m2", 2) + &answer("m3", 3));
+        open.follow(look("b", &["a"]));
+        open.update(&mut buffer, find);
+        assert_eq!(input(&open), Some(30));
+        // The next daemon reads all of them.
+        let mut again = Open::new(look("b", &["a"]));
+        again.update(&mut buffer, find);
+        assert_eq!(input(&again), Some(30));
+        // Back to the first: nothing counts twice.
+        again.follow(look("a", &["b"]));
+        again.update(&mut buffer, find);
+        assert_eq!(input(&again), Some(30));
     }
 }

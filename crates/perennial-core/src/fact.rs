@@ -1,0 +1,195 @@
+//! What was seen of an agent CLI: facts, in no vendor's words.
+//!
+//! A fact says what was seen, by whom, when and in which conversation. It never says a state, a turn
+//! or a reason: those are concluded in `hearing`. Dialects translate a vendor's words into facts;
+//! the daemon's threads fetch them. Every text in a fact is bounded by whoever made it.
+
+use std::time::Duration;
+
+use crate::context::Sample;
+use crate::conversation::{ConversationId, Followed};
+use crate::time::Time;
+
+/// One thing that was seen of one session. Which session travels beside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fact {
+    pub origin: Origin,
+    /// The conversation that it was seen in, where its source names one.
+    pub conversation: Option<ConversationId>,
+    /// When it happened, where its source says so; otherwise when it is heard.
+    pub at: Option<Time>,
+    /// The vendor's own name of the turn that it belongs to.
+    pub turn: Option<TurnName>,
+    /// It lay in a file before this daemon looked: an earlier daemon may have heard it.
+    pub is_old: bool,
+    /// A text in reply reaches the model within the turn.
+    pub is_answerable: bool,
+    pub seen: Seen,
+}
+
+/// Who saw it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The harness called a hook.
+    Hook,
+    StatusLine,
+    Transcript,
+    /// The vendor's own list of live sessions.
+    List,
+    /// Processes and connections.
+    Kernel,
+    /// The terminal: keys of a person, modes that the program sets.
+    Terminal,
+    /// The agent itself, by a tool of ours.
+    Agent,
+}
+
+/// A vendor's name of a turn: only ever compared with another one.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TurnName(pub String);
+
+/// A vendor's name of a tool call.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallName(pub String);
+
+/// What was seen. Subagents are left out where nothing says otherwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seen {
+    /// The program is up with the fact's conversation, or has just gone over to it.
+    SessionBegan(Followed),
+    /// A prompt was sent: typed, given at the start, or made by the harness itself.
+    PromptSubmitted {
+        text: String,
+    },
+    /// Tool calls are over. Those that the source does not name are not among them.
+    ToolsFinished {
+        calls: Vec<CallName>,
+        in_subagent: bool,
+    },
+    /// A dialog asks for permission, to use this tool where the source names one.
+    PermissionAsked {
+        tool: Option<String>,
+    },
+    /// A dialog asks something else.
+    QuestionAsked,
+    /// The harness says that it has been waiting for its person for a while.
+    IdleTold,
+    /// The model's reply is complete; these many tasks of the harness run on.
+    ReplyEnded {
+        background_tasks: u32,
+    },
+    /// The harness gave up on a model call, or waits before it tries again.
+    CallFailed(Failure),
+    /// What was said before was replaced by a summary.
+    Compacted,
+    /// The status line was drawn.
+    StatusLine {
+        model: Option<String>,
+        sample: Option<Sample>,
+    },
+    /// The window was measured in another way.
+    Measured {
+        model: Option<String>,
+        sample: Sample,
+    },
+    /// The transcript has a prompt.
+    Prompt {
+        text: String,
+    },
+    /// The transcript has a text that a hook or the harness put beside a prompt or a result.
+    Added {
+        text: String,
+    },
+    /// The transcript has an answer of the model.
+    Answered,
+    ToolCalled(CallName),
+    ToolAnswered(CallName),
+    /// A person stopped the model.
+    Interrupted,
+    /// Everything that the conversation's transcript holds has been told.
+    CaughtUp,
+    Listed(Listed),
+    /// Nothing was heard or written for so long.
+    Silence {
+        lasted: Duration,
+        /// The last byte on any open connection of the program was received this long ago. Nothing
+        /// without a connection, or where they can't be seen.
+        received: Option<Duration>,
+    },
+    /// The program was suspended, or goes on.
+    Suspended,
+    Continued,
+    /// The input line was drawn: keys are read as a prompt from here on.
+    InputLineDrawn,
+    Keys(Keys),
+}
+
+/// Why a model call failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// Until then, if the vendor said so.
+    RateLimit {
+        until: Option<Time>,
+    },
+    /// Credentials, account or payment: no retry helps.
+    Refused,
+    Overloaded,
+    /// The conversation no longer fits into the window.
+    TooLong,
+    Other,
+}
+
+/// What the vendor's list has of a session, since the fact's time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listed {
+    Busy,
+    Idle,
+    /// A dialog asks for permission.
+    Permission,
+    /// A dialog asks something else.
+    Question,
+    /// A menu that a person opened.
+    Menu,
+}
+
+/// What a person's keys have left in the input line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Keys {
+    /// Nothing.
+    #[default]
+    Clear,
+    /// A text that was not sent.
+    Draft,
+    /// Keys whose effect is not known: there may be a menu or a mode.
+    Doubt,
+}
+
+impl Fact {
+    /// Seen now, and nothing else is known of it.
+    pub fn new(origin: Origin, seen: Seen) -> Fact {
+        let (conversation, at, turn) = (None, None, None);
+        Fact { origin, conversation, at, turn, is_old: false, is_answerable: false, seen }
+    }
+
+    pub fn within(self, conversation: Option<ConversationId>) -> Fact {
+        Fact { conversation, ..self }
+    }
+
+    pub fn at(self, at: Option<Time>) -> Fact {
+        Fact { at, ..self }
+    }
+}
+
+impl Origin {
+    pub fn word(self) -> &'static str {
+        match self {
+            Origin::Hook => "hook",
+            Origin::StatusLine => "status-line",
+            Origin::Transcript => "transcript",
+            Origin::List => "list",
+            Origin::Kernel => "kernel",
+            Origin::Terminal => "terminal",
+            Origin::Agent => "agent",
+        }
+    }
+}

@@ -1,0 +1,403 @@
+//! What is concluded from the facts of one session: signs for the agent's life, and what its model
+//! is to be told.
+//!
+//! Pure: no clock, no I/O. Facts arrive late, doubled, out of order, or not at all. What must not
+//! depend on their order is kept as the latest time of its kind, or as a set of names.
+//!
+//! Never ends or moves anything by itself: a sign is weighed in `agent`.
+//!
+//! Invariants
+//! - H1  A fact of another session's number says nothing.
+//! - H2  A fact that is heard again changes nothing and tells nothing.
+//! - H3  A step of the transcript ends a turn only if it is later than the turn's last prompt, the
+//!   model's last word, and the state that it would change; and only once all of the transcript is read.
+//! - H4  Who waits for a rate limit or after a failure is not made idle by being called idle: only a
+//!   turn does that.
+//! - H5  While tasks run in the background and no turn has begun, being called idle says nothing, and
+//!   nobody hangs.
+//! - H6  A tool call counts once, by its name, whoever tells of it. A reminder is due with every
+//!   `REMINDER_CALLS` of them, and given once.
+//! - H7  After a compaction, figures say nothing until the model has spoken.
+//! - H8  A worse source than the session has had measures nothing.
+//! - H9  A compaction begins a window once, whoever tells of it: two compactions have a word of the
+//!   model between them.
+//! - H10 To be listed as idle says nothing before the session's first prompt, nor since before its last:
+//!   the list begins with it.
+//! - H11 A session hangs if it is in a turn, no tool call is open, and neither it nor its connections
+//!   were heard for the limit.
+//! - H12 After a restart no clock is told of before the transcript has been read again: it may hold
+//!   what the daemon before had told. Nor is the list believed before that.
+//! - H13 A hook that names a turn which is over, while another one has begun, says nothing.
+
+mod line;
+mod measure;
+mod sessions;
+mod tell;
+mod turn;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::agent::Agent;
+use crate::context::{Sample, Source};
+use crate::conversation::{ConversationId, Followed};
+use crate::fact::{CallName, Fact, Listed, Origin, Seen, TurnName};
+use crate::id::SessionNumber;
+use crate::observation::{Sign, Wait};
+use crate::reason::Reason;
+use crate::state::State;
+use crate::time::Time;
+
+pub use line::Obstacle;
+pub use sessions::Hearings;
+pub use tell::{REMINDER_CALLS, Tell};
+use turn::End;
+
+/// Silence that is worth a word in the log, while the model is awaited and while a tool runs.
+const MODEL_LATE: Duration = Duration::from_secs(120);
+const TOOL_LATE: Duration = Duration::from_secs(600);
+
+/// What the operator decides about hearing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Limits {
+    /// A session that is silent for so long hangs; without a limit none does.
+    pub silent_after: Option<Duration>,
+}
+
+impl Limits {
+    /// After which silence there is something to conclude again.
+    pub fn next_look(self, lasted: Duration) -> Option<Duration> {
+        let looks = [Some(MODEL_LATE), Some(TOOL_LATE), self.silent_after];
+        let next = looks.into_iter().flatten().filter(|look| *look > lasted).min();
+        next.or(self.silent_after.map(|limit| lasted + limit))
+    }
+}
+
+/// What is kept of a session for the next daemon: the latest, written about once a second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Kept {
+    pub sample: Option<(Sample, Time)>,
+    /// How many tool calls this session had when it was last reminded.
+    pub reminded: Option<(SessionNumber, u64)>,
+}
+
+/// What a fact comes to.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Heard {
+    /// In their order.
+    pub signs: Vec<Sign>,
+    /// To be told to the model in reply.
+    pub tell: Vec<Tell>,
+    /// Nothing was heard of its turn for so long that a person may want to know.
+    pub silence: Option<Duration>,
+}
+
+/// What is known of one session beside its agent's record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hearing {
+    number: SessionNumber,
+    /// The latest prompt, or the session's beginning.
+    turn_at: Time,
+    /// The turn that the last prompt began, and the last one that was over.
+    turn: Option<TurnName>,
+    over: Option<TurnName>,
+    /// The latest evidence that the model spoke.
+    spoke_at: Time,
+    /// The last answer of the model in the transcript, in the order that it stands there.
+    answer_at: Time,
+    /// The latest step of the transcript that ends a turn.
+    end: Option<(Time, End)>,
+    /// Tools that were called and have not answered.
+    open_calls: BTreeSet<CallName>,
+    /// Tools that have answered in this session.
+    answered: BTreeSet<CallName>,
+    reminded: u64,
+    /// That ran on when the model's last reply was over, until the next turn.
+    background_tasks: u32,
+    compacted_at: Time,
+    /// The last compaction that a hook told of.
+    compaction_told_at: Time,
+    sample: Option<(Sample, Time)>,
+    /// The best source that this session has had.
+    best: Option<Source>,
+    model: Option<String>,
+    line: line::Line,
+    /// The latest evidence of a prompt in this session.
+    prompt_at: Option<Time>,
+    is_caught_up: bool,
+    /// What the list had before the transcript had been read again.
+    held_listing: Option<(Listed, Time)>,
+    heard_at: Time,
+    is_warned: bool,
+}
+
+impl Hearing {
+    /// For a session that begins; the window goes on from the session before, if there is one.
+    pub fn begin(number: SessionNumber, before: Option<&Hearing>) -> Hearing {
+        Hearing {
+            number,
+            turn_at: Time::default(),
+            turn: None,
+            over: None,
+            spoke_at: Time::default(),
+            answer_at: Time::default(),
+            end: None,
+            open_calls: BTreeSet::new(),
+            answered: BTreeSet::new(),
+            reminded: 0,
+            background_tasks: 0,
+            compacted_at: Time::default(),
+            compaction_told_at: Time::default(),
+            sample: before.and_then(|before| before.sample),
+            best: None,
+            model: before.and_then(|before| before.model.clone()),
+            line: line::Line::default(),
+            prompt_at: None,
+            is_caught_up: true,
+            held_listing: None,
+            heard_at: Time::default(),
+            is_warned: false,
+        }
+    }
+
+    /// For a session that an earlier daemon heard: from the agent's record and from what was kept.
+    /// The transcript, read again, brings it up to date.
+    pub fn resume(agent: &Agent, kept: Kept) -> Option<Hearing> {
+        let session = agent.session.as_ref()?;
+        let window_at = agent.clock.since.unwrap_or_default();
+        let sample = kept.sample.filter(|(_, at)| *at > window_at);
+        let reminded = kept.reminded.filter(|(number, _)| *number == session.number);
+        Some(Hearing {
+            turn_at: session.started_at.unwrap_or(agent.since),
+            reminded: reminded.map_or(0, |(_, calls)| calls),
+            background_tasks: u32::from(agent.reason == Reason::BackgroundTasks),
+            compaction_told_at: window_at,
+            best: sample.map(|(sample, _)| sample.source),
+            sample,
+            is_caught_up: false,
+            ..Hearing::begin(session.number, None)
+        })
+    }
+
+    pub fn number(&self) -> SessionNumber {
+        self.number
+    }
+
+    pub fn sample(&self) -> Option<(Sample, Time)> {
+        self.sample
+    }
+
+    pub fn model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+
+    /// Tool calls of the main loop that are over.
+    pub fn tool_calls(&self) -> u64 {
+        self.answered.len() as u64
+    }
+
+    /// What the next daemon needs and no event or file has.
+    pub fn kept(&self) -> Kept {
+        let reminded = Some((self.number, self.reminded)).filter(|(_, calls)| *calls > 0);
+        Kept { sample: self.sample, reminded }
+    }
+
+    /// Takes a fact of this session in. `agent` is the record as it stands, with all that was
+    /// concluded before.
+    pub fn hear(&mut self, agent: &Agent, fact: &Fact, limits: Limits, now: Time) -> Heard {
+        if self.is_over(fact) {
+            return Heard::default();
+        }
+        let is_voice = match fact.origin {
+            Origin::Hook | Origin::StatusLine | Origin::List | Origin::Agent => true,
+            Origin::Transcript => !fact.is_old && fact.seen != Seen::CaughtUp,
+            Origin::Kernel | Origin::Terminal => false,
+        };
+        if is_voice {
+            (self.heard_at, self.is_warned) = (self.heard_at.max(now), false);
+        }
+        let mut heard = Heard::default();
+        heard.signs.extend(follow(agent, fact));
+        self.take(agent, fact, limits, now, &mut heard);
+        if fact.is_answerable {
+            self.tell(agent, fact, &mut heard);
+        }
+        heard
+    }
+
+    fn take(&mut self, agent: &Agent, fact: &Fact, limits: Limits, now: Time, heard: &mut Heard) {
+        let at = fact.at.unwrap_or(if fact.is_old { Time::default() } else { now });
+        let is_own = self.is_own(agent, fact);
+        match &fact.seen {
+            Seen::SessionBegan(how) => self.began(agent, fact, *how, now, heard),
+            Seen::PromptSubmitted { .. } => {
+                self.turn_at = self.turn_at.max(now);
+                self.prompt_at = self.prompt_at.max(Some(now));
+                self.turn.clone_from(&fact.turn);
+                (self.background_tasks, self.line.is_awaited) = (0, false);
+                heard.signs.push(Sign::TurnBegan);
+            }
+            Seen::ToolsFinished { in_subagent: true, .. } => heard.signs.push(Sign::Progressed),
+            Seen::ToolsFinished { calls, in_subagent: false } => {
+                self.finished(agent, fact, calls, now, heard);
+            }
+            Seen::PermissionAsked { .. } => heard.signs.push(Sign::Waits(Wait::Permission)),
+            Seen::QuestionAsked => heard.signs.push(Sign::Waits(Wait::Answer)),
+            Seen::IdleTold => heard.signs.extend(self.idle_told(agent, now)),
+            Seen::ReplyEnded { background_tasks } => {
+                self.spoke_at = self.spoke_at.max(now);
+                self.over.clone_from(&fact.turn);
+                self.background_tasks = *background_tasks;
+                heard.signs.push(match background_tasks {
+                    0 => Sign::Waits(Wait::Input),
+                    1.. => Sign::BackgroundWork,
+                });
+            }
+            Seen::CallFailed(failure) if fact.origin == Origin::Hook => {
+                self.over.clone_from(&fact.turn);
+                heard.signs.push(Sign::Waits(turn::given_up(*failure)));
+            }
+            Seen::CallFailed(failure) if is_own => self.ends(at, End::Failed(*failure)),
+            Seen::Interrupted if fact.origin == Origin::Hook => {
+                heard.signs.push(Sign::Waits(Wait::Input));
+            }
+            Seen::Interrupted if is_own => {
+                self.open_calls.clear();
+                self.ends(at, End::Interrupted);
+            }
+            Seen::CallFailed(_) | Seen::Interrupted => {}
+            Seen::Compacted if is_own => self.compacted(agent, fact, at, now, heard),
+            Seen::Compacted => {}
+            Seen::StatusLine { model, sample } => {
+                self.line.is_awaited = false;
+                self.named(model.as_ref());
+                heard.signs.extend(sample.and_then(|s| self.measured(fact, s, is_own, now)));
+            }
+            Seen::Measured { model, sample } => {
+                self.named(model.as_ref());
+                heard.signs.extend(self.measured(fact, *sample, is_own, now));
+            }
+            Seen::Prompt { .. } if is_own => self.prompted(agent, at),
+            Seen::Answered if is_own => self.spoke(at),
+            Seen::ToolCalled(call) if is_own => self.called(agent, call, at),
+            Seen::ToolAnswered(call) => self.answered(agent, call, at),
+            Seen::Added { text } if began_by(agent, at) => {
+                heard.signs.extend(self.was_told(agent, text, is_own, at));
+            }
+            Seen::CaughtUp if is_own => heard.signs.extend(self.caught_up(agent)),
+            Seen::Prompt { .. }
+            | Seen::Answered
+            | Seen::ToolCalled(_)
+            | Seen::Added { .. }
+            | Seen::CaughtUp => {}
+            Seen::Listed(listed) => heard.signs.extend(self.listed(*listed, at)),
+            Seen::Silence { lasted, received } => {
+                self.silent(agent, *lasted, *received, limits, now, heard);
+            }
+            Seen::Suspended => self.line.is_suspended = true,
+            Seen::Continued => self.line.is_suspended = false,
+            Seen::InputLineDrawn => self.line.is_awaited = false,
+            Seen::Keys(keys) => self.line.keys = *keys,
+        }
+    }
+
+    /// H13: of a turn before the one that a prompt has begun.
+    fn is_over(&self, fact: &Fact) -> bool {
+        let ends = matches!(
+            fact.seen,
+            Seen::ReplyEnded { .. }
+                | Seen::CallFailed(_)
+                | Seen::ToolsFinished { in_subagent: false, .. }
+                | Seen::PermissionAsked { .. }
+                | Seen::QuestionAsked
+        );
+        let is_named = fact.turn.is_some() && fact.turn == self.over;
+        ends && is_named && self.turn != self.over
+    }
+
+    /// Whether the fact is of the conversation that the record has.
+    fn is_own(&self, agent: &Agent, fact: &Fact) -> bool {
+        let current = agent.conversations.as_ref().map(|known| &known.current);
+        match (&fact.conversation, current) {
+            (Some(named), Some(current)) => named == current,
+            (None, _) | (_, None) => true,
+        }
+    }
+
+    fn began(&mut self, agent: &Agent, fact: &Fact, how: Followed, now: Time, heard: &mut Heard) {
+        let Some(conversation) = fact.conversation.clone() else { return };
+        let is_known = self.is_own(agent, fact)
+            && agent.session.as_ref().is_some_and(|session| session.has_announced);
+        // H2: but for a compaction, what begins has a conversation of its own.
+        let is_again = match how {
+            Followed::Compacted => self.compaction_told_at > self.spoke_at,
+            Followed::Started | Followed::Resumed | Followed::Cleared | Followed::Forked => {
+                is_known
+            }
+        };
+        if is_again {
+            return;
+        }
+        self.turn_at = self.turn_at.max(now);
+        match how {
+            Followed::Started | Followed::Resumed | Followed::Forked => {
+                self.line.is_awaited = true;
+            }
+            Followed::Cleared => {}
+            Followed::Compacted => {
+                (self.compacted_at, self.compaction_told_at) = (self.compacted_at.max(now), now);
+            }
+        }
+        if how.begins_a_window() {
+            self.sample = None;
+        }
+        heard.signs.push(Sign::Began { conversation, how });
+    }
+
+    fn silent(
+        &mut self,
+        agent: &Agent,
+        lasted: Duration,
+        received: Option<Duration>,
+        limits: Limits,
+        now: Time,
+        heard: &mut Heard,
+    ) {
+        // Somebody spoke while the silence was measured.
+        let lasted = lasted.min(now.since(self.heard_at));
+        let late = if self.open_calls.is_empty() { MODEL_LATE } else { TOOL_LATE };
+        let is_awaited = agent.state == State::Working && self.background_tasks == 0;
+        if is_awaited && lasted >= late && !self.is_warned {
+            self.is_warned = true;
+            heard.silence = Some(lasted);
+        }
+        let Some(limit) = limits.silent_after else { return };
+        let is_silent = lasted >= limit && received.is_some_and(|received| received >= limit);
+        if is_silent && self.open_calls.is_empty() && self.background_tasks == 0 {
+            heard.signs.push(Sign::Hangs);
+        }
+    }
+}
+
+/// Whether the agent's session had begun by then.
+fn began_by(agent: &Agent, at: Time) -> bool {
+    let session = agent.session.as_ref();
+    session.is_some_and(|session| at >= session.started_at.unwrap_or(session.wanted_at))
+}
+
+/// A hook names another conversation than the record has: how the session came there was not heard.
+/// One that was left is taken up again only with a prompt: anything else may be late.
+fn follow(agent: &Agent, fact: &Fact) -> Option<Sign> {
+    let named: &ConversationId =
+        fact.conversation.as_ref().filter(|_| fact.origin == Origin::Hook)?;
+    let is_known = match &agent.conversations {
+        Some(known) => {
+            let is_prompt = matches!(fact.seen, Seen::PromptSubmitted { .. });
+            known.current == *named || (known.earlier.contains(named) && !is_prompt)
+        }
+        None => false,
+    };
+    let tells_itself = matches!(fact.seen, Seen::SessionBegan(_));
+    let sign = Sign::Began { conversation: named.clone(), how: Followed::Resumed };
+    (!is_known && !tells_itself).then_some(sign)
+}

@@ -1,0 +1,52 @@
+//! What stands in the way of a text that would be typed into the session's input line.
+
+use super::Hearing;
+use crate::agent::Agent;
+use crate::fact::Keys;
+
+/// Why the input line is not free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Obstacle {
+    /// It has not been drawn yet: what is typed now stays there unsent.
+    NotDrawn,
+    /// Keys would answer a dialog.
+    Dialog,
+    /// A person opened a menu.
+    Menu,
+    /// A person has typed something and not sent it.
+    Draft,
+    /// A person's keys may have opened a menu or a mode.
+    Doubt,
+    Suspended,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Line {
+    /// The session has begun, and nothing has shown yet that its input line is drawn.
+    pub(super) is_awaited: bool,
+    pub(super) is_in_menu: bool,
+    pub(super) is_suspended: bool,
+    pub(super) keys: Keys,
+}
+
+impl Hearing {
+    /// What stands in the way of typing, as far as it was heard.
+    pub fn obstacle(&self, agent: &Agent) -> Option<Obstacle> {
+        let line = &self.line;
+        if line.is_suspended {
+            Some(Obstacle::Suspended)
+        } else if line.is_awaited {
+            Some(Obstacle::NotDrawn)
+        } else if agent.reason.is_dialog() {
+            Some(Obstacle::Dialog)
+        } else if line.is_in_menu {
+            Some(Obstacle::Menu)
+        } else {
+            match line.keys {
+                Keys::Clear => None,
+                Keys::Draft => Some(Obstacle::Draft),
+                Keys::Doubt => Some(Obstacle::Doubt),
+            }
+        }
+    }
+}

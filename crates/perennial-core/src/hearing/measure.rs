@@ -1,0 +1,67 @@
+//! The window of a session: which figures count, and when a new one begins.
+
+use super::{Heard, Hearing};
+use crate::agent::Agent;
+use crate::context::{Sample, Source};
+use crate::fact::{Fact, Origin};
+use crate::observation::Sign;
+use crate::time::Time;
+
+impl Hearing {
+    pub(super) fn named(&mut self, model: Option<&String>) {
+        if let Some(model) = model {
+            self.model = Some(model.clone());
+        }
+    }
+
+    /// H7, H8: a sample is taken, or is a sign of life at most.
+    pub(super) fn measured(
+        &mut self,
+        fact: &Fact,
+        sample: Sample,
+        is_own: bool,
+        now: Time,
+    ) -> Option<Sign> {
+        let is_of_before = self.compacted_at > self.spoke_at && sample.source != Source::Reported;
+        if is_of_before {
+            return None;
+        }
+        let sign = Sign::Measured { conversation: fact.conversation.clone(), sample };
+        if !is_own {
+            // It names the conversation that it measures, so that nothing passes by it.
+            return (sample.source == Source::StatusLine).then_some(sign);
+        }
+        if self.best.is_some_and(|best| best < sample.source) {
+            return None;
+        }
+        self.best = Some(sample.source);
+        self.sample = Some((sample, now));
+        Some(sign)
+    }
+
+    /// H9: between two compactions the model has spoken.
+    pub(super) fn compacted(
+        &mut self,
+        agent: &Agent,
+        fact: &Fact,
+        at: Time,
+        now: Time,
+        heard: &mut Heard,
+    ) {
+        let window_at = agent.clock.since.unwrap_or_default();
+        let is_again = match fact.origin {
+            Origin::Hook => self.compacted_at > self.spoke_at,
+            Origin::StatusLine
+            | Origin::Transcript
+            | Origin::List
+            | Origin::Kernel
+            | Origin::Terminal
+            | Origin::Agent => at <= window_at || self.answer_at <= window_at,
+        };
+        self.compacted_at = self.compacted_at.max(at);
+        if !is_again {
+            self.sample.take_if(|(_, measured)| *measured <= now);
+            heard.signs.push(Sign::Compacted);
+        }
+    }
+}

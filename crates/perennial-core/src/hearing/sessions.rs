@@ -1,0 +1,57 @@
+//! The hearings of all agents: each agent's newest session has one.
+
+use std::collections::BTreeMap;
+
+use super::{Heard, Hearing, Kept, Limits};
+use crate::agent::Agent;
+use crate::fact::Fact;
+use crate::fleet::Fleet;
+use crate::id::{AgentId, SessionNumber};
+use crate::time::Time;
+
+#[derive(Debug, Clone, Default)]
+pub struct Hearings {
+    limits: Limits,
+    by_agent: BTreeMap<AgentId, Hearing>,
+}
+
+impl Hearings {
+    /// What the sessions of this fleet go on with: the record, and what an earlier daemon kept.
+    pub fn resume(fleet: &Fleet, kept: &BTreeMap<AgentId, Kept>, limits: Limits) -> Hearings {
+        let hearing = |agent: &Agent| {
+            let kept = kept.get(&agent.id).copied().unwrap_or_default();
+            Some((agent.id, Hearing::resume(agent, kept)?))
+        };
+        Hearings { limits, by_agent: fleet.agents().filter_map(hearing).collect() }
+    }
+
+    /// Those of one agent alone.
+    pub fn of(&self, agent: AgentId) -> Hearings {
+        let by_agent = self.by_agent.get(&agent).map(|hearing| (agent, hearing.clone()));
+        Hearings { limits: self.limits, by_agent: by_agent.into_iter().collect() }
+    }
+
+    pub fn get(&self, agent: AgentId) -> Option<&Hearing> {
+        self.by_agent.get(&agent)
+    }
+
+    /// H1: takes in a fact of session `number`, if that is the live one.
+    pub fn hear(&mut self, agent: &Agent, number: SessionNumber, fact: &Fact, now: Time) -> Heard {
+        if agent.live_session().is_none_or(|session| session.number != number) {
+            return Heard::default();
+        }
+        let before = self.by_agent.get(&agent.id);
+        if before.is_none_or(|before| before.number() != number) {
+            let hearing = Hearing::begin(number, before);
+            self.by_agent.insert(agent.id, hearing);
+        }
+        let limits = self.limits;
+        let hearing = self.by_agent.get_mut(&agent.id);
+        hearing.map(|hearing| hearing.hear(agent, fact, limits, now)).unwrap_or_default()
+    }
+
+    /// Nothing is heard of this agent any more.
+    pub fn forget(&mut self, agent: AgentId) {
+        self.by_agent.remove(&agent);
+    }
+}

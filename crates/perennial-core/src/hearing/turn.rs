@@ -1,0 +1,165 @@
+//! The turn of a session: how transcript, list and notifications tell of its end.
+
+use std::time::Duration;
+
+use super::{Heard, Hearing, began_by};
+use crate::agent::Agent;
+use crate::fact::{CallName, Fact, Failure, Listed};
+use crate::observation::{Sign, Wait};
+use crate::reason::Reason;
+use crate::state::State;
+use crate::time::Time;
+
+/// Nobody is called idle sooner after a prompt: such a call is of the turn before.
+const IDLE_AFTER: Duration = Duration::from_secs(30);
+
+/// How a step of the transcript ends a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    Interrupted,
+    Failed(Failure),
+}
+
+pub(super) fn wait(failure: Failure) -> Wait {
+    match failure {
+        Failure::RateLimit { until } => Wait::RateLimit(until),
+        Failure::Refused | Failure::Overloaded | Failure::TooLong | Failure::Other => Wait::Failure,
+    }
+}
+
+/// The same, where the harness no longer tries.
+pub(super) fn given_up(failure: Failure) -> Wait {
+    match wait(failure) {
+        Wait::RateLimit(until) => Wait::LimitReached(until),
+        other @ (Wait::Input
+        | Wait::Permission
+        | Wait::Answer
+        | Wait::LimitReached(_)
+        | Wait::Failure) => other,
+    }
+}
+
+impl Hearing {
+    /// A hook tells that tool calls of the main loop are over.
+    pub(super) fn finished(
+        &mut self,
+        agent: &Agent,
+        fact: &Fact,
+        calls: &[CallName],
+        now: Time,
+        heard: &mut Heard,
+    ) {
+        let is_over = fact.turn.is_some() && fact.turn == self.over;
+        let is_again = !calls.is_empty() && calls.iter().all(|call| self.answered.contains(call));
+        for call in calls {
+            self.open_calls.remove(call);
+            self.answered.insert(call.clone());
+        }
+        // H2: the turn has ended since.
+        if is_over && is_again && agent.state == State::Waiting {
+            return;
+        }
+        self.spoke_at = self.spoke_at.max(now);
+        (self.background_tasks, self.line.is_awaited) = (0, false);
+        heard.signs.extend([Sign::TurnBegan, Sign::Progressed]);
+    }
+
+    /// H4, H5.
+    pub(super) fn idle_told(&self, agent: &Agent, now: Time) -> Option<Sign> {
+        let has_failed = matches!(
+            agent.reason,
+            Reason::RateLimited | Reason::LimitReached | Reason::ServiceFailed
+        );
+        let is_early = now.since(self.turn_at) < IDLE_AFTER;
+        let is_idle = !has_failed && self.background_tasks == 0 && !is_early;
+        is_idle.then_some(Sign::StillIdle)
+    }
+
+    /// The transcript goes on with a prompt: no tool that was called before is awaited.
+    pub(super) fn prompted(&mut self, agent: &Agent, at: Time) {
+        self.open_calls.clear();
+        self.turn_at = self.turn_at.max(at);
+        if began_by(agent, at) {
+            self.begins_by(at);
+        }
+    }
+
+    /// A turn began then, whether a hook told of it or not.
+    fn begins_by(&mut self, at: Time) {
+        self.prompt_at = self.prompt_at.max(Some(at));
+        if at > self.spoke_at {
+            self.background_tasks = 0;
+        }
+    }
+
+    pub(super) fn spoke(&mut self, at: Time) {
+        self.answer_at = at;
+        self.spoke_at = self.spoke_at.max(at);
+    }
+
+    /// A call that a session before this one left open is answered by nobody.
+    pub(super) fn called(&mut self, agent: &Agent, call: &CallName, at: Time) {
+        if began_by(agent, at) && !self.answered.contains(call) {
+            self.open_calls.insert(call.clone());
+        }
+    }
+
+    /// H6: it counts for the session also in a conversation that the session has left.
+    pub(super) fn answered(&mut self, agent: &Agent, call: &CallName, at: Time) {
+        self.open_calls.remove(call);
+        if began_by(agent, at) {
+            self.answered.insert(call.clone());
+        }
+    }
+
+    pub(super) fn ends(&mut self, at: Time, end: End) {
+        self.end = Some((at, end));
+    }
+
+    /// H3: what the transcript's last step says, now that nothing follows it.
+    fn ended(&self, agent: &Agent) -> Option<Sign> {
+        let (at, end) = self.end?;
+        let is_given_up = agent.reason == Reason::LimitReached;
+        let wait = match end {
+            End::Interrupted => Wait::Input,
+            End::Failed(failure) if is_given_up => given_up(failure),
+            End::Failed(failure) => wait(failure),
+        };
+        // The same wait again may say until when.
+        let is_same = agent.state == State::Waiting
+            && (is_given_up || agent.reason == Reason::RateLimited)
+            && matches!(wait, Wait::RateLimit(_) | Wait::LimitReached(_));
+        let is_news = at > self.turn_at && at > self.spoke_at && (at > agent.since || is_same);
+        is_news.then_some(Sign::Waits(wait))
+    }
+
+    /// H5, H10, H12: another opinion, which the agent's record weighs by its time.
+    pub(super) fn listed(&mut self, listed: Listed, since: Time) -> Option<Sign> {
+        self.line.is_in_menu = listed == Listed::Menu;
+        if !self.is_caught_up {
+            self.held_listing = Some((listed, since));
+            return None;
+        }
+        let wait = match listed {
+            Listed::Busy => {
+                self.begins_by(since);
+                None
+            }
+            Listed::Idle if self.background_tasks > 0 => return None,
+            Listed::Idle if self.prompt_at.is_none_or(|prompted| since <= prompted) => return None,
+            Listed::Idle => Some(Wait::Input),
+            Listed::Permission => Some(Wait::Permission),
+            Listed::Question => Some(Wait::Answer),
+            // Whoever opened it knows.
+            Listed::Menu => return None,
+        };
+        Some(Sign::Listed { wait, since })
+    }
+
+    /// The transcript has been read to its end: what it ends with, then what the list had meanwhile.
+    pub(super) fn caught_up(&mut self, agent: &Agent) -> Vec<Sign> {
+        self.is_caught_up = true;
+        let held = self.held_listing.take().and_then(|(listed, since)| self.listed(listed, since));
+        self.ended(agent).into_iter().chain(held).collect()
+    }
+}

@@ -1,0 +1,586 @@
+//! What is concluded from facts, rule by rule.
+
+use std::time::Duration;
+
+use perennial_core::context::{Source, Threshold};
+use perennial_core::conversation::Followed;
+use perennial_core::exit::Exit;
+use perennial_core::fact::{CallName, Fact, Failure, Keys, Listed, Origin, Seen};
+use perennial_core::hearing::{Heard, Hearing, Kept, Obstacle, REMINDER_CALLS, Tell};
+use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::observation::{Report, Sign, Wait};
+use perennial_core::reason::Reason;
+use perennial_core::state::State;
+use perennial_core::time::Time;
+
+use crate::listener::{
+    Listener, SILENT_AFTER, calls, conversation, ended, hook, line, percent, prompt, tools, turn,
+};
+use crate::told::due;
+
+const WORKS: (State, Reason) = (State::Working, Reason::InTurn);
+const IDLE: (State, Reason) = (State::Waiting, Reason::Idle);
+const ASKS: (State, Reason) = (State::Waiting, Reason::NeedsPermission);
+const LIMITED: (State, Reason) = (State::Waiting, Reason::RateLimited);
+const FAILED: (State, Reason) = (State::Waiting, Reason::ServiceFailed);
+
+fn limit(until: Option<Time>) -> Seen {
+    Seen::CallFailed(Failure::RateLimit { until })
+}
+
+fn listed(listed: Listed, since: Time) -> Fact {
+    Fact::new(Origin::List, Seen::Listed(listed)).at(Some(since))
+}
+
+fn silence(lasted: Duration, received: Option<Duration>) -> Fact {
+    Fact::new(Origin::Kernel, Seen::Silence { lasted, received })
+}
+
+fn began(name: &str, how: Followed) -> Fact {
+    hook(Seen::SessionBegan(how)).within(Some(conversation(name)))
+}
+
+/// So many tool calls, each told by a hook.
+fn call(listener: &mut Listener, names: std::ops::Range<u64>) {
+    for name in names {
+        listener.hear(&tools(&[&format!("c{name}")]));
+    }
+}
+
+#[test]
+fn each_hook_comes_to_its_signs() {
+    let permission = hook(Seen::PermissionAsked { tool: Some("Bash".to_owned()) });
+    let aside = hook(Seen::ToolsFinished { calls: calls(&["x"]), in_subagent: true });
+    for (fact, signs) in [
+        (prompt("p2"), vec![Sign::TurnBegan]),
+        (tools(&["a"]), vec![Sign::TurnBegan, Sign::Progressed]),
+        (aside, vec![Sign::Progressed]),
+        (permission, vec![Sign::Waits(Wait::Permission)]),
+        (hook(Seen::QuestionAsked), vec![Sign::Waits(Wait::Answer)]),
+        (ended(0), vec![Sign::Waits(Wait::Input)]),
+        (ended(2), vec![Sign::BackgroundWork]),
+        (hook(limit(None)), vec![Sign::Waits(Wait::RateLimit(None))]),
+        (hook(Seen::CallFailed(Failure::Refused)), vec![Sign::Waits(Wait::Failure)]),
+        (hook(Seen::Interrupted), vec![Sign::Waits(Wait::Input)]),
+    ] {
+        assert_eq!(Listener::new().hear(&fact).signs, signs, "{fact:?}");
+    }
+}
+
+/// H1, M1: a late hook of session n says nothing to n+1.
+#[test]
+fn a_fact_of_another_session_says_nothing() {
+    let mut listener = Listener::new();
+    let first = listener.number();
+    let exited = Report::Exited(Exit::Signal(9));
+    listener.told.report(1, first, exited);
+    listener.told.pass(Duration::from_secs(60));
+    listener.told.observe(&due(AgentId(1)));
+    listener.told.executed(1);
+    assert_eq!(listener.number(), SessionNumber(2));
+    let before = listener.told.fleet.clone();
+    assert_eq!(listener.hear_of(first, &ended(0)), Heard::default());
+    assert_eq!(listener.hear_of(first, &tools(&["late"])), Heard::default());
+    assert_eq!(listener.told.fleet, before);
+    assert_eq!(listener.hearing().map(|hearing| hearing.tool_calls()), Some(0));
+}
+
+/// H2, H13: each hook again, at once and after the next prompt.
+#[test]
+fn what_is_heard_again_changes_nothing() {
+    let of = |name: &str, fact: Fact| Fact { turn: turn(name), ..fact };
+    let mut listener = Listener::new();
+    let batch = of("p1", tools(&["a", "b"]));
+    listener.hear(&batch);
+    listener.hear(&batch);
+    assert_eq!(listener.hearing().map(|hearing| hearing.tool_calls()), Some(2));
+    listener.hear(&of("p1", ended(0)));
+    listener.hear(&batch);
+    assert_eq!(listener.shown(), IDLE);
+    listener.hear(&prompt("p2"));
+    for late in [of("p1", ended(0)), of("p1", hook(limit(None))), batch] {
+        listener.hear(&late);
+        assert_eq!(listener.shown(), WORKS, "{late:?}");
+    }
+    // The same turn goes on after its end: a reply to the Stop hook made it.
+    listener.hear(&of("p2", ended(0)));
+    listener.hear(&of("p2", tools(&["c"])));
+    assert_eq!(listener.shown(), WORKS);
+    listener.hear(&of("p2", ended(0)));
+    assert_eq!(listener.shown(), IDLE);
+}
+
+/// H3: a rate limit that was overcome, an interrupt, a prompt that was too long.
+#[test]
+fn a_step_ends_a_turn_if_nothing_follows_it() {
+    for (seen, then) in [
+        (limit(None), LIMITED),
+        (Seen::Interrupted, IDLE),
+        (Seen::CallFailed(Failure::TooLong), FAILED),
+    ] {
+        let mut listener = Listener::new();
+        listener.write(seen.clone());
+        assert_eq!(listener.shown(), WORKS, "{seen:?} and more may follow");
+        listener.caught_up();
+        assert_eq!(listener.shown(), then, "{seen:?}");
+        for follows in [Seen::Answered, Seen::Prompt { text: "x".to_owned() }] {
+            let mut listener = Listener::new();
+            listener.write(seen.clone());
+            listener.write(follows.clone());
+            listener.caught_up();
+            assert_eq!(listener.shown(), WORKS, "{seen:?} then {follows:?}");
+        }
+        // Told late: the person has prompted it again, or a tool has finished since.
+        for since in [prompt("p2"), tools(&["a"])] {
+            let mut listener = Listener::new();
+            let at = Some(listener.told.now);
+            listener.hear(&since);
+            let own = Some(conversation("a"));
+            listener.hear(&Fact::new(Origin::Transcript, seen.clone()).at(at).within(own));
+            listener.caught_up();
+            assert_eq!(listener.shown(), WORKS, "{seen:?} before {since:?}");
+        }
+    }
+}
+
+/// H3: the hook knows no time, the transcript does; a daemon that died between them loses nothing.
+#[test]
+fn until_when_a_limit_holds_is_taken_from_the_transcript() {
+    let until = Some(Time(9_000_000_000));
+    for restarts in [false, true] {
+        let mut listener = Listener::new();
+        listener.write(Seen::Prompt { text: "p1".to_owned() });
+        listener.write(limit(until));
+        listener.hear(&hook(limit(None)));
+        assert_eq!((listener.shown(), listener.told.agent(1).until), (LIMITED, None));
+        if restarts {
+            listener.restart();
+        }
+        listener.caught_up();
+        assert_eq!((listener.shown(), listener.told.agent(1).until), (LIMITED, until));
+    }
+}
+
+/// H4, C5: called idle a minute after a failure, by hook and by list.
+#[test]
+fn a_failure_stays_until_a_turn_succeeds() {
+    for (failure, state) in
+        [(Failure::Refused, FAILED), (Failure::RateLimit { until: None }, LIMITED)]
+    {
+        let mut listener = Listener::new();
+        listener.hear(&hook(Seen::CallFailed(failure)));
+        listener.told.pass(Duration::from_secs(60));
+        listener.hear(&hook(Seen::IdleTold));
+        listener.hear(&listed(Listed::Busy, Time(0)));
+        listener.hear(&listed(Listed::Idle, listener.told.now));
+        assert_eq!(listener.shown(), state);
+        listener.hear(&prompt("p2"));
+        listener.hear(&ended(0));
+        assert_eq!(listener.shown(), IDLE);
+    }
+}
+
+/// H4: the daemon was away while the turn failed; the list has it as idle.
+#[test]
+fn a_failure_that_no_hook_told_is_read_before_the_list_is_believed() {
+    let mut listener = Listener::new();
+    listener.hear(&listed(Listed::Busy, listener.told.now));
+    listener.told.pass(Duration::from_secs(1));
+    listener.resume();
+    let failed_at = listener.told.now;
+    listener.told.pass(Duration::from_secs(1));
+    listener.hear(&listed(Listed::Idle, listener.told.now));
+    assert_eq!(listener.shown(), WORKS);
+    let failed = Seen::CallFailed(Failure::Refused);
+    listener.hear(&Fact::new(Origin::Transcript, failed).at(Some(failed_at)));
+    listener.caught_up();
+    assert_eq!(listener.shown(), FAILED);
+}
+
+#[test]
+fn who_is_called_idle_right_after_a_prompt_was_so_before_it() {
+    let mut listener = Listener::new();
+    listener.hear(&hook(Seen::IdleTold));
+    assert_eq!(listener.shown(), WORKS);
+    // The end of the turn was not heard.
+    listener.told.pass(Duration::from_secs(60));
+    listener.hear(&hook(Seen::IdleTold));
+    assert_eq!(listener.shown(), IDLE);
+}
+
+/// H5, C6.
+#[test]
+fn tasks_in_the_background_are_work() {
+    let mut listener = Listener::new();
+    listener.hear(&listed(Listed::Busy, listener.told.now));
+    listener.hear(&ended(1));
+    assert_eq!(listener.shown().0, State::Working);
+    listener.told.pass(Duration::from_secs(400));
+    listener.hear(&listed(Listed::Idle, listener.told.now));
+    listener.hear(&hook(Seen::IdleTold));
+    let long = Duration::from_secs(400);
+    assert_eq!(listener.hear(&silence(long, Some(long))), Heard::default());
+    assert_eq!(listener.shown().0, State::Working);
+    listener.hear(&prompt("the task is done"));
+    listener.hear(&ended(0));
+    assert_eq!(listener.shown(), IDLE);
+}
+
+/// H6: by hook and transcript, in either order, and in a conversation that was left.
+#[test]
+fn a_reminder_is_due_with_every_twenty_tool_calls_and_given_once() {
+    let mut listener = Listener::new();
+    call(&mut listener, 0..REMINDER_CALLS - 1);
+    assert_eq!(listener.tells, []);
+    for name in 0..REMINDER_CALLS - 1 {
+        listener.write(Seen::ToolAnswered(CallName(format!("c{name}"))));
+    }
+    // A call that no hook told of counts, and is no moment to say anything.
+    listener.write(Seen::ToolAnswered(CallName("unheard".to_owned())));
+    assert_eq!(listener.tells, []);
+    call(&mut listener, 100..101);
+    assert_eq!(listener.tells, [Tell::Reminder { calls: REMINDER_CALLS + 1 }]);
+    call(&mut listener, 101..101 + REMINDER_CALLS - 2);
+    assert_eq!(listener.tells.len(), 1);
+    call(&mut listener, 300..301);
+    assert_eq!(listener.tells.len(), 2);
+}
+
+/// H6, H12: at every moment around the twentieth call.
+#[test]
+fn a_restart_loses_no_reminder_and_doubles_none() {
+    for restart_at in 15..25 {
+        let mut listener = Listener::new();
+        for name in 0..30_u64 {
+            if name == restart_at {
+                listener.restart();
+            }
+            call(&mut listener, name..name + 1);
+            listener.write(Seen::ToolAnswered(CallName(format!("c{name}"))));
+        }
+        assert_eq!(listener.tells, [Tell::Reminder { calls: 20 }], "restart at {restart_at}");
+    }
+}
+
+/// H12: what was kept is a second old, but the transcript has what was told.
+#[test]
+fn what_stands_in_the_transcript_was_told() {
+    let mut listener = Listener::new();
+    let kept_before = listener.hearings.clone();
+    call(&mut listener, 0..20);
+    for name in 0..20 {
+        listener.write(Seen::ToolAnswered(CallName(format!("c{name}"))));
+    }
+    listener.write(Seen::Added { text: Tell::Reminder { calls: 20 }.mark() });
+    listener.hearings = kept_before;
+    listener.resume();
+    call(&mut listener, 20..21);
+    assert_eq!(listener.tells.len(), 1, "nothing is told before the transcript is read");
+    listener.catch_up();
+    call(&mut listener, 21..22);
+    assert_eq!(listener.tells.len(), 1);
+    // A notice, too.
+    listener.hear(&line(60));
+    listener.write(Seen::Added { text: Tell::Notice(Threshold::Half).mark() });
+    call(&mut listener, 22..23);
+    assert_eq!(listener.tells.len(), 1);
+    assert_eq!(listener.told.agent(1).clock.told, Some(Threshold::Half));
+}
+
+/// H12: the daemon died after it had told of a threshold, and before that was recorded.
+#[test]
+fn a_notice_that_was_not_recorded_is_found_in_the_transcript() {
+    let mut listener = Listener::new();
+    listener.hear(&line(60));
+    listener.write_unheard(Seen::Added { text: Tell::Notice(Threshold::Half).mark() });
+    listener.resume();
+    listener.hear(&tools(&["a"]));
+    listener.catch_up();
+    listener.hear(&tools(&["b"]));
+    assert_eq!(listener.tells, []);
+    assert_eq!(listener.told.agent(1).clock.told, Some(Threshold::Half));
+}
+
+/// H12: the end of a turn that nobody heard; the list is read before the transcript.
+#[test]
+fn what_the_list_has_is_believed_once_the_transcript_is_read() {
+    let mut listener = Listener::new();
+    listener.write(Seen::Prompt { text: "p1".to_owned() });
+    listener.write_unheard(Seen::Answered);
+    listener.told.pass(Duration::from_secs(1));
+    listener.resume();
+    listener.hear(&listed(Listed::Idle, listener.told.now));
+    assert_eq!(listener.shown(), WORKS);
+    listener.catch_up();
+    assert_eq!(listener.shown(), IDLE);
+}
+
+#[test]
+fn what_was_kept_of_another_session_reminds_nobody() {
+    let mut listener = Listener::new();
+    call(&mut listener, 0..20);
+    let kept = listener.hearing().map(|hearing| hearing.kept()).expect("kept");
+    let next = Kept { reminded: Some((SessionNumber(7), 20)), ..kept };
+    let agent = listener.told.agent(1);
+    let resumed = |kept| Hearing::resume(agent, kept).map(|hearing| hearing.kept().reminded);
+    assert_eq!((resumed(kept), resumed(next)), (Some(kept.reminded), Some(None)));
+}
+
+/// A daemon that was restarted while the session began.
+#[test]
+fn the_briefing_waits_for_nothing() {
+    let mut listener = Listener::unborn();
+    listener.resume();
+    assert_eq!(listener.hear(&began("a", Followed::Started)).tell, [Tell::Briefing]);
+}
+
+#[test]
+fn a_notice_is_given_once_with_the_first_reply_and_again_in_the_next_window() {
+    let mut listener = Listener::new();
+    listener.hear(&line(80));
+    listener.hear(&ended(0));
+    assert_eq!(listener.tells, []);
+    listener.hear(&prompt("p2"));
+    listener.hear(&tools(&["a"]));
+    assert_eq!(listener.tells, [Tell::Notice(Threshold::ThreeQuarters)]);
+    listener.restart();
+    listener.hear(&tools(&["b"]));
+    listener.hear(&began("a", Followed::Compacted));
+    listener.hear(&tools(&["c"]));
+    listener.hear(&line(55));
+    listener.hear(&tools(&["d"]));
+    assert_eq!(listener.tells[1..], [Tell::Notice(Threshold::Half)]);
+}
+
+/// H7: the status line is drawn once more with the figures of before.
+#[test]
+fn after_a_compaction_figures_wait_for_the_models_word() {
+    for by_transcript in [false, true] {
+        let mut listener = Listener::new();
+        listener.hear(&line(95));
+        listener.write(Seen::Answered);
+        if by_transcript {
+            listener.write(Seen::Compacted);
+        } else {
+            listener.hear(&began("a", Followed::Compacted));
+        }
+        assert_eq!(listener.hearing().and_then(|hearing| hearing.sample()), None);
+        assert_eq!(listener.hear(&line(95)).signs, []);
+        assert_eq!(listener.told.agent(1).clock.passed, None);
+        listener.restart();
+        listener.hear(&line(95));
+        let passed = listener.told.agent(1).clock.passed;
+        assert_eq!(passed.is_none(), by_transcript, "only the transcript survives a restart");
+        listener.write(Seen::Answered);
+        listener.hear(&line(52));
+        assert!(listener.told.agent(1).clock.passed >= Some(Threshold::Half));
+    }
+}
+
+/// H8.
+#[test]
+fn a_worse_source_measures_nothing() {
+    let measured = |source, tokens| {
+        let seen = Seen::Measured { model: None, sample: percent(tokens, source) };
+        Fact::new(Origin::Transcript, seen)
+    };
+    let mut listener = Listener::new();
+    let tokens = |listener: &Listener| {
+        listener.hearing().and_then(|hearing| hearing.sample()).map(|(sample, _)| sample.tokens)
+    };
+    listener.hear(&measured(Source::Estimated, 10));
+    listener.hear(&measured(Source::Reported, 20));
+    listener.hear(&measured(Source::Estimated, 90));
+    assert_eq!(tokens(&listener), Some(20));
+    listener.hear(&line(30));
+    for restarts in [false, true] {
+        if restarts {
+            listener.restart();
+        }
+        assert_eq!(listener.hear(&measured(Source::Table, 90)).signs, []);
+        assert_eq!(tokens(&listener), Some(30));
+    }
+    assert_eq!(listener.told.agent(1).clock.passed, None);
+}
+
+/// H9: hook, hook again, transcript, transcript again, and after a restart.
+#[test]
+fn a_compaction_begins_a_window_once_whoever_tells_of_it() {
+    for transcript_first in [false, true] {
+        let mut listener = Listener::new();
+        listener.write(Seen::Answered);
+        listener.hear(&line(95));
+        let tell = |listener: &mut Listener, by_transcript: bool| {
+            if by_transcript {
+                listener.write(Seen::Compacted);
+            } else {
+                listener.hear(&began("a", Followed::Compacted));
+                listener.hear(&hook(Seen::Compacted));
+            }
+        };
+        tell(&mut listener, transcript_first);
+        tell(&mut listener, !transcript_first);
+        listener.write(Seen::Answered);
+        listener.hear(&tools(&["x"]));
+        listener.hear(&line(60));
+        assert_eq!(listener.told.agent(1).clock.passed, Some(Threshold::Half));
+        listener.restart();
+        listener.catch_up();
+        assert_eq!(listener.told.agent(1).clock.passed, Some(Threshold::Half));
+        // The next one is another one.
+        listener.write(Seen::Answered);
+        listener.write(Seen::Compacted);
+        assert_eq!(listener.told.agent(1).clock.passed, None);
+    }
+}
+
+/// H10: the list begins with `idle`, also when the session has something to do.
+#[test]
+fn what_the_list_begins_with_says_nothing_and_nor_does_what_is_older_than_the_prompt() {
+    for restarts in [false, true] {
+        let mut listener = Listener::unborn();
+        listener.hear(&began("a", Followed::Started));
+        listener.told.pass(Duration::from_secs(1));
+        let first = listed(Listed::Idle, listener.told.now);
+        for _ in 0..2 {
+            listener.hear(&first);
+            assert_eq!(listener.shown(), WORKS);
+            if restarts {
+                listener.restart();
+            }
+        }
+        listener.told.pass(Duration::from_secs(1));
+        listener.hear(&prompt("p1"));
+        listener.write(Seen::Prompt { text: "p1".to_owned() });
+        listener.hear(&first);
+        assert_eq!(listener.shown(), WORKS);
+        listener.told.pass(Duration::from_secs(1));
+        listener.hear(&listed(Listed::Permission, listener.told.now));
+        assert_eq!(listener.shown(), ASKS);
+        if restarts {
+            listener.restart();
+        }
+        listener.told.pass(Duration::from_secs(1));
+        listener.hear(&listed(Listed::Idle, listener.told.now));
+        assert_eq!(listener.shown(), IDLE);
+    }
+}
+
+/// H11.
+#[test]
+fn a_session_hangs_when_nobody_is_heard_and_no_tool_runs() {
+    let (long, short) = (SILENT_AFTER, SILENT_AFTER - Duration::from_secs(1));
+    for (lasted, received, open, hangs) in [
+        (long, Some(long), false, true),
+        (short, Some(long), false, false),
+        (long, Some(short), false, false),
+        // Between two tries there is no connection.
+        (long, None, false, false),
+        (long, Some(long), true, false),
+    ] {
+        let mut listener = Listener::new();
+        if open {
+            listener.write(Seen::ToolCalled(CallName("open".to_owned())));
+        }
+        listener.told.pass(lasted);
+        let signs = listener.hear(&silence(lasted, received)).signs;
+        assert_eq!(signs == [Sign::Hangs], hangs, "{lasted:?} {received:?} {open}");
+    }
+    // Somebody spoke while it was measured.
+    let mut listener = Listener::new();
+    listener.told.pass(long);
+    listener.hear(&tools(&["a"]));
+    assert_eq!(listener.hear(&silence(long, Some(long))).signs, []);
+    assert_eq!(listener.shown(), WORKS);
+}
+
+#[test]
+fn a_tool_is_open_until_its_own_result_or_the_next_prompt_and_a_restart_keeps_it() {
+    let open = |name: &str| Seen::ToolCalled(CallName(name.to_owned()));
+    let hangs = |listener: &Listener| {
+        let mut listener = listener.clone();
+        listener.told.pass(SILENT_AFTER);
+        !listener.hear(&silence(SILENT_AFTER, Some(SILENT_AFTER))).signs.is_empty()
+    };
+    let mut listener = Listener::new();
+    listener.write(open("a"));
+    listener.write(open("b"));
+    listener.write(Seen::ToolAnswered(CallName("a".to_owned())));
+    listener.write(Seen::ToolAnswered(CallName("x".to_owned())));
+    assert!(!hangs(&listener));
+    listener.restart();
+    assert!(!hangs(&listener));
+    let mut prompted = listener.clone();
+    prompted.write(Seen::Prompt { text: "go on".to_owned() });
+    assert!(hangs(&prompted));
+    listener.hear(&tools(&["b"]));
+    // Written down after the hook was called.
+    listener.write(open("b"));
+    assert!(hangs(&listener));
+}
+
+#[test]
+fn a_long_silence_is_worth_a_word_once() {
+    let mut listener = Listener::new();
+    let warned = |listener: &mut Listener, seconds| {
+        let lasted = Duration::from_secs(seconds);
+        listener.told.pass(lasted);
+        listener.hear(&silence(lasted, None)).silence.is_some()
+    };
+    assert_eq!([119, 121, 130].map(|seconds| warned(&mut listener, seconds)), [false, true, false]);
+    listener.write(Seen::ToolCalled(CallName("a".to_owned())));
+    assert_eq!([130, 601].map(|seconds| warned(&mut listener, seconds)), [false, true]);
+    listener.hear(&ended(0));
+    assert!(!warned(&mut listener, 700));
+}
+
+#[test]
+fn a_hook_leads_into_another_conversation_and_a_late_one_not_back() {
+    let of = |name: &str, fact: Fact| fact.within(Some(conversation(name)));
+    let current = |listener: &Listener| {
+        listener.told.agent(1).conversations.as_ref().map(|known| known.current.clone())
+    };
+    let mut listener = Listener::new();
+    listener.hear(&of("b", tools(&["x"])));
+    assert_eq!(current(&listener), Some(conversation("b")));
+    listener.hear(&of("a", tools(&["y"])));
+    assert_eq!(current(&listener), Some(conversation("b")));
+    listener.hear(&of("a", prompt("p2")));
+    assert_eq!(current(&listener), Some(conversation("a")));
+    // A step of a conversation that was left ends nothing here.
+    let at = Some(listener.told.now + Duration::from_secs(1));
+    listener.hear(&of("b", Fact::new(Origin::Transcript, Seen::Interrupted).at(at)));
+    listener.caught_up();
+    assert_eq!(listener.shown(), WORKS);
+}
+
+/// C13, C2, C8, C9: what stands in the way of typing, the nearest first.
+#[test]
+fn the_input_line_is_free_when_nothing_stands_in_its_way() {
+    let mut listener = Listener::unborn();
+    let obstacle = |listener: &Listener| {
+        listener.hearing().and_then(|hearing| hearing.obstacle(listener.told.agent(1)))
+    };
+    listener.hear(&began("a", Followed::Resumed));
+    assert_eq!(obstacle(&listener), Some(Obstacle::NotDrawn));
+    listener.hear(&Fact::new(Origin::Terminal, Seen::InputLineDrawn));
+    assert_eq!(obstacle(&listener), None);
+    // Told again, it awaits nothing.
+    listener.hear(&began("a", Followed::Resumed));
+    assert_eq!(obstacle(&listener), None);
+    listener.keys(Keys::Draft);
+    assert_eq!(obstacle(&listener), Some(Obstacle::Draft));
+    listener.keys(Keys::Doubt);
+    assert_eq!(obstacle(&listener), Some(Obstacle::Doubt));
+    listener.hear(&listed(Listed::Menu, listener.told.now));
+    assert_eq!(obstacle(&listener), Some(Obstacle::Menu));
+    listener.hear(&hook(Seen::PermissionAsked { tool: None }));
+    assert_eq!(obstacle(&listener), Some(Obstacle::Dialog));
+    listener.hear(&Fact::new(Origin::Kernel, Seen::Suspended));
+    assert_eq!(obstacle(&listener), Some(Obstacle::Suspended));
+    listener.hear(&Fact::new(Origin::Kernel, Seen::Continued));
+    listener.hear(&prompt("p1"));
+    listener.hear(&listed(Listed::Busy, listener.told.now));
+    listener.keys(Keys::Clear);
+    assert_eq!(obstacle(&listener), None);
+}

@@ -1,0 +1,40 @@
+//! The steps of a transcript as facts. Knows no vendor: steps are in no vendor's words already.
+
+use perennial_core::fact::{CallName, Fact, Failure, Origin, Seen};
+
+use super::step::{Content, ErrorKind, Step};
+
+/// What a step says of its session; a subagent's says nothing.
+pub fn fact(step: &Step) -> Option<Fact> {
+    if step.sidechain {
+        return None;
+    }
+    let seen = match &step.content {
+        Content::Prompt(text) => Seen::Prompt { text: text.text.clone() },
+        Content::Added(text) => Seen::Added { text: text.text.clone() },
+        Content::ToolCall { call, .. } => Seen::ToolCalled(CallName(call.clone())),
+        Content::ToolResult { call, .. } => Seen::ToolAnswered(CallName(call.clone())),
+        // Each line of an answer has one.
+        Content::Usage(_) => Seen::Answered,
+        Content::Compaction(_) => Seen::Compacted,
+        Content::RateLimit { until, .. } => Seen::CallFailed(Failure::RateLimit { until: *until }),
+        // The harness tries again by itself.
+        Content::Error { retry_at: Some(_), .. } => return None,
+        Content::Error { kind, .. } => Seen::CallFailed(failure(*kind)),
+        Content::Interrupted => Seen::Interrupted,
+        Content::Text(_) | Content::Thinking | Content::ConversationChanged { .. } => return None,
+    };
+    Some(Fact::new(Origin::Transcript, seen).at(step.time))
+}
+
+fn failure(kind: ErrorKind) -> Failure {
+    match kind {
+        ErrorKind::Overloaded => Failure::Overloaded,
+        ErrorKind::Authentication | ErrorKind::Billing => Failure::Refused,
+        ErrorKind::ContextOverflow => Failure::TooLong,
+        ErrorKind::InvalidRequest
+        | ErrorKind::Server
+        | ErrorKind::Connection
+        | ErrorKind::Unclassified => Failure::Other,
+    }
+}

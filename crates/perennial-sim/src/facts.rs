@@ -1,0 +1,212 @@
+//! How what an agent CLI shows reaches a daemon: hooks, the vendor's list, the transcript.
+//!
+//! Hooks keep their order but for those that are overtaken; list and transcript come by a way of their
+//! own. Hooks get lost, anything comes late or twice. What no daemon hears of a session's beginning
+//! is kept for the next one; a transcript lies on the disk, and each daemon reads it from its
+//! beginning.
+
+use std::time::Duration;
+
+use perennial_core::event::{AgentEvent, Event};
+use perennial_core::fact::{Fact, Origin, Seen};
+use perennial_core::fleet::Fleet;
+use perennial_core::hearing::{Hearing, Hearings, Limits, REMINDER_CALLS, Tell};
+use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::session::Phase;
+use perennial_engine::supervisor::Input;
+
+use crate::cli::{Cli, Mode, SILENT_FOR};
+use crate::daemon::Life;
+use crate::world::{Happening, World};
+
+/// By which way a fact comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    Hook,
+    Watcher,
+}
+
+/// A fact on its way to a daemon.
+#[derive(Debug, Clone)]
+pub struct Shown {
+    agent: AgentId,
+    number: SessionNumber,
+    fact: Fact,
+}
+
+pub const LIMITS: Limits = Limits { silent_after: Some(SILENT_FOR) };
+
+impl World {
+    /// A fact on its way, after those that went the same way before it, unless it overtakes them.
+    pub fn show(&mut self, agent: AgentId, number: SessionNumber, way: Way, fact: Fact) {
+        self.tell(|| format!("{}.{number} shows {:?}", agent.0, fact.seen));
+        let late = self.random.per_mille(self.faults.late_odds);
+        let micros = if late { &self.faults.late_micros } else { &self.faults.hop_micros };
+        let micros = micros.clone();
+        let (now, span) = (self.now, self.random.span(&micros));
+        let is_plain = is_plain(&fact);
+        if is_plain && self.random.per_mille(self.faults.hook_lost_odds) {
+            self.tell(|| "  which nobody hears".into());
+            return;
+        }
+        let overtakes = is_plain && self.random.per_mille(self.faults.overtaken_odds);
+        let Some(cli) = self.machine.session(agent, number).cli.as_mut() else {
+            return;
+        };
+        let until = match way {
+            Way::Hook => &mut cli.hooks_until,
+            Way::Watcher => &mut cli.watched_until,
+        };
+        let at = if overtakes { now + span } else { (now + span).max(*until) };
+        *until = at.max(*until);
+        let span = at.since(now);
+        let shown = Shown { agent, number, fact };
+        if self.random.per_mille(self.faults.duplicate_odds) {
+            self.after(span, Happening::Shows(shown.clone()));
+        }
+        self.after(span, Happening::Shows(shown));
+    }
+
+    /// The transcript has another line, which is read soon, or late.
+    pub fn write(&mut self, agent: AgentId, number: SessionNumber, seen: Seen) {
+        let now = self.now;
+        let Some(id) = self.cli(agent, number).and_then(|cli| cli.conversation().cloned()) else {
+            return;
+        };
+        let fact = Fact::new(Origin::Transcript, seen).at(Some(now)).within(Some(id.clone()));
+        self.machine.transcripts.entry(id).or_default().push(fact);
+        self.read_soon(agent, number);
+    }
+
+    /// Somebody will read what is written until then, once.
+    fn read_soon(&mut self, agent: AgentId, number: SessionNumber) {
+        let Some(cli) = self.cli(agent, number).filter(|cli| !cli.is_read_soon) else {
+            return;
+        };
+        cli.is_read_soon = true;
+        let late = self.random.per_mille(self.faults.late_odds);
+        let micros = if late { &self.faults.late_micros } else { &self.faults.hop_micros };
+        let span = self.random.span(&micros.clone());
+        self.after(span, Happening::Reads { agent, number });
+    }
+
+    /// The daemon's reader looks at the conversation that the record has.
+    pub fn reads(&mut self, agent: AgentId, number: SessionNumber) {
+        if let Some(cli) = self.machine.session(agent, number).cli.as_mut() {
+            cli.is_read_soon = false;
+        }
+        let again = self.random.per_mille(self.faults.duplicate_odds);
+        let Some(life) = self.running().map(|daemon| daemon.life) else {
+            return;
+        };
+        let Some(daemon) = self.daemon_mut(life) else {
+            return;
+        };
+        let known = daemon.supervisor.fleet().agent(agent);
+        let Some(id) = known.and_then(|known| Some(known.conversations.as_ref()?.current.clone()))
+        else {
+            return;
+        };
+        let from = daemon.read.get(&id).copied().filter(|_| !again).unwrap_or(0);
+        let steps = self.machine.transcripts.get(&id).map_or(&[][..], |steps| &steps[from..]);
+        let is_old = from == 0;
+        let mut facts: Vec<Fact> =
+            steps.iter().map(|fact| Fact { is_old, ..fact.clone() }).collect();
+        let end = from + facts.len();
+        facts.push(Fact::new(Origin::Transcript, Seen::CaughtUp).within(Some(id.clone())));
+        if let Some(daemon) = self.daemon_mut(life) {
+            daemon.read.insert(id, end);
+        }
+        for fact in facts {
+            self.hears(life, agent, number, fact);
+        }
+    }
+
+    /// A fact arrives: a daemon hears it; that a session began is kept for the next one.
+    pub fn shows(&mut self, shown: Shown) {
+        let Some(daemon) = self.running() else {
+            if !is_plain(&shown.fact) {
+                self.machine.missed.push(shown);
+            }
+            return;
+        };
+        let Shown { agent, number, fact } = shown;
+        let life = daemon.life;
+        let known = daemon.supervisor.fleet().agent(agent);
+        let is_live = known.and_then(|agent| agent.live_session()).is_some_and(|session| {
+            session.number == number && matches!(session.phase, Phase::Starting | Phase::Running)
+        });
+        // It came after the end of its session, or beside it, and may say nothing any more.
+        let is_late = !is_live || daemon.unrecorded().any(|event| is_end(event, agent));
+        self.ledger.is_blurred |= is_late;
+        self.hears(life, agent, number, fact);
+        self.read_soon(agent, number);
+    }
+
+    fn hears(&mut self, life: Life, agent: AgentId, number: SessionNumber, fact: Fact) {
+        self.reach(life, Input::Heard { agent, number, fact });
+        let kept = self.daemon(life).and_then(|daemon| daemon.supervisor.hearing(agent));
+        if let Some(kept) = kept.map(Hearing::kept) {
+            self.machine.kept.insert(agent, kept);
+        }
+    }
+
+    /// What a new daemon knows of the sessions that there are.
+    pub fn kept_hearings(&self, fleet: &Fleet) -> Hearings {
+        Hearings::resume(fleet, &self.machine.kept, LIMITS)
+    }
+
+    /// A session's model is told something: it stands in its transcript from then on.
+    pub fn tells(&mut self, agent: AgentId, number: SessionNumber, tell: &[Tell]) {
+        for tell in tell {
+            self.tell(|| format!("{}.{number} is told {tell:?}", agent.0));
+            match *tell {
+                Tell::Briefing => continue,
+                Tell::Notice(threshold) => self.check_notice(agent, threshold),
+                Tell::Reminder { calls } => {
+                    let told = self.ledger.reminders.insert((agent, number), calls);
+                    if told.is_some_and(|told| told / REMINDER_CALLS >= calls / REMINDER_CALLS) {
+                        self.broken("H6: a reminder is given once", || {
+                            format!("{}.{number}: after {calls} calls, and {told:?}", agent.0)
+                        });
+                    }
+                }
+            }
+            self.write(agent, number, Seen::Added { text: tell.mark() });
+        }
+    }
+
+    /// A daemon that has begun to run reads what was missed, and looks at what lies in files.
+    pub fn hear_missed(&mut self) {
+        let Some(life) = self.running().map(|daemon| daemon.life) else {
+            return;
+        };
+        if self.machine.looked_by.replace(life) == Some(life) {
+            return;
+        }
+        let hop = Duration::from_micros(self.faults.hop_micros.start);
+        for missed in std::mem::take(&mut self.machine.missed) {
+            self.after(hop, Happening::Shows(missed));
+        }
+        let sessions: Vec<_> = self.machine.sessions.keys().copied().collect();
+        for (agent, number) in sessions {
+            let begun = |cli: &mut Cli| !matches!(cli.mode, Mode::Starting | Mode::Dialog);
+            if self.cli(agent, number).is_some_and(begun) {
+                self.measured(agent, number);
+                self.look_up(agent, number);
+                self.read_soon(agent, number);
+            }
+        }
+    }
+}
+
+/// A hook about the turn: where it gets lost, other facts tell the same.
+fn is_plain(fact: &Fact) -> bool {
+    fact.origin == Origin::Hook && !matches!(fact.seen, Seen::SessionBegan(_))
+}
+
+fn is_end(event: &Event, agent: AgentId) -> bool {
+    let Some((id, event)) = event.of_agent() else { return false };
+    let ends = matches!(event, AgentEvent::SessionEnding { .. } | AgentEvent::SessionEnded { .. });
+    ends && id == agent
+}

@@ -1,0 +1,85 @@
+//! What agents have used, tokens and money, as far as their transcripts tell.
+//!
+//! Begins with what an earlier run kept as samples. Decides nothing.
+
+use std::collections::BTreeMap;
+
+use perennial_core::hearing::Kept;
+use perennial_core::id::AgentId;
+use perennial_core::time::Time;
+use perennial_engine::supervisor::Supervisor;
+use perennial_engine::transcript::account::Figures;
+use perennial_store::projection::{self, Usage};
+
+#[derive(Debug, Default)]
+pub struct Spending(BTreeMap<AgentId, Used>);
+
+/// Over all conversations of an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Used {
+    pub tokens: Usage,
+    pub cost_microusd: Option<u64>,
+}
+
+impl From<Figures> for Used {
+    fn from(figures: Figures) -> Used {
+        let tokens = &figures.tokens;
+        Used {
+            tokens: Usage {
+                input: tokens.input,
+                output: tokens.output,
+                cache_read: tokens.cache_read,
+                cache_creation: tokens.cache_creation(),
+                is_partial: figures.is_cost_partial(),
+            },
+            cost_microusd: Some(figures.cost.microdollars()),
+        }
+    }
+}
+
+impl Spending {
+    pub fn begin(kept: &[projection::Sample]) -> Spending {
+        let used = |kept: &projection::Sample| {
+            let (tokens, cost_microusd) = (kept.usage?, kept.cost_microusd);
+            Some((kept.agent, Used { tokens, cost_microusd }))
+        };
+        Spending(kept.iter().filter_map(used).collect())
+    }
+
+    pub fn of(&self, agent: AgentId) -> Option<Used> {
+        self.0.get(&agent).copied()
+    }
+
+    /// Whether that is news.
+    pub fn take(&mut self, agent: AgentId, used: Used) -> bool {
+        self.0.insert(agent, used) != Some(used)
+    }
+}
+
+/// What hearing goes on with after a restart.
+pub fn kept(samples: &[projection::Sample]) -> BTreeMap<AgentId, Kept> {
+    let kept = |sample: &projection::Sample| {
+        let measured = sample.context.map(|context| (context.sample, context.at));
+        (sample.agent, Kept { sample: measured, reminded: sample.reminded })
+    };
+    samples.iter().map(kept).collect()
+}
+
+/// What is to be kept of an agent that was last heard then.
+pub fn sample(
+    supervisor: &Supervisor,
+    spending: &Spending,
+    agent: AgentId,
+    last_seen: Option<Time>,
+) -> projection::Sample {
+    let kept = supervisor.hearing(agent).map(|hearing| hearing.kept()).unwrap_or_default();
+    let used = spending.of(agent);
+    projection::Sample {
+        last_seen,
+        context: kept.sample.map(|(sample, at)| projection::Context { sample, at }),
+        usage: used.map(|used| used.tokens),
+        cost_microusd: used.and_then(|used| used.cost_microusd),
+        reminded: kept.reminded,
+        ..projection::Sample::of(agent)
+    }
+}
