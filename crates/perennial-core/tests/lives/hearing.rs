@@ -22,6 +22,7 @@ const WORKS: (State, Reason) = (State::Working, Reason::InTurn);
 const IDLE: (State, Reason) = (State::Waiting, Reason::Idle);
 const ASKS: (State, Reason) = (State::Waiting, Reason::NeedsPermission);
 const LIMITED: (State, Reason) = (State::Waiting, Reason::RateLimited);
+const GIVEN_UP: (State, Reason) = (State::Waiting, Reason::LimitReached);
 const FAILED: (State, Reason) = (State::Waiting, Reason::ServiceFailed);
 
 fn limit(until: Option<Time>) -> Seen {
@@ -59,7 +60,7 @@ fn each_hook_comes_to_its_signs() {
         (hook(Seen::QuestionAsked), vec![Sign::Waits(Wait::Answer)]),
         (ended(0), vec![Sign::Waits(Wait::Input)]),
         (ended(2), vec![Sign::BackgroundWork]),
-        (hook(limit(None)), vec![Sign::Waits(Wait::RateLimit(None))]),
+        (hook(limit(None)), vec![Sign::Waits(Wait::LimitReached(None))]),
         (hook(Seen::CallFailed(Failure::Refused)), vec![Sign::Waits(Wait::Failure)]),
         (hook(Seen::Interrupted), vec![Sign::Waits(Wait::Input)]),
     ] {
@@ -152,12 +153,12 @@ fn until_when_a_limit_holds_is_taken_from_the_transcript() {
         listener.write(Seen::Prompt { text: "p1".to_owned() });
         listener.write(limit(until));
         listener.hear(&hook(limit(None)));
-        assert_eq!((listener.shown(), listener.told.agent(1).until), (LIMITED, None));
+        assert_eq!((listener.shown(), listener.told.agent(1).until), (GIVEN_UP, None));
         if restarts {
             listener.restart();
         }
         listener.caught_up();
-        assert_eq!((listener.shown(), listener.told.agent(1).until), (LIMITED, until));
+        assert_eq!((listener.shown(), listener.told.agent(1).until), (GIVEN_UP, until));
     }
 }
 
@@ -165,7 +166,7 @@ fn until_when_a_limit_holds_is_taken_from_the_transcript() {
 #[test]
 fn a_failure_stays_until_a_turn_succeeds() {
     for (failure, state) in
-        [(Failure::Refused, FAILED), (Failure::RateLimit { until: None }, LIMITED)]
+        [(Failure::Refused, FAILED), (Failure::RateLimit { until: None }, GIVEN_UP)]
     {
         let mut listener = Listener::new();
         listener.hear(&hook(Seen::CallFailed(failure)));
