@@ -1,7 +1,8 @@
 //! Agent CLIs: how each is started, resumed and read, so that the rest need not know which one runs.
 //!
 //! `preset` says in data what a harness is started with; `prepare` makes a session's argv,
-//! environment and files of it; `claude` reads what Claude Code shows; `words` are our own texts.
+//! environment and files of it; `claude` reads what Claude Code shows; `words` are our own texts;
+//! `typing` makes of a text what can be typed into an input line, which `input` describes.
 //! The owner's files are read and never written, but for a lost conversation that is put back.
 //!
 //! Invariants
@@ -10,9 +11,11 @@
 
 pub mod claude;
 pub mod conversation;
+pub mod input;
 pub mod prepare;
 pub mod preset;
 pub mod template;
+pub mod typing;
 pub mod words;
 
 pub use prepare::{Place, Prepared, Unprepared, prepare};

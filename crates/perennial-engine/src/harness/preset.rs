@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use perennial_core::context::Source;
 use serde::Deserialize;
 
+use super::input::Input;
 use super::template::{Slot, Template};
 
 /// The presets that are built in, by name.
@@ -40,6 +41,8 @@ pub struct Preset {
     pub environment: Environment,
     pub conversation: ConversationFiles,
     pub hooks: Hooks,
+    /// Absent: as the built-in preset of that dialect has it.
+    pub input: Option<Input>,
     pub context: Context,
 }
 
@@ -224,10 +227,24 @@ impl Preset {
         let mut preset: Preset = toml::from_str(text)
             .map_err(|error| PresetError::Malformed { place: place(), source: Box::new(error) })?;
         name.clone_into(&mut preset.name);
+        if preset.input.is_none() {
+            preset.input = Preset::built_in(preset.dialect)?.input;
+        }
         match preset.flaw() {
             Some(flaw) => Err(PresetError::Contradiction { place: place(), flaw }),
             None => Ok(preset),
         }
+    }
+
+    /// The preset that a dialect was measured with.
+    fn built_in(dialect: Dialect) -> Result<Preset, PresetError> {
+        let (name, text) = match dialect {
+            Dialect::Claude => BUILT_IN[0],
+        };
+        toml::from_str(text).map_err(|error| PresetError::Malformed {
+            place: format!("the built-in preset {name}"),
+            source: Box::new(error),
+        })
     }
 
     fn flaw(&self) -> Option<Flaw> {

@@ -10,6 +10,7 @@
 //! - P4  An exit is reported only when no process of the session is left for a shim that died.
 //! - P5  One bad shim delays nobody.
 
+mod deliver;
 mod drive;
 mod holder;
 mod jobs;
@@ -34,6 +35,7 @@ use perennial_core::observation::Report;
 use perennial_core::session::Process;
 use rustix::event::{EventfdFlags, eventfd};
 
+pub use super::delivery::{Held, InputRules, Line, Outcome};
 use super::jobs::{JobOrder, JobReport, Jobs};
 use super::protocol::RAW_BYTES_MAX;
 pub use super::protocol::{Focus, Mode, Size};
@@ -105,6 +107,12 @@ pub enum HostReport {
         shim: Process,
         cgroup: Option<u64>,
     },
+    /// What persons have left in a session's input line: when it changes, and after each connection.
+    Line {
+        agent: AgentId,
+        number: SessionNumber,
+        line: Line,
+    },
     /// It does not answer, though it may live; it is tried again.
     Disconnected {
         agent: AgentId,
@@ -127,6 +135,18 @@ pub struct Program {
     pub env_set: Vec<(String, String)>,
     /// … and not from it.
     pub env_remove: Vec<String>,
+    /// What its input line is like; absent for a bare command.
+    pub input: Option<InputRules>,
+}
+
+/// One try to type one text. Ordered again, the same try is not made again: it has its outcome.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery {
+    pub message: String,
+    pub attempt: u32,
+    pub text: String,
+    /// How many columns each line of the text takes.
+    pub columns: Vec<u32>,
 }
 
 impl Program {
@@ -184,6 +204,9 @@ pub(super) enum Request {
     KillSignal { agent: AgentId, number: SessionNumber, signal: i32 },
     Resize { agent: AgentId, number: SessionNumber, size: Size },
     Focus { agent: AgentId, number: SessionNumber, focus: Focus },
+    Deliver { agent: AgentId, number: SessionNumber, delivery: Delivery, answer: Answer<Outcome> },
+    Heard { agent: AgentId, number: SessionNumber },
+    Continue { agent: AgentId, number: SessionNumber },
     Stop,
 }
 
@@ -287,6 +310,30 @@ impl Holders {
     /// Tells a session's holder what keys reach, so that no text is typed where it does harm.
     pub fn focus(&self, agent: AgentId, number: SessionNumber, focus: Focus) {
         self.shared.push(Request::Focus { agent, number, focus });
+    }
+
+    /// Types a text into a session's input line where that is proven free. The answer comes on the
+    /// holders' thread, within a few seconds. After `Unreachable` the outcome is not known: the same
+    /// try, ordered again, tells it.
+    pub fn deliver(
+        &self,
+        agent: AgentId,
+        number: SessionNumber,
+        delivery: Delivery,
+        answer: impl FnOnce(Result<Outcome, Refusal>) + Send + 'static,
+    ) {
+        let answer = Box::new(answer);
+        self.shared.push(Request::Deliver { agent, number, delivery, answer });
+    }
+
+    /// Tells a session's holder that the program took a prompt: keys reach its input line.
+    pub fn heard(&self, agent: AgentId, number: SessionNumber) {
+        self.shared.push(Request::Heard { agent, number });
+    }
+
+    /// Continues a session's program that was suspended.
+    pub fn continue_session(&self, agent: AgentId, number: SessionNumber) {
+        self.shared.push(Request::Continue { agent, number });
     }
 
     /// Ends the thread; sessions and shims go on. No report comes after this returns.

@@ -14,6 +14,7 @@
 pub mod attach;
 pub mod cgroup;
 mod connection;
+pub mod delivery;
 pub mod directory;
 pub mod environment;
 pub mod holders;

@@ -13,7 +13,11 @@ use perennial_core::session::{Pace, Process};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::delivery::{DeliverOrder, InputRules, Line, Outcome};
+
 pub const PROTOCOL: u32 = 1;
+/// A shim that says so in its hello takes `Deliver`, `Heard` and `Continue`.
+pub const DELIVERS: &str = "deliver";
 pub const CONTROL_BYTES_MAX: usize = 1 << 20;
 /// From one who has not shown who it is, and from a client at the terminal.
 pub const STRANGER_BYTES_MAX: usize = 4 << 10;
@@ -229,6 +233,16 @@ pub enum Order {
         number: u32,
         focus: Focus,
     },
+    /// Types a text into the input line, once.
+    Deliver(DeliverOrder),
+    /// The program has told that it took a prompt.
+    Heard {
+        number: u32,
+    },
+    /// Continues a program that was suspended.
+    Continue {
+        number: u32,
+    },
     Ticket {
         number: u32,
         request: u64,
@@ -264,6 +278,9 @@ pub struct StartOrder {
     /// Variables of the environment file that this session does not get.
     #[serde(default)]
     pub env_remove: Vec<String>,
+    /// What its input line is like; absent for a bare command.
+    #[serde(default)]
+    pub input: Option<InputRules>,
     /// For a run of a job: no terminal, and a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<JobTerms>,
@@ -296,6 +313,19 @@ pub enum ShimReport {
     Answer {
         request: u64,
         refused: Option<Refused>,
+    },
+    /// How a delivery went.
+    Delivered {
+        number: u32,
+        message: String,
+        attempt: u32,
+        outcome: Outcome,
+    },
+    /// What persons have left in the input line: when that changes, and to each new daemon.
+    Line {
+        number: u32,
+        #[serde(flatten)]
+        line: Line,
     },
     /// From a newer shim.
     #[serde(other)]

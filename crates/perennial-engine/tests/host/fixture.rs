@@ -163,6 +163,7 @@ impl Fixture {
             HostReport::Session { .. }
             | HostReport::Began { .. }
             | HostReport::Connected { .. }
+            | HostReport::Line { .. }
             | HostReport::Disconnected { .. }
             | HostReport::Job { .. } => None,
         })
@@ -198,6 +199,7 @@ impl Fixture {
             HostReport::Session { .. }
             | HostReport::Began { .. }
             | HostReport::Connected { .. }
+            | HostReport::Line { .. }
             | HostReport::Disconnected { .. }
             | HostReport::Job { .. } => None,
         })
@@ -211,6 +213,7 @@ impl Fixture {
             HostReport::Session { .. }
             | HostReport::Began { .. }
             | HostReport::Connected { .. }
+            | HostReport::Line { .. }
             | HostReport::Disconnected { .. }
             | HostReport::Job { .. } => None,
         })

@@ -391,6 +391,9 @@ impl Driver {
                 self.tell_focus(agent);
                 self.look_around(agent);
             }
+            HostReport::Line { agent, number, line } => {
+                tracing::debug!(%agent, %number, ?line, "input line");
+            }
             HostReport::Disconnected { agent, number, why } => {
                 tracing::info!(%agent, %number, %why, "holder not connected");
                 let now = self.now();

@@ -198,6 +198,7 @@ impl Harnesses {
             dir: launch.dir.clone(),
             env_set: prepared.env_set.into_iter().collect(),
             env_remove: prepared.env_remove,
+            input: preset.input.as_ref().map(|input| input.rules()),
         })
     }
 }

@@ -365,6 +365,7 @@ fn start_order(
         env: program.env_set,
         env_remove: program.env_remove,
         job,
+        input: program.input,
     }
 }
 

@@ -17,7 +17,7 @@ use super::super::jobs::JobSpec;
 use super::super::moment::Moment;
 use super::super::owner::Owner;
 use super::super::protocol::ExitRecord;
-use super::{Answer, Program, Ticket};
+use super::{Answer, Outcome, Program, Ticket};
 
 /// Of a job that this daemon was never told to run.
 const OUTPUT_BYTES_DEFAULT: usize = 4096;
@@ -39,6 +39,9 @@ pub struct Holder {
     pub scheduled_at: Option<Moment>,
     pub is_told_lost: bool,
     pub waiting: Vec<(u64, Waiting)>,
+    pub deliveries: Vec<WaitingDelivery>,
+    /// It takes orders to deliver: an older one does not.
+    pub delivers: bool,
     /// Shims that went before they claimed the session, one after the other, and why the last did.
     pub failures: u8,
     pub last_refusal: Option<String>,
@@ -65,6 +68,14 @@ pub struct Shim {
 pub enum Waiting {
     Send(Answer<()>),
     Ticket(Ticket, Answer<Ticket>),
+}
+
+/// Who waits for the outcome of a delivery.
+pub struct WaitingDelivery {
+    pub number: SessionNumber,
+    pub message: String,
+    pub attempt: u32,
+    pub answer: Answer<Outcome>,
 }
 
 /// The newest session that was ordered for the owner.
@@ -140,6 +151,8 @@ impl Holder {
             scheduled_at: None,
             is_told_lost: false,
             waiting: Vec::new(),
+            deliveries: Vec::new(),
+            delivers: false,
             failures: 0,
             last_refusal: None,
         }

@@ -71,7 +71,8 @@ impl Run {
 pub fn program(spec: &JobSpec) -> Program {
     let mut env_set = base_environment();
     env_set.extend(spec.env.iter().cloned());
-    Program { argv: spec.argv.clone(), dir: spec.dir.clone(), env_set, env_remove: Vec::new() }
+    let dir = spec.dir.clone();
+    Program { argv: spec.argv.clone(), dir, env_set, ..Program::default() }
 }
 
 pub fn terms(settings: &Settings, spec: &JobSpec) -> JobTerms {

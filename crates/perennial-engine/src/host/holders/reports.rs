@@ -12,8 +12,8 @@ use super::super::moment::now;
 use super::super::owner::Owner;
 use super::super::process;
 use super::super::protocol::{
-    self, ExitRecord, Focus, Frame, Mode, Order, RAW_BYTES_MAX, Refused, ShimHello, ShimReport,
-    Size,
+    self, DELIVERS, ExitRecord, Focus, Frame, Mode, Order, RAW_BYTES_MAX, Refused, ShimHello,
+    ShimReport, Size,
 };
 use super::holder::{Ending, Link, RETRY_FIRST, Waiting};
 use super::run::{LINK, PROCESS, Run};
@@ -110,6 +110,12 @@ impl Run {
                 }
                 ShimReport::NotMine { number } => self.on_not_mine(owner, SessionNumber(number)),
                 ShimReport::Answer { request, refused } => self.on_answer(owner, request, refused),
+                ShimReport::Delivered { number, message, attempt, outcome } => {
+                    self.on_delivered(owner, SessionNumber(number), &message, attempt, outcome);
+                }
+                ShimReport::Line { number, line } => {
+                    self.on_line(owner, SessionNumber(number), line);
+                }
                 ShimReport::Unknown => {}
             }
         }
@@ -130,6 +136,7 @@ impl Run {
         holder.retry_at = None;
         holder.retry_wait = RETRY_FIRST;
         holder.is_told_lost = false;
+        holder.delivers = hello.features.iter().any(|feature| feature == DELIVERS);
         let Some(current) = &holder.current else { return };
         let number = current.number;
         match hello.session.filter(|session| session.number == number.0) {
@@ -300,7 +307,7 @@ impl Run {
     }
 
     /// A number for a request to a running session's shim, if that can be reached.
-    fn reach(&mut self, owner: Owner, number: SessionNumber) -> Result<u64, Refusal> {
+    pub fn reach(&mut self, owner: Owner, number: SessionNumber) -> Result<u64, Refusal> {
         let holder = self.holders.get_mut(&owner).ok_or(Refusal::NotRunning)?;
         let current = holder.session(number).ok_or(Refusal::NotRunning)?;
         if current.ending.is_some() || current.process.is_none() {
@@ -342,6 +349,10 @@ impl Run {
         let Some(holder) = self.holders.get_mut(&owner) else { return };
         for (_, waiting) in std::mem::take(&mut holder.waiting) {
             waiting.answer(Some(Refusal::Unreachable));
+        }
+        let Some(holder) = self.holders.get_mut(&owner) else { return };
+        for waiting in std::mem::take(&mut holder.deliveries) {
+            (waiting.answer)(Err(Refusal::Unreachable));
         }
     }
 }

@@ -115,6 +115,13 @@ impl Run {
                 Request::Resize { agent, number, size } => {
                     self.on_resize(Owner::Agent(agent), number, size);
                 }
+                Request::Deliver { agent, number, delivery, answer } => {
+                    self.on_deliver(Owner::Agent(agent), number, delivery, answer);
+                }
+                Request::Heard { agent, number } => self.on_heard(Owner::Agent(agent), number),
+                Request::Continue { agent, number } => {
+                    self.on_continue(Owner::Agent(agent), number);
+                }
                 Request::Stop => return false,
             }
         }

@@ -1,12 +1,17 @@
-//! Whether a person has words in the input line that are not sent yet, read from their keys alone.
+//! Whether a person has words in the input line that are not sent yet, and whether it is known that
+//! keys reach that line at all: read from their keys alone.
 //!
 //! Invariants
 //! - D1  Errs to one side: in doubt there is a draft, and nothing is typed into it.
 //! - D2  What a terminal says by itself (mouse, focus, answers to questions) is nobody's draft.
 //! - D3  Keys that answer a dialog neither make nor send a draft; one from before stays.
+//! - D4  A draft lasts until it is sent or erased, whoever leaves the terminal meanwhile.
+//! - D5  After a key that opens a menu or a mode (the preset names them) there is doubt, until its
+//!   known way back, or until the program took a prompt that was entered after that key.
 
 use std::time::Duration;
 
+use super::super::delivery::{DoubtKey, InputRules, Key};
 use super::super::moment::Moment;
 use super::super::protocol::Focus;
 
@@ -18,21 +23,45 @@ const SEQUENCE_BYTES_MAX: usize = 64;
 #[derive(Debug, Default)]
 pub struct Draft {
     line: Line,
+    doubt: Option<Doubt>,
     focus: Focus,
     place: Place,
     is_pasted: bool,
     is_after_backslash: bool,
+    is_suspended: bool,
+    /// A person has typed Enter behind our text.
+    is_ours_entered: bool,
+    /// An earlier line was put aside, and comes back after the next prompt.
+    is_stashed: bool,
     escaped_at: Option<Moment>,
+    keys: Vec<DoubtKey>,
+    stash: Option<Key>,
+    /// Columns of one row of the line; 0: not known.
+    room: u16,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Line {
     #[default]
     Empty,
-    /// So many characters, typed one after the other; the cursor is behind them.
-    Plain(u32),
+    /// Characters that were typed one after the other, and the columns that they take at most; the
+    /// caret is behind them.
+    Plain { characters: u32, columns: u32 },
+    /// Our own text, pasted into an empty line.
+    Ours,
     /// Anything else.
     Edited,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Doubt {
+    by: Key,
+    escapes_left: u8,
+    is_toggle: bool,
+    /// The line when the doubt began.
+    before: Line,
+    /// Enter was typed since.
+    is_entered: bool,
 }
 
 /// Where in the stream of keys we are.
@@ -52,8 +81,27 @@ enum Place {
 }
 
 impl Draft {
+    /// For a program with such an input line.
+    pub fn with(rules: &InputRules) -> Draft {
+        Draft { keys: rules.doubt.clone(), stash: rules.stash, ..Draft::default() }
+    }
+
+    /// A person's words are in the line.
     pub fn is_kept(&self) -> bool {
-        self.line != Line::Empty
+        match self.line {
+            Line::Plain { .. } | Line::Edited => true,
+            Line::Empty | Line::Ours => false,
+        }
+    }
+
+    /// A text of ours was pasted into the line, and nobody has touched it since.
+    pub fn is_ours(&self) -> bool {
+        self.line == Line::Ours
+    }
+
+    /// It is not known what the next key reaches.
+    pub fn is_in_doubt(&self) -> bool {
+        self.doubt.is_some()
     }
 
     pub fn is_in_dialog(&self) -> bool {
@@ -65,9 +113,34 @@ impl Draft {
         self.focus = focus;
     }
 
-    /// Whoever had typed is gone.
-    pub fn forget(&mut self) {
-        *self = Draft { focus: self.focus, ..Draft::default() };
+    /// How wide a row of the line is.
+    pub fn room(&mut self, columns: u16) {
+        self.room = columns;
+    }
+
+    /// While the program is suspended, keys wait in its terminal, Enter among them.
+    pub fn suspend(&mut self, is_suspended: bool) {
+        self.is_suspended = is_suspended;
+    }
+
+    /// We have pasted into the empty line.
+    pub fn pasted(&mut self) {
+        self.line = Line::Ours;
+    }
+
+    /// Whether a person has typed Enter behind our text since the last time this was asked.
+    pub fn take_entered(&mut self) -> bool {
+        std::mem::take(&mut self.is_ours_entered)
+    }
+
+    /// The line was seen to be empty.
+    pub fn emptied(&mut self) {
+        self.line = Line::Empty;
+    }
+
+    /// D5: the program took a prompt, so keys reach its line again.
+    pub fn heard(&mut self) {
+        self.doubt.take_if(|doubt| doubt.is_entered);
     }
 
     pub fn typed(&mut self, bytes: &[u8], now: Moment) {
@@ -102,8 +175,10 @@ impl Draft {
             (Place::Escape, b']' | b'P' | b'_' | b'^' | b'X') => self.place = Place::Text,
             // With Alt; the end of a long answer (ST) is none.
             (Place::Escape, b'\\') => {}
+            (Place::Escape, _) if self.opens(Key::Alt(byte)) => {}
             (Place::Escape, _) => self.edit(),
             (Place::Single, b'M') => self.enter(),
+            (Place::Single, b'D') if self.opens(Key::Left) => {}
             (Place::Single, b'C' | b'D' | b'F' | b'H') => self.moved(),
             (Place::Single, _) => self.edit(),
             (Place::Control(bytes), b'M') if bytes.is_empty() => self.place = Place::Mouse(3),
@@ -124,18 +199,25 @@ impl Draft {
     /// A byte that is a key by itself.
     fn key(&mut self, byte: u8) {
         match byte {
-            _ if self.is_pasted => self.edit(),
+            _ if self.is_pasted || self.is_suspended => self.edit(),
             b'\r' => self.enter(),
-            // Ctrl-C takes all of it back, Ctrl-U what stands before the cursor.
+            0x01..=0x1a if self.opens(Key::Control(byte | 0x60)) => {}
+            0x01..=0x1a if self.stash == Some(Key::Control(byte | 0x60)) => self.put_aside(),
+            // Ctrl-C takes all of it back, Ctrl-U what stands before the caret in its row.
             0x03 => self.set(Line::Empty),
             0x15 => match self.line {
-                Line::Empty | Line::Plain(_) => self.set(Line::Empty),
-                Line::Edited => {}
+                Line::Empty => self.set(Line::Empty),
+                Line::Plain { columns, .. } if columns < u32::from(self.room) => {
+                    self.set(Line::Empty);
+                }
+                Line::Plain { .. } | Line::Ours | Line::Edited => self.edit(),
             },
             0x08 | 0x7f => match self.line {
-                Line::Empty | Line::Plain(0 | 1) => self.set(Line::Empty),
-                Line::Plain(count) => self.set(Line::Plain(count - 1)),
-                Line::Edited => {}
+                Line::Empty | Line::Plain { characters: 0 | 1, .. } => self.set(Line::Empty),
+                Line::Plain { characters, columns } => {
+                    self.set(Line::Plain { characters: characters - 1, columns });
+                }
+                Line::Ours | Line::Edited => self.edit(),
             },
             // Ctrl with A B D E F K L O T W Z: nothing comes of them in an empty line.
             0x01 | 0x02 | 0x04..=0x06 | 0x0b | 0x0c | 0x0f | 0x14 | 0x17 | 0x1a => self.moved(),
@@ -143,10 +225,14 @@ impl Draft {
             // The rest of a character that was counted.
             0x80..=0xbf => {}
             _ => {
+                let width = if byte.is_ascii() { 1 } else { 2 };
                 match self.line {
-                    Line::Empty => self.set(Line::Plain(1)),
-                    Line::Plain(count) => self.set(Line::Plain(count.saturating_add(1))),
-                    Line::Edited => self.set(Line::Edited),
+                    Line::Empty => self.set(Line::Plain { characters: 1, columns: width }),
+                    Line::Plain { characters, columns } => self.set(Line::Plain {
+                        characters: characters.saturating_add(1),
+                        columns: columns.saturating_add(width),
+                    }),
+                    Line::Ours | Line::Edited => self.set(Line::Edited),
                 }
                 self.is_after_backslash = byte == b'\\';
             }
@@ -169,6 +255,7 @@ impl Draft {
                 let coded = [numbers.get(2).copied(), numbers.get(1).copied()];
                 self.coded(&coded.map(Option::unwrap_or_default), now);
             }
+            ([] | b"1", b'D') if self.opens(Key::Left) => {}
             (_, b'C' | b'D' | b'F' | b'H' | b'Z') => self.moved(),
             // Insert, Delete, pages and function keys.
             (_, b'~') => self.moved(),
@@ -185,16 +272,33 @@ impl Draft {
             (27, 0) => self.escape(now),
             (127, 0) => self.key(0x7f),
             (letter @ 0x61..=0x7a, 4) => self.key(u8::try_from(letter & 0x1f).unwrap_or_default()),
+            (letter @ 0x61..=0x7a, 2)
+                if self.opens(Key::Alt(u8::try_from(letter).unwrap_or_default())) => {}
             (_, _) => self.edit(),
         }
     }
 
     fn enter(&mut self) {
-        // That is a new line of it.
-        if self.is_after_backslash { self.edit() } else { self.set(Line::Empty) }
+        if let Some(doubt) = self.doubt.as_mut().filter(|_| self.focus != Focus::Dialog) {
+            doubt.is_entered = true;
+        }
+        self.is_ours_entered |= self.line == Line::Ours && self.focus != Focus::Dialog;
+        if self.is_after_backslash || self.is_suspended {
+            // That is a new line of it.
+            self.edit();
+        } else if std::mem::take(&mut self.is_stashed) {
+            // What was put aside is back.
+            self.edit();
+        } else {
+            self.set(Line::Empty);
+        }
     }
 
     fn escape(&mut self, now: Moment) {
+        if self.focus != Focus::Dialog && self.doubt.is_some() {
+            self.escape_doubt();
+            return;
+        }
         let is_second = self.escaped_at.is_some_and(|at| now.saturating_sub(at) < TWICE_WITHIN);
         match self.focus {
             Focus::Line if is_second => self.set(Line::Empty),
@@ -204,9 +308,48 @@ impl Draft {
         }
     }
 
-    /// The cursor was moved, if there is anything to move in.
+    /// One step on the way back, if there is one.
+    fn escape_doubt(&mut self) {
+        let Some(doubt) = &mut self.doubt else { return };
+        match doubt.escapes_left {
+            0 => {}
+            1 => self.resolve_doubt(),
+            _ => doubt.escapes_left -= 1,
+        }
+    }
+
+    /// Keys reach the line again, as it was; unless something may have been put into it.
+    fn resolve_doubt(&mut self) {
+        if let Some(doubt) = self.doubt.take() {
+            self.set(if doubt.is_entered { Line::Edited } else { doubt.before });
+        }
+    }
+
+    /// Whether this key opens something; then there is doubt, or no more.
+    fn opens(&mut self, key: Key) -> bool {
+        let Some(rule) = self.keys.iter().find(|rule| rule.key == key).copied() else {
+            return false;
+        };
+        let is_plain = self.is_pasted || self.is_suspended || self.focus == Focus::Dialog;
+        if is_plain || rule.in_empty_line && self.line != Line::Empty {
+            return false;
+        }
+        match self.doubt {
+            Some(doubt) if doubt.is_toggle && doubt.by == key => self.resolve_doubt(),
+            Some(Doubt { before, .. }) => self.doubt = Some(Doubt::new(rule, before)),
+            None => self.doubt = Some(Doubt::new(rule, self.line)),
+        }
+        true
+    }
+
+    fn put_aside(&mut self) {
+        self.is_stashed = self.focus != Focus::Dialog;
+        self.edit();
+    }
+
+    /// The caret was moved, if there is anything to move in.
     fn moved(&mut self) {
-        if self.is_kept() {
+        if self.line != Line::Empty {
             self.edit();
         }
     }
@@ -224,6 +367,13 @@ impl Draft {
     }
 }
 
+impl Doubt {
+    fn new(rule: DoubtKey, before: Line) -> Doubt {
+        let DoubtKey { key, escapes, is_toggle, .. } = rule;
+        Doubt { by: key, escapes_left: escapes, is_toggle, before, is_entered: false }
+    }
+}
+
 /// `1;2:3` as 1 and 2.
 fn numbers(parameters: &[u8]) -> Vec<u32> {
     let text = std::str::from_utf8(parameters).unwrap_or_default();
@@ -232,84 +382,4 @@ fn numbers(parameters: &[u8]) -> Vec<u32> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SLOW: Duration = Duration::from_secs(1);
-
-    /// Whether there is a draft after these keys, a second apart.
-    fn kept(keys: &[&[u8]]) -> bool {
-        let mut draft = Draft::default();
-        for (second, keys) in (0..).zip(keys) {
-            draft.typed(keys, SLOW * second);
-        }
-        draft.is_kept()
-    }
-
-    #[test]
-    fn words_are_a_draft_until_they_are_sent() {
-        for sent in [&b"\r"[..], b"\x1bOM", b"\x1b[13u", b"\x1b[13;1u"] {
-            assert!(kept(&[b"words"]) && !kept(&[b"words", sent]), "{sent:?}");
-            assert!(kept(&[b"words", sent, b"m"]), "{sent:?}");
-        }
-        for more in [&b"\\\r"[..], b"\x1b\r", b"\n", b"\x1b[13;2u", b"\x1b[27;2;13~"] {
-            assert!(kept(&[b"words", more]), "{more:?} is a line more");
-        }
-        assert!(kept(&[b"\x1b[200~one\rtwo", b"\r\x1b[201~"]), "a paste is not sent");
-        assert!(!kept(&[b"\x1b[200~one\rtwo", b"\r\x1b[201~", b"\r"]));
-    }
-
-    #[test]
-    fn words_are_taken_back() {
-        for back in [&b"\x03"[..], b"\x15", b"\x1b\x1b", b"\x1b[99;5u", b"\x1b[27;5;117~"] {
-            assert!(!kept(&["wörd".as_bytes(), back]), "{back:?}");
-        }
-        assert!(!kept(&["wörd".as_bytes(), b"\x7f\x7f\x7f\x7f"]));
-        assert!(kept(&["wörd".as_bytes(), b"\x7f\x7f\x7f"]));
-        assert!(kept(&[b"word", b"\x1b", b"\x1b"]), "too slow");
-        assert!(kept(&[b"word", b"\x1b[D", b"\x15"]), "the cursor is not at its end");
-        assert!(kept(&[b"word\x1b\rword", b"\x15"]), "there is a line before");
-    }
-
-    #[test]
-    fn what_nobody_typed_is_no_draft() {
-        let own = [
-            &b"\x1b[<35;10;5M"[..],
-            b"\x1b[<0;10;5m",
-            b"\x1b[M !!",
-            b"\x1b[I",
-            b"\x1b[O",
-            b"\x1b[?62;22c",
-            b"\x1b[?997;1n",
-            b"\x1b[12;40R",
-            b"\x1b[6;16;8t",
-            b"\x1b]11;rgb:0000/0000/0000\x1b\\",
-            b"\x1bP>|xterm\x1b\\",
-            b"\x1b_Gi=31;OK\x1b\\",
-            b"\x1b[C\x1b[H\x1b[6~\x01\x0c\x7f",
-            b"\x1b",
-        ];
-        for bytes in own {
-            assert!(!kept(&[bytes]), "{bytes:?}");
-            assert!(kept(&[bytes, b"x"]), "{bytes:?}");
-        }
-        assert!(!kept(&[b"\x1b[<35;1", b"0;5M"]), "in two pieces");
-        assert!(kept(&[b"\x1b]", b"x"]), "a key with Alt");
-        for history in [&b"\x1b[A"[..], b"\x1bOA", b"\x10", b"\x12", b"\t"] {
-            assert!(kept(&[history]), "{history:?} may bring words");
-        }
-    }
-
-    #[test]
-    fn keys_for_a_dialog_leave_the_draft_as_it_was() {
-        for (before, is_kept) in [(&b""[..], false), (b"word", true)] {
-            let mut draft = Draft::default();
-            draft.typed(before, SLOW);
-            draft.focus(Focus::Dialog);
-            draft.typed(b"\x1b[B2\r\x1b\x1b\x03", SLOW);
-            draft.focus(Focus::Turn);
-            draft.typed(b"\x1b\x1b", SLOW);
-            assert_eq!(draft.is_kept(), is_kept);
-        }
-    }
-}
+mod tests;

@@ -14,8 +14,8 @@ use rustix::net::{SocketFlags, accept_with};
 use super::super::connection::Connection;
 use super::super::moment::{Moment, now};
 use super::super::protocol::{
-    self, ClientHello, ClientSay, Frame, Mode, Order, PROTOCOL, ProcessRecord, Role, ShimHello,
-    Size,
+    self, ClientHello, ClientSay, DELIVERS, Frame, Mode, Order, PROTOCOL, ProcessRecord, Role,
+    ShimHello, Size,
 };
 use super::peer::{Kind, Peer, Viewer, may_order};
 use super::{READS_PER_TURN, Shim};
@@ -189,6 +189,10 @@ impl Shim {
         if let Some(session) = self.session.as_mut().filter(|s| s.told_exit().is_some()) {
             session.answer_by = Some(now() + super::ANSWER_WITHIN);
         }
+        // It has heard nothing of the input line yet.
+        if let Some(session) = &mut self.session {
+            session.told_line = None;
+        }
     }
 
     fn greet_viewer(
@@ -245,19 +249,13 @@ impl Shim {
             return;
         }
         self.peers.retain(|peer| !peer.is_gone);
-        // A draft belongs to a person at the terminal.
-        if !self.peers.iter().any(Peer::is_attached)
-            && let Some(session) = &mut self.session
-        {
-            session.draft.forget();
-        }
     }
 }
 
 fn empty_hello(process: ProcessRecord) -> ShimHello {
     ShimHello {
         protocol: PROTOCOL,
-        features: Vec::new(),
+        features: vec![DELIVERS.to_owned()],
         version: env!("CARGO_PKG_VERSION").to_owned(),
         process,
         session: None,

@@ -8,11 +8,15 @@
 //! - H1, H2, H3 of the host.
 //! - M1  Nothing here blocks on a peer or on the session; a disk may block it for one write.
 //! - M2  An exit is acknowledged by the next order, or in the exit file before this process goes.
+//! - D1 to D5 of a person's draft, L1 to L6 of a delivery.
 
+mod delivery;
 mod draft;
 pub mod early;
+mod echo;
 mod greeting;
 mod job;
+mod modes;
 mod orders;
 mod peer;
 mod queries;
@@ -203,11 +207,13 @@ impl Shim {
         if let Some(session) = &mut self.session {
             session.tick(now);
         }
+        self.on_line_time(now);
         for peer in &mut self.peers {
             peer.is_gone |= peer.deadline().is_some_and(|by| by <= now);
         }
         self.remove_peers();
         self.record_exit(now);
+        self.tell_line();
     }
 
     /// M2: an end that nobody acknowledged in time, or that nobody is there to hear, goes to disk.
@@ -301,6 +307,7 @@ impl Shim {
                     (None, None) => continue,
                 };
                 session.exited(exit);
+                self.give_up_delivery();
                 self.tell_exit();
             }
         }

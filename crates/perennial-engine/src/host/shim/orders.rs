@@ -66,6 +66,19 @@ impl Shim {
             Order::Focus { number, focus } => {
                 if let Some(session) = self.session_numbered(number) {
                     session.draft.focus(focus);
+                    self.on_touched();
+                }
+            }
+            Order::Deliver(order) => self.on_deliver(order),
+            Order::Heard { number } => {
+                if let Some(session) = self.session_numbered(number) {
+                    session.draft.heard();
+                }
+            }
+            Order::Continue { number } => {
+                let running = self.session_numbered(number).filter(|s| s.exit.is_none());
+                if let Some(session) = running {
+                    session.signal_foreground(Signal::CONT);
                 }
             }
             Order::Ticket { number, request, token, mode, ttl_ms } => {
@@ -103,7 +116,7 @@ impl Shim {
         }
     }
 
-    fn session_numbered(&mut self, number: u32) -> Option<&mut Session> {
+    pub(super) fn session_numbered(&mut self, number: u32) -> Option<&mut Session> {
         self.session.as_mut().filter(|session| session.number.0 == number)
     }
 
@@ -147,7 +160,8 @@ impl Shim {
             }
         }
         let dir = self.directory.session(number);
-        let mut session = Session::new(number, Recorder::new(dir, order.record_limit));
+        let mut session =
+            Session::new(number, Recorder::new(dir, order.record_limit), order.input.clone());
         if let Err(why) = self.execute(&mut session, order) {
             session.fail(why);
         }
@@ -272,7 +286,7 @@ impl Shim {
         self.report(&ShimReport::Exited { number, exit });
     }
 
-    fn report(&mut self, report: &ShimReport) {
+    pub(super) fn report(&mut self, report: &ShimReport) {
         if let Some(daemon) = self.peers.iter_mut().find(|peer| peer.is_daemon()) {
             daemon.say(report);
         }

@@ -15,10 +15,13 @@ use perennial_core::session::Process;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::super::cgroup::Cgroup;
+use super::super::delivery::{InputRules, Line};
 use super::super::moment::Moment;
 use super::super::protocol::{ExitRecord, PaceRecord};
+use super::delivery::{Delivered, Delivery};
 use super::draft::Draft;
 use super::job::Job;
+use super::modes::Modes;
 use super::queries::Queries;
 use super::recorder::Recorder;
 use super::terminal::Terminal;
@@ -47,7 +50,21 @@ pub struct Session {
     pub answer_by: Option<Moment>,
     /// The end is on record: acknowledged, or in the exit file.
     pub is_recorded: bool,
+    /// What its input line is like; nothing is known of a bare command's.
+    pub rules: Option<InputRules>,
     pub draft: Draft,
+    pub modes: Modes,
+    pub is_suspended: bool,
+    /// The program turned something off: when to look whether it was suspended, and how often yet.
+    pub look_at: Option<(Moment, u8)>,
+    /// How many keys erase what was pasted last.
+    pub erase_keys: u32,
+    /// Under way.
+    pub delivery: Option<Box<Delivery>>,
+    /// The last one that was carried out.
+    pub delivered: Option<Delivered>,
+    /// What the present daemon was told of the line.
+    pub told_line: Option<Line>,
 }
 
 /// How far the asking to end has come.
@@ -66,7 +83,7 @@ enum Step {
 }
 
 impl Session {
-    pub fn new(number: SessionNumber, recorder: Recorder) -> Session {
+    pub fn new(number: SessionNumber, recorder: Recorder, rules: Option<InputRules>) -> Session {
         Session {
             number,
             process: None,
@@ -81,7 +98,15 @@ impl Session {
             is_gone: false,
             answer_by: None,
             is_recorded: false,
-            draft: Draft::default(),
+            draft: rules.as_ref().map(Draft::with).unwrap_or_default(),
+            rules,
+            modes: Modes::default(),
+            is_suspended: false,
+            look_at: None,
+            erase_keys: 0,
+            delivery: None,
+            delivered: None,
+            told_line: None,
         }
     }
 
@@ -156,7 +181,7 @@ impl Session {
     }
 
     /// To whom the interrupt key would go, else to the main process.
-    fn signal_foreground(&self, signal: Signal) {
+    pub fn signal_foreground(&self, signal: Signal) {
         let group = self.terminal.as_ref().and_then(Terminal::foreground);
         // A shell in the foreground may ignore it, and a job may have the terminal: both get it.
         match group.filter(|group| Some(group.as_raw_nonzero().get()) != self.main_pid()) {
@@ -207,7 +232,12 @@ impl Session {
         let ladder = self.ladder.filter(|ladder| ladder.next != Step::Killed && !self.is_gone);
         let unrecorded = self.answer_by.filter(|_| !self.is_recorded);
         let ladder = ladder.map(|ladder| ladder.at);
-        [ladder, self.limit_at(), self.kill_again_at, unrecorded].into_iter().flatten().min()
+        let delivery = self.delivery.as_ref().map(|delivery| delivery.by());
+        let look = self.look_at.map(|(at, _)| at);
+        [ladder, self.limit_at(), self.kill_again_at, unrecorded, delivery, look]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// When a job that runs, and that nobody has asked to end, is over its limit.

@@ -9,7 +9,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::Pid;
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{
-    InputModes, OptionalActions, Winsize, tcgetattr, tcgetpgrp, tcsetattr, tcsetwinsize,
+    InputModes, LocalModes, OptionalActions, Winsize, tcgetattr, tcgetpgrp, tcsetattr, tcsetwinsize,
 };
 
 use super::super::protocol::Size;
@@ -95,6 +95,11 @@ impl Terminal {
     /// Bytes that the program has not taken yet.
     pub fn waiting(&self) -> usize {
         self.queue.len()
+    }
+
+    /// Whether the terminal collects lines by itself: a full-screen program turns that off.
+    pub fn is_canonical(&self) -> bool {
+        tcgetattr(&self.master).is_ok_and(|modes| modes.local_modes.contains(LocalModes::ICANON))
     }
 
     /// The program's end of it.

@@ -48,7 +48,9 @@ impl Shim {
         };
         let before = session.recorder.total();
         let is_recorded = session.recorder.append(&self.buffer[..count], now());
-        if session.terminal.is_some() && !self.peers.iter().any(super::peer::Peer::is_attached) {
+        let has_terminal = session.terminal.is_some();
+        self.scan_output(count);
+        if has_terminal && !self.peers.iter().any(super::peer::Peer::is_attached) {
             self.answer_queries(count);
         }
         for index in 0..self.peers.len() {
@@ -161,11 +163,15 @@ impl Shim {
         let Some(session) = self.session.as_mut().filter(|session| session.exit.is_none()) else {
             return;
         };
-        session.draft.typed(bytes, now());
         if let Some(terminal) = &mut session.terminal {
+            session
+                .draft
+                .room(session.rules.as_ref().map_or(0, |rules| rules.room(terminal.size())));
             terminal.typed(bytes);
         }
+        session.draft.typed(bytes, now());
         self.watch_input();
+        self.on_touched();
     }
 
     pub(super) fn on_resize(&mut self, index: usize, size: Size) {

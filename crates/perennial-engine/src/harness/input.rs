@@ -1,0 +1,75 @@
+//! What a preset says of an agent CLI's input line: how it looks, which keys lead away from it, and
+//! which texts are no prompts there.
+//!
+//! Data only: the shim goes by `rules`, `typing` by the rest.
+
+use serde::Deserialize;
+
+use crate::host::delivery::{DoubtKey, InputRules, Key};
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Where the caret stands in an empty line; columns are counted from 1.
+    pub first_column: u16,
+    /// Columns at the right edge into which the line does not run.
+    pub right_margin: u16,
+    /// How the stand-in begins that a long paste is shown as.
+    pub placeholder: Option<String>,
+    /// Typed before a paste: leaves an empty mode.
+    #[serde(default)]
+    pub clear: String,
+    /// Erases one row.
+    #[serde(default)]
+    pub erase_row: String,
+    /// Puts the line aside until after the next prompt.
+    pub stash: Option<Key>,
+    #[serde(default)]
+    pub doubt: Vec<DoubtWords>,
+    /// Texts that end the program.
+    #[serde(default)]
+    pub ending_words: Vec<String>,
+    /// What a shell command begins with.
+    pub shell_sign: Option<char>,
+    /// What a command of the program's own begins with.
+    pub command_sign: Option<char>,
+    /// What makes a new line of Enter.
+    pub newline_sign: Option<char>,
+    /// Blanks that stand for a tab.
+    pub tab_columns: u8,
+}
+
+/// A key after which it is not known what the next one reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DoubtWords {
+    pub key: Key,
+    /// How many Escapes lead back; 0: none does.
+    #[serde(default)]
+    pub escapes: u8,
+    /// The same key leads back, too.
+    #[serde(default)]
+    pub is_toggle: bool,
+    /// In a line with words the key only moves the caret.
+    #[serde(default)]
+    pub in_empty_line: bool,
+}
+
+impl Input {
+    /// What the shim goes by.
+    pub fn rules(&self) -> InputRules {
+        let doubt = |words: &DoubtWords| {
+            let DoubtWords { key, escapes, is_toggle, in_empty_line } = *words;
+            DoubtKey { key, escapes, is_toggle, in_empty_line }
+        };
+        InputRules {
+            first_column: self.first_column,
+            right_margin: self.right_margin,
+            placeholder: self.placeholder.clone(),
+            clear: self.clear.clone(),
+            erase_row: self.erase_row.clone(),
+            stash: self.stash,
+            doubt: self.doubt.iter().map(doubt).collect(),
+        }
+    }
+}

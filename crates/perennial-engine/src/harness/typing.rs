@@ -1,0 +1,249 @@
+//! Makes of a text what an agent CLI takes as one prompt when it is typed, or says why it would not;
+//! and recognises a text in what the CLI tells of it.
+//!
+//! Invariants
+//! - T1  What is typed holds no control character but the newline, and no invisible character.
+//! - T2  A text that would end the program, run in a shell or be a command is never typed.
+//! - T3  What is typed is the same text as what was given, by `is_same_text`.
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_width::UnicodeWidthStr;
+
+use super::input::Input;
+use crate::host::delivery::TEXT_BYTES_MAX;
+
+/// A text as it is typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Typed {
+    pub text: String,
+    /// How many columns each of its lines takes.
+    pub columns: Vec<u32>,
+}
+
+/// Why a text can't be a prompt there.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unsendable {
+    #[error("the text is empty")]
+    Empty,
+    #[error("the text has {0} bytes; {TEXT_BYTES_MAX} can be typed")]
+    TooLong(usize),
+    #[error("typed alone, `{0}` would end the program")]
+    EndsProgram(String),
+    #[error("the text begins with `{0}`: it would run as a shell command")]
+    Shell(char),
+    #[error("the text begins with `{0}`: it would be a command of the program's own")]
+    Command(String),
+}
+
+/// The text as an agent CLI with such an input line takes it for one prompt.
+pub fn clean(text: &str, input: &Input) -> Result<Typed, Unsendable> {
+    let blanks = " ".repeat(usize::from(input.tab_columns));
+    let visible = visible(&text.replace("\r\n", "\n"));
+    let mut cleaned = String::with_capacity(visible.len());
+    for character in visible.chars() {
+        match character {
+            '\t' => cleaned.push_str(&blanks),
+            '\n' => cleaned.push('\n'),
+            control if control.is_control() => {}
+            other => cleaned.push(other),
+        }
+    }
+    // Blanks at the end of a line can't be seen in an echo, and nobody misses them.
+    let lines: Vec<&str> = cleaned.trim().lines().map(str::trim_end).collect();
+    let mut text = lines.join("\n");
+    check(&text, input)?;
+    if input.newline_sign.is_some_and(|sign| text.ends_with(sign)) {
+        text.push(' ');
+    }
+    let columns = text.split('\n').map(width).collect();
+    Ok(Typed { text, columns })
+}
+
+/// The text as a bare command gets it.
+pub fn bare(text: &str) -> Result<Typed, Unsendable> {
+    match text.len() {
+        TEXT_BYTES_MAX.. => Err(Unsendable::TooLong(text.len())),
+        _ => Ok(Typed { text: text.to_owned(), columns: text.split('\n').map(width).collect() }),
+    }
+}
+
+fn check(text: &str, input: &Input) -> Result<(), Unsendable> {
+    if text.is_empty() {
+        return Err(Unsendable::Empty);
+    }
+    if text.len() >= TEXT_BYTES_MAX {
+        return Err(Unsendable::TooLong(text.len()));
+    }
+    if input.ending_words.iter().any(|word| word == text) {
+        return Err(Unsendable::EndsProgram(text.to_owned()));
+    }
+    if let Some(sign) = input.shell_sign.filter(|sign| text.starts_with(*sign)) {
+        return Err(Unsendable::Shell(sign));
+    }
+    match input.command_sign.and_then(|sign| command(text, sign)) {
+        Some(command) => Err(Unsendable::Command(command)),
+        None => Ok(()),
+    }
+}
+
+/// `/word` and nothing that makes a path of it; the sign alone opens the list of commands.
+fn command(text: &str, sign: char) -> Option<String> {
+    let word = text.strip_prefix(sign)?.split_whitespace().next().unwrap_or_default();
+    let is_name = |character: char| character.is_alphanumeric() || ":_-.".contains(character);
+    // What follows the sign after a blank is no name.
+    let is_command = text.len() == sign.len_utf8() || text[sign.len_utf8()..].starts_with(word);
+    (is_command && word.chars().all(is_name)).then(|| format!("{sign}{word}"))
+}
+
+fn width(line: &str) -> u32 {
+    u32::try_from(line.width()).unwrap_or(u32::MAX)
+}
+
+/// Whether two texts are the same prompt: composed or not, whatever white space and invisible
+/// characters an agent CLI took out or put in.
+pub fn is_same_text(one: &str, other: &str) -> bool {
+    compared(one).eq(compared(other))
+}
+
+/// The characters by which texts are compared.
+fn compared(text: &str) -> impl Iterator<Item = char> {
+    let kept = |character: &char| {
+        !character.is_whitespace() && !character.is_control() && !is_invisible(*character)
+    };
+    text.nfc().filter(kept)
+}
+
+/// Without invisible characters, but for those that join an emoji.
+fn visible(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\r' | '\u{2028}' | '\u{2029}' => kept.push('\n'),
+            '\u{200d}' | '\u{fe0f}' if kept.chars().next_back().is_some_and(is_pictograph) => {
+                kept.push(character);
+            }
+            invisible if is_invisible(invisible) => {}
+            other => kept.push(other),
+        }
+    }
+    kept
+}
+
+/// May be a part of an emoji.
+fn is_pictograph(character: char) -> bool {
+    matches!(character, '\u{200d}' | '\u{fe0f}' | '\u{2190}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}')
+}
+
+/// Shown as nothing, or changes the direction of what follows.
+fn is_invisible(character: char) -> bool {
+    matches!(
+        character,
+        '\u{ad}'
+            | '\u{34f}'
+            | '\u{61c}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::harness::Preset;
+
+    fn claude() -> Input {
+        let nowhere = std::path::Path::new("/nonexistent");
+        Preset::load(nowhere, "claude").expect("built in").input.expect("has an input line")
+    }
+
+    #[test]
+    fn what_is_no_prompt_is_refused() {
+        let ends = |word: &str| Unsendable::EndsProgram(word.to_owned());
+        let command = |word: &str| Unsendable::Command(word.to_owned());
+        let table = [
+            ("", Unsendable::Empty),
+            (" \t\n\u{200b}\u{7}", Unsendable::Empty),
+            ("exit", ends("exit")),
+            (" exit", ends("exit")),
+            ("exit\n", ends("exit")),
+            ("ex\u{200b}it", ends("exit")),
+            ("quit", ends("quit")),
+            (":q", ends(":q")),
+            ("!ls", Unsendable::Shell('!')),
+            ("\u{200f}!ls", Unsendable::Shell('!')),
+            (" !ls", Unsendable::Shell('!')),
+            ("/model", command("/model")),
+            (" /model opus", command("/model")),
+            ("/mcp:do-it now", command("/mcp:do-it")),
+            ("/", command("/")),
+        ];
+        for (text, expected) in table {
+            assert_eq!(clean(text, &claude()), Err(expected), "{text:?}");
+        }
+        let long = "x".repeat(TEXT_BYTES_MAX);
+        assert_eq!(clean(&long, &claude()), Err(Unsendable::TooLong(long.len())));
+        assert_eq!(bare(&long), Err(Unsendable::TooLong(long.len())));
+    }
+
+    #[test]
+    fn what_would_change_is_typed_so_that_it_does_not() {
+        let table = [
+            ("exit now", "exit now", &[8][..]),
+            ("EXIT", "EXIT", &[4]),
+            ("say !", "say !", &[5]),
+            ("/etc/passwd is", "/etc/passwd is", &[14]),
+            ("/ by zero", "/ by zero", &[9]),
+            ("C:\\dir\\", "C:\\dir\\ ", &[8]),
+            ("a\\\nb", "a\\\nb", &[2, 1]),
+            ("a\u{202e}b\u{200f}c\u{200b}d\u{ad}e", "abcde", &[5]),
+            ("a\tb", "a    b", &[6]),
+            ("a\r\nb\rc", "a\nb\nc", &[1, 1, 1]),
+            ("  a  \n b \n\n", "a\n b", &[1, 2]),
+            ("a\x1b[201~\rb\x07\u{9b}", "a[201~\nb", &[6, 1]),
+            ("e\u{301}", "e\u{301}", &[1]),
+            ("\u{4e16}\u{754c} \u{e9}", "\u{4e16}\u{754c} \u{e9}", &[6]),
+            ("\u{1f44d}\u{1f3fd}", "\u{1f44d}\u{1f3fd}", &[2]),
+            (
+                "\u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467}",
+                "\u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467}",
+                &[2],
+            ),
+            ("\u{2764}\u{fe0f}", "\u{2764}\u{fe0f}", &[2]),
+            ("a\u{200d}b\u{fe0f}", "ab", &[2]),
+        ];
+        for (text, expected, columns) in table {
+            let typed = clean(text, &claude()).unwrap_or_else(|error| panic!("{text:?}: {error}"));
+            assert_eq!((typed.text.as_str(), &typed.columns[..]), (expected, columns), "{text:?}");
+            assert!(typed.text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
+            assert!(is_same_text(text, &typed.text), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_recognised_in_what_was_made_of_it() {
+        let table = [
+            ("hello  world", "hello world", true),
+            ("caf\u{e9}", "cafe\u{301}", true),
+            ("a\tb\r\nc", "a    b\nc", true),
+            ("a\u{200b}b\\ ", "ab\\", true),
+            ("\u{2764}\u{fe0f}", "\u{2764}", true),
+            ("hello", "hello!", false),
+            ("Hello", "hello", false),
+            ("", "a", false),
+        ];
+        for (one, other, expected) in table {
+            assert_eq!(is_same_text(one, other), expected, "{one:?} {other:?}");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The wire's words for typing a text into a session: what a program's input line is like, one order
+//! to type, how that went, and what persons have left in the line.
+//!
+//! Types only; the shim's `delivery` acts on them. Like all of the wire they only grow.
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::protocol::Size;
+
+/// A longer text does not fit into what may wait for a program.
+pub const TEXT_BYTES_MAX: usize = 60 << 10;
+
+/// What a program's input line is like, as its preset says. Without these rules a program is a bare
+/// command, which gets its text and Enter and shows nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputRules {
+    /// Where the caret stands in an empty line; columns are counted from 1.
+    pub first_column: u16,
+    /// Columns at the right edge into which the line does not run.
+    pub right_margin: u16,
+    /// How the stand-in begins that a long paste is shown as; it ends with `]`.
+    #[serde(default)]
+    pub placeholder: Option<String>,
+    /// Typed before a paste: leaves an empty mode, and does nothing in an empty line.
+    #[serde(default)]
+    pub clear: String,
+    /// Erases one row of the line up to the caret, or joins an empty row to the one before.
+    #[serde(default)]
+    pub erase_row: String,
+    /// Puts the line aside; it comes back after the next prompt.
+    #[serde(default)]
+    pub stash: Option<Key>,
+    /// Keys after which it is not known what the next key reaches.
+    #[serde(default)]
+    pub doubt: Vec<DoubtKey>,
+}
+
+impl InputRules {
+    /// Columns that one row of the line has in a terminal of this size.
+    pub fn room(&self, size: Size) -> u16 {
+        let before = self.first_column.saturating_sub(1);
+        size.cols.saturating_sub(before).saturating_sub(self.right_margin)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DoubtKey {
+    pub key: Key,
+    /// How many Escapes lead back; 0: only the next prompt shows that the line is back.
+    #[serde(default)]
+    pub escapes: u8,
+    /// The same key leads back, too.
+    #[serde(default)]
+    pub is_toggle: bool,
+    /// In a line with words the key only moves the caret.
+    #[serde(default)]
+    pub in_empty_line: bool,
+}
+
+/// A key that presets name: `left`, `ctrl-r`, `alt-p`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Key {
+    Left,
+    /// The letter, small.
+    Control(u8),
+    Alt(u8),
+}
+
+impl Key {
+    fn parse(text: &str) -> Option<Key> {
+        let letter = |rest: &str| match rest.as_bytes() {
+            [letter @ b'a'..=b'z'] => Some(*letter),
+            _ => None,
+        };
+        match text.split_once('-') {
+            None if text == "left" => Some(Key::Left),
+            Some(("ctrl", rest)) => letter(rest).map(Key::Control),
+            Some(("alt", rest)) => letter(rest).map(Key::Alt),
+            Some(_) | None => None,
+        }
+    }
+}
+
+impl Serialize for Key {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Key::Left => serializer.serialize_str("left"),
+            Key::Control(letter) => {
+                serializer.collect_str(&format_args!("ctrl-{}", *letter as char))
+            }
+            Key::Alt(letter) => serializer.collect_str(&format_args!("alt-{}", *letter as char)),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Key, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let unknown =
+            || D::Error::custom(format!("`{text}` is none of left, ctrl-LETTER, alt-LETTER"));
+        Key::parse(&text).ok_or_else(unknown)
+    }
+}
+
+/// One try to type one text. The same message and attempt are never typed twice in a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeliverOrder {
+    pub number: u32,
+    pub message: String,
+    pub attempt: u32,
+    /// Without control characters but the newline; it ends in no newline.
+    pub text: String,
+    /// How many columns each of its lines takes.
+    pub columns: Vec<u32>,
+}
+
+/// How a try went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// The text was seen in the input line, and Enter was typed behind it, by us or by a person.
+    Entered,
+    /// Text and Enter were written for a program of which nothing more is known.
+    Written,
+    /// No Enter was typed.
+    Held(Held),
+    #[serde(other)]
+    Unknown,
+}
+
+/// Why no Enter was typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Held {
+    /// A person has typed something that is not sent yet.
+    Draft,
+    /// It is not known that keys reach the input line.
+    Doubt,
+    /// Keys would answer a dialog, or go to an editor.
+    Dialog,
+    /// The program has been suspended.
+    Suspended,
+    /// The input line has not been drawn yet.
+    NotDrawn,
+    /// The pasted text was not seen in the input line in time.
+    NoEcho,
+    /// An earlier text of ours stands in the line and can't be erased.
+    Leftover,
+    /// Another delivery is under way.
+    Busy,
+    /// The program does not read its input.
+    Full,
+    /// The session number is not the running one.
+    Stale,
+    /// The session's holder is of an older version.
+    Unsupported,
+    #[serde(other)]
+    Unknown,
+}
+
+/// What persons have left in a session's input line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Line {
+    /// Words that are not sent yet.
+    pub draft: bool,
+    /// It is not known what the next key reaches.
+    pub doubt: bool,
+    /// The program has been suspended from its terminal.
+    pub suspended: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_a_newer_side_are_tolerated() {
+        let outcome: Outcome = serde_json::from_str(r#""translated""#).expect("tolerated");
+        assert_eq!(outcome, Outcome::Unknown);
+        let outcome: Outcome = serde_json::from_str(r#"{"held":"tired"}"#).expect("tolerated");
+        assert_eq!(outcome, Outcome::Held(Held::Unknown));
+        let text = serde_json::to_string(&Outcome::Held(Held::NoEcho)).expect("JSON");
+        assert_eq!(text, r#"{"held":"no-echo"}"#);
+    }
+
+    #[test]
+    fn keys_have_names() {
+        for name in ["left", "ctrl-r", "alt-p"] {
+            let json = format!("\"{name}\"");
+            let key: Key = serde_json::from_str(&json).expect("a key");
+            assert_eq!(serde_json::to_string(&key).expect("JSON"), json);
+        }
+        for name in ["", "right", "ctrl-", "ctrl-R", "ctrl-rr", "alt-\u{e9}", "meta-x"] {
+            assert_eq!(Key::parse(name), None, "{name}");
+        }
+    }
+}

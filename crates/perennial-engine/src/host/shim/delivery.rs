@@ -1,0 +1,332 @@
+//! Types one text into a program's input line, once, where that line is proven free.
+//!
+//! Decides nothing about when to try: the daemon orders one try, and is told how it went. All that is
+//! peculiar to a program is in its rules; a bare command has none and gets its text and Enter.
+//!
+//! Invariants
+//! - L1  One delivery at a time; one message and attempt is typed at most once in a session, however
+//!   often it is ordered.
+//! - L2  Nothing is typed into a draft, a doubt, a dialog, a suspended program or an undrawn line.
+//! - L3  Enter is typed only behind a proven echo, at once, and never later than `ENTER_WITHIN` after
+//!   the paste.
+//! - L4  A text that got no Enter has none of ours appended: it is erased first, or the next is held.
+//! - L5  Every order is answered; what was carried out is answered the same again.
+//! - L6  Nothing is held and no timer runs while nothing is under way.
+
+use std::time::Duration;
+
+use super::super::delivery::{DeliverOrder, Held, InputRules, Line, Outcome};
+use super::super::moment::{Moment, now};
+use super::super::protocol::ShimReport;
+use super::Shim;
+use super::echo::{Echo, Sought};
+use super::session::Session;
+
+/// A frame that is being drawn may have the caret elsewhere for this long.
+const SETTLE_WITHIN: Duration = Duration::from_millis(300);
+/// How long the program may take to erase what an earlier delivery left.
+const ERASE_WITHIN: Duration = Duration::from_secs(1);
+/// Later than this after the paste a dialog may have taken the place of the line.
+const ENTER_WITHIN: Duration = Duration::from_secs(1);
+/// After bracketed pastes were turned off: when to look whether the program was suspended.
+const LOOKS_AFTER: [Duration; 3] =
+    [Duration::from_millis(50), Duration::from_millis(200), Duration::from_secs(1)];
+/// Erasing more rows than a line ever has does no harm, and takes long.
+const ERASE_KEYS_MAX: u32 = 256;
+
+/// A delivery that is under way.
+#[derive(Debug)]
+pub struct Delivery {
+    order: DeliverOrder,
+    phase: Phase,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// Until the caret shows an empty line.
+    Settling { by: Moment },
+    /// Until what an earlier delivery left is erased.
+    Erasing { by: Moment },
+    /// Until the echo is proven.
+    Pasted { by: Moment, echo: Echo },
+}
+
+impl Delivery {
+    /// When the present phase ends at the latest.
+    pub fn by(&self) -> Moment {
+        match self.phase {
+            Phase::Settling { by } | Phase::Erasing { by } | Phase::Pasted { by, .. } => by,
+        }
+    }
+}
+
+/// A delivery that was carried out.
+#[derive(Debug)]
+pub struct Delivered {
+    message: String,
+    attempt: u32,
+    outcome: Outcome,
+}
+
+impl Shim {
+    pub(super) fn on_deliver(&mut self, order: DeliverOrder) {
+        let running = |session: &&mut Session| session.exit.is_none() && session.terminal.is_some();
+        let Some(session) = self.session_numbered(order.number).filter(running) else {
+            self.report_delivery(order, Outcome::Held(Held::Stale));
+            return;
+        };
+        let is_same = |message: &str, attempt| message == order.message && attempt == order.attempt;
+        if let Some(last) = &session.delivered
+            && is_same(&last.message, last.attempt)
+        {
+            let outcome = last.outcome;
+            self.report_delivery(order, outcome);
+            return;
+        }
+        if let Some(Delivery { order: other, .. }) = session.delivery.as_deref() {
+            // The same one is answered when it is over.
+            if !is_same(&other.message, other.attempt) {
+                self.report_delivery(order, Outcome::Held(Held::Busy));
+            }
+            return;
+        }
+        let outcome = session.begin(order, now());
+        self.conclude(outcome);
+        self.watch_input();
+    }
+
+    /// Takes note of output that was just read.
+    pub(super) fn scan_output(&mut self, count: usize) {
+        let Some(session) = self.session.as_mut().filter(|session| session.rules.is_some()) else {
+            return;
+        };
+        let output = &self.buffer[..count];
+        let before = session.modes.bracketed_paste();
+        session.modes.scan(output);
+        if session.modes.bracketed_paste() != before {
+            session.on_paste_mode(now());
+        }
+        if session.delivery.is_some() {
+            let outcome = session.advance(output, now());
+            self.conclude(outcome);
+            self.watch_input();
+        }
+    }
+
+    /// A person has typed, or the daemon has said what keys reach.
+    pub(super) fn on_touched(&mut self) {
+        let outcome = self.session.as_mut().and_then(Session::touched);
+        self.conclude(outcome);
+    }
+
+    pub(super) fn on_line_time(&mut self, now: Moment) {
+        let Some(session) = &mut self.session else { return };
+        session.look_for_suspension(now);
+        let outcome = session.advance(&[], now);
+        self.conclude(outcome);
+    }
+
+    /// The program has ended.
+    pub(super) fn give_up_delivery(&mut self) {
+        let is_under_way = self.session.as_ref().is_some_and(|session| session.delivery.is_some());
+        self.conclude(is_under_way.then_some(Outcome::Held(Held::Stale)));
+    }
+
+    fn conclude(&mut self, outcome: Option<Outcome>) {
+        let (Some(outcome), Some(session)) = (outcome, &mut self.session) else { return };
+        let Some(delivery) = session.delivery.take() else { return };
+        let DeliverOrder { message, attempt, .. } = &delivery.order;
+        session.delivered =
+            Some(Delivered { message: message.clone(), attempt: *attempt, outcome });
+        self.report_delivery(delivery.order, outcome);
+    }
+
+    fn report_delivery(&mut self, order: DeliverOrder, outcome: Outcome) {
+        let DeliverOrder { number, message, attempt, .. } = order;
+        self.report(&ShimReport::Delivered { number, message, attempt, outcome });
+    }
+
+    /// Tells the daemon of the input line, if that has changed.
+    pub(super) fn tell_line(&mut self) {
+        let has_daemon = self.peers.iter().any(super::Peer::is_daemon);
+        let Some(session) = self.session.as_mut().filter(|s| has_daemon && s.exit.is_none()) else {
+            return;
+        };
+        let line = Line {
+            draft: session.draft.is_kept(),
+            doubt: session.draft.is_in_doubt(),
+            suspended: session.is_suspended,
+        };
+        if session.told_line != Some(line) {
+            session.told_line = Some(line);
+            let number = session.number.0;
+            self.report(&ShimReport::Line { number, line });
+        }
+    }
+}
+
+impl Session {
+    fn begin(&mut self, order: DeliverOrder, now: Moment) -> Option<Outcome> {
+        let text = order.text.clone();
+        let phase = Phase::Settling { by: now + SETTLE_WITHIN };
+        self.delivery = Some(Box::new(Delivery { order, phase }));
+        if self.rules.is_none() {
+            return Some(self.write_bare(&text).map_or_else(Outcome::Held, |()| Outcome::Written));
+        }
+        self.advance(&[], now)
+    }
+
+    fn write_bare(&mut self, text: &str) -> Result<(), Held> {
+        if self.draft.is_kept() {
+            return Err(Held::Draft);
+        }
+        self.write(format!("{text}\r").as_bytes())
+    }
+
+    /// Goes on as far as the output allows; the outcome, once there is one.
+    fn advance(&mut self, output: &[u8], now: Moment) -> Option<Outcome> {
+        let mut delivery = self.delivery.take()?;
+        let advanced = self.advance_phase(&mut delivery, output, now);
+        self.delivery = Some(delivery);
+        advanced.unwrap_or_else(|held| Some(Outcome::Held(held)))
+    }
+
+    fn advance_phase(
+        &mut self,
+        delivery: &mut Delivery,
+        output: &[u8],
+        now: Moment,
+    ) -> Result<Option<Outcome>, Held> {
+        let Some(rules) = self.rules.clone() else { return Ok(None) };
+        let is_late = delivery.by() <= now;
+        match &mut delivery.phase {
+            Phase::Settling { .. } | Phase::Erasing { .. } => {
+                self.check_free()?;
+                let is_erasing = matches!(delivery.phase, Phase::Erasing { .. });
+                let at_start = self.modes.caret_column() == Some(rules.first_column);
+                if !self.modes.is_alternate() && self.draft.is_ours() {
+                    return Err(Held::Leftover);
+                } else if at_start || !self.modes.is_alternate() {
+                    self.paste(delivery, &rules, now)?;
+                } else if self.draft.is_ours() && !is_erasing {
+                    let keys = rules.erase_row.repeat(self.erase_keys as usize);
+                    self.write(keys.as_bytes())?;
+                    delivery.phase = Phase::Erasing { by: now + ERASE_WITHIN };
+                } else if is_late {
+                    return Err(match self.modes.caret_column() {
+                        None => Held::NotDrawn,
+                        Some(_) if self.draft.is_ours() => Held::Leftover,
+                        Some(_) => Held::Doubt,
+                    });
+                }
+                Ok(None)
+            }
+            Phase::Pasted { echo, .. } => {
+                let is_proven = echo.feed(output);
+                if is_late {
+                    return Err(Held::NoEcho);
+                }
+                if !is_proven {
+                    return Ok(None);
+                }
+                self.check_keys_reach_line()?;
+                self.write(b"\r")?;
+                if !self.modes.is_alternate() {
+                    self.draft.emptied();
+                }
+                // Else the line counts as ours until the caret shows that it is empty.
+                Ok(Some(Outcome::Entered))
+            }
+        }
+    }
+
+    fn paste(
+        &mut self,
+        delivery: &mut Delivery,
+        rules: &InputRules,
+        now: Moment,
+    ) -> Result<(), Held> {
+        let terminal = self.terminal.as_ref().ok_or(Held::Stale)?;
+        let DeliverOrder { text, columns, .. } = &delivery.order;
+        let room = rules.room(terminal.size());
+        let placeholder = rules.placeholder.as_deref();
+        let has_caret = self.modes.is_alternate();
+        let sought = Sought::new(text, placeholder, columns, rules.first_column, room, has_caret);
+        // An escape would end the paste early and type the rest as keys.
+        let text = text.replace('\x1b', "");
+        self.write(format!("{}\x1b[200~{text}\x1b[201~", rules.clear).as_bytes())?;
+        let rows = columns.iter().map(|width| width / u32::from(room.max(1)) + 1);
+        // A row is erased, and the empty one joined to the one before.
+        self.erase_keys = rows.sum::<u32>().saturating_mul(2).min(ERASE_KEYS_MAX);
+        self.draft.pasted();
+        delivery.phase = Phase::Pasted { by: now + ENTER_WITHIN, echo: Echo::new(sought) };
+        Ok(())
+    }
+
+    /// L2.
+    fn check_free(&self) -> Result<(), Held> {
+        self.check_keys_reach_line()?;
+        if self.draft.is_kept() {
+            return Err(Held::Draft);
+        }
+        match &self.terminal {
+            Some(terminal) if terminal.waiting() == 0 => Ok(()),
+            Some(_) => Err(Held::Full),
+            None => Err(Held::Stale),
+        }
+    }
+
+    fn check_keys_reach_line(&self) -> Result<(), Held> {
+        let is_canonical = self.terminal.as_ref().is_some_and(|terminal| terminal.is_canonical());
+        match self.modes.bracketed_paste() {
+            None => Err(Held::NotDrawn),
+            Some(_) if is_canonical => Err(Held::Suspended),
+            Some(false) => Err(Held::Dialog),
+            Some(true) if self.draft.is_in_dialog() => Err(Held::Dialog),
+            Some(true) if self.draft.is_in_doubt() => Err(Held::Doubt),
+            Some(true) => Ok(()),
+        }
+    }
+
+    /// What a person or a dialog makes of a text that waits for its Enter.
+    fn touched(&mut self) -> Option<Outcome> {
+        let is_entered = self.draft.take_entered();
+        match &self.delivery.as_ref()?.phase {
+            Phase::Settling { .. } | Phase::Erasing { .. } => None,
+            Phase::Pasted { .. } if is_entered => Some(Outcome::Entered),
+            Phase::Pasted { .. } if self.draft.is_in_dialog() => Some(Outcome::Held(Held::Dialog)),
+            Phase::Pasted { .. } if self.draft.is_in_doubt() => Some(Outcome::Held(Held::Doubt)),
+            Phase::Pasted { .. } if self.draft.is_ours() => None,
+            Phase::Pasted { .. } => Some(Outcome::Held(Held::Draft)),
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Held> {
+        let terminal = self.terminal.as_mut().ok_or(Held::Stale)?;
+        if terminal.input(bytes) { Ok(()) } else { Err(Held::Full) }
+    }
+
+    /// A program that is suspended turns bracketed pastes off and gives the terminal back; it does the
+    /// second a moment later.
+    fn on_paste_mode(&mut self, now: Moment) {
+        self.set_suspended(false);
+        let is_off = self.modes.bracketed_paste() == Some(false);
+        self.look_at = is_off.then(|| (now + LOOKS_AFTER[0], 1));
+    }
+
+    fn look_for_suspension(&mut self, now: Moment) {
+        let Some((at, looks)) = self.look_at else { return };
+        if at > now {
+            return;
+        }
+        let is_canonical = self.terminal.as_ref().is_some_and(|terminal| terminal.is_canonical());
+        self.set_suspended(is_canonical && self.exit.is_none());
+        let next = LOOKS_AFTER.get(usize::from(looks)).filter(|_| !is_canonical);
+        self.look_at = next.map(|after| (now + *after, looks + 1));
+    }
+
+    fn set_suspended(&mut self, is_suspended: bool) {
+        self.is_suspended = is_suspended;
+        self.draft.suspend(is_suspended);
+    }
+}

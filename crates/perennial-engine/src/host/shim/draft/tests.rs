@@ -1,0 +1,184 @@
+//! Keys, and what becomes of the draft.
+
+use super::*;
+
+const SLOW: Duration = Duration::from_secs(1);
+
+/// Whether there is a draft after these keys, a second apart.
+fn kept(keys: &[&[u8]]) -> bool {
+    let mut draft = Draft { room: 75, ..Draft::default() };
+    for (second, keys) in (0..).zip(keys) {
+        draft.typed(keys, SLOW * second);
+    }
+    draft.is_kept()
+}
+
+#[test]
+fn words_are_a_draft_until_they_are_sent() {
+    for sent in [&b"\r"[..], b"\x1bOM", b"\x1b[13u", b"\x1b[13;1u"] {
+        assert!(kept(&[b"words"]) && !kept(&[b"words", sent]), "{sent:?}");
+        assert!(kept(&[b"words", sent, b"m"]), "{sent:?}");
+    }
+    for more in [&b"\\\r"[..], b"\x1b\r", b"\n", b"\x1b[13;2u", b"\x1b[27;2;13~"] {
+        assert!(kept(&[b"words", more]), "{more:?} is a line more");
+    }
+    assert!(kept(&[b"\x1b[200~one\rtwo", b"\r\x1b[201~"]), "a paste is not sent");
+    assert!(!kept(&[b"\x1b[200~one\rtwo", b"\r\x1b[201~", b"\r"]));
+}
+
+#[test]
+fn words_are_taken_back() {
+    for back in [&b"\x03"[..], b"\x15", b"\x1b\x1b", b"\x1b[99;5u", b"\x1b[27;5;117~"] {
+        assert!(!kept(&["wörd".as_bytes(), back]), "{back:?}");
+    }
+    assert!(!kept(&["wörd".as_bytes(), b"\x7f\x7f\x7f\x7f"]));
+    assert!(kept(&["wörd".as_bytes(), b"\x7f\x7f\x7f"]));
+    assert!(kept(&[b"word", b"\x1b", b"\x1b"]), "too slow");
+    assert!(kept(&[b"word", b"\x1b[D", b"\x15"]), "the cursor is not at its end");
+    assert!(kept(&[b"word\x1b\rword", b"\x15"]), "there is a line before");
+}
+
+#[test]
+fn what_nobody_typed_is_no_draft() {
+    let own = [
+        &b"\x1b[<35;10;5M"[..],
+        b"\x1b[<0;10;5m",
+        b"\x1b[M !!",
+        b"\x1b[I",
+        b"\x1b[O",
+        b"\x1b[?62;22c",
+        b"\x1b[?997;1n",
+        b"\x1b[12;40R",
+        b"\x1b[6;16;8t",
+        b"\x1b]11;rgb:0000/0000/0000\x1b\\",
+        b"\x1bP>|xterm\x1b\\",
+        b"\x1b_Gi=31;OK\x1b\\",
+        b"\x1b[C\x1b[H\x1b[6~\x01\x0c\x7f",
+        b"\x1b",
+    ];
+    for bytes in own {
+        assert!(!kept(&[bytes]), "{bytes:?}");
+        assert!(kept(&[bytes, b"x"]), "{bytes:?}");
+    }
+    assert!(!kept(&[b"\x1b[<35;1", b"0;5M"]), "in two pieces");
+    assert!(kept(&[b"\x1b]", b"x"]), "a key with Alt");
+    for history in [&b"\x1b[A"[..], b"\x1bOA", b"\x10", b"\x12", b"\t"] {
+        assert!(kept(&[history]), "{history:?} may bring words");
+    }
+}
+
+#[test]
+fn keys_for_a_dialog_leave_the_draft_as_it_was() {
+    for (before, is_kept) in [(&b""[..], false), (b"word", true)] {
+        let mut draft = Draft::default();
+        draft.typed(before, SLOW);
+        draft.focus(Focus::Dialog);
+        draft.typed(b"\x1b[B2\r\x1b\x1b\x03", SLOW);
+        draft.focus(Focus::Turn);
+        draft.typed(b"\x1b\x1b", SLOW);
+        assert_eq!(draft.is_kept(), is_kept);
+    }
+}
+
+/// As Claude Code's preset has it.
+fn claude() -> Draft {
+    let key = |key, escapes| DoubtKey { key, escapes, is_toggle: false, in_empty_line: false };
+    let keys = vec![
+        DoubtKey { in_empty_line: true, ..key(Key::Left, 4) },
+        key(Key::Control(b'r'), 1),
+        DoubtKey { is_toggle: true, ..key(Key::Control(b'o'), 1) },
+        key(Key::Control(b'g'), 0),
+        key(Key::Alt(b'p'), 1),
+    ];
+    Draft { keys, stash: Some(Key::Control(b's')), room: 75, ..Draft::default() }
+}
+
+/// Draft and doubt after these keys, a second apart.
+fn state(keys: &[&[u8]]) -> (bool, bool) {
+    let mut draft = claude();
+    for (second, keys) in (0..).zip(keys) {
+        draft.typed(keys, SLOW * second);
+    }
+    (draft.is_kept(), draft.is_in_doubt())
+}
+
+#[test]
+fn a_key_that_opens_something_is_a_doubt_until_its_way_back() {
+    let table: &[(&[&[u8]], (bool, bool))] = &[
+        (&[b"\x12"], (false, true)),
+        (&[b"\x1b[114;5u"], (false, true)),
+        (&[b"\x12", b"\x1b"], (false, false)),
+        (&[b"\x12", b"filter", b"\x1b"], (false, false)),
+        (&[b"\x12", b"\r"], (false, true)),
+        (&[b"\x12", b"\r", b"\x1b"], (true, false)),
+        (&[b"word", b"\x12", b"\x1b"], (true, false)),
+        (&[b"\x0f", b"\x0f"], (false, false)),
+        (&[b"\x1bp"], (false, true)),
+        (&[b"\x1b[112;3u"], (false, true)),
+        (&[b"\x1bp", b"\x1b"], (false, false)),
+        (&[b"\x1b[D", b"\x1b", b"\x1b", b"\x1b"], (false, true)),
+        (&[b"\x1bOD", b"\x1b", b"\x1b", b"\x1b", b"\x1b"], (false, false)),
+        (&[b"word", b"\x1b[D"], (true, false)),
+        (&[b"\x07", b"\x1b", b"\x1b"], (false, true)),
+        (&[b"\x1b[200~\x12\x1b[201~"], (true, false)),
+    ];
+    for (keys, expected) in table {
+        assert_eq!(state(keys), *expected, "{keys:?}");
+    }
+}
+
+#[test]
+fn a_prompt_that_was_taken_ends_the_doubt_that_it_followed() {
+    let mut draft = claude();
+    draft.typed(b"prompt\r", SLOW);
+    draft.typed(b"\x07", SLOW);
+    draft.heard();
+    assert!(draft.is_in_doubt(), "the prompt was entered before");
+    draft.typed(b":wq\r", SLOW);
+    draft.typed(b"\rm", SLOW);
+    draft.heard();
+    assert!(!draft.is_in_doubt() && draft.is_kept(), "what was typed since is a draft");
+}
+
+#[test]
+fn what_was_put_aside_comes_back_after_the_next_prompt() {
+    assert_eq!(state(&[b"word", b"\x13", b"prompt", b"\r"]), (true, false));
+    assert_eq!(state(&[b"word", b"\x13", b"prompt", b"\r", b"\r"]), (false, false));
+}
+
+#[test]
+fn a_row_is_erased_and_no_more() {
+    assert!(kept(&[&[b'x'; 80], b"\x15"]), "there is a row before");
+    assert!(!kept(&[&[b'x'; 70], b"\x15"]));
+    assert!(kept(&["\u{4e16}".repeat(40).as_bytes(), b"\x15"]), "wide ones");
+}
+
+#[test]
+fn keys_for_a_suspended_program_wait_and_are_a_draft() {
+    let mut draft = claude();
+    draft.suspend(true);
+    draft.typed(b"fg\r", SLOW);
+    draft.suspend(false);
+    assert!(draft.is_kept());
+    draft.typed(b"\r", SLOW);
+    assert!(!draft.is_kept());
+}
+
+#[test]
+fn our_own_text_is_nobodys_draft_until_somebody_touches_it() {
+    for (keys, is_kept) in [
+        (&b"\x1b[I\x1b[<0;1;1M"[..], false),
+        (b"\r", false),
+        (b"\x03", false),
+        (b"x", true),
+        (b"\x7f", true),
+        (b"\x15", true),
+        (b"\x1b[D", true),
+    ] {
+        let mut draft = claude();
+        draft.pasted();
+        assert!(draft.is_ours() && !draft.is_kept());
+        draft.typed(keys, SLOW);
+        assert_eq!(draft.is_kept(), is_kept, "{keys:?}");
+    }
+}

@@ -1,0 +1,167 @@
+//! What a program has told its terminal: bracketed paste, the alternate screen, where the caret is.
+//!
+//! A byte scanner, no screen model. It runs all the time, holds a few bytes, and looks at escape
+//! sequences only.
+
+use memchr::memchr;
+
+/// The longest sequence that counts, `CSI ? 2 0 0 4 h` or a caret's place, is shorter.
+const SEQUENCE_BYTES_MAX: usize = 16;
+
+const ESCAPE: u8 = 0x1b;
+
+#[derive(Debug, Default)]
+pub struct Modes {
+    /// `None` until the program has said anything of it.
+    bracketed_paste: Option<bool>,
+    is_alternate: bool,
+    /// The column of the last absolute move, from 1.
+    column: Option<u16>,
+    /// The parameters of a control sequence whose end has not come yet.
+    pending: [u8; SEQUENCE_BYTES_MAX],
+    length: u8,
+    place: Place,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    #[default]
+    Ground,
+    Escape,
+    Control,
+}
+
+impl Modes {
+    /// Whether pastes are bracketed; `None` if the program never asked for it.
+    pub fn bracketed_paste(&self) -> Option<bool> {
+        self.bracketed_paste
+    }
+
+    /// Whether the program draws on the alternate screen: then its frames end with the caret's place.
+    pub fn is_alternate(&self) -> bool {
+        self.is_alternate
+    }
+
+    pub fn caret_column(&self) -> Option<u16> {
+        self.column
+    }
+
+    pub fn scan(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while let Some((&byte, after)) = rest.split_first() {
+            match self.place {
+                Place::Ground => {
+                    let Some(start) = memchr(ESCAPE, rest) else { return };
+                    rest = &rest[start + 1..];
+                    self.place = Place::Escape;
+                    continue;
+                }
+                Place::Escape if byte == b'[' => {
+                    self.length = 0;
+                    self.place = Place::Control;
+                }
+                Place::Escape if byte == ESCAPE => {}
+                Place::Escape => self.place = Place::Ground,
+                Place::Control => self.control(byte),
+            }
+            rest = after;
+        }
+    }
+
+    fn control(&mut self, byte: u8) {
+        match byte {
+            ESCAPE => self.place = Place::Escape,
+            0x40..=0x7e => {
+                self.place = Place::Ground;
+                self.take(byte);
+            }
+            0x20..=0x3f => {
+                if let Some(slot) = self.pending.get_mut(usize::from(self.length)) {
+                    *slot = byte;
+                    self.length += 1;
+                } else {
+                    // Too long to be one that counts.
+                    self.place = Place::Ground;
+                }
+            }
+            _ => self.place = Place::Ground,
+        }
+    }
+
+    fn take(&mut self, last: u8) {
+        let parameters = &self.pending[..usize::from(self.length)];
+        match (parameters, last) {
+            ([b'?', modes @ ..], b'h' | b'l') => {
+                for mode in modes.split(|byte| *byte == b';') {
+                    match mode {
+                        b"2004" => self.bracketed_paste = Some(last == b'h'),
+                        b"1049" => {
+                            self.is_alternate = last == b'h';
+                            self.column = None;
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            (_, b'H' | b'f') => self.column = column(parameters),
+            (_, _) => {}
+        }
+    }
+}
+
+/// The column of `row ; column`; both are 1 where they are left out.
+pub fn column(parameters: &[u8]) -> Option<u16> {
+    let text = std::str::from_utf8(parameters).ok()?;
+    match text.split_once(';') {
+        Some((_, "")) | None => Some(1),
+        Some((_, column)) => column.parse().ok().map(|column: u16| column.max(1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scanned(bytes: &[u8], cut: usize) -> Modes {
+        let mut modes = Modes::default();
+        modes.scan(&bytes[..cut]);
+        modes.scan(&bytes[cut..]);
+        modes
+    }
+
+    #[test]
+    fn modes_and_the_caret_are_found_wherever_the_bytes_are_cut() {
+        let bytes = b"x\x1b[?1049h\x1b[?25l\x1b[?1000;2004h\x1b[H\x1b[31mred\x1b[24;1H\x1b[22;18H\x1b]0;a [9;9H\x07";
+        for cut in 0..bytes.len() {
+            let modes = scanned(bytes, cut);
+            assert_eq!(modes.bracketed_paste(), Some(true), "{cut}");
+            assert!(modes.is_alternate(), "{cut}");
+            assert_eq!(modes.caret_column(), Some(18), "{cut}");
+        }
+    }
+
+    #[test]
+    fn what_ends_is_over() {
+        let bytes = b"\x1b[?1049h\x1b[?2004h\x1b[5;6H\x1b[?1049l\x1b[?2004l";
+        let modes = scanned(bytes, 0);
+        assert_eq!((modes.bracketed_paste(), modes.is_alternate()), (Some(false), false));
+        assert_eq!(modes.caret_column(), None, "that was another screen's");
+        assert_eq!(scanned(b"plain", 0).bracketed_paste(), None);
+    }
+
+    #[test]
+    fn what_is_no_such_sequence_says_nothing() {
+        for bytes in [
+            &b"\x1b[?20041h"[..],
+            b"\x1b[2004h",
+            b"\x1b[?2004\x1b[h",
+            b"\x1b[?11111111111111111111;2004h",
+            b"[?2004h",
+        ] {
+            assert_eq!(scanned(bytes, 0).bracketed_paste(), None, "{bytes:?}");
+        }
+        assert_eq!(scanned(b"\x1b[3;99999999H", 0).caret_column(), None);
+        assert_eq!(scanned(b"\x1b[3;0H", 0).caret_column(), Some(1));
+        assert_eq!(scanned(b"\x1b[;7H", 0).caret_column(), Some(7));
+    }
+}
