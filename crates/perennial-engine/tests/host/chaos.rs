@@ -53,6 +53,7 @@ fn observe(fixture: &mut Fixture, models: &mut HashMap<AgentId, Model>) {
         HostReport::Session { agent, number, report } => Some((*agent, *number, report.clone())),
         HostReport::Began { .. }
         | HostReport::Connected { .. }
+        | HostReport::Line { .. }
         | HostReport::Disconnected { .. }
         | HostReport::Job { .. } => None,
     });

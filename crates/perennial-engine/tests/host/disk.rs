@@ -89,6 +89,7 @@ fn a_full_disk_stops_no_session_and_heals() {
         HostReport::Session { .. }
         | HostReport::Began { .. }
         | HostReport::Connected { .. }
+        | HostReport::Line { .. }
         | HostReport::Disconnected { .. }
         | HostReport::Job { .. } => None,
     });

@@ -5,6 +5,7 @@
 
 mod adoption;
 mod chaos;
+mod deliver;
 mod disk;
 mod fixture;
 mod jobs;
@@ -12,6 +13,7 @@ mod life;
 mod stranger;
 mod terminal;
 mod tree;
+mod tui;
 
 use perennial_engine::host::shim::early;
 

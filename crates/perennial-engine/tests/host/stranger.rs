@@ -82,11 +82,15 @@ fn the_newest_daemon_is_obeyed_and_an_older_one_refused() {
     let (mut newer, hello) = Wire::daemon(&socket, 7);
     assert_eq!(hello.refused, None);
     assert_eq!(hello.session.and_then(|session| session.process).map(|p| p.pid), Some(process.pid));
+    let line: ShimReport = newer.hear().expect("each new daemon is told of the input line");
+    assert!(matches!(line, ShimReport::Line { number: 1, .. }));
     let (mut older, hello) = Wire::daemon(&socket, 6);
     assert!(hello.refused.is_some_and(|why| why.contains("epoch 7")));
     older.say(&Order::End { number: 1, pace: PaceRecord::AtOnce, interrupt_ms: 0, term_ms: 0 });
     assert!(older.hear::<ShimReport>().is_none(), "closed");
     let (mut newest, _) = Wire::daemon(&socket, 8);
+    let line: ShimReport = newest.hear().expect("as the one before");
+    assert!(matches!(line, ShimReport::Line { number: 1, .. }));
     assert!(newer.hear::<ShimReport>().is_none(), "closed for the newest");
     // Orders of another number, and orders that nobody knows, change nothing.
     newest.say(&Order::End { number: 2, pace: PaceRecord::AtOnce, interrupt_ms: 0, term_ms: 0 });

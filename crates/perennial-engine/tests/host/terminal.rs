@@ -208,7 +208,11 @@ fn a_persons_draft_is_left_alone() {
     client.send(b"z").expect("sent");
     read_until(&mut client, |news| text(news).contains('z'));
     drop(client);
-    until("the person is gone", || fixture.send(agent, N1, b"y\r").is_ok());
+    // C8: it outlives its typist.
+    let mut client = attach(&fixture, agent, N1);
+    assert_eq!(fixture.send(agent, N1, b"y\r"), Err(Refusal::Draft));
+    client.send(b"\x03").expect("sent");
+    until("it is taken back", || fixture.send(agent, N1, b"y\r") != Err(Refusal::Draft));
 }
 
 #[test]

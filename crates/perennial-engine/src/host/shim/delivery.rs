@@ -22,6 +22,9 @@ use super::Shim;
 use super::echo::{Echo, Sought};
 use super::session::Session;
 
+/// A key that a person has just typed is given this long to take effect: an Escape with our bytes right
+/// behind it would be another key.
+const QUIET_FOR: Duration = Duration::from_millis(200);
 /// A frame that is being drawn may have the caret elsewhere for this long.
 const SETTLE_WITHIN: Duration = Duration::from_millis(300);
 /// How long the program may take to erase what an earlier delivery left.
@@ -43,6 +46,8 @@ pub struct Delivery {
 
 #[derive(Debug)]
 enum Phase {
+    /// Until persons' keys have taken effect.
+    Waiting { by: Moment },
     /// Until the caret shows an empty line.
     Settling { by: Moment },
     /// Until what an earlier delivery left is erased.
@@ -55,7 +60,8 @@ impl Delivery {
     /// When the present phase ends at the latest.
     pub fn by(&self) -> Moment {
         match self.phase {
-            Phase::Settling { by } | Phase::Erasing { by } | Phase::Pasted { by, .. } => by,
+            Phase::Waiting { by } | Phase::Settling { by } => by,
+            Phase::Erasing { by } | Phase::Pasted { by, .. } => by,
         }
     }
 }
@@ -168,7 +174,7 @@ impl Shim {
 impl Session {
     fn begin(&mut self, order: DeliverOrder, now: Moment) -> Option<Outcome> {
         let text = order.text.clone();
-        let phase = Phase::Settling { by: now + SETTLE_WITHIN };
+        let phase = Phase::Waiting { by: self.typed_at.map_or(now, |at| at + QUIET_FOR) };
         self.delivery = Some(Box::new(Delivery { order, phase }));
         if self.rules.is_none() {
             return Some(self.write_bare(&text).map_or_else(Outcome::Held, |()| Outcome::Written));
@@ -200,8 +206,21 @@ impl Session {
         let Some(rules) = self.rules.clone() else { return Ok(None) };
         let is_late = delivery.by() <= now;
         match &mut delivery.phase {
+            Phase::Waiting { .. } if !is_late => match self.check_free() {
+                Err(Held::NotDrawn) | Ok(()) => Ok(None),
+                Err(held) => Err(held),
+            },
+            Phase::Waiting { .. } => {
+                delivery.phase = Phase::Settling { by: now + SETTLE_WITHIN };
+                self.advance_phase(delivery, output, now)
+            }
             Phase::Settling { .. } | Phase::Erasing { .. } => {
-                self.check_free()?;
+                match self.check_free() {
+                    // It may be drawing itself just now.
+                    Err(Held::NotDrawn) if !is_late => return Ok(None),
+                    Err(held) => return Err(held),
+                    Ok(()) => {}
+                }
                 let is_erasing = matches!(delivery.phase, Phase::Erasing { .. });
                 let at_start = self.modes.caret_column() == Some(rules.first_column);
                 if !self.modes.is_alternate() && self.draft.is_ours() {
@@ -292,7 +311,7 @@ impl Session {
     fn touched(&mut self) -> Option<Outcome> {
         let is_entered = self.draft.take_entered();
         match &self.delivery.as_ref()?.phase {
-            Phase::Settling { .. } | Phase::Erasing { .. } => None,
+            Phase::Waiting { .. } | Phase::Settling { .. } | Phase::Erasing { .. } => None,
             Phase::Pasted { .. } if is_entered => Some(Outcome::Entered),
             Phase::Pasted { .. } if self.draft.is_in_dialog() => Some(Outcome::Held(Held::Dialog)),
             Phase::Pasted { .. } if self.draft.is_in_doubt() => Some(Outcome::Held(Held::Doubt)),

@@ -53,6 +53,8 @@ pub struct Session {
     /// What its input line is like; nothing is known of a bare command's.
     pub rules: Option<InputRules>,
     pub draft: Draft,
+    /// When a person's terminal last sent anything.
+    pub typed_at: Option<Moment>,
     pub modes: Modes,
     pub is_suspended: bool,
     /// The program turned something off: when to look whether it was suspended, and how often yet.
@@ -100,6 +102,7 @@ impl Session {
             is_recorded: false,
             draft: rules.as_ref().map(Draft::with).unwrap_or_default(),
             rules,
+            typed_at: None,
             modes: Modes::default(),
             is_suspended: false,
             look_at: None,

@@ -169,7 +169,9 @@ impl Shim {
                 .room(session.rules.as_ref().map_or(0, |rules| rules.room(terminal.size())));
             terminal.typed(bytes);
         }
-        session.draft.typed(bytes, now());
+        let now = now();
+        session.draft.typed(bytes, now);
+        session.typed_at = Some(now);
         self.watch_input();
         self.on_touched();
     }

@@ -1,0 +1,349 @@
+//! Texts for a program with an input line: typed once where the line is free, else held and told why.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, channel};
+
+use perennial_core::conversation::Opening;
+use perennial_core::effect::{Action, Effect};
+use perennial_core::id::AgentId;
+use perennial_engine::host::HostReport;
+use perennial_engine::host::attach::Attachment;
+use perennial_engine::host::holders::{Delivery, Focus, Held, Line, Mode, Outcome, Refusal};
+use perennial_engine::host::protocol::{Order, ShimReport};
+
+use crate::fixture::{Fixture, LONG, N1, N2, Wire, launch, until};
+use crate::tui::{self, Manner, program};
+
+const ENTERED: Result<Outcome, Refusal> = Ok(Outcome::Entered);
+
+fn held(why: Held) -> Result<Outcome, Refusal> {
+    Ok(Outcome::Held(why))
+}
+
+/// A session that runs the program, which has drawn itself.
+fn stage(manner: Manner) -> (Fixture, AgentId) {
+    let mut fixture = Fixture::new();
+    let agent = fixture.agent();
+    let pipe = fixture.path().join("go");
+    let status = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+    assert!(status.success());
+    let action = Action::Start(Box::new(launch(fixture.path(), &["tui"])), Opening::Bare);
+    let program = program(fixture.path(), manner);
+    fixture.holders().order_start(Effect { agent, number: N1, action }, program);
+    fixture.executed(agent, N1);
+    line_is(&mut fixture, agent, Line::default());
+    match manner {
+        Manner::Undrawn => {}
+        Manner::Classic => fixture.await_output(agent, N1, "\x1b[?2004h"),
+        Manner::Echoes | Manner::Menu | Manner::Gated | Manner::Appends => {
+            fixture.await_output(agent, N1, "\x1b[22;3H");
+        }
+    }
+    (fixture, agent)
+}
+
+fn order(
+    fixture: &Fixture,
+    agent: AgentId,
+    (message, attempt): (&str, u32),
+    text: &str,
+) -> Receiver<Result<Outcome, Refusal>> {
+    let (sender, answers) = channel();
+    let columns = text.split('\n').map(|line| line.chars().count() as u32).collect();
+    let (message, text) = (message.to_owned(), text.to_owned());
+    let delivery = Delivery { message, attempt, text, columns };
+    fixture.holders().deliver(agent, N1, delivery, move |answer| {
+        let _test_over = sender.send(answer);
+    });
+    answers
+}
+
+fn deliver(
+    fixture: &Fixture,
+    agent: AgentId,
+    which: (&str, u32),
+    text: &str,
+) -> Result<Outcome, Refusal> {
+    order(fixture, agent, which, text).recv_timeout(LONG).expect("an answer")
+}
+
+fn attach(fixture: &Fixture, agent: AgentId) -> Attachment {
+    let ticket = fixture.ticket(agent, N1, Mode::Attach).expect("a ticket");
+    Attachment::attach(&ticket.socket, &ticket.token, (24, 80), None).expect("attached")
+}
+
+fn line_is(fixture: &mut Fixture, agent: AgentId, expected: Line) {
+    fixture.wait(&format!("{expected:?}"), |report| match report {
+        HostReport::Line { agent: a, number: N1, line } if (*a, *line) == (agent, expected) => {
+            Some(())
+        }
+        _ => None,
+    });
+}
+
+fn await_file(fixture: &Fixture, name: &str) -> PathBuf {
+    let path = fixture.path().join(name);
+    until(name, || path.exists());
+    path
+}
+
+fn await_sent(fixture: &Fixture, expected: &[&str]) {
+    until(&format!("{expected:?} is sent"), || tui::sent(fixture.path()).len() >= expected.len());
+    assert_eq!(tui::sent(fixture.path()), expected);
+}
+
+const DRAFT: Line = Line { draft: true, doubt: false, suspended: false };
+const DOUBT: Line = Line { draft: false, doubt: true, suspended: false };
+const SUSPENDED: Line = Line { draft: false, doubt: false, suspended: true };
+
+#[test]
+fn a_text_is_typed_into_a_free_line() {
+    let (fixture, agent) = stage(Manner::Echoes);
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "hello big world"), ENTERED);
+    await_sent(&fixture, &["hello big world"]);
+    assert_eq!(deliver(&fixture, agent, ("m2", 1), "y"), ENTERED);
+    await_sent(&fixture, &["hello big world", "y"]);
+}
+
+#[test]
+fn the_same_try_is_made_once_also_for_the_next_daemon() {
+    let (mut fixture, agent) = stage(Manner::Echoes);
+    for _ in 0..3 {
+        assert_eq!(deliver(&fixture, agent, ("m1", 1), "once"), ENTERED);
+    }
+    fixture.stop_daemon();
+    fixture.start_daemon();
+    fixture.order(agent, N1, Action::Hold);
+    fixture.executed(agent, N1);
+    line_is(&mut fixture, agent, Line::default());
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "once"), ENTERED);
+    assert_eq!(deliver(&fixture, agent, ("m1", 2), "twice"), ENTERED);
+    await_sent(&fixture, &["once", "twice"]);
+}
+
+#[test]
+fn a_draft_holds_a_text_back_also_when_its_typist_has_left() {
+    let (mut fixture, agent) = stage(Manner::Echoes);
+    let mut client = attach(&fixture, agent);
+    client.send(b"rm -rf the ").expect("typed");
+    line_is(&mut fixture, agent, DRAFT);
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "two words"), held(Held::Draft));
+    drop(client);
+    assert_eq!(deliver(&fixture, agent, ("m1", 2), "two words"), held(Held::Draft));
+    let mut client = attach(&fixture, agent);
+    client.send(b"house\r").expect("typed");
+    line_is(&mut fixture, agent, Line::default());
+    await_sent(&fixture, &["rm -rf the house"]);
+    assert_eq!(deliver(&fixture, agent, ("m1", 3), "two words"), ENTERED);
+    await_sent(&fixture, &["rm -rf the house", "two words"]);
+}
+
+#[test]
+fn a_mode_that_nobody_tells_of_holds_a_text_back_until_it_is_left() {
+    let (mut fixture, agent) = stage(Manner::Echoes);
+    let mut client = attach(&fixture, agent);
+    client.send(b"\x12").expect("typed");
+    line_is(&mut fixture, agent, DOUBT);
+    drop(client);
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(Held::Doubt));
+    let mut client = attach(&fixture, agent);
+    client.send(b"\x1b").expect("typed");
+    line_is(&mut fixture, agent, Line::default());
+    assert_eq!(deliver(&fixture, agent, ("m1", 2), "text"), ENTERED);
+    await_sent(&fixture, &["text"]);
+}
+
+#[test]
+fn a_prompt_that_was_taken_ends_a_doubt() {
+    let (mut fixture, agent) = stage(Manner::Echoes);
+    let mut client = attach(&fixture, agent);
+    client.send(b"\x07").expect("typed");
+    line_is(&mut fixture, agent, DOUBT);
+    fixture.holders().heard(agent, N1);
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(Held::Doubt));
+    client.send(b"\r").expect("typed");
+    until("the key is taken", || !tui::sent(fixture.path()).is_empty());
+    fixture.holders().heard(agent, N1);
+    line_is(&mut fixture, agent, Line::default());
+}
+
+#[test]
+fn a_menu_gets_no_enter() {
+    let (fixture, agent) = stage(Manner::Menu);
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(Held::NoEcho));
+    await_file(&fixture, "pasted");
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(Held::NoEcho), "as before");
+    assert!(!fixture.path().join("chosen").exists());
+    fixture.holders().focus(agent, N1, Focus::Dialog);
+    assert_eq!(deliver(&fixture, agent, ("m1", 2), "text"), held(Held::Dialog));
+}
+
+#[test]
+fn an_echo_that_comes_late_gets_no_enter_and_the_text_is_erased_before_the_next() {
+    let (fixture, agent) = stage(Manner::Gated);
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "late"), held(Held::NoEcho));
+    std::fs::write(fixture.path().join("go"), "\n").expect("the program reads");
+    // The echo is there, and nobody enters it.
+    fixture.await_output(agent, N1, "late");
+    assert_eq!(tui::sent(fixture.path()), Vec::<String>::new());
+    let answer = order(&fixture, agent, ("m2", 1), "next");
+    std::fs::write(fixture.path().join("go"), "\n").expect("the program reads");
+    assert_eq!(answer.recv_timeout(LONG).expect("an answer"), ENTERED);
+    await_sent(&fixture, &["next"]);
+}
+
+#[test]
+fn a_text_behind_something_else_gets_no_enter_and_both_are_never_glued() {
+    let (fixture, agent) = stage(Manner::Appends);
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "the cat"), held(Held::NoEcho));
+    assert_eq!(tui::sent(fixture.path()), Vec::<String>::new());
+    assert_eq!(deliver(&fixture, agent, ("m1", 2), "the cat"), ENTERED);
+    await_sent(&fixture, &["the cat"]);
+}
+
+#[test]
+fn a_dialog_between_paste_and_enter_gets_no_enter() {
+    let (fixture, agent) = stage(Manner::Gated);
+    let answer = order(&fixture, agent, ("m1", 1), "text");
+    await_file(&fixture, "pasted");
+    fixture.holders().focus(agent, N1, Focus::Dialog);
+    assert_eq!(answer.recv_timeout(LONG).expect("an answer"), held(Held::Dialog));
+    std::fs::write(fixture.path().join("go"), "\n").expect("the program reads");
+    fixture.await_output(agent, N1, "text");
+    assert_eq!(tui::sent(fixture.path()), Vec::<String>::new());
+}
+
+#[test]
+fn a_persons_key_between_paste_and_enter_gets_no_enter_of_ours() {
+    let (fixture, agent) = stage(Manner::Gated);
+    let mut client = attach(&fixture, agent);
+    let answer = order(&fixture, agent, ("m1", 1), "text");
+    await_file(&fixture, "pasted");
+    client.send(b"x").expect("typed");
+    assert_eq!(answer.recv_timeout(LONG).expect("an answer"), held(Held::Draft));
+    std::fs::write(fixture.path().join("go"), "\n").expect("the program reads");
+    assert_eq!(deliver(&fixture, agent, ("m1", 2), "text"), held(Held::Draft));
+    client.send(b"\r").expect("typed");
+    await_sent(&fixture, &["textx"]);
+}
+
+#[test]
+fn a_persons_enter_behind_our_text_counts_as_one() {
+    let (fixture, agent) = stage(Manner::Gated);
+    let mut client = attach(&fixture, agent);
+    let answer = order(&fixture, agent, ("m1", 1), "text");
+    await_file(&fixture, "pasted");
+    client.send(b"\r").expect("typed");
+    assert_eq!(answer.recv_timeout(LONG).expect("an answer"), ENTERED);
+    std::fs::write(fixture.path().join("go"), "\n").expect("the program reads");
+    await_sent(&fixture, &["text"]);
+}
+
+#[test]
+fn a_suspended_program_is_told_of_and_continued_on_order() {
+    let (mut fixture, agent) = stage(Manner::Echoes);
+    let mut client = attach(&fixture, agent);
+    client.send(b"\x1a").expect("typed");
+    line_is(&mut fixture, agent, SUSPENDED);
+    drop(client);
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(Held::Suspended));
+    fixture.holders().continue_session(agent, N1);
+    line_is(&mut fixture, agent, Line::default());
+    assert_eq!(deliver(&fixture, agent, ("m1", 2), "text"), ENTERED);
+    await_sent(&fixture, &["text"]);
+}
+
+#[test]
+fn nothing_is_typed_before_the_line_is_drawn() {
+    let (fixture, agent) = stage(Manner::Undrawn);
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(Held::NotDrawn));
+    std::fs::write(fixture.path().join("go"), "\n").expect("the program reads");
+    fixture.await_output(agent, N1, "\x1b[22;3H");
+    assert_eq!(deliver(&fixture, agent, ("m1", 2), "text"), ENTERED);
+    await_sent(&fixture, &["text"]);
+}
+
+#[test]
+fn two_at_once_are_one_after_the_other() {
+    let (fixture, agent) = stage(Manner::Gated);
+    let first = order(&fixture, agent, ("m1", 1), "one");
+    await_file(&fixture, "pasted");
+    assert_eq!(deliver(&fixture, agent, ("m2", 1), "two"), held(Held::Busy));
+    let again = order(&fixture, agent, ("m1", 1), "one");
+    std::fs::write(fixture.path().join("go"), "\n").expect("the program reads");
+    assert_eq!(first.recv_timeout(LONG).expect("an answer"), ENTERED);
+    assert_eq!(again.recv_timeout(LONG).expect("an answer"), ENTERED);
+    // Busy was no try: the same one may still be made.
+    let second = order(&fixture, agent, ("m2", 1), "two");
+    std::fs::write(fixture.path().join("go"), "\n").expect("the program reads");
+    assert_eq!(second.recv_timeout(LONG).expect("an answer"), ENTERED);
+    await_sent(&fixture, &["one", "two"]);
+}
+
+#[test]
+fn a_line_without_a_caret_is_proven_by_a_long_text_only() {
+    let (fixture, agent) = stage(Manner::Classic);
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "a text that is long enough"), ENTERED);
+    await_sent(&fixture, &["a text that is long enough"]);
+    assert_eq!(deliver(&fixture, agent, ("m2", 1), "y"), held(Held::NoEcho));
+    // It can't be seen whether that was erased.
+    assert_eq!(deliver(&fixture, agent, ("m3", 1), "another text"), held(Held::Leftover));
+}
+
+#[test]
+fn a_bare_command_gets_its_text_and_enter() {
+    let mut fixture = Fixture::new();
+    let agent = fixture.agent();
+    fixture.run(agent, N1, "stty -echo; echo ready; read line; echo \"got <$line>\"; exec cat");
+    fixture.await_output(agent, N1, "ready");
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "a text"), Ok(Outcome::Written));
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "a text"), Ok(Outcome::Written));
+    fixture.await_output(agent, N1, "got <a text>");
+    let seen = String::from_utf8_lossy(&fixture.output(agent, N1)).into_owned();
+    assert!(!seen.contains("a text>\r\na text"), "written once: {seen:?}");
+    let mut client = attach(&fixture, agent);
+    client.send(b"x").expect("typed");
+    line_is(&mut fixture, agent, DRAFT);
+    assert_eq!(deliver(&fixture, agent, ("m2", 1), "more"), held(Held::Draft));
+}
+
+#[test]
+fn a_text_for_another_session_is_not_typed() {
+    let (fixture, agent) = stage(Manner::Echoes);
+    let (sender, answers) = channel();
+    let delivery = Delivery { message: "m".into(), attempt: 1, text: "x".into(), columns: vec![1] };
+    fixture.holders().deliver(agent, N2, delivery, move |answer| {
+        let _test_over = sender.send(answer);
+    });
+    assert_eq!(answers.recv_timeout(LONG).expect("an answer"), Err(Refusal::NotRunning));
+    let long = "x".repeat(64 << 10);
+    assert_eq!(deliver(&fixture, agent, ("m", 1), &long), Err(Refusal::TooLong));
+}
+
+#[test]
+fn an_escape_in_a_text_does_not_end_the_paste() {
+    let (mut fixture, agent) = stage(Manner::Echoes);
+    fixture.stop_daemon();
+    let (mut wire, _) = Wire::daemon(&fixture.directory(agent).socket(), 99);
+    let order = perennial_engine::host::delivery::DeliverOrder {
+        number: 1,
+        message: "m".to_owned(),
+        attempt: 1,
+        text: "a\x1b[201~\x03b".to_owned(),
+        columns: vec![7],
+    };
+    wire.say(&Order::Deliver(order));
+    loop {
+        match wire.hear::<ShimReport>().expect("a report") {
+            ShimReport::Delivered { outcome, .. } => {
+                assert_eq!(outcome, Outcome::Held(Held::NoEcho));
+                break;
+            }
+            _ => {}
+        }
+    }
+    let pasted = std::fs::read_to_string(await_file(&fixture, "pasted")).expect("read");
+    assert_eq!(pasted, "a[201~\x03b\0");
+    fixture.settings.epoch.0 = 99;
+    fixture.start_daemon();
+}

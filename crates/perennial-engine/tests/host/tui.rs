@@ -1,0 +1,240 @@
+//! A small full-screen program on a real terminal: it draws cell differences and ends each frame with
+//! the caret, as agent CLIs do, and keeps what was sent in a file.
+//!
+//! It is this test program itself, run with `PERENNIAL_TEST_TUI` set to what it should do.
+
+use std::io::{Read, Write};
+use std::os::fd::{IntoRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use perennial_engine::host::holders::{InputRules, Program};
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+
+const VARIABLE: &str = "PERENNIAL_TEST_TUI";
+
+/// What it does with a paste; everything else is the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Manner {
+    Echoes,
+    /// Says nothing, as a menu does; Enter chooses.
+    Menu,
+    /// Waits for a word on the pipe `go` before it draws a paste.
+    Gated,
+    /// Something that nobody typed is before the first paste.
+    Appends,
+    /// Draws nothing at all until there is a word on the pipe `go`.
+    Undrawn,
+    /// Draws on the main screen, without a caret's place.
+    Classic,
+}
+
+const MANNERS: [(&str, Manner); 6] = [
+    ("echoes", Manner::Echoes),
+    ("menu", Manner::Menu),
+    ("gated", Manner::Gated),
+    ("appends", Manner::Appends),
+    ("undrawn", Manner::Undrawn),
+    ("classic", Manner::Classic),
+];
+
+/// What a session runs so that it is this program.
+pub fn program(dir: &Path, manner: Manner) -> Program {
+    let exe = std::env::current_exe().expect("this program");
+    let word = MANNERS.iter().find(|(_, other)| *other == manner).expect("named").0;
+    let arguments = ["--exact", "tui::be_the_program", "--ignored", "--nocapture"];
+    Program {
+        argv: std::iter::once(exe.to_str().expect("UTF-8"))
+            .chain(arguments)
+            .map(str::to_owned)
+            .collect(),
+        dir: dir.display().to_string(),
+        env_set: vec![(VARIABLE.to_owned(), word.to_owned())],
+        env_remove: Vec::new(),
+        input: Some(rules()),
+    }
+}
+
+/// The built-in preset's.
+pub fn rules() -> InputRules {
+    let nowhere = Path::new("/nonexistent");
+    let preset = perennial_engine::harness::Preset::load(nowhere, "claude").expect("built in");
+    preset.input.expect("has an input line").rules()
+}
+
+/// All that was sent, one text after the other.
+pub fn sent(dir: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(dir.join("sent")).unwrap_or_default();
+    text.split_terminator('\0').map(str::to_owned).collect()
+}
+
+#[test]
+#[ignore = "this is the program of other tests"]
+fn be_the_program() {
+    let Ok(word) = std::env::var(VARIABLE) else { return };
+    let manner = MANNERS.iter().find(|(name, _)| *name == word).expect("known").1;
+    let stdin = std::io::stdin();
+    let cooked = tcgetattr(&stdin).expect("a terminal");
+    let (continued, writer) = rustix::pipe::pipe().expect("a pipe");
+    CONTINUED.store(writer.into_raw_fd(), Ordering::Relaxed);
+    // SAFETY: the handler only writes to a pipe.
+    unsafe { libc::signal(libc::SIGCONT, on_continued as *const () as libc::sighandler_t) };
+    Tui {
+        manner,
+        continued,
+        cooked,
+        line: String::new(),
+        is_searching: false,
+        hidden: "",
+        dir: PathBuf::from("."),
+    }
+    .run();
+}
+
+/// Where a kill signal that continues this program is told.
+static CONTINUED: AtomicI32 = AtomicI32::new(-1);
+
+extern "C" fn on_continued(_signal: libc::c_int) {
+    // SAFETY: one byte from the stack, to a descriptor that stays open.
+    unsafe { libc::write(CONTINUED.load(Ordering::Relaxed), [0u8].as_ptr().cast(), 1) };
+}
+
+struct Tui {
+    manner: Manner,
+    continued: OwnedFd,
+    cooked: Termios,
+    line: String,
+    is_searching: bool,
+    /// Stands in the line before what is typed.
+    hidden: &'static str,
+    dir: PathBuf,
+}
+
+impl Tui {
+    fn run(&mut self) {
+        if self.manner == Manner::Undrawn {
+            self.await_word();
+        }
+        self.take_terminal();
+        let mut input = Vec::new();
+        let mut buffer = [0; 4096];
+        while let Ok(count) = std::io::stdin().read(&mut buffer) {
+            if count == 0 {
+                return;
+            }
+            input.extend_from_slice(&buffer[..count]);
+            while let Some(length) = self.take(&input) {
+                input.drain(..length);
+            }
+        }
+    }
+
+    /// Handles the first key or paste of the input; how long that was.
+    fn take(&mut self, input: &[u8]) -> Option<usize> {
+        if let Some(rest) = input.strip_prefix(b"\x1b[200~") {
+            let end = rest.windows(6).position(|part| part == b"\x1b[201~")?;
+            self.paste(&String::from_utf8_lossy(&rest[..end]));
+            return Some(end + 12);
+        }
+        match *input.first()? {
+            b'\r' => self.enter(),
+            0x7f => {
+                self.line.pop();
+                self.draw();
+            }
+            0x15 => {
+                self.line.clear();
+                self.hidden = "";
+                self.draw();
+            }
+            0x12 => {
+                self.is_searching = true;
+                self.draw();
+            }
+            0x1b if input.len() == 1 => {
+                self.is_searching = false;
+                self.draw();
+            }
+            0x1a => self.suspend(),
+            0x1b => return Some(input.len()),
+            byte => {
+                self.line.push(char::from(byte));
+                self.draw();
+            }
+        }
+        Some(1)
+    }
+
+    fn paste(&mut self, text: &str) {
+        self.note("pasted", text);
+        match self.manner {
+            Manner::Menu => return,
+            Manner::Gated => self.await_word(),
+            Manner::Appends if self.line.is_empty() && !self.dir.join("appended").exists() => {
+                self.note("appended", "");
+                self.hidden = "rm -rf ";
+            }
+            Manner::Echoes | Manner::Appends | Manner::Undrawn | Manner::Classic => {}
+        }
+        self.line.push_str(text);
+        self.draw();
+    }
+
+    fn enter(&mut self) {
+        if self.manner == Manner::Menu {
+            self.note("chosen", "");
+            return;
+        }
+        let line = format!("{}{}", self.hidden, std::mem::take(&mut self.line));
+        self.hidden = "";
+        self.note("sent", &line);
+        self.draw();
+    }
+
+    fn draw(&self) {
+        let shown = format!("{}{}", self.hidden, self.line);
+        let begin = if self.is_searching { 7 } else { 3 };
+        let mut frame = format!("\x1b[H\r\x1b[{}C\x1b[21B\x1b[K", begin - 1);
+        let mut column = begin;
+        for word in shown.split(' ') {
+            frame.push_str(&format!("\x1b[{column}G{word}"));
+            column += word.chars().count() + 1;
+        }
+        let caret = begin + shown.chars().count();
+        if self.manner != Manner::Classic {
+            frame.push_str(&format!("\x1b[7m \x1b[27m\x1b[24;1H\x1b[22;{caret}H"));
+        }
+        say(&frame);
+    }
+
+    fn take_terminal(&self) {
+        let mut raw = self.cooked.clone();
+        raw.make_raw();
+        tcsetattr(std::io::stdin(), OptionalActions::Now, &raw).expect("set");
+        say(if self.manner == Manner::Classic { "\x1b[?2004h" } else { "\x1b[?1049h\x1b[?2004h" });
+        self.draw();
+    }
+
+    fn suspend(&self) {
+        say("\x1b[?1049l\x1b[?2004l");
+        tcsetattr(std::io::stdin(), OptionalActions::Now, &self.cooked).expect("set");
+        self.note("suspended", "");
+        let _byte = rustix::io::read(&self.continued, &mut [0; 1]);
+        self.take_terminal();
+    }
+
+    fn note(&self, name: &str, text: &str) {
+        let mut options = std::fs::OpenOptions::new();
+        let mut file = options.append(true).create(true).open(self.dir.join(name)).expect("opens");
+        file.write_all(format!("{text}\0").as_bytes()).expect("written");
+    }
+
+    fn await_word(&self) {
+        let _word = std::fs::read(self.dir.join("go"));
+    }
+}
+
+fn say(text: &str) {
+    let mut out = std::io::stdout();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).expect("written");
+}
