@@ -8,6 +8,7 @@ mod breaker;
 mod chance;
 mod claude;
 mod claude_conversation;
+mod claude_line;
 mod claude_logs;
 mod claude_person;
 mod claude_silence;

@@ -1,0 +1,352 @@
+//! Texts typed into the input line of a real Claude Code by its shim: no daemon, so that each try is
+//! seen by itself.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use perennial_core::conversation::Opening;
+use perennial_core::effect::{Action, Effect};
+use perennial_core::id::{AgentId, Epoch, SessionNumber};
+use perennial_core::launch::{Host, Launch};
+use perennial_core::session::Pace;
+use perennial_engine::harness::input::Input;
+use perennial_engine::harness::{Preset, typing};
+use perennial_engine::host::attach::Attachment;
+use perennial_engine::host::directory::HolderDirectory;
+use perennial_engine::host::holders::{Delivery, Held, Line, Mode, Outcome, Program};
+use perennial_engine::host::recording::Recording;
+use perennial_engine::host::{Holders, HostReport, Ladder, Settings, environment};
+use serde_json::{Value, json};
+use understudy::{Repeat, Script, Turn, Understudy};
+
+use crate::claude::Stage;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const AGENT: AgentId = AgentId(1);
+const NUMBER: SessionNumber = SessionNumber(1);
+
+/// A Claude Code in a shim, a model for it, and its `UserPromptSubmit` hook in a file.
+struct Session {
+    dir: tempfile::TempDir,
+    model: Understudy,
+    holders: Holders,
+    reports: Receiver<HostReport>,
+    input: Input,
+    attempts: u32,
+}
+
+impl Session {
+    fn new(turns: impl Into<Vec<Turn>>) -> Session {
+        let dir = tempfile::tempdir().expect("a directory");
+        let model = Understudy::start(Script::new(turns)).expect("a model");
+        let preset = Preset::load(Path::new("/nonexistent"), "claude").expect("built in");
+        let input = preset.input.expect("has an input line");
+        let (sender, reports) = channel();
+        let settings = Settings {
+            holders_dir: dir.path().join("holders"),
+            home: None,
+            program: env!("CARGO_BIN_EXE_perennial").into(),
+            epoch: Epoch(1),
+            ladder: Ladder::default(),
+            record_limit_bytes: 8 << 20,
+            nofile: None,
+            cgroup: None,
+        };
+        let holders = Holders::start(settings, move |report| {
+            let _test_over = sender.send(report);
+        });
+        let holders = holders.expect("holders start");
+        let session = Session { dir, model, holders, reports, input, attempts: 0 };
+        session.start();
+        session
+    }
+
+    fn start(&self) {
+        let dir = self.dir.path();
+        let work = dir.join("work");
+        std::fs::create_dir_all(&work).expect("made");
+        let project = work.to_string_lossy().into_owned();
+        let seen = json!({
+            "hasCompletedOnboarding": true, "lastOnboardingVersion": "2.1.325", "theme": "dark",
+            "hasSeenAutoDefaultNotice": true, "lastReleaseNotesSeen": "2.1.325",
+            "officialMarketplaceAutoInstallAttempted": true,
+            "officialMarketplaceAutoInstalled": true,
+            "customApiKeyResponses": { "approved": ["test-key"], "rejected": [] },
+            "projects": { project.clone(): {
+                "hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true } },
+        });
+        std::fs::write(dir.join(".claude.json"), seen.to_string()).expect("written");
+        let tell = format!("cat >> {0}; echo >> {0}", dir.join("prompts").display());
+        let hook = json!([{ "hooks": [{ "type": "command", "command": tell }] }]);
+        let settings = json!({ "hooks": { "UserPromptSubmit": hook } });
+        let settings_file = dir.join("hooks.json");
+        std::fs::write(&settings_file, settings.to_string()).expect("written");
+        let holder = self.directory();
+        holder.create().expect("made");
+        let home = dir.to_string_lossy().into_owned();
+        let url = self.model.url();
+        let variables = [
+            ("HOME", home.as_str()),
+            ("TMPDIR", home.as_str()),
+            ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+            ("TERM", "xterm-256color"),
+            ("ANTHROPIC_BASE_URL", url.as_str()),
+            ("ANTHROPIC_API_KEY", "test-key"),
+            ("DISABLE_TELEMETRY", "1"),
+            ("DISABLE_AUTOUPDATER", "1"),
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+            ("IS_SANDBOX", "1"),
+        ];
+        environment::write(holder.path(), variables).expect("written");
+        let argv: Vec<String> = [
+            Stage::claude().to_string_lossy().into_owned(),
+            "--settings".to_owned(),
+            settings_file.to_string_lossy().into_owned(),
+            "--permission-mode".to_owned(),
+            "manual".to_owned(),
+        ]
+        .to_vec();
+        let launch = Launch {
+            harness: "claude".to_owned(),
+            host: Host::Shim,
+            argv: argv.clone(),
+            dir: project.clone(),
+            env_names: Vec::new(),
+            project: project.clone(),
+            options: Default::default(),
+        };
+        let action = Action::Start(Box::new(launch), Opening::Bare);
+        let input = Some(self.input.rules());
+        let program = Program { argv, dir: project, input, ..Program::default() };
+        self.holders.order_start(Effect { agent: AGENT, number: NUMBER, action }, program);
+        self.line_is(Line::default());
+        self.await_output("\x1b[22;3H");
+        self.await_output("for shortcuts");
+    }
+
+    fn directory(&self) -> HolderDirectory {
+        HolderDirectory::new(&self.dir.path().join("holders"), AGENT)
+    }
+
+    fn output(&self) -> String {
+        let recording = Recording::open(&self.directory().session(NUMBER));
+        let tail = recording.and_then(|recording| recording.tail(8 << 20));
+        String::from_utf8_lossy(&tail.map(|(_, bytes)| bytes).unwrap_or_default()).into_owned()
+    }
+
+    fn await_output(&self, words: &str) {
+        until(words, || self.output().contains(words), || self.output());
+    }
+
+    fn line_is(&self, expected: Line) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.reports.recv_timeout(left).expect("the line is told") {
+                HostReport::Line { line, .. } if line == expected => return,
+                _ => {}
+            }
+        }
+    }
+
+    /// One try.
+    fn deliver(&mut self, text: &str) -> Outcome {
+        let typed = typing::clean(text, &self.input).expect("a prompt");
+        self.attempts += 1;
+        let (sender, answers) = channel();
+        let delivery = Delivery {
+            message: "message".to_owned(),
+            attempt: self.attempts,
+            text: typed.text,
+            columns: typed.columns,
+        };
+        self.holders.deliver(AGENT, NUMBER, delivery, move |answer| {
+            let _test_over = sender.send(answer);
+        });
+        answers.recv_timeout(PATIENCE).expect("an answer").expect("the shim answers")
+    }
+
+    /// Tries until one succeeds, and the one prompt that is told for it: a client on a loaded machine
+    /// may show an echo too late, and what was pasted then is erased.
+    fn delivered(&mut self, text: &str) {
+        let before = self.prompts().len();
+        let mut outcomes = Vec::new();
+        until(
+            text,
+            || {
+                outcomes.push(self.deliver(text));
+                outcomes.last() == Some(&Outcome::Entered)
+            },
+            || "nothing was entered".to_owned(),
+        );
+        until(text, || self.prompts().len() > before, || self.output());
+        let prompts = self.prompts();
+        assert_eq!(prompts.len(), before + 1, "{prompts:?}");
+        assert!(typing::is_same_text(&prompts[before], text), "{:?} {text:?}", prompts[before]);
+    }
+
+    /// A try that is held because the line is not where the keys are.
+    fn held(&mut self, text: &str) {
+        let outcome = self.deliver(text);
+        // By the caret before the paste, or by the echo that did not come.
+        let is_held = matches!(outcome, Outcome::Held(Held::Doubt | Held::NoEcho));
+        assert!(is_held, "{outcome:?}; {:?}", self.output());
+    }
+
+    /// What the hook was told so far.
+    fn prompts(&self) -> Vec<String> {
+        let text = std::fs::read_to_string(self.dir.path().join("prompts")).unwrap_or_default();
+        // The last line may not be whole yet.
+        let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
+        whole
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+            .map(|told| told["prompt"].as_str().expect("a prompt").to_owned())
+            .collect()
+    }
+
+    fn attach(&self) -> Attachment {
+        let (sender, answers) = channel();
+        self.holders.ticket(AGENT, NUMBER, Mode::Attach, move |answer| {
+            let _test_over = sender.send(answer);
+        });
+        let ticket = answers.recv_timeout(PATIENCE).expect("an answer").expect("a ticket");
+        Attachment::attach(&ticket.socket, &ticket.token, (24, 80), None).expect("attached")
+    }
+
+    fn settings(&self) -> PathBuf {
+        self.dir.path().join(".claude/settings.json")
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let end = Action::End(Pace::AtOnce);
+        self.holders.order(Effect { agent: AGENT, number: NUMBER, action: end });
+        while let Ok(report) = self.reports.recv_timeout(PATIENCE) {
+            if matches!(&report, HostReport::Session { report, .. } if report.exit().is_some()) {
+                break;
+            }
+        }
+        let release = Action::Release;
+        self.holders.order(Effect { agent: AGENT, number: NUMBER, action: release });
+        self.holders.clone().stop();
+    }
+}
+
+fn until(what: &str, mut is_so: impl FnMut() -> bool, shown: impl Fn() -> String) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "never: {what}; the terminal: {:?}", shown());
+        std::thread::yield_now();
+    }
+}
+
+fn hello() -> Turn {
+    Turn::text("Hello from the model, on a line that is not short.\n\n- one\n- two\n- three")
+        .repeat(Repeat::ALWAYS)
+}
+
+#[test]
+fn texts_are_one_prompt_each_in_order() {
+    let mut session = Session::new([hello()]);
+    for index in 0..6 {
+        session.delivered(&format!("text number {index}"));
+    }
+    session.delivered("y");
+    session.delivered("C:\\dir\\");
+    session.delivered("a\u{202e}b \u{200b}c");
+    session.delivered("fam \u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467} \u{4e16}\u{754c} caf\u{e9}");
+}
+
+#[test]
+fn long_texts_and_texts_of_several_lines_are_one_prompt_each() {
+    let mut session = Session::new([hello()]);
+    session.delivered("Something to be said before.");
+    session.delivered("one\ntwo three\nfour");
+    let words: Vec<String> = (0..45).map(|index| format!("word{index}")).collect();
+    session.delivered(&words.join(" "));
+    session.delivered(&format!("{}yz", "x".repeat(120)));
+    session.delivered(&"2 kB in one line ".repeat(120));
+    let lines: Vec<String> = (0..33).map(|index| format!("line {index}")).collect();
+    session.delivered(&lines.join("\n"));
+    session.delivered("and something short");
+}
+
+#[test]
+fn nothing_is_chosen_in_an_open_menu() {
+    let mut session = Session::new([hello()]);
+    let mut client = session.attach();
+    client.send(b"/model").expect("typed");
+    session.line_is(Line { draft: true, ..Line::default() });
+    session.await_output("/model");
+    client.send(b"\r").expect("typed");
+    session.line_is(Line::default());
+    session.await_output("Select model");
+    let before = std::fs::read(session.settings()).ok();
+    session.held("choose nothing");
+    session.held("nothing at all");
+    client.send(b"\x1b").expect("typed");
+    session.delivered("afterwards");
+    assert_eq!(std::fs::read(session.settings()).ok(), before);
+    assert_eq!(session.prompts(), ["afterwards"]);
+}
+
+#[test]
+fn a_mode_and_a_search_hold_texts_back_and_run_nothing() {
+    let mut session = Session::new([hello()]);
+    session.delivered("first");
+    let mut client = session.attach();
+    client.send(b"!").expect("typed");
+    session.line_is(Line { draft: true, ..Line::default() });
+    drop(client);
+    assert_eq!(session.deliver("touch ran"), Outcome::Held(Held::Draft));
+    let mut client = session.attach();
+    client.send(b"\x7f").expect("typed");
+    session.line_is(Line::default());
+    session.delivered("touch ran");
+    client.send(b"\x12").expect("typed");
+    session.line_is(Line { doubt: true, ..Line::default() });
+    assert_eq!(session.deliver("found"), Outcome::Held(Held::Doubt));
+    session.await_output("Filter history");
+    client.send(b"\x1b").expect("typed");
+    session.line_is(Line::default());
+    session.delivered("found");
+    assert!(!session.dir.path().join("work/ran").exists());
+}
+
+#[test]
+fn a_permission_dialog_is_not_answered() {
+    let input = json!({ "command": "touch approved", "description": "x" });
+    let mut session = Session::new([Turn::tool("Bash", input), hello()]);
+    session.delivered("run it");
+    session.await_output("Do you want to proceed?");
+    session.held("no");
+    session.held("a longer text");
+    assert!(!session.dir.path().join("work/approved").exists());
+    assert_eq!(session.prompts(), ["run it"]);
+}
+
+#[test]
+fn in_a_turn_texts_are_one_prompt_each() {
+    let mut session = Session::new([Turn::text("Held.").gate("lunch"), hello()]);
+    session.delivered("work");
+    session.model.wait_until_held("lunch").expect("the model is asked");
+    for index in 0..4 {
+        session.delivered(&format!("meanwhile {index}"));
+    }
+    session.model.release("lunch");
+}
+
+#[test]
+fn a_suspended_client_is_told_of_and_continued() {
+    let mut session = Session::new([hello()]);
+    let mut client = session.attach();
+    client.send(b"\x1a").expect("typed");
+    session.line_is(Line { suspended: true, ..Line::default() });
+    assert_eq!(session.deliver("unread"), Outcome::Held(Held::Suspended));
+    session.holders.continue_session(AGENT, NUMBER);
+    session.line_is(Line::default());
+    session.delivered("read");
+}
