@@ -291,6 +291,32 @@ fn a_line_without_a_caret_is_proven_by_a_long_text_only() {
 }
 
 #[test]
+fn a_program_that_reads_late_gets_one_text_and_not_two() {
+    let (fixture, agent) = stage(Manner::Gated);
+    // It waits behind this paste, and reads nothing more.
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "first"), held(Held::NoEcho));
+    assert_eq!(deliver(&fixture, agent, ("m1", 2), "second"), held(Held::NoEcho));
+    let third = order(&fixture, agent, ("m1", 3), "third");
+    std::fs::write(fixture.path().join("open"), "").expect("written");
+    std::fs::write(fixture.path().join("go"), "\n").expect("the program reads");
+    assert_eq!(third.recv_timeout(LONG).expect("an answer"), ENTERED);
+    await_sent(&fixture, &["third"]);
+}
+
+#[test]
+fn after_a_delivery_a_persons_keys_are_their_own_again() {
+    let (mut fixture, agent) = stage(Manner::Echoes);
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "ours"), ENTERED);
+    await_sent(&fixture, &["ours"]);
+    fixture.holders().heard(agent, N1);
+    let mut client = attach(&fixture, agent);
+    client.send(b"x").expect("typed");
+    line_is(&mut fixture, agent, DRAFT);
+    client.send(b"\x7f").expect("typed");
+    line_is(&mut fixture, agent, Line::default());
+}
+
+#[test]
 fn a_bare_command_gets_its_text_and_enter() {
     let mut fixture = Fixture::new();
     let agent = fixture.agent();

@@ -112,6 +112,9 @@ impl Shim {
         if session.modes.bracketed_paste() != before {
             session.on_paste_mode(now());
         }
+        if session.is_entered && session.is_caret_at_start() {
+            session.taken();
+        }
         if session.delivery.is_some() {
             let outcome = session.advance(output, now());
             self.conclude(outcome);
@@ -222,7 +225,7 @@ impl Session {
                     Ok(()) => {}
                 }
                 let is_erasing = matches!(delivery.phase, Phase::Erasing { .. });
-                let at_start = self.modes.caret_column() == Some(rules.first_column);
+                let at_start = self.is_caret_at_start();
                 if !self.modes.is_alternate() && self.draft.is_ours() {
                     return Err(Held::Leftover);
                 } else if at_start || !self.modes.is_alternate() {
@@ -250,10 +253,10 @@ impl Session {
                 }
                 self.check_keys_reach_line()?;
                 self.write(b"\r")?;
+                self.is_entered = true;
                 if !self.modes.is_alternate() {
-                    self.draft.emptied();
+                    self.taken();
                 }
-                // Else the line counts as ours until the caret shows that it is empty.
                 Ok(Some(Outcome::Entered))
             }
         }
@@ -273,13 +276,39 @@ impl Session {
         let sought = Sought::new(text, placeholder, columns, rules.first_column, room, has_caret);
         // An escape would end the paste early and type the rest as keys.
         let text = text.replace('\x1b', "");
-        self.write(format!("{}\x1b[200~{text}\x1b[201~", rules.clear).as_bytes())?;
-        let rows = columns.iter().map(|width| width / u32::from(room.max(1)) + 1);
+        let rows = columns.iter().map(|width| width / u32::from(room.max(1)) + 1).sum::<u32>();
+        if !self.draft.is_ours() {
+            self.erase_keys = 0;
+        }
+        // L4: the program may not have read an earlier paste yet.
+        let erase = rules.erase_row.repeat(self.erase_keys as usize);
+        self.write(format!("{erase}{}\x1b[200~{text}\x1b[201~", rules.clear).as_bytes())?;
         // A row is erased, and the empty one joined to the one before.
-        self.erase_keys = rows.sum::<u32>().saturating_mul(2).min(ERASE_KEYS_MAX);
+        self.erase_keys = (self.erase_keys + rows.saturating_mul(2)).min(ERASE_KEYS_MAX);
+        self.is_entered = false;
         self.draft.pasted();
         delivery.phase = Phase::Pasted { by: now + ENTER_WITHIN, echo: Echo::new(sought) };
         Ok(())
+    }
+
+    /// Only in frames that end with the caret's place.
+    fn is_caret_at_start(&self) -> bool {
+        let first = self.rules.as_ref().map(|rules| rules.first_column);
+        self.modes.is_alternate() && self.modes.caret_column() == first
+    }
+
+    /// The program took what was entered: nothing of ours is in the line.
+    fn taken(&mut self) {
+        self.is_entered = false;
+        self.draft.emptied();
+    }
+
+    /// The program has told that it took a prompt.
+    pub fn heard(&mut self) {
+        self.draft.heard();
+        if self.is_entered {
+            self.taken();
+        }
     }
 
     /// L2.

@@ -133,9 +133,14 @@ impl Draft {
         std::mem::take(&mut self.is_ours_entered)
     }
 
-    /// The line was seen to be empty.
+    /// Nothing of ours is in the line any more.
     pub fn emptied(&mut self) {
-        self.line = Line::Empty;
+        let before = self.doubt.as_mut().map(|doubt| &mut doubt.before);
+        for line in before.into_iter().chain([&mut self.line]) {
+            if *line == Line::Ours {
+                *line = Line::Empty;
+            }
+        }
     }
 
     /// D5: the program took a prompt, so keys reach its line again.

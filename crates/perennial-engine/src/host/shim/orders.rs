@@ -72,7 +72,7 @@ impl Shim {
             Order::Deliver(order) => self.on_deliver(order),
             Order::Heard { number } => {
                 if let Some(session) = self.session_numbered(number) {
-                    session.draft.heard();
+                    session.heard();
                 }
             }
             Order::Continue { number } => {

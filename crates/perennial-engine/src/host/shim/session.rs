@@ -59,7 +59,9 @@ pub struct Session {
     pub is_suspended: bool,
     /// The program turned something off: when to look whether it was suspended, and how often yet.
     pub look_at: Option<(Moment, u8)>,
-    /// How many keys erase what was pasted last.
+    /// Enter was typed behind our text, and the program has not shown yet that it took it.
+    pub is_entered: bool,
+    /// How many keys erase what was pasted and not taken.
     pub erase_keys: u32,
     /// Under way.
     pub delivery: Option<Box<Delivery>>,
@@ -106,6 +108,7 @@ impl Session {
             modes: Modes::default(),
             is_suspended: false,
             look_at: None,
+            is_entered: false,
             erase_keys: 0,
             delivery: None,
             delivered: None,

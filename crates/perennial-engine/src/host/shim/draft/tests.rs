@@ -182,3 +182,13 @@ fn our_own_text_is_nobodys_draft_until_somebody_touches_it() {
         assert_eq!(draft.is_kept(), is_kept, "{keys:?}");
     }
 }
+
+#[test]
+fn our_text_that_was_taken_does_not_come_back_with_the_line() {
+    let mut draft = claude();
+    draft.pasted();
+    draft.typed(b"\x12", SLOW);
+    draft.emptied();
+    draft.typed(b"\x1b", SLOW);
+    assert!(!draft.is_ours() && !draft.is_kept() && !draft.is_in_doubt());
+}
