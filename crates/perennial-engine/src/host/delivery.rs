@@ -3,6 +3,7 @@
 //!
 //! Types only; the shim's `delivery` acts on them. Like all of the wire they only grow.
 
+use perennial_core::message;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -157,6 +158,35 @@ pub enum Held {
     Unsupported,
     #[serde(other)]
     Unknown,
+}
+
+impl From<Outcome> for message::Outcome {
+    fn from(outcome: Outcome) -> message::Outcome {
+        match outcome {
+            // What a newer shim calls otherwise may have been entered: nothing is typed again for it.
+            Outcome::Entered | Outcome::Written | Outcome::Unknown => message::Outcome::Entered,
+            Outcome::Held(why) => message::Outcome::Held(why.into()),
+        }
+    }
+}
+
+impl From<Held> for message::Held {
+    fn from(held: Held) -> message::Held {
+        match held {
+            Held::Draft => message::Held::Draft,
+            Held::Doubt => message::Held::Doubt,
+            Held::Dialog => message::Held::Dialog,
+            Held::Suspended => message::Held::Suspended,
+            Held::NotDrawn => message::Held::NotDrawn,
+            // Whatever the reason was, no Enter was typed.
+            Held::NoEcho | Held::Unknown => message::Held::NoEcho,
+            Held::Leftover => message::Held::Leftover,
+            Held::Busy => message::Held::Busy,
+            Held::Full => message::Held::Full,
+            Held::Stale => message::Held::SessionEnded,
+            Held::Unsupported => message::Held::OldHolder,
+        }
+    }
 }
 
 /// What persons have left in a session's input line.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
 
 use perennial_core::conversation::Opening;
-use perennial_core::effect::{Action, Effect};
+use perennial_core::effect::{Action, SessionEffect};
 use perennial_core::id::AgentId;
 use perennial_engine::host::HostReport;
 use perennial_engine::host::attach::Attachment;
@@ -29,7 +29,7 @@ fn stage(manner: Manner) -> (Fixture, AgentId) {
     assert!(status.success());
     let action = Action::Start(Box::new(launch(fixture.path(), &["tui"])), Opening::Bare);
     let program = program(fixture.path(), manner);
-    fixture.holders().order_start(Effect { agent, number: N1, action }, program);
+    fixture.holders().order_start(SessionEffect { agent, number: N1, action }, program);
     fixture.executed(agent, N1);
     line_is(&mut fixture, agent, Line::default());
     match manner {
@@ -359,15 +359,12 @@ fn an_escape_in_a_text_does_not_end_the_paste() {
         columns: vec![7],
     };
     wire.say(&Order::Deliver(order));
-    loop {
-        match wire.hear::<ShimReport>().expect("a report") {
-            ShimReport::Delivered { outcome, .. } => {
-                assert_eq!(outcome, Outcome::Held(Held::NoEcho));
-                break;
-            }
-            _ => {}
+    let outcome = loop {
+        if let ShimReport::Delivered { outcome, .. } = wire.hear().expect("a report") {
+            break outcome;
         }
-    }
+    };
+    assert_eq!(outcome, Outcome::Held(Held::NoEcho));
     let pasted = std::fs::read_to_string(await_file(&fixture, "pasted")).expect("read");
     assert_eq!(pasted, "a[201~\x03b\0");
     fixture.settings.epoch.0 = 99;

@@ -55,6 +55,7 @@ fn report<T>(
         | HostReport::Session { .. }
         | HostReport::Began { .. }
         | HostReport::Connected { .. }
+        | HostReport::Line { .. }
         | HostReport::Disconnected { .. } => None,
     })
 }

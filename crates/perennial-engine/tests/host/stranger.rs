@@ -134,7 +134,11 @@ fn the_shim_obeys_no_order_about_an_earlier_session() {
             ShimReport::Answer { request, refused } if request == wanted => break refused,
             ShimReport::Executed { number, .. } => assert_ne!(number, 1, "started again"),
             ShimReport::Exited { number, .. } => assert_ne!(number, 2, "session 2 ended"),
-            ShimReport::Answer { .. } | ShimReport::NotMine { .. } | ShimReport::Unknown => {}
+            ShimReport::Answer { .. }
+            | ShimReport::NotMine { .. }
+            | ShimReport::Delivered { .. }
+            | ShimReport::Line { .. }
+            | ShimReport::Unknown => {}
         }
     };
     assert_eq!(answer(&mut wire, 5), Some(Refused::Stale));

@@ -383,16 +383,13 @@ impl Driver {
                 };
                 self.observe(Observation::Session { agent, number, report });
             }
-            // The registry has it already; nothing orders a job yet.
-            HostReport::Began { .. } | HostReport::Job { .. } => {}
+            // The registry has it already; nothing orders a job, and nothing hears of a line yet.
+            HostReport::Began { .. } | HostReport::Job { .. } | HostReport::Line { .. } => {}
             HostReport::Connected { agent, number, shim, cgroup } => {
                 self.world.registry.add(agent, shim, cgroup);
                 self.presence.connected(agent, number);
                 self.tell_focus(agent);
                 self.look_around(agent);
-            }
-            HostReport::Line { agent, number, line } => {
-                tracing::debug!(%agent, %number, ?line, "input line");
             }
             HostReport::Disconnected { agent, number, why } => {
                 tracing::info!(%agent, %number, %why, "holder not connected");

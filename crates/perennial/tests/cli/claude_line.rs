@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use perennial_core::conversation::Opening;
-use perennial_core::effect::{Action, Effect};
+use perennial_core::effect::{Action, SessionEffect};
 use perennial_core::id::{AgentId, Epoch, SessionNumber};
 use perennial_core::launch::{Host, Launch};
 use perennial_core::session::Pace;
@@ -119,7 +119,7 @@ impl Session {
         let action = Action::Start(Box::new(launch), Opening::Bare);
         let input = Some(self.input.rules());
         let program = Program { argv, dir: project, input, ..Program::default() };
-        self.holders.order_start(Effect { agent: AGENT, number: NUMBER, action }, program);
+        self.holders.order_start(SessionEffect { agent: AGENT, number: NUMBER, action }, program);
         self.line_is(Line::default());
         self.await_output("\x1b[22;3H");
         self.await_output("for shortcuts");
@@ -222,14 +222,14 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         let end = Action::End(Pace::AtOnce);
-        self.holders.order(Effect { agent: AGENT, number: NUMBER, action: end });
+        self.holders.order(SessionEffect { agent: AGENT, number: NUMBER, action: end });
         while let Ok(report) = self.reports.recv_timeout(PATIENCE) {
             if matches!(&report, HostReport::Session { report, .. } if report.exit().is_some()) {
                 break;
             }
         }
         let release = Action::Release;
-        self.holders.order(Effect { agent: AGENT, number: NUMBER, action: release });
+        self.holders.order(SessionEffect { agent: AGENT, number: NUMBER, action: release });
         self.holders.clone().stop();
     }
 }

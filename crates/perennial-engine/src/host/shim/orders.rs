@@ -14,7 +14,7 @@ use super::super::directory::ProcessFile;
 use super::super::moment::now;
 use super::super::process;
 use super::super::protocol::{
-    ExitRecord, Order, Refused, SessionRecord, ShimReport, ShimSay, StartOrder,
+    ExitRecord, Order, PaceRecord, Refused, SessionRecord, ShimReport, ShimSay, StartOrder,
 };
 use super::greeting::Ticket;
 use super::job::Job;
@@ -29,19 +29,8 @@ impl Shim {
         match order {
             Order::Start(order) => self.on_start(order),
             Order::End { number, pace, interrupt_ms, term_ms } => {
-                if self.queued.as_ref().is_some_and(|queued| queued.number == number) {
-                    self.queued = None;
-                    let why = "asked to end before it began".to_owned();
-                    self.report_exit(number, ExitRecord::NotStarted(why));
-                    return;
-                }
                 let interrupt = Duration::from_millis(interrupt_ms);
-                let term = Duration::from_millis(term_ms);
-                match self.session_numbered(number) {
-                    Some(session) if session.told_exit().is_some() => self.tell_exit_again(),
-                    Some(session) => session.end(pace, interrupt, term, now()),
-                    None => {}
-                }
+                self.on_end(number, pace, interrupt, Duration::from_millis(term_ms));
             }
             Order::Tell { number } => self.on_tell(number),
             Order::KillSignal { number, signal } => {
@@ -104,6 +93,20 @@ impl Shim {
                 }
             }
             Order::Unknown => {}
+        }
+    }
+
+    fn on_end(&mut self, number: u32, pace: PaceRecord, interrupt: Duration, term: Duration) {
+        if self.queued.as_ref().is_some_and(|queued| queued.number == number) {
+            self.queued = None;
+            let why = "asked to end before it began".to_owned();
+            self.report_exit(number, ExitRecord::NotStarted(why));
+            return;
+        }
+        match self.session_numbered(number) {
+            Some(session) if session.told_exit().is_some() => self.tell_exit_again(),
+            Some(session) => session.end(pace, interrupt, term, now()),
+            None => {}
         }
     }
 

@@ -104,7 +104,8 @@ fn state(keys: &[&[u8]]) -> (bool, bool) {
 
 #[test]
 fn a_key_that_opens_something_is_a_doubt_until_its_way_back() {
-    let table: &[(&[&[u8]], (bool, bool))] = &[
+    type Row<'a> = (&'a [&'a [u8]], (bool, bool));
+    let table: &[Row<'_>] = &[
         (&[b"\x12"], (false, true)),
         (&[b"\x1b[114;5u"], (false, true)),
         (&[b"\x12", b"\x1b"], (false, false)),
