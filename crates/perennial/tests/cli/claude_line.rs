@@ -45,6 +45,7 @@ impl Session {
         let (sender, reports) = channel();
         let settings = Settings {
             holders_dir: dir.path().join("holders"),
+            jobs_dir: dir.path().join("jobs"),
             home: None,
             program: env!("CARGO_BIN_EXE_perennial").into(),
             epoch: Epoch(1),

@@ -54,6 +54,7 @@ fn ended(holders: Holders, reports: &Receiver<HostReport>) -> (JobExit, String) 
             | HostReport::Session { .. }
             | HostReport::Began { .. }
             | HostReport::Connected { .. }
+            | HostReport::Line { .. }
             | HostReport::Disconnected { .. } => {}
         }
     };
