@@ -247,6 +247,7 @@ fn start_holders(
             HostReport::Job { report: JobReport::Executed(_), .. }
             | HostReport::Session { .. }
             | HostReport::Connected { .. }
+            | HostReport::Line { .. }
             | HostReport::Disconnected { .. } => {}
         }
         let _ = desk.send(Message::Host(report));
