@@ -230,13 +230,7 @@ impl Hearing {
         let is_own = self.is_own(agent, fact);
         match &fact.seen {
             Seen::SessionBegan(how) => self.began(agent, fact, *how, now, heard),
-            Seen::PromptSubmitted { .. } => {
-                self.turn_at = self.turn_at.max(now);
-                self.prompt_at = self.prompt_at.max(Some(now));
-                self.turn.clone_from(&fact.turn);
-                (self.background_tasks, self.line.is_awaited) = (0, false);
-                heard.signs.push(Sign::TurnBegan);
-            }
+            Seen::PromptSubmitted { .. } => heard.signs.push(self.submitted(fact, now)),
             Seen::ToolsFinished { in_subagent: true, .. } => heard.signs.push(Sign::Progressed),
             Seen::ToolsFinished { calls, in_subagent: false } => {
                 self.finished(agent, fact, calls, now, heard);
@@ -299,6 +293,14 @@ impl Hearing {
             Seen::InputLineDrawn => self.line.is_awaited = false,
             Seen::Keys(keys) => self.line.keys = *keys,
         }
+    }
+
+    fn submitted(&mut self, fact: &Fact, now: Time) -> Sign {
+        self.turn_at = self.turn_at.max(now);
+        self.prompt_at = self.prompt_at.max(Some(now));
+        self.turn.clone_from(&fact.turn);
+        (self.background_tasks, self.line.is_awaited) = (0, false);
+        Sign::TurnBegan
     }
 
     /// H13: of a turn before the one that a prompt has begun.

@@ -91,12 +91,11 @@ fn measured_line(reader: &mut Reader, line: &[u8]) -> usize {
     steps
 }
 
-/// What one hook brings: read, and each of its signs told.
+/// What one hook brings: read, and its fact heard.
 fn hear(fleet: &mut Supervisor, agent: AgentId, event: &str, input: &[u8]) -> usize {
-    let Ok(heard) = claude::hook(event, input) else { return 0 };
+    let Ok(call) = claude::hook(event, input) else { return 0 };
     let number = SessionNumber::FIRST;
-    let tell = |sign| Observation::Harness { agent, number, sign };
-    heard.signs.into_iter().map(|sign| step(fleet, Input::Observed(tell(sign)))).sum()
+    call.fact.map_or(0, |fact| step(fleet, Input::Heard { agent, number, fact }))
 }
 
 /// A step and, when it wants something recorded, the one that follows it; how much came out.
@@ -104,7 +103,11 @@ fn step(fleet: &mut Supervisor, input: Input) -> usize {
     let outputs = fleet.step(input, NOW);
     let appended = outputs.iter().filter_map(|output| match output {
         Output::Append { ticket, .. } => Some(*ticket),
-        Output::Answer { .. } | Output::Carry(_) | Output::Committed { .. } => None,
+        Output::Answer { .. }
+        | Output::Carry(_)
+        | Output::Tell { .. }
+        | Output::Silent { .. }
+        | Output::Committed { .. } => None,
     });
     let appended: Vec<_> = appended.collect();
     let more: usize = appended.into_iter().map(|ticket| step(fleet, Input::Durable(ticket))).sum();
@@ -182,11 +185,10 @@ fn journal() -> serde_json::Value {
     let turn = ["SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUse", "Stop"];
     let mut commits = 0;
     for event in turn {
-        let heard = claude::hook(event, &input).expect("a hook of ours");
-        for sign in heard.signs {
+        let call = claude::hook(event, &input).expect("a hook of ours");
+        if let Some(fact) = call.fact {
             let (agent, number) = (AgentId(1), SessionNumber::FIRST);
-            let observed = Observation::Harness { agent, number, sign };
-            commits += record(&mut fleet, &journal, Input::Observed(observed));
+            commits += record(&mut fleet, &journal, Input::Heard { agent, number, fact });
         }
     }
     let bytes = log_bytes(&path) - before;

@@ -149,29 +149,6 @@ impl Desk {
         answer.await.map_err(|_| Closing)
     }
 
-    /// Hands over what a hook said, and gets what its session is to be told.
-    pub async fn called(
-        &self,
-        agent: AgentId,
-        number: Option<SessionNumber>,
-        fact: Option<Fact>,
-    ) -> Result<Option<String>, Closing> {
-        let (reply, answer) = oneshot::channel();
-        self.send(Message::Called { agent, number, fact, reply })?;
-        answer.await.map_err(|_| Closing)
-    }
-
-    pub async fn drawn(
-        &self,
-        agent: AgentId,
-        number: Option<SessionNumber>,
-        fact: Fact,
-    ) -> Result<String, Closing> {
-        let (reply, answer) = oneshot::channel();
-        self.send(Message::Drawn { agent, number, fact, reply })?;
-        answer.await.map_err(|_| Closing)
-    }
-
     /// Waits until the agent's session has come to that point.
     pub async fn reached(&self, agent: AgentId, point: Point) -> Result<(), Closing> {
         let (reply, answer) = oneshot::channel();

@@ -9,11 +9,37 @@ use perennial_core::id::{AgentId, SessionNumber};
 use perennial_engine::harness::claude::Listing;
 use perennial_engine::harness::words;
 use perennial_engine::supervisor::Input;
+use tokio::sync::oneshot;
 
-use super::driver::Driver;
+use super::driver::{Closing, Desk, Driver, Message};
 use super::reader::{Look, Sighting};
 use super::spending::{self, Used};
 use super::{prime, view};
+
+impl Desk {
+    /// Hands over what a hook said, and gets what its session is to be told.
+    pub async fn called(
+        &self,
+        agent: AgentId,
+        number: Option<SessionNumber>,
+        fact: Option<Fact>,
+    ) -> Result<Option<String>, Closing> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Message::Called { agent, number, fact, reply })?;
+        answer.await.map_err(|_| Closing)
+    }
+
+    pub async fn drawn(
+        &self,
+        agent: AgentId,
+        number: Option<SessionNumber>,
+        fact: Fact,
+    ) -> Result<String, Closing> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Message::Drawn { agent, number, fact, reply })?;
+        answer.await.map_err(|_| Closing)
+    }
+}
 
 impl Driver {
     /// Takes in what a hook said; returns what its session is to be told. A session that does not
