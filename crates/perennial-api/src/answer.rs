@@ -45,13 +45,6 @@ pub struct Message {
     pub changed_at: String,
 }
 
-/// `GET /v1/agents/{target}/sent`: the newest first.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SentList {
-    pub messages: Vec<Message>,
-}
-
 /// `POST /v1/agents/{target}/ticket`: good for one connection to the holder.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

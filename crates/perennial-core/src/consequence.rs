@@ -6,11 +6,14 @@ use crate::agents;
 use crate::event::{AgentEvent, Event, What};
 use crate::fleet::Fleet;
 use crate::job;
-use crate::message;
+use crate::message::{self, Content, MessageEvent};
 use crate::state::Roster;
 
 /// Whether anything may follow from this event.
 pub fn has_any(fleet: &Fleet, event: &Event) -> bool {
+    if let What::Message(_, MessageEvent::Offered { .. }) = &event.what {
+        return true;
+    }
     let Some((id, event)) = event.of_agent() else { return false };
     match event {
         // A bare command has no conversation that its sessions could take or leave.
@@ -91,6 +94,17 @@ pub fn of(
     };
     follows.extend(messages.into_iter().map(|(id, event)| What::Message(id, event)));
     follows
+}
+
+/// What follows from an event that is about no agent: a notice that is offered counts as told.
+pub fn of_other(fleet: &Fleet, event: &Event) -> Option<What> {
+    let What::Message(id, MessageEvent::Offered { session, .. }) = &event.what else { return None };
+    let message = fleet.messages().get(*id)?;
+    let Content::Notice { threshold, .. } = message.content else { return None };
+    let clock = fleet.agent(message.to)?.clock;
+    let is_news = clock.told < Some(threshold) && clock.passed >= Some(threshold);
+    let told = AgentEvent::ClockTold { number: *session, threshold };
+    is_news.then_some(What::Agent(message.to, told))
 }
 
 fn passes_another(agent: crate::id::AgentId, later: &[Event]) -> bool {

@@ -7,6 +7,7 @@
 
 use crate::conversation::Opening;
 use crate::entity::Entity;
+use crate::hearing::Focus;
 use crate::id::{AgentId, JobId, MessageId, SessionNumber};
 use crate::job::{JobCommand, Purpose};
 use crate::launch::Launch;
@@ -17,8 +18,22 @@ use crate::time::Time;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     Session(SessionEffect),
+    Focus(FocusEffect),
+    /// Have a suspended program go on.
+    Continue {
+        agent: AgentId,
+        number: SessionNumber,
+    },
     Deliver(Delivery),
     Job(JobEffect),
+}
+
+/// Tell a session's holder what keys reach now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FocusEffect {
+    pub agent: AgentId,
+    pub number: SessionNumber,
+    pub focus: Focus,
 }
 
 /// Type a text into a session's terminal and press Enter, at most once per attempt.
@@ -82,6 +97,8 @@ pub enum EffectKind {
     EndGracefully,
     EndAtOnce,
     Release,
+    Focus,
+    Continue,
     Deliver,
     RunJob,
     ReleaseJob,
@@ -99,6 +116,14 @@ impl Effect {
                     Action::Release => EffectKind::Release,
                 };
                 EffectKey { entity: Entity::Agent(*agent), kind, fence: u64::from(number.0) }
+            }
+            Effect::Focus(FocusEffect { agent, number, .. }) => {
+                let (entity, fence) = (Entity::Agent(*agent), u64::from(number.0));
+                EffectKey { entity, kind: EffectKind::Focus, fence }
+            }
+            Effect::Continue { agent, number } => {
+                let (entity, fence) = (Entity::Agent(*agent), u64::from(number.0));
+                EffectKey { entity, kind: EffectKind::Continue, fence }
             }
             Effect::Deliver(Delivery { message, attempt, .. }) => {
                 let (entity, fence) = (Entity::Message(*message), u64::from(*attempt));

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::context::Sample;
 use crate::conversation::{ConversationId, Followed};
+use crate::text::Fingerprint;
 use crate::time::Time;
 
 /// One thing that was seen of one session. Which session travels beside it.
@@ -59,7 +60,7 @@ pub enum Seen {
     SessionBegan(Followed),
     /// A prompt was sent: typed, given at the start, or made by the harness itself.
     PromptSubmitted {
-        text: String,
+        text: Fingerprint,
     },
     /// Tool calls are over. Those that the source does not name are not among them.
     ToolsFinished {
@@ -94,7 +95,7 @@ pub enum Seen {
     },
     /// The transcript has a prompt.
     Prompt {
-        text: String,
+        text: Fingerprint,
     },
     /// The transcript has a text that a hook or the harness put beside a prompt or a result.
     Added {
@@ -108,6 +109,8 @@ pub enum Seen {
     Interrupted,
     /// Everything that the conversation's transcript holds has been told.
     CaughtUp,
+    /// The same, and nothing had been written since the look before.
+    Settled,
     Listed(Listed),
     /// Nothing was heard or written for so long.
     Silence {

@@ -350,7 +350,7 @@ impl Fleet {
     /// What goes into the reply to a hook of this session: the offers, to be given once they are
     /// durable.
     pub fn offer(&self, agent: AgentId, number: SessionNumber, now: Time) -> Vec<Event> {
-        told(message::for_hook(self, agent, number, now), now)
+        self.with_consequences(told(message::for_hook(self, agent, number, now), now))
     }
 
     /// The events, each with what follows at once from it.
@@ -362,7 +362,11 @@ impl Fleet {
         let mut changed: Vec<Agent> = Vec::new();
         for (position, event) in events.iter().enumerate() {
             batch.push(event.clone());
-            let Some((id, what)) = event.of_agent() else { continue };
+            let Some((id, what)) = event.of_agent() else {
+                let follows = consequence::of_other(self, event);
+                batch.extend(follows.map(|what| Event { at: event.at, what }));
+                continue;
+            };
             let known = changed.iter().position(|agent| agent.id == id);
             let before = match known {
                 Some(known) => Some(changed.swap_remove(known)),

@@ -48,9 +48,9 @@ use crate::reason::Reason;
 use crate::state::State;
 use crate::time::Time;
 
-pub use line::Obstacle;
+pub use line::{Focus, Obstacle, focus};
 pub use sessions::Hearings;
-pub use tell::{REMINDER_CALLS, Tell};
+pub use tell::{REMINDER_CALLS, Tell, reminder_mark};
 use turn::End;
 
 /// Silence that is worth a word in the log, while the model is awaited and while a tool runs.
@@ -210,7 +210,9 @@ impl Hearing {
         }
         let is_voice = match fact.origin {
             Origin::Hook | Origin::StatusLine | Origin::List | Origin::Agent => true,
-            Origin::Transcript => !fact.is_old && fact.seen != Seen::CaughtUp,
+            Origin::Transcript => {
+                !fact.is_old && !matches!(fact.seen, Seen::CaughtUp | Seen::Settled)
+            }
             Origin::Kernel | Origin::Terminal => false,
         };
         if is_voice {
@@ -220,7 +222,7 @@ impl Hearing {
         heard.signs.extend(follow(agent, fact));
         self.take(agent, fact, limits, now, &mut heard);
         if fact.is_answerable {
-            self.tell(agent, fact, &mut heard);
+            self.tell(fact, &mut heard);
         }
         heard
     }
@@ -275,15 +277,14 @@ impl Hearing {
             Seen::Answered if is_own => self.spoke(at),
             Seen::ToolCalled(call) if is_own => self.called(agent, call, at),
             Seen::ToolAnswered(call) => self.answered(agent, call, at),
-            Seen::Added { text } if began_by(agent, at) => {
-                heard.signs.extend(self.was_told(agent, text, is_own, at));
-            }
+            Seen::Added { text } if began_by(agent, at) => self.was_told(text),
             Seen::CaughtUp if is_own => heard.signs.extend(self.caught_up(agent)),
             Seen::Prompt { .. }
             | Seen::Answered
             | Seen::ToolCalled(_)
             | Seen::Added { .. }
-            | Seen::CaughtUp => {}
+            | Seen::CaughtUp
+            | Seen::Settled => {}
             Seen::Listed(listed) => heard.signs.extend(self.listed(*listed, at)),
             Seen::Silence { lasted, received } => {
                 self.silent(agent, *lasted, *received, limits, now, heard);

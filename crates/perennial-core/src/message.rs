@@ -36,7 +36,7 @@ use crate::state::{Roster, State};
 use crate::text::{Fingerprint, Text, TextBody};
 use crate::time::Time;
 
-pub use observe::{due, for_hook, noticed, observe, outdated, reminded, returned, traced};
+pub use observe::{due, for_hook, noticed, observe, outdated, reminded, returned, trace, traced};
 
 /// So long after the next session began, a conversation that could not be read counts as read.
 pub const SETTLED_AFTER: std::time::Duration = std::time::Duration::from_secs(15);

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use crate::context::{Sample, Threshold};
+use crate::context::Sample;
 use crate::conversation::{ConversationId, Followed};
 use crate::effect::Timer;
 use crate::entity::Entity;
@@ -106,8 +106,6 @@ pub enum Sign {
         sample: Sample,
     },
     Compacted,
-    /// The session was told of this threshold.
-    Told(Threshold),
     /// The vendor's own list has it so since then: in a turn, or what it waits for. Another opinion.
     Listed {
         wait: Option<Wait>,

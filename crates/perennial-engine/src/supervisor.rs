@@ -15,13 +15,14 @@ use std::time::Duration;
 
 use perennial_core::agent::Agent;
 use perennial_core::command::Request;
-use perennial_core::effect::Effect;
+use perennial_core::effect::{Effect, FocusEffect};
 use perennial_core::entity::Entity;
 use perennial_core::event::Event;
-use perennial_core::fact::Fact;
+use perennial_core::fact::{Fact, Seen};
 use perennial_core::fleet::Fleet;
-use perennial_core::hearing::{Hearing, Hearings, Limits, Tell};
+use perennial_core::hearing::{self, Hearing, Hearings, Limits, Obstacle, Tell};
 use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::message::{self, Trace};
 use perennial_core::observation::Observation;
 use perennial_core::refusal::Refusal;
 use perennial_core::state::Roster;
@@ -84,11 +85,9 @@ pub enum Output {
     },
     /// Do this in the world.
     Carry(Effect),
-    /// In reply to what was heard, the session is to be told this.
-    Tell {
+    /// In reply to what was heard, the session is to be told who it is and who else is there.
+    Brief {
         agent: AgentId,
-        number: SessionNumber,
-        tell: Vec<Tell>,
     },
     /// Nothing was heard of a session's turn for so long that a person may want to know.
     Silent {
@@ -135,6 +134,8 @@ pub struct Supervisor {
     under_way: BTreeMap<Entity, u64>,
     /// What is known of the sessions of agent CLIs beside the record.
     hearings: Hearings,
+    /// What the holders were told of what keys reach.
+    focused: BTreeMap<AgentId, FocusEffect>,
     interpreter: Interpreter,
     timers: Timers,
     /// Reports whose append failed, oldest first, and when to tell them again.
@@ -154,6 +155,7 @@ impl Supervisor {
             versions,
             pending: VecDeque::new(),
             under_way: BTreeMap::new(),
+            focused: BTreeMap::new(),
             interpreter: Interpreter::default(),
             timers: Timers::default(),
             untold: VecDeque::new(),
@@ -215,7 +217,7 @@ impl Supervisor {
                     }
                 }
             }
-            Input::Heard { agent, number, fact } => self.heard(agent, number, fact, now),
+            Input::Heard { agent, number, fact } => self.heard(agent, number, &fact, now),
             Input::Tick => self.tick(now),
             Input::Durable(ticket) => self.recorded(ticket, now),
             Input::Failed(ticket, why) => self.failed(ticket, why, now),
@@ -262,26 +264,66 @@ impl Supervisor {
         &mut self,
         agent: AgentId,
         number: SessionNumber,
-        mut fact: Fact,
+        fact: &Fact,
         now: Time,
     ) -> Vec<Output> {
         let Some(known) = self.newest.agent(agent) else {
             return Vec::new();
         };
-        // U2: what is told rests on what is durable. Otherwise it waits for the next chance.
-        let durable = self.durable.agent(agent).map(|durable| durable.clock);
-        fact.is_answerable &= self.untold.is_empty() && durable == Some(known.clock);
-        let heard = self.hearings.hear(known, number, &fact, now);
+        let was_in_the_way = self.obstacle(agent).is_some();
+        let heard = self.hearings.hear(known, number, fact, now);
+        let mut reports: Vec<Observation> = heard
+            .signs
+            .into_iter()
+            .map(|sign| Observation::Harness { agent, number, sign })
+            .collect();
+        let traced = |trace| Observation::Traced { agent, number, trace };
+        reports.extend(message::trace(fact, now).map(traced));
         let mut outputs = Vec::new();
-        for sign in heard.signs {
-            outputs.extend(self.observed(Observation::Harness { agent, number, sign }, now));
+        for tell in heard.tell {
+            match tell {
+                Tell::Briefing => outputs.push(Output::Brief { agent }),
+                Tell::Reminder { calls } => {
+                    let sample = self.hearings.get(agent).and_then(Hearing::sample);
+                    let sample = sample.map(|(sample, _)| sample);
+                    reports.push(Observation::ReminderDue { agent, number, calls, sample });
+                }
+            }
         }
-        if !heard.tell.is_empty() {
-            outputs.push(Output::Tell { agent, number, tell: heard.tell });
+        for report in reports {
+            outputs.extend(self.observed(report, now));
+        }
+        if was_in_the_way && self.obstacle(agent).is_none() {
+            outputs.extend(self.observed(traced(Trace::LineFree), now));
+        }
+        outputs.extend(self.focus(agent).map(Output::Carry));
+        if fact.seen == Seen::Suspended {
+            outputs.push(Output::Carry(Effect::Continue { agent, number }));
         }
         let silent = heard.silence.map(|lasted| Output::Silent { agent, number, lasted });
         outputs.extend(silent);
         outputs
+    }
+
+    /// What stands in the way of typing, as far as it was heard.
+    fn obstacle(&self, agent: AgentId) -> Option<Obstacle> {
+        let known = self.newest.agent(agent)?;
+        self.hearings.get(agent)?.obstacle(known)
+    }
+
+    /// What the holder of an agent CLI's session is to know, if that has changed.
+    fn focus(&mut self, agent: AgentId) -> Option<Effect> {
+        let effect = self.focus_of(agent)?;
+        let before = self.focused.insert(agent, effect);
+        (before != Some(effect)).then_some(Effect::Focus(effect))
+    }
+
+    /// What keys reach in an agent's session now.
+    pub fn focus_of(&self, agent: AgentId) -> Option<FocusEffect> {
+        let known = self.durable.agent(agent).filter(|known| !known.launch.is_bare())?;
+        let number = known.live_session()?.number;
+        let focus = hearing::focus(known, self.hearings.get(agent));
+        Some(FocusEffect { agent, number, focus })
     }
 
     fn forget_if_over(&mut self, entity: &Entity) {
@@ -291,6 +333,7 @@ impl Supervisor {
         };
         if self.durable.agent(id).is_none_or(is_over) {
             self.hearings.forget(id);
+            self.focused.remove(&id);
         }
     }
 
@@ -346,6 +389,9 @@ impl Supervisor {
         }
         for entity in &touched {
             outputs.extend(self.plan(entity, now));
+            if let Some(agent) = entity.agent() {
+                outputs.extend(self.focus(agent).map(Output::Carry));
+            }
             self.forget_if_over(entity);
         }
         outputs.push(Output::Committed { events: pending.events, touched });

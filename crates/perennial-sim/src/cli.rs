@@ -10,6 +10,7 @@ use perennial_core::conversation::{ConversationId, Followed, Opening, Turn};
 use perennial_core::fact::{CallName, Fact, Failure, Listed, Origin, Seen, TurnName};
 use perennial_core::id::{AgentId, SessionId, SessionNumber};
 use perennial_core::launch::Launch;
+use perennial_core::text::Fingerprint;
 use perennial_core::time::Time;
 
 use crate::facts::Way;
@@ -273,8 +274,8 @@ impl World {
         if let Some(cli) = self.cli(agent, number) {
             cli.mode = Mode::InTurn;
             cli.turns += 1;
-            let text = "go on".to_owned();
-            self.call(agent, number, Seen::PromptSubmitted { text: text.clone() }, true);
+            let text = Fingerprint([0; 32]);
+            self.call(agent, number, Seen::PromptSubmitted { text }, true);
             self.write(agent, number, Seen::Prompt { text });
             self.listed(agent, number, Listed::Busy);
         }

@@ -261,11 +261,13 @@ impl World {
     fn carry(&mut self, life: Life, output: Output) {
         match output {
             Output::Append { ticket, batch } => self.append(life, ticket, batch),
-            Output::Answer { waiter, answer } => self.answered(waiter, &answer),
+            Output::Answer { waiter, answer } => self.answered(life, waiter, &answer),
             Output::Carry(Effect::Session(effect)) => self.order(life, effect),
             // Nobody sends anything in this world, and nobody is notified.
-            Output::Carry(Effect::Deliver(_) | Effect::Job(_)) => {}
-            Output::Tell { agent, number, tell } => self.tells(agent, number, &tell),
+            Output::Carry(
+                Effect::Focus(_) | Effect::Continue { .. } | Effect::Deliver(_) | Effect::Job(_),
+            ) => {}
+            Output::Brief { .. } => {}
             Output::Silent { .. } | Output::Committed { .. } => {}
         }
     }

@@ -7,11 +7,13 @@
 
 use std::time::Duration;
 
+use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, Event};
 use perennial_core::fact::{Fact, Origin, Seen};
 use perennial_core::fleet::Fleet;
-use perennial_core::hearing::{Hearing, Hearings, Limits, REMINDER_CALLS, Tell};
+use perennial_core::hearing::{Hearing, Hearings, Limits, REMINDER_CALLS, reminder_mark};
 use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::message::{Content, Message};
 use perennial_core::session::Phase;
 use perennial_engine::supervisor::Input;
 
@@ -144,7 +146,13 @@ impl World {
     }
 
     fn hears(&mut self, life: Life, agent: AgentId, number: SessionNumber, fact: Fact) {
+        let is_answerable = fact.is_answerable && !matches!(fact.seen, Seen::SessionBegan(_));
         self.reach(life, Input::Heard { agent, number, fact });
+        if is_answerable {
+            let waiter = self.new_waiter();
+            self.hooks.insert(waiter, (agent, number));
+            self.reach(life, Input::Offer { waiter, agent, number });
+        }
         let kept = self.daemon(life).and_then(|daemon| daemon.supervisor.hearing(agent));
         if let Some(kept) = kept.map(Hearing::kept) {
             self.machine.kept.insert(agent, kept);
@@ -156,24 +164,46 @@ impl World {
         Hearings::resume(fleet, &self.machine.kept, LIMITS)
     }
 
-    /// A session's model is told something: it stands in its transcript from then on.
-    pub fn tells(&mut self, agent: AgentId, number: SessionNumber, tell: &[Tell]) {
-        for tell in tell {
-            self.tell(|| format!("{}.{number} is told {tell:?}", agent.0));
-            match *tell {
-                Tell::Briefing => continue,
-                Tell::Notice(threshold) => self.check_notice(agent, threshold),
-                Tell::Reminder { calls } => {
-                    let told = self.ledger.reminders.insert((agent, number), calls);
-                    if told.is_some_and(|told| told / REMINDER_CALLS >= calls / REMINDER_CALLS) {
-                        self.broken("H6: a reminder is given once", || {
-                            format!("{}.{number}: after {calls} calls, and {told:?}", agent.0)
-                        });
-                    }
-                }
-            }
-            self.write(agent, number, Seen::Added { text: tell.mark() });
+    /// The texts that were offered stand in the reply; whether the harness still reads it is another
+    /// matter.
+    pub fn hook_is_answered(
+        &mut self,
+        life: Life,
+        agent: AgentId,
+        number: SessionNumber,
+        offered: &[Entity],
+    ) {
+        let is_alive = self.cli(agent, number).is_some();
+        let Some(daemon) = self.daemon(life).filter(|_| is_alive) else { return };
+        let messages = daemon.supervisor.fleet().messages();
+        let known = offered.iter().filter_map(|entity| messages.get(entity.message()?).cloned());
+        for message in known.collect::<Vec<_>>() {
+            self.told(agent, number, &message);
         }
+    }
+
+    /// A session's model is told this, in the reply to a hook: it stands in its transcript from then
+    /// on.
+    pub fn told(&mut self, agent: AgentId, number: SessionNumber, message: &Message) {
+        self.tell(|| format!("{}.{number} is told {:?}", agent.0, message.content));
+        let id = message.id;
+        let text = match &message.content {
+            Content::Notice { threshold, .. } => {
+                self.check_notice(agent, *threshold);
+                id.to_string()
+            }
+            Content::Reminder { calls, .. } => {
+                let told = self.ledger.reminders.insert((agent, number), *calls);
+                if told.is_some_and(|told| told / REMINDER_CALLS >= calls / REMINDER_CALLS) {
+                    self.broken("H6: a reminder is given once", || {
+                        format!("{}.{number}: after {calls} calls, and {told:?}", agent.0)
+                    });
+                }
+                format!("{} ({id})", reminder_mark(*calls))
+            }
+            Content::Typed { .. } => return,
+        };
+        self.write(agent, number, Seen::Added { text });
     }
 
     /// A daemon that has begun to run reads what was missed, and looks at what lies in files.

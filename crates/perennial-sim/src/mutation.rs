@@ -165,7 +165,7 @@ impl World {
             && request.caller == Caller::Person
         {
             let (waiter, id) = (*waiter, agent.id);
-            self.answered(waiter, &Ok(vec![id.into()]));
+            self.answered(life, waiter, &Ok(vec![id.into()]));
             return None;
         }
         Some(input)
@@ -235,7 +235,7 @@ impl World {
                 Output::Append { batch, .. } => self.early_effects(life, batch),
                 Output::Answer { .. }
                 | Output::Carry(_)
-                | Output::Tell { .. }
+                | Output::Brief { .. }
                 | Output::Silent { .. }
                 | Output::Committed { .. } => Vec::new(),
             };

@@ -56,8 +56,7 @@ impl World {
     pub fn ask(&mut self, caller: Caller, command: Command) -> Option<Waiter> {
         // A daemon listens before its start is recorded; of two that race nobody knows which one.
         let life = self.daemons.first().filter(|_| self.daemons.len() == 1)?.life;
-        self.operator.next_waiter += 1;
-        let waiter = Waiter(self.operator.next_waiter);
+        let waiter = self.new_waiter();
         self.tell(|| format!("{caller:?} asks daemon {}: {command:?}", life.0));
         let asked = Asked {
             life,
@@ -76,8 +75,22 @@ impl World {
         Some(waiter)
     }
 
+    pub fn new_waiter(&mut self) -> Waiter {
+        self.operator.next_waiter += 1;
+        Waiter(self.operator.next_waiter)
+    }
+
     /// Somebody was answered: is it true, and will it stay true?
-    pub fn answered(&mut self, waiter: Waiter, answer: &Result<Vec<Entity>, Rejection>) {
+    pub fn answered(
+        &mut self,
+        life: Life,
+        waiter: Waiter,
+        answer: &Result<Vec<Entity>, Rejection>,
+    ) {
+        if let Some((agent, number)) = self.hooks.remove(&waiter) {
+            self.hook_is_answered(life, agent, number, answer.as_deref().unwrap_or_default());
+            return;
+        }
         let newest = self.operator.next_waiter;
         let Some(asked) = self.operator.asked.get_mut(&waiter) else {
             return;

@@ -11,7 +11,7 @@ use perennial_core::exit::Exit;
 use perennial_core::id::{AgentId, Epoch, SessionNumber};
 use perennial_core::observation::Report;
 use perennial_core::time::Time;
-use perennial_engine::supervisor::Input;
+use perennial_engine::supervisor::{Input, Waiter};
 
 use crate::daemon::{Daemon, Life};
 use crate::facts::Shown;
@@ -125,6 +125,8 @@ pub struct World {
     pub daemons: Vec<Daemon>,
     pub next_life: u64,
     pub operator: Operator,
+    /// Hooks that wait for the texts that they are answered with.
+    pub hooks: BTreeMap<Waiter, (AgentId, SessionNumber)>,
     pub ledger: Ledger,
     pub judge: Judge,
     /// Programs draw their behaviour by chance.
@@ -155,6 +157,7 @@ impl World {
             daemons: Vec::new(),
             next_life: 1,
             operator: Operator::default(),
+            hooks: BTreeMap::new(),
             ledger: Ledger::default(),
             judge: Judge::default(),
             drawn_programs: false,

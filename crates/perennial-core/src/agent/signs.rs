@@ -67,10 +67,6 @@ pub fn shown(agent: &Agent, number: SessionNumber, sign: &Sign, now: Time) -> Ve
             events
         }
         Sign::Compacted => vec![AgentEvent::WindowBegan { number }],
-        Sign::Told(threshold) if agent.clock.told >= Some(*threshold) => Vec::new(),
-        // It was told of a window that is over.
-        Sign::Told(threshold) if agent.clock.passed < Some(*threshold) => Vec::new(),
-        Sign::Told(threshold) => vec![AgentEvent::ClockTold { number, threshold: *threshold }],
         Sign::Hangs => hangs(agent, now),
     }
 }

@@ -3,6 +3,7 @@
 use super::Hearing;
 use crate::agent::Agent;
 use crate::fact::Keys;
+use crate::state::State;
 
 /// Why the input line is not free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,5 +49,28 @@ impl Hearing {
                 Keys::Doubt => Some(Obstacle::Doubt),
             }
         }
+    }
+}
+
+/// What keys reach in a session's terminal, for its holder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Focus {
+    /// The input line.
+    Line,
+    /// The input line, while a turn runs.
+    Turn,
+    /// A dialog or a menu: Enter would answer it.
+    Dialog,
+}
+
+/// What keys reach now, as far as it was heard.
+pub fn focus(agent: &Agent, hearing: Option<&Hearing>) -> Focus {
+    let is_in_menu = hearing.is_some_and(|hearing| hearing.line.is_in_menu);
+    if agent.reason.is_dialog() || is_in_menu {
+        Focus::Dialog
+    } else if agent.state == State::Working {
+        Focus::Turn
+    } else {
+        Focus::Line
     }
 }

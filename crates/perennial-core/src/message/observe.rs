@@ -8,6 +8,7 @@ use super::{
 };
 use crate::agent::Agent;
 use crate::context::{Sample, Threshold};
+use crate::fact::{Fact, Seen};
 use crate::fleet::Fleet;
 use crate::id::{AgentId, MessageId, SessionNumber};
 use crate::session::Phase;
@@ -96,6 +97,47 @@ pub fn observe(
     }
 }
 
+/// What a fact tells of texts.
+pub fn trace(fact: &Fact, now: Time) -> Option<Trace> {
+    match &fact.seen {
+        Seen::PromptSubmitted { text } => Some(Trace::PromptHeard(*text)),
+        Seen::Prompt { text } => Some(Trace::Held { at: fact.at?, fingerprint: *text }),
+        Seen::Added { text } => {
+            let ids = mentioned(text);
+            (!ids.is_empty()).then_some(Trace::Mentioned { ids })
+        }
+        Seen::Answered => Some(Trace::Answered { at: fact.at? }),
+        Seen::Settled => Some(Trace::Settled { at: now }),
+        Seen::SessionBegan(_)
+        | Seen::ToolsFinished { .. }
+        | Seen::PermissionAsked { .. }
+        | Seen::QuestionAsked
+        | Seen::IdleTold
+        | Seen::ReplyEnded { .. }
+        | Seen::CallFailed(_)
+        | Seen::Compacted
+        | Seen::StatusLine { .. }
+        | Seen::Measured { .. }
+        | Seen::ToolCalled(_)
+        | Seen::ToolAnswered(_)
+        | Seen::Interrupted
+        | Seen::CaughtUp
+        | Seen::Listed(_)
+        | Seen::Silence { .. }
+        | Seen::Suspended
+        | Seen::Continued
+        | Seen::InputLineDrawn
+        | Seen::Keys(_) => None,
+    }
+}
+
+/// The ids of messages that stand in a text.
+fn mentioned(text: &str) -> Vec<MessageId> {
+    const LENGTH: usize = "msg_".len() + 26;
+    let id = |(start, _): (usize, &str)| text.get(start..start + LENGTH)?.parse().ok();
+    text.match_indices("msg_").filter_map(id).collect()
+}
+
 /// Takes note of a trace of texts in what session `number` shows.
 pub fn traced(
     fleet: &Fleet,
@@ -147,18 +189,31 @@ fn settled(
     now: Time,
 ) -> Vec<Happened> {
     let Some(known) = fleet.agent(agent) else { return Vec::new() };
-    let newest = known.session.as_ref();
-    let is_over = newest.is_none_or(|newest| newest.number > number || newest.is_over());
     let is_idle = known.state == State::Waiting && !known.reason.is_dialog() && known.since < at;
-    let not_taken = |message: &&Message| match message.state {
+    let not_taken = |message: &Message| match message.state {
         MessageState::Offered { session, at: offered, progress } => {
             let is_given = progress > Progress::Given || !message.is_typed();
-            session == number && offered < at && (is_over || is_idle && is_given)
+            if session > number || offered >= at {
+                None
+            } else if ended_before(known, session, at) {
+                Some(held(message, Held::SessionEnded, now))
+            } else {
+                let is_passed_over = session == number && is_idle && is_given;
+                is_passed_over.then(|| held(message, Held::NotTaken, now))
+            }
         }
-        MessageState::Waiting { .. } => false,
+        MessageState::Waiting { .. } => None,
     };
-    let why = if is_over { Held::SessionEnded } else { Held::NotTaken };
-    fleet.messages().of(agent).filter(not_taken).map(|one| held(one, why, now)).collect()
+    fleet.messages().of(agent).filter_map(not_taken).collect()
+}
+
+/// Whether a session was over at this time.
+fn ended_before(agent: &Agent, session: SessionNumber, at: Time) -> bool {
+    match &agent.session {
+        Some(newest) if newest.number > session => newest.wanted_at <= at,
+        Some(newest) => newest.ended_at.is_some_and(|ended| ended <= at),
+        None => false,
+    }
 }
 
 /// What waited for a person's input line is offered at once.

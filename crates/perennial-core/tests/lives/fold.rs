@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use perennial_core::command::Command;
-use perennial_core::context::Threshold;
 use perennial_core::conversation::Followed;
 use perennial_core::entity::Entity;
 use perennial_core::event::Event;
@@ -78,7 +77,7 @@ fn sign(detail: i32) -> Sign {
         4 => Sign::Progressed,
         5 => measured(u64::from(detail.unsigned_abs()) % 100),
         6 => Sign::Compacted,
-        7 => Sign::Told(Threshold::Half),
+        7 => Sign::Progressed,
         8 => Sign::Waits(Wait::Permission),
         9 => Sign::Waits(Wait::LimitReached(None)),
         10 => Sign::BackgroundWork,

@@ -6,7 +6,9 @@ use perennial_core::context::{Source, Threshold};
 use perennial_core::conversation::Followed;
 use perennial_core::exit::Exit;
 use perennial_core::fact::{CallName, Fact, Failure, Keys, Listed, Origin, Seen};
-use perennial_core::hearing::{Heard, Hearing, Kept, Obstacle, REMINDER_CALLS, Tell};
+use perennial_core::hearing::{
+    Heard, Hearing, Kept, Obstacle, REMINDER_CALLS, Tell, reminder_mark,
+};
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::observation::{Report, Sign, Wait};
 use perennial_core::reason::Reason;
@@ -14,7 +16,8 @@ use perennial_core::state::State;
 use perennial_core::time::Time;
 
 use crate::listener::{
-    Listener, SILENT_AFTER, calls, conversation, ended, hook, line, percent, prompt, tools, turn,
+    Listener, SILENT_AFTER, calls, conversation, ended, fingerprint, hook, line, percent, prompt,
+    tools, turn,
 };
 use crate::told::due;
 
@@ -124,7 +127,7 @@ fn a_step_ends_a_turn_if_nothing_follows_it() {
         assert_eq!(listener.shown(), WORKS, "{seen:?} and more may follow");
         listener.caught_up();
         assert_eq!(listener.shown(), then, "{seen:?}");
-        for follows in [Seen::Answered, Seen::Prompt { text: "x".to_owned() }] {
+        for follows in [Seen::Answered, Seen::Prompt { text: fingerprint("x") }] {
             let mut listener = Listener::new();
             listener.write(seen.clone());
             listener.write(follows.clone());
@@ -150,7 +153,7 @@ fn until_when_a_limit_holds_is_taken_from_the_transcript() {
     let until = Some(Time(9_000_000_000));
     for restarts in [false, true] {
         let mut listener = Listener::new();
-        listener.write(Seen::Prompt { text: "p1".to_owned() });
+        listener.write(Seen::Prompt { text: fingerprint("p1") });
         listener.write(limit(until));
         listener.hear(&hook(limit(None)));
         assert_eq!((listener.shown(), listener.told.agent(1).until), (GIVEN_UP, None));
@@ -272,7 +275,7 @@ fn what_stands_in_the_transcript_was_told() {
     for name in 0..20 {
         listener.write(Seen::ToolAnswered(CallName(format!("c{name}"))));
     }
-    listener.write(Seen::Added { text: Tell::Reminder { calls: 20 }.mark() });
+    listener.write(Seen::Added { text: reminder_mark(20) });
     listener.hearings = kept_before;
     listener.resume();
     call(&mut listener, 20..21);
@@ -280,33 +283,13 @@ fn what_stands_in_the_transcript_was_told() {
     listener.catch_up();
     call(&mut listener, 21..22);
     assert_eq!(listener.tells.len(), 1);
-    // A notice, too.
-    listener.hear(&line(60));
-    listener.write(Seen::Added { text: Tell::Notice(Threshold::Half).mark() });
-    call(&mut listener, 22..23);
-    assert_eq!(listener.tells.len(), 1);
-    assert_eq!(listener.told.agent(1).clock.told, Some(Threshold::Half));
-}
-
-/// H12: the daemon died after it had told of a threshold, and before that was recorded.
-#[test]
-fn a_notice_that_was_not_recorded_is_found_in_the_transcript() {
-    let mut listener = Listener::new();
-    listener.hear(&line(60));
-    listener.write_unheard(Seen::Added { text: Tell::Notice(Threshold::Half).mark() });
-    listener.resume();
-    listener.hear(&tools(&["a"]));
-    listener.catch_up();
-    listener.hear(&tools(&["b"]));
-    assert_eq!(listener.tells, []);
-    assert_eq!(listener.told.agent(1).clock.told, Some(Threshold::Half));
 }
 
 /// H12: the end of a turn that nobody heard; the list is read before the transcript.
 #[test]
 fn what_the_list_has_is_believed_once_the_transcript_is_read() {
     let mut listener = Listener::new();
-    listener.write(Seen::Prompt { text: "p1".to_owned() });
+    listener.write(Seen::Prompt { text: fingerprint("p1") });
     listener.write_unheard(Seen::Answered);
     listener.told.pass(Duration::from_secs(1));
     listener.resume();
@@ -340,17 +323,17 @@ fn a_notice_is_given_once_with_the_first_reply_and_again_in_the_next_window() {
     let mut listener = Listener::new();
     listener.hear(&line(80));
     listener.hear(&ended(0));
-    assert_eq!(listener.tells, []);
+    assert_eq!(listener.notices, []);
     listener.hear(&prompt("p2"));
     listener.hear(&tools(&["a"]));
-    assert_eq!(listener.tells, [Tell::Notice(Threshold::ThreeQuarters)]);
+    assert_eq!(listener.notices, [Threshold::ThreeQuarters]);
     listener.restart();
     listener.hear(&tools(&["b"]));
     listener.hear(&began("a", Followed::Compacted));
     listener.hear(&tools(&["c"]));
     listener.hear(&line(55));
     listener.hear(&tools(&["d"]));
-    assert_eq!(listener.tells[1..], [Tell::Notice(Threshold::Half)]);
+    assert_eq!(listener.notices[1..], [Threshold::Half]);
 }
 
 /// H7: the status line is drawn once more with the figures of before.
@@ -452,7 +435,7 @@ fn what_the_list_begins_with_says_nothing_and_nor_does_what_is_older_than_the_pr
         }
         listener.told.pass(Duration::from_secs(1));
         listener.hear(&prompt("p1"));
-        listener.write(Seen::Prompt { text: "p1".to_owned() });
+        listener.write(Seen::Prompt { text: fingerprint("p1") });
         listener.hear(&first);
         assert_eq!(listener.shown(), WORKS);
         listener.told.pass(Duration::from_secs(1));
@@ -512,7 +495,7 @@ fn a_tool_is_open_until_its_own_result_or_the_next_prompt_and_a_restart_keeps_it
     listener.restart();
     assert!(!hangs(&listener));
     let mut prompted = listener.clone();
-    prompted.write(Seen::Prompt { text: "go on".to_owned() });
+    prompted.write(Seen::Prompt { text: fingerprint("go on") });
     assert!(hangs(&prompted));
     listener.hear(&tools(&["b"]));
     // Written down after the hook was called.

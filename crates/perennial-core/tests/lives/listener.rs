@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
-use perennial_core::context::{Sample, Source};
+use perennial_core::context::{Sample, Source, Threshold};
 use perennial_core::conversation::{ConversationId, Followed};
 use perennial_core::event::Event;
 use perennial_core::fact::{CallName, Fact, Keys, Origin, Seen, TurnName};
 use perennial_core::hearing::{Heard, Hearing, Hearings, Limits, Tell};
-use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::id::{AgentId, MessageId, SessionNumber};
+use perennial_core::message::{Content, Trace};
 use perennial_core::observation::Observation;
 use perennial_core::reason::Reason;
 use perennial_core::state::State;
+use perennial_core::text::Fingerprint;
 
 use crate::told::Told;
 
@@ -22,8 +24,10 @@ pub const SILENT_AFTER: Duration = Duration::from_secs(300);
 pub struct Listener {
     pub told: Told,
     pub hearings: Hearings,
-    /// Everything that the session was told, the briefings aside.
+    /// Every reminder that the session was given.
     pub tells: Vec<Tell>,
+    /// Every threshold that it was told of.
+    pub notices: Vec<Threshold>,
     /// What its transcript holds.
     transcript: Vec<Fact>,
     /// Everything that was recorded.
@@ -51,7 +55,15 @@ pub fn tools(names: &[&str]) -> Fact {
 }
 
 pub fn prompt(name: &str) -> Fact {
-    Fact { turn: turn(name), ..hook(Seen::PromptSubmitted { text: name.to_owned() }) }
+    Fact { turn: turn(name), ..hook(Seen::PromptSubmitted { text: fingerprint(name) }) }
+}
+
+/// Of a short text, its letters.
+pub fn fingerprint(text: &str) -> Fingerprint {
+    let mut bytes = [0; 32];
+    let length = text.len().min(bytes.len());
+    bytes[..length].copy_from_slice(&text.as_bytes()[..length]);
+    Fingerprint(bytes)
 }
 
 pub fn ended(background_tasks: u32) -> Fact {
@@ -85,8 +97,8 @@ impl Listener {
         told.executed(AGENT);
         let limits = Limits { silent_after: Some(SILENT_AFTER) };
         let hearings = Hearings::resume(&told.fleet, &[].into(), limits);
-        let (tells, transcript, events) = (Vec::new(), Vec::new(), Vec::new());
-        let mut listener = Listener { told, hearings, tells, transcript, events };
+        let (tells, notices, transcript, events) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut listener = Listener { told, hearings, tells, notices, transcript, events };
         listener.catch_up();
         listener
     }
@@ -112,7 +124,27 @@ impl Listener {
             self.events.extend(self.told.observe(&observation));
         }
         self.tells.extend(heard.tell.iter().filter(|tell| **tell != Tell::Briefing));
+        if fact.is_answerable && !matches!(fact.seen, Seen::SessionBegan(_)) {
+            self.reply(number);
+        }
         heard
+    }
+
+    /// A hook is answered with the notices that wait; the conversation holds them at once.
+    fn reply(&mut self, number: SessionNumber) {
+        let (agent, now) = (AgentId(AGENT), self.told.now);
+        let offered = self.told.fleet.offer(agent, number, now);
+        let ids: Vec<MessageId> = offered.iter().filter_map(|one| one.entity().message()).collect();
+        for id in &ids {
+            let message = self.told.fleet.messages().get(*id).expect("it waits");
+            if let Content::Notice { threshold, .. } = message.content {
+                self.notices.push(threshold);
+            }
+        }
+        self.told.fold(&offered);
+        self.events.extend(offered);
+        let trace = Trace::Mentioned { ids };
+        self.events.extend(self.told.observe(&Observation::Traced { agent, number, trace }));
     }
 
     /// A step of the transcript, written now.

@@ -87,7 +87,10 @@ impl Told {
         effects
             .filter_map(|effect| match effect {
                 Effect::Deliver(delivery) => Some((delivery.message.0, delivery.attempt)),
-                Effect::Session(_) | Effect::Job(_) => None,
+                Effect::Session(_)
+                | Effect::Focus(_)
+                | Effect::Continue { .. }
+                | Effect::Job(_) => None,
             })
             .collect()
     }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use perennial_core::context::{Sample, Source};
+use perennial_core::context::{Sample, Source, Threshold};
 use perennial_core::conversation::Followed;
 use perennial_core::event::AgentEvent;
 use perennial_core::fact::{CallName, Fact, Listed, Origin, Seen, TurnName};
@@ -16,7 +16,7 @@ use perennial_core::reason::Reason;
 use perennial_core::state::State;
 use perennial_core::time::Time;
 
-use crate::listener::{Listener, conversation};
+use crate::listener::{Listener, conversation, fingerprint};
 
 const CLAUDE: &str = include_str!("recorded/claude.txt");
 
@@ -26,6 +26,7 @@ struct Story {
     states: Vec<(State, Reason)>,
     clock: Vec<AgentEvent>,
     tells: Vec<Tell>,
+    notices: Vec<Threshold>,
     tool_calls: u64,
 }
 
@@ -67,7 +68,7 @@ impl<'a> Line<'a> {
             "began" => Seen::SessionBegan(
                 Followed::ALL.into_iter().find(|how| how.word() == self.word("how")).expect("how"),
             ),
-            "prompt-submitted" => Seen::PromptSubmitted { text: text() },
+            "prompt-submitted" => Seen::PromptSubmitted { text: fingerprint(&text()) },
             "tools-finished" => {
                 let in_subagent = self.words.contains_key("subagent");
                 Seen::ToolsFinished { calls: self.calls(), in_subagent }
@@ -82,7 +83,7 @@ impl<'a> Line<'a> {
             }
             "compacted" => Seen::Compacted,
             "status-line" => Seen::StatusLine { model: None, sample: self.sample() },
-            "prompt" => Seen::Prompt { text: text() },
+            "prompt" => Seen::Prompt { text: fingerprint(&text()) },
             "added" => Seen::Added { text: text() },
             "answered" => Seen::Answered,
             "tool-called" => Seen::ToolCalled(call()),
@@ -152,6 +153,7 @@ fn replay(script: &str, restart_before: impl Fn(usize) -> bool) -> Story {
         story.take(&mut listener, |listener| drop(listener.hear(&line.fact(beginning))));
     }
     story.tells.clone_from(&listener.tells);
+    story.notices.clone_from(&listener.notices);
     story.tool_calls = listener.hearing().map_or(0, |hearing| hearing.tool_calls());
     story
 }
@@ -181,8 +183,7 @@ fn the_recording_holds_what_it_is_kept_for() {
     assert!(has(Reason::InTurn) && has(Reason::Idle) && has(Reason::NeedsPermission), "{story:#?}");
     let reminders = story.tells.iter().filter(|tell| matches!(tell, Tell::Reminder { .. }));
     assert_eq!(reminders.count(), 1, "{story:#?}");
-    let notices = story.tells.iter().filter(|tell| matches!(tell, Tell::Notice(_)));
-    assert!(notices.count() >= 3, "{story:#?}");
+    assert!(story.notices.len() >= 3, "{story:#?}");
     assert!(story.clock.iter().any(|one| matches!(one, AgentEvent::WindowBegan { .. })));
     for what in ["background=1", "how=compacted", "listed as=idle", "listed as=busy"] {
         assert!(CLAUDE.contains(what), "{what}");

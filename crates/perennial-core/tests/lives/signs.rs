@@ -128,19 +128,6 @@ fn without_its_first_word_any_other_announces_a_session() {
     }
 }
 
-/// Found by seed 95: told of the last window's threshold, it was told of none in the next.
-#[test]
-fn a_notice_about_a_window_that_is_over_does_not_count_for_the_next() {
-    let mut told = Told::new();
-    told.spawn_cli(1, true, None).unwrap();
-    told.begun(1, "a", Followed::Started);
-    told.show(1, measured(95));
-    told.show(1, Sign::Compacted);
-    told.show(1, Sign::Told(Threshold::NineTenths));
-    told.show(1, measured(55));
-    assert_eq!(told.agent(1).clock.untold(), Some(Threshold::Half));
-}
-
 #[test]
 fn a_cleared_conversation_begins_a_window_also_as_the_first_word() {
     let mut told = Told::new();

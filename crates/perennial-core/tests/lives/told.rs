@@ -70,7 +70,7 @@ impl Told {
         self.ask_as(Caller::Person, command)
     }
 
-    fn fold(&mut self, events: &[Event]) {
+    pub fn fold(&mut self, events: &[Event]) {
         for event in events {
             self.check(event);
             self.fleet.evolve(event);

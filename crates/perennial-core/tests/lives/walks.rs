@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use perennial_core::agent::Agent;
 use perennial_core::command::Command;
-use perennial_core::context::Threshold;
 use perennial_core::conversation::Followed;
 use perennial_core::effect::{Action, Effect};
 use perennial_core::exit::{Exit, UnknownExit};
@@ -57,11 +56,10 @@ enum Shown {
     Progressed,
     Measured(u64),
     Compacted,
-    Told(Threshold),
     Hangs,
 }
 
-const SIGNS: [Step; 18] = [
+const SIGNS: [Step; 16] = [
     Step::Shows(Shown::Began(Followed::Started)),
     Step::Shows(Shown::Began(Followed::Resumed)),
     Step::Shows(Shown::Began(Followed::Cleared)),
@@ -77,8 +75,6 @@ const SIGNS: [Step; 18] = [
     Step::Shows(Shown::Measured(60)),
     Step::Shows(Shown::Measured(95)),
     Step::Shows(Shown::Compacted),
-    Step::Shows(Shown::Told(Threshold::Half)),
-    Step::Shows(Shown::Told(Threshold::NineTenths)),
     Step::Shows(Shown::Hangs),
 ];
 
@@ -156,7 +152,6 @@ fn show(told: &mut Told, id: u128, shown: Shown) {
         Shown::Progressed => Sign::Progressed,
         Shown::Measured(percent) => measured(percent),
         Shown::Compacted => Sign::Compacted,
-        Shown::Told(threshold) => Sign::Told(threshold),
         Shown::Hangs => Sign::Hangs,
     };
     let stale = told.number(id).previous().unwrap_or(SessionNumber(99));

@@ -6,6 +6,8 @@
 //! - T2  A text that would end the program, run in a shell or be a command is never typed.
 //! - T3  What is typed is the same text as what was given, by `is_same_text`.
 
+use perennial_core::text::Fingerprint;
+use perennial_store::text;
 use unicode_normalization::UnicodeNormalization;
 use unicode_width::UnicodeWidthStr;
 
@@ -103,6 +105,12 @@ fn width(line: &str) -> u32 {
 /// characters an agent CLI took out or put in.
 pub fn is_same_text(one: &str, other: &str) -> bool {
     compared(one).eq(compared(other))
+}
+
+/// What a text is recognised by in hooks and transcripts, which may hold its beginning only.
+pub fn fingerprint(text: &str) -> Fingerprint {
+    const CHARACTERS: usize = 1000;
+    text::fingerprint(compared(text).take(CHARACTERS))
 }
 
 /// The characters by which texts are compared.

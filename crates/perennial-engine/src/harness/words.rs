@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use perennial_core::context::{Sample, Threshold};
-use perennial_core::hearing::Tell;
+use perennial_core::hearing::reminder_mark;
 
 /// The longest `prime`.
 pub const PRIME_BYTES: usize = 4096;
@@ -45,7 +45,7 @@ pub struct Other<'a> {
 pub fn prime(reader: &Reader<'_>, others: &[Other<'_>], sample: Option<&Sample>) -> String {
     let mut text = String::new();
     let role = reader.role.map(|role| format!(", role {}", line(role, 64))).unwrap_or_default();
-    let (Reader { session, .. }, mark) = (reader, Tell::Briefing.mark());
+    let (Reader { session, .. }, mark) = (reader, "[Perennial]");
     let _ = writeln!(
         text,
         "{mark} You are the agent {}{role}. This is your session {session}. Your name, your \
@@ -99,12 +99,12 @@ pub fn notice(threshold: Threshold, sample: Option<&Sample>) -> String {
              written down. Say which one you chose, and why."
         }
     };
-    format!("{} {} {advice}", Tell::Notice(threshold).mark(), measured(sample))
+    format!("[Perennial clock: {} %] {} {advice}", threshold.percent(), measured(sample))
 }
 
 /// What a session is told now and then, after so many tool calls.
 pub fn reminder(calls: u64, sample: Option<&Sample>) -> String {
-    format!("{} {}", Tell::Reminder { calls }.mark(), measured(sample))
+    format!("{} {}", reminder_mark(calls), measured(sample))
 }
 
 fn measured(sample: Option<&Sample>) -> String {

@@ -3,6 +3,7 @@
 use perennial_core::fact::{CallName, Fact, Failure, Origin, Seen};
 
 use super::step::{Content, ErrorKind, Step};
+use crate::harness::typing::fingerprint;
 
 /// What a step says of its session; a subagent's says nothing.
 pub fn fact(step: &Step) -> Option<Fact> {
@@ -10,7 +11,7 @@ pub fn fact(step: &Step) -> Option<Fact> {
         return None;
     }
     let seen = match &step.content {
-        Content::Prompt(text) => Seen::Prompt { text: text.text.clone() },
+        Content::Prompt(text) => Seen::Prompt { text: fingerprint(&text.text) },
         Content::Added(text) => Seen::Added { text: text.text.clone() },
         Content::ToolCall { call, .. } => Seen::ToolCalled(CallName(call.clone())),
         Content::ToolResult { call, .. } => Seen::ToolAnswered(CallName(call.clone())),

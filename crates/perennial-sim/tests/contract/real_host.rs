@@ -123,6 +123,7 @@ impl Host for RealHost {
                 HostReport::Began { .. }
                 | HostReport::Connected { .. }
                 | HostReport::Job { .. }
+                | HostReport::Line { .. }
                 | HostReport::Disconnected { .. } => {}
             }
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Request, Spawn};
-use perennial_core::context::{self, Source, Threshold};
+use perennial_core::context::{self, Source};
 use perennial_core::conversation::Followed;
 use perennial_core::effect::Timer;
 use perennial_core::entity::Entity;
@@ -101,7 +101,7 @@ fn sign(number: u8) -> Sign {
         7 => measured(50),
         8 => measured(90),
         9 => Sign::Compacted,
-        10 => Sign::Told(Threshold::Half),
+        10 => Sign::Progressed,
         _ => Sign::Hangs,
     }
 }

@@ -11,27 +11,26 @@ use std::time::Duration;
 
 use perennial_core::agent::Agent;
 use perennial_core::command::Request;
-use perennial_core::effect::{Action, Effect, SessionEffect};
+use perennial_core::effect::{Action, Effect, FocusEffect, JobAction, JobEffect, SessionEffect};
 use perennial_core::entity::Entity;
-use perennial_core::event::{AgentEvent, Event};
 use perennial_core::fact::Fact;
-use perennial_core::hearing::{Obstacle, Tell};
-use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::hearing::Focus;
+use perennial_core::id::{AgentId, MessageId, SessionNumber};
+use perennial_core::message::Outcome;
 use perennial_core::observation::{Observation, Report};
-use perennial_core::reason::Reason;
 use perennial_core::session::Phase;
 use perennial_core::time::Time;
 use perennial_engine::harness::claude::Listing;
-use perennial_engine::host::holders::Focus;
-use perennial_engine::host::{Holders, HostReport};
+use perennial_engine::host::{Holders, HostReport, holders};
 use perennial_engine::supervisor::{Input, Output, Rejection, Supervisor, Ticket, Waiter};
 use perennial_store::journal::{AppendError, Journal, Seq};
 use tokio::sync::{oneshot, watch};
 
+use super::deliver::Deliveries;
 use super::harness::Harnesses;
 use super::identity::Registry;
+use super::jobs;
 use super::lookout::Lookout;
-use super::notify::Notify;
 use super::presence::Presence;
 use super::reader::{Reader, Sighting};
 use super::shelf::Shelf;
@@ -50,6 +49,17 @@ pub enum Message {
     Await {
         agent: AgentId,
         point: Point,
+        reply: oneshot::Sender<()>,
+    },
+    /// A text was typed, or was not.
+    Delivered {
+        message: MessageId,
+        attempt: u32,
+        outcome: Outcome,
+    },
+    /// The reply comes when nothing more will happen to the message.
+    AwaitMessage {
+        id: MessageId,
         reply: oneshot::Sender<()>,
     },
     /// A harness called a hook; the reply is what its session is to be told.
@@ -93,24 +103,17 @@ pub struct Sight<'a> {
 pub enum Point {
     /// The session runs, or came to nothing.
     Begun,
-    /// Text that is typed into it is read, or it is over.
-    Attentive,
     /// No session is left.
     Over,
 }
 
 impl Point {
-    fn is_reached(self, agent: &Agent, supervisor: &Supervisor) -> bool {
+    fn is_reached(self, agent: &Agent) -> bool {
         match (self, agent.session.as_ref().map(|session| session.phase)) {
             (Point::Begun, Some(Phase::Wanted | Phase::Starting)) => false,
             // Woken while the last session still ends: the next one is to come.
             (Point::Begun, Some(Phase::Ending(_))) => false,
             (Point::Begun, Some(Phase::Running | Phase::Ended) | None) => true,
-            (Point::Attentive, _) => {
-                let hearing = supervisor.hearing(agent.id);
-                let obstacle = hearing.and_then(|hearing| hearing.obstacle(agent));
-                obstacle != Some(Obstacle::NotDrawn) || agent.live_session().is_none()
-            }
             (Point::Over, phase) => phase.is_none_or(|phase| phase == Phase::Ended),
         }
     }
@@ -156,6 +159,13 @@ impl Desk {
         answer.await.map_err(|_| Closing)
     }
 
+    /// Waits until nothing more will happen to a message.
+    pub async fn message_over(&self, id: MessageId) -> Result<(), Closing> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Message::AwaitMessage { id, reply })?;
+        answer.await.map_err(|_| Closing)
+    }
+
     pub fn send(&self, message: Message) -> Result<(), Closing> {
         self.sender.send(message).map_err(|_| Closing)
     }
@@ -170,7 +180,7 @@ pub struct World {
     pub reader: Reader,
     pub lookout: Lookout,
     pub shelf: Shelf,
-    pub notify: Notify,
+    pub deliveries: Deliveries,
     pub clock: Clock,
     /// The last record that what is shown takes in.
     pub shown: watch::Sender<Seq>,
@@ -205,9 +215,11 @@ pub fn start(
             spending,
             world,
             desk,
-            tells: Vec::new(),
+            briefed: None,
             replies: HashMap::new(),
+            hooks: HashMap::new(),
             awaited: Vec::new(),
+            awaited_messages: Vec::new(),
             next_waiter: 0,
             failures_heard: 0,
             stopping: false,
@@ -224,10 +236,13 @@ pub struct Driver {
     pub spending: Spending,
     pub world: World,
     desk: Desk,
-    /// What the session that was just heard is to be told.
-    pub tells: Vec<Tell>,
+    /// The agent whose session, just heard, is to be told who it is.
+    pub briefed: Option<AgentId>,
+    /// Hooks that wait for the texts that they are answered with.
+    pub hooks: HashMap<Waiter, oneshot::Sender<Option<String>>>,
     replies: HashMap<Waiter, oneshot::Sender<Result<Vec<Entity>, Rejection>>>,
     awaited: Vec<(AgentId, Point, oneshot::Sender<()>)>,
+    awaited_messages: Vec<(MessageId, oneshot::Sender<()>)>,
     next_waiter: u64,
     /// Appends that failed. One that was made before such a failure was heard of fails with it: it
     /// may rest on what never happened.
@@ -301,8 +316,7 @@ impl Driver {
     fn take(&mut self, message: Message) {
         match message {
             Message::Request { request, reply } => {
-                let waiter = Waiter(self.next_waiter);
-                self.next_waiter += 1;
+                let waiter = self.waiter();
                 self.replies.insert(waiter, reply);
                 self.input(Input::Request { waiter, request });
             }
@@ -334,8 +348,16 @@ impl Driver {
                 self.awaited.push((agent, point, reply));
                 self.tell_awaited(&[agent]);
             }
+            Message::Delivered { message, attempt, outcome } => {
+                tracing::debug!(%message, attempt, ?outcome, "delivery");
+                self.observe(Observation::Delivered { message, attempt, outcome });
+            }
+            Message::AwaitMessage { id, reply } => {
+                self.awaited_messages.push((id, reply));
+                self.tell_awaited(&[]);
+            }
             Message::Called { agent, number, fact, reply } => {
-                let _ = reply.send(self.called(agent, number, fact));
+                self.called(agent, number, fact, reply);
             }
             Message::Drawn { agent, number, fact, reply } => {
                 let _ = reply.send(self.drawn(agent, number, fact));
@@ -360,12 +382,20 @@ impl Driver {
                 };
                 self.observe(Observation::Session { agent, number, report });
             }
-            // The registry has it already; nothing orders a job, and nothing hears of a line yet.
-            HostReport::Began { .. } | HostReport::Job { .. } | HostReport::Line { .. } => {}
+            // The registry has it already.
+            HostReport::Began { .. } => {}
+            HostReport::Job { job, number, report } => {
+                if let Some(report) = jobs::report(report) {
+                    self.observe(Observation::Job { job, number, report });
+                }
+            }
+            HostReport::Line { agent, number, line } => self.line(agent, number, line),
             HostReport::Connected { agent, number, shim, cgroup } => {
                 self.world.registry.add(agent, shim, cgroup);
                 self.presence.connected(agent, number);
-                self.tell_focus(agent);
+                if let Some(effect) = self.supervisor.focus_of(agent) {
+                    self.tell_focus(effect);
+                }
                 self.look_around(agent);
             }
             HostReport::Disconnected { agent, number, why } => {
@@ -413,13 +443,12 @@ impl Driver {
                 Output::Answer { waiter, answer } => {
                     if let Some(reply) = self.replies.remove(&waiter) {
                         let _ = reply.send(answer);
+                    } else if let Some(reply) = self.hooks.remove(&waiter) {
+                        let _ = reply.send(answer.ok().and_then(|offered| self.texts(&offered)));
                     }
                 }
-                Output::Carry(Effect::Session(effect)) => self.order(effect),
-                Output::Carry(effect @ (Effect::Deliver(_) | Effect::Job(_))) => {
-                    tracing::error!(?effect, "nobody carries this out yet");
-                }
-                Output::Tell { tell, .. } => self.tells.extend(tell),
+                Output::Carry(effect) => self.carry_out(effect),
+                Output::Brief { agent } => self.briefed = Some(agent),
                 Output::Silent { agent, number, lasted } => {
                     let seconds = lasted.as_secs();
                     tracing::warn!(%agent, %number, seconds, "nothing was heard of its turn");
@@ -434,53 +463,68 @@ impl Driver {
                         &touched,
                         now,
                     );
-                    self.notify(&events);
-                    touched.iter().for_each(|agent| self.tell_focus(*agent));
+                    self.look_at_ended(&events);
                     self.tell_awaited(&touched);
                 }
             }
         }
     }
 
-    /// Calls the operator for agents that wait for them since these events.
-    fn notify(&mut self, events: &[Event]) {
-        for event in events {
-            let Some((id, what)) = event.of_agent() else { continue };
-            if let AgentEvent::Moved(moved) = what
-                && let Some(agent) = self.supervisor.fleet().agent(id)
-            {
-                self.world.notify.tell(super::view::name(agent), moved.reason);
+    /// Hands an effect to the executor of its family.
+    fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Session(effect) => self.order(effect),
+            Effect::Focus(effect) => self.tell_focus(effect),
+            Effect::Continue { agent, number } => {
+                self.world.holders.continue_session(agent, number);
+            }
+            Effect::Deliver(delivery) => {
+                let agent = self.supervisor.fleet().agent(delivery.agent);
+                let harness = agent.filter(|agent| !agent.launch.is_bare());
+                let harness = harness.map(|agent| agent.launch.harness.clone());
+                self.world.deliveries.order(delivery, harness);
+            }
+            Effect::Job(JobEffect { job, number, action }) => {
+                let jobs = self.world.holders.jobs();
+                match action {
+                    JobAction::Run(what) => jobs.run(job, number, jobs::spec(&what.0, &what.1)),
+                    JobAction::Release => jobs.release(job, number),
+                }
             }
         }
     }
 
-    /// Tells an agent's holder what keys reach now. What is told twice changes nothing.
-    fn tell_focus(&self, agent: AgentId) {
-        let Some(known) = self.supervisor.fleet().agent(agent) else { return };
-        let focus = if known.reason.is_dialog() {
-            Focus::Dialog
-        } else if known.reason == Reason::InTurn {
-            Focus::Turn
-        } else {
-            Focus::Line
+    fn tell_focus(&self, FocusEffect { agent, number, focus }: FocusEffect) {
+        let focus = match focus {
+            Focus::Line => holders::Focus::Line,
+            Focus::Turn => holders::Focus::Turn,
+            Focus::Dialog => holders::Focus::Dialog,
         };
-        if let Some(live) = known.live_session().filter(|_| !known.launch.is_bare()) {
-            self.world.holders.focus(agent, live.number, focus);
-        }
+        self.world.holders.focus(agent, number, focus);
+    }
+
+    pub fn waiter(&mut self) -> Waiter {
+        self.next_waiter += 1;
+        Waiter(self.next_waiter)
     }
 
     pub fn tell_awaited(&mut self, touched: &[AgentId]) {
-        let supervisor = &self.supervisor;
-        let fleet = supervisor.fleet();
+        let fleet = self.supervisor.fleet();
         let reached = |(agent, point, _): &mut (AgentId, Point, oneshot::Sender<()>)| {
             touched.contains(agent)
-                && fleet.agent(*agent).is_none_or(|agent| point.is_reached(agent, supervisor))
+                && fleet.agent(*agent).is_none_or(|agent| point.is_reached(agent))
         };
         for (_, _, reply) in self.awaited.extract_if(.., reached) {
             let _ = reply.send(());
         }
+        let is_over =
+            |(id, _): &mut (MessageId, oneshot::Sender<()>)| fleet.messages().get(*id).is_none();
+        for (_, reply) in self.awaited_messages.extract_if(.., is_over) {
+            let _ = reply.send(());
+        }
         // Who no longer listens need not be kept.
         self.awaited.retain(|(_, _, reply)| !reply.is_closed());
+        self.awaited_messages.retain(|(_, reply)| !reply.is_closed());
     }
 }
 

@@ -3,11 +3,14 @@
 //! Says which session a fact is of, and puts what is to be told into words. Decides nothing.
 
 use perennial_core::context::{Sample, Source};
-use perennial_core::fact::{Fact, Origin, Seen};
-use perennial_core::hearing::Tell;
+use perennial_core::entity::Entity;
+use perennial_core::event::{AgentEvent, Event};
+use perennial_core::fact::{Fact, Keys, Origin, Seen};
 use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::message::Content;
 use perennial_engine::harness::claude::Listing;
 use perennial_engine::harness::words;
+use perennial_engine::host::delivery::Line;
 use perennial_engine::supervisor::Input;
 use tokio::sync::oneshot;
 
@@ -42,23 +45,77 @@ impl Desk {
 }
 
 impl Driver {
-    /// Takes in what a hook said; returns what its session is to be told. A session that does not
-    /// name its number is taken for the live one.
+    /// Takes in what a hook said, and has it answered: at once where there is nothing to wait for.
+    /// A session that does not name its number is taken for the live one.
     pub fn called(
         &mut self,
         agent: AgentId,
         number: Option<SessionNumber>,
         fact: Option<Fact>,
-    ) -> Option<String> {
-        let number = number.or_else(|| self.live(agent))?;
-        let begins = matches!(fact, Some(Fact { seen: Seen::SessionBegan(_), .. }));
-        let tell = fact.map(|fact| self.hear(agent, number, fact)).unwrap_or_default();
+        reply: oneshot::Sender<Option<String>>,
+    ) {
+        let (Some(number), Some(fact)) = (number.or_else(|| self.live(agent)), fact) else {
+            let _ = reply.send(None);
+            return;
+        };
+        let begins = matches!(fact.seen, Seen::SessionBegan(_));
+        let is_answerable = fact.is_answerable;
+        if matches!(fact.seen, Seen::PromptSubmitted { .. }) {
+            self.world.holders.heard(agent, number);
+        }
+        self.hear(agent, number, fact);
         self.look_at_conversation(agent, number);
         if begins {
             self.watch_list(agent);
         }
-        let texts: Vec<String> = tell.iter().filter_map(|tell| self.text(agent, *tell)).collect();
+        if self.briefed.take() == Some(agent) {
+            let _ = reply.send(self.briefing(agent));
+        } else if is_answerable {
+            let waiter = self.waiter();
+            self.hooks.insert(waiter, reply);
+            self.input(Input::Offer { waiter, agent, number });
+        } else {
+            let _ = reply.send(None);
+        }
+    }
+
+    /// Takes in what persons have left in a session's input line.
+    pub fn line(&mut self, agent: AgentId, number: SessionNumber, line: Line) {
+        let keys = match line {
+            Line { draft: true, .. } => Keys::Draft,
+            Line { doubt: true, .. } => Keys::Doubt,
+            Line { .. } => Keys::Clear,
+        };
+        let suspension = if line.suspended { Seen::Suspended } else { Seen::Continued };
+        for seen in [suspension, Seen::Keys(keys)] {
+            self.hear(agent, number, Fact::new(Origin::Terminal, seen));
+        }
+    }
+
+    /// The texts of these messages, as a reply to a hook.
+    pub fn texts(&self, offered: &[Entity]) -> Option<String> {
+        let messages = self.supervisor.fleet().messages();
+        let text = |entity: &Entity| {
+            let message = messages.get(entity.message()?)?;
+            let words = match &message.content {
+                Content::Notice { threshold, sample } => words::notice(*threshold, Some(sample)),
+                Content::Reminder { calls, sample } => words::reminder(*calls, sample.as_ref()),
+                Content::Typed { .. } => return None,
+            };
+            Some(format!("{words} ({})", message.id))
+        };
+        let texts: Vec<String> = offered.iter().filter_map(text).collect();
         (!texts.is_empty()).then(|| texts.join("\n\n"))
+    }
+
+    /// Has the conversations of sessions read that are over with these events: what was typed into
+    /// them may stand there.
+    pub fn look_at_ended(&self, events: &[Event]) {
+        for event in events {
+            if let Some((agent, AgentEvent::SessionEnded { number, .. })) = event.of_agent() {
+                self.look_at_conversation(agent, *number);
+            }
+        }
     }
 
     /// Takes in that a status line was drawn; returns a line to show below the prompt.
@@ -125,26 +182,20 @@ impl Driver {
         Some(known.live_session()?.number)
     }
 
-    fn hear(&mut self, agent: AgentId, number: SessionNumber, fact: Fact) -> Vec<Tell> {
+    fn hear(&mut self, agent: AgentId, number: SessionNumber, fact: Fact) {
         tracing::debug!(%agent, %number, ?fact, "fact");
         let before = self.supervisor.hearing(agent).map(|hearing| hearing.kept());
         self.input(Input::Heard { agent, number, fact });
         if self.supervisor.hearing(agent).map(|hearing| hearing.kept()) != before {
             self.keep(agent);
         }
-        self.tell_awaited(&[agent]);
-        std::mem::take(&mut self.tells)
     }
 
-    fn text(&self, agent: AgentId, tell: Tell) -> Option<String> {
+    fn briefing(&self, agent: AgentId) -> Option<String> {
         let known = self.supervisor.fleet().agent(agent)?;
         let sample = self.supervisor.hearing(agent).and_then(|hearing| hearing.sample());
         let sample = sample.as_ref().map(|(sample, _)| sample);
-        Some(match tell {
-            Tell::Briefing => prime::text(self.supervisor.fleet(), known, &self.presence, sample),
-            Tell::Notice(threshold) => words::notice(threshold, sample),
-            Tell::Reminder { calls } => words::reminder(calls, sample),
-        })
+        Some(prime::text(self.supervisor.fleet(), known, &self.presence, sample))
     }
 
     /// Keeps what was measured for the next daemon; the store writes the latest about once a second.

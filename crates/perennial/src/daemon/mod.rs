@@ -5,17 +5,18 @@
 mod changes;
 mod checks;
 pub mod config;
+mod deliver;
 mod driver;
 mod harness;
 mod hearing;
 mod http;
 mod identity;
+mod jobs;
 mod lock;
 mod logging;
 mod lookout;
 mod mcp;
 mod missed;
-mod notify;
 mod pages;
 mod presence;
 mod prime;
@@ -37,7 +38,7 @@ use std::thread::JoinHandle;
 use anyhow::Context;
 use perennial_api::home::SocketAddress;
 use perennial_api::{ExitCode, Home};
-use perennial_core::fleet::Fleet;
+use perennial_core::fleet::{Fleet, Policy};
 use perennial_core::hearing::{Hearings, Limits};
 use perennial_core::id::Epoch;
 use perennial_core::observation::Observation;
@@ -55,13 +56,13 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use config::Config;
+use deliver::Deliveries;
 use driver::{Desk, Message, Superseded, World};
 use harness::Harnesses;
 use http::Surface;
 use identity::Registry;
 use lock::{Lock, LockError};
 use lookout::Lookout;
-use notify::Notify;
 use presence::Presence;
 use reader::Reader;
 use shelf::Shelf;
@@ -143,13 +144,20 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
             .context("the reader of conversations can't be started")?,
         lookout: Lookout::start(desk.clone()),
         shelf: Shelf::new(Mirror::start(&home.mirror()).context("the mirror can't be started")?),
-        notify: Notify::start(config.notify),
+        deliveries: Deliveries::start(
+            Arc::clone(&journal),
+            holders.clone(),
+            harnesses.clone(),
+            desk.clone(),
+        )
+        .context("the executor of deliveries can't be started")?,
         clock,
         shown: shown.clone(),
         ending: ending.clone(),
     };
     let started = Observation::Started { boot: boot.clone(), version: version() };
-    let supervisor = Supervisor::new(loaded.fleet, loaded.versions).hearing_on(hearings);
+    let fleet = loaded.fleet.under(Policy { notify: config.notify });
+    let supervisor = Supervisor::new(fleet, loaded.versions).hearing_on(hearings);
     let driver = driver::start(supervisor, presence, spending, world, desk.clone(), inbox, started)
         .context("the driver can't be started")?;
     tracing::info!(epoch = epoch.0, pid = std::process::id(), "the daemon started");

@@ -130,6 +130,9 @@ impl Shelves {
             (open.heard, open.due) = (now, Some(now + LATE));
             return Some(sighting);
         }
+        // Nothing was written since the last look.
+        let settled = Fact::new(Origin::Transcript, Seen::Settled);
+        sighting.facts.push(settled.within(Some(look.conversation.clone())));
         let Some(process) = look.process.filter(|process| is_alive(*process)) else {
             open.due = None;
             return Some(sighting);

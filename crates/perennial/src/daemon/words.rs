@@ -9,7 +9,7 @@ use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::hold::HeldFor;
 use perennial_core::job::{JobEnd, JobEvent, Purpose};
 use perennial_core::launch::Host;
-use perennial_core::message::{Content, Held, MessageEvent, Withdrawer};
+use perennial_core::message::{Content, Held, MessageEvent, Sender, Why, Withdrawer};
 use perennial_core::reason::{Evidence, Fact, Reason, Show, Witness};
 use perennial_core::restart::Restart;
 use perennial_core::session::{Pace, Phase};
@@ -227,6 +227,31 @@ pub fn held(why: Held) -> &'static str {
         Held::OldHolder => "its holder is of an older version",
         Held::SessionEnded => "the session ended before it was seen",
         Held::NotTaken => "the conversation went on without it",
+    }
+}
+
+/// Why no more will be known of a text to a bare command.
+pub const WRITTEN: &str = "typed into its terminal; a bare command can't show that it read it";
+
+pub fn sender(from: Sender) -> &'static str {
+    match from {
+        Sender::Person => "person",
+        Sender::Perennial => "perennial",
+    }
+}
+
+/// What a message waits for.
+pub fn waits(why: Why) -> &'static str {
+    match why {
+        Why::NoSession => "the agent has no running session",
+        Why::Starting => "the session is starting",
+        Why::Dialog => "a dialog is open; answer it in perennial attach",
+        Why::TurnRuns => "the turn has not ended",
+        Why::AgentHeld => "the agent is held",
+        Why::Earlier => "an earlier text goes first",
+        Why::Hook => "the agent's next tool call or prompt",
+        Why::After(why) => held(why),
+        Why::Due => "about to be typed",
     }
 }
 

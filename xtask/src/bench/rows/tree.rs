@@ -133,6 +133,7 @@ impl BareHost {
                 | HostReport::Began { .. }
                 | HostReport::Connected { .. }
                 | HostReport::Disconnected { .. }
+                | HostReport::Line { .. }
                 | HostReport::Job { .. } => {}
             }
         }

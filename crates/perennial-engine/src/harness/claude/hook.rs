@@ -13,6 +13,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Value, json};
 
 use super::{NotUnderstood, bounded};
+use crate::harness::typing::fingerprint;
 use crate::transcript::step::{EXCERPT_BYTES, ID_BYTES};
 
 /// What a call of a hook said.
@@ -46,7 +47,7 @@ fn seen(event: &str, fields: &Fields, in_subagent: bool) -> Option<Seen> {
     Some(match event {
         "SessionStart" => Seen::SessionBegan(followed(fields.text("source"))),
         "UserPromptSubmit" if !in_subagent => {
-            Seen::PromptSubmitted { text: fields.text("prompt").unwrap_or_default().to_owned() }
+            Seen::PromptSubmitted { text: fingerprint(fields.text("prompt").unwrap_or_default()) }
         }
         // It comes for a question of the model's too, whatever the permission mode.
         "PermissionRequest" if fields.text("tool_name") == Some("AskUserQuestion") => {

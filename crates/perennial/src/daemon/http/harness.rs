@@ -2,6 +2,8 @@
 //!
 //! Taken only from a process of the agent's own session; answered at once, recorded meanwhile.
 
+use std::time::Duration;
+
 use axum::body::{Bytes, to_bytes};
 use axum::extract::{Query, Request, State};
 use axum::http::StatusCode;
@@ -10,12 +12,14 @@ use perennial_api::Problem;
 use perennial_api::agent as wire;
 use perennial_core::authority::Caller;
 use perennial_core::command::Command;
+use perennial_core::fact::Seen;
 use perennial_core::id::{AgentId, SessionId, SessionNumber};
 use perennial_core::state::Roster;
 use perennial_engine::harness::claude;
 use perennial_engine::harness::preset::Dialect;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use super::answer::{Answer, Trouble};
 use super::extract::Shown;
@@ -26,6 +30,8 @@ use crate::daemon::driver::Message;
 use crate::daemon::mcp::{self, Asked, Tool};
 use crate::daemon::view::{self, Filter};
 
+/// A hook is answered within this, with or without the texts that wait for it.
+const REPLY_WITHIN: Duration = Duration::from_millis(500);
 /// A hook's input is read up to here; a harness may send whole files.
 const LONGEST_INPUT: usize = 8 << 20;
 
@@ -53,7 +59,12 @@ pub async fn hook(
     };
     let fact = call.map_err(|error| not_understood(&error))?.fact;
     let number = number(agent, called.session.as_deref());
-    let text = surface.desk.called(agent, number, fact).await?;
+    let begins = fact.as_ref().is_some_and(|fact| matches!(fact.seen, Seen::SessionBegan(_)));
+    let text = match surface.desk.called(agent, number, fact) {
+        briefing if begins => briefing.await?,
+        // A turn is not kept waiting: a text whose offer takes longer to record waits for the next.
+        reply => timeout(REPLY_WITHIN, reply).await.unwrap_or(Ok(None))?,
+    };
     let reply = text.and_then(|text| match dialect {
         Dialect::Claude => claude::reply(&called.event, &text),
     });

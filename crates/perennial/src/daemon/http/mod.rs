@@ -6,6 +6,7 @@ mod events;
 mod extract;
 mod harness;
 mod health;
+mod messages;
 mod server;
 mod steps;
 mod terminal;
@@ -56,7 +57,10 @@ pub fn router(surface: Shared) -> Router {
         .route("/v1/agents/{target}/rename", post(agents::rename))
         .route("/v1/agents/{target}/bury", post(agents::bury))
         .route("/v1/stop-all", post(agents::stop_all))
-        .route("/v1/agents/{target}/send", post(terminal::send))
+        .route("/v1/agents/{target}/send", post(messages::send))
+        .route("/v1/agents/{target}/sent", get(messages::list))
+        .route("/v1/messages/{id}", get(messages::show))
+        .route("/v1/messages/{id}/withdraw", post(messages::withdraw))
         .route("/v1/agents/{target}/ticket", post(terminal::ticket))
         .route("/v1/agents/{target}/logs", get(terminal::logs))
         .route("/v1/agents/{target}/steps", get(steps::steps))

@@ -1,85 +1,26 @@
-//! Terminals: input to a session, tickets to its holder, what it printed.
-
-use std::time::Duration;
+//! Terminals: tickets to a session's holder, and what it printed.
 
 use axum::extract::{Path as Route, Query, State};
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use perennial_api::Problem;
-use perennial_api::answer::{Sent, Ticket};
-use perennial_api::request::{self, Mode, TicketRequest};
+use perennial_api::answer::Ticket;
+use perennial_api::request::{Mode, TicketRequest};
 use perennial_core::id::{AgentId, SessionNumber};
-use perennial_core::reason::{Reason, Verb};
+use perennial_core::reason::Verb;
 use perennial_engine::host::holders;
 use perennial_engine::host::recording::Recording;
 use serde::Deserialize;
 use tokio::sync::oneshot;
-use tokio::time::timeout;
 
 use super::answer::{Answer, Trouble, json};
 use super::extract::{Body, Shown};
 use super::{Shared, Surface};
-use crate::daemon::driver::{Closing, Point};
+use crate::daemon::driver::Closing;
 
-/// Text that is sent has at most so many bytes.
-const LONGEST_TEXT: usize = 64 << 10;
-/// How long a session that has begun may take to read what is typed.
-const READS_WITHIN: Duration = Duration::from_secs(10);
 /// One answer of `logs` has at most so many bytes.
 const LONGEST_LOG: usize = 16 << 20;
-
-pub async fn send(
-    State(surface): State<Shared>,
-    Shown(caller): Shown,
-    Route(target): Route<String>,
-    Body(body): Body<request::Send>,
-) -> Answer {
-    let id = surface.authorise(caller, Verb::Send, Some(target)).await?;
-    if body.text.len() > LONGEST_TEXT {
-        return Err(Trouble(
-            Problem::new(400, "too-long", "the text is too long")
-                .because(format!("{LONGEST_TEXT} bytes are sent at most")),
-        ));
-    }
-    let (id, number) = surface.running(id).await?;
-    let seen = surface.desk.look(move |sight| {
-        let agent = sight.supervisor.fleet().agent(id);
-        agent.map(|agent| (agent.launch.is_bare(), agent.reason)).ok_or(Closing)
-    });
-    let (is_bare, reason) = seen.await??;
-    if !is_bare && reason == Reason::Starting {
-        return Err(not_delivered("it is still starting, and reads nothing yet".to_owned()));
-    }
-    // One that never tells that it reads gets it all the same.
-    let _late = timeout(READS_WITHIN, surface.desk.reached(id, Point::Attentive)).await;
-    let bytes = typed(&body.text, is_bare);
-    let (reply, answer) = oneshot::channel();
-    surface.holders.send(id, number, bytes, move |result| {
-        let _ = reply.send(result);
-    });
-    let sent = answer.await.map_err(|_| Closing)?;
-    sent.map_err(|refused| not_delivered(refused.to_string()))?;
-    json(&Sent { delivered: true, session: u64::from(number.0) })
-}
-
-fn not_delivered(why: String) -> Trouble {
-    Trouble(
-        Problem::new(409, "not-delivered", "the text was not delivered")
-            .because(why)
-            .next("try again later; perennial attach NAME shows the terminal"),
-    )
-}
-
-/// Text and Enter. An agent CLI gets the text as one paste: typed, its line ends would be Enters.
-fn typed(text: &str, is_bare: bool) -> Vec<u8> {
-    if is_bare {
-        return format!("{text}\r").into_bytes();
-    }
-    // An escape inside would end the paste, and be a key.
-    let text: String = text.chars().filter(|c| !c.is_control() || "\n\t".contains(*c)).collect();
-    format!("\x1b[200~{text}\x1b[201~\r").into_bytes()
-}
 
 pub async fn ticket(
     State(surface): State<Shared>,

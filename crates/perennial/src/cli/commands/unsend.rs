@@ -1,0 +1,27 @@
+//! `unsend`: takes a text back that the agent has not been offered yet.
+
+use perennial_api::answer::Message;
+use perennial_api::{ExitCode, client};
+
+use crate::cli::context::Context;
+use crate::cli::failure::Ending;
+use crate::cli::render::text::plain;
+
+/// Take back a text that is still waiting
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example: perennial unsend msg_01k9zq5v2r7m3x8c4t6b0d1f2g
+
+Refused once the text is being typed: then the agent may have it.")]
+pub struct Args {
+    /// The message's id, as send and sent print it
+    #[arg(value_name = "ID")]
+    id: String,
+}
+
+pub fn run(args: &Args, context: &Context) -> Ending {
+    let path = client::path(&["messages", &args.id, "withdraw"], &[]);
+    let answer = context.client.post(&path, &serde_json::json!({}))?;
+    context.show(&answer, |message: &Message| format!("withdrawn: {}\n", plain(&message.id)))?;
+    Ok(ExitCode::Done)
+}

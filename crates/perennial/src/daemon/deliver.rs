@@ -1,0 +1,132 @@
+//! Carries deliveries out: reads a text from the store and has the session's holder type it.
+//!
+//! One thread. Tries until the holder answers, since only the holder knows whether it typed; decides
+//! nothing: what follows from an answer is said in the core.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use perennial_core::effect::Delivery;
+use perennial_core::message::{Held, Outcome};
+use perennial_engine::harness::typing::{self, Typed};
+use perennial_engine::host::moment::{self, Moment};
+use perennial_engine::host::{Holders, holders};
+use perennial_store::journal::Journal;
+
+use super::driver::{Desk, Message, chain};
+use super::harness::Harnesses;
+
+/// A holder that can't be reached is asked again after this, and so often.
+const AGAIN_AFTER: Duration = Duration::from_millis(500);
+const TRIES: u32 = 120;
+
+/// The way to the thread.
+#[derive(Debug, Clone)]
+pub struct Deliveries(Sender<Order>);
+
+#[derive(Debug)]
+enum Order {
+    Deliver { delivery: Delivery, harness: Option<String>, tries: u32 },
+}
+
+struct Executor {
+    journal: Arc<dyn Journal>,
+    holders: Holders,
+    harnesses: Harnesses,
+    desk: Desk,
+    orders: Sender<Order>,
+    /// Those that are tried again, with their time.
+    later: VecDeque<(Moment, Order)>,
+}
+
+impl Deliveries {
+    pub fn start(
+        journal: Arc<dyn Journal>,
+        holders: Holders,
+        harnesses: Harnesses,
+        desk: Desk,
+    ) -> io::Result<Deliveries> {
+        let (orders, inbox) = channel();
+        let later = VecDeque::new();
+        let (own, thread) =
+            (orders.clone(), std::thread::Builder::new().name("deliver".to_owned()));
+        let mut executor = Executor { journal, holders, harnesses, desk, orders: own, later };
+        thread.spawn(move || executor.run(&inbox))?;
+        Ok(Deliveries(orders))
+    }
+
+    /// Types a text into a session of this harness; without one, of a bare command.
+    pub fn order(&self, delivery: Delivery, harness: Option<String>) {
+        // A thread that is gone types nothing more; the daemon is ending.
+        let _ = self.0.send(Order::Deliver { delivery, harness, tries: 0 });
+    }
+}
+
+impl Executor {
+    fn run(&mut self, inbox: &Receiver<Order>) {
+        loop {
+            let next = match self.later.front() {
+                Some((at, _)) => inbox.recv_timeout(at.saturating_sub(moment::now())),
+                None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match next {
+                Ok(Order::Deliver { tries, delivery, harness }) if tries > 0 => {
+                    let order = Order::Deliver { delivery, harness, tries };
+                    self.later.push_back((moment::now() + AGAIN_AFTER, order));
+                }
+                Ok(order) => self.carry(order),
+                Err(RecvTimeoutError::Timeout) => {
+                    let order = self.later.pop_front();
+                    order.into_iter().for_each(|(_, order)| self.carry(order));
+                }
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn carry(&self, order: Order) {
+        let Order::Deliver { delivery, harness, tries } = order;
+        let (message, attempt) = (delivery.message, delivery.attempt);
+        let Some(typed) = self.typed(&delivery, harness.as_deref()) else {
+            let outcome = Outcome::Held(Held::NoEcho);
+            let _ = self.desk.send(Message::Delivered { message, attempt, outcome });
+            return;
+        };
+        let (agent, number) = (delivery.agent, delivery.number);
+        let Typed { text, columns } = typed;
+        let ordered = holders::Delivery { message: message.to_string(), attempt, text, columns };
+        let (desk, orders) = (self.desk.clone(), self.orders.clone());
+        self.holders.deliver(agent, number, ordered, move |answer| match answer {
+            Ok(outcome) => {
+                let outcome = outcome.into();
+                let _ = desk.send(Message::Delivered { message, attempt, outcome });
+            }
+            // Whether it was typed is not known: the same attempt, ordered again, tells.
+            Err(_) if tries < TRIES => {
+                let _ = orders.send(Order::Deliver { delivery, harness, tries: tries + 1 });
+            }
+            Err(refusal) => tracing::warn!(%agent, %number, %refusal, "a text was not delivered"),
+        });
+    }
+
+    /// The text as it is typed.
+    fn typed(&self, delivery: &Delivery, harness: Option<&str>) -> Option<Typed> {
+        let text = match self.journal.text(delivery.text.digest) {
+            Ok(text) => text,
+            Err(error) => {
+                tracing::error!(error = chain(&error), "a text can't be read");
+                None
+            }
+        };
+        let input = harness.and_then(|harness| self.harnesses.preset(harness).ok()?.input.clone());
+        let text = text?;
+        let typed = match &input {
+            Some(input) => typing::clean(&text, input),
+            None => typing::bare(&text),
+        };
+        typed.ok()
+    }
+}

@@ -1,0 +1,226 @@
+//! Texts to agents: recorded here, told how far they have come; typing them is not done here.
+
+use std::time::Duration;
+
+use axum::extract::{Path as Route, Query, State};
+use perennial_api::Problem;
+use perennial_api::answer;
+use perennial_api::request;
+use perennial_core::command::Command;
+use perennial_core::id::{AgentId, MessageId};
+use perennial_core::message;
+use perennial_core::reason::Verb;
+use perennial_engine::harness::typing;
+use perennial_store::text;
+use perennial_store::{MessageRow, MessageStep};
+use serde::Deserialize;
+use tokio::time::timeout;
+
+use super::answer::{Answer, Trouble, json};
+use super::extract::{Body, Shown};
+use super::{Shared, Surface};
+use crate::daemon::driver::Closing;
+use crate::daemon::{time, words};
+
+/// So many are listed unless the caller says otherwise, and at most.
+const LISTED: usize = 20;
+const LISTED_MAX: usize = 1000;
+/// A caller that waits for a message asks again after this.
+const LONGEST_WAIT: Duration = Duration::from_secs(25);
+
+pub async fn send(
+    State(surface): State<Shared>,
+    Shown(caller): Shown,
+    Route(target): Route<String>,
+    Body(body): Body<request::Send>,
+) -> Answer {
+    let agent = surface.authorise(caller, Verb::Send, Some(target)).await?.ok_or(Closing)?;
+    let typed = surface.typed(agent, &body.text).await?;
+    let id = MessageId(uuid::Uuid::now_v7().as_u128());
+    let command = Command::Send {
+        id,
+        target: agent.to_string(),
+        fingerprint: typing::fingerprint(&typed.text),
+        body: text::body(&typed.text),
+        after_turn: body.after_turn,
+    };
+    surface.command(caller, command).await?;
+    json(&surface.message(id).await?)
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Wait {
+    /// Answer when nothing more will happen to it, or after a while.
+    wait: bool,
+}
+
+pub async fn show(
+    State(surface): State<Shared>,
+    Shown(caller): Shown,
+    Route(id): Route<String>,
+    Query(Wait { wait }): Query<Wait>,
+) -> Answer {
+    let id = message_id(&id)?;
+    let row = surface.message_row(id).await?;
+    surface.authorise(caller, Verb::Send, Some(row.agent.to_string())).await?;
+    if wait {
+        // One that is not over by then is told as it is.
+        let _late = timeout(LONGEST_WAIT, surface.desk.message_over(id)).await;
+    }
+    json(&surface.message(id).await?)
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Part {
+    limit: Option<usize>,
+}
+
+pub async fn list(
+    State(surface): State<Shared>,
+    Shown(caller): Shown,
+    Route(target): Route<String>,
+    Query(Part { limit }): Query<Part>,
+) -> Answer {
+    let agent = surface.authorise(caller, Verb::Send, Some(target)).await?.ok_or(Closing)?;
+    let limit = limit.unwrap_or(LISTED).min(LISTED_MAX);
+    let journal = std::sync::Arc::clone(&surface.journal);
+    let rows = tokio::task::spawn_blocking(move || journal.messages(agent, limit));
+    let rows = rows.await.map_err(|_| Closing)?.map_err(|error| unread(&error))?;
+    json(&surface.shown(rows).await?)
+}
+
+pub async fn withdraw(
+    State(surface): State<Shared>,
+    Shown(caller): Shown,
+    Route(id): Route<String>,
+) -> Answer {
+    let id = message_id(&id)?;
+    // One that is over is told as it is, so that nobody wonders.
+    let row = surface.message_row(id).await?;
+    if is_final(row.step) {
+        surface.authorise(caller, Verb::Send, Some(row.agent.to_string())).await?;
+        return Err(Trouble(
+            Problem::new(409, "message-over", format!("{id} can't be taken back"))
+                .because(format!("it was {}", state(row.step))),
+        ));
+    }
+    surface.command(caller, Command::Unsend { id }).await?;
+    json(&surface.message(id).await?)
+}
+
+impl Surface {
+    /// The text as the agent's harness takes it.
+    async fn typed(&self, agent: AgentId, text: &str) -> Result<typing::Typed, Trouble> {
+        let launch = self.desk.look(move |sight| {
+            let agent = sight.supervisor.fleet().agent(agent).ok_or(Closing)?;
+            Ok::<_, Closing>((!agent.launch.is_bare()).then(|| agent.launch.harness.clone()))
+        });
+        let input = match launch.await?? {
+            None => None,
+            Some(harness) => {
+                let preset = self.harnesses.preset(&harness).map_err(|error| {
+                    Trouble(
+                        Problem::new(409, "no-harness", "its harness has no preset")
+                            .because(error.to_string()),
+                    )
+                })?;
+                preset.input.clone()
+            }
+        };
+        let typed = match &input {
+            Some(input) => typing::clean(text, input),
+            None => typing::bare(text),
+        };
+        typed.map_err(|why| {
+            Trouble(
+                Problem::new(400, "unsendable", "the text can't be sent")
+                    .because(why.to_string())
+                    .next("perennial attach NAME lets you type it yourself"),
+            )
+        })
+    }
+
+    async fn message_row(&self, id: MessageId) -> Result<MessageRow, Trouble> {
+        let journal = std::sync::Arc::clone(&self.journal);
+        let row = tokio::task::spawn_blocking(move || journal.message(id));
+        let row = row.await.map_err(|_| Closing)?.map_err(|error| unread(&error))?;
+        row.ok_or_else(|| {
+            Trouble(
+                Problem::new(404, "no-such-message", format!("there is no message {id}"))
+                    .next("perennial sent NAME lists what was sent"),
+            )
+        })
+    }
+
+    async fn message(&self, id: MessageId) -> Result<answer::Message, Trouble> {
+        let row = self.message_row(id).await?;
+        self.shown(vec![row]).await?.pop().ok_or_else(|| Closing.into())
+    }
+
+    /// Messages as clients see them; of one that waits, what it waits for now.
+    async fn shown(&self, rows: Vec<MessageRow>) -> Result<Vec<answer::Message>, Trouble> {
+        let shown = self.desk.look(move |sight| {
+            let fleet = sight.supervisor.fleet();
+            let why = |row: &MessageRow| {
+                let known = fleet.messages().get(row.message)?;
+                Some(message::why(fleet, known, sight.now))
+            };
+            rows.iter().map(|row| view(row, why(row))).collect()
+        });
+        Ok(shown.await?)
+    }
+}
+
+fn view(row: &MessageRow, waits: Option<message::Why>) -> answer::Message {
+    let is_waiting = matches!(row.step, MessageStep::Recorded | MessageStep::Held);
+    let is_written = row.step == MessageStep::Entered && waits.is_none();
+    let why = match waits.filter(|_| is_waiting) {
+        Some(why) => Some(words::waits(why).to_owned()),
+        None if is_written => Some(words::WRITTEN.to_owned()),
+        None => None,
+    };
+    answer::Message {
+        id: row.message.to_string(),
+        from: words::sender(row.sender).to_owned(),
+        head: row.head.clone(),
+        state: state(row.step).to_owned(),
+        is_final: is_final(row.step) || is_written,
+        why,
+        session: row.session.map(|number| u64::from(number.0)),
+        recorded_at: time::moment(row.recorded_at),
+        changed_at: time::moment(row.changed_at),
+    }
+}
+
+fn state(step: MessageStep) -> &'static str {
+    match step {
+        MessageStep::Recorded | MessageStep::Held => "waiting",
+        MessageStep::Offered | MessageStep::Entered | MessageStep::Heard => "offered",
+        MessageStep::Seen => "seen",
+        MessageStep::Withdrawn => "withdrawn",
+        MessageStep::Returned => "returned",
+    }
+}
+
+fn is_final(step: MessageStep) -> bool {
+    matches!(step, MessageStep::Seen | MessageStep::Withdrawn | MessageStep::Returned)
+}
+
+fn message_id(id: &str) -> Result<MessageId, Trouble> {
+    id.parse().map_err(|_| {
+        Trouble(
+            Problem::new(400, "no-message-id", "that is not the id of a message")
+                .because("an id begins with msg_ and has 26 more characters")
+                .next("perennial sent NAME lists ids"),
+        )
+    })
+}
+
+fn unread(error: &dyn std::error::Error) -> Trouble {
+    Trouble(
+        Problem::new(500, "journal-unread", "the journal can't be read")
+            .because(crate::daemon::driver::chain(error)),
+    )
+}
