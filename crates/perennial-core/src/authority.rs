@@ -47,10 +47,11 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             | Verb::Rename
             | Verb::Bury
             | Verb::Report
+            | Verb::Post
             | Verb::Down => false,
         },
         Caller::Agent(_) => match verb {
-            Verb::Look => true,
+            Verb::Look | Verb::Post => true,
             // Raw terminals could answer a permission dialog.
             Verb::Attach | Verb::Send | Verb::Logs => false,
             // Argv is nothing that an agent may choose, and no preset is bounded by its caller yet.
@@ -94,6 +95,7 @@ mod tests {
                 Verb::Rename,
                 Verb::Bury,
                 Verb::Report,
+                Verb::Post,
                 Verb::Down,
             ]
             .into_iter()
@@ -104,12 +106,12 @@ mod tests {
         };
         assert_eq!(
             allowed(Caller::Person, Standing::Other),
-            "look attach send logs spawn stop wake rename bury report down"
+            "look attach send logs spawn stop wake rename bury report post down"
         );
-        assert_eq!(allowed(agent, Standing::Lead), "look stop wake");
-        assert_eq!(allowed(agent, Standing::Itself), "look report");
-        assert_eq!(allowed(agent, Standing::Other), "look");
-        assert_eq!(allowed(agent, Standing::NoTarget), "look");
+        assert_eq!(allowed(agent, Standing::Lead), "look stop wake post");
+        assert_eq!(allowed(agent, Standing::Itself), "look report post");
+        assert_eq!(allowed(agent, Standing::Other), "look post");
+        assert_eq!(allowed(agent, Standing::NoTarget), "look post");
         assert_eq!(allowed(Caller::Viewer, Standing::Other), "look");
         for standing in [Standing::Itself, Standing::Lead, Standing::Other, Standing::NoTarget] {
             assert_eq!(allowed(Caller::Job, standing), "");

@@ -2,7 +2,7 @@
 
 use crate::authority::Caller;
 use crate::conversation::ConversationId;
-use crate::id::{AgentId, MessageId};
+use crate::id::{AgentId, MessageId, PostId};
 use crate::launch::Launch;
 use crate::name::Name;
 use crate::restart::Restart;
@@ -44,6 +44,12 @@ pub enum Command {
     /// Takes a text back that waits.
     Unsend {
         id: MessageId,
+    },
+    /// A text for everybody, put on the board.
+    Post {
+        id: PostId,
+        title: Option<String>,
+        body: TextBody,
     },
     /// An agent says where its own work stands.
     Report {

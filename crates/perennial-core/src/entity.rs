@@ -32,6 +32,15 @@ impl Entity {
         matches!(self, Entity::Name(_) | Entity::Conversation(_))
     }
 
+    /// Whether somebody keeps in memory how many events it has. Not of a claim, and not of a post:
+    /// that is over with its first event.
+    pub fn is_counted(&self) -> bool {
+        match self {
+            Entity::Node | Entity::Agent(_) | Entity::Message(_) | Entity::Job(_) => true,
+            Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => false,
+        }
+    }
+
     pub fn agent(&self) -> Option<AgentId> {
         match self {
             Entity::Agent(id) => Some(*id),

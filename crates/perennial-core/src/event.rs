@@ -9,11 +9,12 @@ use crate::conversation::{ConversationId, Followed, Opening};
 use crate::entity::Entity;
 use crate::exit::Exit;
 use crate::hold::Hold;
-use crate::id::{AgentId, BootId, Epoch, JobId, MessageId, SessionNumber};
+use crate::id::{AgentId, BootId, Epoch, JobId, MessageId, PostId, SessionNumber};
 use crate::job::JobEvent;
 use crate::launch::Launch;
 use crate::message::MessageEvent;
 use crate::name::{Name, NameKey};
+use crate::post::PostEvent;
 use crate::reason::{Evidence, Reason};
 use crate::restart::{Restart, Tally};
 use crate::session::{Pace, Process};
@@ -35,6 +36,7 @@ pub enum What {
     Name(NameKey, ClaimEvent),
     Conversation(ConversationId, ClaimEvent),
     Message(MessageId, MessageEvent),
+    Post(PostId, PostEvent),
     Job(JobId, JobEvent),
 }
 
@@ -161,6 +163,7 @@ impl Event {
             | What::Name(..)
             | What::Conversation(..)
             | What::Message(..)
+            | What::Post(..)
             | What::Job(..) => None,
         }
     }
@@ -173,6 +176,7 @@ impl Event {
             What::Name(key, _) => Entity::Name(key.clone()),
             What::Conversation(id, _) => Entity::Conversation(id.clone()),
             What::Message(id, _) => Entity::Message(*id),
+            What::Post(id, _) => Entity::Post(*id),
             What::Job(id, _) => Entity::Job(*id),
         }
     }

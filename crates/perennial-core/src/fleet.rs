@@ -19,6 +19,7 @@ use crate::id::{AgentId, BootId, Epoch, MessageId, SessionNumber};
 use crate::job::{self, Job, Jobs};
 use crate::message::{self, Message, MessageEvent, Messages};
 use crate::observation::{Observation, Sign};
+use crate::post;
 use crate::reason::{Evidence, Fact, Verb};
 use crate::refusal::Refusal;
 use crate::session::Session;
@@ -205,6 +206,9 @@ impl Fleet {
                 message::send(self, caller, whom, what, *after_turn, now)
             }
             Command::Unsend { id } => message::unsend(self, caller, *id, now),
+            Command::Post { id, title, body } => {
+                post::write(self, caller, *id, (title.as_deref(), body), now)
+            }
             Command::Report { phase, summary } => {
                 let Caller::Agent(own) = caller else {
                     return Err(Refusal::NotAllowed { caller, verb: Verb::Report });
@@ -401,8 +405,8 @@ impl Fleet {
             }
             What::Message(id, what) => self.messages.evolve(*id, what, event.at),
             What::Job(id, what) => self.jobs.evolve(*id, what, event.at),
-            // Who has it follows from the agents.
-            What::Name(..) | What::Conversation(..) => Vec::new(),
+            // Who has a name or a conversation follows from the agents; a post is over.
+            What::Name(..) | What::Conversation(..) | What::Post(..) => Vec::new(),
         }
     }
 

@@ -27,6 +27,7 @@ pub mod launch;
 pub mod message;
 pub mod name;
 pub mod observation;
+pub mod post;
 pub mod reason;
 pub mod refusal;
 pub mod restart;

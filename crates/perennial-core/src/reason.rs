@@ -230,6 +230,7 @@ pub enum Verb {
     Rename,
     Bury,
     Report,
+    Post,
     Down,
 }
 
@@ -246,6 +247,7 @@ impl Verb {
             Verb::Rename => "rename",
             Verb::Bury => "bury",
             Verb::Report => "report",
+            Verb::Post => "post",
             Verb::Down => "down",
         }
     }

@@ -77,7 +77,11 @@ impl Judge {
                 }
                 What::Agent(id, what) => self.agent_event(*id, what, event.at)?,
                 // Who has a name follows from the agents' own events; other lives have other judges.
-                What::Name(..) | What::Conversation(..) | What::Message(..) | What::Job(..) => {}
+                What::Name(..)
+                | What::Conversation(..)
+                | What::Message(..)
+                | What::Post(..)
+                | What::Job(..) => {}
             }
         }
         for (id, account) in &mut self.accounts {

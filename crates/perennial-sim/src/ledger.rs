@@ -103,7 +103,11 @@ impl World {
             }
             What::Node(NodeEvent::DaemonStopped { .. }) => {}
             What::Agent(id, what) => self.check_agent_event(*id, what, event.at),
-            What::Name(..) | What::Conversation(..) | What::Message(..) | What::Job(..) => {}
+            What::Name(..)
+            | What::Conversation(..)
+            | What::Message(..)
+            | What::Post(..)
+            | What::Job(..) => {}
         }
     }
 

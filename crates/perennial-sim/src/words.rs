@@ -20,6 +20,7 @@ pub fn event(event: &Event) -> String {
         }
         What::Agent(id, what) => format!("[{}] {}", id.0, agent_event(what, event.at)),
         What::Message(id, what) => format!("{id} {what:?}"),
+        What::Post(id, what) => format!("{id} {what:?}"),
         What::Job(id, what) => format!("{id} {what:?}"),
         What::Name(key, claim) => format!("name {key} {}", claim_event(claim)),
         What::Conversation(id, claim) => format!("conversation {id} {}", claim_event(claim)),

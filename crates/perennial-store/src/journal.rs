@@ -76,6 +76,10 @@ pub trait Journal: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Record>, ReadError>;
 
+    /// The first record of each of up to `limit` streams that are of the same kind as `before` and
+    /// have a lower id, highest id first. Ids are made in the order of time: newest first.
+    fn streams_before(&self, before: &Entity, limit: usize) -> Result<Vec<Record>, ReadError>;
+
     /// A text by its digest; nothing where no event has named it, or where it was damaged.
     fn text(&self, digest: Digest) -> Result<Option<String>, ReadError>;
 

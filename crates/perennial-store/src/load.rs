@@ -127,7 +127,7 @@ struct Folding {
 impl Folding {
     fn take(&mut self, record: &Record) {
         self.head = record.seq;
-        if let Some(stream) = record.stream.as_ref().filter(|stream| !stream.is_claim()) {
+        if let Some(stream) = record.stream.as_ref().filter(|stream| stream.is_counted()) {
             let version = self.versions.entry(stream.clone()).or_default();
             // A record that is gone leaves no stream to mark, but a hole in its versions.
             let whole = record.version.0 == version.0 + 1;

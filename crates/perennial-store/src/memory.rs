@@ -259,6 +259,21 @@ impl Kept {
         }
     }
 
+    /// Reads rows that need not follow each other.
+    fn read_singly(&mut self, rows: Vec<Row>) -> Vec<Record> {
+        let read = |row: Row| {
+            let before = Seq(row.seq.0 - 1);
+            let previous = match before {
+                Seq(0) => Some(Hash::GENESIS),
+                _ => self.rows.get(&before).and_then(|row| row.hash),
+            };
+            row.read(previous)
+        };
+        let records: Vec<Record> = rows.into_iter().map(read).collect();
+        self.note(&records);
+        records
+    }
+
     fn note(&mut self, records: &[Record]) {
         let unreadable = records.iter().filter_map(|record| record.event.as_ref().err());
         self.quarantine.extend(unreadable.map(|one| (one.seq, one.clone())));
@@ -284,17 +299,18 @@ impl Journal for MemoryJournal {
         let key = stream_key(stream);
         let of_stream = |row: &&Row| row.stream == key && row.version > after.0;
         let rows: Vec<Row> = kept.rows.values().filter(of_stream).take(limit).cloned().collect();
-        let read = |row: Row| {
-            let before = Seq(row.seq.0 - 1);
-            let previous = match before {
-                Seq(0) => Some(Hash::GENESIS),
-                _ => kept.rows.get(&before).and_then(|row| row.hash),
-            };
-            row.read(previous)
-        };
-        let records: Vec<Record> = rows.into_iter().map(read).collect();
-        kept.note(&records);
-        Ok(records)
+        Ok(kept.read_singly(rows))
+    }
+
+    fn streams_before(&self, before: &Entity, limit: usize) -> Result<Vec<Record>, ReadError> {
+        let mut kept = self.shared.lock();
+        let key = stream_key(before);
+        let is_wanted =
+            |row: &&Row| row.stream[..1] == key[..1] && row.stream < key && row.version == 1;
+        let mut rows: Vec<Row> = kept.rows.values().filter(is_wanted).cloned().collect();
+        rows.sort_by(|one, other| other.stream.cmp(&one.stream));
+        rows.truncate(limit);
+        Ok(kept.read_singly(rows))
     }
 
     fn text(&self, digest: Digest) -> Result<Option<String>, ReadError> {

@@ -132,6 +132,13 @@ impl Journal for SqliteJournal {
         Ok(records)
     }
 
+    fn streams_before(&self, before: &Entity, limit: usize) -> Result<Vec<Record>, ReadError> {
+        let records =
+            self.shared.with_reader(|reader| Ok(rows::streams_before(reader, before, limit)?))?;
+        self.shared.note(&records);
+        Ok(records)
+    }
+
     fn text(&self, digest: Digest) -> Result<Option<String>, ReadError> {
         let found = self.shared.with_reader(|reader| Ok(rows::text(reader, digest)?))?;
         Ok(found.filter(|body| text::digest(body) == digest))

@@ -10,6 +10,7 @@ mod job;
 mod life;
 mod message;
 mod part;
+mod post;
 mod upcast;
 mod word;
 
@@ -70,7 +71,7 @@ const KINDS: &[(&str, u32)] = &[
 
 /// Every kind with the newest form of it.
 pub fn kinds() -> impl Iterator<Item = (&'static str, u32)> {
-    [KINDS, message::KINDS, job::KINDS].into_iter().flatten().copied()
+    [KINDS, message::KINDS, post::KINDS, job::KINDS].into_iter().flatten().copied()
 }
 
 #[derive(Serialize, Deserialize)]
@@ -189,6 +190,7 @@ pub fn write(what: &What) -> Encoded {
             encoded(kind, &Claimed { by: by.to_string() })
         }
         What::Message(_, event) => life::encode("message", &message::Stored::from(event)),
+        What::Post(_, event) => life::encode("post", &post::Stored::from(event)),
         What::Job(_, event) => life::encode("job", &job::Stored::from(event)),
         What::Node(NodeEvent::DaemonStarted { epoch, boot, version }) => encoded(
             "daemon-started",
@@ -296,11 +298,14 @@ pub fn read(stream: &Entity, kind: &str, form: u64, payload: &[u8]) -> Result<Wh
             let stored: message::Stored = life::decode("message", kind, payload)?;
             Ok(What::Message(*id, stored.try_into()?))
         }
+        Entity::Post(id) => {
+            let stored: post::Stored = life::decode("post", kind, payload)?;
+            Ok(What::Post(*id, stored.try_into()?))
+        }
         Entity::Job(id) => {
             let stored: job::Stored = life::decode("job", kind, payload)?;
             Ok(What::Job(*id, stored.try_into()?))
         }
-        Entity::Post(_) => Err(misplaced()),
     }
 }
 

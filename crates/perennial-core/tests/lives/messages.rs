@@ -133,6 +133,7 @@ fn words(events: &[Event]) -> String {
         | What::Agent(..)
         | What::Name(..)
         | What::Conversation(..)
+        | What::Post(..)
         | What::Job(..) => None,
     };
     events.iter().filter_map(word).collect::<Vec<_>>().join(", ")

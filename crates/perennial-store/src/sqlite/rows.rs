@@ -116,7 +116,26 @@ pub(super) fn read_stream(
          FROM event WHERE stream = ?1 AND version > ?2 ORDER BY version LIMIT ?3"
     ))?;
     let key = stream_key(stream);
-    let mut found = statement.query(params![key, after.0.cast_signed(), limit as i64])?;
+    singly(statement.query(params![key, after.0.cast_signed(), limit as i64])?)
+}
+
+/// The index has the streams of one kind side by side, by their ids.
+pub(super) fn streams_before(
+    connection: &Connection,
+    before: &Entity,
+    limit: usize,
+) -> Result<Vec<Record>> {
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT {COLUMNS}, (SELECT hash FROM event AS before WHERE before.seq = event.seq - 1)
+         FROM event WHERE stream >= ?1 AND stream < ?2 AND version = 1
+         ORDER BY stream DESC LIMIT ?3"
+    ))?;
+    let key = stream_key(before);
+    singly(statement.query(params![&key[..1], key, limit as i64])?)
+}
+
+/// Reads records that need not follow each other; column 8 is the hash of each one's predecessor.
+fn singly(mut found: rusqlite::Rows<'_>) -> Result<Vec<Record>> {
     let (mut records, mut bytes) = (Vec::new(), 0);
     while bytes < READ_LIMIT_BYTES
         && let Some(row) = found.next()?

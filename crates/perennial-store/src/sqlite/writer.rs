@@ -304,7 +304,7 @@ impl Writer {
             rows::insert(connection, &row)?;
             *head = (row.seq, row.hash.unwrap_or(Hash::GENESIS));
         }
-        self.versions.extend(after);
+        self.versions.extend(after.into_iter().filter(|(stream, _)| stream.is_counted()));
         Ok(Ok(head.0))
     }
 

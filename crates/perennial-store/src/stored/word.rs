@@ -102,6 +102,7 @@ words! { Reason:
 words! { Verb:
     Look "look", Attach "attach", Send "send", Logs "logs", Spawn "spawn", Stop "stop",
     Wake "wake", Rename "rename", Bury "bury", Down "down", Report "report",
+    Post "post",
 }
 
 words! { Pace: Graceful "graceful", AtOnce "at-once" }

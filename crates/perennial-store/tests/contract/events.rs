@@ -6,14 +6,15 @@ use std::sync::mpsc;
 use perennial_core::conversation::Opening;
 use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, Birth, Event, Move, NodeEvent, What};
-use perennial_core::id::{AgentId, BootId, Epoch, SessionNumber};
+use perennial_core::id::{AgentId, BootId, Epoch, PostId, SessionNumber};
 use perennial_core::launch::{Host, Launch, Options};
+use perennial_core::post::{Author, PostEvent};
 use perennial_core::reason::{Evidence, Fact, Reason, Verb, Witness};
 use perennial_core::restart::Restart;
 use perennial_core::state::{Cause, State};
 use perennial_core::time::Time;
 use perennial_store::{
-    AppendError, Batch, Journal, Record, Seq, SqliteJournal, StreamAppend, Version,
+    AppendError, Batch, Journal, Record, Seq, SqliteJournal, StreamAppend, Version, text,
 };
 
 pub const ADA: AgentId = AgentId(0x0193_2b1c_7e4a_7000_8000_0000_0000_0001);
@@ -33,6 +34,12 @@ pub fn of_agent(agent: AgentId, at: u64, event: AgentEvent) -> Event {
 
 pub fn summarised(agent: AgentId, summary: &str) -> Event {
     of_agent(agent, 7, AgentEvent::Summarised { summary: summary.into() })
+}
+
+pub fn posted(id: u128, text: &str) -> Event {
+    let (by, text) = (Author::Person, text::body(text).text);
+    let written = PostEvent::Written { by, title: None, text };
+    Event { at: Time(7), what: What::Post(PostId(id), written) }
 }
 
 pub fn started(epoch: u64) -> Event {

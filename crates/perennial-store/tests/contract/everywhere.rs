@@ -8,7 +8,7 @@ use std::time::Duration;
 use perennial_core::context::{self, Source};
 use perennial_core::entity::Entity;
 use perennial_core::event::{Event, What};
-use perennial_core::id::{AgentId, MessageId, SessionNumber};
+use perennial_core::id::{AgentId, MessageId, PostId, SessionNumber};
 use perennial_core::message::{Content, MessageEvent, Sender};
 use perennial_core::reason::Reason;
 use perennial_core::state::State;
@@ -52,6 +52,8 @@ on_both!(
     an_empty_append_is_done_after_all_before_it,
     records_are_numbered_and_linked,
     streams_are_read_by_version_in_pages,
+    streams_of_one_kind_are_read_newest_first_in_pages,
+    texts_survive_whatever_they_hold,
     appends_that_build_on_each_other_need_not_wait,
     what_rests_on_a_failed_append_fails_with_it,
     answers_come_in_commit_order,
@@ -168,6 +170,43 @@ fn streams_are_read_by_version_in_pages(journal: &Arc<dyn Journal>) {
     assert_eq!(journal.read_stream(&Entity::Node, Version(0), 9).unwrap(), []);
     assert_eq!(journal.read(Seq(20), 9).unwrap(), []);
     assert_eq!(journal.read(Seq(17), 2).unwrap().len(), 2);
+}
+
+fn streams_of_one_kind_are_read_newest_first_in_pages(journal: &Arc<dyn Journal>) {
+    // Not in the order of their ids, and among streams of every other kind.
+    let ids = [7, 1, 1 << 100, u128::MAX - 1, 0];
+    for id in ids {
+        let written = batch(vec![(0, vec![posted(id, "text")])]);
+        append(&**journal, written.with_texts(vec![text::body("text")])).unwrap();
+        append(&**journal, batch(vec![(0, vec![summarised(AgentId(id), "x")])])).unwrap();
+    }
+    append(&**journal, batch(vec![(0, vec![started(1)])])).unwrap();
+    let page = |before: u128, limit| {
+        let records = journal.streams_before(&Entity::Post(PostId(before)), limit).unwrap();
+        assert!(records.iter().all(|record| record.event.is_ok()));
+        records.into_iter().map(|record| record.stream.expect("a stream")).collect::<Vec<_>>()
+    };
+    let posts = |ids: &[u128]| ids.iter().map(|id| Entity::Post(PostId(*id))).collect::<Vec<_>>();
+    assert_eq!(page(u128::MAX, 100), posts(&[u128::MAX - 1, 1 << 100, 7, 1, 0]));
+    assert_eq!(page(u128::MAX, 2), posts(&[u128::MAX - 1, 1 << 100]));
+    assert_eq!(page(1 << 100, 2), posts(&[7, 1]));
+    assert_eq!(page(0, 2), []);
+    // One record of each stream, its first.
+    append(&**journal, batch(vec![(1, vec![summarised(AgentId(7), "y")])])).unwrap();
+    let agents = journal.streams_before(&Entity::Agent(AgentId(8)), 9).unwrap();
+    assert_eq!(agents.iter().map(|record| record.version.0).collect::<Vec<_>>(), [1, 1, 1]);
+}
+
+fn texts_survive_whatever_they_hold(journal: &Arc<dyn Journal>) {
+    let texts = ["", "\0 in \0", "\u{1b}[2J\r\n\u{202e}\u{feff}", &"é漢🦀".repeat(7000)];
+    for (id, words) in texts.iter().enumerate() {
+        let written = batch(vec![(0, vec![posted(id as u128, words)])]);
+        append(&**journal, written.with_texts(vec![text::body(words)])).unwrap();
+    }
+    for words in texts {
+        assert_eq!(journal.text(text::digest(words)).unwrap().as_deref(), Some(words));
+    }
+    assert_eq!(journal.text(text::digest("never written")).unwrap(), None);
 }
 
 fn appends_that_build_on_each_other_need_not_wait(journal: &Arc<dyn Journal>) {

@@ -14,11 +14,12 @@ use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, Birth, ClaimEvent, Event, Move, NodeEvent, What};
 use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::hold::{HeldFor, Hold};
-use perennial_core::id::{BootId, Epoch, JobId, MessageId, SessionNumber};
+use perennial_core::id::{BootId, Epoch, JobId, MessageId, PostId, SessionNumber};
 use perennial_core::job::{JobCommand, JobEnd, JobEvent, Purpose};
 use perennial_core::launch::{Host, Launch, Options};
 use perennial_core::message::{Content, Held, MessageEvent, Sender, Withdrawer};
 use perennial_core::name::Name;
+use perennial_core::post::{Author, PostEvent};
 use perennial_core::reason::{Evidence, Fact, Reason, Show, Verb, Witness};
 use perennial_core::restart::{History, Restart, Tally};
 use perennial_core::session::{Pace, Process};
@@ -217,6 +218,10 @@ fn whats() -> Vec<(&'static str, Entity, What)> {
 
 /// Events of what is neither an agent nor the node.
 pub fn others() -> Vec<(&'static str, What)> {
+    [messages_jobs_and_claims(), posts()].concat()
+}
+
+fn messages_jobs_and_claims() -> Vec<(&'static str, What)> {
     let name = "ada".parse::<Name>().expect("a name").key();
     let conversation = "0f3c2a1e-1".parse().expect("an id");
     let message = |event| What::Message(MessageId(7), event);
@@ -278,6 +283,18 @@ pub fn others() -> Vec<(&'static str, What)> {
         ("job-ended-unknown", ended(JobEnd::Unknown)),
         ("taken", What::Name(name, ClaimEvent::Taken { by: ADA })),
         ("left", What::Conversation(conversation, ClaimEvent::Left { by: ADA })),
+    ]
+}
+
+fn posts() -> Vec<(&'static str, What)> {
+    let post = |by, title: Option<&str>| {
+        let (title, text) = (title.map(str::to_owned), text::body("line 1\nline 2").text);
+        What::Post(PostId(9), PostEvent::Written { by, title, text })
+    };
+    let ada = Author::Agent { id: ADA, name: Some("ada".parse().expect("a name")) };
+    vec![
+        ("post-written", post(Author::Person, Some("say \"hi\""))),
+        ("post-written-agent", post(ada, None)),
     ]
 }
 

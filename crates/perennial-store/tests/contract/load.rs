@@ -37,6 +37,15 @@ fn told(story: &[Event]) -> MemoryJournal {
     journal
 }
 
+/// However many posts there are: nothing of them is kept.
+#[test]
+fn posts_cost_no_memory_after_loading() {
+    let posts: Vec<Event> = (0..100).map(|id| posted(id, "text")).collect();
+    let loaded = load(&told(&posts)).unwrap();
+    assert_eq!((loaded.head, loaded.fleet), (Seq(100), Fleet::default()));
+    assert!(loaded.versions.is_empty());
+}
+
 #[test]
 fn the_fleet_is_the_fold_of_all_records() {
     let mut fleet = Fleet::default();

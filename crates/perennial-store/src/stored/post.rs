@@ -1,0 +1,57 @@
+//! Posts as they are stored.
+
+use perennial_core::post::{Author, PostEvent};
+use serde::{Deserialize, Serialize};
+
+use super::part::{self, StoredText};
+use crate::record::Why;
+
+/// The kinds of this life with the newest form of each.
+pub const KINDS: &[(&str, u32)] = &[("post-written", 1)];
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Stored {
+    Written { by: StoredAuthor, title: Option<String>, text: StoredText },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum StoredAuthor {
+    Person,
+    Agent { id: String, name: Option<String> },
+}
+
+impl From<&PostEvent> for Stored {
+    fn from(event: &PostEvent) -> Stored {
+        match event {
+            PostEvent::Written { by, title, text } => Stored::Written {
+                by: match by {
+                    Author::Person => StoredAuthor::Person,
+                    Author::Agent { id, name } => StoredAuthor::Agent {
+                        id: id.to_string(),
+                        name: name.as_ref().map(ToString::to_string),
+                    },
+                },
+                title: title.clone(),
+                text: text.into(),
+            },
+        }
+    }
+}
+
+impl TryFrom<Stored> for PostEvent {
+    type Error = Why;
+
+    fn try_from(stored: Stored) -> Result<PostEvent, Why> {
+        let Stored::Written { by, title, text } = stored;
+        let by = match by {
+            StoredAuthor::Person => Author::Person,
+            StoredAuthor::Agent { id, name } => Author::Agent {
+                id: part::agent(&id)?,
+                name: name.as_deref().map(part::name).transpose()?,
+            },
+        };
+        Ok(PostEvent::Written { by, title, text: text.try_into()? })
+    }
+}
