@@ -12,6 +12,7 @@ pub mod event;
 pub mod exit_code;
 pub mod home;
 mod http;
+pub mod post;
 pub mod problem;
 pub mod request;
 pub mod sse;

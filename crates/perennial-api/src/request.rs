@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 /// The largest request body that a daemon reads.
 pub const BODY_LIMIT: usize = 1 << 20;
 pub const SUMMARY_LIMIT: usize = 4 << 10;
+/// A post's title is one line of at most this many bytes.
+pub const POST_TITLE_LIMIT: usize = 200;
+pub const POST_TEXT_LIMIT: usize = 64 << 10;
 pub const ROLE_LIMIT: usize = 64;
 pub const ARGV_COUNT_LIMIT: usize = 256;
 pub const ARGV_LIMIT: usize = 128 << 10;
@@ -94,6 +97,14 @@ pub struct Send {
     pub text: String,
     /// Not before the end of a turn.
     pub after_turn: bool,
+}
+
+/// `POST /v1/board`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Post {
+    pub title: Option<String>,
+    pub text: String,
 }
 
 /// `POST /v1/agents/{target}/ticket`

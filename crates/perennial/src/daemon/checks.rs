@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use perennial_api::Problem;
 use perennial_api::request;
 use perennial_core::conversation::ConversationId;
+use perennial_core::id::PostId;
 use perennial_core::launch::{BARE_COMMAND, Host, Launch, Options};
 use perennial_core::name::Name;
 use perennial_core::restart::Restart;
@@ -41,6 +42,54 @@ pub fn summary(text: &str) -> Result<String, Problem> {
         )));
     }
     Ok(text.to_owned())
+}
+
+/// A title that is one line, and a text, both as long as a post may be.
+pub fn post(title: Option<&str>, text: &str) -> Result<(), Problem> {
+    let is_line_end = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+    if let Some(title) = title {
+        if title.len() > request::POST_TITLE_LIMIT {
+            return Err(Problem::new(400, "too-long", "the title is too long")
+                .because(format!(
+                    "it has {} bytes; {} are allowed",
+                    title.len(),
+                    request::POST_TITLE_LIMIT
+                ))
+                .next("shorten the title; the text has room for more"));
+        }
+        if title.contains(is_line_end) || title.trim().is_empty() {
+            return Err(Problem::new(
+                400,
+                "bad-title",
+                format!("invalid title '{}'", shown(title)),
+            )
+            .because("a title is one line, without control characters")
+            .next("put further lines into the text"));
+        }
+    }
+    if text.len() > request::POST_TEXT_LIMIT {
+        return Err(Problem::new(400, "too-long", "the text is too long")
+            .because(format!(
+                "it has {} bytes; {} are allowed",
+                text.len(),
+                request::POST_TEXT_LIMIT
+            ))
+            .next("post a summary, and say where the whole text is"));
+    }
+    if text.trim().is_empty() {
+        return Err(Problem::new(400, "no-text", "there is nothing to post")
+            .because("the text is empty")
+            .next("give a text: perennial board post -s TITLE TEXT"));
+    }
+    Ok(())
+}
+
+pub fn post_id(text: &str) -> Result<PostId, Problem> {
+    text.parse().map_err(|_| {
+        Problem::new(404, "no-such-post", format!("there is no post '{}'", shown(text)))
+            .because("it is not the id of a post")
+            .next("perennial board ls lists the newest posts with their ids")
+    })
 }
 
 pub fn restart(word: Option<&str>) -> Result<Restart, Problem> {

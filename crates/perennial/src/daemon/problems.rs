@@ -122,9 +122,10 @@ fn not_allowed(caller: Caller, verb: Verb) -> Problem {
         (Caller::Agent(_), Verb::Stop | Verb::Wake) => {
             ("an agent", "an agent may do that to its own team only")
         }
-        (Caller::Agent(_), Verb::Look | Verb::Rename | Verb::Bury | Verb::Report | Verb::Down) => {
-            ("an agent", "only a person may")
-        }
+        (
+            Caller::Agent(_),
+            Verb::Look | Verb::Rename | Verb::Bury | Verb::Report | Verb::Post | Verb::Down,
+        ) => ("an agent", "only a person may"),
         (Caller::Job, _) => ("a job", JOBS_MAY_NOTHING),
         (Caller::Viewer, _) => (
             "a viewer",

@@ -10,6 +10,7 @@ use perennial_core::hold::HeldFor;
 use perennial_core::job::{JobEnd, JobEvent, Purpose};
 use perennial_core::launch::Host;
 use perennial_core::message::{Content, Held, MessageEvent, Sender, Why, Withdrawer};
+use perennial_core::post::{Author, PostEvent};
 use perennial_core::reason::{Evidence, Fact, Reason, Show, Witness};
 use perennial_core::restart::Restart;
 use perennial_core::session::{Pace, Phase};
@@ -172,6 +173,7 @@ pub fn sentence(what: &What) -> String {
     match what {
         What::Agent(_, event) => agent_sentence(event),
         What::Message(_, event) => message_sentence(event),
+        What::Post(id, event) => format!("{}: {id}", post_sentence(event)),
         What::Job(_, event) => job_sentence(event),
         What::Name(name, ClaimEvent::Taken { .. }) => format!("the name {name} is taken"),
         What::Name(name, ClaimEvent::Left { .. }) => format!("the name {name} is free"),
@@ -209,6 +211,19 @@ fn message_sentence(event: &MessageEvent) -> String {
         }
         MessageEvent::Withdrawn { by: Withdrawer::Outdated } => "withdrawn: out of date".to_owned(),
         MessageEvent::Returned => "returned: its agent was buried".to_owned(),
+    }
+}
+
+fn post_sentence(event: &PostEvent) -> String {
+    match event {
+        PostEvent::Written { by, title, text } => {
+            let by = match by {
+                Author::Person => "the operator".to_owned(),
+                Author::Agent { name: Some(name), .. } => name.to_string(),
+                Author::Agent { id, name: None } => id.to_string(),
+            };
+            format!("{by} posted \"{}\"", title.as_ref().unwrap_or(&text.head))
+        }
     }
 }
 

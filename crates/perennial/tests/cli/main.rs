@@ -4,6 +4,7 @@
 
 mod attach;
 mod authority;
+mod board;
 mod breaker;
 mod chance;
 mod claude;

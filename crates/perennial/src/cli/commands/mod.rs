@@ -2,6 +2,7 @@
 
 pub mod adopt;
 pub mod attach;
+pub mod board;
 pub mod bury;
 pub mod completions;
 pub mod daemon;

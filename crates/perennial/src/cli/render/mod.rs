@@ -5,6 +5,7 @@
 //!   through `text::plain`: it can colour, move or hide nothing.
 
 pub mod advice;
+pub mod board;
 pub mod card;
 pub mod paint;
 pub mod recording;

@@ -192,6 +192,15 @@ impl Surface {
                 }
                 Ok(json!({ "recorded": true }))
             }
+            Tool::BoardPost { title, text } => {
+                let post = self.post(caller, title, &text).await?;
+                Ok(json!({ "posted": post.id }))
+            }
+            Tool::BoardList { before, limit } => {
+                let limit = limit.unwrap_or(mcp::USUAL_LIST).min(mcp::LARGEST_LIST);
+                Ok(mcp::posts(&self.posts(before.as_deref(), limit as usize).await?))
+            }
+            Tool::BoardShow { id } => Ok(mcp::post(self.show_post(&id).await?)),
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod agents;
 mod answer;
+mod board;
 mod events;
 mod extract;
 mod harness;
@@ -65,6 +66,8 @@ pub fn router(surface: Shared) -> Router {
         .route("/v1/agents/{target}/logs", get(terminal::logs))
         .route("/v1/agents/{target}/steps", get(steps::steps))
         .route("/v1/events", get(events::events))
+        .route("/v1/board", get(board::list).post(board::post))
+        .route("/v1/board/{id}", get(board::show))
         .route("/v1/hook", post(harness::hook))
         .route("/v1/mcp", post(harness::mcp))
         .route("/v1/statusline", post(harness::status_line))

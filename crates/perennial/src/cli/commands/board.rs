@@ -1,0 +1,189 @@
+//! `board`: texts for everybody, posted by the operator and by agents.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use perennial_api::post::Post;
+use perennial_api::request::{self, POST_TEXT_LIMIT};
+use perennial_api::{ClientError, ExitCode, client};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::cli::context::Context;
+use crate::cli::failure::{Ending, Failure, failed, usage};
+use crate::cli::render::board;
+use crate::cli::render::text::plain;
+
+/// Read and write the board, where the operator and all agents post
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples: perennial board ls
+          perennial board post -s 'release on Friday' 'please merge by Thursday noon'
+          perennial board show pst_01kf3v6mbnefyr5j9mmct2xk8e")]
+pub struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    Post(PostArgs),
+    Ls(LsArgs),
+    Show(ShowArgs),
+}
+
+/// Post a text that everybody can read; it is never edited or removed
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples: perennial board post 'the build is green again'
+          perennial board post -s 'release on Friday' --file NOTES
+          git log -3 | perennial board post -s 'what landed today' -
+
+A title is one line of at most 200 bytes, a text has at most 64 KiB.")]
+pub struct PostArgs {
+    /// A title, one line
+    #[arg(short = 's', long, value_name = "TITLE", allow_hyphen_values = true)]
+    title: Option<String>,
+    #[command(flatten)]
+    source: Source,
+}
+
+/// Where the text comes from.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct Source {
+    /// The text, or - to read it from standard input
+    text: Option<String>,
+    /// Read the text from a file
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
+/// List posts, newest first
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples: perennial board ls
+          perennial board ls -n 100 --json
+          perennial board ls --before pst_01kf3v6mbnefyr5j9mmct2xk8e")]
+pub struct LsArgs {
+    /// How many
+    #[arg(short = 'n', value_name = "N", default_value_t = 20)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    count: u64,
+    /// Only posts that are older than this one
+    #[arg(long, value_name = "ID")]
+    before: Option<String>,
+}
+
+/// Show one post with its text
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example: perennial board show pst_01kf3v6mbnefyr5j9mmct2xk8e")]
+pub struct ShowArgs {
+    /// The post's id, as board ls lists it
+    id: String,
+}
+
+/// The daemon answers with no more than this at once.
+const PAGE: u64 = 500;
+
+pub fn run(args: Args, context: &Context) -> Ending {
+    match args.verb {
+        Verb::Post(args) => post(args, context),
+        Verb::Ls(args) => ls(args, context),
+        Verb::Show(args) => show(&args, context),
+    }
+}
+
+fn post(args: PostArgs, context: &Context) -> Ending {
+    let text = args.source.read()?;
+    let body = request::Post { title: args.title, text };
+    let answer = context.client.post(&client::path(&["board"], &[]), &body)?;
+    context.show(&answer, |post: &Post| format!("posted {}\n", plain(&post.id)))?;
+    Ok(ExitCode::Done)
+}
+
+fn ls(args: LsArgs, context: &Context) -> Ending {
+    let mut posts: Vec<Box<RawValue>> = Vec::new();
+    let mut before = args.before;
+    let mut is_end = false;
+    while !is_end && (posts.len() as u64) < args.count {
+        let limit = PAGE.min(args.count - posts.len() as u64);
+        let query = [("before", before.clone()), ("limit", Some(limit.to_string()))];
+        let query = query.each_ref().map(|(name, value)| (*name, value.as_deref()));
+        let page: Vec<Box<RawValue>> =
+            context.client.get(&client::path(&["board"], &query))?.read()?;
+        is_end = (page.len() as u64) < limit;
+        before = page.last().map(|post| place(post)).transpose()?.or(before);
+        posts.extend(page);
+    }
+    if context.json {
+        context.print_json(&serde_json::to_vec(&posts).map_err(ClientError::Unexpected)?)?;
+        return Ok(ExitCode::Done);
+    }
+    let posts: Vec<Post> = posts
+        .iter()
+        .map(|post| serde_json::from_str(post.get()))
+        .collect::<Result<_, _>>()
+        .map_err(ClientError::Unexpected)?;
+    context.print(&context.draw(|canvas| board::list(&posts, is_end, canvas)))?;
+    Ok(ExitCode::Done)
+}
+
+/// All that is needed to ask for the page behind a post.
+#[derive(Debug, Deserialize)]
+struct Place {
+    id: String,
+}
+
+fn place(post: &RawValue) -> Result<String, Failure> {
+    let place: Place = serde_json::from_str(post.get()).map_err(ClientError::Unexpected)?;
+    Ok(place.id)
+}
+
+fn show(args: &ShowArgs, context: &Context) -> Ending {
+    let answer = context.client.get(&client::path(&["board", &args.id], &[]))?;
+    context.show(&answer, |post: &Post| context.draw(|canvas| board::show(post, canvas)))?;
+    Ok(ExitCode::Done)
+}
+
+impl Source {
+    fn read(self) -> Result<String, Failure> {
+        match (self.text.as_deref(), &self.file) {
+            (Some("-"), _) => bounded(io::stdin().lock(), "standard input"),
+            (Some(text), _) => Ok(text.to_owned()),
+            (None, Some(path)) => {
+                let name = plain(&path.to_string_lossy());
+                match File::open(path) {
+                    Ok(file) => bounded(file, &name),
+                    Err(error) => Err(unreadable(&name, &error)),
+                }
+            }
+            (None, None) => Err(usage("no-text", "there is nothing to post").into()),
+        }
+    }
+}
+
+/// A text, of which no more is read than can be posted.
+fn bounded(source: impl Read, name: &str) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    let mut source = source.take(POST_TEXT_LIMIT as u64 + 1);
+    source.read_to_end(&mut bytes).map_err(|error| unreadable(name, &error))?;
+    if bytes.len() > POST_TEXT_LIMIT {
+        return Err(usage("too-long", "the text is too long")
+            .because(format!("{name} has more than {POST_TEXT_LIMIT} bytes"))
+            .next("post a summary, and say where the whole text is")
+            .into());
+    }
+    String::from_utf8(bytes).map_err(|_| {
+        usage("not-text", format!("{name} can't be posted"))
+            .because("it is not UTF-8 text")
+            .next("post a description, and say where the file is")
+            .into()
+    })
+}
+
+fn unreadable(name: &str, error: &io::Error) -> Failure {
+    failed("unreadable", format!("{name} can't be read")).because(error.to_string()).into()
+}

@@ -1,0 +1,154 @@
+//! The board: post a text, list posts newest first, show one.
+//!
+//! Posts are read from the journal, a page at a time; none is kept. A text is read only through its
+//! post.
+
+use std::sync::Arc;
+
+use axum::extract::{Path as Route, Query, State};
+use axum::http::StatusCode;
+use perennial_api::Problem;
+use perennial_api::post::Post;
+use perennial_api::request;
+use perennial_core::authority::Caller;
+use perennial_core::command::Command;
+use perennial_core::entity::Entity;
+use perennial_core::event::{Event, What};
+use perennial_core::id::PostId;
+use perennial_core::post::{Author, PostEvent};
+use perennial_core::text::Text;
+use perennial_store::journal::{Journal, ReadError, Version};
+use perennial_store::record::Record;
+use perennial_store::text;
+use serde::Deserialize;
+
+use super::answer::{Answer, Trouble, json, json_with};
+use super::extract::{Body, Shown};
+use super::{Shared, Surface};
+use crate::daemon::driver::chain;
+use crate::daemon::{checks, time};
+
+const PAGE: usize = 50;
+const LARGEST_PAGE: usize = 500;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Wanted {
+    before: Option<String>,
+    limit: Option<usize>,
+}
+
+pub async fn post(
+    State(surface): State<Shared>,
+    Shown(caller): Shown,
+    Body(body): Body<request::Post>,
+) -> Answer {
+    json_with(StatusCode::CREATED, &surface.post(caller, body.title, &body.text).await?)
+}
+
+pub async fn list(State(surface): State<Shared>, _: Shown, Query(wanted): Query<Wanted>) -> Answer {
+    let limit = wanted.limit.unwrap_or(PAGE).min(LARGEST_PAGE);
+    json(&surface.posts(wanted.before.as_deref(), limit).await?)
+}
+
+pub async fn show(State(surface): State<Shared>, _: Shown, Route(id): Route<String>) -> Answer {
+    json(&surface.show_post(&id).await?)
+}
+
+impl Surface {
+    /// Puts a text on the board; the post once it is durable.
+    pub async fn post(
+        &self,
+        caller: Caller,
+        title: Option<String>,
+        text: &str,
+    ) -> Result<Post, Trouble> {
+        let title = title.filter(|title| !title.is_empty());
+        checks::post(title.as_deref(), text)?;
+        let (id, body) = (PostId(uuid::Uuid::now_v7().as_u128()), text::body(text));
+        self.command(caller, Command::Post { id, title, body }).await?;
+        self.show_post(&id.to_string()).await
+    }
+
+    /// Up to `limit` posts that are older than `before`, newest first, without their texts.
+    pub async fn posts(&self, before: Option<&str>, limit: usize) -> Result<Vec<Post>, Trouble> {
+        let before = before.map_or(Ok(PostId(u128::MAX)), checks::post_id)?;
+        let read = move |journal: &dyn Journal| {
+            let records = journal.streams_before(&Entity::Post(before), limit)?;
+            Ok(records.iter().map(|record| listed(record).0).collect())
+        };
+        self.read_journal(read).await
+    }
+
+    /// One post with its text.
+    pub async fn show_post(&self, id: &str) -> Result<Post, Trouble> {
+        let id = checks::post_id(id)?;
+        let read = move |journal: &dyn Journal| {
+            let records = journal.read_stream(&Entity::Post(id), Version(0), 1)?;
+            let Some(record) = records.first() else { return Ok(None) };
+            let (mut post, text) = listed(record);
+            if let Some(text) = text {
+                post.text = journal.text(text.digest)?;
+            }
+            Ok(Some(post))
+        };
+        let post: Post = self.read_journal(read).await?.ok_or_else(|| {
+            Problem::new(404, "no-such-post", format!("there is no post {id}"))
+                .next("perennial board ls lists the newest posts")
+        })?;
+        if post.text.is_none() {
+            return Err(Trouble(
+                Problem::new(500, "post-unread", format!("the text of {id} can't be read"))
+                    .because("its record or its text is damaged")
+                    .next("perennial doctor checks the journal"),
+            ));
+        }
+        Ok(post)
+    }
+
+    async fn read_journal<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&dyn Journal) -> Result<T, ReadError> + Send + 'static,
+    ) -> Result<T, Trouble> {
+        let journal = Arc::clone(&self.journal);
+        let unread = |why: String| {
+            Trouble(Problem::new(500, "journal-unread", "the journal can't be read").because(why))
+        };
+        tokio::task::spawn_blocking(move || read(&*journal))
+            .await
+            .map_err(|_| unread("the read was interrupted".to_owned()))?
+            .map_err(|error| unread(chain(&error)))
+    }
+}
+
+/// A post as it is listed, and its text as the event names it.
+fn listed(record: &Record) -> (Post, Option<&Text>) {
+    let mut post = Post {
+        id: record.stream.as_ref().map(ToString::to_string).unwrap_or_default(),
+        at: time::moment(record.at),
+        author: "unknown".to_owned(),
+        ..Post::default()
+    };
+    match &record.event {
+        Ok(Event { what: What::Post(_, PostEvent::Written { by, title, text }), .. }) => {
+            match by {
+                Author::Person => post.author = "person".to_owned(),
+                Author::Agent { id, name } => {
+                    post.author = "agent".to_owned();
+                    post.agent = name.as_ref().map(ToString::to_string);
+                    post.agent_id = Some(id.to_string());
+                }
+            }
+            post.title.clone_from(title);
+            post.head.clone_from(&text.head);
+            post.bytes = text.bytes;
+            (post, Some(text))
+        }
+        // The stream of a post holds nothing else.
+        Ok(_) => (post, None),
+        Err(unreadable) => {
+            post.head = unreadable.to_string();
+            (post, None)
+        }
+    }
+}
