@@ -50,6 +50,13 @@ const ROWS: &[Row] = &[
         by: By::Outside,
     },
     Row {
+        name: "board",
+        shows: "posts that were acknowledged are there after kills of the daemon, in order, and cost \
+                it no memory",
+        trials: 10_000,
+        by: By::Outside,
+    },
+    Row {
         name: "replay",
         shows: "a recorded session ends in the same states with restarts between any two facts",
         trials: 1000,

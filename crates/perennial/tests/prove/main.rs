@@ -9,6 +9,7 @@
 //! - V2  A trial that breaks off is a violation, and the next one goes on in a new home.
 //! - V3  The same row, trials and seed make the same choices; the machine's timing is its own.
 
+mod board;
 #[allow(dead_code, unused_imports, reason = "shared with the tests, which use more of it")]
 #[path = "../cli/claude.rs"]
 mod claude;
@@ -38,11 +39,12 @@ use proof::Proof;
 type Row = fn(&mut Proof);
 
 /// The rows that are tried from outside; `xtask/src/prove.rs` says what each shows.
-const ROWS: [(&str, Row); 4] = [
+const ROWS: [(&str, Row); 5] = [
     ("sends", sends::sends),
     ("pairs", pairs::pairs),
     ("menus", menus::menus),
     ("up-after-kill", kills::up_after_kill),
+    ("board", board::board),
 ];
 
 fn main() -> ExitCode {
