@@ -105,7 +105,7 @@ fn step(fleet: &mut Supervisor, input: Input) -> usize {
         Output::Append { ticket, .. } => Some(*ticket),
         Output::Answer { .. }
         | Output::Carry(_)
-        | Output::Tell { .. }
+        | Output::Brief { .. }
         | Output::Silent { .. }
         | Output::Committed { .. } => None,
     });
