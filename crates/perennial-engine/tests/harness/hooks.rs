@@ -4,6 +4,7 @@ use perennial_core::conversation::Followed;
 use perennial_core::fact::{CallName, Fact, Failure, Origin, Seen};
 use perennial_core::time::Time;
 use perennial_engine::harness::claude::{INPUT_BYTES, NotUnderstood, hook, reply};
+use perennial_engine::harness::typing::fingerprint;
 use serde_json::{Value, json};
 
 use crate::HOOKS;
@@ -61,7 +62,7 @@ fn a_session_that_starts_names_its_conversation_and_how_it_came_to_it() {
 
 #[test]
 fn a_turn_is_told_from_its_beginning_to_its_end() {
-    let prompt = Seen::PromptSubmitted { text: "tidy the cellar".to_owned() };
+    let prompt = Seen::PromptSubmitted { text: fingerprint("tidy the cellar") };
     check("UserPromptSubmit", "", "", prompt);
     let calls = vec![CallName("toolu_f42d214e2eb24bafb15b".to_owned())];
     let batch = Seen::ToolsFinished { calls, in_subagent: false };
