@@ -87,21 +87,26 @@ fn the_session_has_the_size_of_the_persons_terminal() {
 }
 
 #[test]
-fn text_is_sent_with_enter_and_refused_while_a_person_has_a_draft() {
+fn text_is_sent_with_enter_and_waits_while_a_person_has_a_draft() {
     let sealed = Sealed::up();
     sealed.spawn("shell", ECHO);
     let mut terminal = attach(&sealed, "shell");
     sealed.ok(["send", "shell", "by a program"]);
     terminal.wait("got <by a program>");
     terminal.type_keys("half a sen");
-    sealed.until("the draft is known", || sealed.run(["send", "shell", "in between"]).code == 3);
-    let problem = sealed.refused(3, &["send", "shell", "in between"]);
-    assert_eq!(problem.kind, "not-delivered");
+    let waits = |text: &str| {
+        sealed.ok(["send", "shell", text]);
+        let sent = sealed.ok(["sent", "shell", "-n", "1", "--json"]);
+        sent.contains("somebody has text in the input line")
+    };
+    sealed.until("the draft is known", || waits("in between"));
     terminal.type_keys("tence\r");
     // What a program sent before the draft was known may stand before it, never inside it.
     let before = terminal.wait("half a sentence>");
     assert!(!before.contains("half"), "{before:?}");
-    sealed.until("the draft is gone", || sealed.run(["send", "shell", "--", "-n after"]).code == 0);
+    // What waited comes by itself once the draft is sent.
+    terminal.wait("got <in between>");
+    sealed.ok(["send", "shell", "--", "-n after"]);
     terminal.wait("got <-n after>");
     terminal.type_keys("another draft");
     terminal.type_keys(DETACH);

@@ -33,7 +33,9 @@ fn nothing_wakes_a_frozen_agent() {
     sealed.spawn("warm", "read x");
     freeze(&sealed, "cold");
     sealed.refused(6, &["wake", "cold"]);
-    sealed.refused(3, &["send", "cold", "x"]);
+    // A text is recorded, and waits: it wakes nobody.
+    let sent = sealed.ok(["send", "cold", "x", "--json"]);
+    assert!(sent.contains("has no running session"), "{sent}");
     // Neither a kill of the daemon nor everybody else's life changes it.
     processes::kill(processes::running(pid(&sealed.show("warm"))));
     sealed.watch().running("warm", 2);

@@ -11,7 +11,9 @@ use axum::response::IntoResponse;
 use axum::response::sse::{Event as Line, KeepAlive, Sse};
 use perennial_api::{EventView, Problem};
 use perennial_core::entity::Entity;
+use perennial_core::event::{ClaimEvent, What};
 use perennial_core::id::AgentId;
+use perennial_core::message::MessageEvent;
 use perennial_store::journal::{Journal, ReadError, Seq, Version};
 use perennial_store::record::Record;
 use perennial_store::stored::{self, Encoded};
@@ -142,8 +144,16 @@ impl Surface {
     }
 }
 
+/// The agent that a record is about, as far as it says so itself.
 fn agent_of(record: &Record) -> Option<AgentId> {
-    record.stream.as_ref().and_then(Entity::agent)
+    let of_stream = record.stream.as_ref().and_then(Entity::agent);
+    of_stream.or_else(|| match &record.event.as_ref().ok()?.what {
+        What::Name(_, claim) | What::Conversation(_, claim) => match claim {
+            ClaimEvent::Taken { by } | ClaimEvent::Left { by } => Some(*by),
+        },
+        What::Message(_, MessageEvent::Recorded { to, .. }) => Some(*to),
+        What::Node(_) | What::Agent(..) | What::Message(..) | What::Post(..) | What::Job(..) => None,
+    })
 }
 
 fn event(record: &Record, names: &BTreeMap<AgentId, String>) -> EventView {

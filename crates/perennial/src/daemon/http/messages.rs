@@ -134,8 +134,15 @@ impl Surface {
             None => typing::bare(text),
         };
         typed.map_err(|why| {
+            let kind = match &why {
+                typing::Unsendable::TooLong(_) => "too-long",
+                typing::Unsendable::Empty
+                | typing::Unsendable::EndsProgram(_)
+                | typing::Unsendable::Shell(_)
+                | typing::Unsendable::Command(_) => "unsendable",
+            };
             Trouble(
-                Problem::new(400, "unsendable", "the text can't be sent")
+                Problem::new(400, kind, "the text can't be sent")
                     .because(why.to_string())
                     .next("perennial attach NAME lets you type it yourself"),
             )
