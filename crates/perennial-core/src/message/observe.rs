@@ -62,10 +62,9 @@ fn offered(fleet: &Fleet, message: &Message) -> Option<Happened> {
 
 fn held(message: &Message, why: Held, now: Time) -> Happened {
     let wait = match why {
-        Held::Draft | Held::Doubt | Held::Dialog | Held::Suspended | Held::OldHolder => {
-            LONGEST_WAIT
-        }
-        Held::NotDrawn | Held::NoEcho | Held::Leftover | Held::Busy | Held::Full => {
+        Held::Draft | Held::Dialog | Held::Suspended | Held::OldHolder => LONGEST_WAIT,
+        // Nobody tells when these are over.
+        Held::Doubt | Held::NotDrawn | Held::NoEcho | Held::Leftover | Held::Busy | Held::Full => {
             let doublings = message.attempts.saturating_sub(1).min(8);
             FIRST_WAIT.saturating_mul(1 << doublings).min(LONGEST_WAIT)
         }
@@ -151,9 +150,13 @@ pub fn traced(
         Trace::PromptHeard(fingerprint) => {
             let awaited =
                 |message: &&Message| has(message, *fingerprint) && message.is_being_typed(number);
-            let heard = of_agent().find(awaited);
-            let event = |message: &Message| MessageEvent::Heard { attempt: message.attempts };
-            heard.map(|message| (message.id, event(message))).into_iter().collect()
+            match of_agent().find(awaited) {
+                Some(heard) => {
+                    vec![(heard.id, MessageEvent::Heard { attempt: heard.attempts })]
+                }
+                // A person sent what stood in the input line.
+                None => line_free(fleet, agent, now),
+            }
         }
         Trace::Held { at, fingerprint } => {
             let is_it = |message: &&Message| {

@@ -231,7 +231,7 @@ fn post_sentence(event: &PostEvent) -> String {
 pub fn held(why: Held) -> &'static str {
     match why {
         Held::Draft => "somebody has text in the input line",
-        Held::Doubt => "a menu or mode may be open in its terminal",
+        Held::Doubt => "its input line is not empty, or a menu is open in its terminal",
         Held::Dialog => "a dialog is open",
         Held::Suspended => "the program is suspended",
         Held::NotDrawn => "its input line is not drawn yet",

@@ -11,6 +11,7 @@ use understudy::{Kind, Record, Repeat, Script, Turn, Understudy};
 
 use crate::processes::{is_alive, running, signal};
 use crate::sealed::{Sealed, pid};
+use crate::terminal::Terminal;
 use crate::watch::Watch;
 
 const PROGRAM: &str = ".cache/perennial-test-tools/node_modules/@anthropic-ai/claude-code/bin";
@@ -23,6 +24,25 @@ pub struct Stage {
 }
 
 impl Stage {
+    /// A person types a command of the program's own, which is no text for the model, once the
+    /// terminal shows this.
+    pub fn type_command(&self, name: &str, shown: &str, command: &str) {
+        let mut terminal = Terminal::run(self.command(&["attach", name]));
+        terminal.wait("detach:");
+        terminal.wait(shown);
+        terminal.type_keys(command);
+        terminal.wait(command);
+        terminal.type_keys("\r");
+        terminal.type_keys("\x1c\x1c");
+        assert_eq!(terminal.end().code, 0);
+    }
+
+    /// Waits until the newest text to an agent waits for this.
+    pub fn until_it_waits(&self, name: &str, why: &str) {
+        self.sealed
+            .until(why, || self.sealed.ok(["sent", name, "-n", "1", "--json"]).contains(why));
+    }
+
     pub fn new() -> Stage {
         Stage::with_config("")
     }

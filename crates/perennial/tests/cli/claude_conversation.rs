@@ -61,7 +61,7 @@ fn after_a_clear_the_new_conversation_is_the_one_that_a_crash_resumes() {
     stage.spawn("ada", &FREE, &turns(&json!([{ "text": "Old-answer." }])));
     watch.moved("ada", "waiting", "idle");
     let old = stage.conversation("ada");
-    stage.sealed.ok(["send", "ada", "/clear"]);
+    stage.type_command("ada", "Old-answer.", "/clear");
     followed(&mut watch, "cleared");
     let ada = stage.sealed.show("ada");
     assert_eq!(ada.conversations.len(), 2, "{ada:#?}");
@@ -87,7 +87,7 @@ fn a_compaction_begins_a_window_and_the_conversation_stays() {
     stage.sealed.ok(["send", "ada", &full("Second.", 941_000)]);
     watch.moved_after(idle.event.seq, "ada", "waiting", "idle");
     let conversation = stage.conversation("ada");
-    stage.sealed.ok(["send", "ada", "/compact"]);
+    stage.type_command("ada", "Second.", "/compact");
     let compacted = followed(&mut watch, "compacted");
     stage.asked("a summary", |record| record.request.kind == Kind::Compaction);
     // What was measured before says nothing of the window that has begun.

@@ -117,7 +117,7 @@ fn followed_steps_go_on_over_clear_a_crash_and_the_daemons_death() {
     follower.wait("\"text\":\"First.\"");
     idle(&mut watch);
     let first = stage.conversation("ada");
-    stage.sealed.ok(["send", "ada", "/clear"]);
+    stage.type_command("ada", "First.", "/clear");
     watch.wait("cleared", |seen| (seen.event.data["how"] == "cleared").then_some(()));
     assert_ne!(stage.conversation("ada"), first);
     stage.sealed.ok(["send", "ada", &turns(&json!([{ "text": "Second." }]))]);

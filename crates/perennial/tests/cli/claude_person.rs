@@ -39,9 +39,9 @@ fn a_permission_is_given_over_attach_and_the_agent_works_while_its_tool_does() {
     let asks = watch.moved("ada", "waiting", "needs-permission");
     let listed = stage.sealed.ls();
     assert!(listed[0].name == "ada" && listed[0].needs_you, "{listed:#?}");
-    // Its Enter would be a Yes.
-    let problem = stage.sealed.refused(3, &["send", "ada", "how is it going?"]);
-    assert!(problem.detail.contains("dialog"), "{problem:?}");
+    // Its Enter would be a Yes: it waits.
+    stage.sealed.ok(["send", "ada", "--after-turn", "how is it going?"]);
+    stage.until_it_waits("ada", "a dialog is open");
     let mut terminal = attach(&stage);
     terminal.wait("want");
     terminal.wait("Yes");
@@ -50,7 +50,10 @@ fn a_permission_is_given_over_attach_and_the_agent_works_while_its_tool_does() {
     let works = watch.moved_after(asks.event.seq, "ada", "working", "in-turn");
     assert!(!stage.sealed.ls().iter().any(|agent| agent.needs_you));
     std::fs::write(&pipe, "input").expect("the tool reads");
-    watch.moved_after(works.event.seq, "ada", "waiting", "idle");
+    let idle = watch.moved_after(works.event.seq, "ada", "waiting", "idle");
+    // Now it is typed, and answered.
+    stage.told("how is it going?");
+    watch.moved_after(idle.event.seq, "ada", "waiting", "idle");
     let note = std::fs::read_to_string(stage.sealed.dir.join("note.txt"));
     assert_eq!(note.expect("it was allowed"), "input");
     stage.told("done-42");
@@ -67,17 +70,17 @@ fn nothing_is_sent_into_a_half_typed_line_and_everything_after_it() {
     terminal.wait("Hello.");
     terminal.type_keys("half a sen");
     terminal.wait("sen");
-    let problem = stage.sealed.refused(3, &["send", "ada", "in between"]);
-    assert_eq!(problem.kind, "not-delivered");
-    let why = problem.detail.clone();
-    assert!(why.contains("has typed something and not sent it"), "{problem:?}");
+    stage.sealed.ok(["send", "ada", "in between"]);
+    stage.until_it_waits("ada", "somebody has text in the input line");
     terminal.type_keys("tence\r");
     stage.told("half a sentence");
-    let idle = watch.moved_after(idle.event.seq, "ada", "waiting", "idle");
-    stage.sealed.ok(["send", "ada", "afterwards"]);
-    stage.told("afterwards");
-    assert!(!stage.main_requests().iter().any(|request| request.contains("in between")));
     watch.moved_after(idle.event.seq, "ada", "waiting", "idle");
+    stage.told("in between");
+    stage.sealed.ok(["send", "ada", "--wait", "afterwards"]);
+    stage.told("afterwards");
+    let glued =
+        |request: &String| request.contains("sentencein") || request.contains("betweenafter");
+    assert!(!stage.main_requests().iter().any(glued));
     leave(terminal);
 }
 
@@ -92,10 +95,10 @@ fn a_draft_that_is_taken_back_is_in_nobodys_way() {
     for (word, keys) in [("first", "\x15"), ("second", "\x03"), ("third", "\x1b\x1b")] {
         terminal.type_keys(word);
         terminal.wait(word);
-        stage.sealed.refused(3, &["send", "ada", "in between"]);
-        terminal.type_keys(keys);
         let said = format!("after the {word} draft");
-        stage.sealed.until(&said, || stage.sealed.run(["send", "ada", &said]).code == 0);
+        stage.sealed.ok(["send", "ada", &said]);
+        stage.until_it_waits("ada", "somebody has text in the input line");
+        terminal.type_keys(keys);
         stage.told(&said);
         let requests = stage.main_requests();
         assert!(!requests.iter().any(|request| request.contains(&format!("{word}after"))));
@@ -116,9 +119,15 @@ fn an_interrupted_turn_is_over_though_no_hook_tells() {
     terminal.type_keys("\x1b");
     let idle = watch.moved_after(works.event.seq, "ada", "waiting", "idle");
     leave(terminal);
+    // The client has put the prompt back into the input line, where nobody typed it.
     stage.sealed.ok(["send", "ada", "once more"]);
-    watch.moved_after(idle.event.seq, "ada", "waiting", "idle");
+    stage.until_it_waits("ada", "its input line is not empty");
+    let mut terminal = attach(&stage);
+    terminal.type_keys("\x15");
     stage.told("once more");
+    assert!(!stage.main_requests().iter().any(|request| request.contains("wordsonce")));
+    watch.moved_after(idle.event.seq, "ada", "waiting", "idle");
+    leave(terminal);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use crate::sealed::{PROGRAM, Sealed};
+use crate::terminal::Terminal;
 use crate::watch::Watch;
 
 const BUILT_IN: &str = include_str!("../../../perennial-engine/src/harness/presets/claude.toml");
@@ -42,6 +43,16 @@ fn a_hook_in_the_first_moment_of_a_session_is_its_own() {
     }
 }
 
+/// A person types a line: this program has no input line that a text could be proven in.
+fn type_line(sealed: &Sealed, name: &str, line: &str) {
+    let mut terminal = Terminal::run(sealed.command(["attach", name]));
+    terminal.wait("detach:");
+    terminal.type_keys(&format!("{line}\r"));
+    terminal.wait(line);
+    terminal.type_keys("\x1c\x1c");
+    terminal.end();
+}
+
 /// What a clean end is, and how an orderly one begins, is for the preset to say.
 #[test]
 fn a_preset_says_how_its_harness_ends() {
@@ -61,8 +72,8 @@ fn a_preset_says_how_its_harness_ends() {
     spawn("well");
     spawn("badly");
     spawn("asked");
-    sealed.ok(["send", "well", "nine"]);
-    sealed.ok(["send", "badly", "eight"]);
+    type_line(&sealed, "well", "nine");
+    type_line(&sealed, "badly", "eight");
     watch.moved("well", "sleeping", "finished");
     watch.moved("badly", "crashed", "retrying");
     sealed.ok(["stop", "asked"]);
@@ -94,7 +105,7 @@ fn the_clock_goes_by_the_best_source_that_there_is() {
     heard(&mut watch, "ada");
     let context = sealed.context("ada", |context| context.source == "estimated");
     assert_eq!((context.tokens, context.percent), (400_000, 40));
-    sealed.ok(["send", "ada", "go on"]);
+    type_line(&sealed, "ada", "go on");
     watch.wait("half of the window", |seen| (seen.event.kind == "clock-passed").then_some(()));
     let context = sealed.context("ada", |context| context.source == "self-reported");
     assert_eq!((context.percent, context.passed), (60, Some(50)));

@@ -152,7 +152,9 @@ fn agent_of(record: &Record) -> Option<AgentId> {
             ClaimEvent::Taken { by } | ClaimEvent::Left { by } => Some(*by),
         },
         What::Message(_, MessageEvent::Recorded { to, .. }) => Some(*to),
-        What::Node(_) | What::Agent(..) | What::Message(..) | What::Post(..) | What::Job(..) => None,
+        What::Node(_) | What::Agent(..) | What::Message(..) | What::Post(..) | What::Job(..) => {
+            None
+        }
     })
 }
 
