@@ -19,7 +19,8 @@ pub struct DetachKey {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Typed {
     Send(Vec<u8>),
-    Detach,
+    /// After what was typed before it.
+    Detach(Vec<u8>),
 }
 
 impl DetachKey {
@@ -43,7 +44,7 @@ impl DetachKey {
             match self.press(rest) {
                 Some((length, Press::Down)) if self.is_waiting() => {
                     debug_assert!(length > 0);
-                    return Typed::Detach;
+                    return Typed::Detach(send);
                 }
                 Some((length, Press::Down)) => {
                     self.held = rest[..length].to_vec();
@@ -123,11 +124,11 @@ mod tests {
 
     #[test]
     fn twice_detaches_and_once_is_typed() {
-        assert_eq!(key().feed(b"a\x1c\x1cb"), Typed::Detach);
+        assert_eq!(key().feed(b"a\x1c\x1cb"), Typed::Detach(b"a".to_vec()));
         let mut split = key();
         assert_eq!(split.feed(b"a\x1c"), Typed::Send(b"a".to_vec()));
         assert!(split.is_waiting());
-        assert_eq!(split.feed(b"\x1c"), Typed::Detach);
+        assert_eq!(split.feed(b"\x1c"), Typed::Detach(Vec::new()));
         let mut other = key();
         assert_eq!(other.feed(b"\x1cx\x1c"), Typed::Send(b"\x1cx".to_vec()));
         assert_eq!(other.give_up(), b"\x1c");
@@ -136,8 +137,9 @@ mod tests {
 
     #[test]
     fn the_newer_keyboard_protocol_is_understood() {
-        assert_eq!(key().feed(b"\x1b[92;5u\x1b[92;5u"), Typed::Detach);
-        assert_eq!(key().feed(b"\x1b[92;5:1u\x1b[92;5:3u\x1b[92;5:1u"), Typed::Detach);
+        assert_eq!(key().feed(b"\x1b[92;5u\x1b[92;5u"), Typed::Detach(Vec::new()));
+        let released = key().feed(b"\x1b[92;5:1u\x1b[92;5:3u\x1b[92;5:1u");
+        assert_eq!(released, Typed::Detach(Vec::new()));
         assert_eq!(key().feed(b"\x1b[93;5u"), Typed::Send(b"\x1b[93;5u".to_vec()));
     }
 

@@ -128,7 +128,7 @@ impl Visit {
         match rustix::io::read(rustix::stdio::stdin(), &mut buffer) {
             Ok(0) => Some(Leaving::Told),
             Ok(count) => match self.key.feed(&buffer[..count]) {
-                Typed::Detach => Some(Leaving::Detached),
+                Typed::Detach(before) => self.send(&before).or(Some(Leaving::Detached)),
                 Typed::Send(bytes) => self.send(&bytes),
             },
             Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => None,
