@@ -8,6 +8,7 @@
 //! - F1  A name is held by at most one agent outside the cemetery, ignoring case.
 //! - F2  A conversation is the current one of at most one agent outside the cemetery.
 //! - F3  After a reboot at most `RESUMED_AT_ONCE` agents are starting out of the line.
+//! - F4  The parent of an agent in memory is in memory: chains of leads hold.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use crate::id::AgentId;
 use crate::name::{Name, NameKey};
 use crate::refusal::Refusal;
 use crate::session::Session;
-use crate::state::Roster;
+use crate::state::{Roster, State};
 use crate::time::Time;
 
 /// After a reboot, so many agents are resumed at a time.
@@ -30,8 +31,10 @@ pub const RESUMED_AT_ONCE: usize = 2;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Agents {
     all: BTreeMap<AgentId, Arc<Agent>>,
-    /// Every holder of a name, oldest first; the last one may be outside the cemetery.
+    /// Every holder of a name in memory, oldest first; the last one may be outside the cemetery.
     names: BTreeMap<NameKey, Vec<AgentId>>,
+    /// How many agents in memory have this one for their parent.
+    children: BTreeMap<AgentId, u32>,
     /// Who may write a conversation.
     writers: BTreeMap<ConversationId, BTreeSet<AgentId>>,
     /// Agents whose session waits for its turn.
@@ -51,6 +54,7 @@ impl Agents {
             }
             restored.keep_line(&agent);
             restored.keep_writers(&[], &agent);
+            restored.adopt(agent.parent);
             restored.all.insert(agent.id, Arc::new(agent));
         }
         named.sort_unstable();
@@ -62,6 +66,14 @@ impl Agents {
 
     pub fn iter(&self) -> impl Iterator<Item = &Agent> {
         self.all.values().map(|agent| &**agent)
+    }
+
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
     }
 
     pub fn get(&self, id: AgentId) -> Option<&Agent> {
@@ -81,13 +93,52 @@ impl Agents {
         if let Ok(id) = target.parse::<AgentId>() {
             return self.get(id).ok_or_else(nobody);
         }
-        let (name, back) = match target.split_once('~') {
-            Some((name, back)) => (name, back.parse::<usize>().map_err(|_| nobody())?),
-            None => (target, 0),
-        };
-        let holders = self.names.get(&NameKey::of(name)).ok_or_else(nobody)?;
+        let (name, back) = name_and_back(target).ok_or_else(nobody)?;
+        let holders = self.names.get(&name).ok_or_else(nobody)?;
         let position = holders.len().checked_sub(1 + back).ok_or_else(nobody)?;
         self.get(holders[position]).ok_or_else(nobody)
+    }
+
+    /// The agent that a target must mean, whoever else had the name and has left memory: by id, or
+    /// by a name that it holds outside the cemetery.
+    pub fn holder_of(&self, target: &str) -> Option<&Agent> {
+        match target.parse::<AgentId>() {
+            Ok(id) => self.get(id),
+            Err(_) => self.outside_cemetery(&NameKey::of(target)),
+        }
+    }
+
+    /// Everybody in memory who has or had this name last, oldest first.
+    pub fn named(&self, name: &NameKey) -> impl Iterator<Item = &Agent> {
+        self.names.get(name).into_iter().flatten().filter_map(|id| self.get(*id))
+    }
+
+    /// Whether an agent is dead and without a session, and nobody in memory needs it as a parent.
+    pub fn is_over(&self, id: AgentId) -> bool {
+        let ended = |agent: &Agent| agent.state == State::Dead && agent.live_session().is_none();
+        self.get(id).is_some_and(ended) && !self.children.contains_key(&id)
+    }
+
+    /// Lets an agent go that is over; returns its parent.
+    pub fn retire(&mut self, id: AgentId) -> Option<AgentId> {
+        let agent = self.all.remove(&id)?;
+        if let Some(name) = &agent.name {
+            self.drop_name(id, name);
+        }
+        let parent = agent.parent?;
+        if let Some(count) = self.children.get_mut(&parent) {
+            *count -= 1;
+            if *count == 0 {
+                self.children.remove(&parent);
+            }
+        }
+        Some(parent)
+    }
+
+    fn adopt(&mut self, parent: Option<AgentId>) {
+        if let Some(parent) = parent {
+            *self.children.entry(parent).or_default() += 1;
+        }
     }
 
     /// Whether `lead` is an ancestor of `agent`.
@@ -106,7 +157,11 @@ impl Agents {
 
     /// Who holds a name now, in life or in the freezer.
     fn holder(&self, name: &Name) -> Option<&Agent> {
-        let id = self.names.get(&name.key())?.last()?;
+        self.outside_cemetery(&name.key())
+    }
+
+    fn outside_cemetery(&self, name: &NameKey) -> Option<&Agent> {
+        let id = self.names.get(name)?.last()?;
         self.get(*id).filter(|agent| agent.state.roster() != Roster::Cemetery)
     }
 
@@ -175,20 +230,25 @@ impl Agents {
         if let Some(name) = &birth.name {
             self.names.entry(name.key()).or_default().push(id);
         }
+        self.adopt(birth.parent);
         self.all.insert(id, Arc::new(Agent::born(id, birth, at)));
     }
 
     /// The last name of an agent is its own; earlier ones are free again.
     fn hand_over_name(&mut self, agent: &Agent, name: &Name) {
-        if let Some(old) = &agent.name
-            && let Some(holders) = self.names.get_mut(&old.key())
-        {
-            holders.retain(|holder| *holder != agent.id);
-            if holders.is_empty() {
-                self.names.remove(&old.key());
-            }
+        if let Some(old) = &agent.name {
+            self.drop_name(agent.id, old);
         }
         self.names.entry(name.key()).or_default().push(agent.id);
+    }
+
+    fn drop_name(&mut self, id: AgentId, name: &Name) {
+        if let Some(holders) = self.names.get_mut(&name.key()) {
+            holders.retain(|holder| *holder != id);
+            if holders.is_empty() {
+                self.names.remove(&name.key());
+            }
+        }
     }
 
     fn keep_writers(&mut self, before: &[ConversationId], after: &Agent) {
@@ -247,6 +307,14 @@ impl Agents {
     /// The birth of this agent can't be read: it is listed all the same.
     pub fn list_unborn(&mut self, id: AgentId, at: Time) {
         self.all.entry(id).or_insert_with(|| Arc::new(Agent::unborn(id, at)));
+    }
+}
+
+/// The name in a target, and how many of its holders back the one is that is meant.
+pub fn name_and_back(target: &str) -> Option<(NameKey, usize)> {
+    match target.split_once('~') {
+        Some((name, back)) => Some((NameKey::of(name), back.parse().ok()?)),
+        None => Some((NameKey::of(target), 0)),
     }
 }
 

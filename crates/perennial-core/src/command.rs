@@ -58,6 +58,24 @@ pub enum Command {
     },
 }
 
+impl Command {
+    /// Whom it names, if anybody.
+    pub fn target_mut(&mut self) -> Option<&mut Target> {
+        match self {
+            Command::Spawn(spawn) => spawn.parent.as_mut(),
+            Command::Stop(target)
+            | Command::Wake(target)
+            | Command::Rename { target, .. }
+            | Command::Bury { target, .. }
+            | Command::Send { target, .. } => Some(target),
+            Command::StopAll
+            | Command::Unsend { .. }
+            | Command::Report { .. }
+            | Command::Post { .. } => None,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spawn {
     /// The new agent's id, made by the shell.

@@ -4,6 +4,8 @@
 //! what it touched, so that only that is planned (property: planning the touched = planning all).
 //! What follows at once from an event is in the same batch.
 
+mod ended;
+
 use std::borrow::Cow;
 
 use crate::agent::{self, Agent, HATCH_LIMIT};

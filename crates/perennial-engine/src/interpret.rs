@@ -15,6 +15,11 @@ pub struct Interpreter {
 }
 
 impl Interpreter {
+    /// Nothing more is planned for this entity.
+    pub fn forget(&mut self, entity: &Entity) {
+        self.given.remove(entity);
+    }
+
     /// Whether this effect is new; it counts as given out from now on.
     pub fn admit(&mut self, effect: &Effect) -> bool {
         let EffectKey { entity, kind, fence } = effect.key();

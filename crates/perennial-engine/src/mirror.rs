@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use perennial_core::agent::Agent;
 use perennial_core::id::AgentId;
-use perennial_core::state::State;
+use perennial_core::state::{Roster, State};
 use perennial_core::time::Time;
 use serde::Serialize;
 
@@ -35,6 +35,8 @@ struct Page {
     agent: AgentId,
     path: PathBuf,
     text: String,
+    /// Of an agent that hardly changes any more: nothing is remembered of it.
+    is_last: bool,
 }
 
 impl Mirror {
@@ -54,9 +56,10 @@ impl Mirror {
         let Some(name) = &agent.name else { return };
         let role = agent.role.as_deref().unwrap_or("agent");
         // A name that is used again gets its file; the earlier holder's keeps its id.
-        let stem = match agent.state {
-            State::Dead | State::Expired => format!("{role}-{name}~{}", agent.id),
-            _ => format!("{role}-{name}"),
+        let is_last = agent.state.roster() == Roster::Cemetery;
+        let stem = match is_last {
+            true => format!("{role}-{name}~{}", agent.id),
+            false => format!("{role}-{name}"),
         };
         let path = PathBuf::from(directory_name(&agent.launch.project))
             .join("identities")
@@ -64,7 +67,7 @@ impl Mirror {
         let identity = Identity::of(agent, name.as_str(), role, last_seen);
         let Ok(text) = serde_json::to_string_pretty(&identity) else { return };
         if let Some(sender) = &self.sender {
-            let _ = sender.send(Page { agent: agent.id, path, text });
+            let _ = sender.send(Page { agent: agent.id, path, text, is_last });
         }
     }
 
@@ -226,7 +229,10 @@ impl Writer {
             // Renamed, or dead: the agent's file moved.
             let _ = fs::remove_file(old);
         }
-        self.files.insert(page.agent, (path, now()));
+        match page.is_last {
+            true => _ = self.files.remove(&page.agent),
+            false => _ = self.files.insert(page.agent, (path, now())),
+        }
     }
 }
 

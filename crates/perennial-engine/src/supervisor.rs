@@ -9,6 +9,10 @@
 //! - U3  An effect is planned from durable state only, and given out once per run of the daemon.
 //! - U4  A report whose append failed is told again until it is recorded, before anything that came
 //!   after it; a command is not.
+//! - U5  What is over is let go only when its last effects were given out, nothing is under way for it
+//!   and its state is in the store: memory follows the living.
+
+mod retire;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -32,6 +36,7 @@ use perennial_store::journal::{Batch, Version};
 
 use crate::interpret::Interpreter;
 use crate::timers::Timers;
+pub use retire::Retired;
 
 /// After a failed append, reports are told again after this.
 pub const TELL_AGAIN_AFTER: Duration = Duration::from_secs(1);
@@ -144,6 +149,8 @@ pub struct Supervisor {
     /// Why the journal took nothing the last time, until it takes something again.
     read_only: Option<String>,
     next_ticket: u64,
+    /// Agents that were let go in this run.
+    retired: u64,
 }
 
 impl Supervisor {
@@ -162,6 +169,7 @@ impl Supervisor {
             tell_again_at: None,
             read_only: None,
             next_ticket: 1,
+            retired: 0,
         }
     }
 
@@ -327,6 +335,10 @@ impl Supervisor {
     }
 
     fn forget_if_over(&mut self, entity: &Entity) {
+        // A message leaves as it ends.
+        if !self.durable.has(entity) && !self.under_way.contains_key(entity) {
+            self.forget(entity);
+        }
         let Some(id) = entity.agent() else { return };
         let is_over = |agent: &Agent| {
             agent.state.roster() == Roster::Cemetery && agent.live_session().is_none()

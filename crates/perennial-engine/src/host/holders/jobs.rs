@@ -50,19 +50,15 @@ impl Run {
         self.settle(owner);
     }
 
-    /// A job that was let go and whose shim is gone is forgotten: jobs are many, agents few.
+    /// A holder that was let go and whose shim is gone is forgotten: there are many of the past.
     pub fn forget_if_done(&mut self, owner: Owner) {
         let is_done = |holder: &Holder| {
-            holder.current.is_none() && holder.shim.is_none() && matches!(holder.link, Link::Down)
+            let is_gone = holder.shim.is_none() && matches!(holder.link, Link::Down);
+            is_gone && holder.current.is_none() && holder.waiting.is_empty()
         };
-        match owner {
-            Owner::Agent(_) => {}
-            Owner::Job(_) => {
-                if let Some(holder) = self.holders.get(&owner).filter(|holder| is_done(holder)) {
-                    self.slots.remove(&holder.slot);
-                    self.holders.remove(&owner);
-                }
-            }
+        if let Some(holder) = self.holders.get(&owner).filter(|holder| is_done(holder)) {
+            self.slots.remove(&holder.slot);
+            self.holders.remove(&owner);
         }
     }
 }

@@ -1,0 +1,72 @@
+//! What has ended: which entities may leave memory, and what is asked of one that has left.
+//!
+//! Pure. Who lets an entity go has its last state in the store first.
+
+use super::{Fleet, Restored};
+use crate::agent::Agent;
+use crate::entity::Entity;
+use crate::job::Job;
+use crate::name::NameKey;
+
+impl Fleet {
+    /// The agent that a target must mean, whoever else had the name and has left memory.
+    pub fn holder_of(&self, target: &str) -> Option<&Agent> {
+        self.agents.holder_of(target)
+    }
+
+    /// Everybody in memory who has or had this name last, oldest first.
+    pub fn named(&self, name: &NameKey) -> impl Iterator<Item = &Agent> {
+        self.agents.named(name)
+    }
+
+    /// Whether this is in memory.
+    pub fn has(&self, entity: &Entity) -> bool {
+        match entity {
+            Entity::Agent(id) => self.agents.get(*id).is_some(),
+            Entity::Message(id) => self.messages.get(*id).is_some(),
+            Entity::Job(id) => self.jobs.get(*id).is_some(),
+            Entity::Node => true,
+            Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => false,
+        }
+    }
+
+    /// Whether this is in memory and has ended for good: it changes no more, and once its last
+    /// effects were given out nothing is left to do for it. (Messages leave as they end.)
+    pub fn is_over(&self, entity: &Entity) -> bool {
+        match entity {
+            Entity::Agent(id) => self.agents.is_over(*id) && self.messages.of(*id).next().is_none(),
+            Entity::Job(id) => self.jobs.get(*id).is_some_and(Job::is_over),
+            Entity::Node
+            | Entity::Name(_)
+            | Entity::Conversation(_)
+            | Entity::Message(_)
+            | Entity::Post(_) => false,
+        }
+    }
+
+    /// Lets go of what is over; returns what may be over by that.
+    pub fn retire(&mut self, entity: &Entity) -> Option<Entity> {
+        match entity {
+            Entity::Agent(id) => self.agents.retire(*id).map(Entity::Agent),
+            Entity::Job(id) => {
+                self.jobs.retire(*id);
+                None
+            }
+            Entity::Node
+            | Entity::Name(_)
+            | Entity::Conversation(_)
+            | Entity::Message(_)
+            | Entity::Post(_) => None,
+        }
+    }
+
+    /// A fleet of agents that have left memory, the first of them and those of its leads that have,
+    /// and of the leads that have not: to answer what is asked of the first.
+    pub fn around(&self, ended: &[Agent]) -> Fleet {
+        let above = |agent: &Agent| agent.parent.and_then(|id| self.agent(id));
+        let last = ended.last().and_then(above);
+        let leads = std::iter::successors(last, |lead| above(lead)).take(self.agents.len());
+        let agents = leads.cloned().chain(ended.iter().cloned()).collect();
+        Fleet::restore(Restored { agents, ..Restored::default() })
+    }
+}
