@@ -80,6 +80,8 @@ pub struct Counts {
     pub living: u64,
     pub freezer: u64,
     pub cemetery: u64,
+    /// The others are read from the store when they are asked for.
+    pub in_memory: u64,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

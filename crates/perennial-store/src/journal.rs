@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chain::Hash;
 use crate::follow::Follower;
-use crate::projection::{MessageRow, RosterRow, Sample, Snapshot};
+use crate::projection::{MessageRow, RosterQuery, RosterRow, Sample, Snapshot, SnapshotSet};
 use crate::record::{Record, Unreadable};
 
 /// A place in the journal: 1 is the first record, 0 lies before it.
@@ -60,6 +60,9 @@ pub struct StreamAppend {
 /// waits for it.
 pub type Done = Box<dyn FnOnce(Result<Seq, AppendError>) + Send>;
 
+/// Called once with whether a set of snapshots is durable, and all rows that were queued before it.
+pub type Kept = Box<dyn FnOnce(bool) + Send>;
+
 pub trait Journal: Send + Sync {
     /// Queues one append. One commit carries all that queued meanwhile. A batch without events is
     /// done when all queued before it is.
@@ -80,6 +83,14 @@ pub trait Journal: Send + Sync {
     /// have a lower id, highest id first. Ids are made in the order of time: newest first.
     fn streams_before(&self, before: &Entity, limit: usize) -> Result<Vec<Record>, ReadError>;
 
+    /// Up to `limit` records of one stream before `before`, the newest first.
+    fn read_stream_back(
+        &self,
+        stream: &Entity,
+        before: Version,
+        limit: usize,
+    ) -> Result<Vec<Record>, ReadError>;
+
     /// A text by its digest; nothing where no event has named it, or where it was damaged.
     fn text(&self, digest: Digest) -> Result<Option<String>, ReadError>;
 
@@ -98,23 +109,27 @@ pub trait Journal: Send + Sync {
     /// Every record that was found to be unreadable and still is.
     fn quarantine(&self) -> Vec<Unreadable>;
 
-    /// Queues the state of *all* streams as all appends queued before have left it, in place of the
-    /// last such set. Whole or not at all, and dropped where a version does not fit: losing a set
-    /// costs time at the next start, no more.
-    fn put_snapshots(&self, snapshots: Vec<Snapshot>);
+    /// Queues the state, as all appends queued before have left it, of every stream that has changed
+    /// since the last set that was kept. Whole or not at all: a set is dropped where a version does
+    /// not fit or a changed stream is missing. That costs time at the next start, no more.
+    fn put_snapshots(&self, snapshots: Vec<Snapshot>, kept: Kept);
 
-    /// The newest set and the record up to which it holds; (0, none) where it can't be trusted.
-    fn snapshots(&self) -> Result<(Seq, Vec<Snapshot>), ReadError>;
+    /// The newest snapshots of everything that is not over; none where they can't be trusted.
+    fn snapshots(&self) -> Result<SnapshotSet, ReadError>;
+
+    /// The snapshot of one entity, over or not. Who reads it compares the version.
+    fn snapshot(&self, stream: &Entity) -> Result<Option<Snapshot>, ReadError>;
 
     /// Queues the latest values of these agents. Written with the next commit, or soon.
     fn put_samples(&self, samples: Vec<Sample>);
 
-    fn samples(&self) -> Result<Vec<Sample>, ReadError>;
+    /// Of these agents, as far as there are any.
+    fn samples(&self, agents: &[AgentId]) -> Result<Vec<Sample>, ReadError>;
 
     /// Queues these rows of the roster. Written with the next commit, or soon.
     fn put_roster(&self, rows: Vec<RosterRow>);
 
-    fn roster(&self) -> Result<Vec<RosterRow>, ReadError>;
+    fn roster(&self, query: RosterQuery<'_>) -> Result<Vec<RosterRow>, ReadError>;
 }
 
 impl Batch {
@@ -149,6 +164,9 @@ impl Batch {
 }
 
 impl Version {
+    /// Behind the last event of any stream.
+    pub const END: Version = Version(i64::MAX as u64);
+
     pub(crate) fn plus(self, events: usize) -> Version {
         Version(self.0 + events as u64)
     }

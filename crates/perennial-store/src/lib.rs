@@ -17,10 +17,12 @@ pub mod text;
 pub use chain::Hash;
 pub use follow::Follower;
 pub use journal::{
-    AppendError, Batch, Done, Journal, ReadError, Seq, StoreError, StreamAppend, Version,
+    AppendError, Batch, Done, Journal, Kept, ReadError, Seq, StoreError, StreamAppend, Version,
 };
-pub use load::{LoadError, Loaded, load};
+pub use load::{LoadError, Loaded, load, recall};
 pub use memory::MemoryJournal;
-pub use projection::{MessageRow, MessageStep, RosterRow, Sample, Snapshot};
+pub use projection::{
+    MessageRow, MessageStep, RosterQuery, RosterRow, Sample, Snapshot, SnapshotSet,
+};
 pub use record::{Record, Unreadable, Why};
 pub use sqlite::{OpenError, SqliteJournal};

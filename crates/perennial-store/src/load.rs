@@ -1,13 +1,16 @@
-//! Start-up: the fleet as the journal tells it.
+//! Start-up: the fleet as the journal tells it; and an agent that has left memory, recalled.
 //!
 //! Invariants
 //! - D1  Loading never fails on what a record holds: an agent with an unreadable record is marked,
 //!   one whose birth is unreadable too, and what an operator ordered after that record outranks the
 //!   mark.
 //! - D2  With or without snapshots the fleet is the same. Where anything is unreadable, none are
-//!   used: a mark is no event, so a snapshot can't tell how it came about.
+//!   used: a mark is no event, so a snapshot can't tell how it came about. What is over may be there
+//!   or not: it is not loaded where its snapshot says that it is over.
+//! - D3  What ended after the last snapshots is loaded and planned once more: its end may not have
+//!   been acted on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use perennial_core::agent::Agent;
 use perennial_core::entity::Entity;
@@ -21,14 +24,14 @@ use perennial_core::time::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::journal::{Journal, ReadError, Seq, Version};
-use crate::projection::Snapshot;
+use crate::projection::{Snapshot, SnapshotSet};
 use crate::record::{Record, Unreadable};
 
 const RECORDS_AT_ONCE: usize = 1000;
 
 /// The form of snapshots; those of another are not read. To be counted up when an agent's fields, or
 /// what folding makes of them, change between two releases.
-const FORM: &str = concat!(env!("CARGO_PKG_VERSION"), "/5");
+const FORM: &str = concat!(env!("CARGO_PKG_VERSION"), "/6");
 
 /// The node's snapshot: what a fleet is besides its agents.
 #[derive(Serialize, Deserialize)]
@@ -43,6 +46,13 @@ pub struct Loaded {
     pub fleet: Fleet,
     pub head: Seq,
     pub versions: BTreeMap<Entity, Version>,
+    /// What the next set of snapshots must have: all that changed since the last one, and what has
+    /// ended and is not marked so there.
+    pub changed: BTreeSet<Entity>,
+    /// How many agents are over and were not loaded.
+    pub over: u64,
+    /// How many records were folded.
+    pub folded: u64,
     /// The newest moment in the journal: time never goes back behind it.
     pub latest: Time,
     /// Every record in the journal that is known to be unreadable.
@@ -77,29 +87,27 @@ pub fn load(journal: &dyn Journal) -> Result<Loaded, LoadError> {
 
 /// The fold up to the newest snapshots, if they are all there and of this program's form.
 fn restore(journal: &dyn Journal) -> Result<Option<Folding>, ReadError> {
-    let (head, snapshots) = journal.snapshots()?;
+    let SnapshotSet { covers: head, snapshots, over } = journal.snapshots()?;
     let Some(before) = head.0.checked_sub(1) else { return Ok(None) };
     // Time never decreases, so the last record that they cover has the newest moment.
     let last = journal.read(Seq(before), 1)?;
     let latest = last.first().map_or(Time(0), |record| record.at);
     let mut versions = BTreeMap::new();
     let (mut node, mut restored) = (None, Restored::default());
-    for Snapshot { stream, version, form, state } in snapshots {
-        if form != FORM {
-            return Ok(None);
-        }
+    for Snapshot { stream, version, form, state, .. } in snapshots {
+        let Some(state) = state.filter(|_| form == FORM) else { return Ok(None) };
         match stream {
             Entity::Node => node = serde_json::from_str::<Node>(&state).ok(),
-            Entity::Agent(_) => match serde_json::from_str::<Option<Agent>>(&state) {
-                Ok(agent) => restored.agents.extend(agent),
+            Entity::Agent(_) => match serde_json::from_str::<Agent>(&state) {
+                Ok(agent) => restored.agents.push(agent),
                 Err(_) => return Ok(None),
             },
-            Entity::Message(_) => match serde_json::from_str::<Option<Message>>(&state) {
-                Ok(message) => restored.messages.extend(message),
+            Entity::Message(_) => match serde_json::from_str::<Message>(&state) {
+                Ok(message) => restored.messages.push(message),
                 Err(_) => return Ok(None),
             },
-            Entity::Job(_) => match serde_json::from_str::<Option<Job>>(&state) {
-                Ok(job) => restored.jobs.extend(job),
+            Entity::Job(_) => match serde_json::from_str::<Job>(&state) {
+                Ok(job) => restored.jobs.push(job),
                 Err(_) => return Ok(None),
             },
             // A claim's state follows from the agents; a post has none.
@@ -111,7 +119,7 @@ fn restore(journal: &dyn Journal) -> Result<Option<Folding>, ReadError> {
     }
     let Some(Node { epoch, boot }) = node else { return Ok(None) };
     let fleet = Fleet::restore(Restored { epoch, boot, ..restored });
-    Ok(Some(Folding { fleet, head, versions, latest, marks: BTreeMap::new() }))
+    Ok(Some(Folding { fleet, head, versions, over, latest, ..Folding::default() }))
 }
 
 #[derive(Default)]
@@ -119,6 +127,9 @@ struct Folding {
     fleet: Fleet,
     head: Seq,
     versions: BTreeMap<Entity, Version>,
+    changed: BTreeSet<Entity>,
+    over: u64,
+    folded: u64,
     latest: Time,
     /// Agents whose state can't be trusted, with what is wrong and since when.
     marks: BTreeMap<AgentId, (String, Time)>,
@@ -127,7 +138,9 @@ struct Folding {
 impl Folding {
     fn take(&mut self, record: &Record) {
         self.head = record.seq;
+        self.folded += 1;
         if let Some(stream) = record.stream.as_ref().filter(|stream| stream.is_counted()) {
+            self.changed.insert(stream.clone());
             let version = self.versions.entry(stream.clone()).or_default();
             // A record that is gone leaves no stream to mark, but a hole in its versions.
             let whole = record.version.0 == version.0 + 1;
@@ -177,8 +190,18 @@ impl Folding {
         for (agent, (why, at)) in &self.marks {
             self.fleet.mark_unreadable(*agent, why, *at);
         }
-        let Folding { fleet, head, versions, latest, .. } = self;
-        Loaded { fleet, head, versions, latest, unreadable }
+        let Folding { fleet, head, mut versions, mut changed, over, folded, latest, .. } = self;
+        // What has left memory gets no more events.
+        versions.retain(|stream, _| match stream {
+            Entity::Message(_) | Entity::Job(_) => fleet.has(stream),
+            Entity::Node
+            | Entity::Agent(_)
+            | Entity::Name(_)
+            | Entity::Conversation(_)
+            | Entity::Post(_) => true,
+        });
+        changed.extend(fleet.entities().filter(|entity| fleet.is_over(entity)));
+        Loaded { fleet, head, versions, changed, over, folded, latest, unreadable }
     }
 }
 
@@ -199,27 +222,57 @@ fn ordered_by_the_operator(event: &Event) -> Option<AgentId> {
     }
 }
 
-/// The state of every stream, for `put_snapshots`.
-pub fn snapshots(fleet: &Fleet, versions: &BTreeMap<Entity, Version>) -> Vec<Snapshot> {
+/// The state of what has changed, for `put_snapshots`.
+pub fn snapshots(
+    fleet: &Fleet,
+    versions: &BTreeMap<Entity, Version>,
+    changed: &BTreeSet<Entity>,
+) -> Vec<Snapshot> {
+    let snapshot = |stream: &Entity, state: Option<String>| Snapshot {
+        stream: stream.clone(),
+        version: versions.get(stream).copied().unwrap_or_default(),
+        form: FORM.to_owned(),
+        is_over: state.is_some() && fleet.is_over(stream),
+        state,
+    };
     let node = Node { epoch: fleet.epoch(), boot: fleet.boot().clone() };
-    let version = |stream: &Entity| versions.get(stream).copied().unwrap_or_default();
-    let mut snapshots = vec![snapshot(&Entity::Node, version(&Entity::Node), &node)];
-    for (stream, version) in versions {
-        match stream {
-            Entity::Node => {}
-            Entity::Agent(id) => snapshots.push(snapshot(stream, *version, &fleet.agent(*id))),
-            Entity::Message(id) => {
-                snapshots.push(snapshot(stream, *version, &fleet.messages().get(*id)));
-            }
-            Entity::Job(id) => snapshots.push(snapshot(stream, *version, &fleet.jobs().get(*id))),
-            Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => {}
-        }
+    let mut snapshots = vec![snapshot(&Entity::Node, Some(plain(&node)))];
+    for stream in changed {
+        let state = match stream {
+            Entity::Agent(id) => fleet.agent(*id).map(plain),
+            Entity::Message(id) => fleet.messages().get(*id).map(plain),
+            Entity::Job(id) => fleet.jobs().get(*id).filter(|job| !job.is_over()).map(plain),
+            Entity::Node | Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => continue,
+        };
+        snapshots.push(snapshot(stream, state));
     }
     snapshots
 }
 
-fn snapshot(stream: &Entity, version: Version, state: &impl Serialize) -> Snapshot {
+fn plain(state: &impl Serialize) -> String {
     // Derived for plain types with string keys: nothing that JSON can't say.
-    let state = serde_json::to_string(state).expect("states are plain");
-    Snapshot { stream: stream.clone(), version, form: FORM.to_owned(), state }
+    serde_json::to_string(state).expect("states are plain")
+}
+
+/// An agent that has left memory: from its snapshot, or folded from its own records.
+pub fn recall(journal: &dyn Journal, id: AgentId) -> Result<Option<Agent>, ReadError> {
+    let stream = Entity::Agent(id);
+    if journal.quarantine().is_empty()
+        && let Some(Snapshot { version, form, state: Some(state), .. }) =
+            journal.snapshot(&stream)?
+        && form == FORM
+        && journal.read_stream(&stream, version, 1)?.is_empty()
+        && let Ok(agent) = serde_json::from_str::<Agent>(&state)
+    {
+        return Ok(Some(agent));
+    }
+    let mut folding = Folding::default();
+    let mut after = Version(0);
+    loop {
+        let records = journal.read_stream(&stream, after, RECORDS_AT_ONCE)?;
+        let Some(last) = records.last() else { break };
+        after = last.version;
+        records.iter().for_each(|record| folding.take(record));
+    }
+    Ok(folding.finish(Vec::new()).fleet.agent(id).cloned())
 }

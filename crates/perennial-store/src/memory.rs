@@ -4,19 +4,26 @@
 //! `new` commits at once, within `append`. `held` commits when told to, so that a simulation has
 //! every order of events in its hand; `crash` is the loss of all that was not committed.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use perennial_core::entity::Entity;
 use perennial_core::id::{AgentId, MessageId};
+use perennial_core::name::NameKey;
+use perennial_core::state::{Roster, State};
 use perennial_core::text::Digest;
 
 use crate::chain::Hash;
 use crate::follow::{Follower, Head, Source};
-use crate::journal::{AppendError, Batch, Done, Journal, ReadError, Seq, StoreError, Version};
-use crate::projection::{MessageChange, MessageRow, RosterRow, Sample, Snapshot};
-use crate::record::{EncodedBatch, Record, Row, Unreadable, read_rows, stream_key};
+use crate::journal::{
+    AppendError, Batch, Done, Journal, Kept as KeptDone, ReadError, Seq, StoreError, Version,
+};
+use crate::projection::{
+    MessageChange, MessageRow, RosterQuery, RosterRow, Sample, Snapshot, SnapshotSet,
+};
+use crate::record::{EncodedBatch, Record, Row, Unreadable, has_snapshots, read_rows, stream_key};
 
 pub struct MemoryJournal {
     shared: Arc<Shared>,
@@ -33,7 +40,9 @@ struct Kept {
     versions: HashMap<Entity, Version>,
     texts: HashMap<Digest, Arc<str>>,
     messages: BTreeMap<MessageId, MessageRow>,
-    snapshots: (Seq, Vec<Snapshot>),
+    /// The record up to which the snapshots hold.
+    covers: Seq,
+    snapshots: BTreeMap<Entity, Snapshot>,
     samples: BTreeMap<AgentId, Sample>,
     roster: BTreeMap<AgentId, RosterRow>,
     quarantine: BTreeMap<Seq, Unreadable>,
@@ -41,7 +50,7 @@ struct Kept {
     held: bool,
     queue: VecDeque<Work>,
     /// Answers that are due, in commit order.
-    answers: VecDeque<(Done, Result<Seq, AppendError>)>,
+    answers: VecDeque<Box<dyn FnOnce() + Send>>,
     /// Somebody is giving the answers out.
     answering: bool,
     /// Appends that came to be committed, failed ones included.
@@ -54,7 +63,7 @@ struct Kept {
 
 enum Work {
     Append { batch: Result<EncodedBatch, AppendError>, done: Done },
-    Snapshots(Vec<Snapshot>),
+    Snapshots { snapshots: Vec<Snapshot>, kept: KeptDone },
     Samples(Vec<Sample>),
     Roster(Vec<RosterRow>),
 }
@@ -166,14 +175,11 @@ impl Shared {
                     batch.and_then(|batch| self.append(kept, batch))
                 };
                 kept.failures += u64::from(answer.is_err());
-                kept.answers.push_back((done, answer));
+                kept.answers.push_back(Box::new(move || done(answer)));
             }
-            Some(Work::Snapshots(snapshots)) => {
-                let version =
-                    |stream: &Entity| kept.versions.get(stream).copied().unwrap_or_default();
-                if snapshots.iter().all(|one| one.version == version(&one.stream)) {
-                    kept.snapshots = (self.head.get().0, snapshots);
-                }
+            Some(Work::Snapshots { snapshots, kept: done }) => {
+                let is_kept = kept.put_snapshots(snapshots, self.head.get().0);
+                kept.answers.push_back(Box::new(move || done(is_kept)));
             }
             Some(Work::Samples(samples)) => {
                 kept.samples.extend(samples.into_iter().map(|sample| (sample.agent, sample)));
@@ -221,7 +227,7 @@ impl Shared {
                 due
             };
             match due {
-                Some((done, answer)) => done(answer),
+                Some(answer) => answer(),
                 None => return,
             }
         }
@@ -274,6 +280,27 @@ impl Kept {
         records
     }
 
+    fn put_snapshots(&mut self, snapshots: Vec<Snapshot>, head: Seq) -> bool {
+        let version = |stream: &Entity| self.versions.get(stream).copied().unwrap_or_default();
+        let fits = |one: &Snapshot| one.state.is_none() || one.version == version(&one.stream);
+        let given: BTreeSet<Vec<u8>> =
+            snapshots.iter().map(|one| stream_key(&one.stream)).collect();
+        let mut changed = self.rows.range(Seq(self.covers.0 + 1)..).map(|(_, row)| &row.stream);
+        if !snapshots.iter().all(fits)
+            || !changed.all(|key| given.contains(key) || !has_snapshots(key))
+        {
+            return false;
+        }
+        for snapshot in snapshots {
+            match snapshot.state {
+                Some(_) => _ = self.snapshots.insert(snapshot.stream.clone(), snapshot),
+                None => _ = self.snapshots.remove(&snapshot.stream),
+            }
+        }
+        self.covers = head;
+        true
+    }
+
     fn note(&mut self, records: &[Record]) {
         let unreadable = records.iter().filter_map(|record| record.event.as_ref().err());
         self.quarantine.extend(unreadable.map(|one| (one.seq, one.clone())));
@@ -313,6 +340,21 @@ impl Journal for MemoryJournal {
         Ok(kept.read_singly(rows))
     }
 
+    fn read_stream_back(
+        &self,
+        stream: &Entity,
+        before: Version,
+        limit: usize,
+    ) -> Result<Vec<Record>, ReadError> {
+        let last = self.shared.lock().versions.get(stream).copied().unwrap_or_default();
+        let end = last.0.min(before.0.saturating_sub(1));
+        let first = end.saturating_sub(limit as u64);
+        let mut records =
+            self.read_stream(stream, Version(first), usize::try_from(end - first).unwrap_or(0))?;
+        records.reverse();
+        Ok(records)
+    }
+
     fn text(&self, digest: Digest) -> Result<Option<String>, ReadError> {
         Ok(self.shared.lock().texts.get(&digest).map(|body| body.to_string()))
     }
@@ -342,27 +384,57 @@ impl Journal for MemoryJournal {
         self.shared.lock().quarantine.values().cloned().collect()
     }
 
-    fn put_snapshots(&self, snapshots: Vec<Snapshot>) {
-        self.queue(Work::Snapshots(snapshots));
+    fn put_snapshots(&self, snapshots: Vec<Snapshot>, kept: KeptDone) {
+        self.queue(Work::Snapshots { snapshots, kept });
     }
 
-    fn snapshots(&self) -> Result<(Seq, Vec<Snapshot>), ReadError> {
-        Ok(self.shared.lock().snapshots.clone())
+    fn snapshots(&self) -> Result<SnapshotSet, ReadError> {
+        let kept = self.shared.lock();
+        let (over, living): (Vec<_>, Vec<_>) = kept.snapshots.values().partition(|one| one.is_over);
+        let snapshots = living.into_iter().cloned().collect();
+        Ok(SnapshotSet { covers: kept.covers, snapshots, over: over.len() as u64 })
+    }
+
+    fn snapshot(&self, stream: &Entity) -> Result<Option<Snapshot>, ReadError> {
+        Ok(self.shared.lock().snapshots.get(stream).cloned())
     }
 
     fn put_samples(&self, samples: Vec<Sample>) {
         self.queue(Work::Samples(samples));
     }
 
-    fn samples(&self) -> Result<Vec<Sample>, ReadError> {
-        Ok(self.shared.lock().samples.values().copied().collect())
+    fn samples(&self, agents: &[AgentId]) -> Result<Vec<Sample>, ReadError> {
+        let kept = self.shared.lock();
+        Ok(agents.iter().filter_map(|agent| kept.samples.get(agent).copied()).collect())
     }
 
     fn put_roster(&self, rows: Vec<RosterRow>) {
         self.queue(Work::Roster(rows));
     }
 
-    fn roster(&self) -> Result<Vec<RosterRow>, ReadError> {
-        Ok(self.shared.lock().roster.values().cloned().collect())
+    fn roster(&self, query: RosterQuery<'_>) -> Result<Vec<RosterRow>, ReadError> {
+        let kept = self.shared.lock();
+        let rows = kept.roster.values();
+        Ok(match query {
+            RosterQuery::Of(agents) => {
+                agents.iter().filter_map(|agent| kept.roster.get(agent).cloned()).collect()
+            }
+            RosterQuery::Buried { name, limit } => {
+                let is_named = |row: &&RosterRow| {
+                    let own = row.name.as_deref().map(NameKey::of);
+                    row.state.roster() == Roster::Cemetery && own.as_ref() == Some(name)
+                };
+                let mut rows: Vec<RosterRow> = rows.filter(is_named).cloned().collect();
+                rows.sort_by_key(|row| Reverse((row.named_at, row.agent)));
+                rows.truncate(limit);
+                rows
+            }
+            RosterQuery::Dead { before, limit } => {
+                let is_wanted = |row: &&RosterRow| {
+                    row.state == State::Dead && before.is_none_or(|before| row.agent < before)
+                };
+                rows.rev().filter(is_wanted).take(limit).cloned().collect()
+            }
+        })
     }
 }

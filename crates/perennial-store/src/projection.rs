@@ -7,6 +7,7 @@ use perennial_core::entity::Entity;
 use perennial_core::event::{Event, What};
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::message::{Content, MessageEvent, Sender};
+use perennial_core::name::NameKey;
 use perennial_core::reason::Reason;
 use perennial_core::state::State;
 use perennial_core::text::Digest;
@@ -15,14 +16,30 @@ use perennial_core::time::Time;
 use crate::journal::{Seq, Version};
 
 /// The state of one stream's entity after `version` events.
+///
+/// An agent that is over keeps its row, marked, to be read when somebody asks for it; the rows of
+/// other entities that are over are deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
     pub stream: Entity,
     pub version: Version,
     /// Names the form of `state`; another program's form is not read.
     pub form: String,
-    /// JSON.
-    pub state: String,
+    /// JSON; nothing for an entity that has left memory: its row is deleted.
+    pub state: Option<String>,
+    /// It has ended for good: not read at start.
+    pub is_over: bool,
+}
+
+/// The snapshots that a fleet is restored from.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SnapshotSet {
+    /// The record up to which they hold; 0 where there are none that can be trusted.
+    pub covers: Seq,
+    /// Of everything that is not over.
+    pub snapshots: Vec<Snapshot>,
+    /// How many agents are over and left out.
+    pub over: u64,
 }
 
 /// The latest values of one agent that are not worth an event. A row replaces the one before whole.
@@ -75,11 +92,24 @@ pub struct Usage {
     pub is_partial: bool,
 }
 
+/// Which rows of the roster to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RosterQuery<'a> {
+    /// Of these agents, as far as there are rows.
+    Of(&'a [AgentId]),
+    /// Of agents in the cemetery, by name: who took the name last comes first.
+    Buried { name: &'a NameKey, limit: usize },
+    /// Of dead agents born before this one, the youngest first.
+    Dead { before: Option<AgentId>, limit: usize },
+}
+
 /// One agent in the roster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RosterRow {
     pub agent: AgentId,
     pub name: Option<String>,
+    /// When it took its name.
+    pub named_at: Time,
     pub role: Option<String>,
     pub parent: Option<AgentId>,
     pub project: String,

@@ -282,6 +282,12 @@ pub(crate) fn stream_key(stream: &Entity) -> Vec<u8> {
     }
 }
 
+/// Whether the state of such a stream is kept: not that of a claim, which follows from the agents,
+/// nor that of a post, which has none.
+pub(crate) fn has_snapshots(key: &[u8]) -> bool {
+    stream_of(key).is_some_and(|stream| stream.is_counted())
+}
+
 pub(crate) fn stream_of(key: &[u8]) -> Option<Entity> {
     let id = |id: &[u8]| Some(u128::from_be_bytes(id.try_into().ok()?));
     let text = |text: &[u8]| Some(std::str::from_utf8(text).ok()?.to_owned());

@@ -26,8 +26,10 @@ use rusqlite::Connection;
 
 use crate::chain::{Hash, Verified};
 use crate::follow::{Follower, Head, Source};
-use crate::journal::{AppendError, Batch, Done, Journal, ReadError, Seq, StoreError, Version};
-use crate::projection::{MessageRow, RosterRow, Sample, Snapshot};
+use crate::journal::{
+    AppendError, Batch, Done, Journal, Kept, ReadError, Seq, StoreError, Version,
+};
+use crate::projection::{MessageRow, RosterQuery, RosterRow, Sample, Snapshot, SnapshotSet};
 use crate::record::{EncodedBatch, Record, Unreadable};
 use crate::text;
 pub use open::OpenError;
@@ -125,11 +127,16 @@ impl Journal for SqliteJournal {
         after: Version,
         limit: usize,
     ) -> Result<Vec<Record>, ReadError> {
-        let records = self
-            .shared
-            .with_reader(|reader| Ok(rows::read_stream(reader, stream, after, limit)?))?;
-        self.shared.note(&records);
-        Ok(records)
+        self.shared.read_stream(stream, rows::From::After(after), limit)
+    }
+
+    fn read_stream_back(
+        &self,
+        stream: &Entity,
+        before: Version,
+        limit: usize,
+    ) -> Result<Vec<Record>, ReadError> {
+        self.shared.read_stream(stream, rows::From::Before(before), limit)
     }
 
     fn streams_before(&self, before: &Entity, limit: usize) -> Result<Vec<Record>, ReadError> {
@@ -165,43 +172,49 @@ impl Journal for SqliteJournal {
         quarantine.values().cloned().collect()
     }
 
-    fn put_snapshots(&self, snapshots: Vec<Snapshot>) {
-        self.shared.order(Order::Snapshots(snapshots));
+    fn put_snapshots(&self, snapshots: Vec<Snapshot>, kept: Kept) {
+        let order = Order::Snapshots { snapshots, kept };
+        if let Err(mpsc::SendError(Order::Snapshots { kept, .. })) = self.shared.orders.send(order)
+        {
+            kept(false);
+        }
     }
 
-    fn snapshots(&self) -> Result<(Seq, Vec<Snapshot>), ReadError> {
-        let none = (Seq(0), Vec::new());
+    fn snapshots(&self) -> Result<SnapshotSet, ReadError> {
+        let none = SnapshotSet::default();
         if self.shared.snapshots_void.load(Ordering::Acquire) {
             return Ok(none);
         }
         self.shared.with_reader(|reader| {
             // One transaction: the set and its mark belong together.
             let reading = reader.unchecked_transaction()?;
-            let Some((covers, hash)) = rows::mark(&reading, derived::COVERS)? else {
-                return Ok(none);
-            };
-            // A journal that was cut off or edited since is not what the set was made from.
-            if hash.is_none() || rows::hash_at(&reading, covers)? != hash {
+            let covers = derived::covers(&reading)?;
+            if covers == Seq(0) {
                 return Ok(none);
             }
-            Ok(derived::snapshots(&reading)?.map_or(none, |snapshots| (covers, snapshots)))
+            let Some(snapshots) = derived::snapshots(&reading)? else { return Ok(none) };
+            Ok(SnapshotSet { covers, snapshots, over: derived::over(&reading)? })
         })
+    }
+
+    fn snapshot(&self, stream: &Entity) -> Result<Option<Snapshot>, ReadError> {
+        self.shared.with_reader(|reader| Ok(derived::snapshot(reader, stream)?))
     }
 
     fn put_samples(&self, samples: Vec<Sample>) {
         self.shared.order(Order::Samples(samples));
     }
 
-    fn samples(&self) -> Result<Vec<Sample>, ReadError> {
-        self.shared.with_reader(derived::samples)
+    fn samples(&self, agents: &[AgentId]) -> Result<Vec<Sample>, ReadError> {
+        self.shared.with_reader(|reader| derived::samples(reader, agents))
     }
 
     fn put_roster(&self, rows: Vec<RosterRow>) {
         self.shared.order(Order::Roster(rows));
     }
 
-    fn roster(&self) -> Result<Vec<RosterRow>, ReadError> {
-        self.shared.with_reader(derived::roster)
+    fn roster(&self, query: RosterQuery<'_>) -> Result<Vec<RosterRow>, ReadError> {
+        self.shared.with_reader(|reader| derived::roster(reader, query))
     }
 }
 
@@ -221,6 +234,18 @@ impl Shared {
     /// For what nobody waits for: a writer that is gone is told by the next append.
     fn order(&self, order: Order) {
         let _ = self.orders.send(order);
+    }
+
+    fn read_stream(
+        &self,
+        stream: &Entity,
+        from: rows::From,
+        limit: usize,
+    ) -> Result<Vec<Record>, ReadError> {
+        let records =
+            self.with_reader(|reader| Ok(rows::read_stream(reader, stream, from, limit)?))?;
+        self.note(&records);
+        Ok(records)
     }
 
     fn with_reader<T>(

@@ -1,64 +1,102 @@
 //! The SQL of derived rows: snapshots, samples, the roster, messages.
 
 use perennial_core::context;
+use perennial_core::entity::Entity;
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::text::Digest;
 use perennial_core::time::Time;
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::rows;
 use crate::chain::{Hash, seal};
 use crate::journal::{ReadError, Seq, Version};
-use crate::projection::{Context, MessageChange, MessageRow, RosterRow, Sample, Snapshot, Usage};
+use crate::projection::{
+    Context, MessageChange, MessageRow, RosterQuery, RosterRow, Sample, Snapshot, Usage,
+};
 use crate::record::{stream_key, stream_of};
 use crate::stored::Word;
 
 pub(super) const COVERS: &str = "covers";
 
-/// Replaces the set of snapshots. Rows whose version has not moved are left as they are: most
-/// agents are quiet.
+/// Puts the snapshots of what has changed; the others hold as they are.
 pub(super) fn put_snapshots(
     connection: &Connection,
     covers: (Seq, Hash),
     snapshots: &[Snapshot],
 ) -> rusqlite::Result<()> {
     let mut statement = connection.prepare_cached(
-        "INSERT INTO snapshot VALUES (?1, ?2, ?3, ?4, ?5)
+        "INSERT INTO snapshot (stream, version, form, state, seal, is_over)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)
          ON CONFLICT (stream) DO UPDATE SET version = excluded.version, form = excluded.form,
-             state = excluded.state, seal = excluded.seal
-         WHERE version <> excluded.version OR seal <> excluded.seal",
+             state = excluded.state, seal = excluded.seal, is_over = excluded.is_over",
     )?;
+    let mut delete = connection.prepare_cached("DELETE FROM snapshot WHERE stream = ?1")?;
     for snapshot in snapshots {
-        let (key, seal) = (stream_key(&snapshot.stream), sealed(snapshot));
-        let version = snapshot.version.0.cast_signed();
-        statement.execute(params![key, version, snapshot.form, snapshot.state, seal.0])?;
+        let key = stream_key(&snapshot.stream);
+        let Some(state) = &snapshot.state else {
+            delete.execute([key])?;
+            continue;
+        };
+        let (version, seal) = (snapshot.version.0.cast_signed(), sealed(snapshot));
+        let is_over = snapshot.is_over;
+        statement.execute(params![key, version, snapshot.form, state, seal.0, is_over])?;
     }
     rows::put_mark(connection, COVERS, covers)
 }
 
-/// `None` where a seal is broken or a row says nothing.
+/// The record up to which the snapshots hold; 0 where they were not made from this journal.
+pub(super) fn covers(connection: &Connection) -> rusqlite::Result<Seq> {
+    let Some((covers, hash)) = rows::mark(connection, COVERS)? else { return Ok(Seq(0)) };
+    // A journal that was cut off or edited since is not what the set was made from.
+    let is_same = hash.is_some() && rows::hash_at(connection, covers)? == hash;
+    Ok(if is_same { covers } else { Seq(0) })
+}
+
+/// How many agents are over.
+pub(super) fn over(connection: &Connection) -> rusqlite::Result<u64> {
+    let sql = "SELECT count(*) FROM snapshot WHERE is_over = 1";
+    connection.query_row(sql, [], |row| Ok(row.get::<_, i64>(0)?.cast_unsigned()))
+}
+
+/// Of everything that is not over; `None` where a seal is broken or a row says nothing.
 pub(super) fn snapshots(connection: &Connection) -> rusqlite::Result<Option<Vec<Snapshot>>> {
-    let mut statement =
-        connection.prepare("SELECT stream, version, form, state, seal FROM snapshot")?;
+    let mut statement = connection.prepare(
+        "SELECT stream, version, form, state, seal, is_over FROM snapshot WHERE is_over = 0",
+    )?;
     let mut found = statement.query([])?;
     let mut snapshots = Vec::new();
     while let Some(row) = found.next()? {
-        let Some(stream) = stream_of(&row.get::<_, Vec<u8>>(0)?) else { return Ok(None) };
-        let version = Version(row.get::<_, i64>(1)?.cast_unsigned());
-        // Text that is not UTF-8 is an error of that column: broken, like a seal that does not fit.
-        let (Ok(form), Ok(state)) = (row.get(2), row.get(3)) else { return Ok(None) };
-        let snapshot = Snapshot { stream, version, form, state };
-        if row.get::<_, Vec<u8>>(4)? != sealed(&snapshot).0 {
-            return Ok(None);
-        }
+        let Some(snapshot) = read_snapshot(row)? else { return Ok(None) };
         snapshots.push(snapshot);
     }
     Ok(Some(snapshots))
 }
 
+pub(super) fn snapshot(
+    connection: &Connection,
+    stream: &Entity,
+) -> rusqlite::Result<Option<Snapshot>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT stream, version, form, state, seal, is_over FROM snapshot WHERE stream = ?1",
+    )?;
+    statement.query_row([stream_key(stream)], read_snapshot).optional().map(Option::flatten)
+}
+
+fn read_snapshot(row: &Row<'_>) -> rusqlite::Result<Option<Snapshot>> {
+    let Some(stream) = stream_of(&row.get::<_, Vec<u8>>(0)?) else { return Ok(None) };
+    let version = Version(row.get::<_, i64>(1)?.cast_unsigned());
+    // Text that is not UTF-8 is an error of that column: broken, like a seal that does not fit.
+    let (Ok(form), Ok(state)) = (row.get(2), row.get(3)) else { return Ok(None) };
+    let snapshot = Snapshot { stream, version, form, state: Some(state), is_over: row.get(5)? };
+    let is_sound = row.get::<_, Vec<u8>>(4)? == sealed(&snapshot).0;
+    Ok(is_sound.then_some(snapshot))
+}
+
 fn sealed(snapshot: &Snapshot) -> Hash {
-    let Snapshot { stream, version, form, state } = snapshot;
-    seal(&[&stream_key(stream), &version.0.to_be_bytes(), form.as_bytes(), state.as_bytes()])
+    let Snapshot { stream, version, form, state, is_over } = snapshot;
+    let (key, state) = (stream_key(stream), state.as_deref().unwrap_or_default());
+    let (version, end) = (version.0.to_be_bytes(), [u8::from(*is_over)]);
+    seal(&[&key, &version, form.as_bytes(), state.as_bytes(), &end])
 }
 
 pub(super) fn put_sample(connection: &Connection, sample: &Sample) -> rusqlite::Result<()> {
@@ -94,26 +132,31 @@ pub(super) fn put_sample(connection: &Connection, sample: &Sample) -> rusqlite::
     Ok(())
 }
 
-pub(super) fn samples(connection: &Connection) -> Result<Vec<Sample>, ReadError> {
-    let mut statement = connection.prepare(
+pub(super) fn samples(
+    connection: &Connection,
+    agents: &[AgentId],
+) -> Result<Vec<Sample>, ReadError> {
+    let mut statement = connection.prepare_cached(
         "SELECT agent, last_seen, last_activity, cost_microusd,
              context_tokens, context_window, context_usable, context_source, context_at,
              usage_input, usage_output, usage_cache_read, usage_cache_creation, usage_is_partial,
              reminded_session, reminded_calls
-         FROM sample ORDER BY agent",
+         FROM sample WHERE agent = ?1",
     )?;
-    let mut found = statement.query([])?;
     let mut samples = Vec::new();
-    while let Some(row) = found.next()? {
-        samples.push(Sample {
-            agent: agent("sample", row.get(0)?)?,
-            last_seen: count(row, 1)?.map(Time),
-            last_activity: count(row, 2)?.map(Time),
-            cost_microusd: count(row, 3)?,
-            context: measured(row)?,
-            usage: used(row)?,
-            reminded: reminded(row)?,
-        });
+    for id in agents {
+        let mut found = statement.query([id.0.to_be_bytes()])?;
+        if let Some(row) = found.next()? {
+            samples.push(Sample {
+                agent: agent("sample", row.get(0)?)?,
+                last_seen: count(row, 1)?.map(Time),
+                last_activity: count(row, 2)?.map(Time),
+                cost_microusd: count(row, 3)?,
+                context: measured(row)?,
+                usage: used(row)?,
+                reminded: reminded(row)?,
+            });
+        }
     }
     Ok(samples)
 }
@@ -148,7 +191,9 @@ fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<u64>> {
 
 pub(super) fn put_roster(connection: &Connection, row: &RosterRow) -> rusqlite::Result<()> {
     let mut statement = connection.prepare_cached(
-        "INSERT OR REPLACE INTO roster VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        "INSERT OR REPLACE INTO roster (agent, name, role, parent, project, state, roster, reason,
+             since, session, updated_seq, named_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
     )?;
     statement.execute(params![
         row.agent.0.to_be_bytes(),
@@ -162,16 +207,49 @@ pub(super) fn put_roster(connection: &Connection, row: &RosterRow) -> rusqlite::
         row.since.0.cast_signed(),
         row.session.map(|number| number.0),
         row.updated_seq.0.cast_signed(),
+        row.named_at.0.cast_signed(),
     ])?;
     Ok(())
 }
 
-pub(super) fn roster(connection: &Connection) -> Result<Vec<RosterRow>, ReadError> {
-    let mut statement = connection.prepare(
-        "SELECT agent, name, role, parent, project, state, reason, since, session, updated_seq
-         FROM roster ORDER BY agent",
-    )?;
-    let mut found = statement.query([])?;
+pub(super) fn roster(
+    connection: &Connection,
+    query: RosterQuery<'_>,
+) -> Result<Vec<RosterRow>, ReadError> {
+    match query {
+        RosterQuery::Of(agents) => {
+            let mut rows = Vec::new();
+            for agent in agents {
+                rows.extend(roster_where(connection, "agent = ?1", [agent.0.to_be_bytes()])?);
+            }
+            Ok(rows)
+        }
+        RosterQuery::Buried { name, limit } => roster_where(
+            connection,
+            "name = ?1 COLLATE NOCASE AND roster = 'cemetery'
+             ORDER BY named_at DESC, agent DESC LIMIT ?2",
+            params![name.as_str(), limit as i64],
+        ),
+        RosterQuery::Dead { before, limit } => roster_where(
+            connection,
+            "state = 'dead' AND agent < ?1 ORDER BY agent DESC LIMIT ?2",
+            // Longer than any id, so after all of them.
+            params![before.map_or(vec![0xff; 17], |id| id.0.to_be_bytes().into()), limit as i64],
+        ),
+    }
+}
+
+fn roster_where(
+    connection: &Connection,
+    which: &str,
+    parameters: impl rusqlite::Params,
+) -> Result<Vec<RosterRow>, ReadError> {
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT agent, name, role, parent, project, state, reason, since, session, updated_seq,
+             named_at
+         FROM roster WHERE {which}"
+    ))?;
+    let mut found = statement.query(parameters)?;
     let mut rows = Vec::new();
     while let Some(row) = found.next()? {
         let parent = row.get::<_, Option<Vec<u8>>>(3)?;
@@ -186,6 +264,7 @@ pub(super) fn roster(connection: &Connection) -> Result<Vec<RosterRow>, ReadErro
             since: time(row.get(7)?),
             session: row.get::<_, Option<u32>>(8)?.map(SessionNumber),
             updated_seq: Seq(row.get::<_, i64>(9)?.cast_unsigned()),
+            named_at: time(row.get(10)?),
         });
     }
     Ok(rows)

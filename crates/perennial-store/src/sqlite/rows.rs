@@ -48,6 +48,17 @@ pub(super) fn version(connection: &Connection, stream: &Entity) -> Result<Versio
     Ok(Version(version.cast_unsigned()))
 }
 
+/// Every stream that has a record after `after`.
+pub(super) fn streams_after(connection: &Connection, after: Seq) -> Result<Vec<Vec<u8>>> {
+    // All of them: the index knows without reading the records.
+    let sql = match after {
+        Seq(0) => "SELECT DISTINCT stream FROM event INDEXED BY event_by_stream WHERE ?1 = 0",
+        _ => "SELECT DISTINCT stream FROM event NOT INDEXED WHERE seq > ?1",
+    };
+    let mut statement = connection.prepare_cached(sql)?;
+    statement.query_map([after.0.cast_signed()], |row| bytes(row, 0))?.collect()
+}
+
 pub(super) fn hash_at(connection: &Connection, seq: Seq) -> Result<Option<Hash>> {
     if seq == Seq(0) {
         return Ok(Some(Hash::GENESIS));
@@ -105,18 +116,29 @@ fn last_by_index(connection: &Connection) -> Result<Seq> {
     connection.query_row(sql, [], |row| seq(row, 0))
 }
 
+/// Which way a stream is read, and from where.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum From {
+    After(Version),
+    Before(Version),
+}
+
 pub(super) fn read_stream(
     connection: &Connection,
     stream: &Entity,
-    after: Version,
+    from: From,
     limit: usize,
 ) -> Result<Vec<Record>> {
+    let (version, which) = match from {
+        From::After(version) => (version, "version > ?2 ORDER BY version"),
+        From::Before(version) => (version, "version < ?2 ORDER BY version DESC"),
+    };
     let mut statement = connection.prepare_cached(&format!(
         "SELECT {COLUMNS}, (SELECT hash FROM event AS before WHERE before.seq = event.seq - 1)
-         FROM event WHERE stream = ?1 AND version > ?2 ORDER BY version LIMIT ?3"
+         FROM event WHERE stream = ?1 AND {which} LIMIT ?3"
     ))?;
     let key = stream_key(stream);
-    singly(statement.query(params![key, after.0.cast_signed(), limit as i64])?)
+    singly(statement.query(params![key, version.0.cast_signed(), limit as i64])?)
 }
 
 /// The index has the streams of one kind side by side, by their ids.

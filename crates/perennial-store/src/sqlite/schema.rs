@@ -9,7 +9,7 @@ use rusqlite::{Connection, TransactionBehavior};
 /// "pere": what tells a journal from any other SQLite file.
 const APPLICATION_ID: i64 = 0x7065_7265;
 
-const MIGRATIONS: [&str; 4] = [FIRST, MEASURED, TEXTS, REMINDED];
+const MIGRATIONS: [&str; 5] = [FIRST, MEASURED, TEXTS, REMINDED, ENDED];
 
 const FIRST: &str = "
     CREATE TABLE event (
@@ -110,6 +110,15 @@ const TEXTS: &str = "
 const REMINDED: &str = "
     ALTER TABLE sample ADD COLUMN reminded_session INTEGER;
     ALTER TABLE sample ADD COLUMN reminded_calls   INTEGER;
+";
+
+/// The ended are read when they are asked for: by name, by id, page by page.
+const ENDED: &str = "
+    ALTER TABLE snapshot ADD COLUMN is_over INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX snapshot_by_end ON snapshot (is_over);
+    ALTER TABLE roster ADD COLUMN named_at INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX roster_by_name ON roster (name COLLATE NOCASE, named_at, agent);
+    CREATE INDEX roster_by_state ON roster (state, agent);
 ";
 
 /// Why a file is not this program's journal.

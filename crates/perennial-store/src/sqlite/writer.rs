@@ -5,7 +5,7 @@
 //! - W2  Derived rows never cost a commit of their own while appends come.
 //! - W3  Nothing is written on top of a chain that another program broke.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -13,13 +13,13 @@ use std::time::Duration;
 
 use perennial_core::entity::Entity;
 use perennial_core::id::AgentId;
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 
 use super::{Shared, derived, open, rows};
 use crate::chain::Hash;
-use crate::journal::{AppendError, Done, Seq, StoreError, Version};
+use crate::journal::{AppendError, Done, Kept, Seq, StoreError, Version};
 use crate::projection::{RosterRow, Sample, Snapshot};
-use crate::record::{EncodedBatch, Unreadable, Why};
+use crate::record::{EncodedBatch, Unreadable, Why, has_snapshots, stream_key};
 
 /// One commit carries at most so many orders: the first of them should not wait for long.
 const GROUP_ORDERS: usize = 1024;
@@ -34,12 +34,15 @@ const CHECKPOINT_PAGES_AT_ONCE: i64 = 8000;
 
 pub(super) enum Order {
     Append { batch: Result<EncodedBatch, AppendError>, done: Done },
-    Snapshots(Vec<Snapshot>),
+    Snapshots { snapshots: Vec<Snapshot>, kept: Kept },
     Samples(Vec<Sample>),
     Roster(Vec<RosterRow>),
     Quarantine(Unreadable),
     Close,
 }
+
+/// The versions of so many streams are kept in memory; all are dropped when there are more.
+const VERSIONS_MAX: usize = 4096;
 
 /// Derived rows that wait for a commit; of each agent only the latest.
 #[derive(Default)]
@@ -76,10 +79,20 @@ struct Group {
     works: Vec<Work>,
     /// Of the appends among the works, in their order.
     dones: Vec<Done>,
+    /// Of the sets of snapshots among the works, in their order.
+    kepts: Vec<Kept>,
     /// Commit now, whatever there is.
     due: bool,
     /// Nothing comes after it.
     last: bool,
+}
+
+/// What became of a group's works.
+#[derive(Default)]
+struct Written {
+    answers: Vec<Result<Seq, AppendError>>,
+    /// Whether each set of snapshots was kept.
+    sets: Vec<bool>,
 }
 
 enum Work {
@@ -100,6 +113,8 @@ pub(super) struct Writer {
     versions: HashMap<Entity, Version>,
     /// Answers that were errors.
     failures: u64,
+    /// The end of the last set of snapshots that was kept in this run.
+    covered: Option<(Seq, Hash)>,
     pending: Pending,
 }
 
@@ -120,6 +135,7 @@ impl Writer {
             head,
             versions,
             failures: 0,
+            covered: None,
             pending,
         })
     }
@@ -173,8 +189,9 @@ impl Writer {
                 group.dones.push(done);
                 return;
             }
-            Order::Snapshots(snapshots) => {
+            Order::Snapshots { snapshots, kept } => {
                 group.works.push(Work::Snapshots(snapshots));
+                group.kepts.push(kept);
                 return;
             }
             Order::Samples(samples) => {
@@ -206,11 +223,15 @@ impl Writer {
             Ok(answers)
         });
         match written {
-            Ok(answers) => {
+            Ok(Written { answers, sets }) => {
                 if self.shared.head.get().0 != self.head.0 {
                     self.shared.head.advance(self.head.0, self.head.1);
                 }
                 group.dones.into_iter().zip(answers).for_each(|(done, answer)| done(answer));
+                group.kepts.into_iter().zip(sets).for_each(|(kept, is_kept)| kept(is_kept));
+                if self.versions.len() > VERSIONS_MAX {
+                    self.versions.clear();
+                }
             }
             Err(fault) => {
                 // The connection is dropped by now, and its transaction with it.
@@ -220,21 +241,19 @@ impl Writer {
                 for done in group.dones {
                     done(Err(AppendError::Store(fault.clone())));
                 }
+                group.kepts.into_iter().for_each(|kept| kept(false));
             }
         }
     }
 
     /// One transaction; on an error nothing of it is to be believed, the connection included.
-    fn write(
-        &mut self,
-        connection: &Connection,
-        works: Vec<Work>,
-    ) -> Result<Vec<Result<Seq, AppendError>>, StoreError> {
+    fn write(&mut self, connection: &Connection, works: Vec<Work>) -> Result<Written, StoreError> {
         connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         self.look_through(connection)?;
         let mut head = self.head;
         let mut failures = self.failures;
-        let mut answers = Vec::with_capacity(works.len());
+        let mut covered = self.covered;
+        let mut written = Written::default();
         for work in works {
             match work {
                 Work::Append(batch) => {
@@ -243,10 +262,17 @@ impl Writer {
                         Err(refused) => Err(refused),
                     };
                     failures += u64::from(answer.is_err());
-                    answers.push(answer);
+                    written.answers.push(answer);
                 }
                 Work::Snapshots(snapshots) => {
-                    self.put_snapshots(connection, &snapshots, head)?;
+                    let is_kept = self.put_snapshots(connection, &snapshots, head)?;
+                    if is_kept {
+                        // What this thread has linked need not be checked for ever: the next
+                        // opening begins where the set before this one ended.
+                        self.pending.verified = covered.or(self.pending.verified);
+                        covered = Some(head);
+                    }
+                    written.sets.push(is_kept);
                 }
             }
         }
@@ -254,25 +280,41 @@ impl Writer {
         connection.prepare_cached("COMMIT")?.execute([])?;
         self.head = head;
         self.failures = failures;
+        self.covered = covered;
         self.pending = Pending::default();
-        Ok(answers)
+        Ok(written)
     }
 
-    /// The set holds up to `head`, if it knows all that has been appended until there.
+    /// The set holds up to `head`, if it knows all that has been appended until there: every
+    /// stream that changed since the last set that was kept, at the version that it has now.
     fn put_snapshots(
         &mut self,
         connection: &Connection,
         snapshots: &[Snapshot],
         head: (Seq, Hash),
-    ) -> rusqlite::Result<()> {
-        for Snapshot { stream, version, .. } in snapshots {
-            if self.version(connection, stream)? != *version {
-                return Ok(());
+    ) -> rusqlite::Result<bool> {
+        for Snapshot { stream, version, state, .. } in snapshots {
+            if state.is_some() && self.version(connection, stream)? != *version {
+                return Ok(false);
             }
+        }
+        let is_void = self.shared.snapshots_void.load(Ordering::Acquire);
+        let covers = if is_void { Seq(0) } else { derived::covers(connection)? };
+        let given: HashSet<Vec<u8>> = snapshots.iter().map(|one| stream_key(&one.stream)).collect();
+        let changed = match rows::streams_after(connection, covers) {
+            Ok(changed) => changed,
+            // Where a page is damaged nothing can be said of what has changed.
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
+                return Ok(false);
+            }
+            Err(error) => return Err(error),
+        };
+        if !changed.iter().all(|key| given.contains(key) || !has_snapshots(key)) {
+            return Ok(false);
         }
         derived::put_snapshots(connection, head, snapshots)?;
         self.shared.snapshots_void.store(false, Ordering::Release);
-        Ok(())
+        Ok(true)
     }
 
     fn version(&self, connection: &Connection, stream: &Entity) -> rusqlite::Result<Version> {

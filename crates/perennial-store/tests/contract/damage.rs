@@ -99,11 +99,12 @@ fn what_is_unreadable_is_kept_listed_and_let_go_when_it_is_readable_again() {
             stream: Entity::Agent(ADA),
             version: Version(5),
             form: "f".into(),
-            state: "{}".into(),
+            state: Some("{}".into()),
+            is_over: false,
         };
-        journal.put_snapshots(vec![snapshot]);
+        journal.put_snapshots(vec![snapshot], Box::new(|is_kept| assert!(is_kept)));
         settle(&journal);
-        assert_eq!(journal.snapshots().unwrap().0, Seq(5));
+        assert_eq!(journal.snapshots().unwrap().covers, Seq(5));
     }
     let listed: (i64, String) = Connection::open(file(directory.path()))
         .unwrap()
@@ -118,7 +119,7 @@ fn what_is_unreadable_is_kept_listed_and_let_go_when_it_is_readable_again() {
     assert_eq!(journal.quarantine(), []);
     assert_eq!(unreadable(&journal), [0u64; 0]);
     // A set that was made without the record says nothing any more.
-    assert_eq!(journal.snapshots().unwrap().0, Seq(0));
+    assert_eq!(journal.snapshots().unwrap().covers, Seq(0));
     settle(&journal);
     drop(journal);
     let count = "SELECT count(*) FROM quarantine";

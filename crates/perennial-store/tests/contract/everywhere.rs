@@ -10,6 +10,7 @@ use perennial_core::entity::Entity;
 use perennial_core::event::{Event, What};
 use perennial_core::id::{AgentId, MessageId, PostId, SessionNumber};
 use perennial_core::message::{Content, MessageEvent, Sender};
+use perennial_core::name::NameKey;
 use perennial_core::reason::Reason;
 use perennial_core::state::State;
 use perennial_core::text::TextBody;
@@ -19,8 +20,8 @@ use perennial_store::projection::{Context, Usage};
 use perennial_store::record::LONGEST_PAYLOAD_BYTES;
 use perennial_store::text::{self, LONGEST_TEXT_BYTES};
 use perennial_store::{
-    AppendError, Batch, Hash, Journal, MemoryJournal, MessageStep, RosterRow, Sample, Seq,
-    Snapshot, Version,
+    AppendError, Batch, Hash, Journal, MemoryJournal, MessageStep, RosterQuery, RosterRow, Sample,
+    Seq, Snapshot, SnapshotSet, Version,
 };
 
 use crate::events::*;
@@ -60,7 +61,9 @@ on_both!(
     followers_see_everything_once_and_in_order,
     a_follower_is_woken_and_a_bell_rings,
     snapshots_hold_for_a_place_or_are_dropped,
+    a_stream_is_read_back_from_its_end,
     of_samples_and_roster_the_latest_row_stays,
+    the_buried_are_found_by_name_and_the_dead_page_by_page,
     samples_survive_field_by_field,
     times_and_texts_survive_at_their_limits,
     a_text_is_written_once_with_the_event_that_names_it,
@@ -321,33 +324,69 @@ fn snapshot(agent: AgentId, version: u64, state: &str) -> Snapshot {
         stream: Entity::Agent(agent),
         version: Version(version),
         form: "form".into(),
-        state: state.into(),
+        state: Some(state.into()),
+        is_over: false,
     }
 }
 
+/// Puts a set, and tells whether it was kept.
+fn put(journal: &dyn Journal, snapshots: Vec<Snapshot>) -> bool {
+    let (sender, receiver) = mpsc::channel();
+    let kept = move |is_kept| {
+        let _ = sender.send(is_kept);
+    };
+    journal.put_snapshots(snapshots, Box::new(kept));
+    receiver.recv_timeout(PATIENCE).expect("an answer")
+}
+
 fn snapshots_hold_for_a_place_or_are_dropped(journal: &Arc<dyn Journal>) {
-    assert_eq!(journal.snapshots().unwrap(), (Seq(0), vec![]));
+    let set = |covers, snapshots, over| SnapshotSet { covers: Seq(covers), snapshots, over };
+    assert_eq!(journal.snapshots().unwrap(), SnapshotSet::default());
     fill(&**journal, &[ADA, BOB], 2);
-    let first = vec![snapshot(ADA, 2, "{}"), snapshot(BOB, 2, "{}")];
-    journal.put_snapshots(first.clone());
-    settle(&**journal);
-    assert_eq!(journal.snapshots().unwrap(), (Seq(4), first.clone()));
+    let (ada, bob) = (snapshot(ADA, 2, "{}"), snapshot(BOB, 2, "{}"));
+    // One that changed is missing: what it covers would be a lie.
+    assert!(!put(&**journal, vec![ada.clone()]));
+    assert_eq!(journal.snapshots().unwrap(), SnapshotSet::default());
+    assert!(put(&**journal, vec![ada.clone(), bob.clone()]));
+    assert_eq!(journal.snapshots().unwrap(), set(4, vec![ada.clone(), bob.clone()], 0));
     // Made before an append that it does not know: of a life that is not in the journal.
-    journal.put_snapshots(vec![snapshot(ADA, 3, "{}"), snapshot(BOB, 2, "{}")]);
-    settle(&**journal);
-    assert_eq!(journal.snapshots().unwrap(), (Seq(4), first));
+    assert!(!put(&**journal, vec![snapshot(ADA, 3, "{}")]));
+    assert_eq!(journal.snapshots().unwrap(), set(4, vec![ada, bob.clone()], 0));
+    // Only what has changed; the others hold as they are.
     append(&**journal, batch(vec![(2, vec![summarised(ADA, "x")])])).unwrap();
-    let second = vec![snapshot(ADA, 3, "{\"a\":1}"), snapshot(BOB, 2, "{}")];
-    journal.put_snapshots(second.clone());
-    settle(&**journal);
-    assert_eq!(journal.snapshots().unwrap(), (Seq(5), second));
+    assert!(!put(&**journal, vec![bob.clone()]));
+    let ada = snapshot(ADA, 3, "{\"a\":1}");
+    assert!(put(&**journal, vec![ada.clone()]));
+    assert_eq!(journal.snapshots().unwrap(), set(5, vec![ada.clone(), bob.clone()], 0));
+    // What is over is left out, and found when it is asked for; what has left memory is deleted.
+    let over = Snapshot { is_over: true, ..bob };
+    assert!(put(&**journal, vec![over.clone()]));
+    assert_eq!(journal.snapshots().unwrap(), set(5, vec![ada.clone()], 1));
+    assert_eq!(journal.snapshot(&Entity::Agent(BOB)).unwrap(), Some(over));
+    assert!(put(&**journal, vec![Snapshot { state: None, ..ada }]));
+    assert_eq!(journal.snapshots().unwrap(), set(5, vec![], 1));
+    assert_eq!(journal.snapshot(&Entity::Agent(ADA)).unwrap(), None);
+}
+
+fn a_stream_is_read_back_from_its_end(journal: &Arc<dyn Journal>) {
+    fill(&**journal, &[ADA, BOB], 5);
+    let (ada, all) = (Entity::Agent(ADA), journal.read_stream(&Entity::Agent(ADA), Version(0), 9));
+    let back = |before, limit| journal.read_stream_back(&ada, before, limit).unwrap();
+    let mut backwards = all.unwrap();
+    backwards.reverse();
+    assert_eq!(back(Version::END, 9), backwards);
+    assert_eq!(back(Version::END, 2), backwards[..2]);
+    assert_eq!(back(Version(4), 2), backwards[2..4]);
+    assert_eq!(back(Version(1), 2), []);
+    assert_eq!(journal.read_stream_back(&Entity::Node, Version::END, 2).unwrap(), []);
 }
 
 fn of_samples_and_roster_the_latest_row_stays(journal: &Arc<dyn Journal>) {
     let sample = |agent, seen| Sample { last_seen: Some(Time(seen)), ..Sample::of(agent) };
     let row = |agent, state| RosterRow {
         agent,
-        name: Some("ada".into()),
+        name: Some("Ada".into()),
+        named_at: Time(agent.0 as u64),
         role: None,
         parent: Some(BOB),
         project: "/p".into(),
@@ -361,11 +400,60 @@ fn of_samples_and_roster_the_latest_row_stays(journal: &Arc<dyn Journal>) {
     journal.put_roster(State::ALL.into_iter().map(|state| row(ADA, state)).collect());
     journal.put_samples(vec![sample(ADA, 3)]);
     settle(&**journal);
-    assert_eq!(journal.samples().unwrap(), [sample(ADA, 3), sample(BOB, 2)]);
-    assert_eq!(journal.roster().unwrap(), [row(ADA, State::Expired)]);
+    let nobody = AgentId(99);
+    assert_eq!(journal.samples(&[ADA, nobody]).unwrap(), [sample(ADA, 3)]);
+    assert_eq!(journal.samples(&[BOB, ADA]).unwrap(), [sample(BOB, 2), sample(ADA, 3)]);
+    let of = |agents: &[AgentId]| journal.roster(RosterQuery::Of(agents)).unwrap();
+    assert_eq!(of(&[ADA, BOB]), [row(ADA, State::Expired)]);
     journal.put_roster(vec![row(BOB, State::Dead), row(ADA, State::Waking)]);
     settle(&**journal);
-    assert_eq!(journal.roster().unwrap(), [row(ADA, State::Waking), row(BOB, State::Dead)]);
+    assert_eq!(of(&[BOB, nobody, ADA]), [row(BOB, State::Dead), row(ADA, State::Waking)]);
+}
+
+fn the_buried_are_found_by_name_and_the_dead_page_by_page(journal: &Arc<dyn Journal>) {
+    let row = |id: u128, name: Option<&str>, named_at, state| RosterRow {
+        agent: AgentId(id),
+        name: name.map(Into::into),
+        named_at: Time(named_at),
+        role: None,
+        parent: None,
+        project: "/p".into(),
+        state,
+        reason: Reason::Retired,
+        since: Time(1),
+        session: None,
+        updated_seq: Seq(1),
+    };
+    let last = u128::MAX;
+    let rows = [
+        row(1, Some("Bob"), 30, State::Dead),
+        row(2, Some("bob"), 10, State::Dead),
+        row(3, Some("bob"), 40, State::Working),
+        row(4, Some("bob-2"), 20, State::Dead),
+        row(5, Some("BOB"), 20, State::Expired),
+        row(6, None, 20, State::Dead),
+        row(last, Some("eve"), 20, State::Dead),
+    ];
+    journal.put_roster(rows.to_vec());
+    settle(&**journal);
+    let ids = |query| {
+        let rows = journal.roster(query).unwrap();
+        rows.iter().map(|row| row.agent.0).collect::<Vec<_>>()
+    };
+    let named = |text: &str, limit| {
+        let name = NameKey::of(text);
+        let rows = journal.roster(RosterQuery::Buried { name: &name, limit }).unwrap();
+        rows.iter().map(|row| row.agent.0).collect::<Vec<_>>()
+    };
+    // By when they took the name, which is not when they were born.
+    assert_eq!(named("bOb", 9), [1, 5, 2]);
+    assert_eq!(named("bob", 2), [1, 5]);
+    assert_eq!(named("bo%", 9), [0u128; 0]);
+    assert_eq!(named("", 9), [0u128; 0]);
+    assert_eq!(ids(RosterQuery::Dead { before: None, limit: 3 }), [last, 6, 4]);
+    let before = Some(AgentId(4));
+    assert_eq!(ids(RosterQuery::Dead { before, limit: 3 }), [2, 1]);
+    assert_eq!(journal.roster(RosterQuery::Of(&[AgentId(1)])).unwrap(), rows[..1]);
 }
 
 fn samples_survive_field_by_field(journal: &Arc<dyn Journal>) {
@@ -395,7 +483,8 @@ fn samples_survive_field_by_field(journal: &Arc<dyn Journal>) {
     ];
     journal.put_samples(samples.to_vec());
     settle(&**journal);
-    assert_eq!(journal.samples().unwrap(), samples);
+    let agents = samples.map(|sample| sample.agent);
+    assert_eq!(journal.samples(&agents).unwrap(), samples);
 }
 
 fn times_and_texts_survive_at_their_limits(journal: &Arc<dyn Journal>) {
@@ -432,7 +521,7 @@ fn a_text_is_written_once_with_the_event_that_names_it(journal: &Arc<dyn Journal
     let refused = batch(vec![(7, vec![first.clone()])]).with_texts(vec![body.clone()]);
     assert!(append(&**journal, refused).is_err());
     assert_eq!(journal.text(digest).unwrap(), None);
-    append(&**journal, batch(vec![(0, vec![first])]).with_texts(vec![body.clone()])).unwrap();
+    append(&**journal, batch(vec![(0, vec![first])]).with_texts(vec![body])).unwrap();
     let (second, again) = recorded(2, BOB, "the same words", 2);
     append(&**journal, batch(vec![(0, vec![second])]).with_texts(vec![again])).unwrap();
     assert_eq!(journal.text(digest).unwrap().as_deref(), Some("the same words"));

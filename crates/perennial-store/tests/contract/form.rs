@@ -160,11 +160,13 @@ fn whoever_changes_the_fold_counts_up_the_form_of_snapshots() {
         fleet.evolve(event);
         versions.entry(event.entity()).or_default().0 += 1;
     }
-    let snapshots = snapshots(&fleet, &versions);
+    let changed = versions.keys().cloned().collect();
+    let snapshots = snapshots(&fleet, &versions, &changed);
     let (_, number) = snapshots[0].form.split_once('/').expect("the program's version, a number");
     let mut digest = Sha256::new();
     for snapshot in &snapshots {
-        digest.update(&snapshot.state);
+        digest.update(snapshot.state.as_deref().unwrap_or_default());
+        digest.update([u8::from(snapshot.is_over)]);
     }
     let hex = digest.finalize().iter().fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");

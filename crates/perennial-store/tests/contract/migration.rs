@@ -59,14 +59,14 @@ fn its_samples_stay_and_new_columns_are_empty() {
         last_activity: Some(Time(u64::MAX)),
         ..Sample::of(agent)
     };
-    assert_eq!(journal.samples().unwrap(), [old]);
+    assert_eq!(journal.samples(&[agent]).unwrap(), [old]);
     let new = Sample { cost_microusd: Some(5), ..old };
     journal.put_samples(vec![new]);
     settle(&journal);
     drop(journal);
     // The second opening finds nothing left to migrate.
-    assert_eq!(user_version(directory.path()), 4);
-    assert_eq!(open(directory.path()).samples().unwrap(), [new]);
+    assert_eq!(user_version(directory.path()), 5);
+    assert_eq!(open(directory.path()).samples(&[agent]).unwrap(), [new]);
 }
 
 #[test]

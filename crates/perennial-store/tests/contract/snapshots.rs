@@ -1,6 +1,7 @@
-//! Snapshots: whatever happened before and after them, the fleet is that of the full fold.
+//! Snapshots: whatever happened before and after them, the fleet is that of the full fold, but for what
+//! is over; and whoever has left memory is recalled as it ended.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use perennial_core::authority::Caller;
@@ -19,7 +20,7 @@ use perennial_core::restart::Restart;
 use perennial_core::session::Process;
 use perennial_core::state::State;
 use perennial_core::time::Time;
-use perennial_store::{Batch, Journal, MemoryJournal, Seq, Version, load};
+use perennial_store::{Batch, Journal, MemoryJournal, Seq, SnapshotSet, Version, load, recall};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -61,12 +62,12 @@ fn name(number: u8) -> String {
     format!("name-{number}")
 }
 
-fn spawn(number: u8, serial: u128) -> Command {
+fn spawn(number: u8, parent: Option<String>, serial: u128) -> Command {
     Command::Spawn(Box::new(Spawn {
         id: AgentId(serial),
         name: name(number).parse().ok(),
         role: None,
-        parent: None,
+        parent,
         launch: Launch {
             // Every other one has a harness that shows something.
             harness: if number % 2 == 1 { "claude" } else { "command" }.into(),
@@ -120,7 +121,11 @@ fn play(fleet: &Fleet, turn: Turn, serial: u128, now: Time) -> Vec<Event> {
         Some(fleet.observe(&Observation::Session { agent, number, report }, now))
     };
     match turn {
-        Turn::Spawn(number) => ask(spawn(number, serial)),
+        // Some have a parent: the one before, if it is there.
+        Turn::Spawn(number) => {
+            let parent = number.checked_sub(3).map(name).filter(|name| fleet.find(name).is_ok());
+            ask(spawn(number, parent, serial))
+        }
         Turn::Executed(number) => {
             let process = Process { pid: 100 + i32::from(number), start_ticks: now.0 };
             report(number, Report::Executed(process)).unwrap_or_default()
@@ -154,10 +159,12 @@ fn play(fleet: &Fleet, turn: Turn, serial: u128, now: Time) -> Vec<Event> {
     }
 }
 
-/// Appends what a story makes, and puts snapshots after the turns that `cuts` says.
+/// Appends what a story makes, and puts snapshots of what has changed after the turns that `cuts`
+/// says; what is over in them leaves memory.
 fn tell(journal: &dyn Journal, story: &[(Turn, u8)], cuts: &[usize]) -> Fleet {
     let mut fleet = Fleet::default();
     let mut versions: BTreeMap<Entity, Version> = BTreeMap::new();
+    let mut changed: BTreeSet<Entity> = BTreeSet::new();
     let mut now = Time(1);
     for (number, (turn, seconds)) in story.iter().enumerate() {
         now = now + Duration::from_secs(u64::from(*seconds)) + Duration::from_micros(1);
@@ -167,12 +174,36 @@ fn tell(journal: &dyn Journal, story: &[(Turn, u8)], cuts: &[usize]) -> Fleet {
         for event in &events {
             fleet.evolve(event);
             versions.entry(event.entity()).or_default().0 += 1;
+            changed.insert(event.entity());
         }
         if cuts.contains(&number) {
-            journal.put_snapshots(perennial_store::load::snapshots(&fleet, &versions));
+            let set = perennial_store::load::snapshots(&fleet, &versions, &changed);
+            journal.put_snapshots(set, Box::new(|is_kept| assert!(is_kept)));
+            let over: Vec<Entity> =
+                changed.iter().filter(|one| fleet.is_over(one)).cloned().collect();
+            changed.clear();
+            for entity in over {
+                changed.extend(fleet.retire(&entity).filter(|parent| fleet.is_over(parent)));
+            }
         }
     }
     fleet
+}
+
+/// Only what is not over, with the versions of that.
+fn living(
+    mut fleet: Fleet,
+    versions: &BTreeMap<Entity, Version>,
+) -> (Fleet, Vec<(Entity, Version)>) {
+    // Who has no more children may be over by that.
+    loop {
+        let over = fleet.entities().find(|entity| fleet.is_over(entity));
+        let Some(over) = over else { break };
+        fleet.retire(&over);
+    }
+    let kept = versions.iter().filter(|(stream, _)| fleet.has(stream));
+    let versions = kept.map(|(stream, version)| (stream.clone(), *version)).collect();
+    (fleet, versions)
 }
 
 proptest! {
@@ -180,17 +211,72 @@ proptest! {
 
     #[test]
     fn with_snapshots_anywhere_the_fleet_is_that_of_the_full_fold(
-        story in turns(), cuts in vec(0usize..80, 1..3),
+        story in turns(), cuts in vec(0usize..80, 1..6),
     ) {
-        let (cut, whole) = (MemoryJournal::new(), MemoryJournal::new());
-        let fleet = tell(&cut, &story, &cuts);
-        tell(&whole, &story, &[]);
-        let (cut, whole) = (load(&cut).unwrap(), load(&whole).unwrap());
-        prop_assert_eq!(&whole.fleet, &fleet);
-        prop_assert_eq!(&cut.fleet, &fleet);
-        prop_assert_eq!(cut.versions, whole.versions);
+        let journal = MemoryJournal::new();
+        let fleet = tell(&journal, &story, &cuts);
+        // The same records, folded from the first one.
+        let records = journal.read(Seq(0), 10_000).unwrap();
+        let unkept = MemoryJournal::new();
+        let events = records.into_iter().map(|record| record.event.unwrap()).collect();
+        append(&unkept, Batch::of(events, |_| None)).unwrap();
+        let (cut, whole) = (load(&journal).unwrap(), load(&unkept).unwrap());
         prop_assert_eq!((cut.head, cut.latest), (whole.head, whole.latest));
+
+        let dead = whole.fleet.agents().filter(|agent| whole.fleet.is_over(&agent.id.into()));
+        for agent in dead {
+            prop_assert_eq!(recall(&journal, agent.id).unwrap(), Some(agent.clone()));
+            prop_assert_eq!(recall(&unkept, agent.id).unwrap(), Some(agent.clone()));
+        }
+        let in_memory = cut.fleet.agents().count() as u64;
+        prop_assert_eq!(in_memory + cut.over, whole.fleet.agents().count() as u64);
+        let (expected, versions) = living(whole.fleet, &whole.versions);
+        let (told, _) = living(fleet, &BTreeMap::new());
+        prop_assert_eq!(&told, &expected);
+        prop_assert_eq!(living(cut.fleet, &cut.versions), (expected, versions));
     }
+}
+
+/// A lead that is dead stays for its team's sake, over restarts too, and goes with the last of it.
+#[test]
+fn a_dead_lead_is_loaded_until_its_team_is_over() {
+    let journal = MemoryJournal::new();
+    let lead = [
+        (Turn::Daemon(0), 1),
+        (Turn::Spawn(0), 1),
+        (Turn::Executed(0), 1),
+        (Turn::Spawn(3), 1),
+        (Turn::Executed(1), 1),
+        (Turn::Bury(0), 1),
+        (Turn::Exited(0, 0), 1),
+    ];
+    tell(&journal, &lead, &[6]);
+    let loaded = load(&journal).unwrap();
+    let (first, second) = (AgentId(2), AgentId(4));
+    assert_eq!((loaded.fleet.agents().count(), loaded.over), (2, 0));
+    assert!(loaded.fleet.leads(first, second));
+
+    let journal = MemoryJournal::new();
+    let both = [&lead[..], &[(Turn::Bury(3), 1), (Turn::Exited(1, 0), 1), (Turn::Due(5), 1)]];
+    tell(&journal, &both.concat(), &[8]);
+    // The lead had a team when the last set was made: it is loaded, and to be put as over.
+    let loaded = load(&journal).unwrap();
+    assert_eq!((loaded.fleet.agents().count(), loaded.over), (1, 1));
+    assert_eq!(loaded.changed, BTreeSet::from([Entity::Agent(first)]));
+    assert!(loaded.fleet.is_over(&Entity::Agent(first)));
+}
+
+#[test]
+fn a_set_that_was_dropped_hides_nothing() {
+    let journal = MemoryJournal::new();
+    let fleet = tell(&journal, &STORY, &[3]);
+    let loaded = load(&journal).unwrap();
+    // As if only the last of what has changed since had been noticed.
+    let last = BTreeSet::from([loaded.changed.last().cloned().unwrap()]);
+    let set = perennial_store::load::snapshots(&fleet, &loaded.versions, &last);
+    journal.put_snapshots(set, Box::new(|is_kept| assert!(!is_kept)));
+    let again = load(&journal).unwrap();
+    assert_eq!((&again.fleet, &again.changed), (&loaded.fleet, &loaded.changed));
 }
 
 /// Enough of a story for every part of a fleet to hold something.
@@ -214,7 +300,7 @@ fn snapshots_survive_in_the_file_and_are_used() {
     let directory = tempfile::tempdir().unwrap();
     let fleet = tell(&open(directory.path()), &STORY, &[9]);
     let journal = open(directory.path());
-    let (covers, snapshots) = journal.snapshots().unwrap();
+    let SnapshotSet { covers, snapshots, .. } = journal.snapshots().unwrap();
     assert!(covers > Seq(5) && covers < journal.head().0);
     // The node, two agents, and the notice that one of them is to get.
     assert_eq!(snapshots.len(), 4);
@@ -236,12 +322,12 @@ fn snapshots_survive_in_the_file_and_are_used() {
 fn snapshots_of_another_form_are_not_read() {
     let journal = MemoryJournal::new();
     let fleet = tell(&journal, &STORY, &[11]);
-    let (_, mut snapshots) = journal.snapshots().unwrap();
+    let mut snapshots = journal.snapshots().unwrap().snapshots;
     for snapshot in &mut snapshots {
         snapshot.form.push('x');
-        snapshot.state = "null".into();
+        snapshot.state = Some("null".into());
     }
-    journal.put_snapshots(snapshots);
+    journal.put_snapshots(snapshots, Box::new(|is_kept| assert!(is_kept)));
     assert_eq!(load(&journal).unwrap().fleet, fleet);
 }
 
@@ -276,7 +362,7 @@ const CHURN: [(Turn, u8); 9] = [
 fn a_snapshot_keeps_what_was_futile() {
     let journal = MemoryJournal::new();
     let fleet = tell(&journal, &CHURN, &[CHURN.len() - 1]);
-    let (covers, _) = journal.snapshots().unwrap();
+    let covers = journal.snapshots().unwrap().covers;
     assert_eq!(covers, journal.head().0, "nothing is folded after the snapshots");
     let futile = |fleet: &Fleet| fleet.agents().next().unwrap().history.futile;
     assert_eq!(futile(&fleet), 2, "the story is one of churn");

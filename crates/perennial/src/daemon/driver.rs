@@ -85,6 +85,8 @@ pub enum Message {
         agent: AgentId,
         percent: u64,
     },
+    /// Whether the last set of snapshots was kept.
+    Kept(bool),
     /// Record the orderly end, and leave.
     Stop,
 }
@@ -235,7 +237,7 @@ pub struct Driver {
     pub presence: Presence,
     pub spending: Spending,
     pub world: World,
-    desk: Desk,
+    pub desk: Desk,
     /// The agent whose session, just heard, is to be told who it is.
     pub briefed: Option<AgentId>,
     /// Hooks that wait for the texts that they are answered with.
@@ -365,6 +367,7 @@ impl Driver {
             Message::Sighted(sighting) => self.sighted(sighting),
             Message::Listed(listing) => self.listed(listing),
             Message::Reported { agent, percent } => self.reported(agent, percent),
+            Message::Kept(is_kept) => self.kept(is_kept),
             Message::Stop => {
                 self.stopping = true;
                 self.observe(Observation::Stopping);
@@ -455,14 +458,7 @@ impl Driver {
                 }
                 Output::Committed { events, touched } => {
                     let touched: Vec<AgentId> = touched.iter().filter_map(Entity::agent).collect();
-                    self.world.shelf.put(
-                        &self.supervisor,
-                        &self.presence,
-                        &*self.world.journal,
-                        events.len(),
-                        &touched,
-                        now,
-                    );
+                    self.lay_out(&events, &touched, now);
                     self.look_at_ended(&events);
                     self.tell_awaited(&touched);
                 }

@@ -50,7 +50,7 @@ fn caller_of(owner: Owner) -> Caller {
 }
 
 impl Registry {
-    /// Kept for good: a holder's process stays its agent's, also after its connection is lost.
+    /// A holder's process stays its agent's, also after its connection is lost.
     pub fn add(&self, agent: AgentId, shim: Process, cgroup: Option<u64>) {
         self.add_shim(Owner::Agent(agent), shim);
         if let Some(id) = cgroup {
@@ -90,6 +90,20 @@ impl Registry {
     /// The cgroup of a session: who is in it is the agent's, also when its holder is dead.
     pub fn add_cgroup(&self, agent: AgentId, id: u64) {
         self.0.write().expect("nobody panics with it").cgroups.insert(id, Owner::Agent(agent));
+    }
+
+    /// Of agents that have left memory: their sessions are over, with everything below them.
+    pub fn forget(&self, agents: &[AgentId]) {
+        if agents.is_empty() {
+            return;
+        }
+        let is_kept = |owner: &Owner| match owner {
+            Owner::Agent(agent) => !agents.contains(agent),
+            Owner::Job(_) => true,
+        };
+        let mut known = self.0.write().expect("nobody panics with it");
+        known.shims.retain(|_, owner| is_kept(owner));
+        known.cgroups.retain(|_, owner| is_kept(owner));
     }
 
     fn shim(&self, process: Process) -> Option<Owner> {

@@ -40,14 +40,13 @@ use perennial_api::home::SocketAddress;
 use perennial_api::{ExitCode, Home};
 use perennial_core::fleet::{Fleet, Policy};
 use perennial_core::hearing::{Hearings, Limits};
-use perennial_core::id::Epoch;
+use perennial_core::id::{AgentId, Epoch};
 use perennial_core::observation::Observation;
 use perennial_engine::host::cgroup::Cgroup;
 use perennial_engine::host::directory::HolderDirectory;
 use perennial_engine::host::{
     self, Holders, HostReport, JobReport, Settings, cgroup, moment, process,
 };
-use perennial_engine::mirror::Mirror;
 use perennial_engine::supervisor::Supervisor;
 use perennial_store::journal::Journal;
 use perennial_store::{Sample, SqliteJournal, load};
@@ -129,7 +128,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
     let holders = start_holders(home, exe, epoch, Arc::clone(&registry), desk.clone())?;
     let (ending, shown) = (watch::Sender::new(false), watch::Sender::new(loaded.head));
     let mut clock = time::Clock::start(loaded.latest);
-    let kept = kept(&*journal);
+    let kept = kept(&*journal, &loaded.fleet);
     let heard = kept.iter().filter_map(|sample| Some((sample.agent, sample.last_seen?)));
     let presence = Presence::begin(heard.collect(), clock.read().now);
     let spending = Spending::begin(&kept);
@@ -143,7 +142,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
         reader: Reader::start(harnesses.clone(), limits, desk.clone())
             .context("the reader of conversations can't be started")?,
         lookout: Lookout::start(desk.clone()),
-        shelf: Shelf::new(Mirror::start(&home.mirror()).context("the mirror can't be started")?),
+        shelf: Shelf::start(home, &loaded).context("the mirror can't be started")?,
         deliveries: Deliveries::start(
             Arc::clone(&journal),
             holders.clone(),
@@ -170,6 +169,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
         home: home.clone(),
         boot: boot.0,
         started: moment::now(),
+        over: loaded.over,
         missed,
         shown: shown.subscribe(),
         ending,
@@ -310,9 +310,10 @@ fn known_jobs(home: &Home, registry: &Registry) {
     }
 }
 
-/// The latest that an earlier run kept of each agent.
-fn kept(journal: &dyn Journal) -> Vec<Sample> {
-    journal.samples().unwrap_or_else(|error| {
+/// The latest that an earlier run kept of each agent that is in memory.
+fn kept(journal: &dyn Journal, fleet: &Fleet) -> Vec<Sample> {
+    let agents: Vec<AgentId> = fleet.agents().map(|agent| agent.id).collect();
+    journal.samples(&agents).unwrap_or_else(|error| {
         tracing::warn!(error = driver::chain(&error), "samples can't be read");
         Vec::new()
     })

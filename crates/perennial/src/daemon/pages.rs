@@ -165,25 +165,30 @@ fn is_within(step: &Step, span: Option<Span>) -> bool {
     })
 }
 
-/// When a session began and ended, by the journal; nothing for one that was never started.
+/// When a session began and ended, by the journal; nothing for one that was never started. Read from
+/// the newest event back: the sessions that are asked for are mostly the last ones.
 pub fn span(
     journal: &dyn Journal,
     agent: AgentId,
     session: SessionNumber,
 ) -> Result<Option<Span>, ReadError> {
-    let (mut span, mut after) = (None, Version(0));
+    let (mut end, mut before) = (None, Version::END);
     loop {
-        let records = journal.read_stream(&Entity::Agent(agent), after, EVENTS)?;
-        let Some(last) = records.last() else { return Ok(span) };
-        after = last.version;
+        let records = journal.read_stream_back(&Entity::Agent(agent), before, EVENTS)?;
+        let Some(first) = records.last() else { return Ok(None) };
+        before = first.version;
         for record in &records {
             let Ok(event) = &record.event else { continue };
             let Some((_, told)) = event.of_agent() else { continue };
-            if matches!(told, AgentEvent::SessionStarting { number, .. } if *number == session) {
-                span = Some((record.at, None));
-            }
             if matches!(told, AgentEvent::SessionEnded { number, .. } if *number == session) {
-                return Ok(span.map(|(from, _)| (from, Some(record.at))));
+                end = Some(record.at);
+            }
+            match told {
+                AgentEvent::SessionStarting { number, .. } if *number == session => {
+                    return Ok(Some((record.at, end)));
+                }
+                AgentEvent::SessionStarting { number, .. } if *number < session => return Ok(None),
+                _ => {}
             }
         }
     }

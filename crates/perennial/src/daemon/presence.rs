@@ -43,6 +43,13 @@ impl Presence {
         self.lost.insert(agent, Loss { why, at: now });
     }
 
+    /// The agent has left memory.
+    pub fn forget(&mut self, agent: AgentId) {
+        self.connected.remove(&agent);
+        self.heard.remove(&agent);
+        self.lost.remove(&agent);
+    }
+
     pub fn confirmation(&self, agent: &Agent) -> Confirmation {
         let session = agent.session.as_ref().map(|session| session.number);
         match self.connected.get(&agent.id) {

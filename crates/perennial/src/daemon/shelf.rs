@@ -1,54 +1,62 @@
 //! What is derived from the journal and laid out for others: roster rows, samples, snapshots, the
-//! readable mirror.
+//! readable mirror. And who leaves memory: what is over, once the store has it as it ended.
 //!
 //! Nothing here is ever read back to decide. A sample replaces the one before it whole, so that each
 //! has everything: what was heard, and what was measured.
+//!
+//! Invariants
+//! - B1  An agent leaves memory only when its last snapshot and roster row are durable: it is in
+//!   memory or in the store at every moment.
+//! - B2  A set of snapshots that was not kept is made up for by the next one.
 
+use std::collections::BTreeSet;
+use std::io;
+
+use perennial_api::Home;
 use perennial_core::agent::Agent;
+use perennial_core::entity::Entity;
+use perennial_core::event::Event;
 use perennial_core::id::AgentId;
 use perennial_core::time::Time;
 use perennial_engine::mirror::Mirror;
 use perennial_engine::supervisor::Supervisor;
-use perennial_store::journal::Journal;
+use perennial_store::Loaded;
+use perennial_store::journal::{Journal, Version};
+use perennial_store::load::snapshots;
 use perennial_store::projection::RosterRow;
 
+use super::driver::{Driver, Message};
 use super::presence::Presence;
 use super::spending::{self, Spending};
 use super::view;
 
-/// After so many events the fleet's state is kept, so that the next start need not fold them.
-const SNAPSHOT_EVERY: usize = 1000;
+/// After so many events what has changed is kept, so that the next start need not fold them.
+const SNAPSHOT_EVERY: u64 = 1000;
 
 #[derive(Debug)]
 pub struct Shelf {
     mirror: Mirror,
-    since_snapshot: usize,
+    /// What the next set of snapshots must have.
+    changed: BTreeSet<Entity>,
+    /// Events since the last set.
+    since_snapshots: u64,
+    /// The set that was given to the journal and has not been answered.
+    under_way: Option<UnderWay>,
+}
+
+/// A set of snapshots on its way.
+#[derive(Debug)]
+struct UnderWay {
+    changed: BTreeSet<Entity>,
+    /// What is over in it, as it ended.
+    over: Vec<(Entity, Version)>,
 }
 
 impl Shelf {
-    pub fn new(mirror: Mirror) -> Shelf {
-        Shelf { mirror, since_snapshot: 0 }
-    }
-
-    /// After a commit of `events` events that touched these agents.
-    pub fn put(
-        &mut self,
-        supervisor: &Supervisor,
-        presence: &Presence,
-        journal: &dyn Journal,
-        events: usize,
-        touched: &[AgentId],
-        now: Time,
-    ) {
-        let agents = || touched.iter().filter_map(|id| supervisor.fleet().agent(*id));
-        journal.put_roster(agents().map(|agent| row(agent, journal)).collect());
-        for agent in agents() {
-            self.mirror.put(agent, view::last_seen(agent, presence, now));
-        }
-        self.since_snapshot += events;
-        if self.since_snapshot >= SNAPSHOT_EVERY && supervisor.is_settled() {
-            self.snapshot(supervisor, journal);
-        }
+    pub fn start(home: &Home, loaded: &Loaded) -> io::Result<Shelf> {
+        let mirror = Mirror::start(&home.mirror())?;
+        let (changed, since_snapshots) = (loaded.changed.clone(), loaded.folded);
+        Ok(Shelf { mirror, changed, since_snapshots, under_way: None })
     }
 
     /// At the daemon's orderly end.
@@ -60,21 +68,76 @@ impl Shelf {
         journal: &dyn Journal,
         now: Time,
     ) {
-        let times = presence.times(now).into_iter();
+        let fleet = supervisor.fleet();
+        // Of the dead the last was put when it was measured.
+        let living = |(agent, _): &(AgentId, Time)| !fleet.is_over(&Entity::Agent(*agent));
+        let times = presence.times(now).into_iter().filter(living);
         let sample = |(agent, at)| spending::sample(supervisor, spending, agent, Some(at));
         journal.put_samples(times.map(sample).collect());
         if supervisor.is_settled() {
-            self.snapshot(supervisor, journal);
+            // One under way may be dropped: what it has is put again.
+            self.changed.extend(self.under_way.take().into_iter().flat_map(|set| set.changed));
+            let set = snapshots(supervisor.fleet(), supervisor.versions(), &self.changed);
+            journal.put_snapshots(set, Box::new(|_is_kept| ()));
         }
         self.mirror.flush();
     }
+}
 
-    fn snapshot(&mut self, supervisor: &Supervisor, journal: &dyn Journal) {
-        self.since_snapshot = 0;
-        journal.put_snapshots(perennial_store::load::snapshots(
-            supervisor.fleet(),
-            supervisor.versions(),
-        ));
+impl Driver {
+    /// After a commit of these events, which touched these agents.
+    pub fn lay_out(&mut self, events: &[Event], touched: &[AgentId], now: Time) {
+        let Driver { supervisor, presence, world, .. } = self;
+        let agents = || touched.iter().filter_map(|id| supervisor.fleet().agent(*id));
+        world.journal.put_roster(agents().map(|agent| row(agent, &*world.journal)).collect());
+        for agent in agents() {
+            world.shelf.mirror.put(agent, view::last_seen(agent, presence, now));
+        }
+        let shelf = &mut world.shelf;
+        shelf.changed.extend(events.iter().map(Event::entity).filter(Entity::is_counted));
+        shelf.since_snapshots += events.len() as u64;
+        let is_due = shelf.since_snapshots >= SNAPSHOT_EVERY && shelf.under_way.is_none();
+        if is_due && supervisor.is_settled() {
+            self.put_snapshots();
+        }
+    }
+
+    fn put_snapshots(&mut self) {
+        let Driver { supervisor, world, desk, .. } = self;
+        let (fleet, versions) = (supervisor.fleet(), supervisor.versions());
+        let changed = std::mem::take(&mut world.shelf.changed);
+        let version = |entity: &Entity| versions.get(entity).copied().unwrap_or_default();
+        let over: Vec<(Entity, Version)> = changed
+            .iter()
+            .filter(|entity| fleet.is_over(entity))
+            .map(|entity| (entity.clone(), version(entity)))
+            .collect();
+        let desk = desk.clone();
+        let kept = move |is_kept| {
+            // A driver that is gone needs no answer.
+            let _ = desk.send(Message::Kept(is_kept));
+        };
+        world.journal.put_snapshots(snapshots(fleet, versions, &changed), Box::new(kept));
+        world.shelf.since_snapshots = 0;
+        world.shelf.under_way = Some(UnderWay { changed, over });
+    }
+
+    /// The last set is durable, or it was dropped; what is over in one that is kept leaves memory.
+    pub fn kept(&mut self, is_kept: bool) {
+        let Driver { supervisor, presence, spending, world, .. } = self;
+        let Some(UnderWay { changed, over }) = world.shelf.under_way.take() else { return };
+        if !is_kept {
+            tracing::warn!("a set of snapshots was not kept; the next one makes up for it");
+            world.shelf.changed.extend(changed);
+            return;
+        }
+        let retired = supervisor.retire(&over);
+        world.shelf.changed.extend(retired.next);
+        world.registry.forget(&retired.agents);
+        for agent in retired.agents {
+            presence.forget(agent);
+            spending.forget(agent);
+        }
     }
 }
 
@@ -82,6 +145,7 @@ fn row(agent: &Agent, journal: &dyn Journal) -> RosterRow {
     RosterRow {
         agent: agent.id,
         name: agent.name.as_ref().map(ToString::to_string),
+        named_at: agent.named_at,
         role: agent.role.clone(),
         parent: agent.parent,
         project: agent.launch.project.clone(),

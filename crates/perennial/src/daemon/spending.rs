@@ -46,6 +46,11 @@ impl Spending {
         Spending(kept.iter().filter_map(used).collect())
     }
 
+    /// The agent has left memory; its sample has what it used.
+    pub fn forget(&mut self, agent: AgentId) {
+        self.0.remove(&agent);
+    }
+
     pub fn of(&self, agent: AgentId) -> Option<Used> {
         self.0.get(&agent).copied()
     }

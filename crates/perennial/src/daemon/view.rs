@@ -9,22 +9,40 @@ use perennial_core::hearing::Hearing;
 use perennial_core::reason::{Evidence, Witness};
 use perennial_core::state::{Roster, State};
 use perennial_core::time::Time;
+use perennial_store::Sample;
 
 use super::driver::Sight;
 use super::presence::Presence;
-use super::spending::Used;
+use super::spending::{self, Spending, Used};
 use super::time::moment;
 use super::words;
 
 /// One agent, with what is known of its holder right now.
 pub fn agent(agent: &Agent, sight: &Sight<'_>) -> wire::Agent {
-    let Sight { presence, now, .. } = *sight;
-    let fleet = sight.supervisor.fleet();
-    let hearing = sight.supervisor.hearing(agent.id);
+    let parent = agent.parent.and_then(|id| sight.supervisor.fleet().agent(id)).map(name);
+    let (hearing, spending) = (sight.supervisor.hearing(agent.id), sight.spending);
+    shown(agent, parent, (hearing, spending), (sight.presence, sight.now))
+}
+
+/// One that has left memory, as it ended; `kept` is the latest that was measured of it.
+pub fn ended(agent: &Agent, parent: Option<String>, kept: &[Sample]) -> wire::Agent {
+    let measured = spending::kept(kept).remove(&agent.id);
+    let hearing = measured.and_then(|kept| Hearing::resume(agent, kept));
+    let heard = kept.iter().filter_map(|sample| Some((sample.agent, sample.last_seen?)));
+    let presence = Presence::begin(heard.collect(), agent.since);
+    let measured = (hearing.as_ref(), &Spending::begin(kept));
+    shown(agent, parent, measured, (&presence, agent.since))
+}
+
+fn shown(
+    agent: &Agent,
+    parent: Option<String>,
+    (hearing, spending): (Option<&Hearing>, &Spending),
+    (presence, now): (&Presence, Time),
+) -> wire::Agent {
     let confirmation = presence.confirmation(agent);
     let (state, reason) = agent.vouched(confirmation);
     let silent_since = (state != agent.state).then(|| presence.silent_since(agent.id));
-    let parent = agent.parent.and_then(|id| fleet.agent(id));
     wire::Agent {
         id: agent.id.to_string(),
         name: name(agent),
@@ -39,7 +57,7 @@ pub fn agent(agent: &Agent, sight: &Sight<'_>) -> wire::Agent {
         since: moment(silent_since.unwrap_or(agent.since)),
         until: agent.until.map(moment),
         role: agent.role.clone(),
-        parent: parent.map(name),
+        parent,
         parent_id: agent.parent.map(|id| id.to_string()),
         harness: agent.launch.harness.clone(),
         host: words::host(agent.launch.host).to_owned(),
@@ -64,7 +82,7 @@ pub fn agent(agent: &Agent, sight: &Sight<'_>) -> wire::Agent {
         permission_mode: agent.launch.options.permission_mode.clone(),
         conversations: conversations(agent),
         context: context(agent, hearing),
-        usage: sight.spending.of(agent.id).map(usage),
+        usage: spending.of(agent.id).map(usage),
         needs_you: needs_operator(state, reason),
     }
 }
@@ -90,13 +108,13 @@ fn silence(agent: &Agent, presence: &Presence, since: Time) -> wire::Evidence {
     }
 }
 
-/// Now while its holder is connected; else when it was last heard, or ended.
+/// When its session ended; before that now, while its holder is connected, or when it was last heard.
 pub fn last_seen(agent: &Agent, presence: &Presence, now: Time) -> Option<Time> {
     let Some(session) = &agent.session else {
         return Some(agent.created_at);
     };
     match presence.confirmation(agent) {
-        Confirmation::Confirmed => Some(now),
+        Confirmation::Confirmed => session.ended_at.or(Some(now)),
         Confirmation::NotYet | Confirmation::Lost => session
             .ended_at
             .or_else(|| presence.heard(agent.id))
@@ -171,6 +189,8 @@ fn exit(exit: Exit) -> wire::Exit {
 /// Which agents a listing shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
+    /// The cemetery too; without it only if `roster` or `state` asks for it.
+    pub all: bool,
     pub roster: Option<Roster>,
     pub state: Option<State>,
     pub project: Option<String>,
@@ -178,7 +198,22 @@ pub struct Filter {
     pub stale_seconds: Option<u64>,
 }
 
-/// The agents that a filter lets through: who needs you first, then by roster, then by name.
+impl Filter {
+    /// Whether it lets any of the dead through.
+    pub fn has_dead(&self) -> bool {
+        let by_roster = self.roster.is_none_or(|roster| roster == Roster::Cemetery);
+        let by_state = self.state.is_none_or(|state| state == State::Dead);
+        let is_asked = self.all || self.roster.is_some() || self.state.is_some();
+        is_asked && by_roster && by_state && self.stale_seconds.is_none()
+    }
+
+    /// Whether it lets an agent through that is dead.
+    pub fn passes_dead(&self, agent: &Agent) -> bool {
+        self.has_dead() && self.project.as_ref().is_none_or(|project| in_project(agent, project))
+    }
+}
+
+/// The agents in memory that a filter lets through: who needs you first, then by roster, then by name.
 pub fn listing(sight: &Sight<'_>, filter: &Filter) -> Vec<wire::Agent> {
     let Sight { presence, now, .. } = *sight;
     let mut shown: Vec<((bool, Roster, String), wire::Agent)> = sight
@@ -200,6 +235,9 @@ fn passes(agent: &Agent, presence: &Presence, filter: &Filter, now: Time) -> boo
     let (state, _) = agent.vouched(presence.confirmation(agent));
     // One that never got a name is kept, and hidden until asked for.
     if state == State::Expired && filter.state != Some(State::Expired) {
+        return false;
+    }
+    if state == State::Dead && !filter.has_dead() {
         return false;
     }
     let stale = |seconds: u64| {

@@ -30,7 +30,9 @@ fn who_needs_you_comes_first_and_filters_filter() {
     sealed.watch().ended("needy", 1);
     sealed.ok(["stop", "asleep"]);
     sealed.ok(["bury", "buried", "--summary", "done"]);
-    let all: Vec<Agent> = sealed.json(&["ls"]);
+    let listed: Vec<Agent> = sealed.json(&["ls"]);
+    assert_eq!(names(&listed), ["needy", "Ann", "zoe", "asleep"]);
+    let all: Vec<Agent> = sealed.json(&["ls", "--all"]);
     assert_eq!(names(&all), ["needy", "Ann", "zoe", "asleep", "buried"]);
     assert_eq!(
         all.iter().map(|agent| agent.needs_you).collect::<Vec<_>>(),

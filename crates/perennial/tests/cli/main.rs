@@ -20,6 +20,7 @@ mod demo;
 mod disk_full;
 mod doctor;
 mod down;
+mod ended;
 mod events;
 
 mod frozen;

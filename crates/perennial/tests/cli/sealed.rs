@@ -157,7 +157,10 @@ impl Sealed {
 
     #[track_caller]
     pub fn ls(&self) -> Vec<Agent> {
-        self.client().get("/v1/agents").and_then(|answer| answer.read()).expect("a listing")
+        self.client()
+            .get("/v1/agents?all=true")
+            .and_then(|answer| answer.read())
+            .expect("a listing")
     }
 
     /// Asks for an agent's context until it is as wanted.

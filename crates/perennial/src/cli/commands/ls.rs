@@ -23,13 +23,17 @@ const STATES: [&str; 12] = [
     "expired",
 ];
 
-/// List agents, those that need you first
+/// List agents, those that need you first; the dead only when asked for
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples: perennial ls
           perennial ls --roster living --json
+          perennial ls --all             with the dead
           perennial ls --stale=60        not confirmed for a minute")]
 pub struct Args {
+    /// The dead too
+    #[arg(long)]
+    all: bool,
     /// Only this roster
     #[arg(long, value_parser = ["living", "freezer", "cemetery"])]
     roster: Option<String>,
@@ -51,6 +55,7 @@ pub fn run(args: &Args, context: &Context) -> Ending {
     let path = client::path(
         &["agents"],
         &[
+            ("all", args.all.then_some("true")),
             ("roster", args.roster.as_deref()),
             ("state", args.state.as_deref()),
             ("project", project.as_deref()),
@@ -58,11 +63,12 @@ pub fn run(args: &Args, context: &Context) -> Ending {
         ],
     );
     let answer = context.client.get(&path)?;
+    let dead = answer.header("x-dead").and_then(|count| count.parse().ok()).unwrap_or(0);
     context.show(&answer, |agents: &Vec<Agent>| {
         if agents.is_empty() {
-            return nobody(args).to_owned();
+            return nobody(args, dead);
         }
-        context.draw(|canvas| roster(agents, canvas))
+        context.draw(|canvas| roster(agents, dead, canvas))
     })?;
     Ok(ExitCode::Done)
 }
@@ -76,16 +82,19 @@ fn absolute(project: &str) -> String {
         .unwrap_or_else(|| project.to_owned())
 }
 
-fn nobody(args: &Args) -> &'static str {
+fn nobody(args: &Args, dead: usize) -> String {
     let filtered = args.roster.is_some()
         || args.state.is_some()
         || args.project.is_some()
         || args.stale.is_some();
     if filtered {
-        "no agent is like that\n"
+        "no agent is like that\n".to_owned()
     } else {
-        "nobody is here yet\n\
-         start one:  perennial spawn NAME -- PROGRAM ARGS…\n\
-         or type in one:  perennial run -- bash\n"
+        let dead = match dead {
+            0 => "nobody is here yet\n".to_owned(),
+            count => format!("{count} in the cemetery:  perennial ls --all\n"),
+        };
+        dead + "start one:  perennial spawn NAME -- PROGRAM ARGS…\n\
+                or type in one:  perennial run -- bash\n"
     }
 }

@@ -19,7 +19,8 @@ pub struct Canvas<'a> {
     pub user: Option<&'a Path>,
 }
 
-pub fn roster(agents: &[Agent], canvas: &Canvas<'_>) -> String {
+/// `dead` counts those too that are not listed.
+pub fn roster(agents: &[Agent], dead: usize, canvas: &Canvas<'_>) -> String {
     let column = |title, importance, narrowest, clip, cell: &dyn Fn(&Agent) -> Cell| Column {
         title,
         importance,
@@ -50,7 +51,7 @@ pub fn roster(agents: &[Agent], canvas: &Canvas<'_>) -> String {
         }),
     ];
     let mut shown = table(columns, canvas.width, canvas.paint);
-    shown.push_str(&canvas.paint.ink(Ink::Faint, &counts(agents)));
+    shown.push_str(&canvas.paint.ink(Ink::Faint, &counts(agents, dead)));
     shown.push('\n');
     shown
 }
@@ -107,12 +108,12 @@ fn session(agent: &Agent) -> String {
     }
 }
 
-fn counts(agents: &[Agent]) -> String {
+fn counts(agents: &[Agent], dead: usize) -> String {
     let of = |roster: &str| agents.iter().filter(|agent| agent.roster == roster).count();
     let parts: Vec<String> = [
         (of("living"), "living"),
         (of("freezer"), "in the freezer"),
-        (of("cemetery"), "in the cemetery"),
+        (of("cemetery").max(dead), "in the cemetery"),
     ]
     .into_iter()
     .filter(|(count, _)| *count > 0)
@@ -220,7 +221,7 @@ mod tests {
         let agents = [sample::crashed(), sample::working(), sample::stopped()];
         let clock = fixed();
         let user = Some(Path::new("/home/eve"));
-        roster(&agents, &Canvas { clock: &clock, paint, width, user })
+        roster(&agents, 0, &Canvas { clock: &clock, paint, width, user })
     }
 
     #[test]
@@ -242,7 +243,7 @@ mod tests {
         });
         let (clock, agents) = (fixed(), [sample::crashed(), ada]);
         let canvas = Canvas { clock: &clock, paint: Paint::OFF, width: Some(80), user: None };
-        let drawn = roster(&agents, &canvas);
+        let drawn = roster(&agents, 0, &canvas);
         assert!(drawn.lines().all(|line| text::width(line) <= 80), "{drawn}");
         insta::assert_snapshot!(drawn);
     }

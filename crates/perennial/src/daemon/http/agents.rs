@@ -1,38 +1,49 @@
 //! Agents: list, show, why, and the verbs that change them.
 
+use std::collections::BTreeSet;
+
 use axum::extract::{Path as Route, Query, State};
-use axum::http::StatusCode;
-use perennial_api::Problem;
+use axum::http::{HeaderValue, StatusCode};
 use perennial_api::agent as wire;
 use perennial_api::answer::{Chapter, Why};
 use perennial_api::request;
+use perennial_api::{Home, Problem};
 use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Request, Spawn};
 use perennial_core::entity::Entity;
 use perennial_core::exit::{Exit, UnknownExit};
+use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::reason::Verb;
+use perennial_core::refusal::Refusal;
 use perennial_core::state::{Roster, State as AgentState};
 use perennial_engine::host::directory::HolderDirectory;
 use perennial_engine::host::holders::Size;
 use perennial_engine::host::{environment, recording};
-use perennial_store::journal::Version;
+use perennial_engine::supervisor::Rejection;
+use perennial_store::journal::{Journal, ReadError, Version};
+use perennial_store::record::Record;
 use perennial_store::stored;
 use serde::Deserialize;
 
 use super::answer::{Answer, Trouble, json, json_with};
+use super::ended::Found;
 use super::extract::{Body, Shown};
 use super::{Shared, Surface};
-use crate::daemon::driver::{Point, Sight};
+use crate::daemon::driver::{Closing, Point, Sight};
 use crate::daemon::view::{self, Filter};
 use crate::daemon::{checks, problems, time, words};
 
+/// How many agents are dead, beside a list that may leave them out.
+const DEAD: &str = "x-dead";
 /// A story has at most so many chapters, the newest.
 const CHAPTERS: usize = 200;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Listing {
+    /// The cemetery too.
+    all: bool,
     roster: Option<String>,
     state: Option<String>,
     project: Option<String>,
@@ -41,14 +52,39 @@ pub struct Listing {
 
 pub async fn list(State(surface): State<Shared>, _: Shown, Query(query): Query<Listing>) -> Answer {
     let filter = Filter {
+        all: query.all,
         roster: query.roster.as_deref().map(roster).transpose()?,
         state: query.state.as_deref().map(agent_state).transpose()?,
         project: query.project,
         stale_seconds: query.stale,
     };
-    let mut agents = surface.desk.look(move |sight| view::listing(sight, &filter)).await?;
-    agents.iter_mut().for_each(|agent| add_activity(&surface, agent));
-    json(&agents)
+    let (over, asked) = (surface.over, filter.clone());
+    let (mut agents, in_memory, dead) = surface
+        .desk
+        .look(move |sight| {
+            let fleet = sight.supervisor.fleet();
+            let dead = fleet.agents().filter(|agent| agent.state == AgentState::Dead).count();
+            let in_memory: BTreeSet<AgentId> = match asked.has_dead() {
+                true => fleet.agents().map(|agent| agent.id).collect(),
+                false => BTreeSet::new(),
+            };
+            let dead = over + sight.supervisor.retired() + dead as u64;
+            (view::listing(sight, &asked), in_memory, dead)
+        })
+        .await?;
+    let home = surface.home.clone();
+    agents = tokio::task::spawn_blocking(move || {
+        agents.iter_mut().for_each(|agent| add_activity(&home, agent));
+        agents
+    })
+    .await
+    .map_err(|_| Closing)?;
+    let mut answer = match filter.has_dead() {
+        true => surface.listed(agents, in_memory, filter),
+        false => json(&agents)?,
+    };
+    answer.headers_mut().insert(DEAD, HeaderValue::from(dead));
+    Ok(answer)
 }
 
 fn roster(word: &str) -> Result<Roster, Trouble> {
@@ -76,11 +112,11 @@ fn agent_state(word: &str) -> Result<AgentState, Trouble> {
 }
 
 /// The last sign of work of a bare command is the last thing it printed.
-fn add_activity(surface: &Surface, agent: &mut wire::Agent) {
+fn add_activity(home: &Home, agent: &mut wire::Agent) {
     let Some(session) = &agent.session else { return };
     let Some((id, number)) = session.id.split_once('.') else { return };
     let (Ok(id), Ok(number)) = (id.parse::<AgentId>(), number.parse()) else { return };
-    let dir = HolderDirectory::new(&surface.home.holders(), id).session(SessionNumber(number));
+    let dir = HolderDirectory::new(&home.holders(), id).session(SessionNumber(number));
     if let Some(at) = recording::last_written(&dir) {
         let at = time::moment(at);
         if agent.last_activity.as_ref().is_none_or(|known| *known < at) {
@@ -96,33 +132,31 @@ pub async fn show(State(surface): State<Shared>, _: Shown, Route(target): Route<
 pub async fn why(State(surface): State<Shared>, _: Shown, Route(target): Route<String>) -> Answer {
     let agent = surface.find(target).await?;
     let id: AgentId = agent.id.parse().map_err(|_| gone())?;
-    let journal = surface.journal.clone();
-    let story = tokio::task::spawn_blocking(move || {
-        let mut story = Vec::new();
-        let mut after = Version(0);
-        while let Ok(page) = journal.read_stream(&Entity::Agent(id), after, 1000) {
-            let Some(last) = page.last() else { break };
-            after = last.version;
-            story.extend(
-                page.iter().map(|record| Chapter {
-                    seq: record.seq.0,
-                    at: time::moment(record.at),
-                    text: match &record.event {
-                        Ok(event) => words::sentence(&event.what),
-                        Err(unreadable) => unreadable.to_string(),
-                    },
-                    kind: record
-                        .event
-                        .as_ref()
-                        .map_or("unreadable", |e| stored::kind(&e.what))
-                        .to_owned(),
-                }),
-            );
-            story.drain(..story.len().saturating_sub(CHAPTERS));
-        }
-        story
-    });
-    json(&Why { agent, story: story.await.unwrap_or_default() })
+    let story = surface.read(move |journal| story(journal, id)).await?;
+    json(&Why { agent, story })
+}
+
+/// The newest chapters, the oldest of them first.
+fn story(journal: &dyn Journal, id: AgentId) -> Result<Vec<Chapter>, ReadError> {
+    let mut story = Vec::new();
+    let mut before = Version::END;
+    while story.len() < CHAPTERS {
+        let left = CHAPTERS - story.len();
+        let page = journal.read_stream_back(&Entity::Agent(id), before, left)?;
+        let Some(first) = page.last() else { break };
+        before = first.version;
+        story.extend(page.iter().map(chapter));
+    }
+    story.reverse();
+    Ok(story)
+}
+
+fn chapter(record: &Record) -> Chapter {
+    let (kind, text) = match &record.event {
+        Ok(event) => (stored::kind(&event.what), words::sentence(&event.what)),
+        Err(unreadable) => ("unreadable", unreadable.to_string()),
+    };
+    Chapter { seq: record.seq.0, at: time::moment(record.at), text, kind: kind.to_owned() }
 }
 
 pub async fn spawn(
@@ -265,8 +299,15 @@ fn gone() -> Trouble {
 impl Surface {
     /// Has the core decide, and returns what it was about once that is durable.
     pub async fn command(&self, caller: Caller, command: Command) -> Result<Vec<Entity>, Trouble> {
-        match self.desk.request(Request { caller, command }).await? {
+        let request = Request { caller, command };
+        match self.desk.request(request.clone()).await? {
             Ok(about) => Ok(about),
+            Err(Rejection::Refused(Refusal::NoSuchAgent { target })) => {
+                match self.resolve(target.clone()).await? {
+                    Found::Ended(ended) => Err(Trouble(self.refused(request, ended).await?)),
+                    Found::InMemory(_) => Err(gone()),
+                }
+            }
             Err(rejection) => {
                 let problem = self
                     .desk
@@ -288,15 +329,21 @@ impl Surface {
 
     /// One agent as it is shown now.
     pub async fn find(&self, target: String) -> Result<wire::Agent, Trouble> {
-        let found = self.desk.look(move |sight| {
-            let fleet = sight.supervisor.fleet();
-            match fleet.find(&target) {
-                Ok(agent) => Ok(shown_now(sight, agent)),
-                Err(refusal) => Err(problems::refusal(&refusal, fleet)),
-            }
-        });
-        let mut agent = found.await??;
-        add_activity(self, &mut agent);
+        let asked = target.clone();
+        let look = |asked: String| {
+            self.desk.look(move |sight| {
+                let agent = sight.supervisor.fleet().holder_of(&asked)?;
+                Some(shown_now(sight, agent))
+            })
+        };
+        let mut agent = match look(asked).await? {
+            Some(agent) => agent,
+            None => match self.resolve(target).await? {
+                Found::InMemory(id) => look(id.to_string()).await?.ok_or_else(gone)?,
+                Found::Ended(ended) => self.ended(ended.agent).await?,
+            },
+        };
+        add_activity(&self.home, &mut agent);
         Ok(agent)
     }
 
@@ -307,20 +354,31 @@ impl Surface {
         verb: Verb,
         target: Option<String>,
     ) -> Result<Option<AgentId>, Trouble> {
+        let may = move |fleet: &Fleet, id: Option<AgentId>| match fleet.authorise(caller, verb, id)
+        {
+            Ok(()) => Ok(id),
+            Err(refusal) => Err(Trouble(problems::refusal(&refusal, fleet))),
+        };
+        let asked = target.clone();
         let checked = self.desk.look(move |sight| {
             let fleet = sight.supervisor.fleet();
-            let id = match &target {
-                Some(target) => {
-                    Some(fleet.find(target).map_err(|r| problems::refusal(&r, fleet))?.id)
-                }
-                None => None,
-            };
-            match fleet.authorise(caller, verb, id) {
-                Ok(()) => Ok(id),
-                Err(refusal) => Err(problems::refusal(&refusal, fleet)),
+            match asked.as_deref().map(|target| fleet.holder_of(target)) {
+                None => Some(may(fleet, None)),
+                Some(agent) => agent.map(|agent| may(fleet, Some(agent.id))),
             }
         });
-        Ok(checked.await??)
+        if let Some(checked) = checked.await? {
+            return checked;
+        }
+        let found = self.resolve(target.unwrap_or_default()).await?;
+        let checked = self.desk.look(move |sight| match found {
+            Found::InMemory(id) => may(sight.supervisor.fleet(), Some(id)),
+            Found::Ended(ended) => {
+                let id = ended.agent.id;
+                may(&ended.around(sight.supervisor.fleet()), Some(id))
+            }
+        });
+        checked.await?
     }
 
     /// Where a session's files are.

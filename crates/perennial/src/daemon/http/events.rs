@@ -1,6 +1,6 @@
 //! The feed of events: a page of them, or all from a place on, as they come.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use perennial_core::entity::Entity;
 use perennial_core::event::{ClaimEvent, What};
 use perennial_core::id::AgentId;
 use perennial_core::message::MessageEvent;
+use perennial_store::RosterQuery;
 use perennial_store::journal::{Journal, ReadError, Seq, Version};
 use perennial_store::record::Record;
 use perennial_store::stored::{self, Encoded};
@@ -55,12 +56,8 @@ pub async fn events(
         return Ok(feed(surface, Seq(resumed.unwrap_or(wanted.since)), agent).into_response());
     }
     let limit = wanted.limit.unwrap_or(PAGE).min(LARGEST_PAGE);
-    let journal = surface.journal.clone();
     let records =
-        tokio::task::spawn_blocking(move || page(&*journal, Seq(wanted.since), agent, limit))
-            .await
-            .map_err(|_| unread("it was interrupted"))?
-            .map_err(|error| unread(&chain(&error)))?;
+        surface.read(move |journal| page(journal, Seq(wanted.since), agent, limit)).await?;
     json(&surface.views(records).await?)
 }
 
@@ -131,8 +128,9 @@ impl Surface {
     async fn views(&self, records: Vec<Record>) -> Result<Vec<EventView>, Trouble> {
         let newest = records.iter().map(|record| record.seq).max().unwrap_or_default();
         self.shown.clone().wait_for(|shown| *shown >= newest).await.map_err(|_| Closing)?;
-        let ids: Vec<AgentId> = records.iter().filter_map(agent_of).collect();
-        let names: BTreeMap<AgentId, String> = self
+        let ids: BTreeSet<AgentId> = records.iter().filter_map(agent_of).collect();
+        let mut ended = ids.clone();
+        let mut names: BTreeMap<AgentId, String> = self
             .desk
             .look(move |sight| {
                 let fleet = sight.supervisor.fleet();
@@ -140,6 +138,12 @@ impl Surface {
                 ids.into_iter().filter_map(named).collect()
             })
             .await?;
+        ended.retain(|id| !names.contains_key(id));
+        if !ended.is_empty() {
+            let ended: Vec<AgentId> = ended.into_iter().collect();
+            let rows = self.read(move |journal| journal.roster(RosterQuery::Of(&ended))).await?;
+            names.extend(rows.into_iter().filter_map(|row| Some((row.agent, row.name?))));
+        }
         Ok(records.iter().map(|record| event(record, &names)).collect())
     }
 }
@@ -179,6 +183,6 @@ fn event(record: &Record, names: &BTreeMap<AgentId, String>) -> EventView {
     }
 }
 
-fn unread(why: &str) -> Trouble {
+pub fn unread(why: &str) -> Trouble {
     Trouble(Problem::new(500, "journal-unread", "the journal can't be read").because(why))
 }

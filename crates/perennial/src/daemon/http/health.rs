@@ -13,11 +13,14 @@ use super::extract::Shown;
 use crate::daemon::view;
 
 pub async fn health(State(surface): State<Shared>, Shown(caller): Shown) -> Answer {
+    let over = surface.over;
     let mut health = surface
         .desk
         .look(move |sight| {
             let fleet = sight.supervisor.fleet();
             let mut health = Health { epoch: fleet.epoch().0, ..Health::default() };
+            health.agents.in_memory = fleet.agents().count() as u64;
+            health.agents.cemetery = over + sight.supervisor.retired();
             for agent in fleet.agents() {
                 match agent.vouched(sight.presence.confirmation(agent)).0.roster() {
                     Roster::Living => health.agents.living += 1,

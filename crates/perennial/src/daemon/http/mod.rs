@@ -3,6 +3,7 @@
 mod agents;
 mod answer;
 mod board;
+mod ended;
 mod events;
 mod extract;
 mod harness;
@@ -38,6 +39,8 @@ pub struct Surface {
     pub home: Home,
     pub boot: String,
     pub started: Moment,
+    /// How many agents had left memory before this daemon started.
+    pub over: u64,
     /// What was not heard before this daemon started.
     pub missed: Vec<String>,
     /// The last record that what is shown takes in.

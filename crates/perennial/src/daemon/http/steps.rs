@@ -95,7 +95,14 @@ impl Surface {
     async fn subject(&self, id: AgentId) -> Result<Subject, Trouble> {
         let found =
             self.desk.look(move |sight| sight.supervisor.fleet().agent(id).map(Subject::of));
-        found.await?.flatten().ok_or_else(|| {
+        let found = match found.await? {
+            Some(subject) => subject,
+            None => {
+                let agent = self.read(move |journal| perennial_store::recall(journal, id)).await?;
+                agent.as_ref().and_then(Subject::of)
+            }
+        };
+        found.ok_or_else(|| {
             Trouble(
                 Problem::new(409, "no-conversation", "it has no conversation")
                     .because("it is a bare command, not an agent CLI")

@@ -196,7 +196,7 @@ fn reasons(stage: &mut Stage<'_>) -> Scene {
 fn listing(stage: &mut Stage<'_>) -> Scene {
     stage.command("ls")?;
     let agents = stage.agents()?;
-    let text = stage.context.draw(|canvas| roster(&agents, canvas));
+    let text = stage.context.draw(|canvas| roster(&agents, 0, canvas));
     stage.print(&text)?;
     stage.pause()
 }

@@ -1,0 +1,251 @@
+//! Agents that have left memory: found in the store by name or id, shown as they ended, listed page by
+//! page.
+//!
+//! Reads the store on threads of their own, never on the loop's.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use axum::body::Body;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use perennial_api::Problem;
+use perennial_api::agent as wire;
+use perennial_core::agent::Agent;
+use perennial_core::agents::name_and_back;
+use perennial_core::command::Request;
+use perennial_core::fleet::Fleet;
+use perennial_core::id::AgentId;
+use perennial_core::name::NameKey;
+use perennial_core::refusal::Refusal;
+use perennial_core::state::State;
+use perennial_core::time::Time;
+use perennial_store::journal::{Journal, ReadError};
+use perennial_store::{RosterQuery, recall};
+use tokio::sync::mpsc::{Sender, channel};
+
+use super::Surface;
+use super::answer::Trouble;
+use super::events::unread;
+use crate::daemon::driver::chain;
+use crate::daemon::problems;
+use crate::daemon::view::{self, Filter};
+
+/// So many rows of the cemetery are read at a time.
+const PAGE: usize = 200;
+
+/// So many leads of one that has left memory are looked for, one above the other.
+const LEADS_MAX: usize = 64;
+
+/// Whom a target means.
+pub enum Found {
+    InMemory(AgentId),
+    Ended(Ended),
+}
+
+/// One that has left memory.
+pub struct Ended {
+    pub agent: Agent,
+    /// Those of its leads that have left too, the nearest first.
+    leads: Vec<Agent>,
+}
+
+impl Ended {
+    /// What can be asked about it, and of whom.
+    pub fn around(self, fleet: &Fleet) -> Fleet {
+        let agents: Vec<Agent> = std::iter::once(self.agent).chain(self.leads).collect();
+        fleet.around(&agents)
+    }
+}
+
+impl Surface {
+    /// Whom a target means, of everybody who ever was.
+    pub async fn resolve(&self, target: String) -> Result<Found, Trouble> {
+        let asked = target.clone();
+        // Memory first: who leaves it meanwhile is in the store by then.
+        let (holder, named) = self
+            .desk
+            .look(move |sight| {
+                let fleet = sight.supervisor.fleet();
+                let holder = fleet.holder_of(&asked).map(|agent| agent.id);
+                let (name, _) = name_and_back(&asked).unwrap_or((NameKey::of(""), 0));
+                let named = fleet.named(&name).map(|agent| (agent.named_at, agent.id));
+                (holder, named.collect::<BTreeSet<_>>())
+            })
+            .await?;
+        if let Some(id) = holder {
+            return Ok(Found::InMemory(id));
+        }
+        let nobody = Refusal::NoSuchAgent { target: target.chars().take(100).collect() };
+        match self.read(move |journal| search(journal, &target, named)).await? {
+            Some(found) => Ok(found),
+            None => {
+                let refused = self
+                    .desk
+                    .look(move |sight| problems::refusal(&nobody, sight.supervisor.fleet()));
+                Err(Trouble(refused.await?))
+            }
+        }
+    }
+
+    /// Reads the store on a thread that may wait.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&dyn Journal) -> Result<T, ReadError> + Send + 'static,
+    ) -> Result<T, Trouble> {
+        let journal = self.journal.clone();
+        tokio::task::spawn_blocking(move || read(&*journal))
+            .await
+            .map_err(|_| unread("it was interrupted"))?
+            .map_err(|error| unread(&chain(&error)))
+    }
+
+    /// An agent that has left memory, as it is shown.
+    pub async fn ended(&self, agent: Agent) -> Result<wire::Agent, Trouble> {
+        self.read(move |journal| ended(journal, &agent)).await
+    }
+
+    /// Why a command about an agent that has left memory is refused.
+    pub async fn refused(&self, mut request: Request, ended: Ended) -> Result<Problem, Trouble> {
+        let id = ended.agent.id.to_string();
+        if let Some(target) = request.command.target_mut() {
+            target.clone_from(&id);
+        }
+        let refused = self.desk.look(move |sight| {
+            let nobody = Refusal::NoSuchAgent { target: id };
+            let fleet = ended.around(sight.supervisor.fleet());
+            // One that is over takes no command: there is always a refusal.
+            let refusal = fleet.decide(&request, sight.now).err().unwrap_or(nobody);
+            problems::refusal(&refusal, &fleet)
+        });
+        Ok(refused.await?)
+    }
+
+    /// The agents in memory, then the dead in the store, the youngest first; sent as they are read.
+    pub fn listed(
+        &self,
+        shown: Vec<wire::Agent>,
+        in_memory: BTreeSet<AgentId>,
+        filter: Filter,
+    ) -> Response {
+        let (sender, receiver) = channel(1);
+        let journal = self.journal.clone();
+        tokio::task::spawn_blocking(move || {
+            let mut list = List { sender, is_empty: true };
+            let told = list.all(shown).and_then(|()| {
+                dead(&*journal, &in_memory, &filter, |page| list.all(page))?;
+                list.close()
+            });
+            if let Err(error) = told {
+                // The client sees that its answer was cut off.
+                let _ = list.sender.blocking_send(Err(error));
+            }
+        });
+        let body = Body::from_stream(tokio_stream::wrappers::ReceiverStream::new(receiver));
+        ([(CONTENT_TYPE, "application/json")], body).into_response()
+    }
+}
+
+fn search(
+    journal: &dyn Journal,
+    target: &str,
+    mut named: BTreeSet<(Time, AgentId)>,
+) -> Result<Option<Found>, ReadError> {
+    let in_memory: Vec<AgentId> = named.iter().map(|(_, id)| *id).collect();
+    let id = match target.parse::<AgentId>() {
+        Ok(id) => Some(id),
+        Err(_) => {
+            let Some((name, back)) = name_and_back(target) else { return Ok(None) };
+            let limit = back.saturating_add(1 + in_memory.len()).min(i32::MAX as usize);
+            for row in journal.roster(RosterQuery::Buried { name: &name, limit })? {
+                if !in_memory.contains(&row.agent) {
+                    named.insert((row.named_at, row.agent));
+                }
+            }
+            named.iter().rev().nth(back).map(|(_, id)| *id)
+        }
+    };
+    match id {
+        Some(id) if in_memory.contains(&id) => Ok(Some(Found::InMemory(id))),
+        Some(id) => {
+            let Some(agent) = recall(journal, id)? else { return Ok(None) };
+            let leads = dead_leads(journal, &agent)?;
+            Ok(Some(Found::Ended(Ended { agent, leads })))
+        }
+        None => Ok(None),
+    }
+}
+
+/// The leads of an agent up to the first that is not dead.
+fn dead_leads(journal: &dyn Journal, agent: &Agent) -> Result<Vec<Agent>, ReadError> {
+    let (mut leads, mut above) = (Vec::new(), agent.parent);
+    while let Some(id) = above
+        && leads.len() < LEADS_MAX
+    {
+        let row = journal.roster(RosterQuery::Of(&[id]))?.into_iter().next();
+        let is_dead = row.is_some_and(|row| row.state == State::Dead);
+        let lead = if is_dead { recall(journal, id)? } else { None };
+        above = lead.as_ref().and_then(|lead| lead.parent);
+        leads.extend(lead);
+    }
+    Ok(leads)
+}
+
+fn ended(journal: &dyn Journal, agent: &Agent) -> Result<wire::Agent, ReadError> {
+    let parents = journal.roster(RosterQuery::Of(agent.parent.as_slice()))?;
+    let parent = parents.into_iter().find_map(|row| row.name);
+    Ok(view::ended(agent, parent, &journal.samples(&[agent.id])?))
+}
+
+/// Hands out the dead that are not in memory, page by page.
+fn dead(
+    journal: &dyn Journal,
+    in_memory: &BTreeSet<AgentId>,
+    filter: &Filter,
+    mut page: impl FnMut(Vec<wire::Agent>) -> io::Result<()>,
+) -> io::Result<()> {
+    let failed = |error: ReadError| io::Error::other(error);
+    let mut before = None;
+    loop {
+        let query = RosterQuery::Dead { before, limit: PAGE };
+        let rows = journal.roster(query).map_err(failed)?;
+        let Some(last) = rows.last() else { return Ok(()) };
+        before = Some(last.agent);
+        let mut shown = Vec::new();
+        for row in rows.iter().filter(|row| !in_memory.contains(&row.agent)) {
+            let agent = recall(journal, row.agent).map_err(failed)?;
+            if let Some(agent) = agent.filter(|agent| filter.passes_dead(agent)) {
+                shown.push(ended(journal, &agent).map_err(failed)?);
+            }
+        }
+        page(shown)?;
+    }
+}
+
+/// A JSON list on its way to a client.
+struct List {
+    sender: Sender<io::Result<Vec<u8>>>,
+    is_empty: bool,
+}
+
+impl List {
+    fn all(&mut self, agents: Vec<wire::Agent>) -> io::Result<()> {
+        let mut text = Vec::new();
+        for agent in &agents {
+            text.push(if self.is_empty { b'[' } else { b',' });
+            self.is_empty = false;
+            serde_json::to_writer(&mut text, agent)?;
+        }
+        self.send(text)
+    }
+
+    fn close(&mut self) -> io::Result<()> {
+        let end = if self.is_empty { "[]" } else { "]" };
+        self.send(end.into())
+    }
+
+    fn send(&self, text: Vec<u8>) -> io::Result<()> {
+        let gone = |_| io::Error::from(io::ErrorKind::BrokenPipe);
+        if text.is_empty() { Ok(()) } else { self.sender.blocking_send(Ok(text)).map_err(gone) }
+    }
+}
