@@ -121,9 +121,10 @@ impl World {
         let Some(daemon) = self.daemon(life).filter(|daemon| daemon.ready) else {
             return;
         };
-        if *daemon.supervisor.fleet() != self.ledger.record {
-            let live = daemon.supervisor.fleet();
-            let what = format!("{live:?}\n  is not\n  {:?}", self.ledger.record);
+        let live = living(daemon.supervisor.fleet().clone());
+        let record = living(self.ledger.record.clone());
+        if live != record {
+            let what = format!("{live:?}\n  is not\n  {record:?}");
             self.broken("I9: the live state equals the journal", || what);
         }
     }
@@ -165,5 +166,16 @@ impl World {
         if let Err(found) = self.judge.executes(agent, number) {
             self.broken(found.property, || found.what);
         }
+    }
+}
+
+/// The fleet without what is over, which leaves memory sooner or later.
+pub fn living(mut fleet: Fleet) -> Fleet {
+    loop {
+        let over: Vec<_> = fleet.entities().filter(|entity| fleet.is_over(entity)).collect();
+        if over.is_empty() {
+            return fleet;
+        }
+        over.iter().for_each(|entity| _ = fleet.retire(entity));
     }
 }

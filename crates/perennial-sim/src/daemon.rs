@@ -4,13 +4,17 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use perennial_core::agent::Agent;
+use perennial_core::command::Request;
 use perennial_core::conversation::ConversationId;
 use perennial_core::effect::{Action, Effect, SessionEffect};
+use perennial_core::entity::Entity;
 use perennial_core::event::Event;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::observation::{Observation, Report};
+use perennial_core::refusal::Refusal;
 use perennial_core::time::Time;
-use perennial_engine::supervisor::{Input, Output, Supervisor, Ticket, Waiter};
+use perennial_engine::supervisor::{Input, Output, Rejection, Supervisor, Ticket, Waiter};
 use perennial_store::Batch;
 
 use crate::journal::{Append, NotTaken, Outcome};
@@ -92,6 +96,8 @@ impl World {
         let versions = self.journal.versions().clone();
         let hearings = self.kept_hearings(&fleet);
         self.tell(|| format!("daemon {} starts", life.0));
+        // Every other one had snapshots: it is not told of what is over, and must not miss it.
+        let fleet = if life.0.is_multiple_of(2) { crate::checks::living(fleet) } else { fleet };
         self.daemons.push(Daemon {
             life,
             supervisor: Supervisor::new(fleet, versions).hearing_on(hearings),
@@ -261,15 +267,60 @@ impl World {
     fn carry(&mut self, life: Life, output: Output) {
         match output {
             Output::Append { ticket, batch } => self.append(life, ticket, batch),
-            Output::Answer { waiter, answer } => self.answered(life, waiter, &answer),
+            Output::Answer { waiter, answer } => {
+                let answer = self.recalled(life, waiter, answer);
+                self.answered(life, waiter, &answer);
+            }
             Output::Carry(Effect::Session(effect)) => self.order(life, effect),
             // Nobody sends anything in this world, and nobody is notified.
             Output::Carry(
                 Effect::Focus(_) | Effect::Continue { .. } | Effect::Deliver(_) | Effect::Job(_),
             ) => {}
             Output::Brief { .. } => {}
-            Output::Silent { .. } | Output::Committed { .. } => {}
+            Output::Silent { .. } => {}
+            Output::Committed { .. } => self.retire(life),
         }
+    }
+
+    /// Whom memory no longer has the surface finds in the store, and the core answers about it.
+    fn recalled(
+        &self,
+        life: Life,
+        waiter: Waiter,
+        answer: Result<Vec<Entity>, Rejection>,
+    ) -> Result<Vec<Entity>, Rejection> {
+        let Err(Rejection::Refused(Refusal::NoSuchAgent { target })) = &answer else {
+            return answer;
+        };
+        let record = &self.ledger.record;
+        let (Some(daemon), Some(asked)) = (self.daemon(life), self.operator.asked.get(&waiter))
+        else {
+            return answer;
+        };
+        let fleet = daemon.supervisor.fleet();
+        let has_left = |agent: &&Agent| fleet.agent(agent.id).is_none();
+        let Some(found) = record.find(target).ok().filter(has_left) else { return answer };
+        let above = |agent: &&Agent| agent.parent.and_then(|id| record.agent(id)).filter(has_left);
+        let ended: Vec<Agent> = std::iter::successors(Some(found), above).cloned().collect();
+        let mut request = Request { caller: asked.caller, command: asked.command.clone() };
+        if let Some(target) = request.command.target_mut() {
+            *target = found.id.to_string();
+        }
+        match fleet.around(&ended).decide(&request, self.now) {
+            Err(refusal) => Err(Rejection::Refused(refusal)),
+            Ok(_) => answer,
+        }
+    }
+
+    /// The store has everything here: what is over leaves memory at once.
+    fn retire(&mut self, life: Life) {
+        let Some(daemon) = self.daemon_mut(life) else { return };
+        let supervisor = &mut daemon.supervisor;
+        let (fleet, versions) = (supervisor.fleet(), supervisor.versions());
+        let over = fleet.entities().filter(|entity| fleet.is_over(entity));
+        let kept: Vec<_> =
+            over.filter_map(|one| Some((one.clone(), *versions.get(&one)?))).collect();
+        supervisor.retire(&kept);
     }
 
     pub fn order(&mut self, life: Life, effect: SessionEffect) {
