@@ -60,7 +60,7 @@ fn the_dead_are_found_by_name_by_turn_and_by_id_after_a_restart() {
     // The youngest first, now that they are read from the store.
     assert_eq!(names(&after), ["eve", "Bob", "bob"]);
     after.sort_by_key(|agent| agent.id.clone());
-    let mut expected = before.clone();
+    let mut expected = before;
     expected.sort_by_key(|agent| agent.id.clone());
     assert_eq!(after, expected, "as they were shown when they died");
     assert_eq!(names(&sealed.json::<Vec<Agent>>(&["ls", "--state", "dead"])).len(), 3);

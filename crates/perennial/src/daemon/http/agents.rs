@@ -112,7 +112,7 @@ fn agent_state(word: &str) -> Result<AgentState, Trouble> {
 }
 
 /// The last sign of work of a bare command is the last thing it printed.
-fn add_activity(home: &Home, agent: &mut wire::Agent) {
+pub fn add_activity(home: &Home, agent: &mut wire::Agent) {
     let Some(session) = &agent.session else { return };
     let Some((id, number)) = session.id.split_once('.') else { return };
     let (Ok(id), Ok(number)) = (id.parse::<AgentId>(), number.parse()) else { return };
@@ -304,7 +304,7 @@ impl Surface {
             Ok(about) => Ok(about),
             Err(Rejection::Refused(Refusal::NoSuchAgent { target })) => {
                 match self.resolve(target.clone()).await? {
-                    Found::Ended(ended) => Err(Trouble(self.refused(request, ended).await?)),
+                    Found::Ended(ended) => Err(Trouble(self.refused(request, *ended).await?)),
                     Found::InMemory(_) => Err(gone()),
                 }
             }

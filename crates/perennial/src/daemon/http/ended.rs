@@ -25,6 +25,7 @@ use perennial_store::{RosterQuery, recall};
 use tokio::sync::mpsc::{Sender, channel};
 
 use super::Surface;
+use super::agents::add_activity;
 use super::answer::Trouble;
 use super::events::unread;
 use crate::daemon::driver::chain;
@@ -40,7 +41,7 @@ const LEADS_MAX: usize = 64;
 /// Whom a target means.
 pub enum Found {
     InMemory(AgentId),
-    Ended(Ended),
+    Ended(Box<Ended>),
 }
 
 /// One that has left memory.
@@ -129,11 +130,14 @@ impl Surface {
         filter: Filter,
     ) -> Response {
         let (sender, receiver) = channel(1);
-        let journal = self.journal.clone();
+        let (journal, home) = (self.journal.clone(), self.home.clone());
         tokio::task::spawn_blocking(move || {
             let mut list = List { sender, is_empty: true };
-            let told = list.all(shown).and_then(|()| {
-                dead(&*journal, &in_memory, &filter, |page| list.all(page))?;
+            let told = list.all(&shown).and_then(|()| {
+                dead(&*journal, &in_memory, &filter, |mut page| {
+                    page.iter_mut().for_each(|agent| add_activity(&home, agent));
+                    list.all(&page)
+                })?;
                 list.close()
             });
             if let Err(error) = told {
@@ -170,7 +174,7 @@ fn search(
         Some(id) => {
             let Some(agent) = recall(journal, id)? else { return Ok(None) };
             let leads = dead_leads(journal, &agent)?;
-            Ok(Some(Found::Ended(Ended { agent, leads })))
+            Ok(Some(Found::Ended(Box::new(Ended { agent, leads }))))
         }
         None => Ok(None),
     }
@@ -229,9 +233,9 @@ struct List {
 }
 
 impl List {
-    fn all(&mut self, agents: Vec<wire::Agent>) -> io::Result<()> {
+    fn all(&mut self, agents: &[wire::Agent]) -> io::Result<()> {
         let mut text = Vec::new();
-        for agent in &agents {
+        for agent in agents {
             text.push(if self.is_empty { b'[' } else { b',' });
             self.is_empty = false;
             serde_json::to_writer(&mut text, agent)?;
