@@ -12,6 +12,7 @@
 //! - U5  What is over is let go only when its last effects were given out, nothing is under way for it
 //!   and its state is in the store: memory follows the living.
 
+mod hear;
 mod retire;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -22,11 +23,10 @@ use perennial_core::command::Request;
 use perennial_core::effect::{Effect, FocusEffect};
 use perennial_core::entity::Entity;
 use perennial_core::event::Event;
-use perennial_core::fact::{Fact, Seen};
+use perennial_core::fact::Fact;
 use perennial_core::fleet::Fleet;
-use perennial_core::hearing::{self, Hearing, Hearings, Limits, Obstacle, Tell};
+use perennial_core::hearing::{Hearing, Hearings, Limits};
 use perennial_core::id::{AgentId, SessionNumber};
-use perennial_core::message::{self, Trace};
 use perennial_core::observation::Observation;
 use perennial_core::refusal::Refusal;
 use perennial_core::state::Roster;
@@ -264,74 +264,6 @@ impl Supervisor {
             return Vec::new();
         }
         vec![self.append((events, Vec::new()), Some(observation), Vec::new())]
-    }
-
-    /// What is concluded from a fact becomes reports: told again, if need be, as the signs that they
-    /// are (U4).
-    fn heard(
-        &mut self,
-        agent: AgentId,
-        number: SessionNumber,
-        fact: &Fact,
-        now: Time,
-    ) -> Vec<Output> {
-        let Some(known) = self.newest.agent(agent) else {
-            return Vec::new();
-        };
-        let was_in_the_way = self.obstacle(agent).is_some();
-        let heard = self.hearings.hear(known, number, fact, now);
-        let mut reports: Vec<Observation> = heard
-            .signs
-            .into_iter()
-            .map(|sign| Observation::Harness { agent, number, sign })
-            .collect();
-        let traced = |trace| Observation::Traced { agent, number, trace };
-        reports.extend(message::trace(fact, now).map(traced));
-        let mut outputs = Vec::new();
-        for tell in heard.tell {
-            match tell {
-                Tell::Briefing => outputs.push(Output::Brief { agent }),
-                Tell::Reminder { calls } => {
-                    let sample = self.hearings.get(agent).and_then(Hearing::sample);
-                    let sample = sample.map(|(sample, _)| sample);
-                    reports.push(Observation::ReminderDue { agent, number, calls, sample });
-                }
-            }
-        }
-        for report in reports {
-            outputs.extend(self.observed(report, now));
-        }
-        if was_in_the_way && self.obstacle(agent).is_none() {
-            outputs.extend(self.observed(traced(Trace::LineFree), now));
-        }
-        outputs.extend(self.focus(agent).map(Output::Carry));
-        if fact.seen == Seen::Suspended {
-            outputs.push(Output::Carry(Effect::Continue { agent, number }));
-        }
-        let silent = heard.silence.map(|lasted| Output::Silent { agent, number, lasted });
-        outputs.extend(silent);
-        outputs
-    }
-
-    /// What stands in the way of typing, as far as it was heard.
-    fn obstacle(&self, agent: AgentId) -> Option<Obstacle> {
-        let known = self.newest.agent(agent)?;
-        self.hearings.get(agent)?.obstacle(known)
-    }
-
-    /// What the holder of an agent CLI's session is to know, if that has changed.
-    fn focus(&mut self, agent: AgentId) -> Option<Effect> {
-        let effect = self.focus_of(agent)?;
-        let before = self.focused.insert(agent, effect);
-        (before != Some(effect)).then_some(Effect::Focus(effect))
-    }
-
-    /// What keys reach in an agent's session now.
-    pub fn focus_of(&self, agent: AgentId) -> Option<FocusEffect> {
-        let known = self.durable.agent(agent).filter(|known| !known.launch.is_bare())?;
-        let number = known.live_session()?.number;
-        let focus = hearing::focus(known, self.hearings.get(agent));
-        Some(FocusEffect { agent, number, focus })
     }
 
     fn forget_if_over(&mut self, entity: &Entity) {

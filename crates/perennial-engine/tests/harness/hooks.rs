@@ -29,7 +29,7 @@ fn fact(event: &str, input: &Value) -> Option<Fact> {
 fn check(event: &str, field: &str, value: &str, seen: Seen) -> Fact {
     let input = sample(event, field, value);
     let fact = fact(event, &input).expect("a fact");
-    assert_eq!((fact.origin, &fact.seen), (Origin::Hook, &seen), "{event} {value}");
+    assert_eq!((fact.origin, fact.seen.clone()), (Origin::Hook, seen), "{event} {value}");
     let conversation = fact.conversation.as_ref().expect("its conversation");
     assert_eq!(conversation.as_str(), input["session_id"]);
     assert_eq!(fact.turn.as_ref().map(|turn| turn.0.as_str()), input["prompt_id"].as_str());

@@ -244,8 +244,9 @@ fn a_suspended_program_is_told_of_and_continued_on_order() {
     let (mut fixture, agent) = stage(Manner::Echoes);
     let mut client = attach(&fixture, agent);
     client.send(b"\x1a").expect("typed");
-    line_is(&mut fixture, agent, SUSPENDED);
+    // While somebody is at the terminal it is theirs; nobody is told before they leave.
     drop(client);
+    line_is(&mut fixture, agent, SUSPENDED);
     assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(Held::Suspended));
     fixture.holders().continue_session(agent, N1);
     line_is(&mut fixture, agent, Line::default());

@@ -9,7 +9,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use perennial_core::agent::Agent;
 use perennial_core::command::Request;
 use perennial_core::effect::{Action, Effect, FocusEffect, JobAction, JobEffect, SessionEffect};
 use perennial_core::entity::Entity;
@@ -18,7 +17,6 @@ use perennial_core::hearing::Focus;
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::message::Outcome;
 use perennial_core::observation::{Observation, Report};
-use perennial_core::session::Phase;
 use perennial_core::time::Time;
 use perennial_engine::harness::claude::Listing;
 use perennial_engine::host::{Holders, HostReport, holders};
@@ -26,6 +24,7 @@ use perennial_engine::supervisor::{Input, Output, Rejection, Supervisor, Ticket,
 use perennial_store::journal::{AppendError, Journal, Seq};
 use tokio::sync::{oneshot, watch};
 
+use super::awaited::{Awaited, Point};
 use super::deliver::Deliveries;
 use super::harness::Harnesses;
 use super::identity::Registry;
@@ -58,7 +57,7 @@ pub enum Message {
         outcome: Outcome,
     },
     /// The reply comes when nothing more will happen to the message.
-    AwaitMessage {
+    AwaitEnd {
         id: MessageId,
         reply: oneshot::Sender<()>,
     },
@@ -98,27 +97,6 @@ pub struct Sight<'a> {
     pub presence: &'a Presence,
     pub spending: &'a Spending,
     pub now: Time,
-}
-
-/// A point in a session's life that somebody waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Point {
-    /// The session runs, or came to nothing.
-    Begun,
-    /// No session is left.
-    Over,
-}
-
-impl Point {
-    fn is_reached(self, agent: &Agent) -> bool {
-        match (self, agent.session.as_ref().map(|session| session.phase)) {
-            (Point::Begun, Some(Phase::Wanted | Phase::Starting)) => false,
-            // Woken while the last session still ends: the next one is to come.
-            (Point::Begun, Some(Phase::Ending(_))) => false,
-            (Point::Begun, Some(Phase::Running | Phase::Ended) | None) => true,
-            (Point::Over, phase) => phase.is_none_or(|phase| phase == Phase::Ended),
-        }
-    }
 }
 
 /// The way to the driver, for everyone else.
@@ -164,7 +142,7 @@ impl Desk {
     /// Waits until nothing more will happen to a message.
     pub async fn message_over(&self, id: MessageId) -> Result<(), Closing> {
         let (reply, answer) = oneshot::channel();
-        self.send(Message::AwaitMessage { id, reply })?;
+        self.send(Message::AwaitEnd { id, reply })?;
         answer.await.map_err(|_| Closing)
     }
 
@@ -220,8 +198,7 @@ pub fn start(
             briefed: None,
             replies: HashMap::new(),
             hooks: HashMap::new(),
-            awaited: Vec::new(),
-            awaited_messages: Vec::new(),
+            awaited: Awaited::default(),
             next_waiter: 0,
             failures_heard: 0,
             stopping: false,
@@ -243,8 +220,7 @@ pub struct Driver {
     /// Hooks that wait for the texts that they are answered with.
     pub hooks: HashMap<Waiter, oneshot::Sender<Option<String>>>,
     replies: HashMap<Waiter, oneshot::Sender<Result<Vec<Entity>, Rejection>>>,
-    awaited: Vec<(AgentId, Point, oneshot::Sender<()>)>,
-    awaited_messages: Vec<(MessageId, oneshot::Sender<()>)>,
+    awaited: Awaited,
     next_waiter: u64,
     /// Appends that failed. One that was made before such a failure was heard of fails with it: it
     /// may rest on what never happened.
@@ -347,16 +323,16 @@ impl Driver {
                 read(&Sight { supervisor, presence, spending, now });
             }
             Message::Await { agent, point, reply } => {
-                self.awaited.push((agent, point, reply));
-                self.tell_awaited(&[agent]);
+                self.awaited.add_point(agent, point, reply);
+                self.awaited.tell(self.supervisor.fleet(), &[agent]);
             }
             Message::Delivered { message, attempt, outcome } => {
                 tracing::debug!(%message, attempt, ?outcome, "delivery");
                 self.observe(Observation::Delivered { message, attempt, outcome });
             }
-            Message::AwaitMessage { id, reply } => {
-                self.awaited_messages.push((id, reply));
-                self.tell_awaited(&[]);
+            Message::AwaitEnd { id, reply } => {
+                self.awaited.add_end(id, reply);
+                self.awaited.tell(self.supervisor.fleet(), &[]);
             }
             Message::Called { agent, number, fact, reply } => {
                 self.called(agent, number, fact, reply);
@@ -460,7 +436,7 @@ impl Driver {
                     let touched: Vec<AgentId> = touched.iter().filter_map(Entity::agent).collect();
                     self.lay_out(&events, &touched, now);
                     self.look_at_ended(&events);
-                    self.tell_awaited(&touched);
+                    self.awaited.tell(self.supervisor.fleet(), &touched);
                 }
             }
         }
@@ -502,25 +478,6 @@ impl Driver {
     pub fn waiter(&mut self) -> Waiter {
         self.next_waiter += 1;
         Waiter(self.next_waiter)
-    }
-
-    pub fn tell_awaited(&mut self, touched: &[AgentId]) {
-        let fleet = self.supervisor.fleet();
-        let reached = |(agent, point, _): &mut (AgentId, Point, oneshot::Sender<()>)| {
-            touched.contains(agent)
-                && fleet.agent(*agent).is_none_or(|agent| point.is_reached(agent))
-        };
-        for (_, _, reply) in self.awaited.extract_if(.., reached) {
-            let _ = reply.send(());
-        }
-        let is_over =
-            |(id, _): &mut (MessageId, oneshot::Sender<()>)| fleet.messages().get(*id).is_none();
-        for (_, reply) in self.awaited_messages.extract_if(.., is_over) {
-            let _ = reply.send(());
-        }
-        // Who no longer listens need not be kept.
-        self.awaited.retain(|(_, _, reply)| !reply.is_closed());
-        self.awaited_messages.retain(|(_, reply)| !reply.is_closed());
     }
 }
 

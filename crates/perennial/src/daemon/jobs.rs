@@ -36,7 +36,7 @@ pub fn spec(purpose: &Purpose, command: &JobCommand) -> JobSpec {
     let set = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
     JobSpec {
         argv,
-        dir: command.dir.clone().into(),
+        dir: command.dir.clone(),
         env: OPERATORS_OWN.iter().filter_map(set).collect(),
         limit: command.limit.max(Duration::from_secs(1)),
         output_bytes_max: OUTPUT_BYTES,

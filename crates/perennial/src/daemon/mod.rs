@@ -2,6 +2,7 @@
 //!
 //! It decides nothing itself: inputs go to the supervisor's step, outputs are carried out.
 
+mod awaited;
 mod changes;
 mod checks;
 pub mod config;
@@ -119,10 +120,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
     let boot = process::boot_id().context("the machine's boot id can't be read")?;
     let epoch = Epoch(loaded.fleet.epoch().0 + 1);
     let exe = std::env::current_exe().context("the daemon can't find its own program")?;
-    let config = Config::load(&home.config).unwrap_or_else(|error| {
-        tracing::warn!(%error, "config.toml can't be read; nothing in it holds");
-        Config::default()
-    });
+    let config = config(home);
     let harnesses = Harnesses::new(home.clone(), exe.clone());
     let registry = Arc::new(known_holders(home, &loaded.fleet));
     let holders = start_holders(home, exe, epoch, Arc::clone(&registry), desk.clone())?;
@@ -175,6 +173,13 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
         ending,
     };
     Ok((Arc::new(surface), driver))
+}
+
+fn config(home: &Home) -> Config {
+    Config::load(&home.config).unwrap_or_else(|error| {
+        tracing::warn!(%error, "config.toml can't be read: ignored until fixed");
+        Config::default()
+    })
 }
 
 fn version() -> String {

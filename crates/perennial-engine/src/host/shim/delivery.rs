@@ -158,13 +158,15 @@ impl Shim {
     /// Tells the daemon of the input line, if that has changed.
     pub(super) fn tell_line(&mut self) {
         let has_daemon = self.peers.iter().any(super::Peer::is_daemon);
+        // Whoever is at the terminal sees that the program is suspended, and may want it so.
+        let is_attached = self.attached_size().is_some();
         let Some(session) = self.session.as_mut().filter(|s| has_daemon && s.exit.is_none()) else {
             return;
         };
         let line = Line {
             draft: session.draft.is_kept(),
             doubt: session.draft.is_in_doubt(),
-            suspended: session.is_suspended,
+            suspended: session.is_suspended && !is_attached,
         };
         if session.told_line != Some(line) {
             session.told_line = Some(line);

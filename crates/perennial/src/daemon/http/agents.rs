@@ -30,7 +30,8 @@ use super::answer::{Answer, Trouble, json, json_with};
 use super::ended::Found;
 use super::extract::{Body, Shown};
 use super::{Shared, Surface};
-use crate::daemon::driver::{Closing, Point, Sight};
+use crate::daemon::awaited::Point;
+use crate::daemon::driver::{Closing, Sight};
 use crate::daemon::view::{self, Filter};
 use crate::daemon::{checks, problems, time, words};
 

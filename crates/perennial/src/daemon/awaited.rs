@@ -1,0 +1,65 @@
+//! Who waits for what: a point in a session's life, or the end of a message.
+
+use perennial_core::agent::Agent;
+use perennial_core::fleet::Fleet;
+use perennial_core::id::{AgentId, MessageId};
+use perennial_core::session::Phase;
+use tokio::sync::oneshot;
+
+/// A point in a session's life that somebody waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Point {
+    /// The session runs, or came to nothing.
+    Begun,
+    /// No session is left.
+    Over,
+}
+
+impl Point {
+    fn is_reached(self, agent: &Agent) -> bool {
+        match (self, agent.session.as_ref().map(|session| session.phase)) {
+            (Point::Begun, Some(Phase::Wanted | Phase::Starting)) => false,
+            // Woken while the last session still ends: the next one is to come.
+            (Point::Begun, Some(Phase::Ending(_))) => false,
+            (Point::Begun, Some(Phase::Running | Phase::Ended) | None) => true,
+            (Point::Over, phase) => phase.is_none_or(|phase| phase == Phase::Ended),
+        }
+    }
+}
+
+/// Everybody who waits.
+#[derive(Debug, Default)]
+pub struct Awaited {
+    points: Vec<(AgentId, Point, oneshot::Sender<()>)>,
+    ends: Vec<(MessageId, oneshot::Sender<()>)>,
+}
+
+impl Awaited {
+    pub fn add_point(&mut self, agent: AgentId, point: Point, reply: oneshot::Sender<()>) {
+        self.points.push((agent, point, reply));
+    }
+
+    pub fn add_end(&mut self, message: MessageId, reply: oneshot::Sender<()>) {
+        self.ends.push((message, reply));
+    }
+
+    /// Tells those whose time has come, now that these agents have changed.
+    pub fn tell(&mut self, fleet: &Fleet, touched: &[AgentId]) {
+        let is_reached = |(agent, point, _): &mut (AgentId, Point, oneshot::Sender<()>)| {
+            touched.contains(agent)
+                && fleet.agent(*agent).is_none_or(|agent| point.is_reached(agent))
+        };
+        for (_, _, reply) in self.points.extract_if(.., is_reached) {
+            let _ = reply.send(());
+        }
+        let is_over = |(message, _): &mut (MessageId, oneshot::Sender<()>)| {
+            fleet.messages().get(*message).is_none()
+        };
+        for (_, reply) in self.ends.extract_if(.., is_over) {
+            let _ = reply.send(());
+        }
+        // Who no longer listens need not be kept.
+        self.points.retain(|(_, _, reply)| !reply.is_closed());
+        self.ends.retain(|(_, reply)| !reply.is_closed());
+    }
+}
