@@ -134,9 +134,22 @@ impl Conversation {
         let Some(record) = requests.iter().rfind(is_main) else {
             return proof.violated("the model was never asked");
         };
-        for violation in judged(&self.texts, record) {
-            proof.violated(&violation);
+        let violations = judged(&self.texts, record);
+        for violation in &violations {
+            proof.violated(violation);
         }
+        if !violations.is_empty() {
+            self.tell_story();
+        }
+    }
+
+    /// What the journal has of texts, sessions and states, for whoever looks into a violation.
+    fn tell_story(&self) {
+        let events = self.stage.sealed.ok(["events"]);
+        let is_told = |line: &&str| {
+            ["message-", "session-", "moved", "daemon-"].iter().any(|kind| line.contains(kind))
+        };
+        events.lines().filter(is_told).for_each(|line| eprintln!("    {line}"));
     }
 }
 
