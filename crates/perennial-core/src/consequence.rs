@@ -59,6 +59,7 @@ pub fn of(
             message::noticed(fleet, id, *threshold, *sample, event.at)
         }
         AgentEvent::WindowBegan { .. } => message::outdated(fleet, id),
+        AgentEvent::SessionEnded { .. } => message::unreminded(fleet, id),
         AgentEvent::ConversationFollowed { how, .. } if how.begins_a_window() => {
             message::outdated(fleet, id)
         }
@@ -83,7 +84,6 @@ pub fn of(
         | AgentEvent::SessionStarting { .. }
         | AgentEvent::SessionRunning { .. }
         | AgentEvent::SessionEnding { .. }
-        | AgentEvent::SessionEnded { .. }
         | AgentEvent::SessionProgressed { .. }
         | AgentEvent::ConversationFollowed { .. }
         | AgentEvent::ClockTold { .. }

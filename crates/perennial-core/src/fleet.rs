@@ -287,8 +287,8 @@ impl Fleet {
             Observation::ReminderDue { agent, number, calls, sample } => {
                 let live = self.agents.get(*agent).and_then(Agent::live_session);
                 let is_live = live.is_some_and(|live| live.number == *number);
-                let reminded = message::reminded(*agent, *calls, *sample, now);
-                told(is_live.then_some(reminded).into_iter().collect(), now)
+                let reminded = || message::reminded(self, *agent, *calls, *sample, now);
+                told(is_live.then(reminded).unwrap_or_default(), now)
             }
             Observation::Delivered { message, attempt, outcome } => {
                 told(message::observe(self, *message, *attempt, *outcome, now), now)
@@ -385,7 +385,15 @@ impl Fleet {
             };
             let later = &events[position + 1..];
             let follows = consequence::of(self, before.as_ref(), &after, event, later);
-            batch.extend(follows.into_iter().map(|what| Event { at: event.at, what }));
+            for what in follows {
+                let follows = Event { at: event.at, what };
+                // Two events of a batch may make the same text outdated: it is withdrawn once.
+                let is_again =
+                    matches!(follows.what, What::Message(..)) && batch.contains(&follows);
+                if !is_again {
+                    batch.push(follows);
+                }
+            }
             changed.push(after);
         }
         batch

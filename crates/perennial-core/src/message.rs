@@ -7,10 +7,11 @@
 //! - T1  A message is offered to one session at a time; its attempt is the fence.
 //! - T2  One text is typed at a time: the next one is offered when the last was heard, or came to
 //!   nothing. A typed text that waits holds back no text by hook.
-//! - T3  Texts that are typed are offered in the order in which they were recorded.
+//! - T3  Texts that are typed are offered in the order in which they were recorded; those of one
+//!   moment in the order of their ids.
 //! - T4  A text by hook is offered again only when a later answer stands in the conversation without
-//!   it; a typed one only when its session has ended, or is idle, and the conversation was read to
-//!   its end without it.
+//!   it; a typed one only when its session has ended, or has been idle for a while since the text
+//!   was entered, and the conversation was read to its end without it.
 //! - T5  Seen, withdrawn and returned are final, and leave memory; so does a text that was written
 //!   to a bare command, which can't show that it was seen.
 
@@ -36,7 +37,13 @@ use crate::state::{Roster, State};
 use crate::text::{Fingerprint, Text, TextBody};
 use crate::time::Time;
 
-pub use observe::{due, for_hook, noticed, observe, outdated, reminded, returned, trace, traced};
+pub use observe::{
+    due, for_hook, noticed, observe, outdated, reminded, returned, trace, traced, unreminded,
+};
+
+/// A session that lives has not taken a text if it has been idle for so long since, without it: a
+/// hook may be late, and what it tells of stands in the conversation later still.
+pub const PASSED_OVER_AFTER: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// So long after the next session began, a conversation that could not be read counts as read.
 pub const SETTLED_AFTER: std::time::Duration = std::time::Duration::from_secs(15);
@@ -80,12 +87,10 @@ pub enum Content {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MessageState {
     /// Since its last attempt came to nothing, if there was one; not tried again before `until`.
-    Waiting {
-        after: Option<Held>,
-        until: Time,
-    },
+    Waiting { after: Option<Held>, until: Time },
     Offered {
         session: SessionNumber,
+        /// Since when it has come so far.
         at: Time,
         progress: Progress,
     },
@@ -222,13 +227,20 @@ impl Messages {
     /// These are all messages that are not over.
     pub fn restore(messages: impl IntoIterator<Item = Message>) -> Messages {
         let mut restored = Messages::default();
-        let mut messages: Vec<Message> = messages.into_iter().collect();
-        messages.sort_by_key(|message| (message.recorded_at, message.id));
-        for message in messages {
-            restored.queues.entry(message.to).or_default().push(message.id);
-            restored.all.insert(message.id, Arc::new(message));
-        }
+        messages.into_iter().for_each(|message| restored.enqueue(message));
         restored
+    }
+
+    /// In the order of their recording; those of one moment in the order of their ids, so that a
+    /// restored queue is the folded one.
+    fn enqueue(&mut self, message: Message) {
+        let place = (message.recorded_at, message.id);
+        let queue = self.queues.entry(message.to).or_default();
+        let is_before = |id: &MessageId| {
+            self.all.get(id).is_some_and(|other| (other.recorded_at, other.id) < place)
+        };
+        queue.insert(queue.partition_point(is_before), message.id);
+        self.all.insert(message.id, Arc::new(message));
     }
 
     pub fn get(&self, id: MessageId) -> Option<&Message> {
@@ -265,8 +277,7 @@ impl Messages {
                 first_offered_at: None,
                 state: MessageState::Waiting { after: None, until: at },
             };
-            self.queues.entry(*to).or_default().push(id);
-            self.all.insert(id, Arc::new(message));
+            self.enqueue(message);
             return vec![Entity::Message(id)];
         }
         let Some(message) = self.all.get_mut(&id) else { return Vec::new() };
@@ -290,8 +301,8 @@ impl Messages {
 /// Folds one event into a message; whether it is over with it.
 fn fold(message: &mut Message, event: &MessageEvent, at: Time) -> bool {
     let progressed = |message: &mut Message, to: Progress| {
-        if let MessageState::Offered { progress, .. } = &mut message.state {
-            *progress = (*progress).max(to);
+        if let MessageState::Offered { progress, at: known, .. } = &mut message.state {
+            (*progress, *known) = ((*progress).max(to), at);
         }
     };
     match event {

@@ -3,12 +3,14 @@
 use perennial_core::event::Event;
 use perennial_core::fact::Fact;
 use perennial_core::fleet::Fleet;
+use perennial_core::hearing::{Hearing, Hearings, Tell};
 use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::message::{self, Trace};
 use perennial_core::observation::Observation;
 use perennial_core::session::Phase;
 use perennial_engine::supervisor::{Input, Waiter};
 
-use crate::daemon::Life;
+use crate::daemon::{Daemon, Life};
 use crate::journal::{NotTaken, Outcome};
 use crate::mutation::Mutation;
 use crate::world::World;
@@ -29,7 +31,7 @@ impl World {
 
     /// A fleet restored from its entities alone is the one that folding made.
     pub fn check_restored(&mut self, fleet: &Fleet) {
-        let restored = Fleet::restore(fleet.parts());
+        let restored = Fleet::restore(fleet.parts()).under(fleet.policy().clone());
         if restored != *fleet {
             let what = format!("{restored:?}\n  is not\n  {fleet:?}");
             self.broken("a restored fleet is the folded one", || what);
@@ -56,31 +58,55 @@ impl World {
             }
             Input::Observed(observation) => Some(vec![fleet.observe(observation, self.now)]),
             Input::Heard { agent, number, fact } => {
-                let (durable, agent) = (daemon.supervisor.fleet().agent(*agent), *agent);
-                let known = fleet.agent(agent)?;
-                let is_settled = durable.is_some_and(|durable| durable.clock == known.clock);
-                let is_answerable = fact.is_answerable && is_settled;
-                let fact = Fact { is_answerable, ..fact.clone() };
-                let mut hearings = daemon.supervisor.hearings().of(agent);
-                let heard = hearings.hear(known, *number, &fact, self.now);
-                if heard.signs.is_empty() {
-                    return Some(Vec::new());
-                }
-                let mut fleet = fleet.clone();
-                let mut batches = Vec::new();
-                for sign in heard.signs {
-                    let sign = Observation::Harness { agent, number: *number, sign };
-                    let events = fleet.observe(&sign, self.now);
-                    events.iter().for_each(|event| drop(fleet.evolve(event)));
-                    batches.push(events);
-                }
-                Some(batches)
+                self.expected_of_fact(daemon, fleet, (*agent, *number), fact)
             }
             Input::Offer { agent, number, .. } => {
                 Some(vec![fleet.offer(*agent, *number, self.now)])
             }
             Input::Tick | Input::Durable(_) | Input::Failed(..) => None,
         }
+    }
+
+    /// What follows from a fact: signs, traces of texts, reminders, and a line that became free.
+    fn expected_of_fact(
+        &self,
+        daemon: &Daemon,
+        fleet: &Fleet,
+        (agent, number): (AgentId, SessionNumber),
+        fact: &Fact,
+    ) -> Option<Vec<Vec<Event>>> {
+        let known = fleet.agent(agent)?;
+        let mut hearings = daemon.supervisor.hearings().of(agent);
+        let obstacle =
+            |hearings: &Hearings, fleet: &Fleet| hearings.get(agent)?.obstacle(fleet.agent(agent)?);
+        let was_in_the_way = obstacle(&hearings, fleet).is_some();
+        let heard = hearings.hear(known, number, fact, self.now);
+        let sign = |sign| Observation::Harness { agent, number, sign };
+        let traced = |trace| Observation::Traced { agent, number, trace };
+        let mut reports: Vec<Observation> = heard.signs.into_iter().map(sign).collect();
+        reports.extend(message::trace(fact, self.now).map(traced));
+        for tell in heard.tell {
+            if let Tell::Reminder { calls } = tell {
+                let sample = hearings.get(agent).and_then(Hearing::sample);
+                let sample = sample.map(|(sample, _)| sample);
+                reports.push(Observation::ReminderDue { agent, number, calls, sample });
+            }
+        }
+        if reports.is_empty() && !was_in_the_way {
+            return Some(Vec::new());
+        }
+        let mut fleet = fleet.clone();
+        let mut batches = Vec::new();
+        let mut take = |report: &Observation, fleet: &mut Fleet| {
+            let events = fleet.observe(report, self.now);
+            events.iter().for_each(|event| drop(fleet.evolve(event)));
+            batches.push(events);
+        };
+        reports.iter().for_each(|report| take(report, &mut fleet));
+        if was_in_the_way && obstacle(&hearings, &fleet).is_none() {
+            take(&traced(Trace::LineFree), &mut fleet);
+        }
+        Some(batches)
     }
 
     /// Notes what a request rests on: its own events, or, if it was so already, all under way.

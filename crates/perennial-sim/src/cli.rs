@@ -8,12 +8,12 @@ use std::time::Duration;
 use perennial_core::context::{Sample, Source};
 use perennial_core::conversation::{ConversationId, Followed, Opening, Turn};
 use perennial_core::fact::{CallName, Fact, Failure, Listed, Origin, Seen, TurnName};
-use perennial_core::id::{AgentId, SessionId, SessionNumber};
+use perennial_core::id::{AgentId, MessageId, SessionId, SessionNumber};
 use perennial_core::launch::Launch;
 use perennial_core::text::Fingerprint;
 use perennial_core::time::Time;
 
-use crate::facts::Way;
+use crate::facts::{HOOK_WAITS, Way};
 use crate::mutation::Mutation;
 use crate::world::{Happening, World};
 
@@ -36,6 +36,18 @@ pub struct Prepared {
 #[derive(Debug, Clone)]
 pub struct Cli {
     pub mode: Mode,
+    /// A dialog asks something in the middle of a turn.
+    pub asks: bool,
+    pub has_draft: bool,
+    /// Its turn began with what was queued.
+    pub is_from_queue: bool,
+    /// What was entered and not read yet; what was read and waits for the model; what the model has
+    /// and no line of the transcript.
+    pub line: Option<MessageId>,
+    pub queue: Vec<MessageId>,
+    pub unwritten: Vec<MessageId>,
+    /// A hook is waited for until then.
+    hook_until: Time,
     /// Every conversation that it had, the current one last.
     pub conversations: Vec<ConversationId>,
     how: Followed,
@@ -51,8 +63,6 @@ pub struct Cli {
     calls: u64,
     /// When it last did anything.
     active_at: Time,
-    /// Its transcript is about to be read.
-    pub is_read_soon: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,6 +158,13 @@ impl World {
         self.tell(|| format!("{}.{number} takes up {conversation}, {mode:?}", agent.0));
         self.machine.session(agent, number).cli = Some(Cli {
             mode,
+            asks: false,
+            has_draft: false,
+            is_from_queue: false,
+            line: None,
+            queue: Vec::new(),
+            unwritten: Vec::new(),
+            hook_until: Time::default(),
             conversations: vec![conversation],
             how,
             has_prompt,
@@ -158,12 +175,11 @@ impl World {
             turns: 0,
             calls: 0,
             active_at: self.now,
-            is_read_soon: false,
         });
         self.act_soon(agent, number);
     }
 
-    fn act_soon(&mut self, agent: AgentId, number: SessionNumber) {
+    pub fn act_soon(&mut self, agent: AgentId, number: SessionNumber) {
         let span = if self.drawn_programs {
             let longest = if self.random.per_mille(500) { 2_000_000 } else { 40_000_000 };
             self.random.span(&(0..longest))
@@ -180,10 +196,15 @@ impl World {
 
     /// The next thing that the CLI does by itself.
     pub fn cli_acts(&mut self, agent: AgentId, number: SessionNumber) {
-        let drawn = self.drawn_programs;
+        let (drawn, now) = (self.drawn_programs, self.now);
         let Some(cli) = self.cli(agent, number) else {
             return;
         };
+        // The harness goes on when its hook is answered, or no longer waited for.
+        if let Some(span) = Some(cli.hook_until.since(now)).filter(|span| !span.is_zero()) {
+            self.after(span, Happening::CliActs { agent, number });
+            return;
+        }
         let may_act = drawn && cli.acts > 0;
         cli.acts = cli.acts.saturating_sub(1);
         match cli.mode {
@@ -243,12 +264,15 @@ impl World {
     }
 
     /// A hook is called in the turn that runs.
-    fn call(&mut self, agent: AgentId, number: SessionNumber, seen: Seen, is_answerable: bool) {
+    pub fn call(&mut self, agent: AgentId, number: SessionNumber, seen: Seen, is_answerable: bool) {
         let now = self.now;
         let Some(cli) = self.cli(agent, number) else {
             return;
         };
         cli.active_at = now;
+        if is_answerable {
+            cli.hook_until = now + HOOK_WAITS;
+        }
         let turn = Some(TurnName(format!("{number}-{}", cli.turns)));
         let conversation = cli.conversation().cloned();
         let fact = Fact { conversation, turn, is_answerable, ..Fact::new(Origin::Hook, seen) };
@@ -271,9 +295,7 @@ impl World {
     }
 
     fn prompted(&mut self, agent: AgentId, number: SessionNumber) {
-        if let Some(cli) = self.cli(agent, number) {
-            cli.mode = Mode::InTurn;
-            cli.turns += 1;
+        if self.begins_turn(agent, number) {
             let text = Fingerprint([0; 32]);
             self.call(agent, number, Seen::PromptSubmitted { text }, true);
             self.write(agent, number, Seen::Prompt { text });
@@ -281,8 +303,17 @@ impl World {
         }
     }
 
+    /// Whether there is a CLI that could begin one.
+    pub fn begins_turn(&mut self, agent: AgentId, number: SessionNumber) -> bool {
+        self.write_lines(agent, number);
+        let Some(cli) = self.cli(agent, number) else { return false };
+        (cli.mode, cli.asks, cli.is_from_queue) = (Mode::InTurn, false, false);
+        cli.turns += 1;
+        true
+    }
+
     /// The vendor's list of sessions has another line, which somebody watches.
-    fn listed(&mut self, agent: AgentId, number: SessionNumber, listed: Listed) {
+    pub fn listed(&mut self, agent: AgentId, number: SessionNumber, listed: Listed) {
         self.list(agent, number, listed);
         self.look_up(agent, number);
     }
@@ -303,6 +334,7 @@ impl World {
 
     /// Another conversation from here on: empty, or a copy of the one before.
     fn moves_on(&mut self, agent: AgentId, number: SessionNumber, how: Followed) {
+        self.write_lines(agent, number);
         let conversation = self.new_conversation();
         let old = self.window(agent, number).map(|window| *window);
         let Some(cli) = self.cli(agent, number) else {
@@ -333,7 +365,8 @@ impl World {
         let until = Some(self.now + Duration::from_secs(self.random.below(7200)));
         let limit = |until| Pause::Failure(Failure::RateLimit { until });
         match self.random.below(17) {
-            0 => {
+            0 if self.cli(agent, number).is_some_and(|cli| !cli.is_from_queue) => {
+                self.write_lines(agent, number);
                 if let Some(cli) = self.cli(agent, number) {
                     cli.mode = Mode::Hung;
                     self.after(SILENT_FOR, Happening::WatcherLooks { agent, number });
@@ -372,6 +405,7 @@ impl World {
         self.write(agent, number, Seen::Answered);
         calls.iter().for_each(|call| self.write(agent, number, Seen::ToolCalled(call.clone())));
         calls.iter().for_each(|call| self.write(agent, number, Seen::ToolAnswered(call.clone())));
+        self.absorb(agent, number);
         self.call(agent, number, Seen::ToolsFinished { calls, in_subagent: false }, true);
         self.measured(agent, number);
         if is_full {
@@ -384,6 +418,7 @@ impl World {
             return;
         };
         cli.mode = Mode::Idle;
+        cli.asks = matches!(pause, Pause::Permission | Pause::Answer);
         let (seen, step, listed) = match pause {
             Pause::Input | Pause::Background => {
                 let background_tasks = u32::from(pause == Pause::Background);
@@ -400,6 +435,7 @@ impl World {
         self.write(agent, number, step);
         self.call(agent, number, seen, false);
         self.listed(agent, number, listed);
+        self.turn_is_over(agent, number);
     }
 
     /// Somebody presses Esc: no hook is called.
@@ -408,6 +444,7 @@ impl World {
             cli.mode = Mode::Idle;
             self.write(agent, number, Seen::Interrupted);
             self.listed(agent, number, Listed::Idle);
+            self.turn_is_over(agent, number);
         }
     }
 

@@ -19,6 +19,7 @@ use perennial_store::Batch;
 
 use crate::journal::{Append, NotTaken, Outcome};
 use crate::mutation::Mutation;
+use crate::reader::Shelf;
 use crate::world::{Happening, HolderStep, World};
 
 /// Which run of a daemon; unlike an epoch, a loser has one too.
@@ -41,7 +42,9 @@ pub struct Daemon {
     /// What was decided and has not gone to the journal yet, as far as that can be predicted.
     queued: VecDeque<Vec<Event>>,
     /// How far it has read the transcripts.
-    pub read: BTreeMap<ConversationId, usize>,
+    pub read: BTreeMap<(AgentId, ConversationId), usize>,
+    /// What its reader follows.
+    pub shelves: BTreeMap<AgentId, Shelf>,
     /// The supervisor tells itself things that the simulation does not see: no predictions.
     pub is_beyond_prediction: bool,
     /// Failed appends that it has heard of: what it appends rests on no others.
@@ -109,6 +112,7 @@ impl World {
             pending: VecDeque::new(),
             queued: VecDeque::new(),
             read: BTreeMap::new(),
+            shelves: BTreeMap::new(),
             is_beyond_prediction: false,
             failures_heard: 0,
             unheard: 0,
@@ -146,6 +150,7 @@ impl World {
         // What it had heard and not recorded nobody says again.
         let forgets = self.daemon(life).is_some_and(|daemon| daemon.unrecorded().next().is_some());
         self.ledger.is_blurred |= forgets;
+        self.ledger.is_forgetful |= forgets;
         self.daemons.retain(|daemon| daemon.life != life);
         self.judge.daemon_is_gone();
         self.operator.asked.retain(|_, asked| asked.life != life || asked.answer.is_some());
@@ -165,6 +170,7 @@ impl World {
             self.heard.push_back((*number, report.clone()));
         }
         self.before_step(life, &input);
+        let begun = begun(&input);
         let expected = self.expected_events(life, &input);
         let (heard, waiter) = (Heard::of(&input), Heard::waiter(&input));
         if let Some(waiter) = waiter {
@@ -188,6 +194,10 @@ impl World {
                 self.crash_daemon(life);
                 return;
             }
+        }
+        // A session was found alive: what was missed meanwhile lies in files.
+        if let Some((agent, number)) = begun {
+            self.look(life, agent, number);
         }
         self.end_if_told_to(life, heard);
         self.hear_missed();
@@ -272,13 +282,15 @@ impl World {
                 self.answered(life, waiter, &answer);
             }
             Output::Carry(Effect::Session(effect)) => self.order(life, effect),
-            // Nobody sends anything in this world, and nobody is notified.
-            Output::Carry(
-                Effect::Focus(_) | Effect::Continue { .. } | Effect::Deliver(_) | Effect::Job(_),
-            ) => {}
-            Output::Brief { .. } => {}
-            Output::Silent { .. } => {}
-            Output::Committed { .. } => self.retire(life),
+            Output::Carry(Effect::Deliver(delivery)) => self.deliver(life, &delivery, 0),
+            Output::Carry(Effect::Job(effect)) => self.order_job(life, &effect),
+            // A simulated holder sees for itself what keys reach.
+            Output::Carry(Effect::Focus(_) | Effect::Continue { .. }) => {}
+            Output::Brief { .. } | Output::Silent { .. } => {}
+            Output::Committed { events, .. } => {
+                self.look_at_ended(life, &events);
+                self.retire(life);
+            }
         }
     }
 
@@ -440,6 +452,15 @@ impl World {
         let micros = micros.clone();
         let told = Observation::Session { agent, number, report };
         self.soon(&micros, Happening::Reaches { life, input: Input::Observed(told) });
+    }
+}
+
+fn begun(input: &Input) -> Option<(AgentId, SessionNumber)> {
+    match input {
+        Input::Observed(Observation::Session { agent, number, report: Report::Executed(_) }) => {
+            Some((*agent, *number))
+        }
+        _ => None,
     }
 }
 

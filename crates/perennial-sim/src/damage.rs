@@ -77,7 +77,8 @@ impl World {
     }
 
     fn fold_readable(&self) -> (Fleet, BTreeMap<AgentId, Time>) {
-        let (mut fleet, mut marks) = (Fleet::default(), BTreeMap::new());
+        let mut fleet = Fleet::default().under(self.policy.clone());
+        let mut marks = BTreeMap::new();
         for (position, event) in self.journal.events().enumerate() {
             if !self.journal.damaged.contains(&position) {
                 fleet.evolve(event);
@@ -92,12 +93,15 @@ impl World {
     }
 }
 
-/// Not the birth, the number of a session, or a name that another agent may have taken: those are
-/// other damages.
+/// Not the birth, the number of a session, that it was begun, or a name that another agent may have
+/// taken: those are other damages.
 fn is_survivable(event: &AgentEvent) -> bool {
     !matches!(
         event,
-        AgentEvent::Hatched(_) | AgentEvent::SessionWanted { .. } | AgentEvent::Renamed { .. }
+        AgentEvent::Hatched(_)
+            | AgentEvent::SessionWanted { .. }
+            | AgentEvent::SessionStarting { .. }
+            | AgentEvent::Renamed { .. }
     )
 }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Spawn};
 use perennial_core::exit::Exit;
+use perennial_core::fleet::Policy;
 use perennial_core::id::AgentId;
 use perennial_core::launch::{BARE_COMMAND, Host, Launch, Options};
 use perennial_core::observation::Observation;
@@ -30,14 +31,28 @@ pub struct Summary {
     pub sessions: u64,
     pub daemons: u64,
     pub reboots: u64,
+    /// Texts that persons sent, those that were seen, and those that a killed session had unwritten.
+    pub texts: u64,
+    pub seen: u64,
+    pub told_twice: u64,
+    pub jobs: u64,
 }
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} seeds, {} steps, {} sessions, {} daemons, {} reboots: no violation",
-            self.seeds, self.steps, self.sessions, self.daemons, self.reboots
+            "{} seeds, {} steps, {} sessions, {} daemons, {} reboots, {} texts sent, {} seen, \
+             {} told twice after a kill, {} jobs: no violation",
+            self.seeds,
+            self.steps,
+            self.sessions,
+            self.daemons,
+            self.reboots,
+            self.texts,
+            self.seen,
+            self.told_twice,
+            self.jobs
         )
     }
 }
@@ -64,6 +79,10 @@ pub fn explore_mutated(
         summary.sessions += world.world.machine.sessions.len() as u64;
         summary.daemons += world.world.next_life - 1;
         summary.reboots += u64::from(world.world.machine.boot);
+        summary.texts += world.world.texts.sent;
+        summary.seen += world.world.texts.seen;
+        summary.told_twice += world.world.texts.told_twice;
+        summary.jobs += world.world.machine.jobs.len() as u64;
     }
     Ok(summary)
 }
@@ -110,10 +129,15 @@ enum Act {
     JumpClock,
     /// What was recorded can't be read any more, if no daemon runs.
     DamageRecord,
+    /// A person sends a text, sometimes two at once.
+    Send,
+    Unsend,
+    /// A person begins a draft in an input line, or takes it away.
+    Draft,
 }
 
 /// Each act with its weight, and whether it is a fault that some seeds do without.
-const ACTS: [(Act, u64, bool); 23] = [
+const ACTS: [(Act, u64, bool); 26] = [
     (Act::Spawn, 10, false),
     (Act::Stop, 10, false),
     (Act::StopAll, 1, false),
@@ -137,6 +161,9 @@ const ACTS: [(Act, u64, bool); 23] = [
     (Act::FreeDisk, 8, false),
     (Act::JumpClock, 2, true),
     (Act::DamageRecord, 6, true),
+    (Act::Send, 20, true),
+    (Act::Unsend, 3, false),
+    (Act::Draft, 6, true),
 ];
 
 pub const HARNESS: &str = "claude";
@@ -160,8 +187,9 @@ impl Explorer {
         let drawn = |(act, weight, is_fault): (Act, u64, bool)| {
             (!is_fault || random.per_mille(500)).then_some((act, weight))
         };
-        let acts = ACTS.into_iter().filter_map(drawn).collect();
-        let mut world = World::new(seed, faults, mutation, traced);
+        let acts: Vec<(Act, u64)> = ACTS.into_iter().filter_map(drawn).collect();
+        let notify = if random.per_mille(500) { vec!["notify".to_owned()] } else { Vec::new() };
+        let mut world = World::new(seed, faults, mutation, traced).under(Policy { notify });
         world.drawn_programs = true;
         let actions = world.random.within(15..60);
         Explorer { world, acts, actions, harness_odds }
@@ -241,6 +269,19 @@ impl Explorer {
             Act::FillDisk => self.world.set_disk_full(true),
             Act::FreeDisk => self.world.set_disk_full(false),
             Act::DamageRecord => self.world.damage_a_record(),
+            Act::Send => self.send(),
+            Act::Unsend => {
+                let ids = self.world.texts.typed();
+                if let Some(id) = self.world.random.pick(&ids).copied() {
+                    self.ask(Caller::Person, Command::Unsend { id });
+                }
+            }
+            Act::Draft => {
+                let has_draft = self.world.random.per_mille(500);
+                if let Some(agent) = self.somebody() {
+                    self.world.touch_draft(agent, has_draft);
+                }
+            }
             Act::JumpClock => {
                 let by = self.world.random.span(&(0..30_000_000_000));
                 self.world.jump(by);
@@ -304,6 +345,21 @@ impl Explorer {
                 Some(own)
             }
         };
+    }
+
+    /// To anybody, by one or two persons at once.
+    fn send(&mut self) {
+        let count = self.world.random.within(1..3);
+        let Some(agent) = self.somebody() else {
+            return;
+        };
+        for _ in 0..count {
+            let (id, fingerprint) = self.world.texts.new_text();
+            let (body, target) = (perennial_store::text::body(&id.to_string()), agent.to_string());
+            let after_turn = self.world.random.per_mille(200);
+            let send = Command::Send { id, target, body, fingerprint, after_turn };
+            self.ask(Caller::Person, send);
+        }
     }
 
     fn agent_reports(&mut self) {

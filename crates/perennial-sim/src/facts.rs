@@ -15,6 +15,7 @@ use perennial_core::hearing::{Hearing, Hearings, Limits, REMINDER_CALLS, reminde
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::message::{Content, Message};
 use perennial_core::session::Phase;
+use perennial_core::time::Time;
 use perennial_engine::supervisor::Input;
 
 use crate::cli::{Cli, Mode, SILENT_FOR};
@@ -34,8 +35,11 @@ pub struct Shown {
     agent: AgentId,
     number: SessionNumber,
     fact: Fact,
+    called_at: Time,
 }
 
+/// A hook that is not answered by then goes on without a text.
+pub const HOOK_WAITS: Duration = Duration::from_millis(500);
 pub const LIMITS: Limits = Limits { silent_after: Some(SILENT_FOR) };
 
 impl World {
@@ -62,14 +66,14 @@ impl World {
         let at = if overtakes { now + span } else { (now + span).max(*until) };
         *until = at.max(*until);
         let span = at.since(now);
-        let shown = Shown { agent, number, fact };
+        let shown = Shown { agent, number, fact, called_at: now };
         if self.random.per_mille(self.faults.duplicate_odds) {
             self.after(span, Happening::Shows(shown.clone()));
         }
         self.after(span, Happening::Shows(shown));
     }
 
-    /// The transcript has another line, which is read soon, or late.
+    /// The transcript has another line.
     pub fn write(&mut self, agent: AgentId, number: SessionNumber, seen: Seen) {
         let now = self.now;
         let Some(id) = self.cli(agent, number).and_then(|cli| cli.conversation().cloned()) else {
@@ -77,51 +81,6 @@ impl World {
         };
         let fact = Fact::new(Origin::Transcript, seen).at(Some(now)).within(Some(id.clone()));
         self.machine.transcripts.entry(id).or_default().push(fact);
-        self.read_soon(agent, number);
-    }
-
-    /// Somebody will read what is written until then, once.
-    fn read_soon(&mut self, agent: AgentId, number: SessionNumber) {
-        let Some(cli) = self.cli(agent, number).filter(|cli| !cli.is_read_soon) else {
-            return;
-        };
-        cli.is_read_soon = true;
-        let late = self.random.per_mille(self.faults.late_odds);
-        let micros = if late { &self.faults.late_micros } else { &self.faults.hop_micros };
-        let span = self.random.span(&micros.clone());
-        self.after(span, Happening::Reads { agent, number });
-    }
-
-    /// The daemon's reader looks at the conversation that the record has.
-    pub fn reads(&mut self, agent: AgentId, number: SessionNumber) {
-        if let Some(cli) = self.machine.session(agent, number).cli.as_mut() {
-            cli.is_read_soon = false;
-        }
-        let again = self.random.per_mille(self.faults.duplicate_odds);
-        let Some(life) = self.running().map(|daemon| daemon.life) else {
-            return;
-        };
-        let Some(daemon) = self.daemon_mut(life) else {
-            return;
-        };
-        let known = daemon.supervisor.fleet().agent(agent);
-        let Some(id) = known.and_then(|known| Some(known.conversations.as_ref()?.current.clone()))
-        else {
-            return;
-        };
-        let from = daemon.read.get(&id).copied().filter(|_| !again).unwrap_or(0);
-        let steps = self.machine.transcripts.get(&id).map_or(&[][..], |steps| &steps[from..]);
-        let is_old = from == 0;
-        let mut facts: Vec<Fact> =
-            steps.iter().map(|fact| Fact { is_old, ..fact.clone() }).collect();
-        let end = from + facts.len();
-        facts.push(Fact::new(Origin::Transcript, Seen::CaughtUp).within(Some(id.clone())));
-        if let Some(daemon) = self.daemon_mut(life) {
-            daemon.read.insert(id, end);
-        }
-        for fact in facts {
-            self.hears(life, agent, number, fact);
-        }
     }
 
     /// A fact arrives: a daemon hears it; that a session began is kept for the next one.
@@ -132,7 +91,7 @@ impl World {
             }
             return;
         };
-        let Shown { agent, number, fact } = shown;
+        let Shown { agent, number, fact, called_at } = shown;
         let life = daemon.life;
         let known = daemon.supervisor.fleet().agent(agent);
         let is_live = known.and_then(|agent| agent.live_session()).is_some_and(|session| {
@@ -141,18 +100,21 @@ impl World {
         // It came after the end of its session, or beside it, and may say nothing any more.
         let is_late = !is_live || daemon.unrecorded().any(|event| is_end(event, agent));
         self.ledger.is_blurred |= is_late;
-        self.hears(life, agent, number, fact);
-        self.read_soon(agent, number);
-    }
-
-    fn hears(&mut self, life: Life, agent: AgentId, number: SessionNumber, fact: Fact) {
+        let is_kernels = fact.origin == Origin::Kernel;
         let is_answerable = fact.is_answerable && !matches!(fact.seen, Seen::SessionBegan(_));
-        self.reach(life, Input::Heard { agent, number, fact });
+        self.hears(life, agent, number, fact);
         if is_answerable {
             let waiter = self.new_waiter();
-            self.hooks.insert(waiter, (agent, number));
+            self.hooks.insert(waiter, (agent, number, called_at));
             self.reach(life, Input::Offer { waiter, agent, number });
         }
+        if !is_kernels {
+            self.look(life, agent, number);
+        }
+    }
+
+    pub fn hears(&mut self, life: Life, agent: AgentId, number: SessionNumber, fact: Fact) {
+        self.reach(life, Input::Heard { agent, number, fact });
         let kept = self.daemon(life).and_then(|daemon| daemon.supervisor.hearing(agent));
         if let Some(kept) = kept.map(Hearing::kept) {
             self.machine.kept.insert(agent, kept);
@@ -164,16 +126,17 @@ impl World {
         Hearings::resume(fleet, &self.machine.kept, LIMITS)
     }
 
-    /// The texts that were offered stand in the reply; whether the harness still reads it is another
-    /// matter.
+    /// The texts that were offered stand in the reply, if the hook still waits for it; whether the
+    /// harness reads it is another matter.
     pub fn hook_is_answered(
         &mut self,
         life: Life,
-        agent: AgentId,
-        number: SessionNumber,
+        (agent, number): (AgentId, SessionNumber),
+        called_at: Time,
         offered: &[Entity],
     ) {
-        let is_alive = self.cli(agent, number).is_some();
+        let is_awaited = self.now.since(called_at) < HOOK_WAITS;
+        let is_alive = self.cli(agent, number).is_some() && is_awaited;
         let Some(daemon) = self.daemon(life).filter(|_| is_alive) else { return };
         let messages = daemon.supervisor.fleet().messages();
         let known = offered.iter().filter_map(|entity| messages.get(entity.message()?).cloned());
@@ -189,12 +152,14 @@ impl World {
         let id = message.id;
         let text = match &message.content {
             Content::Notice { threshold, .. } => {
-                self.check_notice(agent, *threshold);
+                self.check_notice(agent, id, *threshold);
                 id.to_string()
             }
             Content::Reminder { calls, .. } => {
                 let told = self.ledger.reminders.insert((agent, number), *calls);
-                if told.is_some_and(|told| told / REMINDER_CALLS >= calls / REMINDER_CALLS) {
+                let is_again =
+                    told.is_some_and(|told| told / REMINDER_CALLS >= calls / REMINDER_CALLS);
+                if is_again && !self.is_astray(agent) {
                     self.broken("H6: a reminder is given once", || {
                         format!("{}.{number}: after {calls} calls, and {told:?}", agent.0)
                     });
@@ -224,7 +189,7 @@ impl World {
             if self.cli(agent, number).is_some_and(begun) {
                 self.measured(agent, number);
                 self.look_up(agent, number);
-                self.read_soon(agent, number);
+                self.look(life, agent, number);
             }
         }
     }

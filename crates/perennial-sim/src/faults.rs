@@ -26,6 +26,11 @@ pub struct Faults {
     /// A hook about the turn reaches nobody, or is overtaken by later ones.
     pub hook_lost_odds: u64,
     pub overtaken_odds: u64,
+    /// A text that is pasted does not appear, Enter is not heard, or the line about a prompt is written
+    /// only after the turn.
+    pub no_echo_odds: u64,
+    pub enter_swallowed_odds: u64,
+    pub late_line_odds: u64,
     /// A commit that fails though there is space.
     pub io_error_odds: u64,
     /// The daemon dies after any one of its outputs.
@@ -53,6 +58,9 @@ impl Faults {
             began_lost_odds: 0,
             hook_lost_odds: 0,
             overtaken_odds: 0,
+            no_echo_odds: 0,
+            enter_swallowed_odds: 0,
+            late_line_odds: 0,
             io_error_odds: 0,
             crash_odds: 0,
             written_odds: 0,
@@ -69,6 +77,9 @@ impl Faults {
             began_lost_odds: sometimes(200),
             hook_lost_odds: sometimes(100),
             overtaken_odds: sometimes(100),
+            no_echo_odds: sometimes(200),
+            enter_swallowed_odds: sometimes(200),
+            late_line_odds: sometimes(400),
             io_error_odds: sometimes(60),
             crash_odds: sometimes(15),
             claim_lost_odds: sometimes(500),

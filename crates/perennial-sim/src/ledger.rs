@@ -103,11 +103,9 @@ impl World {
             }
             What::Node(NodeEvent::DaemonStopped { .. }) => {}
             What::Agent(id, what) => self.check_agent_event(*id, what, event.at),
-            What::Name(..)
-            | What::Conversation(..)
-            | What::Message(..)
-            | What::Post(..)
-            | What::Job(..) => {}
+            What::Message(id, what) => self.check_text(*id, what, event.at),
+            What::Job(id, what) => self.check_job(*id, what),
+            What::Name(..) | What::Conversation(..) | What::Post(..) => {}
         }
     }
 

@@ -2,21 +2,24 @@
 //!
 //! Holds the truth that the journal is measured against; decides nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use perennial_core::conversation::ConversationId;
 use perennial_core::exit::Exit;
 use perennial_core::fact::Fact;
 use perennial_core::hearing::Kept;
-use perennial_core::id::{AgentId, BootId, Epoch, SessionNumber};
+use perennial_core::id::{AgentId, BootId, Epoch, JobId, MessageId, SessionNumber};
+use perennial_core::message::Outcome;
 use perennial_core::session::{Pace, Process};
 use perennial_core::time::Time;
 
 use crate::cli::{Cli, Prepared, Window};
 use crate::daemon::Life;
 use crate::facts::Shown;
+use crate::jobs::JobRun;
 use crate::program::Program;
 use crate::shim::Order;
+use crate::typing::Attempt;
 
 #[derive(Debug, Default)]
 pub struct Machine {
@@ -24,6 +27,7 @@ pub struct Machine {
     pub shims: BTreeMap<AgentId, Shim>,
     pub sessions: BTreeMap<(AgentId, SessionNumber), Session>,
     pub programs: BTreeMap<AgentId, Program>,
+    pub jobs: BTreeMap<(JobId, u32), JobRun>,
     /// What lies on the disk of the vendor's conversations.
     pub conversations: BTreeMap<ConversationId, Window>,
     pub conversation_count: u64,
@@ -61,6 +65,11 @@ pub struct Session {
     pub holder_died: bool,
     /// It was on the machine when that went down.
     pub rebooted: bool,
+    /// What its holder types now, and how the last attempt went.
+    pub typing: Option<Attempt>,
+    pub delivered: Option<(Attempt, Outcome)>,
+    /// Which daemon was answered about which attempt.
+    pub answered: BTreeSet<(Life, MessageId, u32)>,
 }
 
 /// A holder that lives.
@@ -151,6 +160,9 @@ impl Machine {
     pub fn reboot(&mut self, mut claim_is_lost: impl FnMut() -> bool) {
         self.boot += 1;
         self.shims.clear();
+        for run in self.jobs.values_mut().filter(|run| run.ended.is_none()) {
+            run.process = None;
+        }
         for session in self.sessions.values_mut() {
             session.rebooted = true;
             session.leftovers = false;

@@ -3,13 +3,17 @@
 //!
 //! They act in the simulation's own wrapper, never in the real code.
 
+use std::time::Duration;
+
 use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Request};
 use perennial_core::conversation::Followed;
 use perennial_core::effect::{Action, Effect};
+use perennial_core::entity::Entity;
 use perennial_core::event::Event;
 use perennial_core::exit::Exit;
 use perennial_core::fact::{Fact, Seen};
+use perennial_core::message::{Content, Held, Message, MessageState, Outcome, Trace};
 use perennial_core::observation::{Observation, Report};
 use perennial_core::state::State;
 use perennial_engine::supervisor::{Input, Output, Waiter};
@@ -17,6 +21,9 @@ use perennial_store::Batch;
 
 use crate::daemon::Life;
 use crate::world::{Happening, World};
+
+/// Later than anything that is waited for.
+const LONG: Duration = Duration::from_secs(3600);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mutation {
@@ -64,10 +71,28 @@ pub enum Mutation {
     JumpUnnoticed,
     /// A holder begins the next session beside what is left of the last one.
     NextBesideTree,
+    /// A holder does not remember what it has typed.
+    HolderForgets,
+    /// A job is run again by each new daemon.
+    JobRunsAgain,
+    /// Whatever was entered counts as heard.
+    HeardWhenEntered,
+    /// A conversation counts as read to its end, long ago, whenever anything is heard.
+    SettledAtOnce,
+    /// An answer about one attempt counts for the newest.
+    ForgetAttempt,
+    /// A text is given up while the turn runs that it is queued in.
+    GiveUpInTurn,
+    /// Every answer counts as later than what was offered.
+    AnswersAreLate,
+    /// Somebody takes a text back: the answer is yes, and nothing happens.
+    UnsendWithoutEffect,
+    /// What stands in a conversation is not heard of.
+    LosePrompts,
 }
 
 impl Mutation {
-    pub const ALL: [Mutation; 22] = [
+    pub const ALL: [Mutation; 31] = [
         Mutation::ActBeforeDurable,
         Mutation::AnswerBeforeDurable,
         Mutation::DropExit,
@@ -90,6 +115,15 @@ impl Mutation {
         Mutation::JumpUnnoticed,
         Mutation::NextBesideTree,
         Mutation::DamageNotHeld,
+        Mutation::HolderForgets,
+        Mutation::JobRunsAgain,
+        Mutation::HeardWhenEntered,
+        Mutation::SettledAtOnce,
+        Mutation::ForgetAttempt,
+        Mutation::GiveUpInTurn,
+        Mutation::AnswersAreLate,
+        Mutation::UnsendWithoutEffect,
+        Mutation::LosePrompts,
     ];
 }
 
@@ -147,6 +181,39 @@ impl World {
                 let caller = if is_agent && is_verb { Caller::Person } else { request.caller };
                 Some(Input::Request { waiter, request: Request { caller, ..request } })
             }
+            (Mutation::LosePrompts, Input::Heard { agent, number, fact }) => {
+                let is_lost = matches!(fact.seen, Seen::Prompt { .. });
+                (!is_lost).then_some(Input::Heard { agent, number, fact })
+            }
+            (Mutation::AnswersAreLate, Input::Heard { agent, number, fact }) => {
+                let is_answer = fact.seen == Seen::Answered;
+                let at = if is_answer { Some(self.now + LONG) } else { fact.at };
+                Some(Input::Heard { agent, number, fact: Fact { at, ..fact } })
+            }
+            (
+                Mutation::ForgetAttempt,
+                Input::Observed(Observation::Delivered { message, outcome, attempt }),
+            ) => {
+                let known = self.daemon(life)?.supervisor.fleet().messages().get(message);
+                let attempt = known.map_or(attempt, |known| known.attempts);
+                Some(Input::Observed(Observation::Delivered { message, attempt, outcome }))
+            }
+            (
+                Mutation::HeardWhenEntered | Mutation::SettledAtOnce | Mutation::GiveUpInTurn,
+                input,
+            ) => {
+                self.conclude_early(life, mutation, &input);
+                Some(input)
+            }
+            (Mutation::UnsendWithoutEffect, Input::Request { waiter, request }) => {
+                if let Command::Unsend { id } = request.command
+                    && self.daemon(life)?.supervisor.fleet().messages().get(id).is_some()
+                {
+                    self.answered(life, waiter, &Ok(vec![Entity::Message(id)]));
+                    return None;
+                }
+                Some(Input::Request { waiter, request })
+            }
             (Mutation::JumpUnnoticed, Input::Observed(Observation::ClockJumped { .. })) => None,
             (Mutation::StopWithoutEffect, input) => self.stop_in_vain(life, input),
             (Mutation::StopKeepsRetry, input) => {
@@ -154,6 +221,41 @@ impl World {
                 Some(input)
             }
             (_, input) => Some(input),
+        }
+    }
+
+    /// Concludes something about texts that nothing has shown yet.
+    fn conclude_early(&mut self, life: Life, mutation: Mutation, input: &Input) {
+        let Some(daemon) = self.daemon(life) else {
+            return;
+        };
+        let messages = daemon.supervisor.fleet().messages();
+        let at = self.now + LONG;
+        let report = match (mutation, input) {
+            (
+                Mutation::HeardWhenEntered,
+                Input::Observed(Observation::Delivered {
+                    message, outcome: Outcome::Entered, ..
+                }),
+            ) => messages.get(*message).and_then(heard),
+            (Mutation::SettledAtOnce, Input::Heard { agent, number, .. }) => {
+                let trace = Trace::Settled { at };
+                Some(Observation::Traced { agent: *agent, number: *number, trace })
+            }
+            (Mutation::GiveUpInTurn, Input::Heard { agent, .. }) => {
+                let is_offered = |message: &&Message| {
+                    message.is_typed() && matches!(message.state, MessageState::Offered { .. })
+                };
+                messages.of(*agent).find(is_offered).map(|message| Observation::Delivered {
+                    message: message.id,
+                    attempt: message.attempts,
+                    outcome: Outcome::Held(Held::NotTaken),
+                })
+            }
+            _ => None,
+        };
+        if let Some(report) = report {
+            self.hop(Happening::Reaches { life, input: Input::Observed(report) });
         }
     }
 
@@ -259,6 +361,18 @@ impl World {
         let effects = touched.flat_map(|entity| fleet.plan(&entity, self.now).effects);
         effects.map(Output::Carry).collect()
     }
+}
+
+/// The harness is taken to have told of a text that was offered.
+fn heard(message: &Message) -> Option<Observation> {
+    let MessageState::Offered { session, .. } = message.state else {
+        return None;
+    };
+    let Content::Typed { fingerprint, .. } = &message.content else {
+        return None;
+    };
+    let trace = Trace::PromptHeard(*fingerprint);
+    Some(Observation::Traced { agent: message.to, number: session, trace })
 }
 
 fn loses(mutation: Mutation, fact: &Fact) -> bool {

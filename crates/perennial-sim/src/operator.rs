@@ -80,6 +80,14 @@ impl World {
         Waiter(self.operator.next_waiter)
     }
 
+    fn text_is_answered(&mut self, command: &Command) {
+        match command {
+            Command::Send { id, .. } => self.texts.is_acknowledged(*id),
+            Command::Unsend { id } => self.texts.is_unsent(*id),
+            _ => {}
+        }
+    }
+
     /// Somebody was answered: is it true, and will it stay true?
     pub fn answered(
         &mut self,
@@ -87,8 +95,9 @@ impl World {
         waiter: Waiter,
         answer: &Result<Vec<Entity>, Rejection>,
     ) {
-        if let Some((agent, number)) = self.hooks.remove(&waiter) {
-            self.hook_is_answered(life, agent, number, answer.as_deref().unwrap_or_default());
+        if let Some((agent, number, called_at)) = self.hooks.remove(&waiter) {
+            let offered = answer.as_deref().unwrap_or_default();
+            self.hook_is_answered(life, (agent, number), called_at, offered);
             return;
         }
         let newest = self.operator.next_waiter;
@@ -115,7 +124,10 @@ impl World {
             Ok(_) if !rests_on.iter().all(durable) => {
                 self.broken("2: what was answered is durable", || format!("{command:?}"));
             }
-            Ok(_) => self.operator.acknowledged.extend(rests_on),
+            Ok(_) => {
+                self.operator.acknowledged.extend(rests_on);
+                self.text_is_answered(&command);
+            }
             Err(Rejection::NotRecorded(_)) if is_own && rests_on.iter().any(durable) => {
                 self.broken("not recorded is not recorded", || format!("{command:?}"));
             }

@@ -36,12 +36,21 @@ impl World {
         self.run(MINUTE);
         self.lift_holds();
         self.answer_dialogs();
+        self.clear_drafts();
         self.run(MINUTE);
         self.check_no_dialog();
         self.prompt_everybody();
         self.run(REST);
         self.check_rest("settled", |_| true);
         self.check_talks();
+        // What waits for a hook comes with the next turns.
+        let quiet_since = self.now;
+        for _ in 0..3 {
+            self.prompt_everybody();
+            self.run(MINUTE);
+        }
+        self.check_no_text_lost(quiet_since);
+        self.check_jobs();
         self.insist(Command::StopAll);
         self.run(MINUTE);
         let asleep = |agent: &Agent| !matches!(agent.state, State::Working | State::Waiting);
@@ -57,6 +66,7 @@ impl World {
         }
         self.run(MINUTE);
         self.check_rest("buried", |agent| agent.state == State::Dead);
+        self.check_all_returned();
     }
 
     /// Nobody but the operator gets those on.
@@ -70,6 +80,13 @@ impl World {
         let ids: Vec<AgentId> = self.ledger.record.agents().map(|agent| agent.id).collect();
         for id in ids {
             self.answer_dialog(id);
+        }
+    }
+
+    fn clear_drafts(&mut self) {
+        let ids: Vec<AgentId> = self.ledger.record.agents().map(|agent| agent.id).collect();
+        for id in ids {
+            self.touch_draft(id, false);
         }
     }
 

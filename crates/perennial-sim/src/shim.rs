@@ -13,6 +13,7 @@ use crate::daemon::Life;
 use crate::machine::{Session, Shim};
 use crate::mutation::Mutation;
 use crate::program::{Hearing, Program};
+use crate::typing::Attempt;
 use crate::world::{Happening, ShimStep, World};
 
 /// What a daemon tells a shim.
@@ -22,6 +23,7 @@ pub enum Order {
     Hello(SessionNumber),
     End(SessionNumber, Pace),
     Release(SessionNumber),
+    Deliver(SessionNumber, Attempt),
 }
 
 const INTERRUPT: Duration = Duration::from_secs(2);
@@ -95,6 +97,7 @@ impl World {
             Order::Hello(number) => self.say_what_is_known(agent, id, number),
             Order::End(number, pace) => self.shim_end(agent, id, number, pace),
             Order::Release(number) => self.shim_release(agent, id, number),
+            Order::Deliver(number, one) => self.shim_deliver(agent, id, number, one),
         }
     }
 

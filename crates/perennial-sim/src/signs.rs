@@ -1,11 +1,13 @@
 //! The properties of conversations and of the clock: one writer, the current one taken up, each
 //! threshold once per window and in order, no dialog that nobody sees any more.
 
+use std::collections::BTreeSet;
+
 use perennial_core::agent::{Agent, DIALOG_AFTER};
 use perennial_core::context::Threshold;
 use perennial_core::conversation::{ConversationId, Opening, Turn};
 use perennial_core::event::{AgentEvent, Move};
-use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::reason::{Reason, Witness};
 use perennial_core::restart::CHURN_LIMIT;
 use perennial_core::state::{Cause, Roster, State};
@@ -18,11 +20,15 @@ use crate::world::World;
 #[derive(Debug, Clone, Default)]
 pub struct Talk {
     conversation: Option<ConversationId>,
+    /// All that its sessions were seen in.
+    known: BTreeSet<ConversationId>,
     /// Over, if nothing was recorded of one.
     turn: Option<Turn>,
     passed: Option<Threshold>,
     /// The highest that the model was told of in this window.
     told: Option<Threshold>,
+    /// How many windows began.
+    windows: u64,
 }
 
 impl World {
@@ -34,13 +40,16 @@ impl World {
                 self.check_followed(agent, *number, conversation);
                 let talk = self.talk(agent.id);
                 talk.conversation = Some(conversation.clone());
+                talk.known.insert(conversation.clone());
                 if how.begins_a_window() {
                     (talk.passed, talk.told) = (None, None);
+                    talk.windows += 1;
                 }
             }
             AgentEvent::WindowBegan { .. } => {
                 let talk = self.talk(agent.id);
                 (talk.passed, talk.told) = (None, None);
+                talk.windows += 1;
             }
             AgentEvent::ClockPassed { threshold, .. } => self.check_passed(agent.id, *threshold),
             AgentEvent::ClockTold { threshold, .. } => {
@@ -65,6 +74,21 @@ impl World {
             | AgentEvent::Summarised { .. }
             | AgentEvent::PutOff { .. } => {}
         }
+    }
+
+    /// How many windows of an agent have begun, by the journal.
+    pub fn window_count(&self, id: AgentId) -> u64 {
+        self.ledger.talks.get(&id).map_or(0, |talk| talk.windows)
+    }
+
+    /// What the window has passed, by the journal.
+    pub fn passed(&self, id: AgentId) -> Option<Threshold> {
+        self.ledger.talks.get(&id).and_then(|talk| talk.passed)
+    }
+
+    /// Whether the journal has it that this agent's sessions were in a conversation.
+    pub fn is_known(&self, id: AgentId, conversation: &ConversationId) -> bool {
+        self.ledger.talks.get(&id).is_some_and(|talk| talk.known.contains(conversation))
     }
 
     fn talk(&mut self, id: AgentId) -> &mut Talk {
@@ -97,6 +121,7 @@ impl World {
         if let (true, Opening::Resume { conversation, turn }) = (is_first, opening) {
             let talk = self.talk(agent.id);
             talk.conversation = Some(conversation.clone());
+            talk.known.insert(conversation.clone());
             talk.turn = Some(*turn);
         }
     }
@@ -117,7 +142,11 @@ impl World {
     }
 
     /// Each notice reaches the model once per window, crashes of the daemon included.
-    pub fn check_notice(&mut self, id: AgentId, threshold: Threshold) {
+    pub fn check_notice(&mut self, id: AgentId, notice: MessageId, threshold: Threshold) {
+        // A window that began while the hook waited for its reply has been told nothing.
+        if self.texts.window(notice) != Some(self.window_count(id)) || self.is_astray(id) {
+            return;
+        }
         let told = self.talk(id).told.replace(threshold);
         if told >= Some(threshold) {
             self.broken("H2: a notice is given once per window", || {
@@ -225,6 +254,16 @@ impl World {
             other.id != agent && may_write && (current == Some(conversation) || takes_up)
         };
         self.ledger.record.agents().find(holds).map(|other| other.id)
+    }
+
+    /// Whether an agent can't be followed: its record has a gap, or its session went into a conversation
+    /// that is another agent's by the record.
+    pub fn is_astray(&self, agent: AgentId) -> bool {
+        let number = self.machine.alive(agent);
+        let session = number.and_then(|number| self.machine.sessions.get(&(agent, number)));
+        let current = session.and_then(|session| session.cli.as_ref()?.conversation());
+        let is_anothers = |id| self.other_holder(agent, id).is_some();
+        self.judge.has_gap(agent) || current.is_some_and(is_anothers)
     }
 
     fn is_recorded(&self, agent: AgentId, conversation: &ConversationId) -> bool {

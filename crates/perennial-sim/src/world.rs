@@ -7,8 +7,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::time::Duration;
 
+use perennial_core::effect::Delivery;
 use perennial_core::exit::Exit;
-use perennial_core::id::{AgentId, Epoch, SessionNumber};
+use perennial_core::fleet::{Fleet, Policy};
+use perennial_core::id::{AgentId, Epoch, JobId, MessageId, SessionNumber};
 use perennial_core::observation::Report;
 use perennial_core::time::Time;
 use perennial_engine::supervisor::{Input, Waiter};
@@ -24,6 +26,8 @@ use crate::mutation::Mutation;
 use crate::operator::Operator;
 use crate::random::Random;
 use crate::shim::Order;
+use crate::texts::Texts;
+use crate::typing::Attempt;
 use crate::violation::Broken;
 
 /// Something that will happen at its time.
@@ -73,10 +77,43 @@ pub enum Happening {
     },
     /// A fact of it arrives.
     Shows(Shown),
-    /// Somebody reads its transcript.
-    Reads {
+    /// A daemon's reader looks whether a transcript has grown.
+    Listens {
+        life: Life,
+        agent: AgentId,
+    },
+    /// A daemon asks again whether a text was typed.
+    DeliversAgain {
+        life: Life,
+        delivery: Box<Delivery>,
+        tries: u32,
+    },
+    /// A holder has pasted a text.
+    Types {
+        agent: AgentId,
+        shim: u64,
+        number: SessionNumber,
+        one: Attempt,
+    },
+    /// The agent CLI reads what was entered.
+    Takes {
         agent: AgentId,
         number: SessionNumber,
+        message: MessageId,
+    },
+    /// It writes down what its model was given.
+    Writes {
+        agent: AgentId,
+        number: SessionNumber,
+    },
+    /// The next turn begins with what was queued.
+    Dequeues {
+        agent: AgentId,
+        number: SessionNumber,
+    },
+    JobEnds {
+        job: JobId,
+        number: u32,
     },
     /// Somebody looks whether a turn hangs.
     WatcherLooks {
@@ -126,7 +163,10 @@ pub struct World {
     pub next_life: u64,
     pub operator: Operator,
     /// Hooks that wait for the texts that they are answered with.
-    pub hooks: BTreeMap<Waiter, (AgentId, SessionNumber)>,
+    pub hooks: BTreeMap<Waiter, (AgentId, SessionNumber, Time)>,
+    pub texts: Texts,
+    /// What the operator has set.
+    pub policy: Policy,
     pub ledger: Ledger,
     pub judge: Judge,
     /// Programs draw their behaviour by chance.
@@ -158,6 +198,8 @@ impl World {
             next_life: 1,
             operator: Operator::default(),
             hooks: BTreeMap::new(),
+            texts: Texts::default(),
+            policy: Policy::default(),
             ledger: Ledger::default(),
             judge: Judge::default(),
             drawn_programs: false,
@@ -167,6 +209,13 @@ impl World {
             trace: traced.then(Vec::new),
             broken: None,
         }
+    }
+
+    /// Sets what the operator wants, before anything happens.
+    pub fn under(mut self, policy: Policy) -> World {
+        self.ledger.record = Fleet::default().under(policy.clone());
+        self.policy = policy;
+        self
     }
 
     pub fn after(&mut self, span: Duration, happening: Happening) {
@@ -288,7 +337,15 @@ impl World {
             }
             Happening::CliActs { agent, number } => self.cli_acts(agent, number),
             Happening::Shows(shown) => self.shows(shown),
-            Happening::Reads { agent, number } => self.reads(agent, number),
+            Happening::Listens { life, agent } => self.listens(life, agent),
+            Happening::DeliversAgain { life, delivery, tries } => {
+                self.deliver_again(life, &delivery, tries);
+            }
+            Happening::Types { agent, shim, number, one } => self.types(agent, shim, number, one),
+            Happening::Takes { agent, number, message } => self.takes(agent, number, message),
+            Happening::Writes { agent, number } => self.write_lines(agent, number),
+            Happening::Dequeues { agent, number } => self.dequeues(agent, number),
+            Happening::JobEnds { job, number } => self.job_ends(job, number),
             Happening::WatcherLooks { agent, number } => self.watcher_looks(agent, number),
         }
     }

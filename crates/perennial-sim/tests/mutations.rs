@@ -45,4 +45,13 @@ caught! {
     obeying_any_agent: AgentsAreObeyed,
     not_noticing_a_jump: JumpUnnoticed,
     beginning_beside_the_old_tree: NextBesideTree,
+    forgetting_what_was_typed: HolderForgets,
+    running_a_job_again: JobRunsAgain,
+    hearing_what_was_only_entered: HeardWhenEntered,
+    settling_at_once: SettledAtOnce,
+    forgetting_the_fence_of_attempts: ForgetAttempt,
+    giving_up_in_a_turn: GiveUpInTurn,
+    taking_every_answer_for_late: AnswersAreLate,
+    taking_back_without_effect: UnsendWithoutEffect,
+    losing_prompts: LosePrompts,
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    Content, Held, Message, MessageEvent, MessageState, Outcome, Progress, SETTLED_AFTER, Sender,
-    Trace, Why, Withdrawer, why,
+    Content, Held, Message, MessageEvent, MessageState, Outcome, PASSED_OVER_AFTER, Progress,
+    SETTLED_AFTER, Sender, Trace, Why, Withdrawer, why,
 };
 use crate::agent::Agent;
 use crate::context::{Sample, Threshold};
@@ -34,7 +34,10 @@ pub fn due(fleet: &Fleet, id: MessageId, now: Time) -> Vec<Happened> {
         MessageState::Offered { session, .. } => {
             let given_up = given_up_at(fleet.agent(message.to), session);
             let is_given_up = given_up.is_some_and(|at| at <= now);
-            is_given_up.then(|| held(message, Held::SessionEnded, now)).into_iter().collect()
+            is_given_up
+                .then(|| given_back(fleet, message, Held::SessionEnded, now))
+                .into_iter()
+                .collect()
         }
         MessageState::Waiting { .. } => Vec::new(),
     }
@@ -71,6 +74,27 @@ fn held(message: &Message, why: Held, now: Time) -> Happened {
         Held::SessionEnded | Held::NotTaken => Duration::ZERO,
     };
     (message.id, MessageEvent::Held { attempt: message.attempts, why, until: now + wait })
+}
+
+/// A session did not take it: it waits again, unless what it says is no longer so.
+fn given_back(fleet: &Fleet, message: &Message, why: Held, now: Time) -> Happened {
+    let clock = fleet.agent(message.to).map(|agent| agent.clock).unwrap_or_default();
+    let is_outdated = match message.content {
+        Content::Typed { .. } => false,
+        Content::Notice { threshold, .. } => {
+            clock.passed != Some(threshold) || clock.since > Some(message.recorded_at)
+        }
+        Content::Reminder { .. } => {
+            let is_newer =
+                |other: &Message| is_reminder(other) && other.recorded_at > message.recorded_at;
+            why == Held::SessionEnded || fleet.messages().of(message.to).any(is_newer)
+        }
+    };
+    if is_outdated {
+        (message.id, MessageEvent::Withdrawn { by: Withdrawer::Outdated })
+    } else {
+        held(message, why, now)
+    }
 }
 
 /// Takes note of how an attempt to type went; one about an older attempt says nothing.
@@ -176,7 +200,7 @@ pub fn traced(
                 MessageState::Waiting { .. } => false,
             };
             let passed_over = of_agent().filter(passed_over);
-            passed_over.map(|message| held(message, Held::NotTaken, now)).collect()
+            passed_over.map(|message| given_back(fleet, message, Held::NotTaken, now)).collect()
         }
         Trace::Settled { at } => settled(fleet, agent, number, *at, now),
         Trace::LineFree => line_free(fleet, agent, now),
@@ -192,17 +216,18 @@ fn settled(
     now: Time,
 ) -> Vec<Happened> {
     let Some(known) = fleet.agent(agent) else { return Vec::new() };
-    let is_idle = known.state == State::Waiting && !known.reason.is_dialog() && known.since < at;
+    let is_idle = known.state == State::Waiting && !known.reason.is_dialog();
     let not_taken = |message: &Message| match message.state {
-        MessageState::Offered { session, at: offered, progress } => {
+        MessageState::Offered { session, at: given, progress } => {
             let is_given = progress > Progress::Given || !message.is_typed();
-            if session > number || offered >= at {
+            if session > number || given >= at {
                 None
             } else if ended_before(known, session, at) {
-                Some(held(message, Held::SessionEnded, now))
+                Some(given_back(fleet, message, Held::SessionEnded, now))
             } else {
-                let is_passed_over = session == number && is_idle && is_given;
-                is_passed_over.then(|| held(message, Held::NotTaken, now))
+                let is_late = given.max(known.since) + PASSED_OVER_AFTER <= at;
+                let is_passed_over = session == number && is_idle && is_given && is_late;
+                is_passed_over.then(|| given_back(fleet, message, Held::NotTaken, now))
             }
         }
         MessageState::Waiting { .. } => None,
@@ -272,7 +297,7 @@ pub fn noticed(
     let mut happened = outdated(fleet, agent);
     let content = Content::Notice { threshold, sample };
     let salt = now.0 ^ (threshold.percent() << 56);
-    happened.push(recorded(agent, salt, content));
+    happened.push(recorded(fleet, agent, salt, content));
     happened
 }
 
@@ -287,9 +312,30 @@ pub fn outdated(fleet: &Fleet, agent: AgentId) -> Vec<Happened> {
     notices.map(|message| (message.id, withdrawn.clone())).collect()
 }
 
-/// The agent is to be told how its clock stands.
-pub fn reminded(agent: AgentId, calls: u64, sample: Option<Sample>, now: Time) -> Happened {
-    recorded(agent, now.0 ^ (calls << 48), Content::Reminder { calls, sample })
+/// The agent is to be told how its clock stands; what was to be told of that before no longer is.
+pub fn reminded(
+    fleet: &Fleet,
+    agent: AgentId,
+    calls: u64,
+    sample: Option<Sample>,
+    now: Time,
+) -> Vec<Happened> {
+    let mut happened = unreminded(fleet, agent);
+    let content = Content::Reminder { calls, sample };
+    happened.push(recorded(fleet, agent, now.0 ^ (calls << 48), content));
+    happened
+}
+
+/// Reminders that wait speak of a session that is over, or of less than is so now.
+pub fn unreminded(fleet: &Fleet, agent: AgentId) -> Vec<Happened> {
+    let waits = |message: &&Message| matches!(message.state, MessageState::Waiting { .. });
+    let withdrawn = MessageEvent::Withdrawn { by: Withdrawer::Outdated };
+    let reminders = fleet.messages().of(agent).filter(waits).filter(|one| is_reminder(one));
+    reminders.map(|message| (message.id, withdrawn.clone())).collect()
+}
+
+fn is_reminder(message: &Message) -> bool {
+    matches!(message.content, Content::Reminder { .. })
 }
 
 /// Everything that waits for an agent which was buried.
@@ -298,8 +344,14 @@ pub fn returned(fleet: &Fleet, agent: AgentId) -> Vec<Happened> {
 }
 
 /// A text of Perennial's own; its id follows from whom it is for and when, so that a replay agrees.
-fn recorded(to: AgentId, salt: u64, content: Content) -> Happened {
-    let spread = u128::from(salt).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
-    let id = MessageId(to.0 ^ spread);
+/// Two windows may pass the same threshold in one moment: each notice has an id of its own.
+fn recorded(fleet: &Fleet, to: AgentId, salt: u64, content: Content) -> Happened {
+    let id = |salt: u64| {
+        let spread = u128::from(salt).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+        MessageId(to.0 ^ spread)
+    };
+    let mut salts = salt..;
+    let is_free = |salt: &u64| fleet.messages().get(id(*salt)).is_none();
+    let id = id(salts.find(is_free).unwrap_or(salt));
     (id, MessageEvent::Recorded { to, from: Sender::Perennial, content })
 }

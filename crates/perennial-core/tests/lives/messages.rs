@@ -10,8 +10,9 @@ use perennial_core::effect::{Effect, Timer};
 use perennial_core::entity::Entity;
 use perennial_core::event::{Event, What};
 use perennial_core::exit::Exit;
+use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
-use perennial_core::message::{self, Held, MessageEvent, Outcome, Trace, Why};
+use perennial_core::message::{self, Content, Held, MessageEvent, Outcome, Sender, Trace, Why};
 use perennial_core::observation::{Observation, Report, Sign, Wait};
 use perennial_core::refusal::Refusal;
 use perennial_core::restart::Restart;
@@ -271,6 +272,9 @@ fn an_idle_session_whose_conversation_is_read_to_its_end_did_not_take_it() {
     assert_eq!(told.trace(Trace::Settled { at }), "", "a turn runs: it may be in its queue");
     told.show(BOB, Sign::Waits(Wait::Input));
     assert_eq!(told.trace(Trace::Settled { at }), "", "read before the turn's end");
+    told.pass_seconds(59);
+    let at = told.now;
+    assert_eq!(told.trace(Trace::Settled { at }), "", "its line may be late");
     told.pass_seconds(1);
     let at = told.now;
     assert_eq!(told.trace(Trace::Settled { at }), "held 1 NotTaken");
@@ -358,4 +362,99 @@ fn a_text_is_taken_back_while_it_waits_and_returned_at_burial() {
     let (id, target) = (MessageId(3), AgentId(BOB).to_string());
     let send = Command::Send { id, target, body, fingerprint, after_turn: false };
     assert!(matches!(told.ask(send), Err(Refusal::WrongState { .. })));
+}
+
+#[test]
+fn a_text_that_was_just_entered_is_not_given_up_by_a_look_of_before() {
+    let mut told = idle();
+    told.pass_seconds(600);
+    told.send(1, "one");
+    told.offer();
+    // A holder that hung types late; the harness takes up to a second to tell of it.
+    told.pass_seconds(90);
+    told.delivered(1, 1, Outcome::Entered);
+    told.pass_seconds(1);
+    let at = told.now;
+    assert_eq!(told.trace(Trace::Settled { at }), "", "T4");
+    assert_eq!(told.trace(Trace::PromptHeard(print("one"))), "heard 1");
+    told.pass_seconds(60);
+    let at = told.now;
+    assert_eq!(told.trace(Trace::Settled { at }), "held 1 NotTaken");
+}
+
+#[test]
+fn a_notice_that_was_not_taken_is_not_told_in_another_window() {
+    let mut told = idle();
+    assert_eq!(measured(&mut told, 60), "recorded ours");
+    assert_eq!(hook(&mut told), "offered ours");
+    told.show(BOB, Sign::Compacted);
+    told.pass_seconds(1);
+    let at = told.now;
+    assert_eq!(told.trace(Trace::Answered { at }), "withdrawn ours");
+    assert_eq!(hook(&mut told), "");
+
+    // Nor beside one of more.
+    let mut told = idle();
+    measured(&mut told, 60);
+    hook(&mut told);
+    assert_eq!(measured(&mut told, 80), "recorded ours");
+    told.pass_seconds(1);
+    let at = told.now;
+    assert_eq!(told.trace(Trace::Answered { at }), "withdrawn ours");
+    assert_eq!(hook(&mut told), "offered ours");
+}
+
+#[test]
+fn a_compaction_withdraws_a_notice_once() {
+    let mut told = idle();
+    measured(&mut told, 60);
+    let conversation = "c-1".parse().expect("an id");
+    let began = Sign::Began { conversation, how: Followed::Compacted };
+    assert_eq!(words(&told.show(BOB, began)), "withdrawn ours");
+}
+
+fn reminder(told: &mut Told, calls: u64) -> String {
+    let (agent, number, sample) = (AgentId(BOB), told.number(BOB), None);
+    words(&told.observe(&Observation::ReminderDue { agent, number, calls, sample }))
+}
+
+#[test]
+fn a_reminder_is_of_its_session_and_gives_way_to_the_next() {
+    let mut told = idle();
+    assert_eq!(reminder(&mut told, 20), "recorded ours");
+    told.pass_seconds(1);
+    assert_eq!(reminder(&mut told, 40), "withdrawn ours, recorded ours");
+    let ended = told.report(BOB, SessionNumber(1), Report::Exited(Exit::Signal(9)));
+    assert_eq!(words(&ended), "withdrawn ours");
+
+    // One that was offered and not taken, with a newer one beside it; then with its session over.
+    let mut told = idle();
+    reminder(&mut told, 20);
+    hook(&mut told);
+    told.pass_seconds(1);
+    assert_eq!(reminder(&mut told, 40), "recorded ours");
+    let at = told.now;
+    assert_eq!(told.trace(Trace::Answered { at }), "withdrawn ours");
+    assert_eq!(hook(&mut told), "offered ours");
+    told.report(BOB, SessionNumber(1), Report::Exited(Exit::Signal(9)));
+    told.pass_seconds(1);
+    let at = told.now;
+    assert_eq!(told.trace_of(SessionNumber(1), Trace::Settled { at }), "withdrawn ours");
+}
+
+#[test]
+fn texts_of_one_moment_keep_their_order_when_they_are_restored() {
+    let mut told = idle();
+    let at = told.now;
+    for (id, at) in [(2, at), (1, at), (0, at + Duration::from_secs(1))] {
+        let (to, from) = (AgentId(BOB), Sender::Person);
+        let content = Content::Reminder { calls: 20, sample: None };
+        let recorded = MessageEvent::Recorded { to, from, content };
+        told.fleet.evolve(&Event { at, what: What::Message(MessageId(id), recorded) });
+    }
+    let queue = |fleet: &Fleet| -> Vec<u128> {
+        fleet.messages().of(AgentId(BOB)).map(|message| message.id.0).collect()
+    };
+    assert_eq!(queue(&told.fleet), [1, 2, 0], "T3");
+    assert_eq!(queue(&Fleet::restore(told.fleet.parts())), [1, 2, 0]);
 }

@@ -112,6 +112,24 @@ impl Account {
         }
     }
 
+    /// Whether this session runs, and was not asked to end.
+    pub fn is_running(&self, number: SessionNumber) -> bool {
+        let is_own = number == self.number && !self.is_over && !self.is_ending;
+        is_own && self.running_at.is_some()
+    }
+
+    /// Whether keys would answer something.
+    pub fn is_in_dialog(&self) -> bool {
+        let is_dialog = matches!(
+            self.reason,
+            Reason::NeedsPermission
+                | Reason::NeedsAnswer
+                | Reason::FirstRunDialog
+                | Reason::SilentAtStart
+        );
+        self.state == State::Waiting && is_dialog
+    }
+
     pub fn starting(&mut self, at: Time) {
         self.is_started = true;
         self.starting_at = at;

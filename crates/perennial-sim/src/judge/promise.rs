@@ -5,7 +5,7 @@ use perennial_core::authority::Caller;
 use perennial_core::command::Command;
 use perennial_core::event::Move;
 use perennial_core::id::{AgentId, SessionNumber};
-use perennial_core::reason::{Evidence, Fact, Witness};
+use perennial_core::reason::{Evidence, Fact, Verb, Witness};
 use perennial_core::refusal::Refusal;
 use perennial_core::state::{Cause, State};
 use perennial_engine::supervisor::{Rejection, Waiter};
@@ -76,6 +76,8 @@ impl Account {
     /// JU4: only the operator lifts a hold.
     pub fn hold_lifted(&mut self, id: AgentId, evidence: &Evidence) -> Verdict {
         self.promise.is_held = false;
+        // It may have been stopped before its record was damaged: whoever wakes it wants it to run.
+        self.promise.is_stopped &= evidence.fact != Fact::Asked(Verb::Wake);
         match evidence.witness {
             Witness::Operator => Ok(()),
             other => broken("JU4: only the operator lifts a hold", format!("{} {other:?}", id.0)),
