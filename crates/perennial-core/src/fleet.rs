@@ -285,7 +285,9 @@ impl Fleet {
                 told(message::traced(self, *agent, *number, trace, now), now)
             }
             Observation::ReminderDue { agent, number, calls, sample } => {
-                let live = self.agents.get(*agent).and_then(Agent::live_session);
+                let known = self.agents.get(*agent);
+                let known = known.filter(|known| known.state.roster() == Roster::Living);
+                let live = known.and_then(Agent::live_session);
                 let is_live = live.is_some_and(|live| live.number == *number);
                 let reminded = || message::reminded(self, *agent, *calls, *sample, now);
                 told(is_live.then(reminded).unwrap_or_default(), now)

@@ -338,6 +338,17 @@ impl Message {
         }
     }
 
+    /// Whether its last attempt may have left it in the input line of a session that still runs.
+    fn may_stand_in_line(&self, fleet: &Fleet) -> bool {
+        let is_left = match self.state {
+            MessageState::Waiting { after, .. } => {
+                matches!(after, Some(Held::NoEcho | Held::Leftover | Held::Draft))
+            }
+            MessageState::Offered { .. } => false,
+        };
+        is_left && fleet.agent(self.to).is_some_and(|agent| agent.live_session().is_some())
+    }
+
     /// Whether nothing else may be typed because of it: it is on its way, and was not heard.
     fn is_being_typed(&self, number: SessionNumber) -> bool {
         match self.state {
@@ -384,6 +395,11 @@ pub fn unsend(
     fleet.authorise(caller, Verb::Send, Some(message.to))?;
     match message.state {
         MessageState::Offered { .. } => Err(Refusal::AlreadyOffered { message: id }),
+        MessageState::Waiting { .. }
+            if message.may_stand_in_line(fleet) && message.attempts > 0 =>
+        {
+            Err(Refusal::AlreadyOffered { message: id })
+        }
         MessageState::Waiting { .. } => {
             let withdrawn = MessageEvent::Withdrawn { by: Withdrawer::Person };
             let event = Event { at: now, what: What::Message(id, withdrawn) };

@@ -13,6 +13,7 @@ use crate::fleet::Fleet;
 use crate::id::{AgentId, MessageId, SessionNumber};
 use crate::session::Phase;
 use crate::state::State;
+use crate::text::Fingerprint;
 use crate::time::Time;
 
 /// The first wait after an attempt that came to nothing; each one doubles it …
@@ -116,6 +117,8 @@ pub fn observe(
             let is_last = fleet.agent(message.to).is_some_and(|agent| agent.launch.is_bare());
             vec![(id, MessageEvent::Entered { attempt, is_last })]
         }
+        // A person's Enter may have sent what the holder gave up.
+        Outcome::Held(_) if progress > Progress::Given => Vec::new(),
         Outcome::Held(why) => vec![held(message, why, now)],
     }
 }
@@ -178,8 +181,8 @@ pub fn traced(
                 Some(heard) => {
                     vec![(heard.id, MessageEvent::Heard { attempt: heard.attempts })]
                 }
-                // A person sent what stood in the input line.
-                None => line_free(fleet, agent, now),
+                None => entered_by_a_person(fleet, agent, number, *fingerprint)
+                    .unwrap_or_else(|| line_free(fleet, agent, now)),
             }
         }
         Trace::Held { at, fingerprint } => {
@@ -244,6 +247,21 @@ fn ended_before(agent: &Agent, session: SessionNumber, at: Time) -> bool {
     }
 }
 
+/// A text that an attempt left in the input line was sent by a person's Enter.
+fn entered_by_a_person(
+    fleet: &Fleet,
+    agent: AgentId,
+    session: SessionNumber,
+    fingerprint: Fingerprint,
+) -> Option<Vec<Happened>> {
+    let left = fleet.messages().of(agent).find(|message| {
+        has(message, fingerprint) && message.may_stand_in_line(fleet) && message.attempts > 0
+    })?;
+    let attempt = left.attempts + 1;
+    let offered = MessageEvent::Offered { session, attempt };
+    Some(vec![(left.id, offered), (left.id, MessageEvent::Heard { attempt })])
+}
+
 /// What waited for a person's input line is offered at once.
 fn line_free(fleet: &Fleet, agent: AgentId, now: Time) -> Vec<Happened> {
     let waits_for_it = |message: &&Message| match why(fleet, message, now) {
@@ -275,7 +293,7 @@ pub fn for_hook(fleet: &Fleet, agent: AgentId, number: SessionNumber, now: Time)
     fleet.messages().of(agent).filter(waits).filter_map(|one| offered(fleet, one)).collect()
 }
 
-fn has(message: &Message, wanted: crate::text::Fingerprint) -> bool {
+fn has(message: &Message, wanted: Fingerprint) -> bool {
     match &message.content {
         Content::Typed { fingerprint, .. } => *fingerprint == wanted,
         Content::Notice { .. } | Content::Reminder { .. } => false,

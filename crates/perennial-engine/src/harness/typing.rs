@@ -27,7 +27,7 @@ pub struct Typed {
 pub enum Unsendable {
     #[error("the text is empty")]
     Empty,
-    #[error("the text has {0} bytes; {TEXT_BYTES_MAX} can be typed")]
+    #[error("the text has {0} bytes; fewer than {TEXT_BYTES_MAX} can be typed")]
     TooLong(usize),
     #[error("typed alone, `{0}` would end the program")]
     EndsProgram(String),

@@ -201,7 +201,9 @@ impl Tui {
             column += word.chars().count() + 1;
         }
         let caret = begin + shown.chars().count();
-        if self.manner != Manner::Classic {
+        if self.manner == Manner::Classic {
+            frame.push_str("\x1b[1B\r");
+        } else {
             frame.push_str(&format!("\x1b[7m \x1b[27m\x1b[24;1H\x1b[22;{caret}H"));
         }
         say(&frame);

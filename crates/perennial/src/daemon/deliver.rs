@@ -19,9 +19,8 @@ use perennial_store::journal::Journal;
 use super::driver::{Desk, Message, chain};
 use super::harness::Harnesses;
 
-/// A holder that can't be reached is asked again after this, and so often.
+/// A holder that can't be reached is asked again after this, until it answers.
 const AGAIN_AFTER: Duration = Duration::from_millis(500);
-const TRIES: u32 = 120;
 
 /// The way to the thread.
 #[derive(Debug, Clone)]
@@ -105,10 +104,11 @@ impl Executor {
                 let _ = desk.send(Message::Delivered { message, attempt, outcome });
             }
             // Whether it was typed is not known: the same attempt, ordered again, tells.
-            Err(_) if tries < TRIES => {
-                let _ = orders.send(Order::Deliver { delivery, harness, tries: tries + 1 });
+            Err(refusal) => {
+                tracing::debug!(%agent, %number, %refusal, "a text is not delivered yet");
+                let tries = tries.saturating_add(1);
+                let _ = orders.send(Order::Deliver { delivery, harness, tries });
             }
-            Err(refusal) => tracing::warn!(%agent, %number, %refusal, "a text was not delivered"),
         });
     }
 

@@ -204,9 +204,20 @@ pub fn start(
             stopping: false,
             superseded: false,
         };
+        // Without this thread nothing is answered: however it ends, the daemon ends with it.
+        let _ends_all = EndsAll(driver.world.ending.clone());
         driver.observe(first);
+        driver.look_after_all();
         driver.run(&inbox)
     })
+}
+
+struct EndsAll(watch::Sender<bool>);
+
+impl Drop for EndsAll {
+    fn drop(&mut self) {
+        self.0.send_replace(true);
+    }
 }
 
 pub struct Driver {
@@ -329,6 +340,7 @@ impl Driver {
             Message::Delivered { message, attempt, outcome } => {
                 tracing::debug!(%message, attempt, ?outcome, "delivery");
                 self.observe(Observation::Delivered { message, attempt, outcome });
+                self.look_after(message);
             }
             Message::AwaitEnd { id, reply } => {
                 self.awaited.add_end(id, reply);

@@ -6,8 +6,8 @@ use perennial_core::context::{Sample, Source};
 use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, Event};
 use perennial_core::fact::{Fact, Keys, Origin, Seen};
-use perennial_core::id::{AgentId, SessionNumber};
-use perennial_core::message::Content;
+use perennial_core::id::{AgentId, MessageId, SessionNumber};
+use perennial_core::message::{Content, MessageState};
 use perennial_engine::harness::claude::Listing;
 use perennial_engine::harness::words;
 use perennial_engine::host::delivery::Line;
@@ -106,6 +106,22 @@ impl Driver {
         };
         let texts: Vec<String> = offered.iter().filter_map(text).collect();
         (!texts.is_empty()).then(|| texts.join("\n\n"))
+    }
+
+    /// Has the conversations read that texts were typed into before this daemon ran.
+    pub fn look_after_all(&self) {
+        let messages = self.supervisor.fleet().messages();
+        messages.iter().for_each(|message| self.look_after(message.id));
+    }
+
+    /// Has the conversation read that a text was just typed into.
+    pub fn look_after(&self, message: MessageId) {
+        let known = self.supervisor.fleet().messages().get(message);
+        if let Some((agent, MessageState::Offered { session, .. })) =
+            known.map(|message| (message.to, message.state))
+        {
+            self.look_at_conversation(agent, session);
+        }
     }
 
     /// Has the conversations of sessions read that are over with these events: what was typed into

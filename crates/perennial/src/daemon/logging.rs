@@ -28,6 +28,8 @@ pub fn start(path: &Path) -> anyhow::Result<()> {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(false)
+        // A line that can't be written is lost: telling so on a full disk would fail, too.
+        .log_internal_errors(false)
         .with_writer(Mutex::new(file))
         .try_init()
         .map_err(|error| anyhow::anyhow!("the log can't be started: {error}"))

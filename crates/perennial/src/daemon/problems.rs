@@ -32,7 +32,7 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
     match refusal {
         Refusal::NoSuchAgent { target } => {
             Problem::new(404, "no-such-agent", format!("there is no agent '{}'", shown(target)))
-                .next("perennial ls shows everyone")
+                .next("perennial ls --all shows everyone")
         }
         Refusal::NameTaken { name: taken, by } => {
             Problem::new(409, "name-taken", format!("the name '{taken}' is taken"))

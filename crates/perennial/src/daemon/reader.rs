@@ -130,10 +130,13 @@ impl Shelves {
             (open.heard, open.due) = (now, Some(now + LATE));
             return Some(sighting);
         }
-        // Nothing was written since the last look.
-        let settled = Fact::new(Origin::Transcript, Seen::Settled);
-        sighting.facts.push(settled.within(Some(look.conversation.clone())));
-        let Some(process) = look.process.filter(|process| is_alive(*process)) else {
+        let live = look.process.filter(|process| is_alive(*process));
+        // Nothing was written since the last look; of a session that runs, only a file tells that.
+        if open.path().is_some() || live.is_none() {
+            let settled = Fact::new(Origin::Transcript, Seen::Settled);
+            sighting.facts.push(settled.within(Some(look.conversation.clone())));
+        }
+        let Some(process) = live else {
             open.due = None;
             return Some(sighting);
         };

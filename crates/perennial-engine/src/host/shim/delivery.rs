@@ -228,9 +228,7 @@ impl Session {
                 }
                 let is_erasing = matches!(delivery.phase, Phase::Erasing { .. });
                 let at_start = self.is_caret_at_start();
-                if !self.modes.is_alternate() && self.draft.is_ours() {
-                    return Err(Held::Leftover);
-                } else if at_start || !self.modes.is_alternate() {
+                if at_start || !self.modes.is_alternate() {
                     self.paste(delivery, &rules, now)?;
                 } else if self.draft.is_ours() && !is_erasing {
                     let keys = rules.erase_row.repeat(self.erase_keys as usize);
@@ -275,7 +273,8 @@ impl Session {
         let room = rules.room(terminal.size());
         let placeholder = rules.placeholder.as_deref();
         let has_caret = self.modes.is_alternate();
-        let sought = Sought::new(text, placeholder, columns, rules.first_column, room, has_caret);
+        let sought = Sought::new(text, placeholder, columns, rules.first_column, room, has_caret)
+            .after_ours(self.draft.is_ours());
         // An escape would end the paste early and type the rest as keys.
         let text = text.replace('\x1b', "");
         let rows = columns.iter().map(|width| width / u32::from(room.max(1)) + 1).sum::<u32>();
@@ -308,7 +307,8 @@ impl Session {
     /// The program has told that it took a prompt.
     pub fn heard(&mut self) {
         self.draft.heard();
-        if self.is_entered {
+        // Enter behind our text may have been a person's.
+        if self.is_entered | self.draft.take_entered() {
             self.taken();
         }
     }

@@ -50,6 +50,8 @@ pub struct Sought {
     end_column: Option<u16>,
     is_one_row: bool,
     has_caret: bool,
+    /// An earlier text of ours may not be erased yet.
+    is_after_ours: bool,
 }
 
 impl Sought {
@@ -71,13 +73,21 @@ impl Sought {
             end_column: fits.map(|last| first_column.saturating_add(last)),
             is_one_row: columns.len() == 1 && fits.is_some(),
             has_caret,
+            is_after_ours: false,
         }
+    }
+
+    /// An earlier text of ours was erased just before, unseen: only a whole row proves this one.
+    pub fn after_ours(self, is_after_ours: bool) -> Sought {
+        Sought { is_after_ours, ..self }
     }
 }
 
 #[derive(Debug, Default)]
 struct Found {
     text: bool,
+    /// A row that begins where a line does and holds the text, all of it and nothing else.
+    whole_row: bool,
     /// The column behind a row that holds the text's end.
     tail_end: Option<u16>,
     /// The column behind a stand-in that begins where a line does.
@@ -120,8 +130,10 @@ impl Echo {
     fn is_proven(&self) -> bool {
         let Sought { first_column, end_column, is_one_row, has_caret, .. } = self.sought;
         if !has_caret {
-            let is_telling = self.sought.text.len() >= BYTES_WITHOUT_CARET;
-            return self.found.text && is_telling || self.found.placeholder_end.is_some();
+            let is_long = self.sought.text.len() >= BYTES_WITHOUT_CARET;
+            let is_telling = is_long && !self.sought.is_after_ours;
+            let is_found = self.found.whole_row || self.found.text && is_telling;
+            return is_found || self.found.placeholder_end.is_some();
         }
         let Some(caret) = self.caret else { return false };
         if self.found.placeholder_end == Some(caret) {
@@ -224,6 +236,7 @@ impl Echo {
             return;
         }
         let row = without_space(&self.row);
+        self.found.whole_row |= self.sought.is_one_row && row == self.sought.text;
         if !row.is_empty() && self.sought.text.ends_with(&row) {
             // Wide characters are counted by the sender; here only plain text is.
             self.found.tail_end = if row.is_ascii() { Some(end) } else { self.sought.end_column };
@@ -261,6 +274,19 @@ mod tests {
 
     fn echo(text: &str, columns: &[u32]) -> Echo {
         Echo::new(Sought::new(text, Some("[Pasted text #"), columns, 3, ROOM, true))
+    }
+
+    /// The classic renderer shows no caret's place: a short text needs a row of its own.
+    #[test]
+    fn without_a_caret_a_short_text_is_proven_by_its_row() {
+        let classic = |is_after_ours| {
+            let sought = || Sought::new("plain 0", None, &[7], 3, ROOM, false);
+            move || Echo::new(sought().after_ours(is_after_ours))
+        };
+        assert!(proves(classic(false), b"\r\x1b[2Cplain\x1b[9G0\r\n"));
+        assert!(proves(classic(true), b"\r\x1b[2Cplain\x1b[9G0\r\n"));
+        assert!(!proves(classic(false), b"\r\x1b[5Cplain\x1b[12G0\r\n"), "behind something else");
+        assert!(!proves(classic(false), b"\r\x1b[2Cplain\x1b[9G0 or more\r\n"));
     }
 
     /// Whether these bytes prove it, however they are cut in two.

@@ -48,6 +48,10 @@ pub fn run(args: Args, context: &Context) -> Ending {
     let mut answer = context.client.post(&path, &body)?;
     let sent: Message = answer.read()?;
     if args.wait {
+        if !context.json {
+            let why = sent.why.as_ref().map(|why| format!(" ({})", plain(why))).unwrap_or_default();
+            eprintln!("recorded: {}{why}; interrupting this leaves it waiting", sent.id);
+        }
         let path = client::path(&["messages", &sent.id], &[("wait", Some("true"))]);
         let client = context.client.clone().patience(PATIENCE);
         answer = progress::told("waiting until it is seen", move || {

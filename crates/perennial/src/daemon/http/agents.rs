@@ -293,7 +293,7 @@ fn shown_now(sight: &Sight<'_>, agent: &perennial_core::agent::Agent) -> wire::A
 fn gone() -> Trouble {
     Trouble(
         Problem::new(404, "no-such-agent", "there is no such agent")
-            .next("perennial ls shows everyone"),
+            .next("perennial ls --all shows everyone"),
     )
 }
 

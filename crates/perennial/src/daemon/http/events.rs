@@ -10,6 +10,7 @@ use axum::http::header::ACCEPT;
 use axum::response::IntoResponse;
 use axum::response::sse::{Event as Line, KeepAlive, Sse};
 use perennial_api::{EventView, Problem};
+use perennial_core::authority::Caller;
 use perennial_core::entity::Entity;
 use perennial_core::event::{ClaimEvent, What};
 use perennial_core::id::AgentId;
@@ -40,7 +41,7 @@ pub struct Wanted {
 
 pub async fn events(
     State(surface): State<Shared>,
-    _: Shown,
+    Shown(caller): Shown,
     Query(wanted): Query<Wanted>,
     headers: HeaderMap,
 ) -> Answer {
@@ -53,12 +54,14 @@ pub async fn events(
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     if text(ACCEPT.as_str()).is_some_and(|accept| accept.contains("text/event-stream")) {
         let resumed = text("last-event-id").and_then(|id| id.parse().ok());
-        return Ok(feed(surface, Seq(resumed.unwrap_or(wanted.since)), agent).into_response());
+        return Ok(
+            feed(surface, caller, Seq(resumed.unwrap_or(wanted.since)), agent).into_response()
+        );
     }
     let limit = wanted.limit.unwrap_or(PAGE).min(LARGEST_PAGE);
     let records =
         surface.read(move |journal| page(journal, Seq(wanted.since), agent, limit)).await?;
-    json(&surface.views(records).await?)
+    json(&surface.views(caller, records).await?)
 }
 
 fn page(
@@ -83,7 +86,7 @@ fn page(
 }
 
 /// Server-sent events from a place on, for as long as the client listens.
-fn feed(surface: Shared, since: Seq, agent: Option<AgentId>) -> impl IntoResponse {
+fn feed(surface: Shared, caller: Caller, since: Seq, agent: Option<AgentId>) -> impl IntoResponse {
     let mut follower = surface.journal.follow(since);
     let news = Arc::new(Notify::new());
     let bell = Arc::clone(&news);
@@ -98,7 +101,7 @@ fn feed(surface: Shared, since: Seq, agent: Option<AgentId>) -> impl IntoRespons
                     if agent.is_some_and(|id| record.stream != Some(Entity::Agent(id))) {
                         continue;
                     }
-                    let Ok(views) = surface.views(vec![record]).await else { return };
+                    let Ok(views) = surface.views(caller, vec![record]).await else { return };
                     for view in views {
                         let data = serde_json::to_string(&view).unwrap_or_default();
                         let line = Line::default().id(view.seq.to_string()).data(data);
@@ -125,7 +128,7 @@ fn feed(surface: Shared, since: Seq, agent: Option<AgentId>) -> impl IntoRespons
 impl Surface {
     /// Records as clients see them, with the names that agents have now. Who hears of an event finds
     /// it in what is shown: the journal may be ahead of that for a moment.
-    async fn views(&self, records: Vec<Record>) -> Result<Vec<EventView>, Trouble> {
+    async fn views(&self, caller: Caller, records: Vec<Record>) -> Result<Vec<EventView>, Trouble> {
         let newest = records.iter().map(|record| record.seq).max().unwrap_or_default();
         self.shown.clone().wait_for(|shown| *shown >= newest).await.map_err(|_| Closing)?;
         let ids: BTreeSet<AgentId> = records.iter().filter_map(agent_of).collect();
@@ -144,7 +147,15 @@ impl Surface {
             let rows = self.read(move |journal| journal.roster(RosterQuery::Of(&ended))).await?;
             names.extend(rows.into_iter().filter_map(|row| Some((row.agent, row.name?))));
         }
-        Ok(records.iter().map(|record| event(record, &names)).collect())
+        Ok(records.iter().map(|record| event(caller, record, &names)).collect())
+    }
+}
+
+fn is_private(what: &What) -> bool {
+    match what {
+        What::Message(..) | What::Job(..) => true,
+        What::Node(_) | What::Agent(..) | What::Name(..) | What::Conversation(..) => false,
+        What::Post(..) => false,
     }
 }
 
@@ -162,9 +173,13 @@ fn agent_of(record: &Record) -> Option<AgentId> {
     })
 }
 
-fn event(record: &Record, names: &BTreeMap<AgentId, String>) -> EventView {
+fn event(caller: Caller, record: &Record, names: &BTreeMap<AgentId, String>) -> EventView {
     let id = agent_of(record);
     let (kind, text, data) = match &record.event {
+        // What was said to an agent, and what a command of the operator's printed, is for persons.
+        Ok(event) if caller != Caller::Person && is_private(&event.what) => {
+            (stored::kind(&event.what), String::new(), serde_json::Value::Null)
+        }
         Ok(event) => {
             let Encoded { kind, payload, .. } = stored::write(&event.what);
             let data = serde_json::from_str(&payload).unwrap_or_default();

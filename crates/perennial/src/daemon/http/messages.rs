@@ -99,11 +99,12 @@ pub async fn withdraw(
     let id = message_id(&id)?;
     // One that is over is told as it is, so that nobody wonders.
     let row = surface.message_row(id).await?;
-    if is_final(row.step) {
-        surface.authorise(caller, Verb::Send, Some(row.agent.to_string())).await?;
+    surface.authorise(caller, Verb::Send, Some(row.agent.to_string())).await?;
+    let message = surface.message(id).await?;
+    if message.is_final {
         return Err(Trouble(
             Problem::new(409, "message-over", format!("{id} can't be taken back"))
-                .because(format!("it was {}", state(row.step))),
+                .because(message.why.unwrap_or_else(|| format!("it was {}", message.state))),
         ));
     }
     surface.command(caller, Command::Unsend { id }).await?;
@@ -114,10 +115,11 @@ impl Surface {
     /// The text as the agent's harness takes it.
     async fn typed(&self, agent: AgentId, text: &str) -> Result<typing::Typed, Trouble> {
         let launch = self.desk.look(move |sight| {
-            let agent = sight.supervisor.fleet().agent(agent).ok_or(Closing)?;
-            Ok::<_, Closing>((!agent.launch.is_bare()).then(|| agent.launch.harness.clone()))
+            // One that is not in memory is over: what is said of it comes with the refusal.
+            let agent = sight.supervisor.fleet().agent(agent)?;
+            (!agent.launch.is_bare()).then(|| agent.launch.harness.clone())
         });
-        let input = match launch.await?? {
+        let input = match launch.await? {
             None => None,
             Some(harness) => {
                 let preset = self.harnesses.preset(&harness).map_err(|error| {
