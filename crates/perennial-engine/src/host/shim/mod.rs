@@ -227,6 +227,10 @@ impl Shim {
         }
         match self.directory.write_exit(session.number, exit) {
             Ok(()) => session.is_recorded = true,
+            // Its directory was removed, and nobody listens: there is no one left to record it for.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !has_daemon => {
+                session.is_recorded = true;
+            }
             Err(_) => session.answer_by = Some(now + RECORD_AGAIN_AFTER),
         }
     }
