@@ -13,6 +13,7 @@ use perennial_core::entity::Entity;
 use perennial_core::event::Event;
 use perennial_core::exit::Exit;
 use perennial_core::fact::{Fact, Seen};
+use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::message::{Content, Held, Message, MessageState, Outcome, Trace};
 use perennial_core::observation::{Observation, Report};
 use perennial_core::state::State;
@@ -134,61 +135,35 @@ impl World {
             return Some(input);
         };
         match (mutation, input) {
+            (
+                Mutation::ForgetSignFence
+                | Mutation::LoseWindow
+                | Mutation::LoseBegan
+                | Mutation::LosePrompts
+                | Mutation::AnswersAreLate,
+                Input::Heard { agent, number, fact },
+            ) => self.mutated_fact(life, mutation, (agent, number, fact)),
+            (
+                Mutation::PoliteExits | Mutation::ForgetFence | Mutation::TermIsClean,
+                Input::Observed(Observation::Session { agent, number, report }),
+            ) => {
+                let (number, report) =
+                    self.mutated_report(life, mutation, (agent, number, report))?;
+                Some(Input::Observed(Observation::Session { agent, number, report }))
+            }
             (Mutation::DropExit, Input::Observed(observation)) => {
                 let dropped = exit_of(&observation).is_some() && self.random.per_mille(250);
                 (!dropped).then_some(Input::Observed(observation))
             }
-            (
-                Mutation::PoliteExits,
-                Input::Observed(Observation::Session { agent, number, report }),
-            ) if report.exit().is_some() => {
-                let report = Report::Exited(Exit::Code(0));
-                Some(Input::Observed(Observation::Session { agent, number, report }))
-            }
-            (
-                Mutation::ForgetFence,
-                Input::Observed(Observation::Session { agent, number, report }),
-            ) => {
-                let fleet = self.daemon(life)?.supervisor.fleet();
-                let newest = fleet.agent(agent).and_then(|agent| agent.session.as_ref());
-                let number = newest.map_or(number, |session| session.number);
-                Some(Input::Observed(Observation::Session { agent, number, report }))
-            }
-            (Mutation::ForgetSignFence, Input::Heard { agent, number, fact }) => {
-                let fleet = self.daemon(life)?.supervisor.fleet();
-                let newest = fleet.agent(agent).and_then(|agent| agent.session.as_ref());
-                let number = newest.map_or(number, |session| session.number);
-                Some(Input::Heard { agent, number, fact })
-            }
-            (Mutation::LoseWindow | Mutation::LoseBegan, Input::Heard { agent, number, fact }) => {
-                let is_lost = loses(mutation, &fact);
-                (!is_lost).then_some(Input::Heard { agent, number, fact })
-            }
             (Mutation::LoseUntold, Input::Observed(observation)) => {
                 let lost = self.journal.full && exit_of(&observation).is_some();
                 (!lost).then_some(Input::Observed(observation))
-            }
-            (
-                Mutation::TermIsClean,
-                Input::Observed(Observation::Session { agent, number, report }),
-            ) if report.exit() == Some(Exit::Signal(15)) => {
-                let report = Report::Finished(Exit::Signal(15));
-                Some(Input::Observed(Observation::Session { agent, number, report }))
             }
             (Mutation::AgentsAreObeyed, Input::Request { waiter, request }) => {
                 let is_agent = matches!(request.caller, Caller::Agent(_));
                 let is_verb = matches!(request.command, Command::Stop(_) | Command::Wake(_));
                 let caller = if is_agent && is_verb { Caller::Person } else { request.caller };
                 Some(Input::Request { waiter, request: Request { caller, ..request } })
-            }
-            (Mutation::LosePrompts, Input::Heard { agent, number, fact }) => {
-                let is_lost = matches!(fact.seen, Seen::Prompt { .. });
-                (!is_lost).then_some(Input::Heard { agent, number, fact })
-            }
-            (Mutation::AnswersAreLate, Input::Heard { agent, number, fact }) => {
-                let is_answer = fact.seen == Seen::Answered;
-                let at = if is_answer { Some(self.now + LONG) } else { fact.at };
-                Some(Input::Heard { agent, number, fact: Fact { at, ..fact } })
             }
             (
                 Mutation::ForgetAttempt,
@@ -221,6 +196,58 @@ impl World {
                 Some(input)
             }
             (_, input) => Some(input),
+        }
+    }
+
+    fn mutated_report(
+        &self,
+        life: Life,
+        mutation: Mutation,
+        (agent, number, report): (AgentId, SessionNumber, Report),
+    ) -> Option<(SessionNumber, Report)> {
+        match mutation {
+            Mutation::PoliteExits if report.exit().is_some() => {
+                Some((number, Report::Exited(Exit::Code(0))))
+            }
+            Mutation::TermIsClean if report.exit() == Some(Exit::Signal(15)) => {
+                Some((number, Report::Finished(Exit::Signal(15))))
+            }
+            Mutation::ForgetFence => {
+                let fleet = self.daemon(life)?.supervisor.fleet();
+                let newest = fleet.agent(agent).and_then(|agent| agent.session.as_ref());
+                Some((newest.map_or(number, |session| session.number), report))
+            }
+            _ => Some((number, report)),
+        }
+    }
+
+    fn mutated_fact(
+        &mut self,
+        life: Life,
+        mutation: Mutation,
+        (agent, number, fact): (AgentId, SessionNumber, Fact),
+    ) -> Option<Input> {
+        match mutation {
+            Mutation::ForgetSignFence => {
+                let fleet = self.daemon(life)?.supervisor.fleet();
+                let newest = fleet.agent(agent).and_then(|agent| agent.session.as_ref());
+                let number = newest.map_or(number, |session| session.number);
+                Some(Input::Heard { agent, number, fact })
+            }
+            Mutation::LoseWindow | Mutation::LoseBegan => {
+                let is_lost = loses(mutation, &fact);
+                (!is_lost).then_some(Input::Heard { agent, number, fact })
+            }
+            Mutation::LosePrompts => {
+                let is_lost = matches!(fact.seen, Seen::Prompt { .. });
+                (!is_lost).then_some(Input::Heard { agent, number, fact })
+            }
+            Mutation::AnswersAreLate => {
+                let is_answer = fact.seen == Seen::Answered;
+                let at = if is_answer { Some(self.now + LONG) } else { fact.at };
+                Some(Input::Heard { agent, number, fact: Fact { at, ..fact } })
+            }
+            _ => Some(Input::Heard { agent, number, fact }),
         }
     }
 

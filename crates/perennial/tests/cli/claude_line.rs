@@ -344,6 +344,8 @@ fn a_suspended_client_is_told_of_and_continued() {
     let mut session = Session::new([hello()]);
     let mut client = session.attach();
     client.send(b"\x1a").expect("typed");
+    session.await_output("\x1b[?2004l");
+    drop(client);
     session.line_is(Line { suspended: true, ..Line::default() });
     assert_eq!(session.deliver("unread"), Outcome::Held(Held::Suspended));
     session.holders.continue_session(AGENT, NUMBER);

@@ -35,7 +35,8 @@ fn a_flood_with_a_100_mb_line_leaves_memory_and_recording_bounded() {
     let recorded = recorded_bytes(&sealed.holder(&agent).join("s1"));
     let daemon = peak_bytes(daemon.pid);
     println!("peaks: shim {shim} B, daemon {daemon} B; recorded {recorded} B of {}", logs.len());
-    assert!(shim < 8 * MIB, "the shim had {shim} bytes");
+    // The touched pages of the program itself, not optimised here, count too.
+    assert!(shim < 12 * MIB, "the shim had {shim} bytes");
     assert!(daemon < 64 * MIB, "the daemon had {daemon} bytes");
     assert!(recorded <= RECORD_LIMIT_BYTES + MIB, "{recorded} bytes are recorded");
     assert!(recorded >= RECORD_LIMIT_BYTES / 4, "{recorded} bytes are recorded");

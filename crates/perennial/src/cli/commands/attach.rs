@@ -91,12 +91,13 @@ fn visit(
     let replayed_to = recorded(target, attachment.session(), context);
     let who = name(&ticket.agent);
     let key = detach_key::name(detach_key);
-    context
-        .print(&format!("[{who}, session {}; detach: {key} {key}]\r\n", attachment.session()))?;
+    let session = attachment.session();
     let visit =
         Visit::begin(attachment, DetachKey::new(detach_key), replayed_to).map_err(|error| {
             failed("terminal", "the terminal can't be used").because(error.to_string())
         })?;
+    // After the terminal is raw: whoever sees this can type.
+    context.print(&format!("[{who}, session {session}; detach: {key} {key}]\r\n"))?;
     Ok(visit.stay())
 }
 
