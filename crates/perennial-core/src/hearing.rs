@@ -65,11 +65,13 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// After which silence there is something to conclude again.
+    /// After which silence there is something to conclude again. Connections may have been silent for
+    /// less than the session was: it is looked at again after another limit.
     pub fn next_look(self, lasted: Duration) -> Option<Duration> {
-        let looks = [Some(MODEL_LATE), Some(TOOL_LATE), self.silent_after];
-        let next = looks.into_iter().flatten().filter(|look| *look > lasted).min();
-        next.or(self.silent_after.map(|limit| lasted + limit))
+        let late = [MODEL_LATE, TOOL_LATE].into_iter().filter(|late| *late > lasted).min();
+        let again = |limit: Duration| if lasted < limit { limit } else { lasted + limit };
+        let hang = self.silent_after.map(again);
+        [late, hang].into_iter().flatten().min()
     }
 }
 

@@ -7,7 +7,7 @@ use perennial_core::conversation::Followed;
 use perennial_core::exit::Exit;
 use perennial_core::fact::{CallName, Fact, Failure, Keys, Listed, Origin, Seen};
 use perennial_core::hearing::{
-    Heard, Hearing, Kept, Obstacle, REMINDER_CALLS, Tell, reminder_mark,
+    Heard, Hearing, Kept, Limits, Obstacle, REMINDER_CALLS, Tell, reminder_mark,
 };
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::observation::{Report, Sign, Wait};
@@ -567,4 +567,15 @@ fn the_input_line_is_free_when_nothing_stands_in_its_way() {
     listener.hear(&listed(Listed::Busy, listener.told.now));
     listener.keys(Keys::Clear);
     assert_eq!(obstacle(&listener), None);
+}
+
+/// The first look at the limit may find that a connection was silent for a little less.
+#[test]
+fn a_silent_session_is_looked_at_again_after_another_limit() {
+    let limits = |seconds| Limits { silent_after: Some(Duration::from_secs(seconds)) };
+    let next = |limits: Limits, lasted| limits.next_look(Duration::from_millis(lasted));
+    assert_eq!(next(limits(2), 500), Some(Duration::from_secs(2)));
+    assert_eq!(next(limits(2), 2_010), Some(Duration::from_millis(4_010)));
+    assert_eq!(next(limits(300), 2_000), Some(Duration::from_secs(120)));
+    assert_eq!(next(Limits::default(), 700_000), None);
 }
