@@ -110,11 +110,6 @@ impl Clock {
         let fresh = |threshold: &Threshold| self.passed.is_none_or(|passed| *threshold > passed);
         Threshold::ALL.into_iter().filter(reached).filter(fresh).collect()
     }
-
-    /// What the session has still to be told: the highest that passed, if it was not.
-    pub fn untold(&self) -> Option<Threshold> {
-        self.passed.filter(|passed| self.told.is_none_or(|told| *passed > told))
-    }
 }
 
 #[cfg(test)]
@@ -157,13 +152,5 @@ mod tests {
         assert_eq!((odd.percent(), odd.usable_percent()), (0, 0));
         let huge = Sample { tokens: u64::MAX, window: 1, usable: 1, ..early };
         assert_eq!(huge.percent(), u64::MAX);
-    }
-
-    #[test]
-    fn only_the_highest_is_told() {
-        let mut clock = Clock { passed: Some(Threshold::NineTenths), ..Clock::default() };
-        assert_eq!(clock.untold(), Some(Threshold::NineTenths));
-        clock.told = clock.untold();
-        assert_eq!(clock.untold(), None);
     }
 }

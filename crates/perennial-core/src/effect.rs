@@ -3,7 +3,8 @@
 //!
 //! An effect is kept in flight by its key: the entity, the kind of effect, and a fence that only
 //! grows. The same key is carried out once in each run of the daemon; a new daemon plans anew, and
-//! whoever holds the entity knows what was done already.
+//! whoever holds the entity knows what was done already. Focus and Continue follow from what was
+//! heard: they are told again whenever that changes, and saying one twice does no harm.
 
 use crate::conversation::Opening;
 use crate::entity::Entity;

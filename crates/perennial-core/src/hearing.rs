@@ -25,8 +25,8 @@
 //!   the list begins with it.
 //! - H11 A session hangs if it is in a turn, no tool call is open, and neither it nor its connections
 //!   were heard for the limit.
-//! - H12 After a restart no clock is told of before the transcript has been read again: it may hold
-//!   what the daemon before had told. Nor is the list believed before that.
+//! - H12 After a restart no reminder is given before the transcript has been read again: it may hold
+//!   what the daemon before had given. Nor is the list believed before that.
 //! - H13 A hook that names a turn which is over, while another one has begun, says nothing.
 
 mod line;

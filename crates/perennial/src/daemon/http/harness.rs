@@ -1,6 +1,7 @@
 //! What agent CLIs say of themselves: their hooks and their status line.
 //!
-//! Taken only from a process of the agent's own session; answered at once, recorded meanwhile.
+//! Taken only from a process of the agent's own session. A hook is answered at once, or, where texts
+//! wait for it, when their offer is recorded.
 
 use std::time::Duration;
 
