@@ -323,7 +323,8 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + LONG;
     while !is_so() {
         assert!(Instant::now() < deadline, "never: {what}");
-        std::thread::yield_now();
+        // No event tells; a busy wait would take a core from who is waited for.
+        std::thread::park_timeout(std::time::Duration::from_millis(2));
     }
 }
 

@@ -136,15 +136,17 @@ impl Tui {
             self.paste(&String::from_utf8_lossy(&rest[..end]));
             return Some(end + 12);
         }
+        const ERASE: &[u8] = b"\x1b[117;5u";
+        if input.starts_with(ERASE) {
+            self.line.clear();
+            self.hidden = "";
+            self.draw();
+            return Some(ERASE.len());
+        }
         match *input.first()? {
             b'\r' => self.enter(),
             0x7f => {
                 self.line.pop();
-                self.draw();
-            }
-            0x15 => {
-                self.line.clear();
-                self.hidden = "";
                 self.draw();
             }
             0x12 => {

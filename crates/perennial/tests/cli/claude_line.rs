@@ -153,7 +153,13 @@ impl Session {
 
     /// One try.
     fn deliver(&mut self, text: &str) -> Outcome {
-        let typed = typing::clean(text, &self.input).expect("a prompt");
+        self.deliver_as_wide(text, 0)
+    }
+
+    /// One try, with the text's last line said to be wider than it is.
+    fn deliver_as_wide(&mut self, text: &str, too_many_columns: u32) -> Outcome {
+        let mut typed = typing::clean(text, &self.input).expect("a prompt");
+        *typed.columns.last_mut().expect("a line") += too_many_columns;
         self.attempts += 1;
         let (sender, answers) = channel();
         let delivery = Delivery {
@@ -239,7 +245,8 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool, shown: impl Fn() -> String
     let deadline = Instant::now() + PATIENCE;
     while !is_so() {
         assert!(Instant::now() < deadline, "never: {what}; the terminal: {:?}", shown());
-        std::thread::yield_now();
+        // No event tells; a busy wait would take a core from who is waited for.
+        std::thread::park_timeout(std::time::Duration::from_millis(2));
     }
 }
 
@@ -272,6 +279,23 @@ fn long_texts_and_texts_of_several_lines_are_one_prompt_each() {
     let lines: Vec<String> = (0..33).map(|index| format!("line {index}")).collect();
     session.delivered(&lines.join("\n"));
     session.delivered("and something short");
+}
+
+/// A text whose echo is not proven stays in the line, and is erased before the next is typed.
+#[test]
+fn what_was_not_proven_is_erased_key_by_key() {
+    let mut session = Session::new([hello()]);
+    session.delivered("before");
+    for round in 0..3 {
+        for _ in 0..3 {
+            let text = format!("{}\nend", "leftover of many rows ".repeat(30));
+            let outcome = session.deliver_as_wide(&text, 2);
+            assert_eq!(outcome, Outcome::Held(Held::NoEcho));
+        }
+        session.delivered(&format!("after {round}"));
+        session.delivered("and once more");
+    }
+    assert!(!session.output().contains("invisible"), "{:?}", session.output());
 }
 
 #[test]

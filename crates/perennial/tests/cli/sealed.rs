@@ -234,7 +234,8 @@ impl Sealed {
         let deadline = Instant::now() + PATIENCE;
         while !is_so() {
             assert!(Instant::now() < deadline, "never: {what}");
-            std::thread::yield_now();
+            // No event tells; a busy wait would take a core from who is waited for.
+            std::thread::park_timeout(std::time::Duration::from_millis(2));
         }
     }
 

@@ -29,9 +29,11 @@ pub struct Echo {
     parameters: Vec<u8>,
     /// All that was printed since the paste, without white space.
     printed: Vec<u8>,
-    /// What was printed in the present row, and between which columns.
+    /// What was printed in the present row from where a line begins: a prompt sign before it counts
+    /// for nothing, anything else that does not begin there is not held.
     row: Vec<u8>,
-    row_columns: Option<(u16, u16)>,
+    /// The column behind it.
+    row_end: Option<u16>,
     /// Where the next character goes, as far as that is known.
     at: u16,
     found: Found,
@@ -111,7 +113,7 @@ impl Echo {
             parameters: Vec::new(),
             printed: Vec::new(),
             row: Vec::new(),
-            row_columns: None,
+            row_end: None,
             at: 1,
             found: Found::default(),
             caret: None,
@@ -182,13 +184,16 @@ impl Echo {
             0x00..=0x1f | 0x7f => {}
             b' ' => self.at = self.at.saturating_add(1),
             _ => {
-                let begin = self.row_columns.map_or(self.at, |(begin, _)| begin);
                 // The rest of a character stands where its first byte does.
                 let is_rest = (0x80..=0xbf).contains(&byte);
+                let is_in_line = self.row_end.is_some();
+                let is_first = !is_rest && self.at == self.sought.first_column;
                 self.at = self.at.saturating_add(u16::from(!is_rest));
-                self.row_columns = Some((begin, self.at));
-                if self.row.len() < ROW_BYTES_MAX {
-                    self.row.push(byte);
+                if is_in_line || is_first {
+                    self.row_end = Some(self.at);
+                    if self.row.len() < ROW_BYTES_MAX {
+                        self.row.push(byte);
+                    }
                 }
                 if self.printed.len() >= PRINTED_BYTES_MAX {
                     self.look();
@@ -227,14 +232,11 @@ impl Echo {
     fn end_row(&mut self) {
         self.look_at_row();
         self.row.clear();
-        self.row_columns = None;
+        self.row_end = None;
     }
 
     fn look_at_row(&mut self) {
-        let Some((begin, end)) = self.row_columns else { return };
-        if begin != self.sought.first_column {
-            return;
-        }
+        let Some(end) = self.row_end else { return };
         let row = without_space(&self.row);
         self.found.whole_row |= self.sought.is_one_row && row == self.sought.text;
         if !row.is_empty() && self.sought.text.ends_with(&row) {
@@ -346,6 +348,9 @@ mod tests {
         };
         assert!(proves(make, frame(29).as_bytes()));
         assert!(!proves(make, frame(31).as_bytes()));
+        // Over a hint, the whole row is printed again, with the sign in front.
+        let over_a_hint = "\x1b[H\r\x1b[21B\x1b[38;5;246m❯\u{a0}\x1b[39m[Pasted text #1]\x1b[7m \x1b[27m\x1b[K\r\x1b[2C\x1b[2Bpaste \x1b[10Ggain\x1b[K\x1b[24;1H\x1b[22;19H";
+        assert!(proves(make, over_a_hint.as_bytes()));
         let behind =
             "\x1b[H\r\x1b[4C\x1b[21B[Pasted\x1b[13Gtext\x1b[18G#1]\x1b[7m \x1b[24;1H\x1b[22;21H";
         assert!(!proves(make, behind.as_bytes()), "behind a draft");
