@@ -38,6 +38,25 @@ struct Session {
 
 impl Session {
     fn new(turns: impl Into<Vec<Turn>>) -> Session {
+        let session = Session::unstarted(turns);
+        session.start(json!({}));
+        session.await_output("\x1b[22;3H");
+        session.await_output("for shortcuts");
+        session
+    }
+
+    /// As the client draws after it was killed while it started: without a place for the caret.
+    fn classic(turns: impl Into<Vec<Turn>>) -> Session {
+        let session = Session::unstarted(turns);
+        let disabled = json!({ "version": "2.1.325", "at": 1_790_000_000_000_u64, "strikes": 3 });
+        session.start(json!({ "fullscreenAutoDisabled": disabled }));
+        session.await_output("for");
+        session.await_output("shortcuts");
+        assert!(!session.output().contains("\x1b[?1049h"), "{:?}", session.output());
+        session
+    }
+
+    fn unstarted(turns: impl Into<Vec<Turn>>) -> Session {
         let dir = tempfile::tempdir().expect("a directory");
         let model = Understudy::start(Script::new(turns)).expect("a model");
         let preset = Preset::load(Path::new("/nonexistent"), "claude").expect("built in");
@@ -58,17 +77,16 @@ impl Session {
             let _test_over = sender.send(report);
         });
         let holders = holders.expect("holders start");
-        let session = Session { dir, model, holders, reports, input, attempts: 0 };
-        session.start();
-        session
+        Session { dir, model, holders, reports, input, attempts: 0 }
     }
 
-    fn start(&self) {
+    /// `also_seen` joins what the client remembers of earlier starts.
+    fn start(&self, also_seen: Value) {
         let dir = self.dir.path();
         let work = dir.join("work");
         std::fs::create_dir_all(&work).expect("made");
         let project = work.to_string_lossy().into_owned();
-        let seen = json!({
+        let mut seen = json!({
             "hasCompletedOnboarding": true, "lastOnboardingVersion": "2.1.325", "theme": "dark",
             "hasSeenAutoDefaultNotice": true, "lastReleaseNotesSeen": "2.1.325",
             "officialMarketplaceAutoInstallAttempted": true,
@@ -77,6 +95,8 @@ impl Session {
             "projects": { project.clone(): {
                 "hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true } },
         });
+        let seen_fields = seen.as_object_mut().expect("an object");
+        seen_fields.extend(also_seen.as_object().expect("an object").clone());
         std::fs::write(dir.join(".claude.json"), seen.to_string()).expect("written");
         let tell = format!("cat >> {0}; echo >> {0}", dir.join("prompts").display());
         let hook = json!([{ "hooks": [{ "type": "command", "command": tell }] }]);
@@ -122,8 +142,6 @@ impl Session {
         let program = Program { argv, dir: project, input, ..Program::default() };
         self.holders.order_start(SessionEffect { agent: AGENT, number: NUMBER, action }, program);
         self.line_is(Line::default());
-        self.await_output("\x1b[22;3H");
-        self.await_output("for shortcuts");
     }
 
     fn directory(&self) -> HolderDirectory {
@@ -296,6 +314,19 @@ fn what_was_not_proven_is_erased_key_by_key() {
         session.delivered("and once more");
     }
     assert!(!session.output().contains("invisible"), "{:?}", session.output());
+}
+
+#[test]
+fn without_a_caret_texts_are_one_prompt_each_too() {
+    let mut session = Session::classic([hello()]);
+    for index in 0..4 {
+        session.delivered(&format!("plain {index}"));
+    }
+    session.delivered("y");
+    session.delivered("a text that is longer than any word of the client");
+    session.delivered("one\ntwo three\nfour");
+    session.delivered(&"2 kB in one line ".repeat(120));
+    session.delivered("and something short");
 }
 
 #[test]
