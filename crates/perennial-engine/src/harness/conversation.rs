@@ -1,7 +1,7 @@
 //! Where a vendor's record of a conversation is, and how one that the vendor lost is put back.
 //!
 //! Our copies lie in `<copies>/<harness>/<id>.jsonl`, and beside it `<id>/`, as the vendor has them.
-//! A file of the vendor's that exists is never written.
+//! A file of the vendor's that exists is never written; one that holds nothing is put aside.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -11,7 +11,11 @@ use std::path::{Path, PathBuf};
 
 use perennial_core::conversation::ConversationId;
 
-use super::preset::{ConversationFiles, Preset};
+use super::preset::{ConversationFiles, Dialect, Preset};
+use crate::transcript;
+
+/// A transcript that is larger holds a conversation.
+const UNBEGUN_BYTES_MAX: u64 = 256 << 10;
 
 /// Directories are copied this deep: what the vendor nests is one level.
 const DEPTH: u32 = 4;
@@ -50,6 +54,22 @@ pub fn find(preset: &Preset, vendor_home: &Path, conversation: &ConversationId) 
     all.flatten().map(|entry| entry.path().join(after)).find(|path| path.is_file())
 }
 
+/// Whether anything was said in a conversation that has this transcript. In doubt it was.
+pub fn is_begun(preset: &Preset, transcript: &Path) -> bool {
+    if fs::metadata(transcript).map_or(true, |file| file.len() > UNBEGUN_BYTES_MAX) {
+        return true;
+    }
+    let Ok(bytes) = fs::read(transcript) else { return true };
+    match preset.dialect {
+        Dialect::Claude => transcript::claude::is_begun(&bytes),
+    }
+}
+
+/// Takes a transcript out of the vendor's sight: its id can be begun again.
+pub fn put_aside(transcript: &Path) -> io::Result<()> {
+    fs::rename(transcript, transcript.with_extension("jsonl.nothing-said"))
+}
+
 /// Puts our copy where the vendor looks for it; `false` if we have none.
 pub fn restore(
     preset: &Preset,
@@ -59,7 +79,7 @@ pub fn restore(
     conversation: &ConversationId,
 ) -> io::Result<bool> {
     let ours = copies.join(&preset.name).join(format!("{conversation}.jsonl"));
-    if !ours.is_file() {
+    if !ours.is_file() || !is_begun(preset, &ours) {
         return Ok(false);
     }
     let theirs = transcript(preset, vendor_home, dir, conversation);

@@ -88,7 +88,7 @@ pub enum Unprepared {
     NotText(PathBuf),
     #[error("can't write {}", path.display())]
     Unwritten { path: PathBuf, source: io::Error },
-    #[error("can't put conversation {conversation} back from our copy")]
+    #[error("can't put the transcript of conversation {conversation} in its place")]
     Unrestored { conversation: ConversationId, source: io::Error },
 }
 
@@ -156,13 +156,17 @@ fn continuity(
     dir: &str,
     id: &ConversationId,
 ) -> Result<Continuity, Unprepared> {
-    if conversation::find(preset, vendor_home, id).is_some() {
-        return Ok(Continuity::Kept);
+    let unrestored = |source| Unprepared::Unrestored { conversation: id.clone(), source };
+    if let Some(transcript) = conversation::find(preset, vendor_home, id) {
+        if conversation::is_begun(preset, &transcript) {
+            return Ok(Continuity::Kept);
+        }
+        conversation::put_aside(&transcript).map_err(unrestored)?;
     }
     match conversation::restore(preset, vendor_home, place.copies, dir, id) {
         Ok(true) => Ok(Continuity::Restored),
         Ok(false) => Ok(Continuity::Gone),
-        Err(source) => Err(Unprepared::Unrestored { conversation: id.clone(), source }),
+        Err(source) => Err(unrestored(source)),
     }
 }
 

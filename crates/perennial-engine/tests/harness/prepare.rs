@@ -181,6 +181,23 @@ fn a_conversation_that_was_never_written_begins_under_the_same_id() {
     assert_eq!(stage.arguments(&resume(Turn::Over)).0, ["--session-id", ID, MANUAL[0], MANUAL[1]]);
 }
 
+/// The client was killed before it wrote what was said: it refuses to resume that, and to begin it
+/// again under its id while the file is there.
+#[test]
+fn a_transcript_in_which_nothing_was_said_is_put_aside() {
+    let mut stage = Stage::new();
+    stage.launch.options.prompt = Some("tidy".to_owned());
+    let nothing = "{\"type\":\"mode\",\"mode\":\"normal\",\"sessionId\":\"x\"}\n";
+    let theirs = stage.write(&format!("home/.claude/projects/-elsewhere/{ID}.jsonl"), nothing);
+    stage.write(&format!("data/conversations/claude/{ID}.jsonl"), nothing);
+    let (argv, continuity) = stage.arguments(&resume(Turn::Open));
+    assert_eq!(argv, ["--session-id", ID, MANUAL[0], MANUAL[1], "--", "tidy"]);
+    assert_eq!(continuity, Continuity::Gone);
+    assert!(!Path::new(&theirs).exists());
+    let aside = Path::new(&theirs).with_extension("jsonl.nothing-said");
+    assert_eq!(fs::read_to_string(aside).expect("kept aside"), nothing);
+}
+
 #[test]
 fn hooks_are_argv_lists_and_the_files_are_for_their_owner_only() {
     let stage = Stage::new();

@@ -11,6 +11,7 @@
 //! - `<synthetic>` messages come from the CLI, not from a model.
 //! - Text may hold half a surrogate pair, where the CLI cut a string within a character.
 
+mod begun;
 mod content;
 mod failure;
 mod files;
@@ -19,6 +20,7 @@ mod reader;
 mod tree;
 mod usage;
 
+pub use begun::is_begun;
 pub use files::{File, files, subagents};
 pub use reader::{Context, Notes, Reader};
 pub use usage::usages;
