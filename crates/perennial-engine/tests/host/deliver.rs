@@ -285,10 +285,26 @@ fn two_at_once_are_one_after_the_other() {
 #[test]
 fn a_line_without_a_caret_is_proven_by_a_row_of_its_own() {
     let (fixture, agent) = stage(Manner::Classic);
+    std::fs::write(fixture.path().join("open"), "").expect("written");
     assert_eq!(deliver(&fixture, agent, ("m1", 1), "a text that is long enough"), ENTERED);
     await_sent(&fixture, &["a text that is long enough"]);
     assert_eq!(deliver(&fixture, agent, ("m2", 1), "y"), ENTERED);
     await_sent(&fixture, &["a text that is long enough", "y"]);
+}
+
+/// Erased and typed again in one frame, the same text changes nothing on the screen.
+#[test]
+fn without_a_caret_a_text_whose_echo_came_late_is_erased_before_it_is_typed_again() {
+    let two_rows = "a text of more than one row ".repeat(4);
+    for text in ["remember the milk", two_rows.trim_end()] {
+        let (fixture, agent) = stage(Manner::Classic);
+        assert_eq!(deliver(&fixture, agent, ("m1", 1), text), held(Held::NoEcho));
+        std::fs::write(fixture.path().join("open"), "").expect("written");
+        std::fs::write(fixture.path().join("go"), "\n").expect("the program reads");
+        fixture.await_output(agent, N1, text.split(' ').next_back().expect("a word"));
+        assert_eq!(deliver(&fixture, agent, ("m1", 2), text), ENTERED);
+        await_sent(&fixture, &[text]);
+    }
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub enum Manner {
     Appends,
     /// Draws nothing at all until there is a word on the pipe `go`.
     Undrawn,
-    /// Draws on the main screen, without a caret's place.
+    /// Draws on the main screen, without a caret's place, and waits as `Gated` does.
     Classic,
 }
 
@@ -86,6 +86,7 @@ fn be_the_program() {
         line: String::new(),
         is_searching: false,
         hidden: "",
+        drawn: None,
         dir: PathBuf::from("."),
     }
     .run();
@@ -107,6 +108,8 @@ struct Tui {
     is_searching: bool,
     /// Stands in the line before what is typed.
     hidden: &'static str,
+    /// The column and the text that are on the screen.
+    drawn: Option<(usize, String)>,
     dir: PathBuf,
 }
 
@@ -126,6 +129,7 @@ impl Tui {
             while let Some(length) = self.take(&input) {
                 input.drain(..length);
             }
+            self.draw();
         }
     }
 
@@ -140,28 +144,23 @@ impl Tui {
         if input.starts_with(ERASE) {
             self.line.clear();
             self.hidden = "";
-            self.draw();
             return Some(ERASE.len());
         }
         match *input.first()? {
             b'\r' => self.enter(),
             0x7f => {
                 self.line.pop();
-                self.draw();
             }
             0x12 => {
                 self.is_searching = true;
-                self.draw();
             }
             0x1b if input.len() == 1 => {
                 self.is_searching = false;
-                self.draw();
             }
             0x1a => self.suspend(),
             0x1b => return Some(input.len()),
             byte => {
                 self.line.push(char::from(byte));
-                self.draw();
             }
         }
         Some(1)
@@ -171,15 +170,14 @@ impl Tui {
         self.note("pasted", text);
         match self.manner {
             Manner::Menu => return,
-            Manner::Gated => self.await_word(),
+            Manner::Gated | Manner::Classic => self.await_word(),
             Manner::Appends if self.line.is_empty() && !self.dir.join("appended").exists() => {
                 self.note("appended", "");
                 self.hidden = "rm -rf ";
             }
-            Manner::Echoes | Manner::Appends | Manner::Undrawn | Manner::Classic => {}
+            Manner::Echoes | Manner::Appends | Manner::Undrawn => {}
         }
         self.line.push_str(text);
-        self.draw();
     }
 
     fn enter(&mut self) {
@@ -190,12 +188,17 @@ impl Tui {
         let line = format!("{}{}", self.hidden, std::mem::take(&mut self.line));
         self.hidden = "";
         self.note("sent", &line);
-        self.draw();
     }
 
-    fn draw(&self) {
+    /// Once for all keys that were read together, and nothing where nothing has changed.
+    fn draw(&mut self) {
         let shown = format!("{}{}", self.hidden, self.line);
         let begin = if self.is_searching { 7 } else { 3 };
+        let now = Some((begin, shown.clone()));
+        if self.drawn == now {
+            return;
+        }
+        self.drawn = now;
         let mut frame = format!("\x1b[H\r\x1b[{}C\x1b[21B\x1b[K", begin - 1);
         let mut column = begin;
         for word in shown.split(' ') {
@@ -211,15 +214,16 @@ impl Tui {
         say(&frame);
     }
 
-    fn take_terminal(&self) {
+    fn take_terminal(&mut self) {
         let mut raw = self.cooked.clone();
         raw.make_raw();
         tcsetattr(std::io::stdin(), OptionalActions::Now, &raw).expect("set");
         say(if self.manner == Manner::Classic { "\x1b[?2004h" } else { "\x1b[?1049h\x1b[?2004h" });
+        self.drawn = None;
         self.draw();
     }
 
-    fn suspend(&self) {
+    fn suspend(&mut self) {
         say("\x1b[?1049l\x1b[?2004l");
         tcsetattr(std::io::stdin(), OptionalActions::Now, &self.cooked).expect("set");
         self.note("suspended", "");

@@ -29,6 +29,9 @@ const QUIET_FOR: Duration = Duration::from_millis(200);
 const SETTLE_WITHIN: Duration = Duration::from_millis(300);
 /// How long the program may take to erase what an earlier delivery left.
 const ERASE_WITHIN: Duration = Duration::from_secs(1);
+/// Where no caret tells that the line is empty, the program is given this long to draw it so: what is
+/// erased and typed again in one frame shows nothing.
+const ERASE_UNSEEN_FOR: Duration = Duration::from_millis(300);
 /// Later than this after the paste a dialog may have taken the place of the line.
 const ENTER_WITHIN: Duration = Duration::from_secs(1);
 /// After bracketed pastes were turned off: when to look whether the program was suspended.
@@ -227,13 +230,18 @@ impl Session {
                     Ok(()) => {}
                 }
                 let is_erasing = matches!(delivery.phase, Phase::Erasing { .. });
-                let at_start = self.is_caret_at_start();
-                if at_start || !self.modes.is_alternate() {
+                let has_caret = self.modes.is_alternate();
+                let is_empty = match has_caret {
+                    true => self.is_caret_at_start(),
+                    false => !self.draft.is_ours() || is_erasing && is_late,
+                };
+                if is_empty {
                     self.paste(delivery, &rules, now)?;
                 } else if self.draft.is_ours() && !is_erasing {
                     let keys = rules.erase_row.repeat(self.erase_keys as usize);
                     self.write(keys.as_bytes())?;
-                    delivery.phase = Phase::Erasing { by: now + ERASE_WITHIN };
+                    let within = if has_caret { ERASE_WITHIN } else { ERASE_UNSEEN_FOR };
+                    delivery.phase = Phase::Erasing { by: now + within };
                 } else if is_late {
                     return Err(match self.modes.caret_column() {
                         None => Held::NotDrawn,

@@ -79,7 +79,7 @@ impl Sought {
         }
     }
 
-    /// An earlier text of ours was erased just before, unseen: only a whole row proves this one.
+    /// An earlier text of ours was erased just before, unseen: it may still be before this one.
     pub fn after_ours(self, is_after_ours: bool) -> Sought {
         Sought { is_after_ours, ..self }
     }
@@ -90,6 +90,8 @@ struct Found {
     text: bool,
     /// A row that begins where a line does and holds the text, all of it and nothing else.
     whole_row: bool,
+    /// A row that begins where a line does and holds the text's beginning.
+    head_row: bool,
     /// The column behind a row that holds the text's end.
     tail_end: Option<u16>,
     /// The column behind a stand-in that begins where a line does.
@@ -133,8 +135,8 @@ impl Echo {
         let Sought { first_column, end_column, is_one_row, has_caret, .. } = self.sought;
         if !has_caret {
             let is_long = self.sought.text.len() >= BYTES_WITHOUT_CARET;
-            let is_telling = is_long && !self.sought.is_after_ours;
-            let is_found = self.found.whole_row || self.found.text && is_telling;
+            let is_alone = !self.sought.is_after_ours || self.found.head_row && self.is_once();
+            let is_found = self.found.whole_row || self.found.text && is_long && is_alone;
             return is_found || self.found.placeholder_end.is_some();
         }
         let Some(caret) = self.caret else { return false };
@@ -239,6 +241,8 @@ impl Echo {
         let Some(end) = self.row_end else { return };
         let row = without_space(&self.row);
         self.found.whole_row |= self.sought.is_one_row && row == self.sought.text;
+        self.found.head_row |=
+            row.len() >= BYTES_WITHOUT_CARET && self.sought.text.starts_with(&row);
         if !row.is_empty() && self.sought.text.ends_with(&row) {
             // Wide characters are counted by the sender; here only plain text is.
             self.found.tail_end = if row.is_ascii() { Some(end) } else { self.sought.end_column };
@@ -247,6 +251,12 @@ impl Echo {
         if !placeholder.is_empty() && row.starts_with(placeholder) && row.ends_with(b"]") {
             self.found.placeholder_end = Some(end);
         }
+    }
+
+    /// The text stands in the output, and not twice.
+    fn is_once(&self) -> bool {
+        let printed = without_space(&self.printed);
+        memchr::memmem::find_iter(&printed, &self.sought.text).count() == 1
     }
 
     fn look(&mut self) {
@@ -361,6 +371,22 @@ mod tests {
         let make = |text: &str| Echo::new(Sought::new(text, None, &[9], 3, ROOM, false));
         assert!(make("long enough").feed(b"> long enough"));
         assert!(!make("yes").feed(b"> yes"));
+    }
+
+    #[test]
+    fn without_a_caret_a_text_of_several_rows_stands_alone() {
+        let text = "a text of more than one row ".repeat(4);
+        let text = text.trim_end();
+        let (head, tail) = text.split_at(74);
+        let make = || {
+            let sought = Sought::new(text, None, &[text.len() as u32], 3, ROOM, false);
+            Echo::new(sought.after_ours(true))
+        };
+        assert!(proves(make, format!("\r\x1b[2C{head}\r\n  {tail}\r\n").as_bytes()));
+        let behind = format!("\r\x1b[20C{text}\r\n");
+        assert!(!proves(make, behind.as_bytes()), "behind the earlier one");
+        let twice = format!("\r\x1b[2C{head}\r\n  {tail}{text}\r\n");
+        assert!(!proves(make, twice.as_bytes()), "drawn again, with the earlier one");
     }
 
     #[test]
