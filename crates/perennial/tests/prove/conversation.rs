@@ -139,24 +139,23 @@ impl Conversation {
             proof.violated(violation);
         }
         if !violations.is_empty() {
-            self.tell_story();
+            self.tell_story(record);
         }
     }
 
-    /// What the journal has of texts, sessions and states, for whoever looks into a violation.
-    fn tell_story(&self) {
-        let events = self.stage.sealed.ok(["events"]);
-        let is_told = |line: &&str| {
-            ["message-", "session-", "moved", "daemon-"].iter().any(|kind| line.contains(kind))
-        };
-        events.lines().filter(is_told).for_each(|line| eprintln!("    {line}"));
+    /// What was told and what the journal has, for whoever looks into a violation.
+    fn tell_story(&self, record: &Record) {
+        for part in told(record) {
+            eprintln!("    told: {:?}", part.chars().take(60).collect::<String>());
+        }
+        self.stage.sealed.ok(["events"]).lines().for_each(|line| eprintln!("    {line}"));
     }
 }
 
-/// What is wrong with the texts of a conversation (J2).
-fn judged(texts: &[Text], record: &Record) -> Vec<String> {
+/// The texts that the model has of its user.
+fn told(record: &Record) -> Vec<&str> {
     let prompts = record.request.messages.iter().filter(|message| message.role == Role::User);
-    let parts: Vec<&str> = prompts
+    prompts
         .flat_map(|message| &message.parts)
         .filter_map(|part| match part {
             Part::Text(text) => Some(text.as_str()),
@@ -166,7 +165,12 @@ fn judged(texts: &[Text], record: &Record) -> Vec<String> {
             | Part::Result { .. }
             | Part::Unread(_) => None,
         })
-        .collect();
+        .collect()
+}
+
+/// What is wrong with the texts of a conversation (J2).
+fn judged(texts: &[Text], record: &Record) -> Vec<String> {
+    let parts = told(record);
     let mut wrong = Vec::new();
     let mut newest = None;
     for text in texts {
