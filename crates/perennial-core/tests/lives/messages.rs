@@ -1,5 +1,7 @@
 //! Texts to agents: recorded, offered, seen; each rule by the events that it makes.
 
+mod guards;
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,0 +1,293 @@
+//! Texts to agents, guard by guard: each case fails if that one guard is taken away.
+
+use perennial_core::event::AgentEvent;
+use perennial_core::hold::HeldFor;
+
+use super::*;
+
+/// A text that was entered and heard in session 1, which the operator then stopped.
+fn stopped_with_it() -> Told {
+    let mut told = idle();
+    told.send(1, "one");
+    told.offer();
+    told.delivered(1, 1, Outcome::Entered);
+    told.trace(Trace::PromptHeard(print("one")));
+    told.pass_seconds(5);
+    told.ask(Command::Stop(AgentId(BOB).to_string())).expect("a person may");
+    told.report(BOB, SessionNumber(1), Report::Exited(Exit::Code(0)));
+    told
+}
+
+/// The session is killed, and the next one goes on with its conversation.
+fn killed_and_resumed(told: &mut Told) {
+    told.pass_seconds(5);
+    let number = told.number(BOB);
+    told.report(BOB, number, Report::Exited(Exit::Signal(9)));
+    told.pass_seconds(1);
+    assert_eq!(told.number(BOB), number.next());
+    told.begun(BOB, "c-1", Followed::Resumed);
+}
+
+#[test]
+fn a_later_text_does_not_overtake_one_that_waits() {
+    let mut told = idle();
+    told.send(1, "one");
+    told.offer();
+    told.delivered(1, 1, Outcome::Held(Held::NoEcho));
+    told.send(2, "two");
+    assert_eq!((told.offer().as_str(), told.why(2)), ("", Some(Why::Earlier)), "T3");
+    assert_eq!(told.trace(Trace::LineFree), "", "T3");
+    told.pass_seconds(1);
+    assert_eq!(told.offer(), "offered 1");
+    assert_eq!(told.why(2), Some(Why::Earlier), "T2");
+}
+
+#[test]
+fn texts_are_offered_in_the_order_of_their_recording_not_of_their_ids() {
+    let mut told = idle();
+    told.send(2, "first");
+    told.pass_seconds(1);
+    told.send(1, "second");
+    assert_eq!(told.offer(), "offered 2", "T3");
+    told.delivered(2, 1, Outcome::Entered);
+    told.trace(Trace::PromptHeard(print("first")));
+    assert_eq!(told.offer(), "offered 1");
+
+    // Those by hook too, in one reply.
+    let mut told = idle();
+    for (id, seconds) in [(2, 0), (1, 1)] {
+        told.pass_seconds(seconds);
+        let content = Content::Reminder { calls: 20, sample: None };
+        let (to, from) = (AgentId(BOB), Sender::Perennial);
+        let recorded = MessageEvent::Recorded { to, from, content };
+        let what = What::Message(MessageId(id), recorded);
+        told.fleet.evolve(&Event { at: told.now, what });
+    }
+    assert_eq!(hook(&mut told), "offered 2, offered 1", "T3");
+}
+
+#[test]
+fn what_one_text_does_has_the_others_of_its_agent_planned_anew() {
+    let mut told = idle();
+    told.send(1, "one");
+    told.send(2, "two");
+    told.offer();
+    let heard = MessageEvent::Heard { attempt: 1 };
+    let event = Event { at: told.now, what: What::Message(MessageId(1), heard) };
+    let touched = told.fleet.evolve(&event);
+    assert!(touched.contains(&Entity::Message(MessageId(2))), "T2: {touched:?}");
+    let seen = MessageEvent::Seen { session: SessionNumber(1) };
+    let event = Event { at: told.now, what: What::Message(MessageId(1), seen) };
+    let touched = told.fleet.evolve(&event);
+    assert!(touched.contains(&Entity::Message(MessageId(2))), "T5: {touched:?}");
+    assert!(touched.contains(&Entity::Message(MessageId(1))), "its timers end: {touched:?}");
+
+    // What happens to the agent has its texts planned anew.
+    let number = told.number(BOB);
+    let what = What::Agent(AgentId(BOB), AgentEvent::SessionProgressed { number });
+    let touched = told.fleet.evolve(&Event { at: told.now, what });
+    assert!(touched.contains(&Entity::Message(MessageId(2))), "{touched:?}");
+}
+
+#[test]
+fn an_agent_that_is_held_gets_no_text_by_any_way() {
+    for held_for in [HeldFor::Person, HeldFor::Verdict] {
+        let mut told = idle();
+        told.send(1, "one");
+        told.offer();
+        told.delivered(1, 1, Outcome::Held(Held::Draft));
+        measured(&mut told, 60);
+        told.hold(BOB, held_for);
+        told.pass_seconds(120);
+        assert_eq!((told.offer().as_str(), told.why(1)), ("", Some(Why::AgentHeld)));
+        assert_eq!(told.trace(Trace::LineFree), "");
+        assert_eq!(told.trace(Trace::PromptHeard(print("another"))), "");
+        assert_eq!(hook(&mut told), "");
+        assert_eq!(told.typed(), []);
+    }
+    let mut told = idle();
+    told.send(1, "one");
+    told.hold(BOB, HeldFor::Person);
+    assert_eq!(told.offer(), "");
+    told.ask(Command::Wake(AgentId(BOB).to_string())).expect("a person may");
+    assert_eq!(told.offer(), "offered 1", "the hold was lifted");
+}
+
+#[test]
+fn what_stands_in_the_conversation_since_the_first_offer_is_the_text() {
+    let (mut told, at) = died_with_it();
+    let now = told.now;
+    assert_eq!(told.trace_of(SessionNumber(1), Trace::Settled { at: now }), "held 1 SessionEnded");
+    assert_eq!(told.offer(), "offered 1", "its line was not written yet");
+    assert_eq!(told.trace(Trace::Held { at, fingerprint: print("one") }), "seen 1");
+}
+
+#[test]
+fn whatever_a_person_may_undo_is_over_when_the_line_is_free() {
+    let held = [
+        (Held::Draft, true),
+        (Held::Doubt, true),
+        (Held::Dialog, true),
+        (Held::Suspended, true),
+        (Held::NotDrawn, false),
+        (Held::NoEcho, false),
+        (Held::Leftover, false),
+        (Held::Busy, false),
+        (Held::Full, false),
+        (Held::OldHolder, false),
+    ];
+    for (held, is_freed) in held {
+        for trace in [Trace::LineFree, Trace::PromptHeard(print("a person's own"))] {
+            let mut told = idle();
+            told.send(1, "one");
+            told.send(2, "two");
+            told.offer();
+            told.delivered(1, 1, Outcome::Held(held));
+            let expected = if is_freed { "offered 1" } else { "" };
+            assert_eq!(told.trace(trace.clone()), expected, "{held:?}, {trace:?}");
+        }
+    }
+}
+
+#[test]
+fn a_text_that_its_holder_has_not_typed_yet_is_not_passed_over() {
+    let mut told = idle();
+    told.send(1, "one");
+    told.offer();
+    // The holder hangs, and will type it.
+    told.pass_seconds(600);
+    let at = told.now;
+    assert_eq!(told.trace(Trace::Settled { at }), "", "T4");
+    assert_eq!(told.typed(), [(1, 1)]);
+}
+
+#[test]
+fn a_conversation_that_was_read_before_a_text_was_heard_says_nothing_of_it() {
+    let mut told = idle();
+    told.send(1, "one");
+    told.offer();
+    told.delivered(1, 1, Outcome::Entered);
+    told.report(BOB, SessionNumber(1), Report::Exited(Exit::Signal(9)));
+    told.pass_seconds(1);
+    let read_at = told.now;
+    told.pass_seconds(1);
+    // The hook of the dead session comes late, and what was read even later.
+    let first = SessionNumber(1);
+    assert_eq!(told.trace_of(first, Trace::PromptHeard(print("one"))), "heard 1");
+    assert_eq!(told.trace_of(first, Trace::Settled { at: read_at }), "", "T4");
+    told.pass_seconds(1);
+    let at = told.now;
+    assert_eq!(told.trace_of(first, Trace::Settled { at }), "held 1 SessionEnded");
+}
+
+#[test]
+fn an_answer_in_another_session_passes_nothing_over() {
+    let mut told = idle();
+    measured(&mut told, 60);
+    assert_eq!(hook(&mut told), "offered ours");
+    killed_and_resumed(&mut told);
+    told.pass_seconds(1);
+    let at = told.now;
+    assert_eq!(told.trace(Trace::Answered { at }), "", "T4: session 2 was not offered it");
+    assert_eq!(told.trace_of(SessionNumber(1), Trace::Answered { at }), "held ours NotTaken");
+}
+
+#[test]
+fn a_text_of_a_session_without_a_next_one_waits_for_the_conversation() {
+    let mut told = stopped_with_it();
+    told.pass_seconds(3600);
+    assert_eq!(told.offer(), "", "T4: nobody has looked");
+    let plan = told.fleet.plan(&Entity::Message(MessageId(1)), told.now);
+    assert_eq!((plan.effects, plan.timers), (Vec::new(), Vec::new()));
+    let due = Observation::Due { entity: Entity::Message(MessageId(1)), timer: Timer::Settled };
+    assert_eq!(words(&told.observe(&due)), "");
+    told.ask(Command::Wake(AgentId(BOB).to_string())).expect("a person may");
+    told.begun(BOB, "c-1", Followed::Resumed);
+    assert_eq!(told.offer(), "", "the next session has just begun");
+    told.pass_seconds(15);
+    assert_eq!(told.offer(), "held 1 SessionEnded");
+}
+
+#[test]
+fn a_hook_of_another_session_is_given_nothing() {
+    let mut told = idle();
+    killed_and_resumed(&mut told);
+    assert_eq!(measured(&mut told, 60), "recorded ours");
+    for stale in [SessionNumber(1), SessionNumber(3)] {
+        assert_eq!(told.fleet.offer(AgentId(BOB), stale, told.now), [], "T1");
+    }
+    assert_eq!(hook(&mut told), "offered ours");
+
+    // Nor one of a session that is over.
+    let mut told = idle();
+    measured(&mut told, 60);
+    told.ask(Command::Stop(AgentId(BOB).to_string())).expect("a person may");
+    told.report(BOB, SessionNumber(1), Report::Exited(Exit::Code(0)));
+    assert_eq!(hook(&mut told), "");
+}
+
+#[test]
+fn every_way_into_a_new_window_withdraws_the_notices_of_the_old_one() {
+    let began = |conversation: &str, how| {
+        let conversation = conversation.parse().expect("an id");
+        Sign::Began { conversation, how }
+    };
+    for sign in [
+        began("c-2", Followed::Cleared),
+        began("c-2", Followed::Started),
+        began("c-1", Followed::Compacted),
+        Sign::Compacted,
+    ] {
+        let mut told = idle();
+        measured(&mut told, 60);
+        assert_eq!(words(&told.show(BOB, sign.clone())), "withdrawn ours", "{sign:?}");
+    }
+    for sign in [began("c-2", Followed::Resumed), began("c-2", Followed::Forked)] {
+        let mut told = idle();
+        measured(&mut told, 60);
+        assert_eq!(words(&told.show(BOB, sign.clone())), "", "{sign:?}");
+    }
+
+    // Also as the first word of a session.
+    for how in [Followed::Cleared, Followed::Started] {
+        let mut told = idle();
+        measured(&mut told, 60);
+        told.pass_seconds(5);
+        told.report(BOB, SessionNumber(1), Report::Exited(Exit::Signal(9)));
+        told.executed(BOB);
+        assert_eq!(told.number(BOB), SessionNumber(2));
+        assert_eq!(words(&told.show(BOB, began("c-2", how))), "withdrawn ours", "{how:?}");
+    }
+}
+
+#[test]
+fn a_notice_of_an_earlier_window_is_not_told_where_the_new_one_has_come_as_far() {
+    let mut told = idle();
+    measured(&mut told, 60);
+    assert_eq!(hook(&mut told), "offered ours");
+    told.show(BOB, Sign::Compacted);
+    told.pass_seconds(1);
+    assert_eq!(measured(&mut told, 60), "recorded ours");
+    let at = told.now;
+    assert_eq!(told.trace(Trace::Answered { at }), "withdrawn ours", "the one that was offered");
+    assert_eq!(hook(&mut told), "offered ours", "the other one");
+}
+
+#[test]
+fn a_window_counts_as_told_only_of_what_it_has_passed() {
+    let clock_told = |events: &[Event]| {
+        let is_told = |event: &&Event| {
+            matches!(event.of_agent(), Some((_, AgentEvent::ClockTold { .. })))
+        };
+        events.iter().filter(is_told).count()
+    };
+    let mut told = idle();
+    measured(&mut told, 60);
+    let number = told.number(BOB);
+    let offered = told.fleet.offer(AgentId(BOB), number, told.now);
+    assert_eq!(clock_told(&offered), 1);
+    let began = What::Agent(AgentId(BOB), AgentEvent::WindowBegan { number });
+    told.fold(&[Event { at: told.now, what: began }]);
+    let offered = told.fleet.offer(AgentId(BOB), number, told.now);
+    assert_eq!((offered.len(), clock_told(&offered)), (1, 0), "C1");
+}
