@@ -114,3 +114,37 @@ fn passes_another(agent: crate::id::AgentId, later: &[Event]) -> bool {
     };
     later.iter().any(passes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Move;
+    use crate::fleet::Policy;
+    use crate::id::AgentId;
+    use crate::reason::Reason;
+    use crate::state::{Cause, State};
+    use crate::time::Time;
+
+    /// A dialog that is recorded again, with another time for instance, is the same dialog.
+    #[test]
+    fn the_operator_is_told_of_a_dialog_that_was_not_there_before() {
+        let fleet = Fleet::default().under(Policy { notify: vec!["say".to_owned()] });
+        let at = Time(7);
+        let mut before = Agent::unborn(AgentId(1), at);
+        before.state = State::Waiting;
+        for (known, told) in [(Reason::NeedsAnswer, 1), (Reason::NeedsPermission, 0)] {
+            before.reason = known;
+            let moved = Move {
+                cause: Cause::TurnEnded,
+                to: State::Waiting,
+                reason: Reason::NeedsPermission,
+                evidence: before.evidence.clone(),
+                until: None,
+            };
+            let event = Event { at, what: What::Agent(before.id, AgentEvent::Moved(moved)) };
+            let follows = of(&fleet, Some(&before), &before, &event, &[]);
+            let jobs = follows.iter().filter(|what| matches!(what, What::Job(..))).count();
+            assert_eq!(jobs, told, "{known:?}");
+        }
+    }
+}

@@ -419,6 +419,8 @@ impl Supervisor {
 
 #[cfg(test)]
 mod tests {
+    mod guards;
+
     use perennial_core::authority::Caller;
     use perennial_core::command::Command;
     use perennial_core::id::PostId;

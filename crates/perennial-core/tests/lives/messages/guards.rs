@@ -276,9 +276,8 @@ fn a_notice_of_an_earlier_window_is_not_told_where_the_new_one_has_come_as_far()
 #[test]
 fn a_window_counts_as_told_only_of_what_it_has_passed() {
     let clock_told = |events: &[Event]| {
-        let is_told = |event: &&Event| {
-            matches!(event.of_agent(), Some((_, AgentEvent::ClockTold { .. })))
-        };
+        let is_told =
+            |event: &&Event| matches!(event.of_agent(), Some((_, AgentEvent::ClockTold { .. })));
         events.iter().filter(is_told).count()
     };
     let mut told = idle();

@@ -1,0 +1,358 @@
+//! The step, guard by guard: each case fails if that one guard is taken away.
+
+use std::collections::BTreeMap;
+
+use perennial_core::authority::Caller;
+use perennial_core::command::{Command, Spawn};
+use perennial_core::context::{Sample, Source};
+use perennial_core::conversation::Followed;
+use perennial_core::effect::{Delivery, FocusEffect};
+use perennial_core::event::{AgentEvent, Move, What};
+use perennial_core::exit::Exit;
+use perennial_core::fact::{Keys, Listed, Origin, Seen};
+use perennial_core::fleet::Policy;
+use perennial_core::hearing::Focus;
+use perennial_core::id::{BootId, JobId, MessageId};
+use perennial_core::job::{JobEnd, JobReport};
+use perennial_core::launch::{Host, Launch, Options};
+use perennial_core::message::{Held, MessageEvent, Outcome};
+use perennial_core::observation::Report;
+use perennial_core::reason::Reason;
+use perennial_core::restart::Restart;
+use perennial_core::session::Process;
+use perennial_core::state::{Cause, State};
+use perennial_core::text::Fingerprint;
+use perennial_core::work::WorkPhase;
+
+use super::super::*;
+
+const BOB: AgentId = AgentId(1);
+const FIRST: SessionNumber = SessionNumber(1);
+
+/// A supervisor whose appends are durable when the test says so.
+struct Run {
+    supervisor: Supervisor,
+    now: Time,
+    /// Appends that are not durable yet.
+    queued: Vec<Ticket>,
+}
+
+impl Run {
+    fn new() -> Run {
+        let fleet = Fleet::default().under(Policy { notify: vec!["say".to_owned()] });
+        let supervisor = Supervisor::new(fleet, BTreeMap::new());
+        let mut run = Run { supervisor, now: Time(1_000_000), queued: Vec::new() };
+        let started = Observation::Started { boot: BootId("1".into()), version: "1".into() };
+        run.recorded(Input::Observed(started));
+        run
+    }
+
+    /// One whose agent CLI waits for input.
+    fn idle() -> Run {
+        let mut run = Run::new();
+        run.ask(Command::Spawn(Box::new(Spawn {
+            id: BOB,
+            name: None,
+            role: None,
+            parent: None,
+            launch: Launch {
+                harness: "claude".into(),
+                host: Host::Shim,
+                argv: vec!["claude".into()],
+                dir: "/".into(),
+                env_names: Vec::new(),
+                project: "/".into(),
+                options: Options::default(),
+            },
+            restart: Restart::Never,
+            conversation: None,
+        })));
+        run.reported(Report::Executed(Process { pid: 7, start_ticks: 7 }));
+        let began = Fact::new(Origin::Hook, Seen::SessionBegan(Followed::Started));
+        run.hears(began.within("c-1".parse().ok()));
+        let drawn = Seen::StatusLine { model: None, sample: None };
+        run.hears(Fact::new(Origin::StatusLine, drawn));
+        run
+    }
+
+    /// One step; what it appends is queued.
+    fn step(&mut self, input: Input) -> Vec<Output> {
+        self.now = self.now + Duration::from_millis(1);
+        let outputs = self.supervisor.step(input, self.now);
+        for output in &outputs {
+            if let Output::Append { ticket, .. } = output {
+                self.queued.push(*ticket);
+            }
+        }
+        outputs
+    }
+
+    /// Everything that is queued becomes durable, and what is appended by that.
+    fn commit(&mut self) -> Vec<Output> {
+        let mut outputs = Vec::new();
+        while !self.queued.is_empty() {
+            let ticket = self.queued.remove(0);
+            outputs.extend(self.step(Input::Durable(ticket)));
+        }
+        outputs
+    }
+
+    /// A step, and its appends made durable.
+    fn recorded(&mut self, input: Input) -> Vec<Output> {
+        let mut outputs = self.step(input);
+        outputs.extend(self.commit());
+        outputs
+    }
+
+    fn ask(&mut self, command: Command) -> Vec<Output> {
+        let request = Request { caller: Caller::Person, command };
+        self.recorded(Input::Request { waiter: Waiter(1), request })
+    }
+
+    fn reported(&mut self, report: Report) -> Vec<Output> {
+        let session = Observation::Session { agent: BOB, number: FIRST, report };
+        self.recorded(Input::Observed(session))
+    }
+
+    fn hears(&mut self, fact: Fact) -> Vec<Output> {
+        self.recorded(Input::Heard { agent: BOB, number: FIRST, fact })
+    }
+
+    fn keys(&mut self, keys: Keys) -> Vec<Output> {
+        self.hears(Fact::new(Origin::Terminal, Seen::Keys(keys)))
+    }
+
+    fn send(&mut self, id: u128) -> Vec<Output> {
+        let (id, target) = (MessageId(id), BOB.to_string());
+        let body = perennial_store::text::body("one");
+        let fingerprint = Fingerprint([1; 32]);
+        self.ask(Command::Send { id, target, body, fingerprint, after_turn: false })
+    }
+
+    /// The clock passes a threshold: a notice waits for a hook.
+    fn measured(&mut self) {
+        let source = Source::StatusLine;
+        let sample = Some(Sample { tokens: 60, window: 100, usable: 100, source });
+        self.hears(Fact::new(Origin::StatusLine, Seen::StatusLine { model: None, sample }));
+        assert_eq!(self.supervisor.fleet().messages().iter().count(), 1);
+    }
+
+    /// Stopped, ended and buried; its last append is queued.
+    fn bury(&mut self) {
+        self.ask(Command::Stop(BOB.to_string()));
+        self.reported(Report::Exited(Exit::Code(0)));
+        let command = Command::Bury { target: BOB.to_string(), summary: "over".into() };
+        let request = Request { caller: Caller::Person, command };
+        self.step(Input::Request { waiter: Waiter(2), request });
+    }
+
+    fn version(&self, entity: &Entity) -> Version {
+        self.supervisor.versions()[entity]
+    }
+
+    /// Retires the agent at the version that memory has.
+    fn retire(&mut self) -> Vec<AgentId> {
+        let bob = Entity::Agent(BOB);
+        let version = self.version(&bob);
+        self.supervisor.retire(&[(bob, version)]).agents
+    }
+}
+
+fn deliveries(outputs: &[Output]) -> Vec<(MessageId, u32)> {
+    let delivery = |output: &Output| match output {
+        Output::Carry(Effect::Deliver(Delivery { message, attempt, .. })) => {
+            Some((*message, *attempt))
+        }
+        _ => None,
+    };
+    outputs.iter().filter_map(delivery).collect()
+}
+
+fn focuses(outputs: &[Output]) -> Vec<Focus> {
+    let focus = |output: &Output| match output {
+        Output::Carry(Effect::Focus(FocusEffect { focus, .. })) => Some(*focus),
+        _ => None,
+    };
+    outputs.iter().filter_map(focus).collect()
+}
+
+fn answers(outputs: &[Output]) -> usize {
+    outputs.iter().filter(|output| matches!(output, Output::Answer { .. })).count()
+}
+
+fn jobs(outputs: &[Output]) -> Vec<JobId> {
+    let job = |output: &Output| match output {
+        Output::Carry(Effect::Job(effect)) => Some(effect.job),
+        _ => None,
+    };
+    outputs.iter().filter_map(job).collect()
+}
+
+#[test]
+fn a_text_that_waits_for_an_input_line_is_typed_when_nothing_is_in_it_any_more() {
+    let mut run = Run::idle();
+    run.keys(Keys::Draft);
+    run.send(1);
+    let outputs = run.recorded(Input::Tick);
+    assert_eq!(deliveries(&outputs), [(MessageId(1), 1)]);
+    let outcome = Outcome::Held(Held::Draft);
+    let held = Observation::Delivered { message: MessageId(1), attempt: 1, outcome };
+    run.recorded(Input::Observed(held));
+    assert_eq!(deliveries(&run.recorded(Input::Tick)), [], "not before a minute has passed");
+    assert_eq!(deliveries(&run.keys(Keys::Doubt)), [], "another obstacle");
+    assert_eq!(deliveries(&run.keys(Keys::Clear)), [(MessageId(1), 2)]);
+}
+
+#[test]
+fn a_hook_is_answered_with_texts_only_when_their_offer_is_durable() {
+    let mut run = Run::idle();
+    let offer = |waiter| Input::Offer { waiter: Waiter(waiter), agent: BOB, number: FIRST };
+    assert_eq!(answers(&run.step(offer(3))), 1, "without a text at once");
+    run.measured();
+    let outputs = run.step(offer(4));
+    assert_eq!((answers(&outputs), run.queued.len()), (0, 1), "U2");
+    let outputs = run.commit();
+    let [answer] = &outputs.iter().filter_map(answered).collect::<Vec<_>>()[..] else {
+        panic!("{outputs:?}")
+    };
+    assert!(matches!(answer.as_deref(), Ok([Entity::Message(_), ..])), "{answer:?}");
+
+    // What could not be recorded is not given.
+    let mut run = Run::idle();
+    run.measured();
+    run.step(offer(5));
+    let ticket = run.queued.remove(0);
+    let outputs = run.step(Input::Failed(ticket, "the disk is full".into()));
+    let answer = outputs.iter().find_map(answered);
+    assert!(matches!(answer, Some(Err(Rejection::NotRecorded(_)))), "{answer:?}");
+}
+
+fn answered(output: &Output) -> Option<&Answer> {
+    match output {
+        Output::Answer { answer, .. } => Some(answer),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_program_that_was_suspended_is_continued_each_time() {
+    let mut run = Run::idle();
+    for _ in 0..2 {
+        let outputs = run.hears(Fact::new(Origin::Kernel, Seen::Suspended));
+        let continued = |output: &&Output| {
+            matches!(output, Output::Carry(Effect::Continue { agent: BOB, number: FIRST }))
+        };
+        assert_eq!(outputs.iter().filter(continued).count(), 1);
+        let outputs = run.hears(Fact::new(Origin::Kernel, Seen::Continued));
+        assert_eq!(outputs.iter().filter(continued).count(), 0);
+    }
+}
+
+#[test]
+fn the_holder_is_told_once_what_keys_reach_whenever_that_changes() {
+    let hook = |seen| Fact::new(Origin::Hook, seen);
+    let mut run = Run::idle();
+    let prompt = || hook(Seen::PromptSubmitted { text: Fingerprint([2; 32]) });
+    assert_eq!(focuses(&run.hears(prompt())), [Focus::Turn]);
+    assert_eq!(focuses(&run.hears(prompt())), [], "no news");
+    let asked = run.step(Input::Heard {
+        agent: BOB,
+        number: FIRST,
+        fact: hook(Seen::PermissionAsked { tool: None }),
+    });
+    assert_eq!(focuses(&asked), [], "U2");
+    assert_eq!(focuses(&run.commit()), [Focus::Dialog]);
+    assert_eq!(focuses(&run.hears(hook(Seen::ReplyEnded { background_tasks: 0 }))), [Focus::Line]);
+    // A menu is no event: it is told when it is heard of.
+    let listed = |listed, at| Fact::new(Origin::List, Seen::Listed(listed)).at(Some(at));
+    let outputs = run.hears(listed(Listed::Menu, run.now));
+    assert_eq!(focuses(&outputs), [Focus::Dialog]);
+    assert_eq!(focuses(&run.hears(listed(Listed::Idle, run.now))), [Focus::Line]);
+}
+
+#[test]
+fn an_agent_leaves_memory_only_when_the_store_has_it_as_it_is() {
+    let mut run = Run::idle();
+    let bob = Entity::Agent(BOB);
+    assert_eq!(run.retire(), [], "it lives");
+    run.bury();
+    assert_eq!(run.retire(), [], "its burial is not durable");
+    let before = run.version(&bob);
+    run.commit();
+    assert_ne!(run.version(&bob), before);
+    assert_eq!(run.supervisor.retire(&[(bob.clone(), before)]).agents, [], "U5: an older state");
+    let later = Version(run.version(&bob).0 + 1);
+    assert_eq!(run.supervisor.retire(&[(bob.clone(), later)]).agents, [], "U5: another state");
+    assert_eq!(run.retire(), [BOB]);
+    assert!(!run.supervisor.fleet().has(&bob) && run.supervisor.versions().get(&bob).is_none());
+    let version = Version(before.0 + 1);
+    assert_eq!(run.supervisor.retire(&[(bob, version)]).agents, [], "once");
+}
+
+#[test]
+fn an_agent_stays_in_memory_while_something_is_under_way_for_it() {
+    let mut run = Run::idle();
+    run.bury();
+    run.commit();
+    let phase = WorkPhase::ALL.first().copied();
+    let command = Command::Report { phase, summary: None };
+    let request = Request { caller: Caller::Agent(BOB), command };
+    run.step(Input::Request { waiter: Waiter(3), request });
+    assert_eq!(run.queued.len(), 1, "its last word is under way");
+    assert_eq!(run.retire(), [], "U5");
+    run.commit();
+    assert_eq!(run.retire(), [BOB]);
+}
+
+#[test]
+fn an_agent_stays_in_memory_while_a_text_waits_for_it() {
+    let mut run = Run::idle();
+    run.send(1);
+    // Buried by an event alone, as where the return of the text can't be read.
+    let mut fleet = run.supervisor.fleet().clone();
+    let evidence = fleet.agent(BOB).expect("it lives").evidence.clone();
+    let moved = Move {
+        cause: Cause::Buried,
+        to: State::Dead,
+        reason: Reason::Retired,
+        evidence,
+        until: None,
+    };
+    let ended = perennial_core::restart::Tally::ByFirstRule;
+    let exit = Exit::Code(0);
+    let at = run.now;
+    for what in [
+        What::Agent(BOB, AgentEvent::Moved(moved)),
+        What::Agent(BOB, AgentEvent::SessionEnded { number: FIRST, exit, tally: ended }),
+    ] {
+        fleet.evolve(&Event { at, what });
+    }
+    let bob = Entity::Agent(BOB);
+    let versions = [(bob.clone(), Version(9))].into();
+    let mut supervisor = Supervisor::new(fleet.clone(), versions);
+    assert_eq!(supervisor.retire(&[(bob.clone(), Version(9))]).agents, [], "U5");
+    fleet.evolve(&Event { at, what: What::Message(MessageId(1), MessageEvent::Returned) });
+    let versions = [(bob.clone(), Version(9))].into();
+    let mut supervisor = Supervisor::new(fleet, versions);
+    assert_eq!(supervisor.retire(&[(bob, Version(9))]).agents, [BOB]);
+}
+
+#[test]
+fn a_job_leaves_memory_when_its_end_is_durable_and_in_the_store() {
+    let mut run = Run::idle();
+    let asked = Fact::new(Origin::Hook, Seen::PermissionAsked { tool: None });
+    let outputs = run.hears(asked);
+    let [id] = jobs(&outputs)[..] else { panic!("{outputs:?}") };
+    let entity = Entity::Job(id);
+    let retire = |run: &mut Run| {
+        let version = run.version(&entity);
+        run.supervisor.retire(&[(entity.clone(), version)]);
+        !run.supervisor.fleet().has(&entity)
+    };
+    assert!(!retire(&mut run), "it runs");
+    let report = JobReport::Ended { end: JobEnd::Code(0), output: String::new() };
+    run.step(Input::Observed(Observation::Job { job: id, number: 1, report }));
+    assert!(!retire(&mut run), "U5: its end is not durable");
+    run.commit();
+    assert!(retire(&mut run));
+}
