@@ -364,7 +364,9 @@ impl World {
     fn turn_goes_on(&mut self, agent: AgentId, number: SessionNumber) {
         let until = Some(self.now + Duration::from_secs(self.random.below(7200)));
         let limit = |until| Pause::Failure(Failure::RateLimit { until });
-        match self.random.below(17) {
+        let odds = self.faults.hang_odds;
+        let chance = if odds > 0 && self.random.per_mille(odds) { 1 } else { 17 };
+        match self.random.below(chance) {
             0 if self.cli(agent, number).is_some_and(|cli| !cli.is_from_queue) => {
                 self.write_lines(agent, number);
                 if let Some(cli) = self.cli(agent, number) {

@@ -191,6 +191,8 @@ impl Explorer {
         let notify = if random.per_mille(500) { vec!["notify".to_owned()] } else { Vec::new() };
         let mut world = World::new(seed, faults, mutation, traced).under(Policy { notify });
         world.drawn_programs = true;
+        // A service that is down for long: session after session comes to nothing.
+        world.faults.hang_odds = if random.per_mille(100) { 900 } else { 0 };
         let actions = world.random.within(15..60);
         Explorer { world, acts, actions, harness_odds }
     }

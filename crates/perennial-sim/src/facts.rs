@@ -135,6 +135,7 @@ impl World {
         called_at: Time,
         offered: &[Entity],
     ) {
+        self.check_given(agent, number, offered);
         let is_awaited = self.now.since(called_at) < HOOK_WAITS;
         let is_alive = self.cli(agent, number).is_some() && is_awaited;
         let Some(daemon) = self.daemon(life).filter(|_| is_alive) else { return };

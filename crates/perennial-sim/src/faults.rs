@@ -31,6 +31,8 @@ pub struct Faults {
     pub no_echo_odds: u64,
     pub enter_swallowed_odds: u64,
     pub late_line_odds: u64,
+    /// A turn does nothing at all.
+    pub hang_odds: u64,
     /// A commit that fails though there is space.
     pub io_error_odds: u64,
     /// The daemon dies after any one of its outputs.
@@ -61,6 +63,7 @@ impl Faults {
             no_echo_odds: 0,
             enter_swallowed_odds: 0,
             late_line_odds: 0,
+            hang_odds: 0,
             io_error_odds: 0,
             crash_odds: 0,
             written_odds: 0,

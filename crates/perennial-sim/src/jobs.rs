@@ -2,17 +2,23 @@
 //!
 //! Rules
 //! - X6  A job is executed at most once per number, and an end that was recorded is final.
+//! - X9  The operator is told of each dialog once, in the append that has it, and of nothing else.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use perennial_core::effect::{JobAction, JobEffect};
-use perennial_core::id::JobId;
-use perennial_core::job::{JobEnd, JobEvent, JobReport};
+use perennial_core::event::{AgentEvent, Event, What};
+use perennial_core::id::{AgentId, JobId};
+use perennial_core::job::{JobEnd, JobEvent, JobReport, Purpose};
 use perennial_core::observation::Observation;
+use perennial_core::reason::Reason;
 use perennial_core::session::Process;
+use perennial_core::state::State;
 use perennial_engine::supervisor::Input;
 
 use crate::daemon::Life;
+use crate::judge::asks;
 use crate::mutation::Mutation;
 use crate::world::{Happening, World};
 
@@ -89,6 +95,41 @@ impl World {
         for _ in 0..times {
             let told = Observation::Job { job, number, report: report.clone() };
             self.hop(Happening::Reaches { life, input: Input::Observed(told) });
+        }
+    }
+
+    /// X9: holds an append against what the journal had before it.
+    pub fn check_notified(&mut self, events: &[Event]) {
+        let mut reasons: BTreeMap<AgentId, Reason> = BTreeMap::new();
+        let (mut dialogs, mut told) = (Vec::new(), Vec::new());
+        for event in events {
+            match &event.what {
+                What::Agent(id, AgentEvent::Moved(moved)) => {
+                    let account = self.judge.account(*id).map(|account| account.reason);
+                    let before = reasons.insert(*id, moved.reason).or(account);
+                    let asks = moved.to == State::Waiting && asks(moved.reason);
+                    if asks && before != Some(moved.reason) {
+                        dialogs.push((*id, moved.reason));
+                    }
+                }
+                What::Job(_, JobEvent::Wanted { purpose, .. }) => {
+                    let Purpose::Notify { agent, reason, .. } = purpose;
+                    told.push((*agent, *reason));
+                }
+                _ => {}
+            }
+        }
+        if self.policy.notify.is_empty() {
+            dialogs.clear();
+        }
+        let has_gap = |(id, _): &(AgentId, Reason)| self.judge.has_gap(*id);
+        dialogs.retain(|one| !has_gap(one));
+        told.retain(|one| !has_gap(one));
+        // An append has its events by stream.
+        dialogs.sort_unstable();
+        told.sort_unstable();
+        if dialogs != told {
+            self.broken("X9: each dialog is told once", || format!("{told:?}, not {dialogs:?}"));
         }
     }
 

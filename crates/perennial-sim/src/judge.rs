@@ -29,6 +29,7 @@ use perennial_core::state::{Cause, State};
 use perennial_core::time::Time;
 
 use account::Account;
+pub use account::asks;
 
 use crate::violation::Broken;
 use crate::world::World;
@@ -124,6 +125,7 @@ impl Judge {
             }
             AgentEvent::SessionWanted { number, opening } => {
                 account.may_begin(id, *number, "wanted")?;
+                account.opens_by_policy(id, opening)?;
                 account.wanted(*number, opening);
                 Ok(())
             }

@@ -65,6 +65,7 @@ impl World {
                 self.check_event(event);
                 touched.extend(self.ledger.record.evolve(event));
             }
+            self.check_notified(&events);
             self.judge_append(&events);
             self.check_touched(&before, &touched);
             self.check_whole();

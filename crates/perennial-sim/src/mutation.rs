@@ -90,10 +90,20 @@ pub enum Mutation {
     UnsendWithoutEffect,
     /// What stands in a conversation is not heard of.
     LosePrompts,
+    /// Nor are the texts of Perennial's own that stand there.
+    LoseMentions,
+    /// Nobody hears that a conversation was read to its end.
+    LoseSettled,
+    /// Nobody hears that a text could not be typed.
+    LoseHeld,
+    /// A hook is given its texts when their offer is queued.
+    HookBeforeDurable,
+    /// Every hook is taken to be of the agent's newest session.
+    ForgetHookFence,
 }
 
 impl Mutation {
-    pub const ALL: [Mutation; 31] = [
+    pub const ALL: [Mutation; 36] = [
         Mutation::ActBeforeDurable,
         Mutation::AnswerBeforeDurable,
         Mutation::DropExit,
@@ -125,6 +135,11 @@ impl Mutation {
         Mutation::AnswersAreLate,
         Mutation::UnsendWithoutEffect,
         Mutation::LosePrompts,
+        Mutation::LoseMentions,
+        Mutation::LoseSettled,
+        Mutation::LoseHeld,
+        Mutation::HookBeforeDurable,
+        Mutation::ForgetHookFence,
     ];
 }
 
@@ -140,6 +155,8 @@ impl World {
                 | Mutation::LoseWindow
                 | Mutation::LoseBegan
                 | Mutation::LosePrompts
+                | Mutation::LoseMentions
+                | Mutation::LoseSettled
                 | Mutation::AnswersAreLate,
                 Input::Heard { agent, number, fact },
             ) => self.mutated_fact(life, mutation, (agent, number, fact)),
@@ -174,6 +191,14 @@ impl World {
                 Some(Input::Observed(Observation::Delivered { message, attempt, outcome }))
             }
             (
+                Mutation::LoseHeld,
+                Input::Observed(Observation::Delivered { outcome: Outcome::Held(_), .. }),
+            ) => None,
+            (Mutation::ForgetHookFence, Input::Offer { waiter, agent, number }) => {
+                let number = self.newest_number(life, agent).unwrap_or(number);
+                Some(Input::Offer { waiter, agent, number })
+            }
+            (
                 Mutation::HeardWhenEntered | Mutation::SettledAtOnce | Mutation::GiveUpInTurn,
                 input,
             ) => {
@@ -199,6 +224,11 @@ impl World {
         }
     }
 
+    fn newest_number(&self, life: Life, agent: AgentId) -> Option<SessionNumber> {
+        let fleet = self.daemon(life)?.supervisor.fleet();
+        Some(fleet.agent(agent)?.session.as_ref()?.number)
+    }
+
     fn mutated_report(
         &self,
         life: Life,
@@ -213,9 +243,7 @@ impl World {
                 Some((number, Report::Finished(Exit::Signal(15))))
             }
             Mutation::ForgetFence => {
-                let fleet = self.daemon(life)?.supervisor.fleet();
-                let newest = fleet.agent(agent).and_then(|agent| agent.session.as_ref());
-                Some((newest.map_or(number, |session| session.number), report))
+                Some((self.newest_number(life, agent).unwrap_or(number), report))
             }
             _ => Some((number, report)),
         }
@@ -229,17 +257,15 @@ impl World {
     ) -> Option<Input> {
         match mutation {
             Mutation::ForgetSignFence => {
-                let fleet = self.daemon(life)?.supervisor.fleet();
-                let newest = fleet.agent(agent).and_then(|agent| agent.session.as_ref());
-                let number = newest.map_or(number, |session| session.number);
+                let number = self.newest_number(life, agent).unwrap_or(number);
                 Some(Input::Heard { agent, number, fact })
             }
-            Mutation::LoseWindow | Mutation::LoseBegan => {
+            Mutation::LoseWindow
+            | Mutation::LoseBegan
+            | Mutation::LosePrompts
+            | Mutation::LoseMentions
+            | Mutation::LoseSettled => {
                 let is_lost = loses(mutation, &fact);
-                (!is_lost).then_some(Input::Heard { agent, number, fact })
-            }
-            Mutation::LosePrompts => {
-                let is_lost = matches!(fact.seen, Seen::Prompt { .. });
                 (!is_lost).then_some(Input::Heard { agent, number, fact })
             }
             Mutation::AnswersAreLate => {
@@ -336,6 +362,11 @@ impl World {
                 let answer = early.map(|waiter| Output::Answer { waiter, answer: Ok(Vec::new()) });
                 outputs.into_iter().chain(answer).collect()
             }
+            Some(Mutation::HookBeforeDurable) => {
+                let hook = waiter.filter(|waiter| self.hooks.contains_key(waiter));
+                let early = hook.and_then(|waiter| answered_early(waiter, &outputs));
+                outputs.into_iter().chain(early).collect()
+            }
             Some(Mutation::EndedWhenAsked) => {
                 for output in &outputs {
                     self.believe_ended(life, output);
@@ -390,6 +421,16 @@ impl World {
     }
 }
 
+/// The answer to a hook with what is being appended.
+fn answered_early(waiter: Waiter, outputs: &[Output]) -> Option<Output> {
+    let appended = outputs.iter().find_map(|output| match output {
+        Output::Append { batch, .. } => Some(batch),
+        _ => None,
+    })?;
+    let offered = appended.entries.iter().flat_map(|entry| &entry.events).map(Event::entity);
+    Some(Output::Answer { waiter, answer: Ok(offered.collect()) })
+}
+
 /// The harness is taken to have told of a text that was offered.
 fn heard(message: &Message) -> Option<Observation> {
     let MessageState::Offered { session, .. } = message.state else {
@@ -404,9 +445,14 @@ fn heard(message: &Message) -> Option<Observation> {
 
 fn loses(mutation: Mutation, fact: &Fact) -> bool {
     match fact.seen {
-        Seen::SessionBegan(Followed::Compacted) => true,
+        Seen::SessionBegan(Followed::Compacted) => {
+            matches!(mutation, Mutation::LoseWindow | Mutation::LoseBegan)
+        }
         Seen::SessionBegan(_) => mutation == Mutation::LoseBegan,
         Seen::Compacted => mutation == Mutation::LoseWindow,
+        Seen::Prompt { .. } => mutation == Mutation::LosePrompts,
+        Seen::Added { .. } => mutation == Mutation::LoseMentions,
+        Seen::Settled => mutation == Mutation::LoseSettled,
         _ => false,
     }
 }

@@ -15,11 +15,13 @@
 //!   held, or in a dialog, as far as the journal knew.
 //! - X5  A notice is of the window that there is; each is told once (`signs`, `facts`).
 //! - X7  What was taken back is not typed after that was answered.
+//! - X8  A hook is given only what the journal has as offered to its session.
 
 use std::collections::BTreeMap;
 
 use perennial_core::context::Threshold;
 use perennial_core::conversation::ConversationId;
+use perennial_core::entity::Entity;
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::message::{Content, MessageEvent};
 use perennial_core::text::Fingerprint;
@@ -59,6 +61,8 @@ struct Account {
     /// Whose model had it before there was a line.
     taken: Vec<(AgentId, SessionNumber)>,
     entered: Vec<(AgentId, SessionNumber)>,
+    /// Every session that it was offered to, by the journal.
+    offered: Vec<SessionNumber>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,6 +88,7 @@ impl Account {
             lines: Vec::new(),
             taken: Vec::new(),
             entered: Vec::new(),
+            offered: Vec::new(),
         }
     }
 
@@ -165,6 +170,7 @@ impl World {
                 }
             }
             MessageEvent::Offered { session, .. } => {
+                text.offered.push(*session);
                 self.check_offered(id, *session);
                 self.enter_stage(id, Stage::Offered { session: *session, is_heard: false });
             }
@@ -254,6 +260,20 @@ impl World {
         };
         if let Some((property, what)) = found {
             self.broken(property, || what);
+        }
+    }
+
+    /// X8: a hook of this session is given these texts.
+    pub fn check_given(&mut self, agent: AgentId, number: SessionNumber, given: &[Entity]) {
+        let is_offered = |id: &MessageId| {
+            let text = self.texts.all.get(id);
+            text.is_some_and(|text| text.to == Some(agent) && text.offered.contains(&number))
+        };
+        let mut given = given.iter().filter_map(Entity::message);
+        if let Some(id) = given.find(|id| !is_offered(id)) {
+            self.broken("X8: a hook is given what its session was offered", || {
+                format!("{id} is given to {}.{number}", agent.0)
+            });
         }
     }
 

@@ -54,4 +54,9 @@ caught! {
     taking_every_answer_for_late: AnswersAreLate,
     taking_back_without_effect: UnsendWithoutEffect,
     losing_prompts: LosePrompts,
+    losing_mentions: LoseMentions,
+    losing_the_end_of_a_conversation: LoseSettled,
+    losing_what_could_not_be_typed: LoseHeld,
+    giving_texts_to_a_hook_before_durable: HookBeforeDurable,
+    forgetting_the_fence_of_hooks: ForgetHookFence,
 }

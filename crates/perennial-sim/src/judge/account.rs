@@ -54,6 +54,17 @@ pub struct Account {
     end: Option<Ended>,
 }
 
+/// Whether who waits for this has a dialog in front of it.
+pub fn asks(reason: Reason) -> bool {
+    matches!(
+        reason,
+        Reason::NeedsPermission
+            | Reason::NeedsAnswer
+            | Reason::FirstRunDialog
+            | Reason::SilentAtStart
+    )
+}
+
 impl Account {
     pub fn born(birth: &Birth, at: Time) -> Account {
         Account {
@@ -120,14 +131,7 @@ impl Account {
 
     /// Whether keys would answer something.
     pub fn is_in_dialog(&self) -> bool {
-        let is_dialog = matches!(
-            self.reason,
-            Reason::NeedsPermission
-                | Reason::NeedsAnswer
-                | Reason::FirstRunDialog
-                | Reason::SilentAtStart
-        );
-        self.state == State::Waiting && is_dialog
+        self.state == State::Waiting && asks(self.reason)
     }
 
     pub fn starting(&mut self, at: Time) {

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use perennial_core::conversation::Opening;
 use perennial_core::event::Move;
 use perennial_core::id::AgentId;
 use perennial_core::reason::Reason;
@@ -102,6 +103,17 @@ impl Account {
             Some(true) => Progress::None,
             Some(false) => Progress::NotAsked,
             None => Progress::Perhaps,
+        }
+    }
+
+    /// JU2: a conversation that led nowhere so often is not taken up again.
+    pub fn opens_by_policy(&self, id: AgentId, opening: &Opening) -> Verdict {
+        let tries = self.tries.as_ref().filter(|tries| tries.futile_least >= CHURN_LIMIT);
+        match (opening, tries) {
+            (Opening::Resume { .. }, Some(tries)) => {
+                broken("JU2: after churn a session begins anew", format!("{}: {tries:?}", id.0))
+            }
+            (Opening::Resume { .. }, None) | (Opening::Bare | Opening::Fresh(_), _) => Ok(()),
         }
     }
 
