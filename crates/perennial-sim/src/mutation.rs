@@ -98,12 +98,10 @@ pub enum Mutation {
     LoseHeld,
     /// A hook is given its texts when their offer is queued.
     HookBeforeDurable,
-    /// Every hook is taken to be of the agent's newest session.
-    ForgetHookFence,
 }
 
 impl Mutation {
-    pub const ALL: [Mutation; 36] = [
+    pub const ALL: [Mutation; 35] = [
         Mutation::ActBeforeDurable,
         Mutation::AnswerBeforeDurable,
         Mutation::DropExit,
@@ -139,7 +137,6 @@ impl Mutation {
         Mutation::LoseSettled,
         Mutation::LoseHeld,
         Mutation::HookBeforeDurable,
-        Mutation::ForgetHookFence,
     ];
 }
 
@@ -194,10 +191,6 @@ impl World {
                 Mutation::LoseHeld,
                 Input::Observed(Observation::Delivered { outcome: Outcome::Held(_), .. }),
             ) => None,
-            (Mutation::ForgetHookFence, Input::Offer { waiter, agent, number }) => {
-                let number = self.newest_number(life, agent).unwrap_or(number);
-                Some(Input::Offer { waiter, agent, number })
-            }
             (
                 Mutation::HeardWhenEntered | Mutation::SettledAtOnce | Mutation::GiveUpInTurn,
                 input,

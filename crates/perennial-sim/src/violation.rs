@@ -30,7 +30,7 @@ impl fmt::Display for Violation {
         for line in &self.trace[hidden..] {
             writeln!(f, "  {line}")?;
         }
-        write!(f, "again: cargo xtask explore --from {} --seeds 1", self.seed)
+        write!(f, "again: cargo xtask explore --seeds 1 --from {}", self.seed)
     }
 }
 
