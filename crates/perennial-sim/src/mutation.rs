@@ -174,10 +174,7 @@ impl World {
                 (!lost).then_some(Input::Observed(observation))
             }
             (Mutation::AgentsAreObeyed, Input::Request { waiter, request }) => {
-                let is_agent = matches!(request.caller, Caller::Agent(_));
-                let is_verb = matches!(request.command, Command::Stop(_) | Command::Wake(_));
-                let caller = if is_agent && is_verb { Caller::Person } else { request.caller };
-                Some(Input::Request { waiter, request: Request { caller, ..request } })
+                Some(Input::Request { waiter, request: by_a_person(request) })
             }
             (
                 Mutation::ForgetAttempt,
@@ -187,10 +184,7 @@ impl World {
                 let attempt = known.map_or(attempt, |known| known.attempts);
                 Some(Input::Observed(Observation::Delivered { message, attempt, outcome }))
             }
-            (
-                Mutation::LoseHeld,
-                Input::Observed(Observation::Delivered { outcome: Outcome::Held(_), .. }),
-            ) => None,
+            (Mutation::LoseHeld, Input::Observed(report)) if is_held(&report) => None,
             (
                 Mutation::HeardWhenEntered | Mutation::SettledAtOnce | Mutation::GiveUpInTurn,
                 input,
@@ -412,6 +406,19 @@ impl World {
         let effects = touched.flat_map(|entity| fleet.plan(&entity, self.now).effects);
         effects.map(Output::Carry).collect()
     }
+}
+
+/// The order of an agent, as if a person had given it.
+fn by_a_person(request: Request) -> Request {
+    let is_agent = matches!(request.caller, Caller::Agent(_));
+    let is_verb = matches!(request.command, Command::Stop(_) | Command::Wake(_));
+    let caller = if is_agent && is_verb { Caller::Person } else { request.caller };
+    Request { caller, ..request }
+}
+
+/// Whether a text could not be typed.
+fn is_held(report: &Observation) -> bool {
+    matches!(report, Observation::Delivered { outcome: Outcome::Held(_), .. })
 }
 
 /// The answer to a hook with what is being appended.
