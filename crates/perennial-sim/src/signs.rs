@@ -195,7 +195,9 @@ impl World {
         let Some(session) = agent.session.as_ref().filter(|_| !agent.launch.is_bare()) else {
             return;
         };
-        let could_show = session.started_at.is_some_and(|started| started + DIALOG_AFTER <= at);
+        // A machine that sleeps shows nothing.
+        let shows_at = session.started_at.map(|started| started + DIALOG_AFTER + session.unseen);
+        let could_show = shows_at.is_some_and(|shows_at| shows_at <= at);
         if moved.cause == Cause::StartLimit && could_show {
             self.broken("a dialog is waited for", || format!("{moved:?}"));
         }
