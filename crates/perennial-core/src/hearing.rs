@@ -17,7 +17,8 @@
 //!   nobody hangs.
 //! - H6  A tool call counts once, by its name, whoever tells of it. A reminder is due with every
 //!   `REMINDER_CALLS` of them, and given once.
-//! - H7  After a compaction, figures say nothing until the model has spoken.
+//! - H7  After a compaction, figures say nothing until the model has spoken. A status line is a sign of
+//!   life all the same.
 //! - H8  A worse source than the session has had measures nothing.
 //! - H9  A compaction begins a window once, whoever tells of it: two compactions have a word of the
 //!   model between them.
@@ -66,12 +67,13 @@ pub struct Limits {
 
 impl Limits {
     /// After which silence there is something to conclude again. Connections may have been silent for
-    /// less than the session was: it is looked at again after another limit.
-    pub fn next_look(self, lasted: Duration) -> Option<Duration> {
-        let late = [MODEL_LATE, TOOL_LATE].into_iter().filter(|late| *late > lasted).min();
+    /// less than the session was: it is looked at again after another limit. The looks never end:
+    /// texts that nobody took are found by them too.
+    pub fn next_look(self, lasted: Duration) -> Duration {
         let again = |limit: Duration| if lasted < limit { limit } else { lasted + limit };
+        let model = Some(MODEL_LATE).filter(|late| *late > lasted);
         let hang = self.silent_after.map(again);
-        [late, hang].into_iter().flatten().min()
+        [model, hang].into_iter().flatten().fold(again(TOOL_LATE), Duration::min)
     }
 }
 
@@ -269,7 +271,8 @@ impl Hearing {
             Seen::StatusLine { model, sample } => {
                 self.line.is_awaited = false;
                 self.named(model.as_ref());
-                heard.signs.extend(sample.and_then(|s| self.measured(fact, s, is_own, now)));
+                let measured = sample.and_then(|s| self.measured(fact, s, is_own, now));
+                heard.signs.push(measured.unwrap_or(Sign::Drawn));
             }
             Seen::Measured { model, sample } => {
                 self.named(model.as_ref());

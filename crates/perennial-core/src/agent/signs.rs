@@ -67,6 +67,7 @@ pub fn shown(agent: &Agent, number: SessionNumber, sign: &Sign, now: Time) -> Ve
             events
         }
         Sign::Compacted => vec![AgentEvent::WindowBegan { number }],
+        Sign::Drawn => announced(agent, session, now),
         Sign::Hangs => hangs(agent, now),
     }
 }

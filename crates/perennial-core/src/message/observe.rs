@@ -56,7 +56,9 @@ pub fn given_up_at(agent: Option<&Agent>, session: SessionNumber) -> Option<Time
     if agent.launch.is_bare() {
         return Some(Time(0));
     }
-    newest.started_at.filter(|_| newest.number > session).map(|at| at + SETTLED_AFTER)
+    // Nobody reads while the machine is suspended.
+    let read_for = SETTLED_AFTER + newest.unseen;
+    newest.started_at.filter(|_| newest.number > session).map(|at| at + read_for)
 }
 
 fn offered(fleet: &Fleet, message: &Message) -> Option<Happened> {

@@ -143,6 +143,19 @@ fn a_session_whose_start_may_be_unreadable_is_ended_and_not_taken_for_never_star
     assert_eq!(phase(&told, 1), Some(Phase::Ending(Pace::Graceful)));
 }
 
+/// The same, woken before it is stopped: the hold is gone, and what it stood for is not.
+#[test]
+fn a_session_whose_start_may_be_unreadable_is_ended_also_after_a_wake() {
+    let (_, mut told) = in_every_state().remove(5);
+    told.damage(1);
+    told.ask(wake(1)).unwrap();
+    assert_eq!((told.agent(1).state, phase(&told, 1)), (State::Waking, Some(Phase::Starting)));
+    assert_eq!(told.number(1).0, 2, "it is the same session");
+    told.ask(stop(1)).unwrap();
+    assert_eq!(phase(&told, 1), Some(Phase::Ending(Pace::Graceful)));
+    assert_eq!(told.agent(1).session.as_ref().unwrap().exit, None);
+}
+
 fn lead_and_led() -> Told {
     let mut told = Told::new();
     told.spawn(9, Some("lead"), Restart::OnCrash);

@@ -240,6 +240,16 @@ fn a_session_that_ended_with_a_text_is_looked_at_before_the_text_is_offered_agai
     told.pass_seconds(2);
     assert_eq!(told.offer(), "held 1 SessionEnded");
     assert_eq!(told.offer(), "offered 1");
+
+    // Nobody reads while the machine is suspended.
+    let (mut told, _) = died_with_it();
+    let by = Duration::from_secs(3600);
+    told.pass(by);
+    told.observe(&Observation::ClockJumped { by });
+    told.pass_seconds(14);
+    assert_eq!(told.offer(), "", "it slept");
+    told.pass_seconds(2);
+    assert_eq!(told.offer(), "held 1 SessionEnded");
 }
 
 #[test]
