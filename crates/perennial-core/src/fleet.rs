@@ -7,6 +7,7 @@
 mod ended;
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use crate::agent::{self, Agent, HATCH_LIMIT};
 use crate::agents::Agents;
@@ -37,6 +38,8 @@ pub struct Fleet {
     epoch: Epoch,
     boot: BootId,
     policy: Policy,
+    /// How far the wall clock, by which others date what they write, is behind the core's time.
+    behind: Duration,
 }
 
 /// What the operator has set. Decisions write it into events; folding never reads it.
@@ -67,6 +70,7 @@ impl Fleet {
             epoch,
             boot,
             policy: Policy::default(),
+            behind: Duration::ZERO,
         }
     }
 
@@ -107,6 +111,15 @@ impl Fleet {
 
     pub fn policy(&self) -> &Policy {
         &self.policy
+    }
+
+    /// How far the wall clock is behind. Decisions write it into events; folding never reads it.
+    pub fn behind(&self) -> Duration {
+        self.behind
+    }
+
+    pub fn set_behind(&mut self, behind: Duration) {
+        self.behind = behind;
     }
 
     pub fn jobs(&self) -> &Jobs {

@@ -20,8 +20,9 @@
 //! - H7  After a compaction, figures say nothing until the model has spoken. A status line is a sign of
 //!   life all the same.
 //! - H8  A worse source than the session has had measures nothing.
-//! - H9  A compaction begins a window once, whoever tells of it: two compactions have a word of the
-//!   model between them.
+//! - H9  A compaction begins a window once, whoever tells of it. A transcript that is read decides: a
+//!   hook may be late or doubled, and only has figures wait until the transcript was read. Without
+//!   one the hook's word counts: two compactions have a word of the model between them.
 //! - H10 To be listed as idle says nothing before the session's first prompt, nor since before its last:
 //!   the list begins with it.
 //! - H11 A session hangs if it is in a turn, no tool call is open, and neither it nor its connections
@@ -121,6 +122,10 @@ pub struct Hearing {
     compacted_at: Time,
     /// The last compaction that a hook told of.
     compaction_told_at: Time,
+    /// A hook told of a compaction that the transcript has not, so far.
+    is_compaction_hinted: bool,
+    /// Steps of a transcript were heard in this session.
+    has_transcript: bool,
     sample: Option<(Sample, Time)>,
     /// The best source that this session has had.
     best: Option<Source>,
@@ -152,6 +157,8 @@ impl Hearing {
             background_tasks: 0,
             compacted_at: Time::default(),
             compaction_told_at: Time::default(),
+            is_compaction_hinted: false,
+            has_transcript: false,
             sample: before.and_then(|before| before.sample),
             best: None,
             model: before.and_then(|before| before.model.clone()),
@@ -222,6 +229,8 @@ impl Hearing {
         if is_voice {
             (self.heard_at, self.is_warned) = (self.heard_at.max(now), false);
         }
+        let is_step = !matches!(fact.seen, Seen::CaughtUp | Seen::Settled | Seen::Measured { .. });
+        self.has_transcript |= fact.origin == Origin::Transcript && is_step;
         let mut heard = Heard::default();
         heard.signs.extend(follow(agent, fact));
         self.take(agent, fact, limits, now, &mut heard);
@@ -284,6 +293,7 @@ impl Hearing {
             Seen::ToolAnswered(call) => self.answered(agent, call, at),
             Seen::Added { text } if began_by(agent, at) => self.was_told(text),
             Seen::CaughtUp if is_own => heard.signs.extend(self.caught_up(agent)),
+            Seen::Settled if is_own => self.is_compaction_hinted = false,
             Seen::Prompt { .. }
             | Seen::Answered
             | Seen::ToolCalled(_)
@@ -339,13 +349,31 @@ impl Hearing {
         // H2: but for a compaction, what begins has a conversation of its own.
         let is_again = match how {
             Followed::Compacted => self.compaction_told_at > self.spoke_at,
-            Followed::Started | Followed::Resumed | Followed::Cleared | Followed::Forked => {
-                is_known
+            Followed::Resumed => is_known,
+            // One that was left since is begun no second time.
+            Followed::Started | Followed::Cleared | Followed::Forked => {
+                let known = agent.conversations.as_ref();
+                is_known || known.is_some_and(|known| known.earlier.contains(&conversation))
             }
         };
         if is_again {
             return;
         }
+        // H9: a window begins when the transcript has it.
+        let how = match how {
+            Followed::Compacted if self.has_transcript => {
+                self.hint_at_compaction();
+                if is_known {
+                    return;
+                }
+                Followed::Resumed
+            }
+            Followed::Started
+            | Followed::Resumed
+            | Followed::Cleared
+            | Followed::Compacted
+            | Followed::Forked => how,
+        };
         self.turn_at = self.turn_at.max(now);
         match how {
             Followed::Started | Followed::Resumed | Followed::Forked => {

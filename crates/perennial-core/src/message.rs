@@ -12,13 +12,17 @@
 //! - T4  A text by hook is offered again only when a later answer stands in the conversation without
 //!   it; a typed one only when its session has ended, or has been idle for a while since the text
 //!   was entered, and the conversation was read to its end without it.
-//! - T5  Seen, withdrawn and returned are final, and leave memory; so does a text that was written
+//! - T5  A prompt that is written while its session is read counts for the first text of its words that
+//!   was offered, by its place and not by its date. Only what lay there before is told by its date:
+//!   one from before the first offer is another text.
+//! - T6  Seen, withdrawn and returned are final, and leave memory; so does a text that was written
 //!   to a bare command, which can't show that it was seen.
 
 mod observe;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -43,10 +47,10 @@ pub use observe::{
 
 /// A session that lives has not taken a text if it has been idle for so long since, without it: a
 /// hook may be late, and what it tells of stands in the conversation later still.
-pub const PASSED_OVER_AFTER: std::time::Duration = std::time::Duration::from_secs(60);
+pub const PASSED_OVER_AFTER: Duration = Duration::from_secs(60);
 
 /// So long after the next session began, a conversation that could not be read counts as read.
-pub const SETTLED_AFTER: std::time::Duration = std::time::Duration::from_secs(15);
+pub const SETTLED_AFTER: Duration = Duration::from_secs(15);
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
@@ -57,7 +61,8 @@ pub struct Message {
     pub recorded_at: Time,
     /// How often it was offered.
     pub attempts: u32,
-    /// When it was first offered: what the conversation held before is another text.
+    /// When it was first offered, by the clock that dates the conversation: what that held before is
+    /// another text.
     pub first_offered_at: Option<Time>,
     pub state: MessageState,
 }
@@ -161,6 +166,8 @@ pub enum MessageEvent {
     Offered {
         session: SessionNumber,
         attempt: u32,
+        /// How far the clock that dates the conversation was behind.
+        behind: Duration,
     },
     /// Typed, and Enter pressed. A bare command shows no more of it: `is_last`.
     Entered {
@@ -197,8 +204,9 @@ pub enum Withdrawer {
 pub enum Trace {
     /// The harness took a prompt.
     PromptHeard(Fingerprint),
-    /// The conversation holds a prompt, since then.
-    Held { at: Time, fingerprint: Fingerprint },
+    /// The conversation holds a prompt. With the date that it bears if it lay there before this daemon
+    /// looked; without one it was written since the last look.
+    Held { dated: Option<Time>, fingerprint: Fingerprint },
     /// The conversation holds a text of ours, by its id.
     Mentioned { ids: Vec<MessageId> },
     /// The conversation holds an answer of the main loop, since then.
@@ -307,9 +315,9 @@ fn fold(message: &mut Message, event: &MessageEvent, at: Time) -> bool {
     };
     match event {
         MessageEvent::Recorded { .. } => false,
-        MessageEvent::Offered { session, attempt } => {
+        MessageEvent::Offered { session, attempt, behind } => {
             message.attempts = *attempt;
-            message.first_offered_at.get_or_insert(at);
+            message.first_offered_at.get_or_insert(at.before(*behind));
             let progress = Progress::Given;
             message.state = MessageState::Offered { session: *session, at, progress };
             false

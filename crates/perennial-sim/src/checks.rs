@@ -80,6 +80,7 @@ impl World {
         let obstacle =
             |hearings: &Hearings, fleet: &Fleet| hearings.get(agent)?.obstacle(fleet.agent(agent)?);
         let was_in_the_way = obstacle(&hearings, fleet).is_some();
+        let fact = &*fact.by_core_time(fleet.behind());
         let heard = hearings.hear(known, number, fact, self.now);
         let sign = |sign| Observation::Harness { agent, number, sign };
         let traced = |trace| Observation::Traced { agent, number, trace };

@@ -93,15 +93,12 @@ impl World {
     }
 }
 
-/// Not the birth, the number of a session, that it was begun, or a name that another agent may have
-/// taken: those are other damages.
+/// Not the birth, the number of a session, or a name that another agent may have taken: those are
+/// other damages.
 fn is_survivable(event: &AgentEvent) -> bool {
     !matches!(
         event,
-        AgentEvent::Hatched(_)
-            | AgentEvent::SessionWanted { .. }
-            | AgentEvent::SessionStarting { .. }
-            | AgentEvent::Renamed { .. }
+        AgentEvent::Hatched(_) | AgentEvent::SessionWanted { .. } | AgentEvent::Renamed { .. }
     )
 }
 

@@ -22,8 +22,8 @@ impl Hearing {
         is_own: bool,
         now: Time,
     ) -> Option<Sign> {
-        let is_of_before = self.compacted_at > self.spoke_at && sample.source != Source::Reported;
-        if is_of_before {
+        let is_after_compaction = self.is_compaction_hinted || self.compacted_at > self.spoke_at;
+        if is_after_compaction && sample.source != Source::Reported {
             return None;
         }
         let sign = Sign::Measured { conversation: fact.conversation.clone(), sample };
@@ -39,7 +39,12 @@ impl Hearing {
         Some(sign)
     }
 
-    /// H9: between two compactions the model has spoken.
+    /// A hook told of a compaction: figures wait for the transcript, unless that has it already.
+    pub(super) fn hint_at_compaction(&mut self) {
+        self.is_compaction_hinted = self.compacted_at <= self.spoke_at;
+    }
+
+    /// H9: a compaction that the transcript has, or a hook where there is none.
     pub(super) fn compacted(
         &mut self,
         agent: &Agent,
@@ -48,6 +53,11 @@ impl Hearing {
         now: Time,
         heard: &mut Heard,
     ) {
+        if fact.origin == Origin::Hook && self.has_transcript {
+            self.hint_at_compaction();
+            return;
+        }
+        self.is_compaction_hinted = false;
         let window_at = agent.clock.since.unwrap_or_default();
         let is_again = match fact.origin {
             Origin::Hook => self.compacted_at > self.spoke_at,

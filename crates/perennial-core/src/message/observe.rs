@@ -63,7 +63,8 @@ pub fn given_up_at(agent: Option<&Agent>, session: SessionNumber) -> Option<Time
 
 fn offered(fleet: &Fleet, message: &Message) -> Option<Happened> {
     let session = fleet.agent(message.to)?.live_session()?.number;
-    Some((message.id, MessageEvent::Offered { session, attempt: message.attempts + 1 }))
+    let (attempt, behind) = (message.attempts + 1, fleet.behind());
+    Some((message.id, MessageEvent::Offered { session, attempt, behind }))
 }
 
 fn held(message: &Message, why: Held, now: Time) -> Happened {
@@ -129,7 +130,10 @@ pub fn observe(
 pub fn trace(fact: &Fact, now: Time) -> Option<Trace> {
     match &fact.seen {
         Seen::PromptSubmitted { text } => Some(Trace::PromptHeard(*text)),
-        Seen::Prompt { text } => Some(Trace::Held { at: fact.at?, fingerprint: *text }),
+        Seen::Prompt { text } if fact.is_old => {
+            Some(Trace::Held { dated: Some(fact.at?), fingerprint: *text })
+        }
+        Seen::Prompt { text } => Some(Trace::Held { dated: None, fingerprint: *text }),
         Seen::Added { text } => {
             let ids = mentioned(text);
             (!ids.is_empty()).then_some(Trace::Mentioned { ids })
@@ -187,9 +191,11 @@ pub fn traced(
                     .unwrap_or_else(|| line_free(fleet, agent, now)),
             }
         }
-        Trace::Held { at, fingerprint } => {
+        Trace::Held { dated, fingerprint } => {
+            // T5
+            let is_since = |offered: Time| dated.is_none_or(|at| offered <= at);
             let is_it = |message: &&Message| {
-                has(message, *fingerprint) && message.first_offered_at.is_some_and(|t| t <= *at)
+                has(message, *fingerprint) && message.first_offered_at.is_some_and(is_since)
             };
             of_agent().find(is_it).map(|message| seen(message, number)).into_iter().collect()
         }
@@ -260,7 +266,7 @@ fn entered_by_a_person(
         has(message, fingerprint) && message.may_stand_in_line(fleet) && message.attempts > 0
     })?;
     let attempt = left.attempts + 1;
-    let offered = MessageEvent::Offered { session, attempt };
+    let offered = MessageEvent::Offered { session, attempt, behind: fleet.behind() };
     Some(vec![(left.id, offered), (left.id, MessageEvent::Heard { attempt })])
 }
 

@@ -342,8 +342,8 @@ fn after_a_compaction_figures_wait_for_the_models_word() {
     for by_transcript in [false, true] {
         let mut listener = Listener::new();
         listener.hear(&line(95));
-        listener.write(Seen::Answered);
         if by_transcript {
+            listener.write(Seen::Answered);
             listener.write(Seen::Compacted);
         } else {
             listener.hear(&began("a", Followed::Compacted));
@@ -431,6 +431,52 @@ fn a_compaction_begins_a_window_once_whoever_tells_of_it() {
         listener.write(Seen::Compacted);
         assert_eq!(listener.told.agent(1).clock.passed, None);
     }
+}
+
+/// H9: the hook is doubled, or was kept while no daemon ran, and comes when the model has spoken.
+#[test]
+fn a_late_hook_about_a_compaction_begins_no_second_window() {
+    for restarts in [false, true] {
+        let mut listener = Listener::new();
+        listener.write(Seen::Answered);
+        listener.hear(&line(95));
+        listener.hear(&began("a", Followed::Compacted));
+        listener.write(Seen::Compacted);
+        assert_eq!(listener.told.agent(1).clock.passed, None);
+        listener.write(Seen::Answered);
+        listener.hear(&tools(&["x"]));
+        listener.hear(&line(60));
+        assert_eq!(listener.told.agent(1).clock.passed, Some(Threshold::Half));
+        if restarts {
+            listener.restart();
+        }
+        let window = |listener: &Listener| {
+            let clock = listener.told.agent(1).clock;
+            (clock.since, clock.passed)
+        };
+        let before = window(&listener);
+        listener.hear(&began("a", Followed::Compacted));
+        listener.hear(&hook(Seen::Compacted));
+        assert_eq!(window(&listener), before, "restarts: {restarts}");
+        // Figures wait until the transcript was read, and no longer.
+        assert_eq!(listener.hear(&line(80)).signs, [Sign::Drawn]);
+        let settled = Fact::new(Origin::Transcript, Seen::Settled);
+        listener.hear(&settled.within(Some(conversation("a"))));
+        listener.hear(&line(80));
+        assert_eq!(listener.told.agent(1).clock.passed, Some(Threshold::ThreeQuarters));
+    }
+}
+
+/// H2: the hook about a conversation that was left meanwhile comes again.
+#[test]
+fn a_conversation_that_was_left_is_not_begun_a_second_time() {
+    let mut listener = Listener::new();
+    listener.hear(&began("b", Followed::Cleared));
+    listener.hear(&began("c", Followed::Cleared));
+    assert_eq!(listener.hear(&began("b", Followed::Cleared)).signs, []);
+    assert_eq!(listener.hear(&began("a", Followed::Started)).signs, []);
+    let current = listener.told.agent(1).conversations.as_ref().map(|known| &known.current);
+    assert_eq!(current, Some(&conversation("c")));
 }
 
 /// H10: the list begins with `idle`, also when the session has something to do.
