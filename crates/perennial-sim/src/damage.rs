@@ -78,6 +78,7 @@ impl World {
 
     fn fold_readable(&self) -> (Fleet, BTreeMap<AgentId, Time>) {
         let mut fleet = Fleet::default().under(self.policy.clone());
+        fleet.set_behind(self.machine.behind);
         let mut marks = BTreeMap::new();
         for (position, event) in self.journal.events().enumerate() {
             if !self.journal.damaged.contains(&position) {

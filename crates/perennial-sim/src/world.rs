@@ -269,6 +269,7 @@ impl World {
         self.tell(|| format!("the clock is set back by {}", crate::span::print(by)));
         self.machine.behind += by;
         let behind = self.machine.behind;
+        self.ledger.record.set_behind(behind);
         self.daemons.iter_mut().for_each(|one| one.supervisor.wall_clock_is_behind(behind));
     }
 

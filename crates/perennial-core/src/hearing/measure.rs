@@ -22,8 +22,12 @@ impl Hearing {
         is_own: bool,
         now: Time,
     ) -> Option<Sign> {
-        let is_after_compaction = self.is_compaction_hinted || self.compacted_at > self.spoke_at;
-        if is_after_compaction && sample.source != Source::Reported {
+        // Hooks may be late: only the transcript has the model's words in their order.
+        let is_just_compacted = match self.has_transcript {
+            true => self.is_just_compacted || self.is_compaction_hinted,
+            false => self.compacted_at > self.spoke_at,
+        };
+        if is_just_compacted && sample.source != Source::Reported {
             return None;
         }
         let sign = Sign::Measured { conversation: fact.conversation.clone(), sample };
@@ -41,7 +45,7 @@ impl Hearing {
 
     /// A hook told of a compaction: figures wait for the transcript, unless that has it already.
     pub(super) fn hint_at_compaction(&mut self) {
-        self.is_compaction_hinted = self.compacted_at <= self.spoke_at;
+        self.is_compaction_hinted = !self.is_just_compacted;
     }
 
     /// H9: a compaction that the transcript has, or a hook where there is none.
@@ -58,6 +62,7 @@ impl Hearing {
             return;
         }
         self.is_compaction_hinted = false;
+        self.is_just_compacted = fact.origin == Origin::Transcript;
         let window_at = agent.clock.since.unwrap_or_default();
         let is_again = match fact.origin {
             Origin::Hook => self.compacted_at > self.spoke_at,
@@ -66,7 +71,9 @@ impl Hearing {
             | Origin::List
             | Origin::Kernel
             | Origin::Terminal
-            | Origin::Agent => at <= window_at || self.answer_at <= window_at,
+            | Origin::Agent => {
+                at <= self.compacted_at.max(window_at) || self.answer_at <= window_at
+            }
         };
         self.compacted_at = self.compacted_at.max(at);
         if !is_again {

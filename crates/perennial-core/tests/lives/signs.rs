@@ -289,3 +289,16 @@ fn a_sample_of_another_conversation_is_a_sign_of_life_and_no_more() {
     told.show(1, Sign::Measured { conversation: Some(id("b")), sample });
     assert_eq!(told.agent(1).clock.passed, Some(Threshold::NineTenths));
 }
+
+/// A sign that could not be recorded at once is told again, and may have been doubled meanwhile.
+#[test]
+fn the_same_beginning_again_begins_no_window() {
+    let mut told = Told::new();
+    told.spawn_cli(1, true, None).unwrap();
+    told.begun(1, "a", Followed::Started);
+    let began = |how| Sign::Began { conversation: "a".parse().unwrap(), how };
+    for how in [Followed::Started, Followed::Cleared, Followed::Resumed, Followed::Forked] {
+        assert_eq!(told.show(1, began(how)), [], "{how:?}");
+    }
+    assert_eq!(told.show(1, began(Followed::Compacted)).len(), 2);
+}
