@@ -5,7 +5,8 @@
 //! so that folding events and restoring snapshots come to the same.
 //!
 //! Invariants
-//! - F1  A name is held by at most one agent outside the cemetery, ignoring case.
+//! - F1  A name is held by at most one agent outside the cemetery, ignoring case; also where the event
+//!   by which one took it can't be read.
 //! - F2  A conversation is the current one of at most one agent outside the cemetery.
 //! - F3  After a reboot at most `RESUMED_AT_ONCE` agents are starting out of the line.
 //! - F4  The parent of an agent in memory is in memory: chains of leads hold.
@@ -240,6 +241,32 @@ impl Agents {
             self.drop_name(agent.id, old);
         }
         self.names.entry(name.key()).or_default().push(agent.id);
+    }
+
+    /// A claim follows the agent's own event and says the same, unless that can't be read. Then the
+    /// claim stands: a name is never free that somebody took, nor held by one who left it (F1).
+    pub fn hold_claim(&mut self, key: &NameKey, claim: ClaimEvent, at: Time) {
+        let (id, name) = match claim {
+            ClaimEvent::Taken { by } => (by, key.as_str().parse::<Name>().ok()),
+            ClaimEvent::Left { by } => (by, None),
+        };
+        let Some(agent) = self.all.get(&id) else { return };
+        let has_it = agent.name.as_ref().is_some_and(|own| own.key() == *key);
+        let is_so = match claim {
+            ClaimEvent::Taken { .. } => has_it,
+            // The dead keep their last name: they are found by it.
+            ClaimEvent::Left { .. } => !has_it || agent.state.roster() == Roster::Cemetery,
+        };
+        if is_so {
+            return;
+        }
+        let mut agent = Arc::unwrap_or_clone(Arc::clone(agent));
+        match &name {
+            Some(name) => self.hand_over_name(&agent, name),
+            None => agent.name.iter().for_each(|own| self.drop_name(id, own)),
+        }
+        (agent.name, agent.named_at) = (name, at);
+        self.all.insert(id, Arc::new(agent));
     }
 
     fn drop_name(&mut self, id: AgentId, name: &Name) {

@@ -430,8 +430,12 @@ impl Fleet {
             }
             What::Message(id, what) => self.messages.evolve(*id, what, event.at),
             What::Job(id, what) => self.jobs.evolve(*id, what, event.at),
-            // Who has a name or a conversation follows from the agents; a post is over.
-            What::Name(..) | What::Conversation(..) | What::Post(..) => Vec::new(),
+            What::Name(key, claim) => {
+                self.agents.hold_claim(key, *claim, event.at);
+                Vec::new()
+            }
+            // Who has a conversation follows from the agents; a post is over.
+            What::Conversation(..) | What::Post(..) => Vec::new(),
         }
     }
 

@@ -94,13 +94,9 @@ impl World {
     }
 }
 
-/// Not the birth, the number of a session, or a name that another agent may have taken: those are
-/// other damages.
+/// Not the birth or the number of a session: those are other damages.
 fn is_survivable(event: &AgentEvent) -> bool {
-    !matches!(
-        event,
-        AgentEvent::Hatched(_) | AgentEvent::SessionWanted { .. } | AgentEvent::Renamed { .. }
-    )
+    !matches!(event, AgentEvent::Hatched(_) | AgentEvent::SessionWanted { .. })
 }
 
 fn ordered_by_the_operator(event: &Event) -> Option<AgentId> {
