@@ -12,7 +12,7 @@ use crate::fact::{Fact, Seen};
 use crate::fleet::Fleet;
 use crate::id::{AgentId, MessageId, SessionNumber};
 use crate::session::Phase;
-use crate::state::State;
+use crate::state::{Roster, State};
 use crate::text::Fingerprint;
 use crate::time::Time;
 
@@ -284,7 +284,8 @@ fn line_free(fleet: &Fleet, agent: AgentId, now: Time) -> Vec<Happened> {
         | Why::Hook
         | Why::Due => false,
     };
-    let first = fleet.messages().of(agent).find(waits_for_it);
+    // Whatever waits behind the first one waits for that.
+    let first = fleet.messages().waiting(agent).next().filter(waits_for_it);
     first.and_then(|message| offered(fleet, message)).into_iter().collect()
 }
 
@@ -295,8 +296,8 @@ pub fn for_hook(fleet: &Fleet, agent: AgentId, number: SessionNumber, now: Time)
         return Vec::new();
     }
     let waits = |message: &&Message| {
-        matches!(message.state, MessageState::Waiting { .. })
-            && why(fleet, message, now) == Why::Hook
+        let waits = matches!(message.state, MessageState::Waiting { .. });
+        waits && !message.is_typed() && why(fleet, message, now) == Why::Hook
     };
     fleet.messages().of(agent).filter(waits).filter_map(|one| offered(fleet, one)).collect()
 }
@@ -338,14 +339,20 @@ pub fn outdated(fleet: &Fleet, agent: AgentId) -> Vec<Happened> {
     notices.map(|message| (message.id, withdrawn.clone())).collect()
 }
 
-/// The agent is to be told how its clock stands; what was to be told of that before no longer is.
+/// The live session of an agent is to be told how its clock stands; what was to be told of that before
+/// no longer is.
 pub fn reminded(
     fleet: &Fleet,
-    agent: AgentId,
+    (agent, number): (AgentId, SessionNumber),
     calls: u64,
     sample: Option<Sample>,
     now: Time,
 ) -> Vec<Happened> {
+    let known = fleet.agent(agent).filter(|known| known.state.roster() == Roster::Living);
+    let live = known.and_then(Agent::live_session);
+    if live.is_none_or(|live| live.number != number) {
+        return Vec::new();
+    }
     let mut happened = unreminded(fleet, agent);
     let content = Content::Reminder { calls, sample };
     happened.push(recorded(fleet, agent, now.0 ^ (calls << 48), content));

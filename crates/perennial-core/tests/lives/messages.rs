@@ -162,6 +162,41 @@ fn one_text_is_typed_at_a_time_and_the_next_when_it_was_heard() {
     assert!(told.fleet.messages().get(MessageId(1)).is_none(), "T6");
 }
 
+/// However many texts wait, an event has a few of them planned anew.
+#[test]
+fn a_long_queue_costs_no_more_than_a_short_one() {
+    let mut told = idle();
+    let mut most = 0;
+    for id in 1..=200 {
+        told.send(id, "one");
+    }
+    for id in 1..=20 {
+        assert_eq!(told.offer(), format!("offered {id}"));
+        for observation in [
+            Observation::Delivered {
+                message: MessageId(id),
+                attempt: 1,
+                outcome: Outcome::Entered,
+            },
+            traced(&told, Trace::PromptHeard(print("one"))),
+            traced(&told, Trace::Held { dated: None, fingerprint: print("one") }),
+        ] {
+            told.pass_seconds(1);
+            for event in told.fleet.observe(&observation, told.now) {
+                most = most.max(told.fleet.evolve(&event).len());
+            }
+        }
+    }
+    let turn = told.show(BOB, Sign::TurnBegan);
+    let mut again = told.fleet.clone();
+    most = turn.iter().map(|event| again.evolve(event).len()).fold(most, usize::max);
+    assert!(most <= 4, "{most} planned anew");
+}
+
+fn traced(told: &Told, trace: Trace) -> Observation {
+    Observation::Traced { agent: AgentId(BOB), number: told.number(BOB), trace }
+}
+
 #[test]
 fn an_attempt_that_came_to_nothing_is_made_again_later_under_the_next_number() {
     let mut told = idle();
