@@ -5,23 +5,28 @@
 //! so that folding events and restoring snapshots come to the same.
 //!
 //! Invariants
-//! - F1  A name is held by at most one agent outside the cemetery, ignoring case.
+//! - F1  A name is held by at most one agent outside the cemetery, ignoring case; also where the event
+//!   by which one took it can't be read.
 //! - F2  A conversation is the current one of at most one agent outside the cemetery.
 //! - F3  After a reboot at most `RESUMED_AT_ONCE` agents are starting out of the line.
 //! - F4  The parent of an agent in memory is in memory: chains of leads hold.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::agent::{self, Agent};
-use crate::conversation::ConversationId;
+use crate::agent::{self, Agent, HATCH_LIMIT};
+use crate::command::Spawn;
+use crate::conversation::{ConversationId, Followed};
 use crate::effect::Plan;
 use crate::entity::Entity;
 use crate::event::{AgentEvent, Birth, ClaimEvent, What};
 use crate::id::AgentId;
 use crate::name::{Name, NameKey};
+use crate::observation::Sign;
+use crate::reason::Evidence;
 use crate::refusal::Refusal;
-use crate::session::Session;
+use crate::session::{Process, Session};
 use crate::state::{Roster, State};
 use crate::time::Time;
 
@@ -37,6 +42,8 @@ pub struct Agents {
     children: BTreeMap<AgentId, u32>,
     /// Who may write a conversation.
     writers: BTreeMap<ConversationId, BTreeSet<AgentId>>,
+    /// Whose live session runs in a process.
+    processes: BTreeSet<(Process, AgentId)>,
     /// Agents whose session waits for its turn.
     line: BTreeSet<AgentId>,
     /// Agents that came out of the line and have not announced themselves yet.
@@ -54,6 +61,7 @@ impl Agents {
             }
             restored.keep_line(&agent);
             restored.keep_writers(&[], &agent);
+            restored.keep_process(None, &agent);
             restored.adopt(agent.parent);
             restored.all.insert(agent.id, Arc::new(agent));
         }
@@ -204,6 +212,61 @@ impl Agents {
             .expect("names do not run out before agents do")
     }
 
+    /// The first events of an agent that somebody wants, if its name, its parent and its conversation
+    /// can be had.
+    pub fn spawned(&self, spawn: &Spawn, evidence: Evidence) -> Result<Vec<AgentEvent>, Refusal> {
+        let name = match &spawn.name {
+            Some(name) => {
+                self.name_is_free(name, None)?;
+                name.clone()
+            }
+            None => self.free_name(&spawn.launch.argv),
+        };
+        let parent = spawn.parent.as_deref().map(|target| self.parent(target)).transpose()?;
+        if let Some(conversation) = &spawn.conversation {
+            self.conversation_is_free(conversation, None)?;
+        }
+        let birth = Birth {
+            name: Some(name),
+            role: spawn.role.clone(),
+            parent,
+            launch: spawn.launch.clone(),
+            restart: spawn.restart,
+            until: evidence.at + HATCH_LIMIT,
+            evidence,
+        };
+        Ok(agent::hatch(spawn.id, birth, spawn.conversation.clone()))
+    }
+
+    /// Nobody answers to somebody in the cemetery.
+    fn parent(&self, target: &str) -> Result<AgentId, Refusal> {
+        let parent = self.find(target)?;
+        match parent.state.roster() {
+            Roster::Cemetery => Err(Refusal::ParentGone { parent: parent.id }),
+            Roster::Living | Roster::Freezer => Ok(parent.id),
+        }
+    }
+
+    /// A session may go into the conversation of another agent by its own means. It is not followed
+    /// there (F2): the next session would write it beside the one whose it is.
+    pub fn within_own<'s>(&self, agent: &Agent, sign: &'s Sign) -> Cow<'s, Sign> {
+        let Sign::Began { conversation, .. } = sign else { return Cow::Borrowed(sign) };
+        let current = agent.conversations.as_ref().map(|known| &known.current);
+        let own = current.or(agent.session.as_ref().and_then(Session::taken_up));
+        match (self.conversation_is_free(conversation, Some(agent.id)), own) {
+            (Err(_), Some(own)) => {
+                Cow::Owned(Sign::Began { conversation: own.clone(), how: Followed::Resumed })
+            }
+            (Err(_), None) | (Ok(()), _) => Cow::Borrowed(sign),
+        }
+    }
+
+    /// Whose live session runs in this process.
+    pub fn by_process(&self, process: Process) -> Option<&Agent> {
+        let (_, id) = self.processes.range((process, AgentId(0))..).next()?;
+        self.get(*id).filter(|agent| live_process(agent) == Some(process))
+    }
+
     /// Folds one event of one agent; returns whom to plan anew.
     pub fn evolve(&mut self, id: AgentId, event: &AgentEvent, at: Time) -> Vec<Entity> {
         if let AgentEvent::Hatched(birth) = event {
@@ -218,10 +281,12 @@ impl Agents {
         }
         // Most agents write no conversation, and most events change none.
         let written: Vec<ConversationId> = written_by(&before).into_iter().cloned().collect();
+        let process = live_process(&before);
         let after = agent::evolve(Arc::unwrap_or_clone(before), event, at);
         let mut touched = vec![Entity::Agent(id)];
         touched.extend(self.keep_line(&after).into_iter().map(Entity::Agent));
         self.keep_writers(&written, &after);
+        self.keep_process(process, &after);
         self.all.insert(id, Arc::new(after));
         touched
     }
@@ -242,6 +307,32 @@ impl Agents {
         self.names.entry(name.key()).or_default().push(agent.id);
     }
 
+    /// A claim follows the agent's own event and says the same, unless that can't be read. Then the
+    /// claim stands: a name is never free that somebody took, nor held by one who left it (F1).
+    pub fn hold_claim(&mut self, key: &NameKey, claim: ClaimEvent, at: Time) {
+        let (id, name) = match claim {
+            ClaimEvent::Taken { by } => (by, key.as_str().parse::<Name>().ok()),
+            ClaimEvent::Left { by } => (by, None),
+        };
+        let Some(agent) = self.all.get(&id) else { return };
+        let has_it = agent.name.as_ref().is_some_and(|own| own.key() == *key);
+        let is_so = match claim {
+            ClaimEvent::Taken { .. } => has_it,
+            // The dead keep their last name: they are found by it.
+            ClaimEvent::Left { .. } => !has_it || agent.state.roster() == Roster::Cemetery,
+        };
+        if is_so {
+            return;
+        }
+        let mut agent = Arc::unwrap_or_clone(Arc::clone(agent));
+        match &name {
+            Some(name) => self.hand_over_name(&agent, name),
+            None => agent.name.iter().for_each(|own| self.drop_name(id, own)),
+        }
+        (agent.name, agent.named_at) = (name, at);
+        self.all.insert(id, Arc::new(agent));
+    }
+
     fn drop_name(&mut self, id: AgentId, name: &Name) {
         if let Some(holders) = self.names.get_mut(&name.key()) {
             holders.retain(|holder| *holder != id);
@@ -249,6 +340,17 @@ impl Agents {
                 self.names.remove(&name.key());
             }
         }
+    }
+
+    fn keep_process(&mut self, before: Option<Process>, after: &Agent) {
+        let now = live_process(after);
+        if before == now {
+            return;
+        }
+        if let Some(gone) = before {
+            self.processes.remove(&(gone, after.id));
+        }
+        self.processes.extend(now.map(|process| (process, after.id)));
     }
 
     fn keep_writers(&mut self, before: &[ConversationId], after: &Agent) {
@@ -316,6 +418,10 @@ pub fn name_and_back(target: &str) -> Option<(NameKey, usize)> {
         Some((name, back)) => Some((NameKey::of(name), back.parse().ok()?)),
         None => Some((NameKey::of(target), 0)),
     }
+}
+
+fn live_process(agent: &Agent) -> Option<Process> {
+    agent.live_session()?.process
 }
 
 /// The conversations that nobody else may write: the agent's current one, and the one that its

@@ -42,7 +42,7 @@ pub enum What {
 
 /// What happens to a name or a conversation, which at most one agent has at a time. Who has it
 /// follows from the agents' own events; these are the fence, so that two who want it can't both
-/// get it.
+/// get it. Where an agent's own event can't be read, they tell who has a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClaimEvent {
     Taken { by: AgentId },

@@ -4,6 +4,7 @@
 //! or a reason: those are concluded in `hearing`. Dialects translate a vendor's words into facts;
 //! the daemon's threads fetch them. Every text in a fact is bounded by whoever made it.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use crate::context::Sample;
@@ -180,6 +181,17 @@ impl Fact {
 
     pub fn at(self, at: Option<Time>) -> Fact {
         Fact { at, ..self }
+    }
+
+    /// The same by the core's time, which the clock that dates facts is so far behind. What lay in a
+    /// file before this daemon looked keeps its date: nobody knows what the clock was behind then.
+    pub fn by_core_time(&self, behind: Duration) -> Cow<'_, Fact> {
+        match self.at {
+            Some(at) if !behind.is_zero() && !self.is_old => {
+                Cow::Owned(Fact { at: Some(at + behind), ..self.clone() })
+            }
+            Some(_) | None => Cow::Borrowed(self),
+        }
     }
 }
 

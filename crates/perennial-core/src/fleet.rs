@@ -6,25 +6,24 @@
 
 mod ended;
 
-use std::borrow::Cow;
+use std::time::Duration;
 
-use crate::agent::{self, Agent, HATCH_LIMIT};
+use crate::agent::{self, Agent};
 use crate::agents::Agents;
 use crate::authority::{self, Caller, Standing};
 use crate::command::{Command, Request, Spawn};
 use crate::consequence;
-use crate::conversation::Followed;
 use crate::effect::Plan;
 use crate::entity::Entity;
-use crate::event::{AgentEvent, Birth, Event, NodeEvent, What};
+use crate::event::{AgentEvent, Event, NodeEvent, What};
 use crate::id::{AgentId, BootId, Epoch, MessageId, SessionNumber};
 use crate::job::{self, Job, Jobs};
 use crate::message::{self, Message, MessageEvent, Messages};
-use crate::observation::{Observation, Sign};
+use crate::observation::Observation;
 use crate::post;
 use crate::reason::{Evidence, Fact, Verb};
 use crate::refusal::Refusal;
-use crate::session::Session;
+use crate::session::Process;
 use crate::state::Roster;
 use crate::text::TextBody;
 use crate::time::Time;
@@ -37,6 +36,8 @@ pub struct Fleet {
     epoch: Epoch,
     boot: BootId,
     policy: Policy,
+    /// How far the wall clock, by which others date what they write, is behind the core's time.
+    behind: Duration,
 }
 
 /// What the operator has set. Decisions write it into events; folding never reads it.
@@ -67,6 +68,7 @@ impl Fleet {
             epoch,
             boot,
             policy: Policy::default(),
+            behind: Duration::ZERO,
         }
     }
 
@@ -109,6 +111,15 @@ impl Fleet {
         &self.policy
     }
 
+    /// How far the wall clock is behind. Decisions write it into events; folding never reads it.
+    pub fn behind(&self) -> Duration {
+        self.behind
+    }
+
+    pub fn set_behind(&mut self, behind: Duration) {
+        self.behind = behind;
+    }
+
     pub fn jobs(&self) -> &Jobs {
         &self.jobs
     }
@@ -131,6 +142,11 @@ impl Fleet {
     /// Whether `lead` is an ancestor of `agent`.
     pub fn leads(&self, lead: AgentId, agent: AgentId) -> bool {
         self.agents.leads(lead, agent)
+    }
+
+    /// Whose live session runs in this process.
+    pub fn by_process(&self, process: Process) -> Option<&Agent> {
+        self.agents.by_process(process)
     }
 
     /// Takes over `newest`'s copy of an entity of which nothing more is under way.
@@ -229,37 +245,9 @@ impl Fleet {
 
     fn spawn(&self, caller: Caller, spawn: &Spawn, now: Time) -> Result<Decision, Refusal> {
         self.authorise(caller, Verb::Spawn, None)?;
-        let name = match &spawn.name {
-            Some(name) => {
-                self.agents.name_is_free(name, None)?;
-                name.clone()
-            }
-            None => self.agents.free_name(&spawn.launch.argv),
-        };
-        let parent = match &spawn.parent {
-            Some(target) => {
-                let parent = self.find(target)?;
-                if parent.state.roster() == Roster::Cemetery {
-                    return Err(Refusal::ParentGone { parent: parent.id });
-                }
-                Some(parent.id)
-            }
-            None => None,
-        };
-        if let Some(conversation) = &spawn.conversation {
-            self.agents.conversation_is_free(conversation, None)?;
-        }
-        let fact = Fact::Asked(Verb::Spawn);
-        let birth = Birth {
-            name: Some(name),
-            role: spawn.role.clone(),
-            parent,
-            launch: spawn.launch.clone(),
-            restart: spawn.restart,
-            evidence: Evidence { witness: caller.witness(), fact, at: now },
-            until: now + HATCH_LIMIT,
-        };
-        Ok(Decision::of(spawn.id, agent::hatch(spawn.id, birth, spawn.conversation.clone()), now))
+        let evidence =
+            Evidence { witness: caller.witness(), fact: Fact::Asked(Verb::Spawn), at: now };
+        Ok(Decision::of(spawn.id, self.agents.spawned(spawn, evidence)?, now))
     }
 
     /// Takes note of a report.
@@ -275,7 +263,7 @@ impl Fleet {
             },
             Observation::Harness { agent, number, sign } => match self.agents.get(*agent) {
                 Some(known) => {
-                    let sign = self.within_own(known, sign);
+                    let sign = self.agents.within_own(known, sign);
                     of(*agent, agent::shown(known, *number, &sign, now), now)
                 }
                 None => Vec::new(),
@@ -285,12 +273,7 @@ impl Fleet {
                 told(message::traced(self, *agent, *number, trace, now), now)
             }
             Observation::ReminderDue { agent, number, calls, sample } => {
-                let known = self.agents.get(*agent);
-                let known = known.filter(|known| known.state.roster() == Roster::Living);
-                let live = known.and_then(Agent::live_session);
-                let is_live = live.is_some_and(|live| live.number == *number);
-                let reminded = || message::reminded(self, *agent, *calls, *sample, now);
-                told(is_live.then(reminded).unwrap_or_default(), now)
+                told(message::reminded(self, (*agent, *number), *calls, *sample, now), now)
             }
             Observation::Delivered { message, attempt, outcome } => {
                 told(message::observe(self, *message, *attempt, *outcome, now), now)
@@ -310,20 +293,6 @@ impl Fleet {
                 let put_off = |agent: &Agent| of(agent.id, agent::put_off(agent, *by), now);
                 self.agents().flat_map(put_off).collect()
             }
-        }
-    }
-
-    /// A session may go into the conversation of another agent by its own means. It is not followed
-    /// there: the next session would write it beside the one whose it is.
-    fn within_own<'s>(&self, agent: &Agent, sign: &'s Sign) -> Cow<'s, Sign> {
-        let Sign::Began { conversation, .. } = sign else { return Cow::Borrowed(sign) };
-        let current = agent.conversations.as_ref().map(|known| &known.current);
-        let own = current.or(agent.session.as_ref().and_then(Session::taken_up));
-        match (self.agents.conversation_is_free(conversation, Some(agent.id)), own) {
-            (Err(_), Some(own)) => {
-                Cow::Owned(Sign::Began { conversation: own.clone(), how: Followed::Resumed })
-            }
-            (Err(_), None) | (Ok(()), _) => Cow::Borrowed(sign),
         }
     }
 
@@ -412,13 +381,17 @@ impl Fleet {
             What::Node(NodeEvent::DaemonStopped { .. }) => Vec::new(),
             What::Agent(id, agent_event) => {
                 let mut touched = self.agents.evolve(*id, agent_event, event.at);
-                touched.extend(self.messages.of(*id).map(|message| Entity::Message(message.id)));
+                touched.extend(self.messages.touched_by(*id));
                 touched
             }
             What::Message(id, what) => self.messages.evolve(*id, what, event.at),
             What::Job(id, what) => self.jobs.evolve(*id, what, event.at),
-            // Who has a name or a conversation follows from the agents; a post is over.
-            What::Name(..) | What::Conversation(..) | What::Post(..) => Vec::new(),
+            What::Name(key, claim) => {
+                self.agents.hold_claim(key, *claim, event.at);
+                Vec::new()
+            }
+            // Who has a conversation follows from the agents; a post is over.
+            What::Conversation(..) | What::Post(..) => Vec::new(),
         }
     }
 

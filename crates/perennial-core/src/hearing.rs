@@ -17,10 +17,12 @@
 //!   nobody hangs.
 //! - H6  A tool call counts once, by its name, whoever tells of it. A reminder is due with every
 //!   `REMINDER_CALLS` of them, and given once.
-//! - H7  After a compaction, figures say nothing until the model has spoken.
+//! - H7  After a compaction, figures say nothing until the model has spoken. A status line is a sign of
+//!   life all the same.
 //! - H8  A worse source than the session has had measures nothing.
-//! - H9  A compaction begins a window once, whoever tells of it: two compactions have a word of the
-//!   model between them.
+//! - H9  A compaction begins a window once, whoever tells of it. A transcript that is read decides: a
+//!   hook may be late or doubled, and only has figures wait until the transcript was read. Without
+//!   one the hook's word counts: two compactions have a word of the model between them.
 //! - H10 To be listed as idle says nothing before the session's first prompt, nor since before its last:
 //!   the list begins with it.
 //! - H11 A session hangs if it is in a turn, no tool call is open, and neither it nor its connections
@@ -66,12 +68,13 @@ pub struct Limits {
 
 impl Limits {
     /// After which silence there is something to conclude again. Connections may have been silent for
-    /// less than the session was: it is looked at again after another limit.
-    pub fn next_look(self, lasted: Duration) -> Option<Duration> {
-        let late = [MODEL_LATE, TOOL_LATE].into_iter().filter(|late| *late > lasted).min();
+    /// less than the session was: it is looked at again after another limit. The looks never end:
+    /// texts that nobody took are found by them too.
+    pub fn next_look(self, lasted: Duration) -> Duration {
         let again = |limit: Duration| if lasted < limit { limit } else { lasted + limit };
+        let model = Some(MODEL_LATE).filter(|late| *late > lasted);
         let hang = self.silent_after.map(again);
-        [late, hang].into_iter().flatten().min()
+        [model, hang].into_iter().flatten().fold(again(TOOL_LATE), Duration::min)
     }
 }
 
@@ -119,6 +122,12 @@ pub struct Hearing {
     compacted_at: Time,
     /// The last compaction that a hook told of.
     compaction_told_at: Time,
+    /// In the transcript no answer stands after the last compaction.
+    is_just_compacted: bool,
+    /// A hook told of a compaction that the transcript has not, so far.
+    is_compaction_hinted: bool,
+    /// Steps of a transcript were heard in this session.
+    has_transcript: bool,
     sample: Option<(Sample, Time)>,
     /// The best source that this session has had.
     best: Option<Source>,
@@ -150,6 +159,9 @@ impl Hearing {
             background_tasks: 0,
             compacted_at: Time::default(),
             compaction_told_at: Time::default(),
+            is_just_compacted: false,
+            is_compaction_hinted: false,
+            has_transcript: false,
             sample: before.and_then(|before| before.sample),
             best: None,
             model: before.and_then(|before| before.model.clone()),
@@ -220,6 +232,8 @@ impl Hearing {
         if is_voice {
             (self.heard_at, self.is_warned) = (self.heard_at.max(now), false);
         }
+        let is_step = !matches!(fact.seen, Seen::CaughtUp | Seen::Settled | Seen::Measured { .. });
+        self.has_transcript |= fact.origin == Origin::Transcript && is_step;
         let mut heard = Heard::default();
         heard.signs.extend(follow(agent, fact));
         self.take(agent, fact, limits, now, &mut heard);
@@ -269,7 +283,8 @@ impl Hearing {
             Seen::StatusLine { model, sample } => {
                 self.line.is_awaited = false;
                 self.named(model.as_ref());
-                heard.signs.extend(sample.and_then(|s| self.measured(fact, s, is_own, now)));
+                let measured = sample.and_then(|s| self.measured(fact, s, is_own, now));
+                heard.signs.push(measured.unwrap_or(Sign::Drawn));
             }
             Seen::Measured { model, sample } => {
                 self.named(model.as_ref());
@@ -281,6 +296,7 @@ impl Hearing {
             Seen::ToolAnswered(call) => self.answered(agent, call, at),
             Seen::Added { text } if began_by(agent, at) => self.was_told(text),
             Seen::CaughtUp if is_own => heard.signs.extend(self.caught_up(agent)),
+            Seen::Settled if is_own => self.is_compaction_hinted = false,
             Seen::Prompt { .. }
             | Seen::Answered
             | Seen::ToolCalled(_)
@@ -336,13 +352,31 @@ impl Hearing {
         // H2: but for a compaction, what begins has a conversation of its own.
         let is_again = match how {
             Followed::Compacted => self.compaction_told_at > self.spoke_at,
-            Followed::Started | Followed::Resumed | Followed::Cleared | Followed::Forked => {
-                is_known
+            Followed::Resumed => is_known,
+            // One that was left since is begun no second time.
+            Followed::Started | Followed::Cleared | Followed::Forked => {
+                let known = agent.conversations.as_ref();
+                is_known || known.is_some_and(|known| known.earlier.contains(&conversation))
             }
         };
         if is_again {
             return;
         }
+        // H9: a window begins when the transcript has it.
+        let how = match how {
+            Followed::Compacted if self.has_transcript => {
+                self.hint_at_compaction();
+                if is_known {
+                    return;
+                }
+                Followed::Resumed
+            }
+            Followed::Started
+            | Followed::Resumed
+            | Followed::Cleared
+            | Followed::Compacted
+            | Followed::Forked => how,
+        };
         self.turn_at = self.turn_at.max(now);
         match how {
             Followed::Started | Followed::Resumed | Followed::Forked => {
@@ -355,6 +389,9 @@ impl Hearing {
         }
         if how.begins_a_window() {
             self.sample = None;
+        }
+        if !self.is_own(agent, fact) {
+            (self.is_just_compacted, self.is_compaction_hinted) = (false, false);
         }
         heard.signs.push(Sign::Began { conversation, how });
     }

@@ -12,13 +12,16 @@
 //! - T4  A text by hook is offered again only when a later answer stands in the conversation without
 //!   it; a typed one only when its session has ended, or has been idle for a while since the text
 //!   was entered, and the conversation was read to its end without it.
-//! - T5  Seen, withdrawn and returned are final, and leave memory; so does a text that was written
+//! - T5  A prompt that is written while its session is read counts for the first text of its words that
+//!   was offered, by its place and not by its date. Only what lay there before is told by its date:
+//!   one from before the first offer is another text.
+//! - T6  Seen, withdrawn and returned are final, and leave memory; so does a text that was written
 //!   to a bare command, which can't show that it was seen.
 
 mod observe;
+mod queue;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -40,13 +43,14 @@ use crate::time::Time;
 pub use observe::{
     due, for_hook, noticed, observe, outdated, reminded, returned, trace, traced, unreminded,
 };
+pub use queue::Messages;
 
 /// A session that lives has not taken a text if it has been idle for so long since, without it: a
 /// hook may be late, and what it tells of stands in the conversation later still.
-pub const PASSED_OVER_AFTER: std::time::Duration = std::time::Duration::from_secs(60);
+pub const PASSED_OVER_AFTER: Duration = Duration::from_secs(60);
 
 /// So long after the next session began, a conversation that could not be read counts as read.
-pub const SETTLED_AFTER: std::time::Duration = std::time::Duration::from_secs(15);
+pub const SETTLED_AFTER: Duration = Duration::from_secs(15);
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
@@ -57,7 +61,8 @@ pub struct Message {
     pub recorded_at: Time,
     /// How often it was offered.
     pub attempts: u32,
-    /// When it was first offered: what the conversation held before is another text.
+    /// When it was first offered, by the clock that dates the conversation: what that held before is
+    /// another text.
     pub first_offered_at: Option<Time>,
     pub state: MessageState,
 }
@@ -161,6 +166,8 @@ pub enum MessageEvent {
     Offered {
         session: SessionNumber,
         attempt: u32,
+        /// How far the clock that dates the conversation was behind.
+        behind: Duration,
     },
     /// Typed, and Enter pressed. A bare command shows no more of it: `is_last`.
     Entered {
@@ -197,8 +204,9 @@ pub enum Withdrawer {
 pub enum Trace {
     /// The harness took a prompt.
     PromptHeard(Fingerprint),
-    /// The conversation holds a prompt, since then.
-    Held { at: Time, fingerprint: Fingerprint },
+    /// The conversation holds a prompt. With the date that it bears if it lay there before this daemon
+    /// looked; without one it was written since the last look.
+    Held { dated: Option<Time>, fingerprint: Fingerprint },
     /// The conversation holds a text of ours, by its id.
     Mentioned { ids: Vec<MessageId> },
     /// The conversation holds an answer of the main loop, since then.
@@ -216,88 +224,6 @@ pub enum Outcome {
     Held(Held),
 }
 
-/// The messages that are not over, and the order in which each agent gets its own.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Messages {
-    all: BTreeMap<MessageId, Arc<Message>>,
-    queues: BTreeMap<AgentId, Vec<MessageId>>,
-}
-
-impl Messages {
-    /// These are all messages that are not over.
-    pub fn restore(messages: impl IntoIterator<Item = Message>) -> Messages {
-        let mut restored = Messages::default();
-        messages.into_iter().for_each(|message| restored.enqueue(message));
-        restored
-    }
-
-    /// In the order of their recording; those of one moment in the order of their ids, so that a
-    /// restored queue is the folded one.
-    fn enqueue(&mut self, message: Message) {
-        let place = (message.recorded_at, message.id);
-        let queue = self.queues.entry(message.to).or_default();
-        let is_before = |id: &MessageId| {
-            self.all.get(id).is_some_and(|other| (other.recorded_at, other.id) < place)
-        };
-        queue.insert(queue.partition_point(is_before), message.id);
-        self.all.insert(message.id, Arc::new(message));
-    }
-
-    pub fn get(&self, id: MessageId) -> Option<&Message> {
-        self.all.get(&id).map(|message| &**message)
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = &Message> {
-        self.all.values().map(|message| &**message)
-    }
-
-    /// What an agent has still to get, in order.
-    pub fn of(&self, agent: AgentId) -> impl Iterator<Item = &Message> {
-        let queue = self.queues.get(&agent).into_iter().flatten();
-        queue.filter_map(|id| self.get(*id))
-    }
-
-    /// Takes over another fleet's copy of a message that is equal to this one's.
-    pub fn share(&mut self, other: &Messages, id: MessageId) {
-        if let Some(message) = other.all.get(&id) {
-            self.all.insert(id, Arc::clone(message));
-        }
-    }
-
-    /// Folds one event; returns what to plan anew: what one text does lets another go first.
-    pub fn evolve(&mut self, id: MessageId, event: &MessageEvent, at: Time) -> Vec<Entity> {
-        if let MessageEvent::Recorded { to, from, content } = event {
-            let message = Message {
-                id,
-                to: *to,
-                from: *from,
-                content: content.clone(),
-                recorded_at: at,
-                attempts: 0,
-                first_offered_at: None,
-                state: MessageState::Waiting { after: None, until: at },
-            };
-            self.enqueue(message);
-            return vec![Entity::Message(id)];
-        }
-        let Some(message) = self.all.get_mut(&id) else { return Vec::new() };
-        let to = message.to;
-        let is_over = fold(Arc::make_mut(message), event, at);
-        if is_over {
-            self.all.remove(&id);
-            if let Some(queue) = self.queues.get_mut(&to) {
-                queue.retain(|queued| *queued != id);
-                if queue.is_empty() {
-                    self.queues.remove(&to);
-                }
-            }
-        }
-        let mut touched: Vec<Entity> = self.of(to).map(|other| Entity::Message(other.id)).collect();
-        touched.push(Entity::Message(id));
-        touched
-    }
-}
-
 /// Folds one event into a message; whether it is over with it.
 fn fold(message: &mut Message, event: &MessageEvent, at: Time) -> bool {
     let progressed = |message: &mut Message, to: Progress| {
@@ -307,9 +233,9 @@ fn fold(message: &mut Message, event: &MessageEvent, at: Time) -> bool {
     };
     match event {
         MessageEvent::Recorded { .. } => false,
-        MessageEvent::Offered { session, attempt } => {
+        MessageEvent::Offered { session, attempt, behind } => {
             message.attempts = *attempt;
-            message.first_offered_at.get_or_insert(at);
+            message.first_offered_at.get_or_insert(at.before(*behind));
             let progress = Progress::Given;
             message.state = MessageState::Offered { session: *session, at, progress };
             false
@@ -421,10 +347,9 @@ pub fn why(fleet: &Fleet, message: &Message, now: Time) -> Why {
         return Why::AgentHeld;
     }
     let Content::Typed { after_turn, .. } = &message.content else { return Why::Hook };
-    let typed = || fleet.messages().of(agent.id).filter(|other| other.is_typed());
-    let waits = |other: &Message| matches!(other.state, MessageState::Waiting { .. });
-    if typed().any(|other| other.is_being_typed(session.number))
-        || typed().find(|other| waits(other)).is_some_and(|first| first.id != message.id)
+    let messages = fleet.messages();
+    if messages.waiting(agent.id).next().is_some_and(|first| first.id != message.id)
+        || messages.offered(agent.id).any(|other| other.is_being_typed(session.number))
     {
         return Why::Earlier;
     }

@@ -106,6 +106,8 @@ pub enum Sign {
         sample: Sample,
     },
     Compacted,
+    /// Its status line was drawn, and measured nothing: a sign of life.
+    Drawn,
     /// The vendor's own list has it so since then: in a turn, or what it waits for. Another opinion.
     Listed {
         wait: Option<Wait>,

@@ -1,6 +1,7 @@
 //! Time as the core knows it: wall microseconds since 1970, UTC, handed in by the caller.
 //!
-//! Never read here; it never decreases (the shell sees to that).
+//! Never read here; it never decreases (the shell sees to that). A wall clock that was set back is
+//! behind it: what is dated by that clock is compared with `Fleet::clock`, not with the time.
 
 use std::ops::Add;
 use std::time::Duration;
@@ -17,6 +18,11 @@ impl Time {
     /// How long `self` is after `earlier`; zero if it is not after it.
     pub fn since(self, earlier: Time) -> Duration {
         Duration::from_micros(self.0.saturating_sub(earlier.0))
+    }
+
+    /// The moment that was so long before `self`.
+    pub fn before(self, span: Duration) -> Time {
+        Time(self.0.saturating_sub(u64::try_from(span.as_micros()).unwrap_or(u64::MAX)))
     }
 }
 

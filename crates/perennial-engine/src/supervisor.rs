@@ -187,6 +187,12 @@ impl Supervisor {
         self.hearings.get(agent)
     }
 
+    /// The wall clock is so far behind the time that steps are given.
+    pub fn wall_clock_is_behind(&mut self, by: Duration) {
+        self.newest.set_behind(by);
+        self.durable.set_behind(by);
+    }
+
     /// What is recorded for good.
     pub fn fleet(&self) -> &Fleet {
         &self.durable

@@ -31,7 +31,8 @@ impl World {
 
     /// A fleet restored from its entities alone is the one that folding made.
     pub fn check_restored(&mut self, fleet: &Fleet) {
-        let restored = Fleet::restore(fleet.parts()).under(fleet.policy().clone());
+        let mut restored = Fleet::restore(fleet.parts()).under(fleet.policy().clone());
+        restored.set_behind(fleet.behind());
         if restored != *fleet {
             let what = format!("{restored:?}\n  is not\n  {fleet:?}");
             self.broken("a restored fleet is the folded one", || what);
@@ -80,6 +81,7 @@ impl World {
         let obstacle =
             |hearings: &Hearings, fleet: &Fleet| hearings.get(agent)?.obstacle(fleet.agent(agent)?);
         let was_in_the_way = obstacle(&hearings, fleet).is_some();
+        let fact = &*fact.by_core_time(fleet.behind());
         let heard = hearings.hear(known, number, fact, self.now);
         let sign = |sign| Observation::Harness { agent, number, sign };
         let traced = |trace| Observation::Traced { agent, number, trace };

@@ -23,6 +23,8 @@ pub struct Window {
     pub tokens: u64,
     /// The most that there were since it began.
     pub peak: u64,
+    /// How often a window began in the conversation, after its first.
+    pub begun: u64,
 }
 
 /// What a session was prepared to begin with.
@@ -319,7 +321,7 @@ impl World {
     }
 
     fn list(&mut self, agent: AgentId, number: SessionNumber, listed: Listed) {
-        let since = self.now;
+        let since = self.now.before(self.machine.behind);
         if let Some(cli) = self.cli(agent, number) {
             cli.listed = Some((listed, since));
         }
@@ -341,10 +343,9 @@ impl World {
             return;
         };
         cli.conversations.push(conversation);
-        if let (Some(old), Some(new)) = (old, self.window(agent, number))
-            && !how.begins_a_window()
-        {
-            *new = old;
+        if let (Some(old), Some(new)) = (old, self.window(agent, number)) {
+            let begun = u64::from(how.begins_a_window());
+            *new = if how.begins_a_window() { Window { begun, ..*new } } else { old };
         }
         self.began(agent, number, how);
         self.measured(agent, number);
@@ -354,7 +355,7 @@ impl World {
     fn compacts(&mut self, agent: AgentId, number: SessionNumber) {
         if let Some(window) = self.window(agent, number) {
             let tokens = window.tokens / 10;
-            *window = Window { tokens, peak: tokens };
+            *window = Window { tokens, peak: tokens, begun: window.begun + 1 };
             self.write(agent, number, Seen::Compacted);
             self.began(agent, number, Followed::Compacted);
             self.measured(agent, number);

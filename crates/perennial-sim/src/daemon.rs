@@ -101,9 +101,11 @@ impl World {
         self.tell(|| format!("daemon {} starts", life.0));
         // Every other one had snapshots: it is not told of what is over, and must not miss it.
         let fleet = if life.0.is_multiple_of(2) { crate::checks::living(fleet) } else { fleet };
+        let mut supervisor = Supervisor::new(fleet, versions).hearing_on(hearings);
+        supervisor.wall_clock_is_behind(self.machine.behind);
         self.daemons.push(Daemon {
             life,
-            supervisor: Supervisor::new(fleet, versions).hearing_on(hearings),
+            supervisor,
             ready: false,
             started: None,
             stopping: None,

@@ -78,6 +78,7 @@ impl World {
 
     fn fold_readable(&self) -> (Fleet, BTreeMap<AgentId, Time>) {
         let mut fleet = Fleet::default().under(self.policy.clone());
+        fleet.set_behind(self.machine.behind);
         let mut marks = BTreeMap::new();
         for (position, event) in self.journal.events().enumerate() {
             if !self.journal.damaged.contains(&position) {
@@ -93,16 +94,9 @@ impl World {
     }
 }
 
-/// Not the birth, the number of a session, that it was begun, or a name that another agent may have
-/// taken: those are other damages.
+/// Not the birth or the number of a session: those are other damages.
 fn is_survivable(event: &AgentEvent) -> bool {
-    !matches!(
-        event,
-        AgentEvent::Hatched(_)
-            | AgentEvent::SessionWanted { .. }
-            | AgentEvent::SessionStarting { .. }
-            | AgentEvent::Renamed { .. }
-    )
+    !matches!(event, AgentEvent::Hatched(_) | AgentEvent::SessionWanted { .. })
 }
 
 fn ordered_by_the_operator(event: &Event) -> Option<AgentId> {

@@ -127,6 +127,8 @@ enum Act {
     FillDisk,
     FreeDisk,
     JumpClock,
+    /// The wall clock goes back, and with it the dates that agent CLIs write.
+    SetClockBack,
     /// What was recorded can't be read any more, if no daemon runs.
     DamageRecord,
     /// A person sends a text, sometimes two at once.
@@ -137,7 +139,7 @@ enum Act {
 }
 
 /// Each act with its weight, and whether it is a fault that some seeds do without.
-const ACTS: [(Act, u64, bool); 26] = [
+const ACTS: [(Act, u64, bool); 27] = [
     (Act::Spawn, 10, false),
     (Act::Stop, 10, false),
     (Act::StopAll, 1, false),
@@ -160,6 +162,7 @@ const ACTS: [(Act, u64, bool); 26] = [
     (Act::FillDisk, 4, true),
     (Act::FreeDisk, 8, false),
     (Act::JumpClock, 2, true),
+    (Act::SetClockBack, 3, true),
     (Act::DamageRecord, 6, true),
     (Act::Send, 20, true),
     (Act::Unsend, 3, false),
@@ -283,6 +286,10 @@ impl Explorer {
                 if let Some(agent) = self.somebody() {
                     self.world.touch_draft(agent, has_draft);
                 }
+            }
+            Act::SetClockBack => {
+                let by = self.world.random.span(&(0..600_000_000));
+                self.world.set_clock_back(by);
             }
             Act::JumpClock => {
                 let by = self.world.random.span(&(0..30_000_000_000));

@@ -67,19 +67,22 @@ impl World {
         *until = at.max(*until);
         let span = at.since(now);
         let shown = Shown { agent, number, fact, called_at: now };
+        // Its double comes with it, or long after it.
         if self.random.per_mille(self.faults.duplicate_odds) {
-            self.after(span, Happening::Shows(shown.clone()));
+            let late = self.faults.late_micros.clone();
+            let later = if self.random.per_mille(500) { self.random.span(&late) } else { span };
+            self.after(span.max(later), Happening::Shows(shown.clone()));
         }
         self.after(span, Happening::Shows(shown));
     }
 
     /// The transcript has another line.
     pub fn write(&mut self, agent: AgentId, number: SessionNumber, seen: Seen) {
-        let now = self.now;
+        let date = self.now.before(self.machine.behind);
         let Some(id) = self.cli(agent, number).and_then(|cli| cli.conversation().cloned()) else {
             return;
         };
-        let fact = Fact::new(Origin::Transcript, seen).at(Some(now)).within(Some(id.clone()));
+        let fact = Fact::new(Origin::Transcript, seen).at(Some(date)).within(Some(id.clone()));
         self.machine.transcripts.entry(id).or_default().push(fact);
     }
 

@@ -3,6 +3,7 @@
 //! Holds the truth that the journal is measured against; decides nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use perennial_core::conversation::ConversationId;
 use perennial_core::exit::Exit;
@@ -24,6 +25,8 @@ use crate::typing::Attempt;
 #[derive(Debug, Default)]
 pub struct Machine {
     pub boot: u32,
+    /// How far the wall clock is behind the time of this world.
+    pub behind: Duration,
     pub shims: BTreeMap<AgentId, Shim>,
     pub sessions: BTreeMap<(AgentId, SessionNumber), Session>,
     pub programs: BTreeMap<AgentId, Program>,

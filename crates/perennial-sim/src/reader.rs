@@ -59,8 +59,7 @@ impl World {
         let (heard, due) = if has_grown {
             (now, Some(now + LATE))
         } else {
-            let next = LIMITS.next_look(now.since(heard)).filter(|_| is_alive);
-            (heard, next.map(|span| heard + span))
+            (heard, is_alive.then(|| heard + LIMITS.next_look(now.since(heard))))
         };
         let Some(daemon) = self.daemon_mut(life) else { return };
         let known = daemon.supervisor.fleet().agent(agent);

@@ -1,7 +1,7 @@
 //! The properties of conversations and of the clock: one writer, the current one taken up, each
 //! threshold once per window and in order, no dialog that nobody sees any more.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use perennial_core::agent::{Agent, DIALOG_AFTER};
 use perennial_core::context::Threshold;
@@ -29,6 +29,8 @@ pub struct Talk {
     told: Option<Threshold>,
     /// How many windows began.
     windows: u64,
+    /// How many of them in each conversation, after its first.
+    begun: BTreeMap<ConversationId, u64>,
 }
 
 impl World {
@@ -50,6 +52,7 @@ impl World {
                 let talk = self.talk(agent.id);
                 (talk.passed, talk.told) = (None, None);
                 talk.windows += 1;
+                self.check_window(agent.id);
             }
             AgentEvent::ClockPassed { threshold, .. } => self.check_passed(agent.id, *threshold),
             AgentEvent::ClockTold { threshold, .. } => {
@@ -73,6 +76,21 @@ impl World {
             | AgentEvent::Renamed { .. }
             | AgentEvent::Summarised { .. }
             | AgentEvent::PutOff { .. } => {}
+        }
+    }
+
+    /// A window is recorded to begin no more often than it did.
+    fn check_window(&mut self, id: AgentId) {
+        let talk = self.talk(id);
+        let Some(conversation) = talk.conversation.clone() else { return };
+        let begun = talk.begun.entry(conversation.clone()).or_default();
+        *begun += 1;
+        let (recorded, truth) = (*begun, self.machine.conversations.get(&conversation));
+        let truth = truth.map_or(0, |window| window.begun);
+        if recorded > truth && !self.is_astray(id) {
+            self.broken("H9: a compaction begins a window once", || {
+                format!("{}: {recorded} in {conversation}, truth {truth}", id.0)
+            });
         }
     }
 
@@ -322,7 +340,7 @@ impl World {
                 });
             }
             let window = cli.conversation().and_then(|id| self.machine.conversations.get(id));
-            let Window { tokens, peak } = window.copied().unwrap_or_default();
+            let Window { tokens, peak, .. } = window.copied().unwrap_or_default();
             let passed = agent.clock.passed;
             if passed < reached(tokens) || passed > reached(peak) {
                 self.broken("C1, C2: what this window has reached has passed, no more", || {

@@ -264,6 +264,15 @@ impl World {
         }
     }
 
+    /// The wall clock, by which agent CLIs date what they write, is set back; no daemon follows it.
+    pub fn set_clock_back(&mut self, by: Duration) {
+        self.tell(|| format!("the clock is set back by {}", crate::span::print(by)));
+        self.machine.behind += by;
+        let behind = self.machine.behind;
+        self.ledger.record.set_behind(behind);
+        self.daemons.iter_mut().for_each(|one| one.supervisor.wall_clock_is_behind(behind));
+    }
+
     /// The first broken property stands; what follows from it is noise.
     pub fn broken(&mut self, property: &'static str, what: impl FnOnce() -> String) {
         if self.broken.is_none() && self.is_judged {

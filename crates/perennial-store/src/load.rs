@@ -3,7 +3,7 @@
 //! Invariants
 //! - D1  Loading never fails on what a record holds: an agent with an unreadable record is marked,
 //!   one whose birth is unreadable too, and what an operator ordered after that record outranks the
-//!   mark.
+//!   mark. So is one whose last record is gone, where its snapshot was made with that record.
 //! - D2  With or without snapshots the fleet is the same. Where anything is unreadable, none are
 //!   used: a mark is no event, so a snapshot can't tell how it came about. What is over may be there
 //!   or not: it is not loaded where its snapshot says that it is over.
@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::journal::{Journal, ReadError, Seq, Version};
 use crate::projection::{Snapshot, SnapshotSet};
-use crate::record::{Record, Unreadable};
+use crate::record::{Record, Unreadable, Why};
 
 const RECORDS_AT_ONCE: usize = 1000;
 
@@ -81,6 +81,9 @@ pub fn load(journal: &dyn Journal) -> Result<Loaded, LoadError> {
     if from_snapshots && !unreadable.is_empty() {
         // Found just now: the second time none are used.
         return load(journal);
+    }
+    if unreadable.iter().any(|one| matches!(one.why, Why::Missing { .. })) {
+        folding.mark_cut_off(journal)?;
     }
     Ok(folding.finish(unreadable))
 }
@@ -169,6 +172,20 @@ impl Folding {
                 }
             }
         }
+    }
+
+    /// A record that is gone leaves no hole in a stream that it was the last one of. The snapshot of
+    /// the stream may have been made with it, and then has a version that the stream does not reach.
+    fn mark_cut_off(&mut self, journal: &dyn Journal) -> Result<(), ReadError> {
+        let agents: Vec<Entity> = self.fleet.agents().map(|agent| agent.id.into()).collect();
+        for stream in agents {
+            let reached = self.versions.get(&stream).copied().unwrap_or_default();
+            let snapshot = journal.snapshot(&stream)?;
+            if snapshot.is_some_and(|snapshot| snapshot.version > reached) {
+                self.mark(&stream, "its last record is gone", self.latest);
+            }
+        }
+        Ok(())
     }
 
     fn mark(&mut self, stream: &Entity, why: &str, at: Time) {

@@ -1,7 +1,7 @@
 //! What verbs do to one agent: events, or a refusal. Changes nothing.
 
-use super::step::{begin, end_session, next_session};
-use super::{Agent, START_LIMIT};
+use super::Agent;
+use super::step::{begin, end_session, next_session, starting};
 use crate::conversation::{ConversationId, Opening, Turn};
 use crate::event::{AgentEvent, Birth};
 use crate::hold::HeldFor;
@@ -29,7 +29,7 @@ pub fn hatch(id: AgentId, birth: Birth, conversation: Option<ConversationId>) ->
     vec![
         AgentEvent::Hatched(Box::new(birth)),
         AgentEvent::SessionWanted { number, opening },
-        AgentEvent::SessionStarting { number, limit: START_LIMIT },
+        starting(number),
     ]
 }
 
@@ -81,6 +81,13 @@ pub fn wake(agent: &Agent, witness: Witness, now: Time) -> Result<Vec<AgentEvent
         State::Unknown if phase == Some(Phase::Running) => {
             let moved = agent.moved(Cause::SeenWorking, Reason::Running, evidence);
             moved.into_iter().map(AgentEvent::Moved).collect()
+        }
+        // What can't be read may be the order to start it: it stands from here on, and finds the
+        // session that runs, if one does.
+        State::Unknown if phase == Some(Phase::Wanted) && agent.is_damaged() => {
+            let mut events = next_session(agent, Cause::Wake, false, evidence, now);
+            events.extend(agent.session.as_ref().map(|session| starting(session.number)));
+            events
         }
         State::Unknown
         | State::Crashed

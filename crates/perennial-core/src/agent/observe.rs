@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::step::{begin, end_session, next_session, retry_in_line, session_ended};
+use super::step::{begin, end_session, next_session, retry_in_line, session_ended, starting};
 use super::{Agent, DIALOG_AFTER, START_LIMIT};
 use crate::conversation::Turn;
 use crate::event::{AgentEvent, Move};
@@ -188,8 +188,7 @@ pub fn due(agent: &Agent, may_start: bool, now: Time) -> Vec<AgentEvent> {
     }
     if may_start && let Some(session) = agent.session.as_ref().filter(|s| s.phase == Phase::Wanted)
     {
-        let (number, limit) = (session.number, START_LIMIT);
-        return vec![AgentEvent::SessionStarting { number, limit }];
+        return vec![starting(session.number)];
     }
     if let Some(at) = agent.dialog_at().filter(|at| *at <= now) {
         let until = at + START_LIMIT.saturating_sub(DIALOG_AFTER);

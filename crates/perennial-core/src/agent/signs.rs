@@ -6,7 +6,7 @@
 use super::Agent;
 use super::step::end_session;
 use crate::context::{Sample, Source};
-use crate::conversation::{ConversationId, Opening, Turn};
+use crate::conversation::{ConversationId, Followed, Opening, Turn};
 use crate::event::AgentEvent;
 use crate::id::SessionNumber;
 use crate::observation::{Sign, Wait};
@@ -27,11 +27,14 @@ pub fn shown(agent: &Agent, number: SessionNumber, sign: &Sign, now: Time) -> Ve
         Sign::Began { conversation, how } => {
             let mut events = Vec::new();
             let known = agent.conversations.as_ref().map(|known| &known.current);
-            if known != Some(conversation) || !session.has_announced || how.begins_a_window() {
+            // Only a compaction begins anything in a conversation that goes on.
+            let is_again =
+                known == Some(conversation) && session.has_announced && *how != Followed::Compacted;
+            if !is_again {
                 let (conversation, how) = (conversation.clone(), *how);
                 events.push(AgentEvent::ConversationFollowed { number, conversation, how });
             }
-            if how.begins_a_window() && session.has_announced {
+            if !is_again && how.begins_a_window() && session.has_announced {
                 events.push(AgentEvent::WindowBegan { number });
             }
             events.extend(announced(agent, session, now));
@@ -67,6 +70,7 @@ pub fn shown(agent: &Agent, number: SessionNumber, sign: &Sign, now: Time) -> Ve
             events
         }
         Sign::Compacted => vec![AgentEvent::WindowBegan { number }],
+        Sign::Drawn => announced(agent, session, now),
         Sign::Hangs => hangs(agent, now),
     }
 }

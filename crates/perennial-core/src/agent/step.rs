@@ -4,6 +4,7 @@ use super::observe::counted;
 use super::{Agent, START_LIMIT};
 use crate::event::{AgentEvent, Move};
 use crate::exit::{Exit, UnknownExit};
+use crate::id::SessionNumber;
 use crate::reason::{Evidence, Reason};
 use crate::restart::{History, Tally};
 use crate::session::{Pace, Phase, Session};
@@ -44,8 +45,11 @@ pub fn retry_in_line(agent: &Agent, evidence: Evidence) -> Vec<AgentEvent> {
 pub fn begin(agent: &Agent) -> [AgentEvent; 2] {
     let number = agent.next_number();
     let opening = agent.next_opening(number);
-    let starting = AgentEvent::SessionStarting { number, limit: START_LIMIT };
-    [AgentEvent::SessionWanted { number, opening }, starting]
+    [AgentEvent::SessionWanted { number, opening }, starting(number)]
+}
+
+pub fn starting(number: SessionNumber) -> AgentEvent {
+    AgentEvent::SessionStarting { number, limit: START_LIMIT }
 }
 
 pub fn session_ended(agent: &Agent, session: &Session, exit: Exit, now: Time) -> AgentEvent {

@@ -22,8 +22,12 @@ impl Hearing {
         is_own: bool,
         now: Time,
     ) -> Option<Sign> {
-        let is_of_before = self.compacted_at > self.spoke_at && sample.source != Source::Reported;
-        if is_of_before {
+        // Hooks may be late: only the transcript has the model's words in their order.
+        let is_just_compacted = match self.has_transcript {
+            true => self.is_just_compacted || self.is_compaction_hinted,
+            false => self.compacted_at > self.spoke_at,
+        };
+        if is_just_compacted && sample.source != Source::Reported {
             return None;
         }
         let sign = Sign::Measured { conversation: fact.conversation.clone(), sample };
@@ -39,7 +43,12 @@ impl Hearing {
         Some(sign)
     }
 
-    /// H9: between two compactions the model has spoken.
+    /// A hook told of a compaction: figures wait for the transcript, unless that has it already.
+    pub(super) fn hint_at_compaction(&mut self) {
+        self.is_compaction_hinted = !self.is_just_compacted;
+    }
+
+    /// H9: a compaction that the transcript has, or a hook where there is none.
     pub(super) fn compacted(
         &mut self,
         agent: &Agent,
@@ -48,6 +57,12 @@ impl Hearing {
         now: Time,
         heard: &mut Heard,
     ) {
+        if fact.origin == Origin::Hook && self.has_transcript {
+            self.hint_at_compaction();
+            return;
+        }
+        self.is_compaction_hinted = false;
+        self.is_just_compacted = fact.origin == Origin::Transcript;
         let window_at = agent.clock.since.unwrap_or_default();
         let is_again = match fact.origin {
             Origin::Hook => self.compacted_at > self.spoke_at,
@@ -56,7 +71,9 @@ impl Hearing {
             | Origin::List
             | Origin::Kernel
             | Origin::Terminal
-            | Origin::Agent => at <= window_at || self.answer_at <= window_at,
+            | Origin::Agent => {
+                at <= self.compacted_at.max(window_at) || self.answer_at <= window_at
+            }
         };
         self.compacted_at = self.compacted_at.max(at);
         if !is_again {

@@ -93,6 +93,8 @@ impl Hearing {
     }
 
     pub(super) fn spoke(&mut self, at: Time) {
+        // A compaction stands before the next answer.
+        (self.is_just_compacted, self.is_compaction_hinted) = (false, false);
         self.answer_at = at;
         self.spoke_at = self.spoke_at.max(at);
     }

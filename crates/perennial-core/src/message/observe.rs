@@ -12,7 +12,7 @@ use crate::fact::{Fact, Seen};
 use crate::fleet::Fleet;
 use crate::id::{AgentId, MessageId, SessionNumber};
 use crate::session::Phase;
-use crate::state::State;
+use crate::state::{Roster, State};
 use crate::text::Fingerprint;
 use crate::time::Time;
 
@@ -56,12 +56,15 @@ pub fn given_up_at(agent: Option<&Agent>, session: SessionNumber) -> Option<Time
     if agent.launch.is_bare() {
         return Some(Time(0));
     }
-    newest.started_at.filter(|_| newest.number > session).map(|at| at + SETTLED_AFTER)
+    // Nobody reads while the machine is suspended.
+    let read_for = SETTLED_AFTER + newest.unseen;
+    newest.started_at.filter(|_| newest.number > session).map(|at| at + read_for)
 }
 
 fn offered(fleet: &Fleet, message: &Message) -> Option<Happened> {
     let session = fleet.agent(message.to)?.live_session()?.number;
-    Some((message.id, MessageEvent::Offered { session, attempt: message.attempts + 1 }))
+    let (attempt, behind) = (message.attempts + 1, fleet.behind());
+    Some((message.id, MessageEvent::Offered { session, attempt, behind }))
 }
 
 fn held(message: &Message, why: Held, now: Time) -> Happened {
@@ -127,7 +130,10 @@ pub fn observe(
 pub fn trace(fact: &Fact, now: Time) -> Option<Trace> {
     match &fact.seen {
         Seen::PromptSubmitted { text } => Some(Trace::PromptHeard(*text)),
-        Seen::Prompt { text } => Some(Trace::Held { at: fact.at?, fingerprint: *text }),
+        Seen::Prompt { text } if fact.is_old => {
+            Some(Trace::Held { dated: Some(fact.at?), fingerprint: *text })
+        }
+        Seen::Prompt { text } => Some(Trace::Held { dated: None, fingerprint: *text }),
         Seen::Added { text } => {
             let ids = mentioned(text);
             (!ids.is_empty()).then_some(Trace::Mentioned { ids })
@@ -185,9 +191,11 @@ pub fn traced(
                     .unwrap_or_else(|| line_free(fleet, agent, now)),
             }
         }
-        Trace::Held { at, fingerprint } => {
+        Trace::Held { dated, fingerprint } => {
+            // T5
+            let is_since = |offered: Time| dated.is_none_or(|at| offered <= at);
             let is_it = |message: &&Message| {
-                has(message, *fingerprint) && message.first_offered_at.is_some_and(|t| t <= *at)
+                has(message, *fingerprint) && message.first_offered_at.is_some_and(is_since)
             };
             of_agent().find(is_it).map(|message| seen(message, number)).into_iter().collect()
         }
@@ -258,7 +266,7 @@ fn entered_by_a_person(
         has(message, fingerprint) && message.may_stand_in_line(fleet) && message.attempts > 0
     })?;
     let attempt = left.attempts + 1;
-    let offered = MessageEvent::Offered { session, attempt };
+    let offered = MessageEvent::Offered { session, attempt, behind: fleet.behind() };
     Some(vec![(left.id, offered), (left.id, MessageEvent::Heard { attempt })])
 }
 
@@ -276,7 +284,8 @@ fn line_free(fleet: &Fleet, agent: AgentId, now: Time) -> Vec<Happened> {
         | Why::Hook
         | Why::Due => false,
     };
-    let first = fleet.messages().of(agent).find(waits_for_it);
+    // Whatever waits behind the first one waits for that.
+    let first = fleet.messages().waiting(agent).next().filter(waits_for_it);
     first.and_then(|message| offered(fleet, message)).into_iter().collect()
 }
 
@@ -287,8 +296,8 @@ pub fn for_hook(fleet: &Fleet, agent: AgentId, number: SessionNumber, now: Time)
         return Vec::new();
     }
     let waits = |message: &&Message| {
-        matches!(message.state, MessageState::Waiting { .. })
-            && why(fleet, message, now) == Why::Hook
+        let waits = matches!(message.state, MessageState::Waiting { .. });
+        waits && !message.is_typed() && why(fleet, message, now) == Why::Hook
     };
     fleet.messages().of(agent).filter(waits).filter_map(|one| offered(fleet, one)).collect()
 }
@@ -330,14 +339,20 @@ pub fn outdated(fleet: &Fleet, agent: AgentId) -> Vec<Happened> {
     notices.map(|message| (message.id, withdrawn.clone())).collect()
 }
 
-/// The agent is to be told how its clock stands; what was to be told of that before no longer is.
+/// The live session of an agent is to be told how its clock stands; what was to be told of that before
+/// no longer is.
 pub fn reminded(
     fleet: &Fleet,
-    agent: AgentId,
+    (agent, number): (AgentId, SessionNumber),
     calls: u64,
     sample: Option<Sample>,
     now: Time,
 ) -> Vec<Happened> {
+    let known = fleet.agent(agent).filter(|known| known.state.roster() == Roster::Living);
+    let live = known.and_then(Agent::live_session);
+    if live.is_none_or(|live| live.number != number) {
+        return Vec::new();
+    }
     let mut happened = unreminded(fleet, agent);
     let content = Content::Reminder { calls, sample };
     happened.push(recorded(fleet, agent, now.0 ^ (calls << 48), content));

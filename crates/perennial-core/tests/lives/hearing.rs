@@ -342,14 +342,14 @@ fn after_a_compaction_figures_wait_for_the_models_word() {
     for by_transcript in [false, true] {
         let mut listener = Listener::new();
         listener.hear(&line(95));
-        listener.write(Seen::Answered);
         if by_transcript {
+            listener.write(Seen::Answered);
             listener.write(Seen::Compacted);
         } else {
             listener.hear(&began("a", Followed::Compacted));
         }
         assert_eq!(listener.hearing().and_then(|hearing| hearing.sample()), None);
-        assert_eq!(listener.hear(&line(95)).signs, []);
+        assert_eq!(listener.hear(&line(95)).signs, [Sign::Drawn]);
         assert_eq!(listener.told.agent(1).clock.passed, None);
         listener.restart();
         listener.hear(&line(95));
@@ -359,6 +359,21 @@ fn after_a_compaction_figures_wait_for_the_models_word() {
         listener.hear(&line(52));
         assert!(listener.told.agent(1).clock.passed >= Some(Threshold::Half));
     }
+}
+
+/// H7: the session before compacted, this one's first hook was lost, and its model has not spoken.
+#[test]
+fn a_status_line_is_a_sign_of_life_also_after_a_compaction() {
+    let mut listener = Listener::unborn();
+    listener.write(Seen::Compacted);
+    assert_eq!(listener.hear(&line(95)).signs, [Sign::Drawn]);
+    assert_eq!(listener.shown(), WORKS);
+    assert_eq!(listener.told.agent(1).clock.passed, None);
+    // Nor does it need figures.
+    let mut listener = Listener::unborn();
+    let drawn = Seen::StatusLine { model: None, sample: None };
+    listener.hear(&Fact::new(Origin::StatusLine, drawn));
+    assert_eq!(listener.shown(), WORKS);
 }
 
 /// H8.
@@ -416,6 +431,52 @@ fn a_compaction_begins_a_window_once_whoever_tells_of_it() {
         listener.write(Seen::Compacted);
         assert_eq!(listener.told.agent(1).clock.passed, None);
     }
+}
+
+/// H9: the hook is doubled, or was kept while no daemon ran, and comes when the model has spoken.
+#[test]
+fn a_late_hook_about_a_compaction_begins_no_second_window() {
+    for restarts in [false, true] {
+        let mut listener = Listener::new();
+        listener.write(Seen::Answered);
+        listener.hear(&line(95));
+        listener.hear(&began("a", Followed::Compacted));
+        listener.write(Seen::Compacted);
+        assert_eq!(listener.told.agent(1).clock.passed, None);
+        listener.write(Seen::Answered);
+        listener.hear(&tools(&["x"]));
+        listener.hear(&line(60));
+        assert_eq!(listener.told.agent(1).clock.passed, Some(Threshold::Half));
+        if restarts {
+            listener.restart();
+        }
+        let window = |listener: &Listener| {
+            let clock = listener.told.agent(1).clock;
+            (clock.since, clock.passed)
+        };
+        let before = window(&listener);
+        listener.hear(&began("a", Followed::Compacted));
+        listener.hear(&hook(Seen::Compacted));
+        assert_eq!(window(&listener), before, "restarts: {restarts}");
+        // Figures wait until the transcript was read, and no longer.
+        assert_eq!(listener.hear(&line(80)).signs, [Sign::Drawn]);
+        let settled = Fact::new(Origin::Transcript, Seen::Settled);
+        listener.hear(&settled.within(Some(conversation("a"))));
+        listener.hear(&line(80));
+        assert_eq!(listener.told.agent(1).clock.passed, Some(Threshold::ThreeQuarters));
+    }
+}
+
+/// H2: the hook about a conversation that was left meanwhile comes again.
+#[test]
+fn a_conversation_that_was_left_is_not_begun_a_second_time() {
+    let mut listener = Listener::new();
+    listener.hear(&began("b", Followed::Cleared));
+    listener.hear(&began("c", Followed::Cleared));
+    assert_eq!(listener.hear(&began("b", Followed::Cleared)).signs, []);
+    assert_eq!(listener.hear(&began("a", Followed::Started)).signs, []);
+    let current = listener.told.agent(1).conversations.as_ref().map(|known| &known.current);
+    assert_eq!(current, Some(&conversation("c")));
 }
 
 /// H10: the list begins with `idle`, also when the session has something to do.
@@ -574,8 +635,11 @@ fn the_input_line_is_free_when_nothing_stands_in_its_way() {
 fn a_silent_session_is_looked_at_again_after_another_limit() {
     let limits = |seconds| Limits { silent_after: Some(Duration::from_secs(seconds)) };
     let next = |limits: Limits, lasted| limits.next_look(Duration::from_millis(lasted));
-    assert_eq!(next(limits(2), 500), Some(Duration::from_secs(2)));
-    assert_eq!(next(limits(2), 2_010), Some(Duration::from_millis(4_010)));
-    assert_eq!(next(limits(300), 2_000), Some(Duration::from_secs(120)));
-    assert_eq!(next(Limits::default(), 700_000), None);
+    assert_eq!(next(limits(2), 500), Duration::from_secs(2));
+    assert_eq!(next(limits(2), 2_010), Duration::from_millis(4_010));
+    assert_eq!(next(limits(300), 2_000), Duration::from_secs(120));
+    // Without a limit nobody hangs, and the looks go on for the texts.
+    assert_eq!(next(Limits::default(), 500), Duration::from_secs(120));
+    assert_eq!(next(Limits::default(), 130_000), Duration::from_secs(600));
+    assert_eq!(next(Limits::default(), 600_500), Duration::from_millis(1_200_500));
 }

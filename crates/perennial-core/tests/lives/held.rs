@@ -8,6 +8,7 @@ use perennial_core::command::{Command, Spawn};
 use perennial_core::conversation::Followed;
 use perennial_core::effect::{Action, Effect};
 use perennial_core::entity::Entity;
+use perennial_core::event::{AgentEvent, Event};
 use perennial_core::exit::Exit;
 use perennial_core::hold::HeldFor;
 use perennial_core::id::AgentId;
@@ -143,6 +144,19 @@ fn a_session_whose_start_may_be_unreadable_is_ended_and_not_taken_for_never_star
     assert_eq!(phase(&told, 1), Some(Phase::Ending(Pace::Graceful)));
 }
 
+/// The same, woken before it is stopped: the hold is gone, and what it stood for is not.
+#[test]
+fn a_session_whose_start_may_be_unreadable_is_ended_also_after_a_wake() {
+    let (_, mut told) = in_every_state().remove(5);
+    told.damage(1);
+    told.ask(wake(1)).unwrap();
+    assert_eq!((told.agent(1).state, phase(&told, 1)), (State::Waking, Some(Phase::Starting)));
+    assert_eq!(told.number(1).0, 2, "it is the same session");
+    told.ask(stop(1)).unwrap();
+    assert_eq!(phase(&told, 1), Some(Phase::Ending(Pace::Graceful)));
+    assert_eq!(told.agent(1).session.as_ref().unwrap().exit, None);
+}
+
 fn lead_and_led() -> Told {
     let mut told = Told::new();
     told.spawn(9, Some("lead"), Restart::OnCrash);
@@ -229,6 +243,45 @@ fn an_agent_whose_birth_is_unreadable_is_listed_and_can_only_be_ended() {
     let target = AgentId(1).to_string();
     told.ask(Command::Bury { target, summary: "lost".into() }).unwrap();
     assert_eq!((told.agent(1).state, told.agent(1).hold.is_none()), (State::Dead, true));
+}
+
+/// F1: the record by which an agent changed its name can't be read, and another one took the old name.
+#[test]
+fn an_unreadable_renaming_gives_no_name_to_two() {
+    let rename = |name: &str| {
+        let (target, name) = (AgentId(1).to_string(), name.parse().expect("a name"));
+        Command::Rename { target, name }
+    };
+    let spawn = |id, name: &str| {
+        let name = name.parse().ok();
+        let (role, parent, launch, conversation) = (None, None, launch(), None);
+        let restart = Restart::OnCrash;
+        let id = AgentId(id);
+        Command::Spawn(Box::new(Spawn { id, name, role, parent, launch, restart, conversation }))
+    };
+    let mut told = Told::new();
+    let commands = [spawn(1, "ann"), rename("Bob"), spawn(2, "ann")];
+    let events: Vec<Event> =
+        commands.into_iter().flat_map(|command| told.ask(command).unwrap()).collect();
+    let is_lost =
+        |what: &AgentEvent| matches!(what, AgentEvent::Renamed { .. } | AgentEvent::Hatched(_));
+    for lost in
+        events.iter().filter(|event| event.of_agent().is_some_and(|(_, what)| is_lost(what)))
+    {
+        let Some((AgentId(1), _)) = lost.of_agent() else { continue };
+        let mut found = Told::new();
+        for event in events.iter().filter(|event| *event != lost) {
+            found.fleet.list_unborn(AgentId(1), event.at);
+            found.fleet.evolve(event);
+        }
+        found.damage(1);
+        let name = |id| found.agent(id).name.as_ref().map(|name| name.key().to_string());
+        assert_eq!((name(1).as_deref(), name(2).as_deref()), (Some("bob"), Some("ann")));
+        assert_eq!(found.fleet.find("ann").map(|agent| agent.id), Ok(AgentId(2)));
+        assert_eq!(found.fleet.find("bob").map(|agent| agent.id), Ok(AgentId(1)));
+        let refused = found.ask(spawn(3, "BOB"));
+        assert!(matches!(refused, Err(Refusal::NameTaken { by: AgentId(1), .. })), "{refused:?}");
+    }
 }
 
 #[test]

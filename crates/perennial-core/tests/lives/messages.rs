@@ -12,6 +12,7 @@ use perennial_core::effect::{Effect, Timer};
 use perennial_core::entity::Entity;
 use perennial_core::event::{Event, What};
 use perennial_core::exit::Exit;
+use perennial_core::fact::{Fact, Origin, Seen};
 use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::message::{self, Content, Held, MessageEvent, Outcome, Sender, Trace, Why};
@@ -158,9 +159,44 @@ fn one_text_is_typed_at_a_time_and_the_next_when_it_was_heard() {
     assert_eq!(told.trace(Trace::PromptHeard(print("one"))), "heard 1");
     assert_eq!(told.offer(), "offered 2");
     let at = told.now;
-    assert_eq!(told.trace(Trace::Held { at, fingerprint: print("one") }), "seen 1");
-    assert_eq!(told.trace(Trace::Held { at, fingerprint: print("one") }), "", "once");
-    assert!(told.fleet.messages().get(MessageId(1)).is_none(), "T5");
+    assert_eq!(told.trace(Trace::Held { dated: Some(at), fingerprint: print("one") }), "seen 1");
+    assert_eq!(told.trace(Trace::Held { dated: Some(at), fingerprint: print("one") }), "", "once");
+    assert!(told.fleet.messages().get(MessageId(1)).is_none(), "T6");
+}
+
+/// However many texts wait, an event has a few of them planned anew.
+#[test]
+fn a_long_queue_costs_no_more_than_a_short_one() {
+    let mut told = idle();
+    let mut most = 0;
+    for id in 1..=200 {
+        told.send(id, "one");
+    }
+    for id in 1..=20 {
+        assert_eq!(told.offer(), format!("offered {id}"));
+        for observation in [
+            Observation::Delivered {
+                message: MessageId(id),
+                attempt: 1,
+                outcome: Outcome::Entered,
+            },
+            traced(&told, Trace::PromptHeard(print("one"))),
+            traced(&told, Trace::Held { dated: None, fingerprint: print("one") }),
+        ] {
+            told.pass_seconds(1);
+            for event in told.fleet.observe(&observation, told.now) {
+                most = most.max(told.fleet.evolve(&event).len());
+            }
+        }
+    }
+    let turn = told.show(BOB, Sign::TurnBegan);
+    let mut again = told.fleet.clone();
+    most = turn.iter().map(|event| again.evolve(event).len()).fold(most, usize::max);
+    assert!(most <= 4, "{most} planned anew");
+}
+
+fn traced(told: &Told, trace: Trace) -> Observation {
+    Observation::Traced { agent: AgentId(BOB), number: told.number(BOB), trace }
 }
 
 #[test]
@@ -228,7 +264,8 @@ fn a_session_that_ended_with_a_text_is_looked_at_before_the_text_is_offered_agai
     let (mut told, at) = died_with_it();
     assert_eq!(told.offer(), "", "T4: nobody has looked yet");
     let first = SessionNumber(1);
-    assert_eq!(told.trace_of(first, Trace::Held { at, fingerprint: print("one") }), "seen 1");
+    let held = Trace::Held { dated: Some(at), fingerprint: print("one") };
+    assert_eq!(told.trace_of(first, held), "seen 1");
 
     let (mut told, _) = died_with_it();
     let now = told.now;
@@ -242,6 +279,16 @@ fn a_session_that_ended_with_a_text_is_looked_at_before_the_text_is_offered_agai
     told.pass_seconds(2);
     assert_eq!(told.offer(), "held 1 SessionEnded");
     assert_eq!(told.offer(), "offered 1");
+
+    // Nobody reads while the machine is suspended.
+    let (mut told, _) = died_with_it();
+    let by = Duration::from_secs(3600);
+    told.pass(by);
+    told.observe(&Observation::ClockJumped { by });
+    told.pass_seconds(14);
+    assert_eq!(told.offer(), "", "it slept");
+    told.pass_seconds(2);
+    assert_eq!(told.offer(), "held 1 SessionEnded");
 }
 
 #[test]
@@ -252,13 +299,65 @@ fn a_text_of_before_is_another_one() {
     told.send(1, "yes");
     told.offer();
     let fingerprint = print("yes");
-    assert_eq!(told.trace(Trace::Held { at: before, fingerprint }), "");
+    assert_eq!(told.trace(Trace::Held { dated: Some(before), fingerprint }), "");
     let at = told.now;
-    assert_eq!(told.trace(Trace::Held { at, fingerprint }), "seen 1");
+    assert_eq!(told.trace(Trace::Held { dated: Some(at), fingerprint }), "seen 1");
     told.pass_seconds(1);
     told.send(2, "yes");
     told.offer();
-    assert_eq!(told.trace(Trace::Held { at, fingerprint }), "", "read again: still the first");
+    assert_eq!(
+        told.trace(Trace::Held { dated: Some(at), fingerprint }),
+        "",
+        "read again: still the first"
+    );
+}
+
+/// T5: NTP stepped the clock, or a machine was resumed with an older one.
+#[test]
+fn a_text_is_seen_also_where_the_clock_was_set_back() {
+    let hour = Duration::from_secs(3600);
+    let fingerprint = print("yes");
+    // While the session is read: by its place, whatever date it bears.
+    for set_back_before_the_offer in [false, true] {
+        let mut told = idle();
+        told.pass_seconds(7200);
+        if set_back_before_the_offer {
+            told.fleet.set_behind(hour);
+        }
+        told.send(1, "yes");
+        told.offer();
+        told.fleet.set_behind(hour);
+        let date = told.now.before(hour);
+        let fact = Fact::new(Origin::Transcript, Seen::Prompt { text: fingerprint });
+        let trace = message::trace(&fact.at(Some(date)), told.now).expect("a prompt");
+        assert_eq!(told.trace(trace), "seen 1");
+    }
+    // By the next daemon, which finds it there: by the clock that dated both.
+    let mut told = idle();
+    told.pass_seconds(7200);
+    told.fleet.set_behind(hour);
+    told.send(1, "yes");
+    told.offer();
+    let offered = told.now.before(hour);
+    let before = Some(offered.before(Duration::from_secs(1)));
+    assert_eq!(told.trace(Trace::Held { dated: before, fingerprint }), "", "another one");
+    assert_eq!(told.trace(Trace::Held { dated: Some(offered), fingerprint }), "seen 1");
+}
+
+/// T5: each line counts for one text, in their order.
+#[test]
+fn equal_texts_are_seen_one_by_one() {
+    let mut told = idle();
+    told.send(1, "yes");
+    told.offer();
+    told.delivered(1, 1, Outcome::Entered);
+    let fingerprint = print("yes");
+    told.trace(Trace::PromptHeard(fingerprint));
+    told.send(2, "yes");
+    assert_eq!(told.trace(Trace::Held { dated: None, fingerprint }), "seen 1");
+    assert_eq!(told.trace(Trace::Held { dated: None, fingerprint }), "", "2 was not offered yet");
+    told.offer();
+    assert_eq!(told.trace(Trace::Held { dated: None, fingerprint }), "seen 2");
 }
 
 #[test]
@@ -291,7 +390,7 @@ fn a_bare_command_gets_text_and_enter_and_no_more_is_known() {
     told.send(1, "one");
     assert_eq!(told.offer(), "offered 1");
     assert_eq!(told.delivered(1, 1, Outcome::Entered), "entered 1");
-    assert!(told.fleet.messages().get(MessageId(1)).is_none(), "T5");
+    assert!(told.fleet.messages().get(MessageId(1)).is_none(), "T6");
     told.send(2, "two");
     told.offer();
     told.report(BOB, SessionNumber(1), Report::Exited(Exit::Code(0)));

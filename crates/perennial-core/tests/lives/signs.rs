@@ -12,6 +12,7 @@ use perennial_core::observation::{Report, Sign, Wait};
 use perennial_core::reason::Reason;
 use perennial_core::refusal::Refusal;
 use perennial_core::restart::Restart;
+use perennial_core::session::Process;
 use perennial_core::state::State;
 
 use crate::told::{Told, due};
@@ -288,4 +289,31 @@ fn a_sample_of_another_conversation_is_a_sign_of_life_and_no_more() {
     assert_eq!(told.agent(1).clock.passed, None);
     told.show(1, Sign::Measured { conversation: Some(id("b")), sample });
     assert_eq!(told.agent(1).clock.passed, Some(Threshold::NineTenths));
+}
+
+#[test]
+fn a_live_session_is_found_by_its_process() {
+    let mut told = Told::new();
+    told.spawn(1, None, Restart::Never);
+    let process = Process { pid: 7, start_ticks: 7 };
+    let found = |told: &Told| told.fleet.by_process(process).map(|agent| agent.id);
+    assert_eq!(found(&told), None);
+    told.executed(1);
+    assert_eq!(found(&told), Some(AgentId(1)));
+    assert_eq!(told.fleet.by_process(Process { pid: 7, start_ticks: 8 }), None);
+    told.ends(1, Exit::Code(0));
+    assert_eq!(found(&told), None);
+}
+
+/// A sign that could not be recorded at once is told again, and may have been doubled meanwhile.
+#[test]
+fn the_same_beginning_again_begins_no_window() {
+    let mut told = Told::new();
+    told.spawn_cli(1, true, None).unwrap();
+    told.begun(1, "a", Followed::Started);
+    let began = |how| Sign::Began { conversation: "a".parse().unwrap(), how };
+    for how in [Followed::Started, Followed::Cleared, Followed::Resumed, Followed::Forked] {
+        assert_eq!(told.show(1, began(how)), [], "{how:?}");
+    }
+    assert_eq!(told.show(1, began(Followed::Compacted)).len(), 2);
 }

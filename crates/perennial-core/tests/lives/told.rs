@@ -1,5 +1,6 @@
 //! A fleet with its own clock, told what happens; every event is held against the invariants.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use perennial_core::agent::Agent;
@@ -7,7 +8,7 @@ use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Request, Spawn};
 use perennial_core::context::Threshold;
 use perennial_core::conversation::Followed;
-use perennial_core::effect::Timer;
+use perennial_core::effect::{Plan, Timer};
 use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, Event, What};
 use perennial_core::fleet::Fleet;
@@ -73,8 +74,22 @@ impl Told {
     pub fn fold(&mut self, events: &[Event]) {
         for event in events {
             self.check(event);
-            self.fleet.evolve(event);
+            let before = self.message_plans();
+            let touched = self.fleet.evolve(event);
+            for (message, plan) in self.message_plans() {
+                let is_same = before.get(&message) == Some(&plan);
+                assert!(
+                    is_same || touched.contains(&message),
+                    "{message} is not planned: {event:?}"
+                );
+            }
         }
+    }
+
+    /// What is planned for every text: planning the touched is planning all.
+    fn message_plans(&self) -> BTreeMap<Entity, Plan> {
+        let entities = self.fleet.messages().iter().map(|message| Entity::Message(message.id));
+        entities.map(|entity| (entity.clone(), self.fleet.plan(&entity, self.now))).collect()
     }
 
     /// G1, G2, G3, G4 and S2 for one event, before it is folded.

@@ -70,6 +70,11 @@ pub fn put_aside(transcript: &Path) -> io::Result<()> {
     fs::rename(transcript, transcript.with_extension("jsonl.nothing-said"))
 }
 
+/// Where our copy of a conversation is, if there is one.
+pub fn copy(preset: &Preset, copies: &Path, conversation: &ConversationId) -> PathBuf {
+    copies.join(&preset.name).join(format!("{conversation}.jsonl"))
+}
+
 /// Puts our copy where the vendor looks for it; `false` if we have none.
 pub fn restore(
     preset: &Preset,
@@ -78,8 +83,8 @@ pub fn restore(
     dir: &str,
     conversation: &ConversationId,
 ) -> io::Result<bool> {
-    let ours = copies.join(&preset.name).join(format!("{conversation}.jsonl"));
-    if !ours.is_file() || !is_begun(preset, &ours) {
+    let ours = copy(preset, copies, conversation);
+    if !ours.is_file() {
         return Ok(false);
     }
     let theirs = transcript(preset, vendor_home, dir, conversation);

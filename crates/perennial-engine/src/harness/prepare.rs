@@ -161,7 +161,17 @@ fn continuity(
         if conversation::is_begun(preset, &transcript) {
             return Ok(Continuity::Kept);
         }
+        // Prepared before: what lies there may be written by this very session.
+        if place.session_dir.exists() {
+            return Ok(Continuity::Gone);
+        }
         conversation::put_aside(&transcript).map_err(unrestored)?;
+    }
+    // Our copy is brought up to the vendor's file from its own length on: it must not begin with
+    // another one.
+    let ours = conversation::copy(preset, place.copies, id);
+    if ours.is_file() && !conversation::is_begun(preset, &ours) {
+        conversation::put_aside(&ours).map_err(unrestored)?;
     }
     match conversation::restore(preset, vendor_home, place.copies, dir, id) {
         Ok(true) => Ok(Continuity::Restored),

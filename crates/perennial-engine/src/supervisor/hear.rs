@@ -20,6 +20,7 @@ impl Supervisor {
         fact: &Fact,
         now: Time,
     ) -> Vec<Output> {
+        let fact = &*fact.by_core_time(self.newest.behind());
         let Some(known) = self.newest.agent(agent) else {
             return Vec::new();
         };

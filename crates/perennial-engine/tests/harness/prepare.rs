@@ -189,13 +189,18 @@ fn a_transcript_in_which_nothing_was_said_is_put_aside() {
     stage.launch.options.prompt = Some("tidy".to_owned());
     let nothing = "{\"type\":\"mode\",\"mode\":\"normal\",\"sessionId\":\"x\"}\n";
     let theirs = stage.write(&format!("home/.claude/projects/-elsewhere/{ID}.jsonl"), nothing);
-    stage.write(&format!("data/conversations/claude/{ID}.jsonl"), nothing);
+    let ours = stage.write(&format!("data/conversations/claude/{ID}.jsonl"), nothing);
     let (argv, continuity) = stage.arguments(&resume(Turn::Open));
     assert_eq!(argv, ["--session-id", ID, MANUAL[0], MANUAL[1], "--", "tidy"]);
     assert_eq!(continuity, Continuity::Gone);
     assert!(!Path::new(&theirs).exists());
     let aside = Path::new(&theirs).with_extension("jsonl.nothing-said");
     assert_eq!(fs::read_to_string(aside).expect("kept aside"), nothing);
+    assert!(!ours.exists(), "the copy of what comes now begins anew");
+    // Asked again while the session has begun to write: its file stays where it is.
+    fs::write(&theirs, nothing).expect("written");
+    assert_eq!(stage.arguments(&resume(Turn::Open)).1, Continuity::Gone);
+    assert!(theirs.exists());
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Messages as they are stored.
 
+use std::time::Duration;
+
 use perennial_core::context::Threshold;
 use perennial_core::id::SessionNumber;
 use perennial_core::message::{Content, Held, MessageEvent, Sender, Withdrawer};
@@ -26,13 +28,36 @@ pub const KINDS: &[(&str, u32)] = &[
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Stored {
-    Recorded { to: String, from: Worded<Sender>, content: StoredContent },
-    Offered { session: u32, attempt: u32 },
-    Entered { attempt: u32, last: bool },
-    Held { attempt: u32, why: Worded<Held>, until: u64 },
-    Heard { attempt: u32 },
-    Seen { session: u32 },
-    Withdrawn { by: Worded<Withdrawer> },
+    Recorded {
+        to: String,
+        from: Worded<Sender>,
+        content: StoredContent,
+    },
+    Offered {
+        session: u32,
+        attempt: u32,
+        /// Absent where the clock was not behind.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        behind_us: u64,
+    },
+    Entered {
+        attempt: u32,
+        last: bool,
+    },
+    Held {
+        attempt: u32,
+        why: Worded<Held>,
+        until: u64,
+    },
+    Heard {
+        attempt: u32,
+    },
+    Seen {
+        session: u32,
+    },
+    Withdrawn {
+        by: Worded<Withdrawer>,
+    },
     Returned {},
 }
 
@@ -44,6 +69,11 @@ pub(super) enum StoredContent {
     Reminder { calls: u64, sample: Option<StoredSample> },
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 impl From<&MessageEvent> for Stored {
     fn from(event: &MessageEvent) -> Stored {
         match event {
@@ -52,9 +82,11 @@ impl From<&MessageEvent> for Stored {
                 from: Worded(*from),
                 content: content.into(),
             },
-            MessageEvent::Offered { session, attempt } => {
-                Stored::Offered { session: session.0, attempt: *attempt }
-            }
+            MessageEvent::Offered { session, attempt, behind } => Stored::Offered {
+                session: session.0,
+                attempt: *attempt,
+                behind_us: u64::try_from(behind.as_micros()).unwrap_or(u64::MAX),
+            },
             MessageEvent::Entered { attempt, is_last } => {
                 Stored::Entered { attempt: *attempt, last: *is_last }
             }
@@ -79,9 +111,11 @@ impl TryFrom<Stored> for MessageEvent {
                 from: from.0,
                 content: content.try_into()?,
             },
-            Stored::Offered { session, attempt } => {
-                MessageEvent::Offered { session: SessionNumber(session), attempt }
-            }
+            Stored::Offered { session, attempt, behind_us } => MessageEvent::Offered {
+                session: SessionNumber(session),
+                attempt,
+                behind: Duration::from_micros(behind_us),
+            },
             Stored::Entered { attempt, last } => MessageEvent::Entered { attempt, is_last: last },
             Stored::Held { attempt, why, until } => {
                 MessageEvent::Held { attempt, why: why.0, until: Time(until) }

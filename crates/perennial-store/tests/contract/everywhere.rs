@@ -536,7 +536,8 @@ fn messages_are_read_as_far_as_they_have_come(journal: &Arc<dyn Journal>) {
         append(&**journal, batch(vec![(0, vec![event])]).with_texts(vec![body])).unwrap();
     }
     let of = |id, at, what| Event { at: Time(at), what: What::Message(MessageId(id), what) };
-    let offered = MessageEvent::Offered { session: SessionNumber(4), attempt: 1 };
+    let behind = Duration::ZERO;
+    let offered = MessageEvent::Offered { session: SessionNumber(4), attempt: 1, behind };
     let seen = MessageEvent::Seen { session: SessionNumber(5) };
     let heard = MessageEvent::Heard { attempt: 1 };
     append(&**journal, batch(vec![(1, vec![of(1, 4, offered.clone()), of(1, 5, seen)])])).unwrap();

@@ -246,7 +246,19 @@ fn messages_jobs_and_claims() -> Vec<(&'static str, What)> {
         ("message-recorded-reminder", recorded(Content::Reminder { calls: 40, sample: None })),
         (
             "message-offered",
-            message(MessageEvent::Offered { session: SessionNumber(3), attempt: 2 }),
+            message(MessageEvent::Offered {
+                session: SessionNumber(3),
+                attempt: 2,
+                behind: Duration::ZERO,
+            }),
+        ),
+        (
+            "message-offered-behind",
+            message(MessageEvent::Offered {
+                session: SessionNumber(3),
+                attempt: 2,
+                behind: Duration::from_secs(3600),
+            }),
         ),
         ("message-entered", message(MessageEvent::Entered { attempt: 2, is_last: false })),
         (

@@ -120,6 +120,33 @@ fn a_record_that_is_gone_marks_the_agent_whose_versions_have_a_hole() {
     assert_eq!(journal.head().0, Seq(10));
 }
 
+/// M5: the last record of a stream is gone, and the journal goes on: no hole is left in its versions.
+#[test]
+fn an_agent_whose_last_record_is_gone_is_held_where_its_snapshot_had_it() {
+    for is_kept in [true, false] {
+        let directory = tempfile::tempdir().unwrap();
+        {
+            let journal = open(directory.path());
+            let mut longer = story();
+            longer.extend([wanted(ADA, 2), wanted(BOB, 2), wanted(BOB, 3)]);
+            append(&journal, Batch::of(longer, |_| Some(Version(0)))).unwrap();
+            let loaded = load(&journal).unwrap();
+            if is_kept {
+                let (fleet, versions) = (&loaded.fleet, &loaded.versions);
+                let set = perennial_store::load::snapshots(fleet, versions, &loaded.changed);
+                journal.put_snapshots(set, Box::new(|is_kept| assert!(is_kept)));
+            }
+            settle(&journal);
+        }
+        let sql = "DELETE FROM event WHERE seq = 8";
+        rusqlite::Connection::open(file(directory.path())).unwrap().execute_batch(sql).unwrap();
+        let loaded = load(&open(directory.path())).unwrap();
+        assert_eq!(loaded.versions[&Entity::Agent(ADA)], Version(3));
+        assert_eq!(loaded.fleet.agent(ADA).unwrap().is_damaged(), is_kept);
+        assert!(!loaded.unreadable.is_empty(), "told in any case");
+    }
+}
+
 /// M5: an agent whose birth can't be read, or is gone, is listed as unknown and held; what came after
 /// its birth is folded.
 #[test]

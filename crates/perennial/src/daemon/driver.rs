@@ -283,6 +283,7 @@ impl Driver {
     /// The time; a jump of the clock is told before anything else is.
     pub fn now(&mut self) -> Time {
         let reading = self.world.clock.read();
+        self.supervisor.wall_clock_is_behind(reading.behind);
         if let Some(by) = reading.jump {
             tracing::warn!(seconds = by.as_secs(), "the clock jumped ahead");
             let outputs =

@@ -167,11 +167,9 @@ impl Driver {
     /// Takes in a line of a vendor's list of live sessions, if it is one of ours.
     pub fn listed(&mut self, listing: Listing) {
         let Listing { process, fact } = listing;
-        let found = self.supervisor.fleet().agents().find_map(|agent| {
-            let live = agent.live_session().filter(|live| live.process == Some(process))?;
-            Some((agent.id, live.number))
-        });
-        let Some((agent, number)) = found else { return };
+        let found = self.supervisor.fleet().by_process(process);
+        let live = found.and_then(|agent| Some((agent.id, agent.live_session()?.number)));
+        let Some((agent, number)) = live else { return };
         self.hear(agent, number, fact);
         self.look_at_conversation(agent, number);
     }

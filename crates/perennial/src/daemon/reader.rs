@@ -141,7 +141,7 @@ impl Shelves {
             return Some(sighting);
         };
         let lasted = now.saturating_sub(open.heard);
-        open.due = limits.next_look(lasted).map(|look| open.heard + look);
+        open.due = Some(open.heard + limits.next_look(lasted));
         let seen = Seen::Silence { lasted, received: received(process) };
         sighting.facts.push(Fact::new(Origin::Kernel, seen));
         Some(sighting)

@@ -2,6 +2,7 @@
 //!
 //! Core time is wall time that never decreases. Between readings it goes on by the monotonic clock;
 //! where the wall clock runs ahead of that (suspend, a corrected clock) it jumps, and the jump is told.
+//! Where the wall clock was set back it is told how far that is behind.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -9,6 +10,8 @@ use perennial_core::time::Time;
 
 /// A wall clock that is ahead by more than this has jumped.
 const JUMP: Duration = Duration::from_secs(5);
+/// One that is behind by this was set back; less is how clocks run.
+const SET_BACK: Duration = Duration::from_millis(10);
 
 #[derive(Debug)]
 pub struct Clock {
@@ -21,6 +24,8 @@ pub struct Clock {
 pub struct Reading {
     pub now: Time,
     pub jump: Option<Duration>,
+    /// How far the wall clock is behind: it was set back.
+    pub behind: Duration,
 }
 
 impl Clock {
@@ -37,11 +42,12 @@ impl Clock {
         let steady = self.anchor + elapsed;
         let ahead = wall.since(steady);
         if ahead <= JUMP {
-            return Reading { now: steady, jump: None };
+            let behind = Some(steady.since(wall)).filter(|behind| *behind >= SET_BACK);
+            return Reading { now: steady, jump: None, behind: behind.unwrap_or_default() };
         }
         self.anchor = wall;
         self.anchored += elapsed;
-        Reading { now: wall, jump: Some(ahead) }
+        Reading { now: wall, jump: Some(ahead), behind: Duration::ZERO }
     }
 }
 
@@ -72,9 +78,9 @@ mod tests {
     }
 
     #[test]
-    fn a_wall_clock_that_goes_back_is_ignored() {
-        let reading = clock().reading(HOUR, Time(0));
-        assert_eq!(reading, Reading { now: NOON + HOUR, jump: None });
+    fn a_wall_clock_that_goes_back_is_not_followed_and_told() {
+        let reading = clock().reading(HOUR, NOON);
+        assert_eq!(reading, Reading { now: NOON + HOUR, jump: None, behind: HOUR });
     }
 
     #[test]
@@ -84,7 +90,11 @@ mod tests {
         let first = clock.reading(Duration::from_secs(1), later);
         assert_eq!(first.now, later);
         assert_eq!(first.jump, Some(HOUR * 8 - Duration::from_secs(1)));
-        assert_eq!(clock.reading(Duration::ZERO, later), Reading { now: later, jump: None });
+        let behind = Duration::ZERO;
+        assert_eq!(
+            clock.reading(Duration::ZERO, later),
+            Reading { now: later, jump: None, behind }
+        );
     }
 
     #[test]

@@ -199,7 +199,7 @@ fn message_sentence(event: &MessageEvent) -> String {
                 format!("reminder recorded after {calls} tool calls")
             }
         },
-        MessageEvent::Offered { session, attempt } => {
+        MessageEvent::Offered { session, attempt, .. } => {
             format!("offered to session {session} (attempt {attempt})")
         }
         MessageEvent::Entered { .. } => "typed, Enter pressed".to_owned(),
