@@ -220,6 +220,9 @@ impl World {
         self.tell(|| match input {
             Input::Request { waiter, .. } => format!("  {waiter:?} reaches daemon {}", life.0),
             Input::Observed(observation) => format!("daemon {} hears {observation:?}", life.0),
+            Input::Connected { agent } => {
+                format!("the holder of {} connects to daemon {}", agent.0, life.0)
+            }
             Input::Offer { agent, .. } => format!("a hook of {} asks daemon {}", agent.0, life.0),
             Input::Heard { agent, number, fact } => {
                 format!("daemon {} hears of {}.{number}: {fact:?}", life.0, agent.0)
@@ -279,13 +282,20 @@ impl World {
             Output::Append { ticket, batch } => self.append(life, ticket, batch),
             Output::Answer { waiter, answer } => {
                 let answer = self.recalled(life, waiter, answer);
-                self.answered(life, waiter, &answer);
+                self.answered(waiter, &answer);
+            }
+            Output::Reply { waiter, offered } => {
+                if let Some((agent, number, called_at)) = self.hooks.remove(&waiter) {
+                    self.hook_is_answered(life, (agent, number), called_at, &offered);
+                }
             }
             Output::Carry(Effect::Session(effect)) => self.order(life, effect),
             Output::Carry(Effect::Deliver(delivery)) => self.deliver(life, &delivery, 0),
             Output::Carry(Effect::Job(effect)) => self.order_job(life, &effect),
             // A simulated holder sees for itself what keys reach.
-            Output::Carry(Effect::Focus(_) | Effect::Continue { .. }) => {}
+            Output::Carry(
+                Effect::Focus(_) | Effect::Continue { .. } | Effect::PromptHeard { .. },
+            ) => {}
             Output::Brief { .. } | Output::Silent { .. } => {}
             Output::Committed { events, .. } => {
                 self.look_at_ended(life, &events);
@@ -482,6 +492,7 @@ impl Heard {
             Input::Request { .. }
             | Input::Observed(_)
             | Input::Heard { .. }
+            | Input::Connected { .. }
             | Input::Offer { .. } => Heard::Else,
         }
     }
@@ -491,6 +502,7 @@ impl Heard {
             Input::Request { waiter, .. } | Input::Offer { waiter, .. } => Some(*waiter),
             Input::Observed(_)
             | Input::Heard { .. }
+            | Input::Connected { .. }
             | Input::Tick
             | Input::Durable(_)
             | Input::Failed(..) => None,

@@ -7,12 +7,11 @@
 
 use std::time::Duration;
 
-use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, Event};
 use perennial_core::fact::{Fact, Origin, Seen};
 use perennial_core::fleet::Fleet;
 use perennial_core::hearing::{Hearing, Hearings, Limits, REMINDER_CALLS, reminder_mark};
-use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::message::{Content, Message};
 use perennial_core::session::Phase;
 use perennial_core::time::Time;
@@ -133,13 +132,13 @@ impl World {
         life: Life,
         (agent, number): (AgentId, SessionNumber),
         called_at: Time,
-        offered: &[Entity],
+        offered: &[MessageId],
     ) {
         let is_awaited = self.now.since(called_at) < HOOK_WAITS;
         let is_alive = self.cli(agent, number).is_some() && is_awaited;
         let Some(daemon) = self.daemon(life).filter(|_| is_alive) else { return };
         let messages = daemon.supervisor.fleet().messages();
-        let known = offered.iter().filter_map(|entity| messages.get(entity.message()?).cloned());
+        let known = offered.iter().filter_map(|id| messages.get(*id).cloned());
         for message in known.collect::<Vec<_>>() {
             self.told(agent, number, &message);
         }

@@ -89,17 +89,7 @@ impl World {
     }
 
     /// Somebody was answered: is it true, and will it stay true?
-    pub fn answered(
-        &mut self,
-        life: Life,
-        waiter: Waiter,
-        answer: &Result<Vec<Entity>, Rejection>,
-    ) {
-        if let Some((agent, number, called_at)) = self.hooks.remove(&waiter) {
-            let offered = answer.as_deref().unwrap_or_default();
-            self.hook_is_answered(life, (agent, number), called_at, offered);
-            return;
-        }
+    pub fn answered(&mut self, waiter: Waiter, answer: &Result<Vec<Entity>, Rejection>) {
         let newest = self.operator.next_waiter;
         let Some(asked) = self.operator.asked.get_mut(&waiter) else {
             return;

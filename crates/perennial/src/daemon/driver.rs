@@ -384,9 +384,7 @@ impl Driver {
             HostReport::Connected { agent, number, shim, cgroup } => {
                 self.world.registry.add(agent, shim, cgroup);
                 self.presence.connected(agent, number);
-                if let Some(effect) = self.supervisor.focus_of(agent) {
-                    self.tell_focus(effect);
-                }
+                self.input(Input::Connected { agent });
                 self.look_around(agent);
             }
             HostReport::Disconnected { agent, number, why } => {
@@ -434,8 +432,11 @@ impl Driver {
                 Output::Answer { waiter, answer } => {
                     if let Some(reply) = self.replies.remove(&waiter) {
                         let _ = reply.send(answer);
-                    } else if let Some(reply) = self.hooks.remove(&waiter) {
-                        let _ = reply.send(answer.ok().and_then(|offered| self.texts(&offered)));
+                    }
+                }
+                Output::Reply { waiter, offered } => {
+                    if let Some(reply) = self.hooks.remove(&waiter) {
+                        let _ = reply.send(self.texts(&offered));
                     }
                 }
                 Output::Carry(effect) => self.carry_out(effect),
@@ -462,6 +463,7 @@ impl Driver {
             Effect::Continue { agent, number } => {
                 self.world.holders.continue_session(agent, number);
             }
+            Effect::PromptHeard { agent, number, .. } => self.world.holders.heard(agent, number),
             Effect::Deliver(delivery) => {
                 let agent = self.supervisor.fleet().agent(delivery.agent);
                 let harness = agent.filter(|agent| !agent.launch.is_bare());

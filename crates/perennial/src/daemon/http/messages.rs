@@ -6,6 +6,7 @@ use axum::extract::{Path as Route, Query, State};
 use perennial_api::Problem;
 use perennial_api::answer;
 use perennial_api::request;
+use perennial_core::authority::Caller;
 use perennial_core::command::Command;
 use perennial_core::id::{AgentId, MessageId};
 use perennial_core::message;
@@ -19,7 +20,7 @@ use tokio::time::timeout;
 use super::answer::{Answer, Trouble, json};
 use super::extract::{Body, Shown};
 use super::{Shared, Surface};
-use crate::daemon::driver::Closing;
+use crate::daemon::driver::{Closing, Sight};
 use crate::daemon::{time, words};
 
 /// So many are listed unless the caller says otherwise, and at most.
@@ -62,8 +63,7 @@ pub async fn show(
     Query(Wait { wait }): Query<Wait>,
 ) -> Answer {
     let id = message_id(&id)?;
-    let row = surface.message_row(id).await?;
-    surface.authorise(caller, Verb::Send, Some(row.agent.to_string())).await?;
+    surface.seen_by(caller, id).await?;
     if wait {
         // One that is not over by then is told as it is.
         let _late = timeout(LONGEST_WAIT, surface.desk.message_over(id)).await;
@@ -97,9 +97,8 @@ pub async fn withdraw(
     Route(id): Route<String>,
 ) -> Answer {
     let id = message_id(&id)?;
+    surface.seen_by(caller, id).await?;
     // One that is over is told as it is, so that nobody wonders.
-    let row = surface.message_row(id).await?;
-    surface.authorise(caller, Verb::Send, Some(row.agent.to_string())).await?;
     let message = surface.message(id).await?;
     if message.is_final {
         return Err(Trouble(
@@ -155,12 +154,18 @@ impl Surface {
         let journal = std::sync::Arc::clone(&self.journal);
         let row = tokio::task::spawn_blocking(move || journal.message(id));
         let row = row.await.map_err(|_| Closing)?.map_err(|error| unread(&error))?;
-        row.ok_or_else(|| {
-            Trouble(
-                Problem::new(404, "no-such-message", format!("there is no message {id}"))
-                    .next("perennial sent NAME lists what was sent"),
-            )
-        })
+        row.ok_or_else(|| no_such_message(id))
+    }
+
+    /// Refuses a caller who may not see this message in the very words for one that does not exist:
+    /// ids can't be probed.
+    async fn seen_by(&self, caller: Caller, id: MessageId) -> Result<(), Trouble> {
+        let row = self.message_row(id).await?;
+        match self.authorise(caller, Verb::Send, Some(row.agent.to_string())).await {
+            Ok(_) => Ok(()),
+            Err(Trouble(problem)) if problem.status == 403 => Err(no_such_message(id)),
+            Err(trouble) => Err(trouble),
+        }
     }
 
     async fn message(&self, id: MessageId) -> Result<answer::Message, Trouble> {
@@ -169,25 +174,38 @@ impl Surface {
     }
 
     /// Messages as clients see them; of one that waits, what it waits for now.
-    async fn shown(&self, rows: Vec<MessageRow>) -> Result<Vec<answer::Message>, Trouble> {
-        let shown = self.desk.look(move |sight| {
+    async fn shown(&self, mut rows: Vec<MessageRow>) -> Result<Vec<answer::Message>, Trouble> {
+        // The journal may be ahead of memory for a moment.
+        let head = self.journal.head().0;
+        self.shown.clone().wait_for(|shown| *shown >= head).await.map_err(|_| Closing)?;
+        let ids: Vec<MessageId> = rows.iter().map(|row| row.message).collect();
+        let look = move |sight: &Sight<'_>| {
             let fleet = sight.supervisor.fleet();
-            let why = |row: &MessageRow| {
-                let known = fleet.messages().get(row.message)?;
-                Some(message::why(fleet, known, sight.now))
+            let why = |id: MessageId| {
+                Some(message::why(fleet, fleet.messages().get(id)?, sight.now))
             };
-            rows.iter().map(|row| view(row, why(row))).collect()
-        });
-        Ok(shown.await?)
+            ids.into_iter().map(why).collect()
+        };
+        let waits: Vec<Option<message::Why>> = self.desk.look(look).await?;
+        for (row, waits) in rows.iter_mut().zip(&waits) {
+            // It may have come to its end since its row was read.
+            if waits.is_none() && !is_final(row.step) {
+                *row = self.message_row(row.message).await?;
+            }
+        }
+        Ok(rows.iter().zip(waits).map(|(row, waits)| view(row, waits)).collect())
     }
 }
 
 fn view(row: &MessageRow, waits: Option<message::Why>) -> answer::Message {
     let is_waiting = matches!(row.step, MessageStep::Recorded | MessageStep::Held);
     let is_written = row.step == MessageStep::Entered && waits.is_none();
+    // Whatever is not over is in memory, unless its first record could not be read.
+    let is_damaged = !is_final(row.step) && !is_written && waits.is_none();
     let why = match waits.filter(|_| is_waiting) {
         Some(why) => Some(words::waits(why).to_owned()),
         None if is_written => Some(words::WRITTEN.to_owned()),
+        None if is_damaged => Some(words::UNREADABLE.to_owned()),
         None => None,
     };
     answer::Message {
@@ -195,7 +213,7 @@ fn view(row: &MessageRow, waits: Option<message::Why>) -> answer::Message {
         from: words::sender(row.sender).to_owned(),
         head: row.head.clone(),
         state: state(row.step).to_owned(),
-        is_final: is_final(row.step) || is_written,
+        is_final: is_final(row.step) || is_written || is_damaged,
         why,
         session: row.session.map(|number| u64::from(number.0)),
         recorded_at: time::moment(row.recorded_at),
@@ -225,6 +243,13 @@ fn message_id(id: &str) -> Result<MessageId, Trouble> {
                 .next("perennial sent NAME lists ids"),
         )
     })
+}
+
+fn no_such_message(id: MessageId) -> Trouble {
+    Trouble(
+        Problem::new(404, "no-such-message", format!("there is no message {id}"))
+            .next("perennial sent NAME lists what was sent"),
+    )
 }
 
 fn unread(error: &dyn std::error::Error) -> Trouble {
