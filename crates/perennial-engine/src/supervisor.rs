@@ -428,29 +428,4 @@ impl Supervisor {
 }
 
 #[cfg(test)]
-mod tests {
-    use perennial_core::authority::Caller;
-    use perennial_core::command::Command;
-    use perennial_core::id::PostId;
-
-    use super::*;
-
-    #[test]
-    fn posts_leave_nothing_in_memory() {
-        let mut supervisor = Supervisor::new(Fleet::default(), BTreeMap::new());
-        for number in 0..10 {
-            let body = perennial_store::text::body("a text");
-            let command = Command::Post { id: PostId(number), title: None, body };
-            let request = Request { caller: Caller::Person, command };
-            let asked = Input::Request { waiter: Waiter(1), request };
-            let outputs = supervisor.step(asked, Time(1));
-            let [Output::Append { ticket, batch }] = &outputs[..] else { panic!("{outputs:?}") };
-            // An id that is used twice is refused by the journal.
-            assert_eq!(batch.entries[0].expected, Some(Version(0)));
-            assert_eq!(batch.texts.len(), 1);
-            supervisor.step(Input::Durable(*ticket), Time(1));
-        }
-        assert!(supervisor.versions().is_empty() && supervisor.under_way.is_empty());
-        assert_eq!(supervisor.durable, Fleet::default());
-    }
-}
+mod tests;

@@ -181,9 +181,8 @@ impl Surface {
         let ids: Vec<MessageId> = rows.iter().map(|row| row.message).collect();
         let look = move |sight: &Sight<'_>| {
             let fleet = sight.supervisor.fleet();
-            let why = |id: MessageId| {
-                Some(message::why(fleet, fleet.messages().get(id)?, sight.now))
-            };
+            let why =
+                |id: MessageId| Some(message::why(fleet, fleet.messages().get(id)?, sight.now));
             ids.into_iter().map(why).collect()
         };
         let waits: Vec<Option<message::Why>> = self.desk.look(look).await?;
