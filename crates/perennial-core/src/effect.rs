@@ -3,8 +3,8 @@
 //!
 //! An effect is kept in flight by its key: the entity, the kind of effect, and a fence that only
 //! grows. The same key is carried out once in each run of the daemon; a new daemon plans anew, and
-//! whoever holds the entity knows what was done already. Focus and Continue follow from what was
-//! heard: they are told again whenever that changes, and saying one twice does no harm.
+//! whoever holds the entity knows what was done already. Focus, Continue and PromptHeard follow from
+//! what was heard (`hearing::plan`): each is told when it is planned and was not planned before.
 
 use crate::conversation::Opening;
 use crate::entity::Entity;
@@ -24,6 +24,12 @@ pub enum Effect {
     Continue {
         agent: AgentId,
         number: SessionNumber,
+    },
+    /// Tell a session's holder that the program took a prompt then: its input line was empty.
+    PromptHeard {
+        agent: AgentId,
+        number: SessionNumber,
+        at: Time,
     },
     Deliver(Delivery),
     Job(JobEffect),
@@ -100,6 +106,7 @@ pub enum EffectKind {
     Release,
     Focus,
     Continue,
+    PromptHeard,
     Deliver,
     RunJob,
     ReleaseJob,
@@ -125,6 +132,10 @@ impl Effect {
             Effect::Continue { agent, number } => {
                 let (entity, fence) = (Entity::Agent(*agent), u64::from(number.0));
                 EffectKey { entity, kind: EffectKind::Continue, fence }
+            }
+            Effect::PromptHeard { agent, at, .. } => {
+                let (entity, kind) = (Entity::Agent(*agent), EffectKind::PromptHeard);
+                EffectKey { entity, kind, fence: at.0 }
             }
             Effect::Deliver(Delivery { message, attempt, .. }) => {
                 let (entity, fence) = (Entity::Message(*message), u64::from(*attempt));

@@ -400,7 +400,7 @@ impl Fleet {
         match entity {
             Entity::Agent(id) => self.agents.plan(*id, now),
             Entity::Message(id) => message::plan(self, *id, now),
-            Entity::Job(id) => self.jobs.get(*id).map(job::plan).unwrap_or_default(),
+            Entity::Job(id) => job::plan(&self.jobs, *id),
             Entity::Node | Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => {
                 Plan::default()
             }

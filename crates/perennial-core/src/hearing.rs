@@ -33,6 +33,7 @@
 
 mod line;
 mod measure;
+mod plan;
 mod sessions;
 mod tell;
 mod turn;
@@ -51,6 +52,7 @@ use crate::state::State;
 use crate::time::Time;
 
 pub use line::{Focus, Obstacle, focus};
+pub use plan::plan;
 pub use sessions::Hearings;
 pub use tell::{REMINDER_CALLS, Tell, reminder_mark};
 use turn::End;
@@ -135,6 +137,8 @@ pub struct Hearing {
     line: line::Line,
     /// The latest evidence of a prompt in this session.
     prompt_at: Option<Time>,
+    /// When the program last said that it took a prompt.
+    submitted_at: Option<Time>,
     is_caught_up: bool,
     /// What the list had before the transcript had been read again.
     held_listing: Option<(Listed, Time)>,
@@ -167,6 +171,7 @@ impl Hearing {
             model: before.and_then(|before| before.model.clone()),
             line: line::Line::default(),
             prompt_at: None,
+            submitted_at: None,
             is_caught_up: true,
             held_listing: None,
             heard_at: Time::default(),
@@ -317,6 +322,7 @@ impl Hearing {
     fn submitted(&mut self, fact: &Fact, now: Time) -> Sign {
         self.turn_at = self.turn_at.max(now);
         self.prompt_at = self.prompt_at.max(Some(now));
+        self.submitted_at = Some(now);
         self.turn.clone_from(&fact.turn);
         (self.background_tasks, self.line.is_awaited) = (0, false);
         Sign::TurnBegan

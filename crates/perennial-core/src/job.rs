@@ -5,6 +5,7 @@
 //! Invariants
 //! - O1  A job is run at most once per number: its number is its fence.
 //! - O2  An end that nobody saw is `Unknown`; a notification is never run again after it.
+//! - O3  At most `RUNNING_MAX` jobs are run at once, in the order in which they were wanted.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,6 +22,10 @@ use crate::time::Time;
 
 /// A notification may take this long.
 pub const NOTIFY_LIMIT: Duration = Duration::from_secs(10);
+
+/// So many jobs are run at once; the others wait for the end of one. Each costs a holder and a tree
+/// of processes, and a fleet that needs its operator wants a notification for every agent.
+pub const RUNNING_MAX: usize = 8;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
@@ -136,9 +141,21 @@ impl Jobs {
                 self.all.insert(id, Arc::new(job));
             }
             JobEvent::Running { process, .. } => self.enter(id, JobPhase::Running(*process)),
-            JobEvent::Ended { end, .. } => self.enter(id, JobPhase::Ended(*end)),
+            JobEvent::Ended { end, .. } => {
+                self.enter(id, JobPhase::Ended(*end));
+                // Its place is free for the next.
+                return self.placed().chain([id]).map(Entity::Job).collect();
+            }
         }
         vec![Entity::Job(id)]
+    }
+
+    /// O3: those that run, or may.
+    fn placed(&self) -> impl Iterator<Item = JobId> {
+        let mut open: Vec<(Time, JobId)> =
+            self.iter().filter(|job| !job.is_over()).map(|job| (job.wanted_at, job.id)).collect();
+        open.sort_unstable();
+        open.into_iter().take(RUNNING_MAX).map(|(_, id)| id)
     }
 
     fn enter(&mut self, id: JobId, phase: JobPhase) {
@@ -170,12 +187,14 @@ pub fn observe(job: &Job, number: u32, report: &JobReport) -> Option<JobEvent> {
     }
 }
 
-/// What to do for a job: running it again finds the one that runs.
-pub fn plan(job: &Job) -> Plan {
+/// What to do for a job: running it again finds the one that runs. One that has no place yet waits
+/// until another has ended.
+pub fn plan(jobs: &Jobs, id: JobId) -> Plan {
+    let Some(job) = jobs.get(id) else { return Plan::default() };
+    let run = || JobAction::Run(Box::new((job.purpose.clone(), job.command.clone())));
     let action = match job.phase {
-        JobPhase::Wanted | JobPhase::Running(_) => {
-            JobAction::Run(Box::new((job.purpose.clone(), job.command.clone())))
-        }
+        JobPhase::Wanted if !jobs.placed().any(|placed| placed == id) => return Plan::default(),
+        JobPhase::Wanted | JobPhase::Running(_) => run(),
         JobPhase::Ended(_) => JobAction::Release,
     };
     let effect = Effect::Job(JobEffect { job: job.id, number: job.number, action });
@@ -191,10 +210,15 @@ pub fn notify(
     reason: Reason,
     now: Time,
 ) -> (JobId, JobEvent) {
-    let spread = u128::from(now.0).wrapping_mul(0xda94_2042_e4dd_58b5_2545_f491_4f6c_dd1d);
     let command = JobCommand { argv: argv.to_vec(), dir: "/".to_owned(), limit: NOTIFY_LIMIT };
     let wanted = JobEvent::Wanted { purpose: Purpose::Notify { agent, name, reason }, command };
-    (JobId(agent.0 ^ spread), wanted)
+    (notification(agent, now), wanted)
+}
+
+/// The job that tells the operator of what happened to this agent then, if there was one.
+pub fn notification(agent: AgentId, at: Time) -> JobId {
+    let spread = u128::from(at.0).wrapping_mul(0xda94_2042_e4dd_58b5_2545_f491_4f6c_dd1d);
+    JobId(agent.0 ^ spread)
 }
 
 #[cfg(test)]
@@ -226,8 +250,26 @@ mod tests {
         let job = jobs.get(JobId(1)).expect("until it is released");
         assert_eq!(observe(job, 1, &ended), None);
         assert!(matches!(
-            &plan(job).effects[..],
+            &plan(&jobs, JobId(1)).effects[..],
             [Effect::Job(JobEffect { action: JobAction::Release, .. })]
         ));
+    }
+
+    #[test]
+    fn so_many_jobs_run_at_once_and_the_end_of_one_lets_the_next_begin() {
+        let (_, wanted) = notify(&["say".into()], AgentId(3), "bob".into(), Reason::Idle, NOW);
+        let (all, mut jobs) = (RUNNING_MAX as u128 + 3, Jobs::default());
+        for id in 0..all {
+            // The last id was wanted first.
+            jobs.evolve(JobId(all - id), &wanted, Time(id as u64));
+        }
+        let is_run = |jobs: &Jobs, id: u128| !plan(jobs, JobId(id)).effects.is_empty();
+        let running: Vec<u128> = (1..=all).filter(|id| is_run(&jobs, *id)).collect();
+        assert_eq!(running, (4..=all).collect::<Vec<_>>(), "O3");
+        let ended = JobEvent::Ended { number: 1, end: JobEnd::Code(0), output: String::new() };
+        let touched = jobs.evolve(JobId(5), &ended, Time(99));
+        assert!(touched.contains(&Entity::Job(JobId(3))), "the next is planned: {touched:?}");
+        assert!(is_run(&jobs, 3) && !is_run(&jobs, 2));
+        assert!(is_run(&jobs, 5), "the one that ended is released");
     }
 }

@@ -49,6 +49,9 @@ pub use queue::Messages;
 /// hook may be late, and what it tells of stands in the conversation later still.
 pub const PASSED_OVER_AFTER: Duration = Duration::from_secs(60);
 
+/// A hook is answered within this, with texts or without: a turn is not kept waiting for the disk.
+pub const REPLY_WITHIN: std::time::Duration = std::time::Duration::from_millis(500);
+
 /// So long after the next session began, a conversation that could not be read counts as read.
 pub const SETTLED_AFTER: Duration = Duration::from_secs(15);
 
@@ -134,6 +137,12 @@ pub enum Held {
     Full,
     /// The holder is of an older version and can't do it.
     OldHolder,
+    /// Its text can't be read from the store.
+    Damaged,
+    /// The harness no longer takes it for a prompt: its preset has changed since.
+    Unfit,
+    /// A line of it is longer than the terminal takes while it edits lines itself.
+    LongLine,
     SessionEnded,
     /// The conversation was read to its end, or went on, without it.
     NotTaken,
@@ -262,6 +271,11 @@ impl Message {
             Content::Typed { .. } => true,
             Content::Notice { .. } | Content::Reminder { .. } => false,
         }
+    }
+
+    /// T1: whether this attempt stands; one that was given back, or followed by another, does not.
+    pub fn is_offered_as(&self, attempt: u32) -> bool {
+        matches!(self.state, MessageState::Offered { .. }) && self.attempts == attempt
     }
 
     /// Whether its last attempt may have left it in the input line of a session that still runs.

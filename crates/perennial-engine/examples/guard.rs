@@ -104,6 +104,7 @@ fn step(fleet: &mut Supervisor, input: Input) -> usize {
     let appended = outputs.iter().filter_map(|output| match output {
         Output::Append { ticket, .. } => Some(*ticket),
         Output::Answer { .. }
+        | Output::Reply { .. }
         | Output::Carry(_)
         | Output::Brief { .. }
         | Output::Silent { .. }

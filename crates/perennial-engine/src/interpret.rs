@@ -7,17 +7,45 @@ use std::collections::BTreeMap;
 
 use perennial_core::effect::{Effect, EffectKey, EffectKind};
 use perennial_core::entity::Entity;
+use perennial_core::id::AgentId;
 
 /// For each entity, the newest fence of every kind that was given out.
 #[derive(Debug, Default)]
 pub struct Interpreter {
     given: BTreeMap<Entity, Vec<(EffectKind, u64)>>,
+    /// What the holder of each agent's session was last told.
+    told: BTreeMap<AgentId, Vec<Effect>>,
 }
 
 impl Interpreter {
     /// Nothing more is planned for this entity.
     pub fn forget(&mut self, entity: &Entity) {
         self.given.remove(entity);
+    }
+
+    /// Of what is planned for the holder of an agent's session, what was not planned before: the
+    /// rest was told, and still holds.
+    pub fn tell(&mut self, agent: AgentId, planned: Vec<Effect>) -> Vec<Effect> {
+        let told = self.told.entry(agent).or_default();
+        if *told == planned {
+            return Vec::new();
+        }
+        let is_new = |effect: &&Effect| !told.contains(effect);
+        let new = planned.iter().filter(is_new).cloned().collect();
+        *told = planned;
+        new
+    }
+
+    /// The holder may have missed what it was told, but for what is no news any more.
+    pub fn told_anew(&mut self, agent: AgentId) {
+        if let Some(told) = self.told.get_mut(&agent) {
+            told.retain(|effect| matches!(effect, Effect::PromptHeard { .. }));
+        }
+    }
+
+    /// Nobody holds a session of this agent any more.
+    pub fn untell(&mut self, agent: AgentId) {
+        self.told.remove(&agent);
     }
 
     /// Whether this effect is new; it counts as given out from now on.

@@ -11,8 +11,11 @@
 //!   after it; a command is not.
 //! - U5  What is over is let go only when its last effects were given out, nothing is under way for it
 //!   and its state is in the store: memory follows the living.
+//! - U6  A hook is answered within `REPLY_WITHIN`: with the texts whose offer is durable by then and
+//!   still stands, or without any.
 
 mod hear;
+mod offer;
 mod retire;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -20,13 +23,13 @@ use std::time::Duration;
 
 use perennial_core::agent::Agent;
 use perennial_core::command::Request;
-use perennial_core::effect::{Effect, FocusEffect};
+use perennial_core::effect::Effect;
 use perennial_core::entity::Entity;
 use perennial_core::event::Event;
 use perennial_core::fact::Fact;
 use perennial_core::fleet::Fleet;
 use perennial_core::hearing::{Hearing, Hearings, Limits};
-use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::observation::Observation;
 use perennial_core::refusal::Refusal;
 use perennial_core::state::Roster;
@@ -36,6 +39,7 @@ use perennial_store::journal::{Batch, Version};
 
 use crate::interpret::Interpreter;
 use crate::timers::Timers;
+use offer::Hook;
 pub use retire::Retired;
 
 /// After a failed append, reports are told again after this.
@@ -56,12 +60,16 @@ pub enum Input {
         request: Request,
     },
     Observed(Observation),
-    /// A hook of this session is to be answered: with the texts that wait for one. An answer without
-    /// any is given at once, one with some when their offer is durable.
+    /// A hook of this session is to be answered: with the texts that wait for one. A reply without
+    /// any is given at once, one with some when their offer is durable (U6).
     Offer {
         waiter: Waiter,
         agent: AgentId,
         number: SessionNumber,
+    },
+    /// The holder of this agent's session has connected: it knows nothing of what was told before.
+    Connected {
+        agent: AgentId,
     },
     /// Something was seen of an agent CLI.
     Heard {
@@ -87,6 +95,11 @@ pub enum Output {
     Answer {
         waiter: Waiter,
         answer: Result<Vec<Entity>, Rejection>,
+    },
+    /// Answer a hook with the texts of these messages.
+    Reply {
+        waiter: Waiter,
+        offered: Vec<MessageId>,
     },
     /// Do this in the world.
     Carry(Effect),
@@ -122,6 +135,8 @@ struct Pending {
     events: Vec<Event>,
     report: Option<Observation>,
     waiters: Vec<(Waiter, Answer)>,
+    /// A hook that is to be answered with the texts that these events offer.
+    hook: Option<Hook>,
 }
 
 type Answer = Result<Vec<Entity>, Rejection>;
@@ -139,8 +154,8 @@ pub struct Supervisor {
     under_way: BTreeMap<Entity, u64>,
     /// What is known of the sessions of agent CLIs beside the record.
     hearings: Hearings,
-    /// What the holders were told of what keys reach.
-    focused: BTreeMap<AgentId, FocusEffect>,
+    /// Until when the hooks under way are answered, the first one first.
+    replies: VecDeque<(Time, Waiter)>,
     interpreter: Interpreter,
     timers: Timers,
     /// Reports whose append failed, oldest first, and when to tell them again.
@@ -162,7 +177,7 @@ impl Supervisor {
             versions,
             pending: VecDeque::new(),
             under_way: BTreeMap::new(),
-            focused: BTreeMap::new(),
+            replies: VecDeque::new(),
             interpreter: Interpreter::default(),
             timers: Timers::default(),
             untold: VecDeque::new(),
@@ -214,23 +229,16 @@ impl Supervisor {
 
     /// When `Tick` is next of use.
     pub fn next_due(&self) -> Option<Time> {
-        [self.timers.first(), self.tell_again_at].into_iter().flatten().min()
+        let reply = self.replies.front().map(|(until, _)| *until);
+        [self.timers.first(), self.tell_again_at, reply].into_iter().flatten().min()
     }
 
     pub fn step(&mut self, input: Input, now: Time) -> Vec<Output> {
         match input {
             Input::Request { waiter, request } => self.request(waiter, &request, now),
             Input::Observed(observation) => self.observed(observation, now),
-            Input::Offer { waiter, agent, number } => {
-                let events = self.newest.offer(agent, number, now);
-                let offered = events.iter().map(Event::entity).collect();
-                match events.is_empty() {
-                    true => vec![Output::Answer { waiter, answer: Ok(offered) }],
-                    false => {
-                        vec![self.append((events, Vec::new()), None, vec![(waiter, Ok(offered))])]
-                    }
-                }
-            }
+            Input::Offer { waiter, agent, number } => vec![self.offer(waiter, agent, number, now)],
+            Input::Connected { agent } => self.connected(agent),
             Input::Heard { agent, number, fact } => self.heard(agent, number, &fact, now),
             Input::Tick => self.tick(now),
             Input::Durable(ticket) => self.recorded(ticket, now),
@@ -283,7 +291,7 @@ impl Supervisor {
         };
         if self.durable.agent(id).is_none_or(is_over) {
             self.hearings.forget(id);
-            self.focused.remove(&id);
+            self.interpreter.untell(id);
         }
     }
 
@@ -300,7 +308,7 @@ impl Supervisor {
         }
         let ticket = Ticket(self.next_ticket);
         self.next_ticket += 1;
-        self.pending.push_back(Pending { ticket, events, report, waiters });
+        self.pending.push_back(Pending { ticket, events, report, waiters, hook: None });
         Output::Append { ticket, batch }
     }
 
@@ -340,13 +348,14 @@ impl Supervisor {
         for entity in &touched {
             outputs.extend(self.plan(entity, now));
             if let Some(agent) = entity.agent() {
-                outputs.extend(self.focus(agent).map(Output::Carry));
+                outputs.extend(self.tell_holder(agent));
             }
             self.forget_if_over(entity);
         }
         outputs.push(Output::Committed { events: pending.events, touched });
         let waiters = pending.waiters.into_iter();
         outputs.extend(waiters.map(|(waiter, answer)| Output::Answer { waiter, answer }));
+        outputs.extend(pending.hook.map(|hook| self.reply(hook)));
         outputs
     }
 
@@ -381,6 +390,7 @@ impl Supervisor {
                 waiter,
                 answer: Err(Rejection::NotRecorded(why.clone())),
             }));
+            outputs.extend(pending.hook.map(|hook| self.reply(hook.without_texts())));
         }
         self.newest = self.durable.clone();
         for event in self.pending.iter().flat_map(|pending| &pending.events) {
@@ -396,7 +406,7 @@ impl Supervisor {
     }
 
     fn tick(&mut self, now: Time) -> Vec<Output> {
-        let mut outputs = Vec::new();
+        let mut outputs = self.late_replies(now);
         if self.tell_again_at.is_some_and(|at| at <= now) {
             outputs.extend(self.tell_again(now));
         }
@@ -424,31 +434,4 @@ impl Supervisor {
 }
 
 #[cfg(test)]
-mod tests {
-    mod guards;
-
-    use perennial_core::authority::Caller;
-    use perennial_core::command::Command;
-    use perennial_core::id::PostId;
-
-    use super::*;
-
-    #[test]
-    fn posts_leave_nothing_in_memory() {
-        let mut supervisor = Supervisor::new(Fleet::default(), BTreeMap::new());
-        for number in 0..10 {
-            let body = perennial_store::text::body("a text");
-            let command = Command::Post { id: PostId(number), title: None, body };
-            let request = Request { caller: Caller::Person, command };
-            let asked = Input::Request { waiter: Waiter(1), request };
-            let outputs = supervisor.step(asked, Time(1));
-            let [Output::Append { ticket, batch }] = &outputs[..] else { panic!("{outputs:?}") };
-            // An id that is used twice is refused by the journal.
-            assert_eq!(batch.entries[0].expected, Some(Version(0)));
-            assert_eq!(batch.texts.len(), 1);
-            supervisor.step(Input::Durable(*ticket), Time(1));
-        }
-        assert!(supervisor.versions().is_empty() && supervisor.under_way.is_empty());
-        assert_eq!(supervisor.durable, Fleet::default());
-    }
-}
+mod tests;

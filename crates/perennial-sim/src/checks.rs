@@ -64,6 +64,7 @@ impl World {
             Input::Offer { agent, number, .. } => {
                 Some(vec![fleet.offer(*agent, *number, self.now)])
             }
+            Input::Connected { .. } => Some(Vec::new()),
             Input::Tick | Input::Durable(_) | Input::Failed(..) => None,
         }
     }

@@ -4,17 +4,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use perennial_core::agent::Agent;
-use perennial_core::command::Request;
 use perennial_core::conversation::ConversationId;
 use perennial_core::effect::{Action, Effect, SessionEffect};
-use perennial_core::entity::Entity;
 use perennial_core::event::Event;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::observation::{Observation, Report};
-use perennial_core::refusal::Refusal;
 use perennial_core::time::Time;
-use perennial_engine::supervisor::{Input, Output, Rejection, Supervisor, Ticket, Waiter};
+use perennial_engine::supervisor::{Input, Output, Supervisor, Ticket, Waiter};
 use perennial_store::Batch;
 
 use crate::journal::{Append, NotTaken, Outcome};
@@ -222,6 +218,9 @@ impl World {
         self.tell(|| match input {
             Input::Request { waiter, .. } => format!("  {waiter:?} reaches daemon {}", life.0),
             Input::Observed(observation) => format!("daemon {} hears {observation:?}", life.0),
+            Input::Connected { agent } => {
+                format!("the holder of {} connects to daemon {}", agent.0, life.0)
+            }
             Input::Offer { agent, .. } => format!("a hook of {} asks daemon {}", agent.0, life.0),
             Input::Heard { agent, number, fact } => {
                 format!("daemon {} hears of {}.{number}: {fact:?}", life.0, agent.0)
@@ -281,48 +280,21 @@ impl World {
             Output::Append { ticket, batch } => self.append(life, ticket, batch),
             Output::Answer { waiter, answer } => {
                 let answer = self.recalled(life, waiter, answer);
-                self.answered(life, waiter, &answer);
+                self.answered(waiter, &answer);
             }
+            Output::Reply { waiter, offered } => self.hook_is_answered(life, waiter, &offered),
             Output::Carry(Effect::Session(effect)) => self.order(life, effect),
             Output::Carry(Effect::Deliver(delivery)) => self.deliver(life, &delivery, 0),
             Output::Carry(Effect::Job(effect)) => self.order_job(life, &effect),
             // A simulated holder sees for itself what keys reach.
-            Output::Carry(Effect::Focus(_) | Effect::Continue { .. }) => {}
+            Output::Carry(
+                Effect::Focus(_) | Effect::Continue { .. } | Effect::PromptHeard { .. },
+            ) => {}
             Output::Brief { .. } | Output::Silent { .. } => {}
             Output::Committed { events, .. } => {
                 self.look_at_ended(life, &events);
                 self.retire(life);
             }
-        }
-    }
-
-    /// Whom memory no longer has the surface finds in the store, and the core answers about it.
-    fn recalled(
-        &self,
-        life: Life,
-        waiter: Waiter,
-        answer: Result<Vec<Entity>, Rejection>,
-    ) -> Result<Vec<Entity>, Rejection> {
-        let Err(Rejection::Refused(Refusal::NoSuchAgent { target })) = &answer else {
-            return answer;
-        };
-        let record = &self.ledger.record;
-        let (Some(daemon), Some(asked)) = (self.daemon(life), self.operator.asked.get(&waiter))
-        else {
-            return answer;
-        };
-        let fleet = daemon.supervisor.fleet();
-        let has_left = |agent: &&Agent| fleet.agent(agent.id).is_none();
-        let Some(found) = record.find(target).ok().filter(has_left) else { return answer };
-        let above = |agent: &&Agent| agent.parent.and_then(|id| record.agent(id)).filter(has_left);
-        let ended: Vec<Agent> = std::iter::successors(Some(found), above).cloned().collect();
-        let mut request = Request { caller: asked.caller, command: asked.command.clone() };
-        if let Some(target) = request.command.target_mut() {
-            *target = found.id.to_string();
-        }
-        match fleet.around(&ended).decide(&request, self.now) {
-            Err(refusal) => Err(Rejection::Refused(refusal)),
-            Ok(_) => answer,
         }
     }
 
@@ -484,6 +456,7 @@ impl Heard {
             Input::Request { .. }
             | Input::Observed(_)
             | Input::Heard { .. }
+            | Input::Connected { .. }
             | Input::Offer { .. } => Heard::Else,
         }
     }
@@ -493,6 +466,7 @@ impl Heard {
             Input::Request { waiter, .. } | Input::Offer { waiter, .. } => Some(*waiter),
             Input::Observed(_)
             | Input::Heard { .. }
+            | Input::Connected { .. }
             | Input::Tick
             | Input::Durable(_)
             | Input::Failed(..) => None,

@@ -7,16 +7,15 @@
 
 use std::time::Duration;
 
-use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, Event};
 use perennial_core::fact::{Fact, Origin, Seen};
 use perennial_core::fleet::Fleet;
 use perennial_core::hearing::{Hearing, Hearings, Limits, REMINDER_CALLS, reminder_mark};
-use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::message::{Content, Message};
 use perennial_core::session::Phase;
 use perennial_core::time::Time;
-use perennial_engine::supervisor::Input;
+use perennial_engine::supervisor::{Input, Waiter};
 
 use crate::cli::{Cli, Mode, SILENT_FOR};
 use crate::daemon::Life;
@@ -131,19 +130,14 @@ impl World {
 
     /// The texts that were offered stand in the reply, if the hook still waits for it; whether the
     /// harness reads it is another matter.
-    pub fn hook_is_answered(
-        &mut self,
-        life: Life,
-        (agent, number): (AgentId, SessionNumber),
-        called_at: Time,
-        offered: &[Entity],
-    ) {
+    pub fn hook_is_answered(&mut self, life: Life, waiter: Waiter, offered: &[MessageId]) {
+        let Some((agent, number, called_at)) = self.hooks.remove(&waiter) else { return };
         self.check_given(agent, number, offered);
         let is_awaited = self.now.since(called_at) < HOOK_WAITS;
         let is_alive = self.cli(agent, number).is_some() && is_awaited;
         let Some(daemon) = self.daemon(life).filter(|_| is_alive) else { return };
         let messages = daemon.supervisor.fleet().messages();
-        let known = offered.iter().filter_map(|entity| messages.get(entity.message()?).cloned());
+        let known = offered.iter().filter_map(|id| messages.get(*id).cloned());
         for message in known.collect::<Vec<_>>() {
             self.told(agent, number, &message);
         }

@@ -196,7 +196,7 @@ impl World {
                 if let Command::Unsend { id } = request.command
                     && self.daemon(life)?.supervisor.fleet().messages().get(id).is_some()
                 {
-                    self.answered(life, waiter, &Ok(vec![Entity::Message(id)]));
+                    self.answered(waiter, &Ok(vec![Entity::Message(id)]));
                     return None;
                 }
                 Some(Input::Request { waiter, request })
@@ -307,7 +307,7 @@ impl World {
             && request.caller == Caller::Person
         {
             let (waiter, id) = (*waiter, agent.id);
-            self.answered(life, waiter, &Ok(vec![id.into()]));
+            self.answered(waiter, &Ok(vec![id.into()]));
             return None;
         }
         Some(input)
@@ -381,6 +381,7 @@ impl World {
             let effects = match &output {
                 Output::Append { batch, .. } => self.early_effects(life, batch),
                 Output::Answer { .. }
+                | Output::Reply { .. }
                 | Output::Carry(_)
                 | Output::Brief { .. }
                 | Output::Silent { .. }

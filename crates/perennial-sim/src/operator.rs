@@ -4,11 +4,13 @@
 
 use std::collections::BTreeMap;
 
+use perennial_core::agent::Agent;
 use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Request};
 use perennial_core::entity::Entity;
 use perennial_core::event::Event;
 use perennial_core::id::AgentId;
+use perennial_core::refusal::Refusal;
 use perennial_engine::supervisor::{Input, Rejection, Waiter};
 
 use crate::daemon::Life;
@@ -88,18 +90,38 @@ impl World {
         }
     }
 
-    /// Somebody was answered: is it true, and will it stay true?
-    pub fn answered(
-        &mut self,
+    /// Whom memory no longer has the surface finds in the store, and the core answers about it.
+    pub fn recalled(
+        &self,
         life: Life,
         waiter: Waiter,
-        answer: &Result<Vec<Entity>, Rejection>,
-    ) {
-        if let Some((agent, number, called_at)) = self.hooks.remove(&waiter) {
-            let offered = answer.as_deref().unwrap_or_default();
-            self.hook_is_answered(life, (agent, number), called_at, offered);
-            return;
+        answer: Result<Vec<Entity>, Rejection>,
+    ) -> Result<Vec<Entity>, Rejection> {
+        let Err(Rejection::Refused(Refusal::NoSuchAgent { target })) = &answer else {
+            return answer;
+        };
+        let record = &self.ledger.record;
+        let (Some(daemon), Some(asked)) = (self.daemon(life), self.operator.asked.get(&waiter))
+        else {
+            return answer;
+        };
+        let fleet = daemon.supervisor.fleet();
+        let has_left = |agent: &&Agent| fleet.agent(agent.id).is_none();
+        let Some(found) = record.find(target).ok().filter(has_left) else { return answer };
+        let above = |agent: &&Agent| agent.parent.and_then(|id| record.agent(id)).filter(has_left);
+        let ended: Vec<Agent> = std::iter::successors(Some(found), above).cloned().collect();
+        let mut request = Request { caller: asked.caller, command: asked.command.clone() };
+        if let Some(target) = request.command.target_mut() {
+            *target = found.id.to_string();
         }
+        match fleet.around(&ended).decide(&request, self.now) {
+            Err(refusal) => Err(Rejection::Refused(refusal)),
+            Ok(_) => answer,
+        }
+    }
+
+    /// Somebody was answered: is it true, and will it stay true?
+    pub fn answered(&mut self, waiter: Waiter, answer: &Result<Vec<Entity>, Rejection>) {
         let newest = self.operator.next_waiter;
         let Some(asked) = self.operator.asked.get_mut(&waiter) else {
             return;

@@ -21,7 +21,6 @@ use std::collections::BTreeMap;
 
 use perennial_core::context::Threshold;
 use perennial_core::conversation::ConversationId;
-use perennial_core::entity::Entity;
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::message::{Content, MessageEvent};
 use perennial_core::text::Fingerprint;
@@ -264,13 +263,12 @@ impl World {
     }
 
     /// X8: a hook of this session is given these texts.
-    pub fn check_given(&mut self, agent: AgentId, number: SessionNumber, given: &[Entity]) {
+    pub fn check_given(&mut self, agent: AgentId, number: SessionNumber, given: &[MessageId]) {
         let is_offered = |id: &MessageId| {
             let text = self.texts.all.get(id);
             text.is_some_and(|text| text.to == Some(agent) && text.offered.contains(&number))
         };
-        let mut given = given.iter().filter_map(Entity::message);
-        if let Some(id) = given.find(|id| !is_offered(id)) {
+        if let Some(id) = given.iter().find(|id| !is_offered(id)) {
             self.broken("X8: a hook is given what its session was offered", || {
                 format!("{id} is given to {}.{number}", agent.0)
             });

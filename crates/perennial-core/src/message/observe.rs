@@ -70,6 +70,8 @@ fn offered(fleet: &Fleet, message: &Message) -> Option<Happened> {
 fn held(message: &Message, why: Held, now: Time) -> Happened {
     let wait = match why {
         Held::Draft | Held::Dialog | Held::Suspended | Held::OldHolder => LONGEST_WAIT,
+        // Only the operator, or another mode of the terminal, changes these.
+        Held::Damaged | Held::Unfit | Held::LongLine => LONGEST_WAIT,
         // Nobody tells when these are over.
         Held::Doubt | Held::NotDrawn | Held::NoEcho | Held::Leftover | Held::Busy | Held::Full => {
             let doublings = message.attempts.saturating_sub(1).min(8);

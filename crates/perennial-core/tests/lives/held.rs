@@ -67,7 +67,11 @@ fn in_every_state() -> Vec<(&'static str, Told)> {
 fn ends_it(effect: &Effect) -> bool {
     match effect {
         Effect::Session(effect) => matches!(effect.action, Action::End(_)),
-        Effect::Focus(_) | Effect::Continue { .. } | Effect::Deliver(_) | Effect::Job(_) => false,
+        Effect::Focus(_)
+        | Effect::Continue { .. }
+        | Effect::PromptHeard { .. }
+        | Effect::Deliver(_)
+        | Effect::Job(_) => false,
     }
 }
 

@@ -94,6 +94,7 @@ impl Told {
                 Effect::Session(_)
                 | Effect::Focus(_)
                 | Effect::Continue { .. }
+                | Effect::PromptHeard { .. }
                 | Effect::Job(_) => None,
             })
             .collect()

@@ -152,6 +152,8 @@ pub enum Held {
     Busy,
     /// The program does not read its input.
     Full,
+    /// A line of the text is longer than the terminal takes while it edits lines itself.
+    LongLine,
     /// The session number is not the running one.
     Stale,
     /// The session's holder is of an older version.
@@ -183,6 +185,7 @@ impl From<Held> for message::Held {
             Held::Leftover => message::Held::Leftover,
             Held::Busy => message::Held::Busy,
             Held::Full => message::Held::Full,
+            Held::LongLine => message::Held::LongLine,
             Held::Stale => message::Held::SessionEnded,
             Held::Unsupported => message::Held::OldHolder,
         }

@@ -1,7 +1,6 @@
-//! What is heard of an agent CLI, within the step: facts become reports, and what keys reach is told.
+//! What is heard of an agent CLI, within the step: facts become reports, and holders are told.
 
-use perennial_core::effect::{Effect, FocusEffect};
-use perennial_core::fact::{Fact, Seen};
+use perennial_core::fact::Fact;
 use perennial_core::hearing::{self, Hearing, Obstacle, Tell};
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::message::{self, Trace};
@@ -50,10 +49,7 @@ impl Supervisor {
         if was_in_the_way && self.obstacle(agent).is_none() {
             outputs.extend(self.observed(traced(Trace::LineFree), now));
         }
-        outputs.extend(self.focus(agent).map(Output::Carry));
-        if fact.seen == Seen::Suspended {
-            outputs.push(Output::Carry(Effect::Continue { agent, number }));
-        }
+        outputs.extend(self.tell_holder(agent));
         let silent = heard.silence.map(|lasted| Output::Silent { agent, number, lasted });
         outputs.extend(silent);
         outputs
@@ -65,18 +61,18 @@ impl Supervisor {
         self.hearings.get(agent)?.obstacle(known)
     }
 
-    /// What the holder of an agent CLI's session is to know, if that has changed.
-    pub(super) fn focus(&mut self, agent: AgentId) -> Option<Effect> {
-        let effect = self.focus_of(agent)?;
-        let before = self.focused.insert(agent, effect);
-        (before != Some(effect)).then_some(Effect::Focus(effect))
+    /// A holder that connects is told what stands; that a prompt was heard is no news any more, and
+    /// would speak of a line that a person has typed in since.
+    pub(super) fn connected(&mut self, agent: AgentId) -> Vec<Output> {
+        self.interpreter.told_anew(agent);
+        self.tell_holder(agent)
     }
 
-    /// What keys reach in an agent's session now.
-    pub fn focus_of(&self, agent: AgentId) -> Option<FocusEffect> {
-        let known = self.durable.agent(agent).filter(|known| !known.launch.is_bare())?;
-        let number = known.live_session()?.number;
-        let focus = hearing::focus(known, self.hearings.get(agent));
-        Some(FocusEffect { agent, number, focus })
+    /// What the holder of an agent CLI's session is to know and to do, as far as that is new.
+    pub(super) fn tell_holder(&mut self, agent: AgentId) -> Vec<Output> {
+        let known = self.durable.agent(agent);
+        let hearing = self.hearings.get(agent);
+        let planned = known.map(|known| hearing::plan(known, hearing)).unwrap_or_default();
+        self.interpreter.tell(agent, planned).into_iter().map(Output::Carry).collect()
     }
 }

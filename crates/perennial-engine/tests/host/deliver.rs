@@ -350,6 +350,26 @@ fn a_bare_command_gets_its_text_and_enter() {
     assert_eq!(deliver(&fixture, agent, ("m2", 1), "more"), held(Held::Draft));
 }
 
+/// A terminal that edits lines itself cuts one at 4,095 bytes, and tells nobody.
+#[test]
+fn a_line_that_the_terminal_would_cut_is_not_typed() {
+    let mut fixture = Fixture::new();
+    let agent = fixture.agent();
+    fixture.run(
+        agent,
+        N1,
+        "stty -echo; echo ready; head -n 2 | wc -c; stty -icanon; echo raw; exec cat",
+    );
+    fixture.await_output(agent, N1, "ready");
+    let long = "x".repeat(4096);
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), &long), held(Held::LongLine));
+    let two = format!("{0}\n{0}", "y".repeat(4095));
+    assert_eq!(deliver(&fixture, agent, ("m2", 1), &two), Ok(Outcome::Written));
+    fixture.await_output(agent, N1, "8192");
+    fixture.await_output(agent, N1, "raw");
+    assert_eq!(deliver(&fixture, agent, ("m1", 2), &long), Ok(Outcome::Written));
+}
+
 #[test]
 fn a_text_for_another_session_is_not_typed() {
     let (fixture, agent) = stage(Manner::Echoes);

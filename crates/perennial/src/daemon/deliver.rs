@@ -89,10 +89,13 @@ impl Executor {
     fn carry(&self, order: Order) {
         let Order::Deliver { delivery, harness, tries } = order;
         let (message, attempt) = (delivery.message, delivery.attempt);
-        let Some(typed) = self.typed(&delivery, harness.as_deref()) else {
-            let outcome = Outcome::Held(Held::NoEcho);
-            let _ = self.desk.send(Message::Delivered { message, attempt, outcome });
-            return;
+        let typed = match self.typed(&delivery, harness.as_deref()) {
+            Ok(typed) => typed,
+            Err(why) => {
+                let outcome = Outcome::Held(why);
+                let _ = self.desk.send(Message::Delivered { message, attempt, outcome });
+                return;
+            }
         };
         let (agent, number) = (delivery.agent, delivery.number);
         let Typed { text, columns } = typed;
@@ -112,21 +115,28 @@ impl Executor {
         });
     }
 
-    /// The text as it is typed.
-    fn typed(&self, delivery: &Delivery, harness: Option<&str>) -> Option<Typed> {
+    /// The text as it is typed, or why it can't be.
+    fn typed(&self, delivery: &Delivery, harness: Option<&str>) -> Result<Typed, Held> {
         let text = match self.journal.text(delivery.text.digest) {
-            Ok(text) => text,
+            Ok(Some(text)) => text,
+            Ok(None) => {
+                tracing::error!(message = %delivery.message, "the store does not have its text");
+                return Err(Held::Damaged);
+            }
             Err(error) => {
-                tracing::error!(error = chain(&error), "a text can't be read");
-                None
+                let error = chain(&error);
+                tracing::error!(message = %delivery.message, error, "its text can't be read");
+                return Err(Held::Damaged);
             }
         };
         let input = harness.and_then(|harness| self.harnesses.preset(harness).ok()?.input.clone());
-        let text = text?;
         let typed = match &input {
             Some(input) => typing::clean(&text, input),
             None => typing::bare(&text),
         };
-        typed.ok()
+        typed.map_err(|why| {
+            tracing::warn!(message = %delivery.message, %why, "a text is no prompt any more");
+            Held::Unfit
+        })
     }
 }

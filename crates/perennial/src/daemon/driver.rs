@@ -315,8 +315,7 @@ impl Driver {
                 self.input(Input::Durable(ticket));
                 self.world.shown.send_replace(seq);
             }
-            // A stream that is further than we brought it. (One that is behind follows from an
-            // append of ours that failed.)
+            // A stream is further than we brought it. (One behind follows from a failed append.)
             Message::Appended(_, Err(AppendError::Conflict { expected, actual, .. }))
                 if actual > expected =>
             {
@@ -385,9 +384,7 @@ impl Driver {
             HostReport::Connected { agent, number, shim, cgroup } => {
                 self.world.registry.add(agent, shim, cgroup);
                 self.presence.connected(agent, number);
-                if let Some(effect) = self.supervisor.focus_of(agent) {
-                    self.tell_focus(effect);
-                }
+                self.input(Input::Connected { agent });
                 self.look_around(agent);
             }
             HostReport::Disconnected { agent, number, why } => {
@@ -435,8 +432,11 @@ impl Driver {
                 Output::Answer { waiter, answer } => {
                     if let Some(reply) = self.replies.remove(&waiter) {
                         let _ = reply.send(answer);
-                    } else if let Some(reply) = self.hooks.remove(&waiter) {
-                        let _ = reply.send(answer.ok().and_then(|offered| self.texts(&offered)));
+                    }
+                }
+                Output::Reply { waiter, offered } => {
+                    if let Some(reply) = self.hooks.remove(&waiter) {
+                        let _ = reply.send(self.texts(&offered));
                     }
                 }
                 Output::Carry(effect) => self.carry_out(effect),
@@ -457,12 +457,12 @@ impl Driver {
 
     /// Hands an effect to the executor of its family.
     fn carry_out(&mut self, effect: Effect) {
+        let holders = &self.world.holders;
         match effect {
             Effect::Session(effect) => self.order(effect),
             Effect::Focus(effect) => self.tell_focus(effect),
-            Effect::Continue { agent, number } => {
-                self.world.holders.continue_session(agent, number);
-            }
+            Effect::Continue { agent, number } => holders.continue_session(agent, number),
+            Effect::PromptHeard { agent, number, .. } => holders.heard(agent, number),
             Effect::Deliver(delivery) => {
                 let agent = self.supervisor.fleet().agent(delivery.agent);
                 let harness = agent.filter(|agent| !agent.launch.is_bare());
@@ -470,7 +470,7 @@ impl Driver {
                 self.world.deliveries.order(delivery, harness);
             }
             Effect::Job(JobEffect { job, number, action }) => {
-                let jobs = self.world.holders.jobs();
+                let jobs = holders.jobs();
                 match action {
                     JobAction::Run(what) => jobs.run(job, number, jobs::spec(&what.0, &what.1)),
                     JobAction::Release => jobs.release(job, number),

@@ -3,7 +3,6 @@
 //! Says which session a fact is of, and puts what is to be told into words. Decides nothing.
 
 use perennial_core::context::{Sample, Source};
-use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, Event};
 use perennial_core::fact::{Fact, Keys, Origin, Seen};
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
@@ -60,9 +59,6 @@ impl Driver {
         };
         let begins = matches!(fact.seen, Seen::SessionBegan(_));
         let is_answerable = fact.is_answerable;
-        if matches!(fact.seen, Seen::PromptSubmitted { .. }) {
-            self.world.holders.heard(agent, number);
-        }
         self.hear(agent, number, fact);
         self.look_at_conversation(agent, number);
         if begins {
@@ -93,10 +89,10 @@ impl Driver {
     }
 
     /// The texts of these messages, as a reply to a hook.
-    pub fn texts(&self, offered: &[Entity]) -> Option<String> {
+    pub fn texts(&self, offered: &[MessageId]) -> Option<String> {
         let messages = self.supervisor.fleet().messages();
-        let text = |entity: &Entity| {
-            let message = messages.get(entity.message()?)?;
+        let text = |id: &MessageId| {
+            let message = messages.get(*id)?;
             let words = match &message.content {
                 Content::Notice { threshold, sample } => words::notice(*threshold, Some(sample)),
                 Content::Reminder { calls, sample } => words::reminder(*calls, sample.as_ref()),

@@ -240,10 +240,18 @@ pub fn held(why: Held) -> &'static str {
         Held::Busy => "another text is being typed",
         Held::Full => "its terminal takes no input",
         Held::OldHolder => "its holder is of an older version",
+        Held::Damaged => "its text can't be read from the journal; take it back and send it again",
+        Held::Unfit => "its agent CLI no longer takes such a text; take it back",
+        Held::LongLine => {
+            "a line is longer than the 4,095 bytes that its terminal takes; take it back"
+        }
         Held::SessionEnded => "the session ended before it was seen",
         Held::NotTaken => "the conversation went on without it",
     }
 }
+
+/// Why a text goes nowhere that the journal has and memory does not.
+pub const UNREADABLE: &str = "a record of it can't be read; it will not be delivered";
 
 /// Why no more will be known of a text to a bare command.
 pub const WRITTEN: &str = "typed into its terminal; a bare command can't show that it read it";

@@ -119,7 +119,7 @@ fn what_stands_in_the_conversation_since_the_first_offer_is_the_text() {
     let now = told.now;
     assert_eq!(told.trace_of(SessionNumber(1), Trace::Settled { at: now }), "held 1 SessionEnded");
     assert_eq!(told.offer(), "offered 1", "its line was not written yet");
-    assert_eq!(told.trace(Trace::Held { at, fingerprint: print("one") }), "seen 1");
+    assert_eq!(told.trace(Trace::Held { dated: Some(at), fingerprint: print("one") }), "seen 1");
 }
 
 #[test]

@@ -12,6 +12,7 @@
 //! - L4  A text that got no Enter has none of ours appended: it is erased first, or the next is held.
 //! - L5  Every order is answered; what was carried out is answered the same again.
 //! - L6  Nothing is held and no timer runs while nothing is under way.
+//! - L7  A line that a terminal in canonical mode would cut is not typed.
 
 use std::time::Duration;
 
@@ -37,6 +38,8 @@ const ENTER_WITHIN: Duration = Duration::from_secs(1);
 /// After bracketed pastes were turned off: when to look whether the program was suspended.
 const LOOKS_AFTER: [Duration; 3] =
     [Duration::from_millis(50), Duration::from_millis(200), Duration::from_secs(1)];
+/// A terminal in canonical mode keeps this many bytes of a line, and its end; what is longer is cut.
+const CANONICAL_LINE_MAX: usize = 4095;
 /// Erasing more rows than a line ever has does no harm, and takes long.
 const ERASE_KEYS_MAX: u32 = 256;
 
@@ -193,6 +196,12 @@ impl Session {
     fn write_bare(&mut self, text: &str) -> Result<(), Held> {
         if self.draft.is_kept() {
             return Err(Held::Draft);
+        }
+        // L7: the kernel drops what is longer, and tells nobody.
+        let is_canonical = self.terminal.as_ref().is_some_and(|terminal| terminal.is_canonical());
+        let is_long = |line: &str| line.len() > CANONICAL_LINE_MAX;
+        if is_canonical && text.split(['\n', '\r']).any(is_long) {
+            return Err(Held::LongLine);
         }
         self.write(format!("{text}\r").as_bytes())
     }

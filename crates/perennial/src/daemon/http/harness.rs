@@ -1,9 +1,7 @@
 //! What agent CLIs say of themselves: their hooks and their status line.
 //!
-//! Taken only from a process of the agent's own session. A hook is answered at once, or, where texts
-//! wait for it, when their offer is recorded.
-
-use std::time::Duration;
+//! Taken only from a process of the agent's own session. When a hook is answered, and with what, is
+//! decided by the supervisor (U6).
 
 use axum::body::{Bytes, to_bytes};
 use axum::extract::{Query, Request, State};
@@ -13,14 +11,12 @@ use perennial_api::Problem;
 use perennial_api::agent as wire;
 use perennial_core::authority::Caller;
 use perennial_core::command::Command;
-use perennial_core::fact::Seen;
 use perennial_core::id::{AgentId, SessionId, SessionNumber};
 use perennial_core::state::Roster;
 use perennial_engine::harness::claude;
 use perennial_engine::harness::preset::Dialect;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::time::timeout;
 
 use super::answer::{Answer, Trouble};
 use super::extract::Shown;
@@ -31,8 +27,6 @@ use crate::daemon::driver::Message;
 use crate::daemon::mcp::{self, Asked, Tool};
 use crate::daemon::view::{self, Filter};
 
-/// A hook is answered within this, with or without the texts that wait for it.
-const REPLY_WITHIN: Duration = Duration::from_millis(500);
 /// A hook's input is read up to here; a harness may send whole files.
 const LONGEST_INPUT: usize = 8 << 20;
 
@@ -60,12 +54,7 @@ pub async fn hook(
     };
     let fact = call.map_err(|error| not_understood(&error))?.fact;
     let number = number(agent, called.session.as_deref());
-    let begins = fact.as_ref().is_some_and(|fact| matches!(fact.seen, Seen::SessionBegan(_)));
-    let text = match surface.desk.called(agent, number, fact) {
-        briefing if begins => briefing.await?,
-        // A turn is not kept waiting: a text whose offer takes longer to record waits for the next.
-        reply => timeout(REPLY_WITHIN, reply).await.unwrap_or(Ok(None))?,
-    };
+    let text = surface.desk.called(agent, number, fact).await?;
     let reply = text.and_then(|text| match dialect {
         Dialect::Claude => claude::reply(&called.event, &text),
     });

@@ -6,9 +6,10 @@ use axum::extract::{Path as Route, Query, State};
 use perennial_api::Problem;
 use perennial_api::answer;
 use perennial_api::request;
+use perennial_core::authority::Caller;
 use perennial_core::command::Command;
 use perennial_core::id::{AgentId, MessageId};
-use perennial_core::message;
+use perennial_core::message::{self, Sender};
 use perennial_core::reason::Verb;
 use perennial_engine::harness::typing;
 use perennial_store::text;
@@ -19,8 +20,8 @@ use tokio::time::timeout;
 use super::answer::{Answer, Trouble, json};
 use super::extract::{Body, Shown};
 use super::{Shared, Surface};
-use crate::daemon::driver::Closing;
-use crate::daemon::{time, words};
+use crate::daemon::driver::{Closing, Sight};
+use crate::daemon::{time, view, words};
 
 /// So many are listed unless the caller says otherwise, and at most.
 const LISTED: usize = 20;
@@ -51,22 +52,24 @@ pub async fn send(
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Wait {
-    /// Answer when nothing more will happen to it, or after a while.
+    /// Answer when nothing more will happen to it, or after a while …
     wait: bool,
+    /// … which is not longer than this.
+    seconds: Option<u64>,
 }
 
 pub async fn show(
     State(surface): State<Shared>,
     Shown(caller): Shown,
     Route(id): Route<String>,
-    Query(Wait { wait }): Query<Wait>,
+    Query(Wait { wait, seconds }): Query<Wait>,
 ) -> Answer {
     let id = message_id(&id)?;
-    let row = surface.message_row(id).await?;
-    surface.authorise(caller, Verb::Send, Some(row.agent.to_string())).await?;
+    surface.seen_by(caller, id).await?;
     if wait {
         // One that is not over by then is told as it is.
-        let _late = timeout(LONGEST_WAIT, surface.desk.message_over(id)).await;
+        let longest = seconds.map_or(LONGEST_WAIT, Duration::from_secs).min(LONGEST_WAIT);
+        let _late = timeout(longest, surface.desk.message_over(id)).await;
     }
     json(&surface.message(id).await?)
 }
@@ -84,7 +87,7 @@ pub async fn list(
     Query(Part { limit }): Query<Part>,
 ) -> Answer {
     let agent = surface.authorise(caller, Verb::Send, Some(target)).await?.ok_or(Closing)?;
-    let limit = limit.unwrap_or(LISTED).min(LISTED_MAX);
+    let limit = limit.unwrap_or(LISTED).clamp(1, LISTED_MAX);
     let journal = std::sync::Arc::clone(&surface.journal);
     let rows = tokio::task::spawn_blocking(move || journal.messages(agent, limit));
     let rows = rows.await.map_err(|_| Closing)?.map_err(|error| unread(&error))?;
@@ -97,9 +100,8 @@ pub async fn withdraw(
     Route(id): Route<String>,
 ) -> Answer {
     let id = message_id(&id)?;
+    surface.seen_by(caller, id).await?;
     // One that is over is told as it is, so that nobody wonders.
-    let row = surface.message_row(id).await?;
-    surface.authorise(caller, Verb::Send, Some(row.agent.to_string())).await?;
     let message = surface.message(id).await?;
     if message.is_final {
         return Err(Trouble(
@@ -155,12 +157,41 @@ impl Surface {
         let journal = std::sync::Arc::clone(&self.journal);
         let row = tokio::task::spawn_blocking(move || journal.message(id));
         let row = row.await.map_err(|_| Closing)?.map_err(|error| unread(&error))?;
-        row.ok_or_else(|| {
-            Trouble(
-                Problem::new(404, "no-such-message", format!("there is no message {id}"))
-                    .next("perennial sent NAME lists what was sent"),
-            )
-        })
+        row.ok_or_else(|| no_such_message(id))
+    }
+
+    /// Refuses a caller who may not see this message in the very words for one that does not exist:
+    /// ids can't be probed.
+    async fn seen_by(&self, caller: Caller, id: MessageId) -> Result<(), Trouble> {
+        let row = self.message_row(id).await?;
+        match self.authorise(caller, Verb::Send, Some(row.agent.to_string())).await {
+            Ok(_) => Ok(()),
+            Err(Trouble(problem)) if problem.status == 403 => Err(no_such_message(id)),
+            Err(trouble) => Err(trouble),
+        }
+    }
+
+    /// The texts of persons that wait, the oldest first.
+    pub async fn waiting_texts(&self, agent: AgentId) -> Result<Vec<answer::Message>, Trouble> {
+        let waiting = self.desk.look(move |sight| {
+            let texts = sight.supervisor.fleet().messages().of(agent);
+            let waiting = texts.filter(|text| view::is_waiting_text(text)).map(|text| text.id);
+            waiting.take(LISTED_MAX).collect::<Vec<MessageId>>()
+        });
+        let mut rows = Vec::new();
+        for id in waiting.await? {
+            rows.push(self.message_row(id).await?);
+        }
+        self.shown(rows).await
+    }
+
+    /// The texts of persons that its burial gave back, the newest first.
+    pub async fn returned_texts(&self, agent: AgentId) -> Result<Vec<answer::Message>, Trouble> {
+        let journal = std::sync::Arc::clone(&self.journal);
+        let rows = tokio::task::spawn_blocking(move || journal.messages(agent, LISTED_MAX));
+        let mut rows = rows.await.map_err(|_| Closing)?.map_err(|error| unread(&error))?;
+        rows.retain(|row| row.step == MessageStep::Returned && row.sender == Sender::Person);
+        self.shown(rows).await
     }
 
     async fn message(&self, id: MessageId) -> Result<answer::Message, Trouble> {
@@ -169,25 +200,37 @@ impl Surface {
     }
 
     /// Messages as clients see them; of one that waits, what it waits for now.
-    async fn shown(&self, rows: Vec<MessageRow>) -> Result<Vec<answer::Message>, Trouble> {
-        let shown = self.desk.look(move |sight| {
+    async fn shown(&self, mut rows: Vec<MessageRow>) -> Result<Vec<answer::Message>, Trouble> {
+        // The journal may be ahead of memory for a moment.
+        let head = self.journal.head().0;
+        self.shown.clone().wait_for(|shown| *shown >= head).await.map_err(|_| Closing)?;
+        let ids: Vec<MessageId> = rows.iter().map(|row| row.message).collect();
+        let look = move |sight: &Sight<'_>| {
             let fleet = sight.supervisor.fleet();
-            let why = |row: &MessageRow| {
-                let known = fleet.messages().get(row.message)?;
-                Some(message::why(fleet, known, sight.now))
-            };
-            rows.iter().map(|row| view(row, why(row))).collect()
-        });
-        Ok(shown.await?)
+            let why =
+                |id: MessageId| Some(message::why(fleet, fleet.messages().get(id)?, sight.now));
+            ids.into_iter().map(why).collect()
+        };
+        let waits: Vec<Option<message::Why>> = self.desk.look(look).await?;
+        for (row, waits) in rows.iter_mut().zip(&waits) {
+            // It may have come to its end since its row was read.
+            if waits.is_none() && !is_final(row.step) {
+                *row = self.message_row(row.message).await?;
+            }
+        }
+        Ok(rows.iter().zip(waits).map(|(row, waits)| shown(row, waits)).collect())
     }
 }
 
-fn view(row: &MessageRow, waits: Option<message::Why>) -> answer::Message {
+fn shown(row: &MessageRow, waits: Option<message::Why>) -> answer::Message {
     let is_waiting = matches!(row.step, MessageStep::Recorded | MessageStep::Held);
     let is_written = row.step == MessageStep::Entered && waits.is_none();
+    // Whatever is not over is in memory, unless its first record could not be read.
+    let is_damaged = !is_final(row.step) && !is_written && waits.is_none();
     let why = match waits.filter(|_| is_waiting) {
         Some(why) => Some(words::waits(why).to_owned()),
         None if is_written => Some(words::WRITTEN.to_owned()),
+        None if is_damaged => Some(words::UNREADABLE.to_owned()),
         None => None,
     };
     answer::Message {
@@ -195,7 +238,7 @@ fn view(row: &MessageRow, waits: Option<message::Why>) -> answer::Message {
         from: words::sender(row.sender).to_owned(),
         head: row.head.clone(),
         state: state(row.step).to_owned(),
-        is_final: is_final(row.step) || is_written,
+        is_final: is_final(row.step) || is_written || is_damaged,
         why,
         session: row.session.map(|number| u64::from(number.0)),
         recorded_at: time::moment(row.recorded_at),
@@ -225,6 +268,13 @@ fn message_id(id: &str) -> Result<MessageId, Trouble> {
                 .next("perennial sent NAME lists ids"),
         )
     })
+}
+
+fn no_such_message(id: MessageId) -> Trouble {
+    Trouble(
+        Problem::new(404, "no-such-message", format!("there is no message {id}"))
+            .next("perennial sent NAME lists what was sent"),
+    )
 }
 
 fn unread(error: &dyn std::error::Error) -> Trouble {

@@ -1,0 +1,84 @@
+//! Texts in the reply to a hook, within the step: offered, recorded, given; or not, when that takes
+//! too long (U6).
+
+use perennial_core::event::{Event, What};
+use perennial_core::id::{AgentId, MessageId, SessionNumber};
+use perennial_core::message::{Message, MessageEvent, REPLY_WITHIN};
+use perennial_core::time::Time;
+
+use super::{Output, Supervisor, Waiter};
+
+/// A hook that waits for its texts to be recorded.
+#[derive(Debug)]
+pub(super) struct Hook {
+    waiter: Waiter,
+    /// Each with the attempt that this reply is.
+    offers: Vec<(MessageId, u32)>,
+}
+
+impl Hook {
+    pub(super) fn without_texts(self) -> Hook {
+        Hook { offers: Vec::new(), ..self }
+    }
+}
+
+impl Supervisor {
+    pub(super) fn offer(
+        &mut self,
+        waiter: Waiter,
+        agent: AgentId,
+        number: SessionNumber,
+        now: Time,
+    ) -> Output {
+        let events = self.newest.offer(agent, number, now);
+        if events.is_empty() {
+            return Output::Reply { waiter, offered: Vec::new() };
+        }
+        let offers = events.iter().filter_map(offered).collect();
+        let append = self.append((events, Vec::new()), None, Vec::new());
+        if let Some(pending) = self.pending.back_mut() {
+            pending.hook = Some(Hook { waiter, offers });
+            self.replies.push_back((now + REPLY_WITHIN, waiter));
+        }
+        append
+    }
+
+    /// Answers a hook, with what still stands of its texts: one that was given back meanwhile goes
+    /// with the reply to a later hook, as another attempt.
+    pub(super) fn reply(&mut self, hook: Hook) -> Output {
+        let Hook { waiter, offers } = hook;
+        self.replies.retain(|(_, other)| *other != waiter);
+        let messages = self.newest.messages();
+        let stands = |(id, attempt): &(MessageId, u32)| {
+            messages.get(*id).is_some_and(|message: &Message| message.is_offered_as(*attempt))
+        };
+        let offered = offers.into_iter().filter(stands).map(|(id, _)| id).collect();
+        Output::Reply { waiter, offered }
+    }
+
+    /// Hooks that have waited long enough are answered without their texts.
+    pub(super) fn late_replies(&mut self, now: Time) -> Vec<Output> {
+        let mut outputs = Vec::new();
+        while let Some((_, waiter)) = self.replies.pop_front_if(|(until, _)| *until <= now) {
+            let is_its = |hook: &mut Hook| hook.waiter == waiter;
+            let mut pending = self.pending.iter_mut();
+            if let Some(hook) = pending.find_map(|pending| pending.hook.take_if(is_its)) {
+                outputs.push(self.reply(hook.without_texts()));
+            }
+        }
+        outputs
+    }
+}
+
+fn offered(event: &Event) -> Option<(MessageId, u32)> {
+    match &event.what {
+        What::Message(id, MessageEvent::Offered { attempt, .. }) => Some((*id, *attempt)),
+        What::Message(..)
+        | What::Node(_)
+        | What::Agent(..)
+        | What::Name(..)
+        | What::Conversation(..)
+        | What::Post(..)
+        | What::Job(..) => None,
+    }
+}
