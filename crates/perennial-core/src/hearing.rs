@@ -42,7 +42,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::agent::Agent;
-use crate::context::{Sample, Source};
+use crate::context::{Sample, Source, Threshold};
 use crate::conversation::{ConversationId, Followed};
 use crate::fact::{CallName, Fact, Listed, Origin, Seen, TurnName};
 use crate::id::SessionNumber;
@@ -144,6 +144,9 @@ pub struct Hearing {
     held_listing: Option<(Listed, Time)>,
     heard_at: Time,
     is_warned: bool,
+    /// A conversation that a hook named before anything told how the session came there, and what the
+    /// clock had passed by then.
+    unexplained: Option<(ConversationId, Option<Threshold>)>,
 }
 
 impl Hearing {
@@ -176,6 +179,7 @@ impl Hearing {
             held_listing: None,
             heard_at: Time::default(),
             is_warned: false,
+            unexplained: None,
         }
     }
 
@@ -240,7 +244,11 @@ impl Hearing {
         let is_step = !matches!(fact.seen, Seen::CaughtUp | Seen::Settled | Seen::Measured { .. });
         self.has_transcript |= fact.origin == Origin::Transcript && is_step;
         let mut heard = Heard::default();
-        heard.signs.extend(follow(agent, fact));
+        let followed = follow(agent, fact);
+        if let Some(Sign::Began { conversation, .. }) = &followed {
+            self.unexplained = Some((conversation.clone(), agent.clock.passed));
+        }
+        heard.signs.extend(followed);
         self.take(agent, fact, limits, now, &mut heard);
         if fact.is_answerable {
             self.tell(fact, &mut heard);
@@ -355,15 +363,18 @@ impl Hearing {
         let Some(conversation) = fact.conversation.clone() else { return };
         let is_known = self.is_own(agent, fact)
             && agent.session.as_ref().is_some_and(|session| session.has_announced);
+        let unexplained = self.unexplained.take_if(|(named, _)| *named == conversation);
+        // The hook was overtaken: what the clock passed was of the window before.
+        let is_late = unexplained.is_some_and(|(_, passed)| agent.clock.passed == passed);
+        // One that was left since is begun no second time.
+        let known = agent.conversations.as_ref();
+        let was_left = known.is_some_and(|known| known.earlier.contains(&conversation));
         // H2: but for a compaction, what begins has a conversation of its own.
         let is_again = match how {
             Followed::Compacted => self.compaction_told_at > self.spoke_at,
             Followed::Resumed => is_known,
-            // One that was left since is begun no second time.
-            Followed::Started | Followed::Cleared | Followed::Forked => {
-                let known = agent.conversations.as_ref();
-                is_known || known.is_some_and(|known| known.earlier.contains(&conversation))
-            }
+            Followed::Cleared => was_left || is_known && !is_late,
+            Followed::Started | Followed::Forked => was_left || is_known,
         };
         if is_again {
             return;

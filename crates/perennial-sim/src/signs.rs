@@ -152,7 +152,9 @@ impl World {
                 format!("{}.{number} never had {id}", agent.id.0)
             });
         }
-        if let Some(holder) = self.other_holder(agent.id, id) {
+        // What can't be read may be that the other one has left it.
+        let holder = self.other_holder(agent.id, id);
+        if let Some(holder) = holder.filter(|holder| !self.judge.has_gap(*holder)) {
             self.broken("F2: a conversation is one agent's", || {
                 format!("{id}: {} beside {}", agent.id.0, holder.0)
             });

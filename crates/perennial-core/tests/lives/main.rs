@@ -14,3 +14,4 @@ mod signs;
 mod told;
 mod turns;
 mod walks;
+mod windows;
