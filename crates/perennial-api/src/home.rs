@@ -1,7 +1,7 @@
 //! Where a fleet's files are: under `PERENNIAL_HOME` when set, else by XDG.
 //!
 //! Pure paths but for `create` and `SocketAddress`. Invariant
-//! - H1  Every directory of a home is made 0700: sockets and environments live in them.
+//! - HM1  Every directory of a home is made 0700: sockets and environments live in them.
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File, Permissions};
@@ -68,7 +68,7 @@ impl Home {
         }
     }
 
-    /// Makes what is missing, and closes to others what is there (H1).
+    /// Makes what is missing, and closes to others what is there (HM1).
     pub fn create(&self) -> io::Result<()> {
         for dir in [&self.data, &self.state, &self.config, &self.holders(), &self.log_dir()] {
             DirBuilder::new().recursive(true).mode(0o700).create(dir)?;

@@ -3,10 +3,10 @@
 //! It stands beside the state, and nothing that is heard of the agent erases it.
 //!
 //! Invariants
-//! - H1  While a hold stands, no timer, report, sign, reboot or place in the line starts, retries or
+//! - HO1  While a hold stands, no timer, report, sign, reboot or place in the line starts, retries or
 //!   ends the agent's session.
-//! - H2  Only a person lifts a hold for a person or for damage; no agent does.
-//! - H3  `stop` and `bury` work whatever holds the agent.
+//! - HO2  Only a person lifts a hold for a person or for damage; no agent does.
+//! - HO3  `stop` and `bury` work whatever holds the agent.
 
 use serde::{Deserialize, Serialize};
 

@@ -4,10 +4,10 @@
 //! Runs inside the daemon: it sees nothing and does nothing once that is gone.
 //!
 //! Invariants
-//! - H1  A session number is claimed at most once; an end claims what was never started.
-//! - H2  What an earlier session left is ended before anything else is done for an agent without a
+//! - SH1  A session number is claimed at most once; an end claims what was never started.
+//! - SH2  What an earlier session left is ended before anything else is done for an agent without a
 //!   holder, also when that session's end was told long ago.
-//! - H3  No exit is reported while a process of a session asked to end lives.
+//! - SH3  No exit is reported while a process of a session asked to end lives.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! What reports and the passing of time do to one agent. Changes nothing.
 //!
 //! A report about another session number than the live one says nothing. What is reported of an agent
-//! that is held is recorded, and no next session follows from it (H1).
+//! that is held is recorded, and no next session follows from it (HO1).
 
 use std::time::Duration;
 

@@ -107,7 +107,7 @@ impl Told {
                 AgentEvent::SessionWanted { .. } | AgentEvent::SessionStarting { .. }
             );
             let is_for_reboot = agent.state == State::Waking && !agent.is_damaged();
-            assert!(!begins || is_for_reboot, "H1: {what:?} of {agent:?}");
+            assert!(!begins || is_for_reboot, "HO1: {what:?} of {agent:?}");
         }
         match what {
             AgentEvent::Moved(moved) => {

@@ -212,7 +212,7 @@ fn check_plan(told: &Told, agent: &Agent) {
     let in_line = agent.session.as_ref().is_some_and(|session| session.phase == Phase::Wanted);
     let on_the_way = matches!(agent.state, State::Hatching | State::Waking | State::Crashed);
     if agent.hold.is_some() {
-        assert_eq!(plan.timers, [], "H1: {agent:?}");
+        assert_eq!(plan.timers, [], "HO1: {agent:?}");
     } else if on_the_way && !in_line {
         assert!(!plan.timers.is_empty(), "5: {agent:?} waits for nothing");
     }

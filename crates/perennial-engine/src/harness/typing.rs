@@ -2,9 +2,9 @@
 //! and recognises a text in what the CLI tells of it.
 //!
 //! Invariants
-//! - T1  What is typed holds no control character but the newline, and no invisible character.
-//! - T2  A text that would end the program, run in a shell or be a command is never typed.
-//! - T3  What is typed is the same text as what was given, by `is_same_text`.
+//! - TY1  What is typed holds no control character but the newline, and no invisible character.
+//! - TY2  A text that would end the program, run in a shell or be a command is never typed.
+//! - TY3  What is typed is the same text as what was given, by `is_same_text`.
 
 use perennial_core::text::Fingerprint;
 use perennial_store::text;

@@ -11,7 +11,7 @@
 //!     rec.<offset>   what it printed, from that byte on
 //! ```
 //! Invariants
-//! - H1  `claim` succeeds once per number, whoever calls it.
+//! - HS1  `claim` succeeds once per number, whoever calls it.
 //! - D1  `exit.json` is durable and whole when it exists.
 
 use std::fs::{DirBuilder, File};

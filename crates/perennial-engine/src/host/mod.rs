@@ -5,10 +5,10 @@
 //! meet (`directory`). A run of a job is held like a session, without a terminal (`jobs`).
 //!
 //! Invariants
-//! - H1  A session number is claimed once, by exclusive creation of its directory.
-//! - H2  An exit is told only with its true status, or as unknown with the reason.
-//! - H3  A next session begins only when no process of the one before is left.
-//! - H4  No process is signalled by a bare pid: it is our own unreaped child, or a pidfd whose start
+//! - HS1  A session number is claimed once, by exclusive creation of its directory.
+//! - HS2  An exit is told only with its true status, or as unknown with the reason.
+//! - HS3  A next session begins only when no process of the one before is left.
+//! - HS4  No process is signalled by a bare pid: it is our own unreaped child, or a pidfd whose start
 //!   time was compared.
 
 pub mod attach;

@@ -4,9 +4,9 @@
 //! that is not finished stays in the file and is read when it is.
 //!
 //! Invariants
-//! - T1  A line is handed out whole or not at all, and once per beginning of the file.
-//! - T2  When the file is another one than before, [`News::Restarted`] comes before its first line.
-//! - T3  Memory is bounded by [`LINE_BYTES_MAX`] and one chunk, whatever the file holds.
+//! - TL1  A line is handed out whole or not at all, and once per beginning of the file.
+//! - TL2  When the file is another one than before, [`News::Restarted`] comes before its first line.
+//! - TL3  Memory is bounded by [`LINE_BYTES_MAX`] and one chunk, whatever the file holds.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;

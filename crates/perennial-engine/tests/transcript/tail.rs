@@ -38,7 +38,7 @@ impl Scene {
             News::Restarted(Restart::Replaced) => news.push("(replaced)".to_owned()),
             News::Oversized => news.push("(oversized)".to_owned()),
             News::Lines(whole) => {
-                assert_eq!(whole.last(), Some(&b'\n'), "T1: whole lines only");
+                assert_eq!(whole.last(), Some(&b'\n'), "TL1: whole lines only");
                 let text = |line: &[u8]| String::from_utf8_lossy(line).into_owned();
                 news.extend(lines(whole).map(text));
             }

@@ -5,9 +5,9 @@
 //! has everything: what was heard, and what was measured.
 //!
 //! Invariants
-//! - B1  An agent leaves memory only when its last snapshot and roster row are durable: it is in
+//! - SF1  An agent leaves memory only when its last snapshot and roster row are durable: it is in
 //!   memory or in the store at every moment.
-//! - B2  A set of snapshots that was not kept is made up for by the next one.
+//! - SF2  A set of snapshots that was not kept is made up for by the next one.
 
 use std::collections::BTreeSet;
 use std::io;

@@ -2,7 +2,7 @@
 //! conclude. Taking no hint of what changed, it is called after anything did.
 //!
 //! Invariants
-//! - H1  What never began is fenced by claiming its number before that is told.
+//! - HS1  What never began is fenced by claiming its number before that is told.
 //! - P4  A session whose shim died is concluded only after the sweep.
 
 use std::os::fd::AsFd;

@@ -5,7 +5,7 @@
 //! nothing: the daemon orders, and without one the shim carries on with what was ordered.
 //!
 //! Invariants
-//! - H1, H2, H3 of the host.
+//! - HS1, HS2, HS3 of the host.
 //! - M1  Nothing here blocks on a peer or on the session; a disk may block it for one write.
 //! - M2  An exit is acknowledged by the next order, or in the exit file before this process goes.
 //! - D1 to D5 of a person's draft, L1 to L6 of a delivery.
@@ -326,7 +326,7 @@ impl Shim {
         }
     }
 
-    /// H3: no process of the session is left; its last output is read, and what was queued begins.
+    /// HS3: no process of the session is left; its last output is read, and what was queued begins.
     fn on_tree_gone(&mut self) {
         let Some(session) = &mut self.session else { return };
         if session.exit.is_none() || session.is_gone {

@@ -3,7 +3,7 @@
 //! Told what happened by the shim's loop; reports nothing itself.
 //!
 //! Invariants
-//! - H3  `is_gone` only after the kernel said that no child is left.
+//! - HS3  `is_gone` only after the kernel said that no child is left.
 //! - S1  The exit is set once, from the wait status of the main process.
 //! - J3  The end of a job is told only when no process of it is left.
 

@@ -1,8 +1,8 @@
 //! The tree of a transcript's lines, and the branch that goes on.
 //!
 //! Invariants
-//! - B1  The current branch ends in the newest line that is part of the conversation itself.
-//! - B2  A walk ends, also where lines name each other as parents in a circle.
+//! - BR1  The current branch ends in the newest line that is part of the conversation itself.
+//! - BR2  A walk ends, also where lines name each other as parents in a circle.
 
 use std::collections::HashMap;
 

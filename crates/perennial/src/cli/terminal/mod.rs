@@ -1,7 +1,7 @@
 //! The caller's terminal: its size, and raw mode that is always undone.
 //!
 //! Invariant
-//! - T1  Whoever makes a terminal raw holds a `Raw`; dropping it restores the terminal, on return,
+//! - TE1  Whoever makes a terminal raw holds a `Raw`; dropping it restores the terminal, on return,
 //!   on a panic, and after the kill signals that `attach` catches.
 
 pub mod detach_key;
@@ -50,7 +50,7 @@ pub fn is_interactive() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal()
 }
 
-/// A terminal in raw mode, until dropped (T1).
+/// A terminal in raw mode, until dropped (TE1).
 pub struct Raw {
     before: Termios,
 }

@@ -1,6 +1,6 @@
 //! A person's stay at an agent's terminal: keys there, output here, until someone goes.
 //!
-//! One thread, one poll over keyboard, holder and kill signals. Invariant: T1.
+//! One thread, one poll over keyboard, holder and kill signals. Invariant: TE1.
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
