@@ -27,12 +27,14 @@ cargo xtask COMMAND
   ci                           the same, by the script that the build machine runs
   tidy                         the rules of the repository
   docs [--check]               writes the generated documents, or checks that they are current
-  explore --seeds N [--from SEED]
+  explore --seeds N [--from SEED] [--threads N]
                                runs the simulation on N seeds
   guard [--update]             counts instructions and commits, and compares them with the baseline
   prove [ROW [--trials N] [--seed S]]
                                tries what a row claims N times; alone: lists the rows
-  bench [ROW...]               measures the rows, beside their peers";
+  bench [--before DIR [--rounds N]] [ROW...]
+                               measures the rows, beside their peers, and beside the version that was
+                               built in DIR (its target/release)";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();

@@ -9,6 +9,7 @@ mod line;
 mod listener;
 mod messages;
 mod notify;
+mod recording;
 mod replay;
 mod signs;
 mod told;
