@@ -27,9 +27,10 @@ pub fn shown(agent: &Agent, number: SessionNumber, sign: &Sign, now: Time) -> Ve
         Sign::Began { conversation, how } => {
             let mut events = Vec::new();
             let known = agent.conversations.as_ref().map(|known| &known.current);
-            // Only a compaction begins anything in a conversation that goes on.
-            let is_again =
-                known == Some(conversation) && session.has_announced && *how != Followed::Compacted;
+            // In a conversation that goes on, only these begin anything: a compaction, and a `/clear`
+            // that is told late.
+            let may_begin = matches!(how, Followed::Compacted | Followed::Cleared);
+            let is_again = known == Some(conversation) && session.has_announced && !may_begin;
             if !is_again {
                 let (conversation, how) = (conversation.clone(), *how);
                 events.push(AgentEvent::ConversationFollowed { number, conversation, how });
