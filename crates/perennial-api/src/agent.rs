@@ -54,6 +54,8 @@ pub struct Agent {
     /// What its sessions used, as far as their transcripts tell.
     pub usage: Option<Usage>,
     pub needs_you: bool,
+    /// Texts of persons that it has not been offered yet: `sent` says why.
+    pub texts_waiting: u64,
 }
 
 /// The clock: how much of the context window is used.

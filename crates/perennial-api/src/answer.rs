@@ -11,6 +11,9 @@ pub struct Why {
     pub agent: Agent,
     /// Newest last, bounded.
     pub story: Vec<Chapter>,
+    /// The texts that wait, the oldest first, each with what it waits for. For persons only.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub texts: Vec<Message>,
 }
 
 /// One event of an agent's story, told for people.
@@ -21,6 +24,17 @@ pub struct Chapter {
     pub at: Moment,
     pub text: String,
     pub kind: String,
+}
+
+/// `POST /v1/agents/{target}/bury`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Buried {
+    #[serde(flatten)]
+    pub agent: Agent,
+    /// The texts that it never got, the newest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub returned: Vec<Message>,
 }
 
 /// One text to an agent, as far as it has come: `POST /v1/agents/{target}/send`,

@@ -11,10 +11,11 @@ pub enum ExitCode {
     NotFound = 4,
     NoDaemon = 5,
     NeedsOperator = 6,
+    NotYet = 7,
 }
 
 impl ExitCode {
-    pub const ALL: [ExitCode; 7] = [
+    pub const ALL: [ExitCode; 8] = [
         ExitCode::Done,
         ExitCode::Failed,
         ExitCode::Usage,
@@ -22,6 +23,7 @@ impl ExitCode {
         ExitCode::NotFound,
         ExitCode::NoDaemon,
         ExitCode::NeedsOperator,
+        ExitCode::NotYet,
     ];
 
     pub fn number(self) -> u8 {
@@ -54,6 +56,7 @@ impl ExitCode {
             ExitCode::NotFound => "not found",
             ExitCode::NoDaemon => "no daemon is running",
             ExitCode::NeedsOperator => "needs the operator",
+            ExitCode::NotYet => "not yet: the time was up",
         }
     }
 }

@@ -210,10 +210,15 @@ pub fn notify(
     reason: Reason,
     now: Time,
 ) -> (JobId, JobEvent) {
-    let spread = u128::from(now.0).wrapping_mul(0xda94_2042_e4dd_58b5_2545_f491_4f6c_dd1d);
     let command = JobCommand { argv: argv.to_vec(), dir: "/".to_owned(), limit: NOTIFY_LIMIT };
     let wanted = JobEvent::Wanted { purpose: Purpose::Notify { agent, name, reason }, command };
-    (JobId(agent.0 ^ spread), wanted)
+    (notification(agent, now), wanted)
+}
+
+/// The job that tells the operator of what happened to this agent then, if there was one.
+pub fn notification(agent: AgentId, at: Time) -> JobId {
+    let spread = u128::from(at.0).wrapping_mul(0xda94_2042_e4dd_58b5_2545_f491_4f6c_dd1d);
+    JobId(agent.0 ^ spread)
 }
 
 #[cfg(test)]

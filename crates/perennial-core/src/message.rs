@@ -45,8 +45,7 @@ pub use observe::{
 /// hook may be late, and what it tells of stands in the conversation later still.
 pub const PASSED_OVER_AFTER: std::time::Duration = std::time::Duration::from_secs(60);
 
-/// A hook is answered within this, with or without the texts that wait for one: a turn is not kept
-/// waiting for the disk.
+/// A hook is answered within this, with texts or without: a turn is not kept waiting for the disk.
 pub const REPLY_WITHIN: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// So long after the next session began, a conversation that could not be read counts as read.
@@ -348,8 +347,7 @@ impl Message {
         }
     }
 
-    /// Whether this attempt is the one that stands: a later one, or a text that was given back, makes
-    /// what is done for an earlier one void (T1).
+    /// T1: whether this attempt stands; one that was given back, or followed by another, does not.
     pub fn is_offered_as(&self, attempt: u32) -> bool {
         matches!(self.state, MessageState::Offered { .. }) && self.attempts == attempt
     }

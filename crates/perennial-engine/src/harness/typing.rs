@@ -61,9 +61,11 @@ pub fn clean(text: &str, input: &Input) -> Result<Typed, Unsendable> {
     Ok(Typed { text, columns })
 }
 
-/// The text as a bare command gets it.
+/// The text as a bare command gets it. Nothing at all would be a mere Enter, which answers whatever
+/// is asked: that is for a person at the terminal.
 pub fn bare(text: &str) -> Result<Typed, Unsendable> {
     match text.len() {
+        0 => Err(Unsendable::Empty),
         TEXT_BYTES_MAX.. => Err(Unsendable::TooLong(text.len())),
         _ => Ok(Typed { text: text.to_owned(), columns: text.split('\n').map(width).collect() }),
     }
@@ -202,6 +204,7 @@ mod tests {
         let long = "x".repeat(TEXT_BYTES_MAX);
         assert_eq!(clean(&long, &claude()), Err(Unsendable::TooLong(long.len())));
         assert_eq!(bare(&long), Err(Unsendable::TooLong(long.len())));
+        assert_eq!(bare(""), Err(Unsendable::Empty));
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //! from an end is the core's.
 //!
 //! Promises
-//! - J1  A number of a job is executed at most once, whoever is killed: running it again adopts it.
+//! - J1  A number of a job is executed at most once until it is released, whoever is killed: running it
+//!   again adopts it. Whoever releases it has its end on record, and runs it no more.
 //! - J2  Each `run` and each `end` is answered by one `Ended`; `run` told again is answered again.
 //! - J3  `Ended` comes when no process of the run is left.
 //! - J4  The limit is kept by the shim, with or without a daemon; what is kept of the output is bounded.
@@ -101,7 +102,7 @@ impl Jobs {
         self.order(job, number, JobOrder::End);
     }
 
-    /// Its end is on record: lets the holder go and removes the output.
+    /// Its end is on record: lets the holder go and removes its directory.
     pub fn release(&self, job: JobId, number: u32) {
         self.order(job, number, JobOrder::Release);
     }

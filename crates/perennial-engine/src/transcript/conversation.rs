@@ -41,6 +41,15 @@ impl Conversation {
         self.account
     }
 
+    /// Counts in another account from here on; the one so far is left in its place.
+    pub fn exchange_account(&mut self, other: &mut Account) {
+        std::mem::swap(&mut self.account, other);
+    }
+
+    pub fn account_mut(&mut self) -> &mut Account {
+        &mut self.account
+    }
+
     pub fn path(&self) -> &Path {
         self.own.tail.path()
     }

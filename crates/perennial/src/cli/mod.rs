@@ -15,6 +15,7 @@ mod progress;
 mod render;
 mod terminal;
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 
 use clap::{Parser, Subcommand};
@@ -31,7 +32,8 @@ New here?  perennial demo          a fleet that is killed and survives, in half 
            perennial run -- bash   a shell that outlives its terminal
            perennial ls            who is there, and who needs you
 
-Exit codes: 0 done, 1 failed, 2 usage, 3 refused, 4 not found, 5 no daemon, 6 needs the operator.
+Exit codes: 0 done, 1 failed, 2 usage, 3 refused, 4 not found, 5 no daemon, 6 needs the operator,
+            7 not yet.
 Files are under PERENNIAL_HOME if it is set, else in the XDG directories.";
 
 /// Keeps AI coding agents alive as identities while the sessions that run them come and go.
@@ -93,8 +95,15 @@ pub fn main() -> std::process::ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are not errors: they go to standard output and end with 0.
-            let _ = error.print();
-            return if error.use_stderr() { ExitCode::Usage } else { ExitCode::Done }.into();
+            if !error.use_stderr() {
+                let _ = error.print();
+                return ExitCode::Done.into();
+            }
+            match asks_for_json(std::env::args_os()) {
+                true => tell(&misused(&error), true),
+                false => drop(error.print()),
+            }
+            return ExitCode::Usage.into();
         }
     };
     let json = cli.json;
@@ -148,6 +157,26 @@ impl Verb {
             Verb::Shim(args) => shim::run(args),
         }
     }
+}
+
+/// Whether the words of a command line that could not be read ask for JSON; those behind `--` are
+/// somebody else's.
+fn asks_for_json(mut words: impl Iterator<Item = OsString>) -> bool {
+    words.find(|word| word == "--json" || word == "--").is_some_and(|word| word == "--json")
+}
+
+/// A command line that can't be read, as a problem: the parser's first paragraph is what is wrong, the
+/// last one where to look.
+fn misused(error: &clap::Error) -> Problem {
+    let text = error.render().to_string();
+    let paragraph = |part: &str| part.split_whitespace().collect::<Vec<_>>().join(" ");
+    let paragraphs: Vec<String> = text.trim().split("\n\n").map(paragraph).collect();
+    let (title, rest) = match &paragraphs[..] {
+        [] => ("the command line can't be read", &[][..]),
+        [first, rest @ ..] => (first.strip_prefix("error: ").unwrap_or(first), rest),
+    };
+    let (next, detail) = rest.split_last().map_or(("", &[][..]), |(last, rest)| (last, rest));
+    failure::usage("usage", title).because(detail.join(" ")).next(next)
 }
 
 /// Tells a problem on standard error: what, why, what to do next.
@@ -207,6 +236,18 @@ mod tests {
         // A misspelt option is not a program.
         assert!(words(&["spawn", "bob", "--rol", "r", "--", "claude"]).starts_with("Err"));
         assert!(words(&["run", "--rol", "claude"]).starts_with("Err"));
+    }
+
+    #[test]
+    fn a_command_line_that_can_not_be_read_is_a_problem_too() {
+        let error = Cli::try_parse_from(["perennial", "--json", "sent", "bob", "-n", "0"]);
+        let problem = misused(&error.expect_err("no such count"));
+        assert_eq!((problem.kind.as_str(), problem.exit()), ("usage", ExitCode::Usage));
+        assert!(problem.title.starts_with("invalid value '0' for '-n"), "{problem:?}");
+        assert!(problem.next.contains("--help"), "{problem:?}");
+        let asks = |line: &[&str]| asks_for_json(line.iter().map(OsString::from));
+        assert!(asks(&["perennial", "ls", "--json"]));
+        assert!(!asks(&["perennial", "spawn", "x", "--", "claude", "--json"]));
     }
 
     #[test]

@@ -457,13 +457,12 @@ impl Driver {
 
     /// Hands an effect to the executor of its family.
     fn carry_out(&mut self, effect: Effect) {
+        let holders = &self.world.holders;
         match effect {
             Effect::Session(effect) => self.order(effect),
             Effect::Focus(effect) => self.tell_focus(effect),
-            Effect::Continue { agent, number } => {
-                self.world.holders.continue_session(agent, number);
-            }
-            Effect::PromptHeard { agent, number, .. } => self.world.holders.heard(agent, number),
+            Effect::Continue { agent, number } => holders.continue_session(agent, number),
+            Effect::PromptHeard { agent, number, .. } => holders.heard(agent, number),
             Effect::Deliver(delivery) => {
                 let agent = self.supervisor.fleet().agent(delivery.agent);
                 let harness = agent.filter(|agent| !agent.launch.is_bare());
@@ -471,7 +470,7 @@ impl Driver {
                 self.world.deliveries.order(delivery, harness);
             }
             Effect::Job(JobEffect { job, number, action }) => {
-                let jobs = self.world.holders.jobs();
+                let jobs = holders.jobs();
                 match action {
                     JobAction::Run(what) => jobs.run(job, number, jobs::spec(&what.0, &what.1)),
                     JobAction::Release => jobs.release(job, number),

@@ -285,21 +285,22 @@ fn known_holders(home: &Home, fleet: &Fleet) -> Registry {
             }
         }
     }
-    known_jobs(home, &registry);
+    known_jobs(home, fleet, &registry);
     registry
 }
 
-/// The same for jobs: every directory counts, whatever the journal says of it. A shim whose job is over
-/// removes its socket, so that those of the past cost one look each.
-fn known_jobs(home: &Home, registry: &Registry) {
+/// The same for jobs: every directory counts, whatever the journal says of it. One that an earlier
+/// daemon had no time to remove is removed: its job is over, and no process of it may be left.
+fn known_jobs(home: &Home, fleet: &Fleet, registry: &Registry) {
     let entries = std::fs::read_dir(home.jobs()).into_iter().flatten().flatten();
     let jobs = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     for job in jobs {
         let holder = HolderDirectory::of_job(&home.jobs(), job);
-        if !holder.socket().exists() {
+        let shim = holder.shim_pid().ok().flatten().and_then(process::stat);
+        if shim.is_none() && holder.unfinished().is_empty() && fleet.jobs().get(job).is_none() {
+            let _stays = std::fs::remove_dir_all(holder.path());
             continue;
         }
-        let shim = holder.shim_pid().ok().flatten().and_then(process::stat);
         if let Some(stat) = shim {
             registry.add_job(job, stat.process, None);
         }

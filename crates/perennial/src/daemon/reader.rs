@@ -126,7 +126,9 @@ impl Shelves {
         let mut sighting = self.read(look)?;
         let limits = self.limits;
         let open = self.open.get_mut(&look.agent)?;
-        if open.lines() != before {
+        let has_grown = open.lines() != before;
+        open.let_go_of_left(has_grown, now);
+        if has_grown {
             (open.heard, open.due) = (now, Some(now + LATE));
             return Some(sighting);
         }
@@ -150,8 +152,8 @@ impl Shelves {
     /// Somebody spoke: there is something to read now, or soon.
     fn look(&mut self, look: &Look) -> Option<Sighting> {
         let open = self.open.entry(look.agent).or_insert_with(|| Open::new(look.clone()));
-        open.follow(look.clone());
         open.heard = moment::now();
+        open.follow(look.clone(), open.heard);
         open.due = Some(open.heard + LATE);
         self.read(look)
     }
@@ -167,9 +169,9 @@ impl Shelves {
         let mut facts = open.update(&mut self.buffer, find);
         let measured = open.window().and_then(|window| measured(harnesses, look, window));
         facts.extend(measured);
-        if let Some(theirs) = open.path() {
-            let ours = harnesses.copy(harness, &look.conversation);
-            if let Err(error) = copy(theirs, &ours) {
+        let current = open.path().map(|theirs| (&look.conversation, theirs));
+        for (conversation, theirs) in current.into_iter().chain(open.left()) {
+            if let Err(error) = copy(theirs, &harnesses.copy(harness, conversation)) {
                 tracing::warn!(%agent, %error, "a conversation can't be copied");
             }
         }

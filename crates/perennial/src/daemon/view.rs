@@ -6,6 +6,7 @@ use perennial_api::agent as wire;
 use perennial_core::agent::{Agent, Confirmation, needs_operator};
 use perennial_core::exit::Exit;
 use perennial_core::hearing::Hearing;
+use perennial_core::message::{Message, MessageState};
 use perennial_core::reason::{Evidence, Witness};
 use perennial_core::state::{Roster, State};
 use perennial_core::time::Time;
@@ -21,7 +22,10 @@ use super::words;
 pub fn agent(agent: &Agent, sight: &Sight<'_>) -> wire::Agent {
     let parent = agent.parent.and_then(|id| sight.supervisor.fleet().agent(id)).map(name);
     let (hearing, spending) = (sight.supervisor.hearing(agent.id), sight.spending);
-    shown(agent, parent, (hearing, spending), (sight.presence, sight.now))
+    let texts = sight.supervisor.fleet().messages().of(agent.id);
+    let texts_waiting = texts.filter(|text| is_waiting_text(text)).count() as u64;
+    let shown = shown(agent, parent, (hearing, spending), (sight.presence, sight.now));
+    wire::Agent { texts_waiting, ..shown }
 }
 
 /// One that has left memory, as it ended; `kept` is the latest that was measured of it.
@@ -84,7 +88,14 @@ fn shown(
         context: context(agent, hearing),
         usage: spending.of(agent.id).map(usage),
         needs_you: needs_operator(state, reason),
+        // One that has left memory gets no text any more.
+        texts_waiting: 0,
     }
+}
+
+/// Whether it is a person's text, and not on its way.
+pub fn is_waiting_text(message: &Message) -> bool {
+    message.is_typed() && matches!(message.state, MessageState::Waiting { .. })
 }
 
 fn evidence(evidence: &Evidence) -> wire::Evidence {

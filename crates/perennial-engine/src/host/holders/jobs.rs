@@ -1,6 +1,6 @@
 //! Jobs on the holders' thread: their orders, and the end of what they printed.
 
-use std::path::Path;
+use std::io;
 use std::time::Duration;
 
 use perennial_core::exit::UnknownExit;
@@ -13,7 +13,7 @@ use super::super::jobs::{
 use super::super::moment::now;
 use super::super::owner::Owner;
 use super::super::protocol::{ExitRecord, JobTerms};
-use super::super::recording::{Recording, file_name};
+use super::super::recording::Recording;
 use super::holder::{End, Ending, Holder, Link, Work};
 use super::run::Run;
 use super::{Program, Settings};
@@ -39,24 +39,23 @@ impl Run {
                 current.end.get_or_insert(End { pace, interrupt, is_sent: false, force_at });
                 self.tell_again(owner, number);
             }
-            JobOrder::Release => {
-                current.is_released = true;
-                if let Some(holder) = self.holders.get(&owner) {
-                    remove_output(&holder.directory.session(number));
-                }
-            }
+            JobOrder::Release => current.is_released = true,
         }
         self.drive(owner);
         self.settle(owner);
     }
 
-    /// A holder that was let go and whose shim is gone is forgotten: there are many of the past.
+    /// A holder that was let go and whose shim is gone is forgotten, and a job's directory is removed:
+    /// there are many of the past, and whoever lets one go has its end on record.
     pub fn forget_if_done(&mut self, owner: Owner) {
         let is_done = |holder: &Holder| {
             let is_gone = holder.shim.is_none() && matches!(holder.link, Link::Down);
             is_gone && holder.current.is_none() && holder.waiting.is_empty()
         };
         if let Some(holder) = self.holders.get(&owner).filter(|holder| is_done(holder)) {
+            if let (Owner::Job(job), Err(error)) = (owner, remove_directory(holder)) {
+                tracing::warn!(%job, %error, "the directory of a job that is over stays");
+            }
             self.slots.remove(&holder.slot);
             self.holders.remove(&owner);
         }
@@ -108,10 +107,13 @@ fn exit(ending: &Ending) -> JobExit {
     }
 }
 
-/// The claim stays: it is what keeps the number from being run again.
-fn remove_output(run_dir: &Path) {
-    let Ok(recording) = Recording::open(run_dir) else { return };
-    for offset in recording.offsets() {
-        let _gone = std::fs::remove_file(run_dir.join(file_name(offset)));
+/// Of an agent's holder nothing is removed.
+fn remove_directory(holder: &Holder) -> io::Result<()> {
+    match holder.owner {
+        Owner::Agent(_) => Ok(()),
+        Owner::Job(_) => match std::fs::remove_dir_all(holder.directory.path()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        },
     }
 }

@@ -17,7 +17,8 @@ use crate::cli::context::Context;
 use crate::cli::failure::Ending;
 use crate::cli::installed::{self, Installed, program};
 use crate::cli::render::paint::Ink;
-use crate::cli::render::text::plain;
+use crate::cli::render::roster::Canvas;
+use crate::cli::render::text::{plain, wrapped};
 use crate::daemon::config::Config;
 
 /// Check the daemon, its home and this machine
@@ -76,21 +77,25 @@ pub fn run(_args: &Args, context: &Context) -> Ending {
     if context.json {
         context.print_json(&serde_json::to_vec(&report).unwrap_or_default())?;
     } else {
-        let lines: String = report.findings.iter().map(|finding| line(finding, context)).collect();
+        let findings = report.findings.iter();
+        let lines = context.draw(|canvas| findings.map(|finding| line(finding, canvas)).collect());
         context.print(&lines)?;
     }
     Ok(code)
 }
 
-fn line(finding: &Finding, context: &Context) -> String {
+fn line(finding: &Finding, canvas: &Canvas<'_>) -> String {
+    const TEXT: usize = 16;
     let verdict = match finding.verdict {
-        Verdict::Ok => context.paint.ink(Ink::Good, "ok  "),
-        Verdict::Warn => context.paint.ink(Ink::Attention, "warn"),
-        Verdict::Fail => context.paint.ink(Ink::Alarm, "fail"),
+        Verdict::Ok => canvas.paint.ink(Ink::Good, "ok  "),
+        Verdict::Warn => canvas.paint.ink(Ink::Attention, "warn"),
+        Verdict::Fail => canvas.paint.ink(Ink::Alarm, "fail"),
     };
-    let mut line = format!("{verdict}  {:<9} {}\n", finding.what, plain(&finding.text));
+    let text = wrapped(&plain(&finding.text), TEXT, TEXT, canvas.width);
+    let mut line = format!("{verdict}  {:<9} {text}\n", finding.what);
     if !finding.next.is_empty() {
-        line.push_str(&format!("      {:<9} → {}\n", "", plain(&finding.next)));
+        let next = wrapped(&plain(&finding.next), TEXT + 2, TEXT + 2, canvas.width);
+        line.push_str(&format!("{:TEXT$}→ {next}\n", ""));
     }
     line
 }

@@ -26,7 +26,7 @@ pub struct Args {
     /// Only events after this sequence number
     #[arg(long, value_name = "SEQ")]
     since: Option<u64>,
-    /// Only events of this agent
+    /// Only events of this agent, of texts to it, and of jobs that tell you of it
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
     /// Print new ones as they happen
@@ -130,5 +130,9 @@ fn line(event: &EventView, clock: &Clock, context: &Context) -> String {
     let place = context.paint.ink(Ink::Faint, &format!("{:>6}", event.seq));
     let time = context.paint.ink(Ink::Faint, &clock.time(&event.at));
     let who = context.paint.ink(Ink::Strong, &format!("{:<12}", plain(who)));
-    format!("{place}  {time}  {who}  {}\n", plain(&event.text))
+    let text = plain(&event.text);
+    // Some sentences have the id already.
+    let about = event.about.as_deref().map(plain).filter(|about| !text.contains(about.as_str()));
+    let about = about.map(|about| context.paint.ink(Ink::Faint, &format!("  {about}")));
+    format!("{place}  {time}  {who}  {text}{}\n", about.unwrap_or_default())
 }

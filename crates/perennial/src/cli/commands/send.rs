@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use perennial_api::answer::Message;
 use perennial_api::request::Send;
-use perennial_api::{ExitCode, client};
+use perennial_api::{ExitCode, Response, client};
+use perennial_engine::host::moment;
 
 use crate::cli::context::Context;
 use crate::cli::failure::{Ending, Failure, failed};
@@ -20,12 +21,20 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[command(after_help = "\
 Examples: perennial send bob 'run the tests again'
           perennial send bob --wait 'and commit'     returns when the agent has seen it
+          perennial send bob --wait --timeout 60 'and push'
           perennial send bob --after-turn 'now rest' not before its turn ends
           perennial send bob - < notes.txt
 
 The text is recorded first, and typed when the input line is free: not into a person's half-typed line,
 a dialog or a menu. It survives crashes of the agent, the daemon and the machine. perennial sent bob
-shows how far each text has come; perennial unsend takes one back that still waits.")]
+shows how far each text has come; perennial unsend takes one back that still waits.
+
+Refused: an empty text; 60 KiB or more; to an agent CLI also what it would not take for a prompt, such
+as a command of its own (/clear), a shell line (!ls) or a word that ends it (exit): type those in
+perennial attach. A bare command's terminal may take lines of up to 4,095 bytes only; a text with a
+longer one waits and says so.
+
+Exit codes: 0 recorded, or with --wait seen; 1 withdrawn or returned; 7 the time was up, the text still waits.")]
 pub struct Args {
     /// Name, NAME~1 for an earlier one of that name, or id
     #[arg(value_name = "AGENT")]
@@ -36,6 +45,10 @@ pub struct Args {
     /// Return when the agent has seen it, or when it is certain that it won't
     #[arg(long)]
     wait: bool,
+    /// With --wait: return after this long at the latest, with exit code 7; the text stays
+    #[arg(long, value_name = "SECONDS", requires = "wait")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=31_536_000))]
+    timeout: Option<u64>,
     /// Type it when the agent's turn has ended, not in the middle of it
     #[arg(long)]
     after_turn: bool,
@@ -52,22 +65,36 @@ pub fn run(args: Args, context: &Context) -> Ending {
             let why = sent.why.as_ref().map(|why| format!(" ({})", plain(why))).unwrap_or_default();
             eprintln!("recorded: {}{why}; interrupting this leaves it waiting", sent.id);
         }
-        let path = client::path(&["messages", &sent.id], &[("wait", Some("true"))]);
-        let client = context.client.clone().patience(PATIENCE);
-        answer = progress::told("waiting until it is seen", move || {
-            loop {
-                let answer = client.get(&path)?;
-                let message: Message = answer.read()?;
-                if message.is_final {
-                    return Ok::<_, Failure>(answer);
-                }
-            }
-        })?;
+        answer = wait(&sent.id, args.timeout.map(Duration::from_secs), context)?;
     }
-    let state = answer.read::<Message>()?.state;
+    let Message { state, is_final, .. } = answer.read()?;
     context.show(&answer, |sent: &Message| told(&args.target, sent))?;
-    let is_lost = matches!(state.as_str(), "withdrawn" | "returned");
-    Ok(if is_lost { ExitCode::Failed } else { ExitCode::Done })
+    Ok(match state.as_str() {
+        "withdrawn" | "returned" => ExitCode::Failed,
+        // A record of it is damaged: it goes nowhere.
+        "waiting" if is_final => ExitCode::Failed,
+        _ if args.wait && !is_final => ExitCode::NotYet,
+        _ => ExitCode::Done,
+    })
+}
+
+/// The message once nothing more will happen to it, or once the time is up.
+fn wait(id: &str, timeout: Option<Duration>, context: &Context) -> Result<Response, Failure> {
+    let until = timeout.map(|timeout| moment::now() + timeout);
+    let http = context.client.clone().patience(PATIENCE);
+    progress::told("waiting until it is seen", move || {
+        loop {
+            let left = until.map(|until| until.saturating_sub(moment::now()));
+            // Whole seconds: the last one is asked for whole.
+            let seconds = left.map(|left| left.as_secs_f64().ceil().to_string());
+            let query = [("wait", Some("true")), ("seconds", seconds.as_deref())];
+            let answer = http.get(&client::path(&["messages", id], &query))?;
+            let message: Message = answer.read()?;
+            if message.is_final || left.is_some_and(|left| left.is_zero()) {
+                return Ok::<_, Failure>(answer);
+            }
+        }
+    })
 }
 
 fn told(target: &str, sent: &Message) -> String {

@@ -5,24 +5,31 @@ use perennial_api::{ExitCode, client};
 
 use crate::cli::context::Context;
 use crate::cli::failure::Ending;
+use crate::cli::render::paint::Ink;
 use crate::cli::render::roster::Canvas;
 use crate::cli::render::table::{Cell, Clip, Column, table};
-use crate::cli::render::text::plain;
+use crate::cli::render::text::{plain, wrapped};
 
 /// List the texts sent to an agent, the newest first
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example: perennial sent bob
 
-A text is waiting (and WHY says for what), offered to a session, or seen: the agent's conversation
-holds it. perennial unsend ID takes one back that waits.")]
+STATE is one of
+  waiting    not on its way; the line below it says what it waits for
+  offered    given to a session, and not seen yet; of a bare command nothing more is known
+  seen       the agent's conversation holds it
+  withdrawn  taken back by perennial unsend, or out of date before it was given
+  returned   the agent was buried before it got it
+perennial unsend ID takes one back that waits.")]
 pub struct Args {
     /// Name, NAME~1 for an earlier one of that name, or id
     #[arg(value_name = "AGENT")]
     target: String,
     /// At most this many
     #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 20)]
-    limit: usize,
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1000))]
+    limit: u64,
 }
 
 pub fn run(args: &Args, context: &Context) -> Ending {
@@ -42,7 +49,7 @@ fn drawn(messages: &[Message], canvas: &Canvas<'_>) -> String {
     let column = |title, importance, clip, cell: &dyn Fn(&Message) -> String| Column {
         title,
         importance,
-        narrowest: 10,
+        narrowest: 8,
         clip,
         cells: messages.iter().map(|message| Cell::new(plain(&cell(message)))).collect(),
     };
@@ -52,8 +59,44 @@ fn drawn(messages: &[Message], canvas: &Canvas<'_>) -> String {
         column("STATE", 8, Clip::Never, &|message| message.state.clone()),
         column("SESSION", 2, Clip::Never, &session),
         column("FROM", 1, Clip::Never, &|message| message.from.clone()),
-        column("WHY", 5, Clip::End, &|message| message.why.clone().unwrap_or_default()),
         column("TEXT", 6, Clip::End, &|message| message.head.clone()),
     ];
-    table(columns, canvas.width, canvas.paint)
+    let table = table(columns, canvas.width, canvas.paint);
+    let mut lines = table.lines();
+    let mut text = lines.next().map(|titles| format!("{titles}\n")).unwrap_or_default();
+    for (line, message) in lines.zip(messages) {
+        text.push_str(&format!("{line}\n"));
+        if let Some(why) = &message.why {
+            let why = wrapped(&plain(why), 2, 2, canvas.width);
+            text.push_str(&format!("  {}\n", canvas.paint.ink(Ink::Faint, &why)));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::render::paint::Paint;
+    use crate::cli::render::text;
+    use crate::cli::render::time::Clock;
+
+    #[test]
+    fn a_list_fits_a_terminal_and_the_reason_is_whole() {
+        let why = "its input line is not empty, or a menu is open in its terminal; it waits on";
+        let message = Message {
+            id: "msg_01k9zq5v2r7m3x8c4t6b0d1f2g".into(),
+            from: "person".into(),
+            head: "run the tests again ".repeat(4),
+            state: "waiting".into(),
+            why: Some(why.into()),
+            session: Some(12),
+            ..Message::default()
+        };
+        let (clock, paint) = (Clock::system(), Paint::OFF);
+        let canvas = Canvas { clock: &clock, paint, width: Some(80), user: None };
+        let shown = drawn(&[message.clone(), message], &canvas);
+        assert!(shown.lines().all(|line| text::width(line) <= 80), "{shown}");
+        assert_eq!(shown.matches(why).count(), 2, "{shown}");
+    }
 }

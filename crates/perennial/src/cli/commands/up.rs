@@ -63,7 +63,8 @@ fn start(context: &Context) -> Ending {
         | ExitCode::Usage
         | ExitCode::NotFound
         | ExitCode::NoDaemon
-        | ExitCode::NeedsOperator => {
+        | ExitCode::NeedsOperator
+        | ExitCode::NotYet => {
             return Err(failure(context, said_before, code).into());
         }
     };

@@ -3,8 +3,8 @@
 use perennial_api::Agent;
 use perennial_api::agent::{Context, Exit, Usage};
 
-use super::paint::{Ink, state_ink};
-use super::roster::{Canvas, name, reason};
+use super::paint::Ink;
+use super::roster::{Canvas, headline, reason};
 use super::text::{self, plain};
 
 pub fn card(agent: &Agent, canvas: &Canvas<'_>) -> String {
@@ -65,12 +65,7 @@ impl Lines<'_> {
         } else {
             String::new()
         };
-        self.text.push_str(&format!(
-            "{} is {} for {}{calling}\n",
-            paint.ink(Ink::Strong, &name(agent)),
-            paint.ink(state_ink(&agent.state), &plain(&agent.state)),
-            self.canvas.clock.ago(&agent.since),
-        ));
+        self.text.push_str(&format!("{}{calling}\n", headline(agent, self.canvas)));
     }
 
     fn evidence(&mut self, agent: &Agent) {
@@ -214,7 +209,7 @@ mod tests {
     fn an_agent_of_a_daemon_that_says_nearly_nothing() {
         let bare: Agent = serde_json::from_str(r#"{"id":"agt_9","state":"new-word"}"#).unwrap();
         let shown = drawn(&bare);
-        assert!(shown.starts_with("agt_9 is new-word for "), "{shown}");
+        assert!(shown.starts_with("agt_9 has been new-word for "), "{shown}");
     }
 
     #[test]

@@ -20,7 +20,6 @@ pub struct Paint {
 }
 
 impl Paint {
-    #[cfg(test)]
     pub const OFF: Paint = Paint { on: false };
     #[cfg(test)]
     pub const ON: Paint = Paint { on: true };

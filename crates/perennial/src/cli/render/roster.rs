@@ -42,6 +42,7 @@ pub fn roster(agents: &[Agent], dead: usize, canvas: &Canvas<'_>) -> String {
         column("REASON", 8, 16, Clip::End, &|agent| Cell::new(reason(agent, canvas.clock))),
         column("SINCE", 7, 4, Clip::Never, &|agent| Cell::new(canvas.clock.ago(&agent.since))),
         column("CONTEXT", 7, 4, Clip::Never, &|agent| context(agent, is_measured)),
+        column("TEXTS", 8, 1, Clip::Never, &|agent| texts(agent)),
         column("SESSION", 6, 3, Clip::Never, &|agent| Cell::new(session(agent))),
         column("ROLE", 4, 6, Clip::End, &|agent| optional(&agent.role)),
         column("PARENT", 3, 6, Clip::End, &|agent| optional(&agent.parent)),
@@ -59,6 +60,24 @@ pub fn roster(agents: &[Agent], dead: usize, canvas: &Canvas<'_>) -> String {
 /// The name, or the id of one that has none.
 pub fn name(agent: &Agent) -> String {
     plain(if agent.name.is_empty() { &agent.id } else { &agent.name })
+}
+
+/// Who is in which state, and for how long.
+pub fn headline(agent: &Agent, canvas: &Canvas<'_>) -> String {
+    let name = canvas.paint.ink(Ink::Strong, &name(agent));
+    let ink = |word: &str| canvas.paint.ink(state_ink(&agent.state), word);
+    let ago = canvas.clock.ago(&agent.since);
+    let happened = match agent.state.as_str() {
+        "dead" => Some("died"),
+        "crashed" | "expired" => Some(agent.state.as_str()),
+        _ => None,
+    };
+    match happened {
+        Some(word) if ago == "0s" => format!("{name} {} just now", ink(word)),
+        Some(word) => format!("{name} {} {ago} ago", ink(word)),
+        None if ago == "0s" => format!("{name} is now {}", ink(&plain(&agent.state))),
+        None => format!("{name} has been {} for {ago}", ink(&plain(&agent.state))),
+    }
 }
 
 /// One line after a verb: what the agent is now.
@@ -80,6 +99,12 @@ pub fn reason(agent: &Agent, clock: &Clock) -> String {
         Some(left) => format!("{} ({left} left)", plain(text)),
         None => plain(text),
     }
+}
+
+/// How many texts wait for it; nothing where none does.
+fn texts(agent: &Agent) -> Cell {
+    let count = Some(agent.texts_waiting).filter(|count| *count > 0);
+    Cell::ink(count.map(|count| count.to_string()).unwrap_or_default(), Ink::Attention)
 }
 
 /// How full its usable window is; nothing where nobody has one.
@@ -244,6 +269,32 @@ mod tests {
         let (clock, agents) = (fixed(), [sample::crashed(), ada]);
         let canvas = Canvas { clock: &clock, paint: Paint::OFF, width: Some(80), user: None };
         let drawn = roster(&agents, 0, &canvas);
+        assert!(drawn.lines().all(|line| text::width(line) <= 80), "{drawn}");
+        insta::assert_snapshot!(drawn);
+    }
+
+    #[test]
+    fn how_long_is_told_as_people_say_it() {
+        let clock = fixed();
+        let canvas = Canvas { clock: &clock, paint: Paint::OFF, width: None, user: None };
+        let told = |state: &str, since: &str| {
+            let (state, since) = (state.to_owned(), since.to_owned());
+            headline(&Agent { state, since, ..sample::working() }, &canvas)
+        };
+        let (now, before) = ("2026-11-15T12:00:00Z", "2026-11-15T11:56:00Z");
+        assert_eq!(told("working", now), "alice is now working");
+        assert_eq!(told("working", before), "alice has been working for 4m");
+        assert_eq!(told("dead", before), "alice died 4m ago");
+        assert_eq!(told("crashed", now), "alice crashed just now");
+    }
+
+    #[test]
+    fn texts_that_wait_are_counted_where_there_are_any() {
+        let (clock, mut ada) = (fixed(), sample::working());
+        let canvas = Canvas { clock: &clock, paint: Paint::OFF, width: Some(80), user: None };
+        assert!(!roster(&[ada.clone()], 0, &canvas).contains("TEXTS"));
+        ada.texts_waiting = 2;
+        let drawn = roster(&[sample::crashed(), ada], 0, &canvas);
         assert!(drawn.lines().all(|line| text::width(line) <= 80), "{drawn}");
         insta::assert_snapshot!(drawn);
     }

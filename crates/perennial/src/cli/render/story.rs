@@ -1,72 +1,112 @@
 //! The story of `why`: what is, on what evidence, how it came to that, what comes next.
 
-use perennial_api::answer::{Chapter, Why};
+use perennial_api::answer::{Chapter, Message, Why};
 
 use super::advice::advice;
 use super::card::evidence;
-use super::paint::{Ink, state_ink};
-use super::roster::{Canvas, name, reason};
-use super::text::plain;
+use super::paint::{Ink, Paint};
+use super::roster::{Canvas, headline, reason};
+use super::text::{self, plain};
 
 pub fn story(why: &Why, canvas: &Canvas<'_>) -> String {
     let agent = &why.agent;
-    let paint = canvas.paint;
-    let mut text = format!(
-        "{} is {} for {}: {}\n",
-        paint.ink(Ink::Strong, &name(agent)),
-        paint.ink(state_ink(&agent.state), &plain(&agent.state)),
-        canvas.clock.ago(&agent.since),
-        reason(agent, canvas.clock),
-    );
+    let (paint, width) = (canvas.paint, canvas.width);
+    let headline = headline(agent, canvas);
+    let plainly = Canvas { paint: Paint::OFF, ..*canvas };
+    let label = text::width(&super::roster::headline(agent, &plainly)) + 2;
+    let mut told = format!("{headline}: ");
+    told.push_str(&text::wrapped(&reason(agent, canvas.clock), label, 2, width));
+    told.push('\n');
     if !agent.evidence.fact.is_empty() {
-        text.push_str(&format!("evidence: {}\n", evidence(agent, canvas)));
+        let evidence = text::wrapped(&evidence(agent, canvas), 10, 2, width);
+        told.push_str(&format!("evidence: {evidence}\n"));
+    }
+    if !why.texts.is_empty() {
+        told.push_str("\nTexts that wait:\n");
+        why.texts.iter().for_each(|message| told.push_str(&waiting(message, canvas)));
     }
     if !why.story.is_empty() {
-        text.push_str("\nhow it came to that:\n");
-        for chapter in &why.story {
-            text.push_str(&line(chapter, canvas));
-        }
+        told.push_str("\nHistory:\n");
+        why.story.iter().for_each(|chapter| told.push_str(&line(chapter, canvas)));
     }
-    let told = advice(agent, canvas.clock);
-    text.push_str(&format!("\nby itself: {}\n", told.by_itself));
-    let widest = told.commands.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
-    for (command, what) in told.commands {
+    let advice = advice(agent, canvas.clock);
+    let next = text::wrapped(&advice.by_itself, 19, 2, width);
+    told.push_str(&format!("\nWhat happens next: {next}\n"));
+    if !advice.commands.is_empty() {
+        told.push_str("What you can do:\n");
+    }
+    let widest = advice.commands.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
+    for (command, what) in advice.commands {
         let command = paint.ink(Ink::Strong, &format!("{command:<widest$}"));
-        text.push_str(&format!("you can:   {command}  {what}\n"));
+        told.push_str(&format!("  {command}  {what}\n"));
     }
-    text
+    told
+}
+
+/// A text that waits, since when, and below it for what.
+fn waiting(message: &Message, canvas: &Canvas<'_>) -> String {
+    let ago = canvas.clock.ago(&message.recorded_at);
+    let label = format!("  {}  for {ago}  ", plain(&message.id));
+    let room = canvas.width.map(|width| width.saturating_sub(text::width(&label)));
+    let head = plain(&message.head);
+    let head = room.map_or_else(|| head.clone(), |room| text::clip_end(&head, room));
+    let why = plain(message.why.as_deref().unwrap_or_default());
+    format!("{label}{head}\n    {}\n", text::wrapped(&why, 4, 4, canvas.width))
 }
 
 fn line(chapter: &Chapter, canvas: &Canvas<'_>) -> String {
-    let time = canvas.paint.ink(Ink::Faint, &canvas.clock.time(&chapter.at));
-    format!("  {time}  {}\n", plain(&chapter.text))
+    let time = canvas.clock.time(&chapter.at);
+    let indent = time.len() + 4;
+    let told = text::wrapped(&plain(&chapter.text), indent, indent, canvas.width);
+    format!("  {}  {told}\n", canvas.paint.ink(Ink::Faint, &time))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::render::paint::Paint;
     use crate::cli::render::roster::sample;
     use crate::cli::render::time::fixed;
 
-    #[test]
-    fn a_crash_told() {
+    fn crash() -> Why {
         let chapter = |seq, at: &str, text: &str| Chapter {
             seq,
             at: at.into(),
             text: text.into(),
             kind: "moved".into(),
         };
-        let why = Why {
+        let texts = vec![Message {
+            id: "msg_01k9zq5v2r7m3x8c4t6b0d1f2g".into(),
+            head: "run all of the tests again, please, and then the benchmarks".into(),
+            why: Some("somebody has text in the input line".into()),
+            recorded_at: "2026-11-15T11:57:00Z".into(),
+            ..Message::default()
+        }];
+        Why {
+            texts,
             agent: sample::crashed(),
             story: vec![
                 chapter(1, "2026-11-14T10:00:00Z", "hatched: make watch"),
                 chapter(2, "2026-11-15T11:54:59.990Z", "session 5 ended: exit code 1"),
                 chapter(3, "2026-11-15T11:55:00Z", "a hostile\x1b[2Jtext"),
+                chapter(4, "2026-11-15T11:55:00Z", &"a long text ".repeat(10)),
             ],
-        };
+        }
+    }
+
+    fn drawn(width: Option<usize>) -> String {
         let clock = fixed();
-        let canvas = Canvas { clock: &clock, paint: Paint::OFF, width: None, user: None };
-        insta::assert_snapshot!(story(&why, &canvas));
+        story(&crash(), &Canvas { clock: &clock, paint: Paint::OFF, width, user: None })
+    }
+
+    #[test]
+    fn a_crash_told() {
+        insta::assert_snapshot!(drawn(None));
+    }
+
+    #[test]
+    fn it_fits_a_terminal() {
+        let drawn = drawn(Some(80));
+        assert!(drawn.lines().all(|line| text::width(line) <= 80), "{drawn}");
+        insta::assert_snapshot!(drawn);
     }
 }

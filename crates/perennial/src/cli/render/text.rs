@@ -50,6 +50,29 @@ pub fn clip_end(text: &str, limit: usize) -> String {
     kept
 }
 
+/// A text behind a label, in lines that fit the screen: broken at blanks, and where a word is longer
+/// than a line; every line but the first is indented by `indent` columns. The label is `label`
+/// columns wide.
+pub fn wrapped(text: &str, label: usize, indent: usize, width: Option<usize>) -> String {
+    let Some(width) = width else { return text.to_owned() };
+    let rooms = std::iter::once(label).chain(std::iter::repeat(indent));
+    let (mut lines, mut rest) = (Vec::new(), text);
+    for used in rooms {
+        let end = fitting(rest, width.saturating_sub(used).max(1));
+        let blank = rest[..end].rfind(' ').filter(|blank| *blank > 0 && end < rest.len());
+        let (line, left) = rest.split_at(match rest[end..].starts_with(' ') {
+            true => end,
+            false => blank.unwrap_or(end),
+        });
+        lines.push(line);
+        rest = left.trim_start();
+        if rest.is_empty() {
+            break;
+        }
+    }
+    lines.join(&format!("\n{}", " ".repeat(indent)))
+}
+
 /// Where the part of a text ends that fits in so many columns: at least one character of it.
 pub fn fitting(text: &str, limit: usize) -> usize {
     let mut columns = 0;
@@ -132,6 +155,23 @@ mod tests {
         for limit in 0..12 {
             assert!(width(&clip_end("日本語です", limit)) <= limit);
             assert!(width(&clip_start("日本語です", limit)) <= limit);
+        }
+    }
+
+    #[test]
+    fn long_texts_are_wrapped_at_blanks_and_nothing_is_lost() {
+        let text = "one two three averyveryverylongword four";
+        assert_eq!(
+            wrapped(text, 4, 2, Some(13)),
+            "one two\n  three\n  averyveryve\n  rylongword\n  four"
+        );
+        assert_eq!(wrapped(text, 4, 2, None), text);
+        assert_eq!(wrapped("", 4, 2, Some(13)), "");
+        for width in 0..60 {
+            let shown = wrapped(text, 0, 2, Some(width));
+            assert!(shown.lines().all(|line| super::width(line) <= width.max(3)), "{shown}");
+            let joined: String = shown.split_whitespace().collect();
+            assert_eq!(joined, text.split_whitespace().collect::<String>());
         }
     }
 

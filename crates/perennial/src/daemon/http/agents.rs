@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use axum::extract::{Path as Route, Query, State};
 use axum::http::{HeaderValue, StatusCode};
 use perennial_api::agent as wire;
-use perennial_api::answer::{Chapter, Why};
+use perennial_api::answer::{Buried, Chapter, Why};
 use perennial_api::request;
 use perennial_api::{Home, Problem};
 use perennial_core::authority::Caller;
@@ -130,11 +130,20 @@ pub async fn show(State(surface): State<Shared>, _: Shown, Route(target): Route<
     json(&surface.find(target).await?)
 }
 
-pub async fn why(State(surface): State<Shared>, _: Shown, Route(target): Route<String>) -> Answer {
+pub async fn why(
+    State(surface): State<Shared>,
+    Shown(caller): Shown,
+    Route(target): Route<String>,
+) -> Answer {
     let agent = surface.find(target).await?;
     let id: AgentId = agent.id.parse().map_err(|_| gone())?;
     let story = surface.read(move |journal| story(journal, id)).await?;
-    json(&Why { agent, story })
+    let texts = match caller {
+        Caller::Person => surface.waiting_texts(id).await?,
+        // What was said to an agent is for persons.
+        Caller::Agent(_) | Caller::Job | Caller::Viewer => Vec::new(),
+    };
+    json(&Why { agent, story, texts })
 }
 
 /// The newest chapters, the oldest of them first.
@@ -283,7 +292,13 @@ pub async fn bury(
     let agents = surface.command_agents(caller, Command::Bury { target, summary }).await?;
     let id = *agents.first().ok_or_else(gone)?;
     surface.desk.reached(id, Point::Over).await?;
-    json(&surface.find(id.to_string()).await?)
+    let agent = surface.find(id.to_string()).await?;
+    let returned = match caller {
+        Caller::Person => surface.returned_texts(id).await?,
+        // What was said to an agent is for persons.
+        Caller::Agent(_) | Caller::Job | Caller::Viewer => Vec::new(),
+    };
+    json(&Buried { agent, returned })
 }
 
 fn shown_now(sight: &Sight<'_>, agent: &perennial_core::agent::Agent) -> wire::Agent {

@@ -12,16 +12,16 @@ use axum::response::sse::{Event as Line, KeepAlive, Sse};
 use perennial_api::{EventView, Problem};
 use perennial_core::authority::Caller;
 use perennial_core::entity::Entity;
-use perennial_core::event::{ClaimEvent, What};
+use perennial_core::event::What;
 use perennial_core::id::AgentId;
-use perennial_core::message::MessageEvent;
 use perennial_store::RosterQuery;
-use perennial_store::journal::{Journal, ReadError, Seq, Version};
+use perennial_store::journal::{Journal, ReadError, Seq};
 use perennial_store::record::Record;
 use perennial_store::stored::{self, Encoded};
 use serde::Deserialize;
 use tokio::sync::Notify;
 
+use super::about;
 use super::answer::{Answer, Trouble, json};
 use super::extract::Shown;
 use super::{Shared, Surface};
@@ -70,19 +70,10 @@ fn page(
     agent: Option<AgentId>,
     limit: usize,
 ) -> Result<Vec<Record>, ReadError> {
-    let mut records = Vec::new();
-    let (mut after, mut version) = (since, Version(0));
-    while records.len() < limit {
-        let page = match agent {
-            Some(id) => journal.read_stream(&Entity::Agent(id), version, PAGE)?,
-            None => journal.read(after, limit - records.len())?,
-        };
-        let Some(last) = page.last() else { break };
-        (after, version) = (last.seq, last.version);
-        records.extend(page.into_iter().filter(|record| record.seq > since));
+    match agent {
+        Some(id) => about::page(journal, id, since, limit),
+        None => journal.read(since, limit),
     }
-    records.truncate(limit);
-    Ok(records)
 }
 
 /// Server-sent events from a place on, for as long as the client listens.
@@ -98,8 +89,14 @@ fn feed(surface: Shared, caller: Caller, since: Seq, agent: Option<AgentId>) -> 
         loop {
             match follower.try_next() {
                 Ok(Some(record)) => {
-                    if agent.is_some_and(|id| record.stream != Some(Entity::Agent(id))) {
-                        continue;
+                    let is_wanted = match agent {
+                        Some(agent) => surface.is_about(&record, agent).await,
+                        None => Ok(true),
+                    };
+                    match is_wanted {
+                        Ok(true) => {}
+                        Ok(false) => continue,
+                        Err(_) => return,
                     }
                     let Ok(views) = surface.views(caller, vec![record]).await else { return };
                     for view in views {
@@ -131,7 +128,16 @@ impl Surface {
     async fn views(&self, caller: Caller, records: Vec<Record>) -> Result<Vec<EventView>, Trouble> {
         let newest = records.iter().map(|record| record.seq).max().unwrap_or_default();
         self.shown.clone().wait_for(|shown| *shown >= newest).await.map_err(|_| Closing)?;
-        let ids: BTreeSet<AgentId> = records.iter().filter_map(agent_of).collect();
+        let about = |journal: &dyn Journal, records: &[Record]| {
+            let agents = records.iter().map(|record| about::agent(journal, record));
+            agents.collect::<Result<Vec<_>, _>>()
+        };
+        let (agents, records) = match records.iter().any(about::is_indirect) {
+            true => self.read(move |journal| Ok((about(journal, &records)?, records))).await?,
+            // Nothing is read for these.
+            false => (about(&*self.journal, &records).map_err(|e| unread(&chain(&e)))?, records),
+        };
+        let ids: BTreeSet<AgentId> = agents.iter().flatten().copied().collect();
         let mut ended = ids.clone();
         let mut names: BTreeMap<AgentId, String> = self
             .desk
@@ -147,7 +153,20 @@ impl Surface {
             let rows = self.read(move |journal| journal.roster(RosterQuery::Of(&ended))).await?;
             names.extend(rows.into_iter().filter_map(|row| Some((row.agent, row.name?))));
         }
-        Ok(records.iter().map(|record| event(caller, record, &names)).collect())
+        let views = records.iter().zip(agents).map(|(record, agent)| {
+            let agent = agent.map(|id| (id, names.get(&id).cloned()));
+            event(caller, record, agent)
+        });
+        Ok(views.collect())
+    }
+
+    /// Whether the feed of this agent has the record: its own, or one of a message or job of its.
+    async fn is_about(&self, record: &Record, agent: AgentId) -> Result<bool, Trouble> {
+        if !about::is_indirect(record) {
+            return Ok(record.stream == Some(Entity::Agent(agent)));
+        }
+        let record = record.clone();
+        Ok(self.read(move |journal| about::agent(journal, &record)).await? == Some(agent))
     }
 }
 
@@ -159,25 +178,14 @@ fn is_private(what: &What) -> bool {
     }
 }
 
-/// The agent that a record is about, as far as it says so itself.
-fn agent_of(record: &Record) -> Option<AgentId> {
-    let of_stream = record.stream.as_ref().and_then(Entity::agent);
-    of_stream.or_else(|| match &record.event.as_ref().ok()?.what {
-        What::Name(_, claim) | What::Conversation(_, claim) => match claim {
-            ClaimEvent::Taken { by } | ClaimEvent::Left { by } => Some(*by),
-        },
-        What::Message(_, MessageEvent::Recorded { to, .. }) => Some(*to),
-        What::Node(_) | What::Agent(..) | What::Message(..) | What::Post(..) | What::Job(..) => {
-            None
-        }
-    })
-}
-
-fn event(caller: Caller, record: &Record, names: &BTreeMap<AgentId, String>) -> EventView {
-    let id = agent_of(record);
+fn event(caller: Caller, record: &Record, agent: Option<(AgentId, Option<String>)>) -> EventView {
+    // What was said to an agent, and what a command of the operator's printed, is for persons.
+    let is_hidden = match &record.event {
+        Ok(event) => caller != Caller::Person && is_private(&event.what),
+        Err(_) => caller != Caller::Person,
+    };
     let (kind, text, data) = match &record.event {
-        // What was said to an agent, and what a command of the operator's printed, is for persons.
-        Ok(event) if caller != Caller::Person && is_private(&event.what) => {
+        Ok(event) if is_hidden => {
             (stored::kind(&event.what), String::new(), serde_json::Value::Null)
         }
         Ok(event) => {
@@ -187,11 +195,13 @@ fn event(caller: Caller, record: &Record, names: &BTreeMap<AgentId, String>) -> 
         }
         Err(unreadable) => ("unreadable", unreadable.to_string(), serde_json::Value::Null),
     };
+    let (agent_id, agent) = agent.unzip();
     EventView {
         seq: record.seq.0,
         at: time::moment(record.at),
-        agent_id: id.map(|id| id.to_string()),
-        agent: id.and_then(|id| names.get(&id).cloned()),
+        agent_id: agent_id.map(|id| id.to_string()),
+        agent: agent.flatten(),
+        about: record.stream.as_ref().filter(|_| !is_hidden).and_then(about::id),
         kind: kind.to_owned(),
         text,
         data,

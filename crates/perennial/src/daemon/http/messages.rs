@@ -9,7 +9,7 @@ use perennial_api::request;
 use perennial_core::authority::Caller;
 use perennial_core::command::Command;
 use perennial_core::id::{AgentId, MessageId};
-use perennial_core::message;
+use perennial_core::message::{self, Sender};
 use perennial_core::reason::Verb;
 use perennial_engine::harness::typing;
 use perennial_store::text;
@@ -21,7 +21,7 @@ use super::answer::{Answer, Trouble, json};
 use super::extract::{Body, Shown};
 use super::{Shared, Surface};
 use crate::daemon::driver::{Closing, Sight};
-use crate::daemon::{time, words};
+use crate::daemon::{time, view, words};
 
 /// So many are listed unless the caller says otherwise, and at most.
 const LISTED: usize = 20;
@@ -52,21 +52,24 @@ pub async fn send(
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Wait {
-    /// Answer when nothing more will happen to it, or after a while.
+    /// Answer when nothing more will happen to it, or after a while …
     wait: bool,
+    /// … which is not longer than this.
+    seconds: Option<u64>,
 }
 
 pub async fn show(
     State(surface): State<Shared>,
     Shown(caller): Shown,
     Route(id): Route<String>,
-    Query(Wait { wait }): Query<Wait>,
+    Query(Wait { wait, seconds }): Query<Wait>,
 ) -> Answer {
     let id = message_id(&id)?;
     surface.seen_by(caller, id).await?;
     if wait {
         // One that is not over by then is told as it is.
-        let _late = timeout(LONGEST_WAIT, surface.desk.message_over(id)).await;
+        let longest = seconds.map_or(LONGEST_WAIT, Duration::from_secs).min(LONGEST_WAIT);
+        let _late = timeout(longest, surface.desk.message_over(id)).await;
     }
     json(&surface.message(id).await?)
 }
@@ -84,7 +87,7 @@ pub async fn list(
     Query(Part { limit }): Query<Part>,
 ) -> Answer {
     let agent = surface.authorise(caller, Verb::Send, Some(target)).await?.ok_or(Closing)?;
-    let limit = limit.unwrap_or(LISTED).min(LISTED_MAX);
+    let limit = limit.unwrap_or(LISTED).clamp(1, LISTED_MAX);
     let journal = std::sync::Arc::clone(&surface.journal);
     let rows = tokio::task::spawn_blocking(move || journal.messages(agent, limit));
     let rows = rows.await.map_err(|_| Closing)?.map_err(|error| unread(&error))?;
@@ -168,6 +171,29 @@ impl Surface {
         }
     }
 
+    /// The texts of persons that wait, the oldest first.
+    pub async fn waiting_texts(&self, agent: AgentId) -> Result<Vec<answer::Message>, Trouble> {
+        let waiting = self.desk.look(move |sight| {
+            let texts = sight.supervisor.fleet().messages().of(agent);
+            let waiting = texts.filter(|text| view::is_waiting_text(text)).map(|text| text.id);
+            waiting.take(LISTED_MAX).collect::<Vec<MessageId>>()
+        });
+        let mut rows = Vec::new();
+        for id in waiting.await? {
+            rows.push(self.message_row(id).await?);
+        }
+        self.shown(rows).await
+    }
+
+    /// The texts of persons that its burial gave back, the newest first.
+    pub async fn returned_texts(&self, agent: AgentId) -> Result<Vec<answer::Message>, Trouble> {
+        let journal = std::sync::Arc::clone(&self.journal);
+        let rows = tokio::task::spawn_blocking(move || journal.messages(agent, LISTED_MAX));
+        let mut rows = rows.await.map_err(|_| Closing)?.map_err(|error| unread(&error))?;
+        rows.retain(|row| row.step == MessageStep::Returned && row.sender == Sender::Person);
+        self.shown(rows).await
+    }
+
     async fn message(&self, id: MessageId) -> Result<answer::Message, Trouble> {
         let row = self.message_row(id).await?;
         self.shown(vec![row]).await?.pop().ok_or_else(|| Closing.into())
@@ -192,11 +218,11 @@ impl Surface {
                 *row = self.message_row(row.message).await?;
             }
         }
-        Ok(rows.iter().zip(waits).map(|(row, waits)| view(row, waits)).collect())
+        Ok(rows.iter().zip(waits).map(|(row, waits)| shown(row, waits)).collect())
     }
 }
 
-fn view(row: &MessageRow, waits: Option<message::Why>) -> answer::Message {
+fn shown(row: &MessageRow, waits: Option<message::Why>) -> answer::Message {
     let is_waiting = matches!(row.step, MessageStep::Recorded | MessageStep::Held);
     let is_written = row.step == MessageStep::Entered && waits.is_none();
     // Whatever is not over is in memory, unless its first record could not be read.

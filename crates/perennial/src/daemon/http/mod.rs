@@ -1,5 +1,6 @@
 //! The surface: HTTP/JSON on the unix socket. Handlers translate; they decide nothing.
 
+mod about;
 mod agents;
 mod answer;
 mod board;

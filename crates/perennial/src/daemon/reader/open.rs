@@ -3,6 +3,7 @@
 //! Reads files and keeps count; when to look is said elsewhere, what comes of it in the core.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use perennial_core::context::Source;
 use perennial_core::conversation::ConversationId;
@@ -23,6 +24,8 @@ pub struct Open {
     pub look: Look,
     /// The current one, once there is a file of it.
     current: Option<Conversation>,
+    /// The one that was left for it, while what is written late may still come.
+    left: Option<Left>,
     /// What was used in those before it, while there is no current one.
     account: Option<Account>,
     /// Those that were counted, in the order of their numbers.
@@ -37,6 +40,16 @@ pub struct Open {
     pub due: Option<Moment>,
 }
 
+/// A conversation that was left is read on for this long, as long as it grows.
+const READ_ON_FOR: Duration = Duration::from_secs(10);
+
+/// A conversation that the session has left; what it counts is counted with the current one.
+struct Left {
+    id: ConversationId,
+    conversation: Conversation,
+    until: Moment,
+}
+
 /// What a transcript tells of the window.
 pub struct InWindow {
     pub tokens: u64,
@@ -48,21 +61,40 @@ impl Open {
     pub fn new(look: Look) -> Open {
         let (current, account, counted) = (None, None, Vec::new());
         let (model, said, heard, due) = (String::new(), 0, Moment::ZERO, None);
-        Open { look, current, account, counted, model, said, heard, due }
+        Open { look, current, left: None, account, counted, model, said, heard, due }
     }
 
-    /// Follows what the look is at from here on; what was counted stays counted.
-    pub fn follow(&mut self, look: Look) {
+    /// Follows what the look is at from here on; what was counted stays counted. The conversation
+    /// that is left is read on for a while: its harness writes late.
+    pub fn follow(&mut self, look: Look, now: Moment) {
         if self.look.conversation != look.conversation {
-            self.account = self.current.take().map(Conversation::into_account);
+            if let Some(mut conversation) = self.current.take() {
+                let mut account = Account::new(Prices::built_in());
+                conversation.exchange_account(&mut account);
+                self.account = Some(account);
+                let (id, until) = (self.look.conversation.clone(), now + READ_ON_FOR);
+                self.left = Some(Left { id, conversation, until });
+            }
             (self.model, self.said) = (String::new(), 0);
         }
         self.look = look;
     }
 
-    /// How many lines of the current conversation were read.
+    /// A while has passed: what was left is let go if nothing came late, or for long enough.
+    pub fn let_go_of_left(&mut self, has_grown: bool, now: Moment) {
+        self.left.take_if(|left| !has_grown || left.until <= now);
+    }
+
+    /// How many lines were read of the current conversation, and of the one that was left for it.
     pub fn lines(&self) -> u64 {
-        self.current.as_ref().map_or(0, |conversation| conversation.notes().lines)
+        let left = self.left.as_ref().map(|left| &left.conversation);
+        let lines = |conversation: &Conversation| conversation.notes().lines;
+        self.current.iter().chain(left).map(lines).sum()
+    }
+
+    /// The conversation that was left, and its file.
+    pub fn left(&self) -> Option<(&ConversationId, &Path)> {
+        self.left.as_ref().map(|left| (&left.id, left.conversation.path()))
     }
 
     pub fn path(&self) -> Option<&Path> {
@@ -80,6 +112,7 @@ impl Open {
         find: impl Fn(&ConversationId) -> Option<PathBuf>,
     ) -> Vec<Fact> {
         let mut told = Vec::new();
+        self.read_left(buffer, &mut told);
         if self.current.is_none() {
             self.read_earlier(buffer, &find, &mut told);
             let conversation = self.look.conversation.clone();
@@ -110,6 +143,19 @@ impl Open {
             }
             Context::Unknown | Context::Compacted { .. } => None,
         }
+    }
+
+    /// What came late to the conversation that was left.
+    fn read_left(&mut self, buffer: &mut Buffer, told: &mut Vec<Fact>) {
+        let Some(mut left) = self.left.take() else { return };
+        let account = match &mut self.current {
+            Some(current) => current.account_mut(),
+            None => self.account.get_or_insert_with(|| Account::new(Prices::built_in())),
+        };
+        left.conversation.exchange_account(account);
+        read(&left.id, &mut left.conversation, buffer, told, |_| {});
+        left.conversation.exchange_account(account);
+        self.left = Some(left);
     }
 
     fn read_earlier(
@@ -238,15 +284,25 @@ mod tests {
         assert_eq!(input(&open), Some(20));
         // A fork of it, with an answer of its own.
         write("b", answer("m1", 1) + &answer("m2", 2) + &answer("m3", 3));
-        open.follow(look("b", &["a"]));
+        open.follow(look("b", &["a"]), Moment::ZERO);
         open.update(&mut buffer, find);
         assert_eq!(input(&open), Some(30));
+        // What is written late to the one that was left is read and counted too.
+        write("a", answer("m1", 1) + &answer("m2", 2) + &answer("m4", 4));
+        let facts = open.update(&mut buffer, find);
+        let late = |fact: &&Fact| fact.conversation == Some(id("a"));
+        let late: Vec<&Fact> = facts.iter().filter(late).collect();
+        assert!(matches!(late[..], [fact] if fact.seen == Seen::Answered && !fact.is_old));
+        assert_eq!(input(&open), Some(40));
+        open.let_go_of_left(false, Moment::ZERO);
+        assert!(open.left().is_none());
+        write("a", answer("m1", 1) + &answer("m2", 2));
         // The next daemon reads all of them.
         let mut again = Open::new(look("b", &["a"]));
         again.update(&mut buffer, find);
         assert_eq!(input(&again), Some(30));
         // Back to the first: nothing counts twice.
-        again.follow(look("a", &["b"]));
+        again.follow(look("a", &["b"]), Moment::ZERO);
         again.update(&mut buffer, find);
         assert_eq!(input(&again), Some(30));
     }

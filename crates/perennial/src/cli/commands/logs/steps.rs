@@ -15,6 +15,7 @@ use crate::cli::context::Context;
 use crate::cli::failure::{Ending, Failure};
 use crate::cli::next_session::is_coming;
 use crate::cli::render::steps::Teller;
+use crate::cli::render::text::plain;
 use crate::cli::render::time::Clock;
 
 /// How long the daemon may wait for a step, in seconds.
@@ -31,7 +32,7 @@ pub fn run(args: &Args, agent: &Agent, context: &Context) -> Ending {
         place: String::new(),
         is_warned: false,
     };
-    let mut printer = Printer { context, teller: Teller::new(args.full) };
+    let mut printer = Printer { context, teller: Teller::new(args.full), printed: 0 };
     match args.tail {
         Some(count) => {
             let mut last = VecDeque::new();
@@ -47,7 +48,23 @@ pub fn run(args: &Args, agent: &Agent, context: &Context) -> Ending {
     if args.follow {
         follow(&mut reader, &mut printer, &arrival)?;
     }
+    if printer.printed == 0 {
+        return without_steps(args, agent, context);
+    }
     Ok(ExitCode::Done)
+}
+
+/// Nothing was ever written to a conversation: why that is stands on the terminal.
+fn without_steps(args: &Args, agent: &Agent, context: &Context) -> Ending {
+    let name = plain(&agent.name);
+    let is_over = agent.session.as_ref().is_none_or(|session| session.exit.is_some());
+    if context.json || args.follow || !is_over {
+        let command = format!("perennial logs {name} --terminal");
+        eprintln!("note: no conversation of {name} has a step yet; its terminal: {command}");
+        return Ok(ExitCode::Done);
+    }
+    eprintln!("note: {name} ended before its conversation began; this is what its terminal showed");
+    super::terminal::run(args, context)
 }
 
 /// A page as it came, so that JSON is passed through.
@@ -148,10 +165,12 @@ fn follow(
 struct Printer<'a> {
     context: &'a Context,
     teller: Teller,
+    printed: usize,
 }
 
 impl Printer<'_> {
     fn print(&mut self, steps: Vec<Box<RawValue>>) -> Result<(), Failure> {
+        self.printed += steps.len();
         let mut out = BufWriter::new(io::stdout().lock());
         for raw in steps {
             if self.context.json {

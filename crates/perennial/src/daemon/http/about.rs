@@ -1,0 +1,144 @@
+//! Which records are about an agent: its own, and those of its messages and of the jobs that told the
+//! operator of it.
+//!
+//! Reads the journal by stream; never all of it.
+
+use perennial_core::entity::Entity;
+use perennial_core::event::{AgentEvent, ClaimEvent, What};
+use perennial_core::id::AgentId;
+use perennial_core::job::{self, JobEvent, Purpose};
+use perennial_store::journal::{Journal, ReadError, Seq, Version};
+use perennial_store::record::Record;
+
+/// A stream is read so many records at a time.
+const PART: usize = 1000;
+
+/// Whether only the journal knows whom a record is about.
+pub fn is_indirect(record: &Record) -> bool {
+    match &record.stream {
+        Some(Entity::Message(_) | Entity::Job(_)) => true,
+        Some(Entity::Agent(_) | Entity::Node | Entity::Name(_) | Entity::Conversation(_))
+        | Some(Entity::Post(_))
+        | None => false,
+    }
+}
+
+/// The agent that a record is about; of a message whom it is for, of a job whom it tells of.
+pub fn agent(journal: &dyn Journal, record: &Record) -> Result<Option<AgentId>, ReadError> {
+    match &record.stream {
+        Some(Entity::Agent(id)) => Ok(Some(*id)),
+        Some(Entity::Message(id)) => Ok(journal.message(*id)?.map(|row| row.agent)),
+        Some(stream @ Entity::Job(_)) => {
+            let first = journal.read_stream(stream, Version(0), 1)?;
+            Ok(first.first().and_then(told_of))
+        }
+        Some(Entity::Name(_) | Entity::Conversation(_)) => Ok(claimed_by(record)),
+        Some(Entity::Node | Entity::Post(_)) | None => Ok(None),
+    }
+}
+
+/// The id of a message, post or job.
+pub fn id(entity: &Entity) -> Option<String> {
+    match entity {
+        Entity::Message(id) => Some(id.to_string()),
+        Entity::Post(id) => Some(id.to_string()),
+        Entity::Job(id) => Some(id.to_string()),
+        Entity::Agent(_) | Entity::Node | Entity::Name(_) | Entity::Conversation(_) => None,
+    }
+}
+
+fn told_of(record: &Record) -> Option<AgentId> {
+    match &record.event.as_ref().ok()?.what {
+        What::Job(_, JobEvent::Wanted { purpose: Purpose::Notify { agent, .. }, .. }) => {
+            Some(*agent)
+        }
+        What::Job(..)
+        | What::Node(_)
+        | What::Agent(..)
+        | What::Name(..)
+        | What::Conversation(..)
+        | What::Message(..)
+        | What::Post(..) => None,
+    }
+}
+
+fn claimed_by(record: &Record) -> Option<AgentId> {
+    match &record.event.as_ref().ok()?.what {
+        What::Name(_, claim) | What::Conversation(_, claim) => match claim {
+            ClaimEvent::Taken { by } | ClaimEvent::Left { by } => Some(*by),
+        },
+        What::Node(_) | What::Agent(..) | What::Message(..) | What::Post(..) | What::Job(..) => {
+            None
+        }
+    }
+}
+
+/// The first records after a place that are about an agent, in their order.
+pub fn page(
+    journal: &dyn Journal,
+    agent: AgentId,
+    since: Seq,
+    limit: usize,
+) -> Result<Vec<Record>, ReadError> {
+    let mut found = Found { since, limit, records: Vec::new() };
+    // A job's first record follows that of the move that it tells of: one before the place may have
+    // a job whose end comes after it.
+    let mut jobs = Vec::new();
+    let mut after = Version(0);
+    while !found.is_full() {
+        let part = journal.read_stream(&Entity::Agent(agent), after, PART)?;
+        let Some(last) = part.last() else { break };
+        after = last.version;
+        jobs.extend(part.iter().filter_map(|record| notification(agent, record)));
+        found.take(part);
+    }
+    for job in jobs {
+        found.read(journal, &job)?;
+    }
+    let mut messages = journal.messages(agent, usize::MAX)?;
+    messages.sort_by_key(|row| row.recorded_at);
+    for row in messages {
+        // Those that were recorded later come after all that there is room for.
+        let is_later = |last: &Record| last.at < row.recorded_at;
+        if found.is_full() && found.last().is_some_and(is_later) {
+            break;
+        }
+        found.read(journal, &Entity::Message(row.message))?;
+    }
+    Ok(found.records)
+}
+
+/// The job that may tell the operator of what this record says.
+fn notification(agent: AgentId, record: &Record) -> Option<Entity> {
+    let AgentEvent::Moved(moved) = record.event.as_ref().ok()?.of_agent()?.1 else { return None };
+    moved.reason.is_dialog().then(|| Entity::Job(job::notification(agent, record.at)))
+}
+
+/// The first records after a place, in their order, up to a limit.
+struct Found {
+    since: Seq,
+    limit: usize,
+    records: Vec<Record>,
+}
+
+impl Found {
+    fn is_full(&self) -> bool {
+        self.records.len() >= self.limit
+    }
+
+    fn last(&self) -> Option<&Record> {
+        self.records.last()
+    }
+
+    fn read(&mut self, journal: &dyn Journal, stream: &Entity) -> Result<(), ReadError> {
+        self.take(journal.read_stream(stream, Version(0), PART)?);
+        Ok(())
+    }
+
+    fn take(&mut self, records: Vec<Record>) {
+        let since = self.since;
+        self.records.extend(records.into_iter().filter(|record| record.seq > since));
+        self.records.sort_by_key(|record| record.seq);
+        self.records.truncate(self.limit);
+    }
+}
