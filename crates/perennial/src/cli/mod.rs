@@ -243,7 +243,7 @@ mod tests {
         let error = Cli::try_parse_from(["perennial", "--json", "sent", "bob", "-n", "0"]);
         let problem = misused(&error.expect_err("no such count"));
         assert_eq!((problem.kind.as_str(), problem.exit()), ("usage", ExitCode::Usage));
-        assert!(problem.title.starts_with("invalid value '0' for '-n"), "{problem:?}");
+        assert!(problem.title.starts_with("invalid value '0' for '--limit"), "{problem:?}");
         assert!(problem.next.contains("--help"), "{problem:?}");
         let asks = |line: &[&str]| asks_for_json(line.iter().map(OsString::from));
         assert!(asks(&["perennial", "ls", "--json"]));

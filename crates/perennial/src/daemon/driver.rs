@@ -314,8 +314,7 @@ impl Driver {
                 self.input(Input::Durable(ticket));
                 self.world.shown.send_replace(seq);
             }
-            // A stream that is further than we brought it. (One that is behind follows from an
-            // append of ours that failed.)
+            // A stream is further than we brought it. (One behind follows from a failed append.)
             Message::Appended(_, Err(AppendError::Conflict { expected, actual, .. }))
                 if actual > expected =>
             {

@@ -221,3 +221,18 @@ fn an_orphan_of_a_killed_shim_is_not_a_person() {
         fleet.assert_other_untouched();
     }
 }
+
+/// An agent learns from no answer whether a message exists.
+#[test]
+fn ids_of_messages_can_not_be_probed() {
+    let fleet = Fleet::new();
+    let sent: serde_json::Value = fleet.sealed.json(&["send", "other", "a secret"]);
+    let real = sent["id"].as_str().expect("an id");
+    let nobodys = "msg_00000000000000000000000001";
+    let answers = [real, nobodys].map(|id| {
+        let ran = fleet.call(&[], &["unsend", id]);
+        (ran.code, ran.stdout, ran.stderr.replace(id, "ID"))
+    });
+    assert_eq!(answers[0], answers[1]);
+    assert_eq!(answers[0].0, 4, "{answers:?}");
+}

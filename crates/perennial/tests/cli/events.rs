@@ -41,6 +41,39 @@ fn since_and_agent_choose_and_every_line_is_json() {
     assert!(sealed.ok(["events"]).contains("session 1 runs as pid"));
 }
 
+/// Of texts too, and every one says which text it is about.
+#[test]
+fn an_agents_events_have_those_of_its_texts() {
+    let sealed = Sealed::up();
+    sealed.spawn("ada", "while read -r x; do :; done");
+    sealed.spawn("bob", "read x");
+    let sent: serde_json::Value = sealed.json(&["send", "ada", "--wait", "hello"]);
+    let id = sent["id"].as_str().expect("an id");
+    let of_text = |event: &&EventView| event.about.as_deref() == Some(id);
+    let ada = lines(&sealed.ok(["events", "--json", "--agent", "ada"]));
+    let kinds: Vec<&str> = ada.iter().filter(of_text).map(|event| event.kind.as_str()).collect();
+    assert_eq!(kinds, ["message-recorded", "message-offered", "message-entered"]);
+    assert!(ada.iter().all(|event| event.agent.as_deref() == Some("ada")));
+    assert!(ada.is_sorted_by_key(|event| event.seq));
+    let bob = lines(&sealed.ok(["events", "--json", "--agent", "bob"]));
+    assert_eq!(bob.iter().filter(of_text).count(), 0);
+    // Page by page it is the same.
+    let middle = ada.iter().find(|event| event.kind == "message-offered").expect("offered").seq;
+    let later = ["events", "--json", "--agent", "ada", "--since", &middle.to_string()];
+    assert!(lines(&sealed.ok(later)).iter().any(|event| event.kind == "message-entered"));
+    // And as it comes.
+    let mut feed = sealed.client().follow("/v1/events?agent=ada", None).expect("a feed");
+    let seen = loop {
+        let message = feed.next_message().expect("a feed").expect("it goes on");
+        let event: EventView = serde_json::from_str(&message.data).expect("an event");
+        if event.kind == "message-entered" {
+            break event;
+        }
+    };
+    assert_eq!((seen.about.as_deref(), seen.agent.as_deref()), (Some(id), Some("ada")));
+    assert!(sealed.ok(["events"]).contains(id));
+}
+
 /// The journal is ahead of what is shown for a moment; nobody may see that.
 #[test]
 fn who_hears_of_an_event_finds_it_shown() {

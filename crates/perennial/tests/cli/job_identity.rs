@@ -94,3 +94,13 @@ fn the_next_daemon_knows_a_job_that_has_cleared_its_environment() {
     assert_eq!(exit, JobExit::Code(3), "{output}");
     assert!(output.contains("nothing is allowed for a job"), "{output}");
 }
+
+/// What an earlier daemon had no time to remove.
+#[test]
+fn directories_of_jobs_that_are_over_are_removed_at_the_start() {
+    let sealed = Sealed::new();
+    let left = sealed.home.jobs().join(JOB.to_string());
+    std::fs::create_dir_all(left.join("s1")).expect("made");
+    sealed.start_daemon();
+    assert!(!left.exists());
+}

@@ -81,6 +81,21 @@ fn a_preset_says_how_its_harness_ends() {
     assert_eq!(exit, serde_json::json!({ "code": 7 }));
 }
 
+/// C15: why it died before its conversation began stands on its terminal only.
+#[test]
+fn logs_of_one_that_died_before_its_conversation_show_its_terminal() {
+    let sealed = Sealed::up();
+    own_harness(&sealed, "echo no such model; exit 1", str::to_owned);
+    let mut watch = sealed.watch();
+    sealed.run(["spawn", "ada", "--harness", "claude", "--restart", "never"]);
+    watch.moved("ada", "sleeping", "crashed-restart-off");
+    let ran = sealed.run(["logs", "ada"]);
+    assert!(ran.code == 0 && ran.stdout.contains("no such model"), "{ran:?}");
+    assert!(ran.stderr.contains("ended before its conversation began"), "{ran:?}");
+    let ran = sealed.run(["logs", "ada", "--json"]);
+    assert!(ran.stdout.is_empty() && ran.stderr.contains("--terminal"), "{ran:?}");
+}
+
 /// Where nothing is measured the agent's own word counts, and where it says none what it said.
 // covers: H-05
 #[test]

@@ -83,9 +83,94 @@ fn what_can_not_be_sent_is_refused_with_the_reason() {
     let sealed = Sealed::up();
     sealed.spawn("bob", WITNESS);
     sealed.refused(4, &["send", "nobody", "x"]);
+    let empty = sealed.refused(2, &["send", "bob", ""]);
+    assert!(empty.detail.contains("empty"), "{empty:?}");
+    sealed.refused(2, &["sent", "bob", "-n", "0"]);
     sealed.refused(2, &["unsend", "msg_nonsense"]);
     sealed.refused(4, &["unsend", "msg_00000000000000000000000001"]);
     sealed.ok(["bury", "bob", "--summary", "done"]);
     sealed.refused(3, &["send", "bob", "x"]);
     assert_eq!(sent(&sealed, "bob"), Vec::<Value>::new());
+}
+
+/// Sends a text to an agent without a session; its id.
+fn send_waiting(sealed: &Sealed, name: &str, text: &str) -> String {
+    let sent: Value = sealed.json(&["send", name, text]);
+    assert_eq!(state(&sent), ("waiting", "the agent has no running session"));
+    sent["id"].as_str().expect("an id").to_owned()
+}
+
+#[test]
+fn waiting_ends_when_the_time_is_up_and_the_text_stays() {
+    let sealed = Sealed::up();
+    sealed.spawn("bob", WITNESS);
+    sealed.ok(["stop", "bob"]);
+    let ran = sealed.run(["send", "bob", "--wait", "--timeout", "1", "later"]);
+    assert_eq!(ran.code, 7, "{ran:?}");
+    assert!(ran.stdout.starts_with("recorded for bob: msg_"), "{ran:?}");
+    sealed.refused(2, &["send", "bob", "--timeout", "1", "without --wait"]);
+    sealed.ok(["wake", "bob"]);
+    sealed.until("it is read", || heard(&sealed) == ["later"]);
+}
+
+#[test]
+fn a_text_that_waits_is_shown_by_ls_and_why_and_told_of_at_burial() {
+    let sealed = Sealed::up();
+    sealed.spawn("bob", WITNESS);
+    sealed.ok(["stop", "bob"]);
+    assert!(!sealed.ok(["ls"]).contains("TEXTS"));
+    let id = send_waiting(&sealed, "bob", "do it now");
+    assert_eq!(sealed.show("bob").texts_waiting, 1);
+    assert!(sealed.ok(["ls"]).contains("TEXTS"));
+    let why = sealed.ok(["why", "bob"]);
+    for part in ["Texts that wait:", &id, "do it now", "the agent has no running session"] {
+        assert!(why.contains(part), "{part}: {why}");
+    }
+    let buried = sealed.ok(["bury", "bob", "--summary", "done"]);
+    assert!(buried.contains(&format!("{id}  do it now")), "{buried}");
+    assert_eq!(state(&sent(&sealed, "bob")[0]), ("returned", ""));
+}
+
+/// A text whose body is lost, and one whose record can't be read, say so, and hold up nobody's wait.
+#[test]
+fn a_damaged_text_says_so() {
+    let sealed = Sealed::up();
+    for name in ["body", "record"] {
+        sealed.spawn(name, "read x");
+        sealed.ok(["stop", name]);
+    }
+    let body = send_waiting(&sealed, "body", "the body is lost");
+    send_waiting(&sealed, "record", "the record is damaged");
+    sealed.kill_daemon();
+    let journal = rusqlite::Connection::open(sealed.home.journal()).expect("a database");
+    let lost = "DELETE FROM text WHERE body = 'the body is lost'";
+    let damaged = "UPDATE event SET payload = '{' WHERE kind = 'message-recorded'
+        AND payload LIKE '%the record is damaged%'";
+    for change in [lost, damaged] {
+        assert_eq!(journal.execute(change, []).expect("sql"), 1, "{change}");
+    }
+    drop(journal);
+    sealed.start_daemon();
+    let of_record = sent(&sealed, "record");
+    let unreadable = "a record of it can't be read; it will not be delivered";
+    assert_eq!(state(&of_record[0]), ("waiting", unreadable));
+    assert_eq!(of_record[0]["is_final"], true);
+    sealed.ok(["wake", "body"]);
+    let reason = "its text can't be read from the journal; take it back and send it again";
+    sealed.until("it says why", || state(&sent(&sealed, "body")[0]) == ("waiting", reason));
+    sealed.ok(["unsend", &body]);
+}
+
+/// The kernel would cut the line and tell nobody.
+#[test]
+fn a_line_that_its_terminal_would_cut_waits_and_says_why() {
+    let sealed = Sealed::up();
+    sealed.spawn("bob", WITNESS);
+    let sent_long: Value = sealed.json(&["send", "bob", &"x".repeat(5000)]);
+    let id = sent_long["id"].as_str().expect("an id").to_owned();
+    sealed.until("it says why", || state(&sent(&sealed, "bob")[0]).1.contains("4,095 bytes"));
+    sealed.ok(["unsend", &id]);
+    let fits = "y".repeat(4095);
+    sealed.ok(["send", "bob", &fits]);
+    sealed.until("it is read", || heard(&sealed) == [fits.as_str()]);
 }

@@ -305,9 +305,22 @@ fn space(data: &Path) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::render::paint::Paint;
+    use crate::cli::render::text::width;
+    use crate::cli::render::time::Clock;
 
     fn verdicts(health: &Health) -> Vec<(&'static str, Verdict)> {
         of_daemon(health).iter().map(|one| (one.what, one.verdict)).collect()
+    }
+
+    #[test]
+    fn findings_fit_a_terminal() {
+        let (clock, paint) = (Clock::system(), Paint::OFF);
+        let canvas = Canvas { clock: &clock, paint, width: Some(80), user: None };
+        let long = "a word ".repeat(30);
+        let shown = line(&finding("store", Verdict::Warn, &long).next(&long), &canvas);
+        assert!(shown.lines().all(|line| width(line) <= 80), "{shown}");
+        assert_eq!(shown.matches("word").count(), 60);
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub fn wrapped(text: &str, label: usize, indent: usize, width: Option<usize>) ->
             true => end,
             false => blank.unwrap_or(end),
         });
-        lines.push(line);
+        lines.push(line.trim_end());
         rest = left.trim_start();
         if rest.is_empty() {
             break;
