@@ -4,17 +4,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use perennial_core::agent::Agent;
-use perennial_core::command::Request;
 use perennial_core::conversation::ConversationId;
 use perennial_core::effect::{Action, Effect, SessionEffect};
-use perennial_core::entity::Entity;
 use perennial_core::event::Event;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::observation::{Observation, Report};
-use perennial_core::refusal::Refusal;
 use perennial_core::time::Time;
-use perennial_engine::supervisor::{Input, Output, Rejection, Supervisor, Ticket, Waiter};
+use perennial_engine::supervisor::{Input, Output, Supervisor, Ticket, Waiter};
 use perennial_store::Batch;
 
 use crate::journal::{Append, NotTaken, Outcome};
@@ -284,11 +280,7 @@ impl World {
                 let answer = self.recalled(life, waiter, answer);
                 self.answered(waiter, &answer);
             }
-            Output::Reply { waiter, offered } => {
-                if let Some((agent, number, called_at)) = self.hooks.remove(&waiter) {
-                    self.hook_is_answered(life, (agent, number), called_at, &offered);
-                }
-            }
+            Output::Reply { waiter, offered } => self.hook_is_answered(life, waiter, &offered),
             Output::Carry(Effect::Session(effect)) => self.order(life, effect),
             Output::Carry(Effect::Deliver(delivery)) => self.deliver(life, &delivery, 0),
             Output::Carry(Effect::Job(effect)) => self.order_job(life, &effect),
@@ -301,36 +293,6 @@ impl World {
                 self.look_at_ended(life, &events);
                 self.retire(life);
             }
-        }
-    }
-
-    /// Whom memory no longer has the surface finds in the store, and the core answers about it.
-    fn recalled(
-        &self,
-        life: Life,
-        waiter: Waiter,
-        answer: Result<Vec<Entity>, Rejection>,
-    ) -> Result<Vec<Entity>, Rejection> {
-        let Err(Rejection::Refused(Refusal::NoSuchAgent { target })) = &answer else {
-            return answer;
-        };
-        let record = &self.ledger.record;
-        let (Some(daemon), Some(asked)) = (self.daemon(life), self.operator.asked.get(&waiter))
-        else {
-            return answer;
-        };
-        let fleet = daemon.supervisor.fleet();
-        let has_left = |agent: &&Agent| fleet.agent(agent.id).is_none();
-        let Some(found) = record.find(target).ok().filter(has_left) else { return answer };
-        let above = |agent: &&Agent| agent.parent.and_then(|id| record.agent(id)).filter(has_left);
-        let ended: Vec<Agent> = std::iter::successors(Some(found), above).cloned().collect();
-        let mut request = Request { caller: asked.caller, command: asked.command.clone() };
-        if let Some(target) = request.command.target_mut() {
-            *target = found.id.to_string();
-        }
-        match fleet.around(&ended).decide(&request, self.now) {
-            Err(refusal) => Err(Rejection::Refused(refusal)),
-            Ok(_) => answer,
         }
     }
 

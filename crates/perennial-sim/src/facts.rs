@@ -15,7 +15,7 @@ use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::message::{Content, Message};
 use perennial_core::session::Phase;
 use perennial_core::time::Time;
-use perennial_engine::supervisor::Input;
+use perennial_engine::supervisor::{Input, Waiter};
 
 use crate::cli::{Cli, Mode, SILENT_FOR};
 use crate::daemon::Life;
@@ -127,13 +127,8 @@ impl World {
 
     /// The texts that were offered stand in the reply, if the hook still waits for it; whether the
     /// harness reads it is another matter.
-    pub fn hook_is_answered(
-        &mut self,
-        life: Life,
-        (agent, number): (AgentId, SessionNumber),
-        called_at: Time,
-        offered: &[MessageId],
-    ) {
+    pub fn hook_is_answered(&mut self, life: Life, waiter: Waiter, offered: &[MessageId]) {
+        let Some((agent, number, called_at)) = self.hooks.remove(&waiter) else { return };
         let is_awaited = self.now.since(called_at) < HOOK_WAITS;
         let is_alive = self.cli(agent, number).is_some() && is_awaited;
         let Some(daemon) = self.daemon(life).filter(|_| is_alive) else { return };

@@ -4,11 +4,13 @@
 
 use std::collections::BTreeMap;
 
+use perennial_core::agent::Agent;
 use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Request};
 use perennial_core::entity::Entity;
 use perennial_core::event::Event;
 use perennial_core::id::AgentId;
+use perennial_core::refusal::Refusal;
 use perennial_engine::supervisor::{Input, Rejection, Waiter};
 
 use crate::daemon::Life;
@@ -85,6 +87,36 @@ impl World {
             Command::Send { id, .. } => self.texts.is_acknowledged(*id),
             Command::Unsend { id } => self.texts.is_unsent(*id),
             _ => {}
+        }
+    }
+
+    /// Whom memory no longer has the surface finds in the store, and the core answers about it.
+    pub fn recalled(
+        &self,
+        life: Life,
+        waiter: Waiter,
+        answer: Result<Vec<Entity>, Rejection>,
+    ) -> Result<Vec<Entity>, Rejection> {
+        let Err(Rejection::Refused(Refusal::NoSuchAgent { target })) = &answer else {
+            return answer;
+        };
+        let record = &self.ledger.record;
+        let (Some(daemon), Some(asked)) = (self.daemon(life), self.operator.asked.get(&waiter))
+        else {
+            return answer;
+        };
+        let fleet = daemon.supervisor.fleet();
+        let has_left = |agent: &&Agent| fleet.agent(agent.id).is_none();
+        let Some(found) = record.find(target).ok().filter(has_left) else { return answer };
+        let above = |agent: &&Agent| agent.parent.and_then(|id| record.agent(id)).filter(has_left);
+        let ended: Vec<Agent> = std::iter::successors(Some(found), above).cloned().collect();
+        let mut request = Request { caller: asked.caller, command: asked.command.clone() };
+        if let Some(target) = request.command.target_mut() {
+            *target = found.id.to_string();
+        }
+        match fleet.around(&ended).decide(&request, self.now) {
+            Err(refusal) => Err(Rejection::Refused(refusal)),
+            Ok(_) => answer,
         }
     }
 

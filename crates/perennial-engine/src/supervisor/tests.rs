@@ -158,7 +158,7 @@ fn a_holder_is_told_what_stands_and_each_news_once() {
     let go_on = Effect::Continue { agent: AGENT, number: NUMBER };
     for _ in 0..2 {
         let suspended = || heard(Origin::Terminal, Seen::Suspended);
-        assert_eq!(carried(&mut supervisor, suspended()), [go_on.clone()]);
+        assert_eq!(carried(&mut supervisor, suspended()), std::slice::from_ref(&go_on));
         assert_eq!(carried(&mut supervisor, suspended()), [], "told already");
         // Whoever holds the session now was told nothing yet.
         let connected = Input::Connected { agent: AGENT };
