@@ -26,6 +26,10 @@ impl Interpreter {
     /// Of what is planned for the holder of an agent's session, what was not planned before: the
     /// rest was told, and still holds.
     pub fn tell(&mut self, agent: AgentId, planned: Vec<Effect>) -> Vec<Effect> {
+        if planned.is_empty() {
+            self.untell(agent);
+            return planned;
+        }
         let told = self.told.entry(agent).or_default();
         if *told == planned {
             return Vec::new();

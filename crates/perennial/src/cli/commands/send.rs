@@ -34,7 +34,8 @@ as a command of its own (/clear), a shell line (!ls) or a word that ends it (exi
 perennial attach. A bare command's terminal may take lines of up to 4,095 bytes only; a text with a
 longer one waits and says so.
 
-Exit codes: 0 recorded, or with --wait seen; 1 withdrawn or returned; 7 the time was up, the text still waits.")]
+Exit codes: 0 recorded, with --wait seen (to a bare command: written); 1 withdrawn or returned;
+            7 with --timeout: the time was up, and the text still waits.")]
 pub struct Args {
     /// Name, NAME~1 for an earlier one of that name, or id
     #[arg(value_name = "AGENT")]
