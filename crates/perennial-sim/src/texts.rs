@@ -17,6 +17,7 @@
 //! - X7  What was taken back is not typed after that was answered.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use perennial_core::context::Threshold;
 use perennial_core::conversation::ConversationId;
@@ -59,6 +60,10 @@ struct Account {
     /// Whose model had it before there was a line.
     taken: Vec<(AgentId, SessionNumber)>,
     entered: Vec<(AgentId, SessionNumber)>,
+    /// How far the clock was behind at its offers, and whether it was further back for a line: the one
+    /// case in which a daemon that finds the line there can't tell whose it is.
+    behind: Duration,
+    is_misdated: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,6 +89,8 @@ impl Account {
             lines: Vec::new(),
             taken: Vec::new(),
             entered: Vec::new(),
+            behind: Duration::ZERO,
+            is_misdated: false,
         }
     }
 
@@ -164,7 +171,8 @@ impl World {
                     text.window = window;
                 }
             }
-            MessageEvent::Offered { session, .. } => {
+            MessageEvent::Offered { session, behind, .. } => {
+                text.behind = text.behind.max(*behind);
                 self.check_offered(id, *session);
                 self.enter_stage(id, Stage::Offered { session: *session, is_heard: false });
             }
@@ -278,7 +286,7 @@ impl World {
     pub fn check_not_doubled(&mut self, agent: AgentId, id: MessageId) {
         let Some(text) = self.texts.all.get(&id).cloned() else { return };
         // What can't be read may be the conversation that it stands in.
-        if self.is_astray(agent) {
+        if self.is_astray(agent) || text.is_misdated {
             return;
         }
         let lives = |(agent, number): &(AgentId, SessionNumber)| {
@@ -302,6 +310,7 @@ impl World {
     /// The transcript has a line about it.
     pub fn is_written(&mut self, id: MessageId, conversation: &ConversationId) {
         if let Some(text) = self.texts.all.get_mut(&id) {
+            text.is_misdated |= self.machine.behind > text.behind;
             text.lines.push(conversation.clone());
         }
     }
