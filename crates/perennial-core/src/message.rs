@@ -65,7 +65,7 @@ pub struct Message {
     /// How often it was offered.
     pub attempts: u32,
     /// When it was first offered, by the clock that dates the conversation: what that held before is
-    /// another text.
+    /// another text. The earliest date of all offers, where that clock was set back between them.
     pub first_offered_at: Option<Time>,
     pub state: MessageState,
 }
@@ -244,7 +244,10 @@ fn fold(message: &mut Message, event: &MessageEvent, at: Time) -> bool {
         MessageEvent::Recorded { .. } => false,
         MessageEvent::Offered { session, attempt, behind } => {
             message.attempts = *attempt;
-            message.first_offered_at.get_or_insert(at.before(*behind));
+            // The clock may have been set back since the first offer.
+            let dated = at.before(*behind);
+            message.first_offered_at =
+                Some(message.first_offered_at.map_or(dated, |t| t.min(dated)));
             let progress = Progress::Given;
             message.state = MessageState::Offered { session: *session, at, progress };
             false

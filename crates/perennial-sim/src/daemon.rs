@@ -92,10 +92,9 @@ impl World {
             // Marks are no events: they are found again at every start.
             self.ledger.record = fleet.clone();
         }
-        let versions = self.journal.versions().clone();
-        let hearings = self.kept_hearings(&fleet);
+        let (versions, hearings) = (self.journal.versions().clone(), self.kept_hearings(&fleet));
         self.tell(|| format!("daemon {} starts", life.0));
-        // Every other one had snapshots: it is not told of what is over, and must not miss it.
+        // Every other one had snapshots: it is not told of what is over.
         let fleet = if life.0.is_multiple_of(2) { crate::checks::living(fleet) } else { fleet };
         let mut supervisor = Supervisor::new(fleet, versions).hearing_on(hearings);
         supervisor.wall_clock_is_behind(self.machine.behind);

@@ -18,6 +18,7 @@
 //! - X8  A hook is given only what the journal has as offered to its session.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use perennial_core::context::Threshold;
 use perennial_core::conversation::ConversationId;
@@ -62,6 +63,10 @@ struct Account {
     entered: Vec<(AgentId, SessionNumber)>,
     /// Every session that it was offered to, by the journal.
     offered: Vec<SessionNumber>,
+    /// How far the clock was behind at its offers, and whether it was further back for a line: the one
+    /// case in which a daemon that finds the line there can't tell whose it is.
+    behind: Duration,
+    is_misdated: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +93,8 @@ impl Account {
             taken: Vec::new(),
             entered: Vec::new(),
             offered: Vec::new(),
+            behind: Duration::ZERO,
+            is_misdated: false,
         }
     }
 
@@ -168,8 +175,9 @@ impl World {
                     text.window = window;
                 }
             }
-            MessageEvent::Offered { session, .. } => {
+            MessageEvent::Offered { session, behind, .. } => {
                 text.offered.push(*session);
+                text.behind = text.behind.max(*behind);
                 self.check_offered(id, *session);
                 self.enter_stage(id, Stage::Offered { session: *session, is_heard: false });
             }
@@ -296,7 +304,7 @@ impl World {
     pub fn check_not_doubled(&mut self, agent: AgentId, id: MessageId) {
         let Some(text) = self.texts.all.get(&id).cloned() else { return };
         // What can't be read may be the conversation that it stands in.
-        if self.is_astray(agent) {
+        if self.is_astray(agent) || text.is_misdated {
             return;
         }
         let lives = |(agent, number): &(AgentId, SessionNumber)| {
@@ -320,6 +328,7 @@ impl World {
     /// The transcript has a line about it.
     pub fn is_written(&mut self, id: MessageId, conversation: &ConversationId) {
         if let Some(text) = self.texts.all.get_mut(&id) {
+            text.is_misdated |= self.machine.behind > text.behind;
             text.lines.push(conversation.clone());
         }
     }

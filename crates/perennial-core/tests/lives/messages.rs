@@ -345,6 +345,21 @@ fn a_text_is_seen_also_where_the_clock_was_set_back() {
     assert_eq!(told.trace(Trace::Held { dated: Some(offered), fingerprint }), "seen 1");
 }
 
+/// T5: the clock was set back between two offers; the next daemon finds the line of the second.
+#[test]
+fn a_text_that_was_offered_before_and_after_the_clock_was_set_back_is_seen() {
+    let mut told = idle();
+    told.pass_seconds(7200);
+    told.send(1, "yes");
+    told.offer();
+    told.delivered(1, 1, Outcome::Held(Held::NoEcho));
+    told.fleet.set_behind(Duration::from_secs(3600));
+    told.pass_seconds(1);
+    assert_eq!(told.offer(), "offered 1");
+    let dated = Some(told.now.before(Duration::from_secs(3600)));
+    assert_eq!(told.trace(Trace::Held { dated, fingerprint: print("yes") }), "seen 1");
+}
+
 /// T5: each line counts for one text, in their order.
 #[test]
 fn equal_texts_are_seen_one_by_one() {

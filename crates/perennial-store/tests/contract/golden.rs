@@ -228,6 +228,8 @@ fn messages_jobs_and_claims() -> Vec<(&'static str, What)> {
     let sample = Sample { tokens: 9, window: 12, usable: 10, source: Source::StatusLine };
     let recorded =
         |content| message(MessageEvent::Recorded { to: ADA, from: Sender::Person, content });
+    let (session, attempt) = (SessionNumber(3), 2);
+    let offered = |behind| message(MessageEvent::Offered { session, attempt, behind });
     let job = |event| What::Job(JobId(8), event);
     let ended = |end| job(JobEvent::Ended { number: 1, end, output: "done\n".to_owned() });
     vec![
@@ -244,22 +246,8 @@ fn messages_jobs_and_claims() -> Vec<(&'static str, What)> {
             recorded(Content::Notice { threshold: Threshold::NineTenths, sample }),
         ),
         ("message-recorded-reminder", recorded(Content::Reminder { calls: 40, sample: None })),
-        (
-            "message-offered",
-            message(MessageEvent::Offered {
-                session: SessionNumber(3),
-                attempt: 2,
-                behind: Duration::ZERO,
-            }),
-        ),
-        (
-            "message-offered-behind",
-            message(MessageEvent::Offered {
-                session: SessionNumber(3),
-                attempt: 2,
-                behind: Duration::from_secs(3600),
-            }),
-        ),
+        ("message-offered", offered(Duration::ZERO)),
+        ("message-offered-behind", offered(Duration::from_secs(3600))),
         ("message-entered", message(MessageEvent::Entered { attempt: 2, is_last: false })),
         (
             "message-held",

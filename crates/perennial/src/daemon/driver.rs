@@ -247,9 +247,8 @@ impl Driver {
                 self.world.ending.send_replace(true);
                 return Err(Superseded);
             }
-            if self.stopping
-                && (self.supervisor.is_settled() || self.supervisor.read_only().is_some())
-            {
+            let is_done = self.supervisor.is_settled() || self.supervisor.read_only().is_some();
+            if self.stopping && is_done {
                 break;
             }
             let message = match self.until_due() {
@@ -286,8 +285,8 @@ impl Driver {
         self.supervisor.wall_clock_is_behind(reading.behind);
         if let Some(by) = reading.jump {
             tracing::warn!(seconds = by.as_secs(), "the clock jumped ahead");
-            let outputs =
-                self.supervisor.step(Input::Observed(Observation::ClockJumped { by }), reading.now);
+            let jumped = Input::Observed(Observation::ClockJumped { by });
+            let outputs = self.supervisor.step(jumped, reading.now);
             self.carry(outputs, reading.now);
         }
         reading.now
