@@ -53,7 +53,7 @@ impl Agents {
                 named.push((agent.named_at, agent.id, name.key()));
             }
             restored.keep_line(&agent);
-            restored.keep_writers(&[], &agent);
+            restored.keep_writers([None; 2], &agent);
             restored.adopt(agent.parent);
             restored.all.insert(agent.id, Arc::new(agent));
         }
@@ -82,8 +82,8 @@ impl Agents {
 
     /// Takes over another fleet's copy of an agent that is equal to this one's.
     pub fn share(&mut self, other: &Agents, id: AgentId) {
-        if let Some(agent) = other.all.get(&id) {
-            self.all.insert(id, Arc::clone(agent));
+        if let (Some(own), Some(agent)) = (self.all.get_mut(&id), other.all.get(&id)) {
+            *own = Arc::clone(agent);
         }
     }
 
@@ -210,19 +210,18 @@ impl Agents {
             self.born(id, birth, at);
             return vec![Entity::Agent(id)];
         }
-        let Some(before) = self.all.remove(&id) else {
+        if let AgentEvent::Renamed { name } = event {
+            self.hand_over_name(id, name);
+        }
+        let Some(kept) = self.all.get_mut(&id) else {
             return Vec::new();
         };
-        if let AgentEvent::Renamed { name } = event {
-            self.hand_over_name(&before, name);
-        }
-        // Most agents write no conversation, and most events change none.
-        let written: Vec<ConversationId> = written_by(&before).into_iter().cloned().collect();
-        let after = agent::evolve(Arc::unwrap_or_clone(before), event, at);
+        let written = written_by(kept).map(Option::<&_>::cloned);
+        agent::evolve(Arc::make_mut(kept), event, at);
+        let after = Arc::clone(kept);
         let mut touched = vec![Entity::Agent(id)];
         touched.extend(self.keep_line(&after).into_iter().map(Entity::Agent));
-        self.keep_writers(&written, &after);
-        self.all.insert(id, Arc::new(after));
+        self.keep_writers(written.each_ref().map(Option::as_ref), &after);
         touched
     }
 
@@ -235,11 +234,12 @@ impl Agents {
     }
 
     /// The last name of an agent is its own; earlier ones are free again.
-    fn hand_over_name(&mut self, agent: &Agent, name: &Name) {
+    fn hand_over_name(&mut self, id: AgentId, name: &Name) {
+        let Some(agent) = self.all.get(&id).map(Arc::clone) else { return };
         if let Some(old) = &agent.name {
-            self.drop_name(agent.id, old);
+            self.drop_name(id, old);
         }
-        self.names.entry(name.key()).or_default().push(agent.id);
+        self.names.entry(name.key()).or_default().push(id);
     }
 
     fn drop_name(&mut self, id: AgentId, name: &Name) {
@@ -251,12 +251,12 @@ impl Agents {
         }
     }
 
-    fn keep_writers(&mut self, before: &[ConversationId], after: &Agent) {
+    fn keep_writers(&mut self, before: Written<'_>, after: &Agent) {
         let taken = written_by(after);
-        if taken.iter().copied().eq(before) {
+        if taken == before {
             return;
         }
-        for conversation in before.iter().filter(|old| !taken.contains(old)) {
+        for conversation in left(before, taken) {
             if let Some(writers) = self.writers.get_mut(conversation) {
                 writers.remove(&after.id);
                 if writers.is_empty() {
@@ -264,7 +264,7 @@ impl Agents {
                 }
             }
         }
-        for conversation in taken {
+        for conversation in taken.into_iter().flatten() {
             self.writers.entry(conversation.clone()).or_default().insert(after.id);
         }
     }
@@ -297,10 +297,10 @@ impl Agents {
     /// A record of this agent can't be read: it is unknown, held, and told; nothing starts it but
     /// the operator. Not an event: it is seen again at every start.
     pub fn mark_unreadable(&mut self, id: AgentId, why: &str, at: Time) {
-        if let Some(mut agent) = self.all.remove(&id) {
-            Arc::make_mut(&mut agent).mark_damaged(why, at);
+        if let Some(kept) = self.all.get_mut(&id) {
+            Arc::make_mut(kept).mark_damaged(why, at);
+            let agent = Arc::clone(kept);
             self.keep_line(&agent);
-            self.all.insert(id, agent);
         }
     }
 
@@ -318,17 +318,23 @@ pub fn name_and_back(target: &str) -> Option<(NameKey, usize)> {
     }
 }
 
-/// The conversations that nobody else may write: the agent's current one, and the one that its
-/// session was begun with. A buried agent's last session writes until it has ended.
-fn written_by(agent: &Agent) -> Vec<&ConversationId> {
+/// Conversations that nobody else may write.
+type Written<'a> = [Option<&'a ConversationId>; 2];
+
+/// The agent's current conversation, and the one that its session was begun with. A buried agent's
+/// last session writes until it has ended.
+fn written_by(agent: &Agent) -> Written<'_> {
     if agent.state.roster() == Roster::Cemetery && agent.live_session().is_none() {
-        return Vec::new();
+        return [None; 2];
     }
     let current = agent.conversations.as_ref().map(|known| &known.current);
     let taken_up = agent.live_session().and_then(Session::taken_up);
-    let mut written: Vec<&ConversationId> = current.into_iter().chain(taken_up).collect();
-    written.dedup();
-    written
+    [current, taken_up.filter(|taken_up| current != Some(*taken_up))]
+}
+
+/// Those that were written and are no longer.
+fn left<'a>(before: Written<'a>, after: Written<'_>) -> impl Iterator<Item = &'a ConversationId> {
+    before.into_iter().flatten().filter(move |old| !after.contains(&Some(*old)))
 }
 
 /// The names and conversations that `agent` takes or leaves with an event that makes it `after`.
@@ -344,13 +350,9 @@ pub fn claims(before: Option<&Agent>, after: &Agent) -> Vec<What> {
         claims.extend(old.map(|key| What::Name(key, ClaimEvent::Left { by })));
         claims.extend(new.map(|key| What::Name(key, ClaimEvent::Taken { by })));
     }
-    let (left, taken) = (before.map(written_by).unwrap_or_default(), written_by(after));
+    let (old, new) = (before.map(written_by).unwrap_or_default(), written_by(after));
     let what = |id: &ConversationId, event| What::Conversation(id.clone(), event);
-    for conversation in left.iter().filter(|old| !taken.contains(old)) {
-        claims.push(what(conversation, ClaimEvent::Left { by }));
-    }
-    for conversation in taken.iter().filter(|new| !left.contains(new)) {
-        claims.push(what(conversation, ClaimEvent::Taken { by }));
-    }
+    claims.extend(left(old, new).map(|id| what(id, ClaimEvent::Left { by })));
+    claims.extend(left(new, old).map(|id| what(id, ClaimEvent::Taken { by })));
     claims
 }

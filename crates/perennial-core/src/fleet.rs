@@ -382,7 +382,11 @@ impl Fleet {
             };
             let after = match (&before, what) {
                 (_, AgentEvent::Hatched(birth)) => Agent::born(id, birth, event.at),
-                (Some(before), _) => agent::evolve(before.clone(), what, event.at),
+                (Some(before), _) => {
+                    let mut after = before.clone();
+                    agent::evolve(&mut after, what, event.at);
+                    after
+                }
                 (None, _) => continue,
             };
             let later = &events[position + 1..];

@@ -259,8 +259,8 @@ impl Messages {
 
     /// Takes over another fleet's copy of a message that is equal to this one's.
     pub fn share(&mut self, other: &Messages, id: MessageId) {
-        if let Some(message) = other.all.get(&id) {
-            self.all.insert(id, Arc::clone(message));
+        if let (Some(own), Some(message)) = (self.all.get_mut(&id), other.all.get(&id)) {
+            *own = Arc::clone(message);
         }
     }
 

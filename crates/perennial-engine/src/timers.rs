@@ -15,18 +15,20 @@ pub struct Timers {
 impl Timers {
     /// These are all timers of the entity from now on.
     pub fn set(&mut self, entity: &Entity, timers: Vec<(Timer, Time)>) {
-        if self.of.get(entity).is_some_and(|old| *old == timers) {
+        let before = self.of.get(entity).map_or(&[][..], Vec::as_slice);
+        if before == timers {
             return;
         }
-        for (timer, at) in self.of.remove(entity).unwrap_or_default() {
-            self.order.remove(&(at, entity.clone(), timer));
+        for (timer, at) in before {
+            self.order.remove(&(*at, entity.clone(), *timer));
         }
         for (timer, at) in &timers {
             self.order.insert((*at, entity.clone(), *timer));
         }
-        if !timers.is_empty() {
-            self.of.insert(entity.clone(), timers);
-        }
+        match timers.is_empty() {
+            true => self.of.remove(entity),
+            false => self.of.insert(entity.clone(), timers),
+        };
     }
 
     pub fn first(&self) -> Option<Time> {

@@ -16,10 +16,10 @@ use crate::state::{Cause, Roster, State};
 use crate::time::Time;
 
 /// Folds one event.
-pub fn evolve(mut agent: Agent, event: &AgentEvent, at: Time) -> Agent {
+pub fn evolve(agent: &mut Agent, event: &AgentEvent, at: Time) {
     match event {
         AgentEvent::Hatched(_) => {}
-        AgentEvent::Moved(moved) => take(&mut agent, moved, at),
+        AgentEvent::Moved(moved) => take(agent, moved, at),
         // The first hold stands: who may lift it does not change under a later one.
         AgentEvent::Held(hold) => _ = agent.hold.get_or_insert_with(|| hold.clone()),
         AgentEvent::HoldLifted { .. } => agent.hold = None,
@@ -38,17 +38,17 @@ pub fn evolve(mut agent: Agent, event: &AgentEvent, at: Time) -> Agent {
             if agent.state == State::Waking {
                 agent.until = Some(at + *limit);
             }
-            fold_session(&mut agent, *number, &SessionEvent::Starting, at);
+            fold_session(agent, *number, &SessionEvent::Starting, at);
         }
         AgentEvent::SessionRunning { number, process } => {
-            fold_session(&mut agent, *number, &SessionEvent::Running(*process), at);
+            fold_session(agent, *number, &SessionEvent::Running(*process), at);
         }
         AgentEvent::SessionEnding { number, pace } => {
-            fold_session(&mut agent, *number, &SessionEvent::Ending(*pace), at);
+            fold_session(agent, *number, &SessionEvent::Ending(*pace), at);
         }
         AgentEvent::SessionEnded { number, exit, tally } => {
-            count(&mut agent, *number, tally, at);
-            fold_session(&mut agent, *number, &SessionEvent::Ended(*exit), at);
+            count(agent, *number, tally, at);
+            fold_session(agent, *number, &SessionEvent::Ended(*exit), at);
         }
         AgentEvent::SessionProgressed { number } => {
             if let Some(session) = agent.session.as_mut().filter(|s| s.number == *number) {
@@ -81,7 +81,6 @@ pub fn evolve(mut agent: Agent, event: &AgentEvent, at: Time) -> Agent {
             }
         }
     }
-    agent
 }
 
 /// Takes the end of a session into the history of restarts.

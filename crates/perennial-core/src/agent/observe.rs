@@ -347,19 +347,20 @@ mod tests {
             until: NOW + Duration::from_secs(300),
         };
         let mut agent = Agent::born(id, &birth, NOW);
-        let fold = |agent: Agent, events: Vec<AgentEvent>, at| {
-            events.iter().fold(agent, |agent, event| evolve(agent, event, at))
+        let fold = |agent: &mut Agent, events: Vec<AgentEvent>, at| {
+            events.iter().for_each(|event| evolve(agent, event, at));
         };
-        agent = fold(agent, hatch(id, birth, None), NOW);
+        fold(&mut agent, hatch(id, birth, None), NOW);
         let number = SessionNumber::FIRST;
         if executed {
             let process = Process { pid: 1, start_ticks: 1 };
             let events = observe(&agent, number, &Report::Executed(process), NOW);
-            agent = fold(agent, events, NOW);
+            fold(&mut agent, events, NOW);
         }
         let end = NOW + lived;
         let events = observe(&agent, number, &Report::Exited(exit), end);
-        fold(agent, events, end)
+        fold(&mut agent, events, end);
+        agent
     }
 
     #[test]

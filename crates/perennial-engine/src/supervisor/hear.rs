@@ -23,7 +23,8 @@ impl Supervisor {
         let Some(known) = self.newest.agent(agent) else {
             return Vec::new();
         };
-        let was_in_the_way = self.obstacle(agent).is_some();
+        let before = self.hearings.get(agent);
+        let was_in_the_way = before.is_some_and(|before| before.obstacle(known).is_some());
         let heard = self.hearings.hear(known, number, fact, now);
         let mut reports: Vec<Observation> = heard
             .signs
