@@ -2,7 +2,8 @@
 //! trials that can fail; a proof takes the number that a claim needs.
 //!
 //! Rows from outside are a program of the product's package (`crates/perennial/tests/prove`), with
-//! the homes and terminals of its tests; this tool stays quick to build.
+//! the homes and terminals of its tests; those of the core are one of its own
+//! (`crates/perennial-core/tests/prove`). This tool stays quick to build.
 
 use crate::failure::Failure;
 use crate::{explore, program};
@@ -19,8 +20,8 @@ enum By {
     Outside,
     /// The simulation's exploration: a trial is a seed.
     Exploration,
-    /// The simulation's example of this name: `NAME TRIALS SEED`.
-    Simulation,
+    /// The core alone, which no process or machine has a part in.
+    Core,
 }
 
 const ROWS: &[Row] = &[
@@ -58,9 +59,10 @@ const ROWS: &[Row] = &[
     },
     Row {
         name: "replay",
-        shows: "a recorded session ends in the same states with restarts between any two facts",
+        shows: "a recorded session has the same states and is told the same, once, with restarts \
+                between any two facts and with doubled facts",
         trials: 1000,
-        by: By::Simulation,
+        by: By::Core,
     },
     Row {
         name: "explore",
@@ -97,16 +99,15 @@ fn list() {
 
 fn prove(row: &Row, trials: &str, seed: &str) -> Result<(), Failure> {
     match row.by {
-        By::Outside => {
-            let cargo = ["cargo", "test", "--quiet", "--release", "--package", "perennial"];
-            let program = ["--test", "prove", "--", row.name, trials, seed];
-            program::run(&[&cargo[..], &program].concat())
-        }
+        By::Outside => program(row, "perennial", trials, seed),
+        By::Core => program(row, "perennial-core", trials, seed),
         By::Exploration => explore::run(&["--seeds", trials, "--from", seed]),
-        By::Simulation => {
-            let cargo = ["cargo", "run", "--quiet", "--release", "--package", "perennial-sim"];
-            let program = ["--example", row.name, "--", trials, seed];
-            program::run(&[&cargo[..], &program].concat())
-        }
     }
+}
+
+/// Runs the package's own program of proofs.
+fn program(row: &Row, package: &str, trials: &str, seed: &str) -> Result<(), Failure> {
+    let cargo = ["cargo", "test", "--quiet", "--release", "--package", package];
+    let program = ["--test", "prove", "--", row.name, trials, seed];
+    program::run(&[&cargo[..], &program].concat())
 }

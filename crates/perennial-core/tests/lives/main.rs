@@ -8,6 +8,7 @@ mod held;
 mod line;
 mod listener;
 mod messages;
+mod recording;
 mod replay;
 mod signs;
 mod told;

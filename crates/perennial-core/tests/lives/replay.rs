@@ -1,184 +1,22 @@
-//! A recorded session of a real agent CLI, as facts, heard again with restarts between any two of
-//! them: the same states, each notice and each reminder once.
-//!
-//! `recorded/*.txt` has a fact per line: seconds since the beginning, who saw it, what was seen, and
-//! `name=value` words; a text follows a bar. Made from the daemon's log of facts (level `debug`).
+//! A recorded session, heard again with restarts between any two facts and with doubled facts: the
+//! same states, each notice and each reminder once. `cargo xtask prove replay` tries it by volume.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-use perennial_core::context::{Sample, Source, Threshold};
-use perennial_core::conversation::Followed;
 use perennial_core::event::AgentEvent;
-use perennial_core::fact::{CallName, Fact, Listed, Origin, Seen, TurnName};
 use perennial_core::hearing::Tell;
 use perennial_core::reason::Reason;
-use perennial_core::state::State;
-use perennial_core::time::Time;
 
-use crate::listener::{Listener, conversation, fingerprint};
+use crate::recording::{CLAUDE, Disturbance, Story, facts, replay};
 
-const CLAUDE: &str = include_str!("recorded/claude.txt");
+const RESTART: Disturbance = Disturbance { restart: true, doubled: false };
+const DOUBLED: Disturbance = Disturbance { restart: false, doubled: true };
 
-/// What a session came to: every state in its order, every threshold, and what its model was told.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Story {
-    states: Vec<(State, Reason)>,
-    clock: Vec<AgentEvent>,
-    tells: Vec<Tell>,
-    notices: Vec<Threshold>,
-    tool_calls: u64,
-}
-
-struct Line<'a> {
-    at: Duration,
-    origin: &'a str,
-    what: &'a str,
-    words: BTreeMap<&'a str, &'a str>,
-    text: &'a str,
-}
-
-impl<'a> Line<'a> {
-    fn read(line: &'a str) -> Line<'a> {
-        let (head, text) = line.split_once(" | ").unwrap_or((line, ""));
-        let mut parts = head.split(' ');
-        let mut next = || parts.next().expect("a line has three words at least");
-        let (at, origin, what) = (next(), next(), next());
-        let words = parts.map(|word| word.split_once('=').unwrap_or((word, ""))).collect();
-        Line { at: seconds(at), origin, what, words, text }
-    }
-
-    fn word(&self, name: &str) -> &'a str {
-        self.words.get(name).unwrap_or_else(|| panic!("no {name} in {} {}", self.origin, self.what))
-    }
-
-    fn number(&self, name: &str) -> u64 {
-        self.word(name).parse().expect("a number")
-    }
-
-    fn calls(&self) -> Vec<CallName> {
-        let names = self.word("calls").split(',').filter(|name| !name.is_empty());
-        names.map(|name| CallName(name.to_owned())).collect()
-    }
-
-    fn seen(&self) -> Seen {
-        let call = || CallName(self.word("call").to_owned());
-        let text = || self.text.to_owned();
-        match self.what {
-            "began" => Seen::SessionBegan(
-                Followed::ALL.into_iter().find(|how| how.word() == self.word("how")).expect("how"),
-            ),
-            "prompt-submitted" => Seen::PromptSubmitted { text: fingerprint(&text()) },
-            "tools-finished" => {
-                let in_subagent = self.words.contains_key("subagent");
-                Seen::ToolsFinished { calls: self.calls(), in_subagent }
-            }
-            "permission-asked" => {
-                Seen::PermissionAsked { tool: Some(self.word("tool").to_owned()) }
-            }
-            "idle-told" => Seen::IdleTold,
-            "reply-ended" => {
-                let background_tasks = self.number("background").try_into().expect("few");
-                Seen::ReplyEnded { background_tasks }
-            }
-            "compacted" => Seen::Compacted,
-            "status-line" => Seen::StatusLine { model: None, sample: self.sample() },
-            "prompt" => Seen::Prompt { text: fingerprint(&text()) },
-            "added" => Seen::Added { text: text() },
-            "answered" => Seen::Answered,
-            "tool-called" => Seen::ToolCalled(call()),
-            "tool-answered" => Seen::ToolAnswered(call()),
-            "interrupted" => Seen::Interrupted,
-            "caught-up" => Seen::CaughtUp,
-            "listed" => Seen::Listed(match self.word("as") {
-                "busy" => Listed::Busy,
-                "idle" => Listed::Idle,
-                "permission" => Listed::Permission,
-                "question" => Listed::Question,
-                "menu" => Listed::Menu,
-                other => panic!("listed as {other}"),
-            }),
-            "silence" => Seen::Silence { lasted: seconds(self.word("lasted")), received: None },
-            other => panic!("{other} is no fact"),
-        }
-    }
-
-    fn sample(&self) -> Option<Sample> {
-        self.words.contains_key("tokens").then(|| Sample {
-            tokens: self.number("tokens"),
-            window: self.number("window"),
-            usable: self.number("usable"),
-            source: Source::StatusLine,
-        })
-    }
-
-    fn fact(&self, beginning: Time) -> Fact {
-        let origins = [
-            Origin::Hook,
-            Origin::StatusLine,
-            Origin::Transcript,
-            Origin::List,
-            Origin::Kernel,
-            Origin::Terminal,
-            Origin::Agent,
-        ];
-        let origin = origins.into_iter().find(|origin| origin.word() == self.origin);
-        let turn = self.words.get("turn").map(|name| TurnName((*name).to_owned()));
-        Fact {
-            conversation: self.words.get("conversation").map(|name| conversation(name)),
-            at: self.words.get("at").map(|at| beginning + seconds(at)),
-            turn,
-            is_old: self.words.contains_key("old"),
-            is_answerable: self.words.contains_key("answerable"),
-            ..Fact::new(origin.expect("somebody saw it"), self.seen())
-        }
-    }
-}
-
-fn seconds(text: &str) -> Duration {
-    Duration::from_secs_f64(text.parse().expect("seconds"))
-}
-
-/// Hears the recording, with another daemon before each of these lines.
-fn replay(script: &str, restart_before: impl Fn(usize) -> bool) -> Story {
-    let mut listener = Listener::unborn();
-    let beginning = listener.told.now;
-    let mut story = Story::default();
-    for (position, line) in script.lines().filter(|line| !line.starts_with('#')).enumerate() {
-        let line = Line::read(line);
-        listener.told.now = listener.told.now.max(beginning + line.at);
-        if restart_before(position) {
-            story.take(&mut listener, Listener::restart);
-        }
-        story.take(&mut listener, |listener| drop(listener.hear(&line.fact(beginning))));
-    }
-    story.tells.clone_from(&listener.tells);
-    story.notices.clone_from(&listener.notices);
-    story.tool_calls = listener.hearing().map_or(0, |hearing| hearing.tool_calls());
-    story
-}
-
-impl Story {
-    /// Lets something be heard, and notes what came of it.
-    fn take(&mut self, listener: &mut Listener, act: impl FnOnce(&mut Listener)) {
-        listener.events.clear();
-        act(listener);
-        for event in &listener.events {
-            let Some((_, event)) = event.of_agent() else { continue };
-            match event {
-                AgentEvent::Moved(moved) => self.states.push((moved.to, moved.reason)),
-                AgentEvent::ClockPassed { .. }
-                | AgentEvent::ClockTold { .. }
-                | AgentEvent::WindowBegan { .. } => self.clock.push(event.clone()),
-                _ => {}
-            }
-        }
-    }
+fn undisturbed() -> Story {
+    replay(CLAUDE, |_| Disturbance::default())
 }
 
 #[test]
 fn the_recording_holds_what_it_is_kept_for() {
-    let story = replay(CLAUDE, |_| false);
+    let story = undisturbed();
     let has = |reason: Reason| story.states.iter().any(|(_, had)| *had == reason);
     assert!(has(Reason::InTurn) && has(Reason::Idle) && has(Reason::NeedsPermission), "{story:#?}");
     let reminders = story.tells.iter().filter(|tell| matches!(tell, Tell::Reminder { .. }));
@@ -193,17 +31,16 @@ fn the_recording_holds_what_it_is_kept_for() {
 /// H12.
 #[test]
 fn a_restart_between_any_two_facts_changes_nothing() {
-    let story = replay(CLAUDE, |_| false);
-    for position in 0..CLAUDE.lines().count() {
-        assert_eq!(replay(CLAUDE, |at| at == position), story, "restart before fact {position}");
+    let story = undisturbed();
+    for position in 0..facts(CLAUDE).count() {
+        let there = |at| Disturbance { restart: at == position, doubled: false };
+        assert_eq!(replay(CLAUDE, there), story, "restart before fact {position}");
     }
-    assert_eq!(replay(CLAUDE, |_| true), story, "a restart before every fact");
+    assert_eq!(replay(CLAUDE, |_| RESTART), story, "a restart before every fact");
 }
 
 /// H2: the whole recording, each fact twice.
 #[test]
 fn every_fact_twice_changes_nothing() {
-    let lines = CLAUDE.lines().filter(|line| !line.starts_with('#'));
-    let doubled: String = lines.flat_map(|line| [line, "\n", line, "\n"]).collect();
-    assert_eq!(replay(&doubled, |_| false), replay(CLAUDE, |_| false));
+    assert_eq!(replay(CLAUDE, |_| DOUBLED), undisturbed());
 }
