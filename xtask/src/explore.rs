@@ -7,16 +7,18 @@ use crate::failure::Failure;
 use crate::program;
 
 pub fn run(options: &[&str]) -> Result<(), Failure> {
-    let (seeds, from) = match options {
-        ["--seeds", seeds] => (number(seeds)?, 0),
-        ["--seeds", seeds, "--from", from] => (number(seeds)?, number(from)?),
-        other => return Err(Failure::Usage(["explore", &other.join(" ")].join(" "))),
-    };
+    let usage = || Failure::Usage(["explore", &options.join(" ")].join(" "));
+    let (mut seeds, mut from, mut threads) = (None, 0, 1);
+    for option in options.chunks(2) {
+        match option {
+            ["--seeds", number] => seeds = Some(number.parse::<u64>().map_err(|_| usage())?),
+            ["--from", number] => from = number.parse().map_err(|_| usage())?,
+            ["--threads", number] => threads = number.parse().map_err(|_| usage())?,
+            _ => return Err(usage()),
+        }
+    }
+    let numbers = [seeds.ok_or_else(usage)?, from, threads].map(|number: u64| number.to_string());
     let program = ["--quiet", "--release", "--package", "perennial-sim", "--example", "explore"];
-    let options = [&*seeds.to_string(), &*from.to_string()];
-    program::run(&[&["cargo", "run"], program.as_slice(), &["--"], &options].concat())
-}
-
-fn number(word: &str) -> Result<u64, Failure> {
-    word.parse().map_err(|_| Failure::Usage(format!("explore: '{word}' is no number")))
+    let numbers = numbers.each_ref().map(String::as_str);
+    program::run(&[&["cargo", "run"], program.as_slice(), &["--"], &numbers].concat())
 }

@@ -27,7 +27,7 @@ cargo xtask COMMAND
   ci                           the same, by the script that the build machine runs
   tidy                         the rules of the repository
   docs [--check]               writes the generated documents, or checks that they are current
-  explore --seeds N [--from SEED]
+  explore --seeds N [--from SEED] [--threads N]
                                runs the simulation on N seeds
   guard [--update]             counts instructions and commits, and compares them with the baseline
   prove [ROW [--trials N] [--seed S]]

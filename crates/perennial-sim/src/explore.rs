@@ -2,7 +2,7 @@
 //! seed; then rest. Every property is checked at every step.
 
 use std::fmt;
-use std::ops::Range;
+use std::ops::{AddAssign, Range};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ impl fmt::Display for Summary {
         write!(
             f,
             "{} seeds, {} steps, {} sessions, {} daemons, {} reboots, {} texts sent, {} seen, \
-             {} told twice after a kill, {} jobs: no violation",
+             {} told twice after a kill, {} jobs",
             self.seeds,
             self.steps,
             self.sessions,
@@ -54,6 +54,20 @@ impl fmt::Display for Summary {
             self.told_twice,
             self.jobs
         )
+    }
+}
+
+impl AddAssign for Summary {
+    fn add_assign(&mut self, other: Summary) {
+        self.seeds += other.seeds;
+        self.steps += other.steps;
+        self.sessions += other.sessions;
+        self.daemons += other.daemons;
+        self.reboots += other.reboots;
+        self.texts += other.texts;
+        self.seen += other.seen;
+        self.told_twice += other.told_twice;
+        self.jobs += other.jobs;
     }
 }
 
@@ -69,22 +83,34 @@ pub fn explore_mutated(
 ) -> Result<Summary, Violation> {
     let mut summary = Summary::default();
     for seed in seeds {
-        let mut world = Explorer::new(seed, mutation, false);
-        let panicked = catch_unwind(AssertUnwindSafe(|| world.run())).is_err();
-        if panicked || world.world.is_broken() {
-            return Err(retold(seed, mutation, panicked));
-        }
-        summary.seeds += 1;
-        summary.steps += world.world.steps;
-        summary.sessions += world.world.machine.sessions.len() as u64;
-        summary.daemons += world.world.next_life - 1;
-        summary.reboots += u64::from(world.world.machine.boot);
-        summary.texts += world.world.texts.sent;
-        summary.seen += world.world.texts.seen;
-        summary.told_twice += world.world.texts.told_twice;
-        summary.jobs += world.world.machine.jobs.len() as u64;
+        summary += explored(seed, mutation)?;
     }
     Ok(summary)
+}
+
+/// Explores the world of one seed.
+pub fn explore_one(seed: u64) -> Result<Summary, Violation> {
+    explored(seed, None)
+}
+
+fn explored(seed: u64, mutation: Option<Mutation>) -> Result<Summary, Violation> {
+    let mut explorer = Explorer::new(seed, mutation, false);
+    let panicked = catch_unwind(AssertUnwindSafe(|| explorer.run())).is_err();
+    let world = &explorer.world;
+    if panicked || world.is_broken() {
+        return Err(retold(seed, mutation, panicked));
+    }
+    Ok(Summary {
+        seeds: 1,
+        steps: world.steps,
+        sessions: world.machine.sessions.len() as u64,
+        daemons: world.next_life - 1,
+        reboots: u64::from(world.machine.boot),
+        texts: world.texts.sent,
+        seen: world.texts.seen,
+        told_twice: world.texts.told_twice,
+        jobs: world.machine.jobs.len() as u64,
+    })
 }
 
 /// The same seed once more, this time with its story.

@@ -35,7 +35,7 @@ mod words;
 mod world;
 
 pub use contract::{SimulatedHost, SimulatedJournal};
-pub use explore::{Summary, explore, explore_mutated};
+pub use explore::{Summary, explore, explore_mutated, explore_one};
 pub use journal::NotTaken;
 pub use mutation::Mutation;
 pub use script::{Mistake, Wrong, play};
