@@ -32,7 +32,9 @@ cargo xtask COMMAND
   guard [--update]             counts instructions and commits, and compares them with the baseline
   prove [ROW [--trials N] [--seed S]]
                                tries what a row claims N times; alone: lists the rows
-  bench [ROW...]               measures the rows, beside their peers";
+  bench [--before DIR [--rounds N]] [ROW...]
+                               measures the rows, beside their peers, and beside the version that was
+                               built in DIR (its target/release)";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();

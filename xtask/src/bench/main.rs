@@ -1,8 +1,12 @@
 //! Measures the goals of docs/benchmarks.md and prints one table. Started by `cargo xtask bench`.
 //!
+//! `bench [ROW...]`; `--program PATH` measures that program in the place of ours; `--before DIR
+//! [--rounds N]` compares with the version that was built there.
+//!
 //! Figures never fail a run: machines differ. Whatever was started is stopped, by pid.
 
 mod clock;
+mod compare;
 mod http;
 mod peers;
 mod processes;
@@ -11,10 +15,12 @@ mod samples;
 mod table;
 mod workshop;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
+use compare::Comparison;
 use rows::MEASURES;
 use table::Line;
 use workshop::Workshop;
@@ -27,7 +33,7 @@ fn main() -> ExitCode {
         ["call", words @ ..] => rows::call(words),
         // What it runs in the place of an agent CLI.
         ["hooks", words @ ..] => rows::session(words),
-        rows => run(&rows.iter().map(|row| row.to_uppercase()).collect::<Vec<_>>()),
+        words => Options::read(words).and_then(|options| options.run()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -38,14 +44,55 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(wanted: &[String]) -> Result<()> {
-    let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
-    let known: Vec<&str> = MEASURES.iter().flat_map(|(rows, _)| rows.iter().copied()).collect();
-    if let Some(unknown) = wanted.iter().find(|row| !known.contains(row)) {
-        anyhow::bail!("there is no row {unknown}; there are {}", known.join(", "));
+/// How often each version is measured, if nothing else is said.
+const ROUNDS: usize = 2;
+
+#[derive(Default)]
+struct Options {
+    program: Option<PathBuf>,
+    before: Option<PathBuf>,
+    rounds: Option<usize>,
+    rows: Vec<String>,
+}
+
+impl Options {
+    fn read(words: &[&str]) -> Result<Options> {
+        let mut options = Options::default();
+        let mut words = words.iter().copied();
+        while let Some(word) = words.next() {
+            let mut value = || words.next().with_context(|| format!("{word} needs a value"));
+            match word {
+                "--program" => options.program = Some(compare::directory(value()?)?),
+                "--before" => options.before = Some(compare::directory(value()?)?),
+                "--rounds" => options.rounds = Some(value()?.parse()?),
+                row => options.rows.push(row.to_uppercase()),
+            }
+        }
+        Ok(options)
     }
+
+    fn run(self) -> Result<()> {
+        let wanted: Vec<&str> = self.rows.iter().map(String::as_str).collect();
+        let known: Vec<&str> = MEASURES.iter().flat_map(|(rows, _)| rows.iter().copied()).collect();
+        if let Some(unknown) = wanted.iter().find(|row| !known.contains(row)) {
+            anyhow::bail!("there is no row {unknown}; there are {}", known.join(", "));
+        }
+        match self.before {
+            Some(before) => {
+                println!("{}", machine());
+                let rounds = self.rounds.unwrap_or(ROUNDS);
+                println!("\n{}", Comparison { before, rounds }.run(&wanted)?);
+                println!("load average at the end: {}", load());
+                Ok(())
+            }
+            None => measured(&wanted, self.program),
+        }
+    }
+}
+
+fn measured(wanted: &[&str], program: Option<PathBuf>) -> Result<()> {
     peers::install_missing();
-    let workshop = Workshop::open()?;
+    let workshop = Workshop::open(program)?;
     let mut lines = Vec::new();
     println!("{}", machine());
     for (rows, measure) in MEASURES {

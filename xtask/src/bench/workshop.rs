@@ -22,11 +22,12 @@ pub struct Workshop {
 }
 
 impl Workshop {
-    /// Compiles the child; the others are expected beside this program, where cargo put them.
-    pub fn open() -> Result<Workshop> {
+    /// Compiles the child; the others are expected beside this program, where cargo put them, unless
+    /// another version of the product is to be measured.
+    pub fn open(perennial: Option<PathBuf>) -> Result<Workshop> {
         let own = std::env::current_exe()?;
         let release = own.parent().and_then(Path::parent).context("no target directory")?;
-        let perennial = release.join("perennial");
+        let perennial = perennial.unwrap_or_else(|| release.join("perennial"));
         let corpus = release.join("examples/corpus");
         for program in [&perennial, &corpus] {
             ensure!(program.is_file(), "{} is not built", program.display());

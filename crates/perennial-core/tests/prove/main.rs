@@ -60,8 +60,8 @@ fn run(mut proof: Proof) -> ExitCode {
     }
     let Story { states, clock, tells, notices, tool_calls } = &undisturbed;
     println!(
-        "replay: {count} facts a trial; {restarts} restarts, {doubled} doubled facts; each time {} \
-         states, {} events of the clock, {} reminders, {} notices, {tool_calls} tool calls",
+        "replay: {count} facts a trial; {restarts} restarts, {doubled} doubled facts; each time: states \
+         {}, clock events {}, reminders {}, notices {}, tool calls {tool_calls}",
         states.len(),
         clock.len(),
         tells.len(),

@@ -1,4 +1,5 @@
-//! P3: one call of a hook, as an agent CLI makes it, in a fleet of 200; and without a daemon.
+//! P3: one call of a hook, as an agent CLI makes it, in a fleet of 200; and without a daemon. P16, second
+//! half: one that is answered with a text, which is recorded and offered for good before it is given.
 //!
 //! A session of the built-in preset `claude` runs this program in the place of the agent CLI. It
 //! calls the hook and its peers in turns, each with the same input through a pipe, and waits for the
@@ -11,6 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use perennial_core::hearing::REMINDER_CALLS;
 use serde_json::{Value, json};
 
 use crate::clock::{timed, until};
@@ -21,15 +23,21 @@ use crate::workshop::{Workshop, output};
 
 const AGENTS: usize = 200;
 const CALLS: usize = 600;
+/// Calls that are each answered with a text.
+const TEXTS: usize = 200;
 const LIMIT: Duration = Duration::from_secs(120);
 /// Against the bare hook, and in milliseconds.
 const GOAL: (f64, f64, f64) = (1.4, 4.0, 8.0);
+/// For a text that is recorded, offered and given in one call, in milliseconds.
+const TEXT_GOAL_MS: f64 = 10.0;
 const EVENT: &str = "PostToolBatch";
+/// How a reminder begins.
+const MARK: &str = "[Perennial clock]";
 
 /// Programs with their arguments, each called in turns with the others.
 type Callees = Vec<Vec<String>>;
 
-pub fn hook(workshop: &Workshop, _: &[&str], lines: &mut Vec<Line>) -> Result<()> {
+pub fn hook(workshop: &Workshop, rows: &[&str], lines: &mut Vec<Line>) -> Result<()> {
     let mut fleet = Fleet::start(workshop, "hooks")?;
     for number in 1..AGENTS {
         fleet.spawn(&format!("agent-{number}"), &SLEEPER)?;
@@ -48,8 +56,16 @@ pub fn hook(workshop: &Workshop, _: &[&str], lines: &mut Vec<Line>) -> Result<()
     let missed = std::fs::read_to_string(fleet.home().join("state/hooks-missed.jsonl"));
     let missed = missed.unwrap_or_default();
     ensure!(missed.is_empty(), "hooks were not heard: {missed}");
-    lines.push(line(&format!("hook, {AGENTS} agents"), &times[..3]));
-    lines.push(line("the same by `sh -c`", &times[3..]));
+    let [direct_times, shell_times, text_times] = [0, 3, 6].map(|from| &times[from..]);
+    if rows.contains(&"P16") {
+        lines.push(given(text_times));
+    }
+    if !rows.contains(&"P3") {
+        return Ok(());
+    }
+    lines.push(line(&format!("hook, {AGENTS} agents"), direct_times));
+    lines.push(line("the same by `sh -c`", shell_times));
+    lines.push(line("hook that is answered with a text", text_times));
 
     fleet.kill_daemon();
     let times = in_turns(&direct, &input("none"), Some(fleet.home()))?;
@@ -59,12 +75,26 @@ pub fn hook(workshop: &Workshop, _: &[&str], lines: &mut Vec<Line>) -> Result<()
     fleet.up()
 }
 
+fn given(times: &[Samples]) -> Line {
+    let (ours, calls) = (&times[0], times[0].count());
+    Line {
+        row: "P16",
+        what: format!("a text recorded, offered and given to a hook, p50 of {calls}"),
+        ours: format!("{:.2} ms (p99 {:.1})", ours.p50(), ours.p99()),
+        peer: "–".to_owned(),
+        ratio: None,
+        goal: format!("≤ {TEXT_GOAL_MS:.0} ms"),
+        reached: ours.p50() <= TEXT_GOAL_MS,
+    }
+}
+
 fn line(what: &str, times: &[Samples]) -> Line {
+    let calls = times[0].count();
     let [ours, bare, nothing] = [0, 1, 2].map(|at| (times[at].p50(), times[at].p99()));
     let (ratio, (ratio_goal, p50_goal, p99_goal)) = (ours.0 / bare.0, GOAL);
     Line {
         row: "P3",
-        what: format!("{what}, p50 of {CALLS}"),
+        what: format!("{what}, p50 of {calls}"),
         ours: format!("{:.2} ms (p99 {:.1})", ours.0, ours.1),
         peer: format!(
             "bare hook {:.2} ms (p99 {:.1}), nothing {:.2} ms",
@@ -107,7 +137,8 @@ pub fn session(words: &[&str]) -> Result<()> {
     for event in ["SessionStart", "UserPromptSubmit", EVENT] {
         call(&[callees[0][0].clone(), "hook".to_owned(), event.to_owned()], &input, None)?;
     }
-    let times = in_turns(&callees, &input, None)?;
+    let mut times = in_turns(&callees, &input, None)?;
+    times.extend(with_texts(&callees[..3], conversation)?);
     // Written whole or not at all: the other side looks whether it is there.
     let unfinished = format!("{result}.new");
     let times: Vec<&[f64]> = times.iter().map(Samples::all).collect();
@@ -127,8 +158,33 @@ fn in_turns(callees: &Callees, input: &[u8], home: Option<&Path>) -> Result<Vec<
     Ok(times)
 }
 
+/// Each call of ours brings a reminder: it tells of as many tool calls as one takes.
+fn with_texts(callees: &[Vec<String>], conversation: &str) -> Result<Vec<Samples>> {
+    let mut times = vec![Samples::default(); callees.len()];
+    for round in 0..TEXTS {
+        let call_of =
+            |number| json!({ "tool_name": "Bash", "tool_use_id": format!("{round}-{number}") });
+        let tool_calls: Vec<Value> = (0..REMINDER_CALLS).map(call_of).collect();
+        let input = json!({ "session_id": conversation, "transcript_path": "/x.jsonl", "cwd": "/",
+            "hook_event_name": EVENT, "tool_calls": tool_calls });
+        let input = input.to_string().into_bytes();
+        for (at, argv) in callees.iter().enumerate() {
+            let (ms, reply) = answered(argv, &input, None)?;
+            let is_text = reply.windows(MARK.len()).any(|part| part == MARK.as_bytes());
+            ensure!(at > 0 || is_text, "call {round} brought no text");
+            times[at].add(ms);
+        }
+    }
+    Ok(times)
+}
+
 /// How long one call took, from its start to its end, in milliseconds.
 fn call(argv: &[String], input: &[u8], home: Option<&Path>) -> Result<f64> {
+    answered(argv, input, home).map(|(ms, _)| ms)
+}
+
+/// The same, and what it printed.
+fn answered(argv: &[String], input: &[u8], home: Option<&Path>) -> Result<(f64, Vec<u8>)> {
     let mut command = Command::new(&argv[0]);
     command.args(&argv[1..]).stdin(Stdio::piped()).stdout(Stdio::piped());
     // A session has it from its holder.
@@ -139,8 +195,9 @@ fn call(argv: &[String], input: &[u8], home: Option<&Path>) -> Result<f64> {
         let _ = child.stdin.take().map(|mut pipe| pipe.write_all(input));
         child.wait_with_output()
     });
-    ensure!(ran?.status.success(), "{argv:?} failed");
-    Ok(ms)
+    let ran = ran?;
+    ensure!(ran.status.success(), "{argv:?} failed");
+    Ok((ms, ran.stdout))
 }
 
 /// A kilobyte, as a tool call leaves it.
