@@ -94,8 +94,8 @@ impl Crowd {
             ours: format!("{:.1} ms (p99 {:.1})", ours.p50(), ours.p99()),
             peer: format!("tmux ls {}", shown(peer, "ms")),
             ratio: ratio(ours.p50(), peer),
-            goal: "≤ tmux ls".to_owned(),
-            reached: peer.is_some_and(|peer| ours.p50() <= peer),
+            goal: "≤ 0.8 × tmux ls".to_owned(),
+            reached: peer.is_some_and(|peer| ours.p50() <= 0.8 * peer),
         })
     }
 
@@ -105,7 +105,7 @@ impl Crowd {
         let ours = pss_kb(self.fleet.daemon_pid())? / 1024.0;
         let tmux = self.tmux.as_ref().and_then(Tmux::server_pid);
         let peer = tmux.map(pss_kb).transpose()?.map(|kb| kb / 1024.0);
-        let goal = if count == FEW { 12.0 } else { 20.0 };
+        let goal = if count == FEW { 9.0 } else { 16.0 };
         Ok(Line {
             row: "P4",
             what: format!("daemon's PSS, {count} agents"),
@@ -127,8 +127,8 @@ impl Crowd {
             ours: format!("{ours:.1} kB"),
             peer: format!("dtach {}", shown(peer, "kB")),
             ratio: ratio(ours, peer),
-            goal: "≤ dtach".to_owned(),
-            reached: peer.is_some_and(|peer| ours <= peer),
+            goal: "≤ 0.8 × dtach".to_owned(),
+            reached: peer.is_some_and(|peer| ours <= 0.8 * peer),
         })
     }
 
