@@ -35,12 +35,13 @@ struct Pair {
 impl Comparison {
     /// Measures all these rows in all rounds; the table.
     pub fn run(&self, wanted: &[&str]) -> Result<String> {
-        for file in ["perennial", "examples/bench"] {
+        let mut rows: Vec<&str> = MEASURES.iter().flat_map(|(rows, _)| *rows).copied().collect();
+        rows.retain(|row| wanted.contains(row) || wanted.is_empty() && !NOT_BEFORE.contains(row));
+        let is_linked = rows.iter().any(|row| LINKED.contains(row));
+        for file in ["perennial"].into_iter().chain(is_linked.then_some("examples/bench")) {
             let file = self.before.join(file);
             ensure!(file.is_file(), "{} is not built", file.display());
         }
-        let mut rows: Vec<&str> = MEASURES.iter().flat_map(|(rows, _)| *rows).copied().collect();
-        rows.retain(|row| wanted.contains(row) || wanted.is_empty() && !NOT_BEFORE.contains(row));
         let mut pairs = BTreeMap::new();
         for round in 0..self.rounds {
             for group in groups(&rows) {
