@@ -17,8 +17,8 @@
 //!   nobody hangs.
 //! - H6  A tool call counts once, by its name, whoever tells of it. A reminder is due with every
 //!   `REMINDER_CALLS` of them, and given once.
-//! - H7  After a compaction, figures say nothing until the model has spoken. A status line is a sign of
-//!   life all the same.
+//! - H7  After a compaction, figures say nothing until the model has spoken; for a minute, neither does a
+//!   status line that reaches all that had passed before. It is a sign of life all the same.
 //! - H8  A worse source than the session has had measures nothing.
 //! - H9  A compaction begins a window once, whoever tells of it. A transcript that is read decides: a
 //!   hook may be late or doubled, and only has figures wait until the transcript was read. Without
@@ -128,6 +128,8 @@ pub struct Hearing {
     is_just_compacted: bool,
     /// A hook told of a compaction that the transcript has not, so far.
     is_compaction_hinted: bool,
+    /// What had passed in the window before the last compaction, and when that was heard.
+    compacted_from: Option<(Threshold, Time)>,
     /// Steps of a transcript were heard in this session.
     has_transcript: bool,
     sample: Option<(Sample, Time)>,
@@ -147,6 +149,8 @@ pub struct Hearing {
     /// A conversation that a hook named before anything told how the session came there, and what the
     /// clock had passed by then.
     unexplained: Option<(ConversationId, Option<Threshold>)>,
+    /// The last one of which a hook told how the session came there.
+    explained: Option<ConversationId>,
 }
 
 impl Hearing {
@@ -168,6 +172,7 @@ impl Hearing {
             compaction_told_at: Time::default(),
             is_just_compacted: false,
             is_compaction_hinted: false,
+            compacted_from: None,
             has_transcript: false,
             sample: before.and_then(|before| before.sample),
             best: None,
@@ -180,6 +185,7 @@ impl Hearing {
             heard_at: Time::default(),
             is_warned: false,
             unexplained: None,
+            explained: None,
         }
     }
 
@@ -245,7 +251,9 @@ impl Hearing {
         self.has_transcript |= fact.origin == Origin::Transcript && is_step;
         let mut heard = Heard::default();
         let followed = follow(agent, fact);
-        if let Some(Sign::Began { conversation, .. }) = &followed {
+        if let Some(Sign::Began { conversation, .. }) = &followed
+            && self.explained.as_ref() != Some(conversation)
+        {
             self.unexplained = Some((conversation.clone(), agent.clock.passed));
         }
         heard.signs.extend(followed);
@@ -368,7 +376,11 @@ impl Hearing {
         let is_late = unexplained.is_some_and(|(_, passed)| agent.clock.passed == passed);
         // One that was left since is begun no second time.
         let known = agent.conversations.as_ref();
-        let was_left = known.is_some_and(|known| known.earlier.contains(&conversation));
+        let is_opening = agent.session.as_ref().is_some_and(|session| {
+            session.has_announced && session.taken_up() == Some(&conversation)
+        });
+        let was_left = known.is_some_and(|known| known.earlier.contains(&conversation))
+            || is_opening && !self.is_own(agent, fact);
         // H2: but for a compaction, what begins has a conversation of its own.
         let is_again = match how {
             Followed::Compacted => self.compaction_told_at > self.spoke_at,
@@ -379,6 +391,7 @@ impl Hearing {
         if is_again {
             return;
         }
+        self.explained = Some(conversation.clone());
         // H9: a window begins when the transcript has it.
         let how = match how {
             Followed::Compacted if self.has_transcript => {
@@ -404,13 +417,22 @@ impl Hearing {
                 (self.compacted_at, self.compaction_told_at) = (self.compacted_at.max(now), now);
             }
         }
-        if how.begins_a_window() {
+        if how == Followed::Compacted {
+            self.leave_window(agent, now);
+        } else if how.begins_a_window() {
             self.sample = None;
         }
         if !self.is_own(agent, fact) {
             (self.is_just_compacted, self.is_compaction_hinted) = (false, false);
         }
-        heard.signs.push(Sign::Began { conversation, how });
+        heard.signs.push(match how {
+            Followed::Cleared if is_known => Sign::WindowBegan,
+            Followed::Started
+            | Followed::Resumed
+            | Followed::Cleared
+            | Followed::Compacted
+            | Followed::Forked => Sign::Began { conversation, how },
+        });
     }
 
     fn silent(

@@ -105,7 +105,8 @@ pub enum Sign {
         conversation: Option<ConversationId>,
         sample: Sample,
     },
-    Compacted,
+    /// In the conversation that it has: by a compaction, or a `/clear` that is told late.
+    WindowBegan,
     /// Its status line was drawn, and measured nothing: a sign of life.
     Drawn,
     /// The vendor's own list has it so since then: in a turn, or what it waits for. Another opinion.

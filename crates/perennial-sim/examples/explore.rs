@@ -1,7 +1,7 @@
 //! Explores as many worlds as wanted: `explore SEEDS [FROM [THREADS]]`. What `cargo xtask explore` runs.
 //!
-//! A violation is told when it is found, and the seeds after it are explored all the same; the first
-//! one's story is told at the end. Which thread explores a seed makes no difference to its world.
+//! A violation is told when it is found, and the seeds after it are explored all the same; the end of
+//! the first one's story is told at last, and the whole of it where one seed is explored. Which thread explores a seed makes no difference to its world.
 
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -100,6 +100,9 @@ impl Exploration {
         let Some(first) = found.violations.iter().min_by_key(|violation| violation.seed) else {
             return ExitCode::SUCCESS;
         };
+        if self.wanted == 1 {
+            first.trace.iter().for_each(|line| println!("  {line}"));
+        }
         println!("\n{first}");
         ExitCode::FAILURE
     }

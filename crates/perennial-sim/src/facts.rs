@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use perennial_core::conversation::Followed;
 use perennial_core::event::{AgentEvent, Event};
 use perennial_core::fact::{Fact, Origin, Seen};
 use perennial_core::fleet::Fleet;
@@ -66,10 +67,12 @@ impl World {
         *until = at.max(*until);
         let span = at.since(now);
         let shown = Shown { agent, number, fact, called_at: now };
-        // Its double comes with it, or long after it.
+        // Its double comes with it, or long after it, unless nothing would tell it from another one;
+        // nobody sends such doubles.
         if self.random.per_mille(self.faults.duplicate_odds) {
             let late = self.faults.late_micros.clone();
-            let later = if self.random.per_mille(500) { self.random.span(&late) } else { span };
+            let is_later = !is_nameless(&shown.fact) && self.random.per_mille(500);
+            let later = if is_later { self.random.span(&late) } else { span };
             self.after(span.max(later), Happening::Shows(shown.clone()));
         }
         self.after(span, Happening::Shows(shown));
@@ -88,6 +91,14 @@ impl World {
     /// A fact arrives: a daemon hears it; that a session began is kept for the next one.
     pub fn shows(&mut self, shown: Shown) {
         let Some(daemon) = self.running() else {
+            // A status line is drawn again and again: the next daemon hears of the last one.
+            if shown.fact.origin == Origin::StatusLine {
+                let is_older = |one: &Shown| {
+                    one.fact.origin == Origin::StatusLine
+                        && (one.agent, one.number) == (shown.agent, shown.number)
+                };
+                self.machine.missed.retain(|one| !is_older(one));
+            }
             if !is_plain(&shown.fact) {
                 self.machine.missed.push(shown);
             }
@@ -196,6 +207,12 @@ impl World {
 /// A hook about the turn: where it gets lost, other facts tell the same.
 fn is_plain(fact: &Fact) -> bool {
     fact.origin == Origin::Hook && !matches!(fact.seen, Seen::SessionBegan(_))
+}
+
+/// The next one of its kind looks the same.
+fn is_nameless(fact: &Fact) -> bool {
+    let is_compaction = matches!(fact.seen, Seen::SessionBegan(Followed::Compacted));
+    fact.origin == Origin::StatusLine || is_compaction
 }
 
 fn is_end(event: &Event, agent: AgentId) -> bool {

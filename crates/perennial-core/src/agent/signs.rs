@@ -26,11 +26,19 @@ pub fn shown(agent: &Agent, number: SessionNumber, sign: &Sign, now: Time) -> Ve
     match sign {
         Sign::Began { conversation, how } => {
             let mut events = Vec::new();
-            let known = agent.conversations.as_ref().map(|known| &known.current);
-            // In a conversation that goes on, only these begin anything: a compaction, and a `/clear`
-            // that is told late.
-            let may_begin = matches!(how, Followed::Compacted | Followed::Cleared);
-            let is_again = known == Some(conversation) && session.has_announced && !may_begin;
+            let known = agent.conversations.as_ref();
+            let is_current = known.is_some_and(|known| known.current == *conversation);
+            let was_left = known.is_some_and(|known| known.earlier.contains(conversation));
+            // Only a compaction begins anything in a conversation that goes on, and only a session
+            // that goes back is in one that was left.
+            let is_again = session.has_announced
+                && match how {
+                    Followed::Compacted => false,
+                    Followed::Resumed => is_current,
+                    Followed::Started | Followed::Cleared | Followed::Forked => {
+                        is_current || was_left
+                    }
+                };
             if !is_again {
                 let (conversation, how) = (conversation.clone(), *how);
                 events.push(AgentEvent::ConversationFollowed { number, conversation, how });
@@ -70,7 +78,7 @@ pub fn shown(agent: &Agent, number: SessionNumber, sign: &Sign, now: Time) -> Ve
             }
             events
         }
-        Sign::Compacted => vec![AgentEvent::WindowBegan { number }],
+        Sign::WindowBegan => vec![AgentEvent::WindowBegan { number }],
         Sign::Drawn => announced(agent, session, now),
         Sign::Hangs => hangs(agent, now),
     }

@@ -1,11 +1,16 @@
 //! The window of a session: which figures count, and when a new one begins.
 
+use std::time::Duration;
+
 use super::{Heard, Hearing};
 use crate::agent::Agent;
 use crate::context::{Sample, Source};
 use crate::fact::{Fact, Origin};
 use crate::observation::Sign;
 use crate::time::Time;
+
+/// A status line that was begun before a compaction is drawn this much later at most.
+const LATE_FIGURE: Duration = Duration::from_secs(60);
 
 impl Hearing {
     pub(super) fn named(&mut self, model: Option<&String>) {
@@ -35,12 +40,28 @@ impl Hearing {
             // It names the conversation that it measures, so that nothing passes by it.
             return (sample.source == Source::StatusLine).then_some(sign);
         }
-        if self.best.is_some_and(|best| best < sample.source) {
+        if self.best.is_some_and(|best| best < sample.source) || self.is_late(sample, now) {
             return None;
         }
         self.best = Some(sample.source);
         self.sample = Some((sample, now));
         Some(sign)
+    }
+
+    /// H7: of the window before, by all appearances.
+    fn is_late(&mut self, sample: Sample, now: Time) -> bool {
+        let Some((passed, since)) = self.compacted_from else { return false };
+        let is_late = sample.source == Source::StatusLine
+            && sample.usable_percent() >= passed.percent()
+            && now.since(since) < LATE_FIGURE;
+        self.compacted_from = self.compacted_from.filter(|_| is_late);
+        is_late
+    }
+
+    /// A window begins in a conversation that goes on.
+    pub(super) fn leave_window(&mut self, agent: &Agent, now: Time) {
+        self.sample.take_if(|(_, measured)| *measured <= now);
+        self.compacted_from = agent.clock.passed.map(|passed| (passed, now));
     }
 
     /// A hook told of a compaction: figures wait for the transcript, unless that has it already.
@@ -62,10 +83,13 @@ impl Hearing {
             return;
         }
         self.is_compaction_hinted = false;
-        self.is_just_compacted = fact.origin == Origin::Transcript;
+        let is_transcript = fact.origin == Origin::Transcript;
+        let was_just_compacted = std::mem::replace(&mut self.is_just_compacted, is_transcript);
         let window_at = agent.clock.since.unwrap_or_default();
         let is_again = match fact.origin {
             Origin::Hook => self.compacted_at > self.spoke_at,
+            // By its place: its date is another clock's, and what it is compared with may be heard late.
+            Origin::Transcript if !fact.is_old => was_just_compacted || at <= self.compacted_at,
             Origin::StatusLine
             | Origin::Transcript
             | Origin::List
@@ -77,8 +101,8 @@ impl Hearing {
         };
         self.compacted_at = self.compacted_at.max(at);
         if !is_again {
-            self.sample.take_if(|(_, measured)| *measured <= now);
-            heard.signs.push(Sign::Compacted);
+            self.leave_window(agent, now);
+            heard.signs.push(Sign::WindowBegan);
         }
     }
 }

@@ -76,7 +76,7 @@ fn sign(detail: i32) -> Sign {
         3 => Sign::Waits(Wait::Input),
         4 => Sign::Progressed,
         5 => measured(u64::from(detail.unsigned_abs()) % 100),
-        6 => Sign::Compacted,
+        6 => Sign::WindowBegan,
         7 => Sign::Progressed,
         8 => Sign::Waits(Wait::Permission),
         9 => Sign::Waits(Wait::LimitReached(None)),

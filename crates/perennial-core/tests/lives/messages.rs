@@ -453,7 +453,7 @@ fn only_the_highest_threshold_is_told_and_none_of_a_window_that_is_over() {
     let mut told = idle();
     assert_eq!(measured(&mut told, 80), "recorded ours", "50 and 75 at once: one notice");
     assert_eq!(measured(&mut told, 95), "withdrawn ours, recorded ours");
-    assert_eq!(words(&told.show(BOB, Sign::Compacted)), "withdrawn ours");
+    assert_eq!(words(&told.show(BOB, Sign::WindowBegan)), "withdrawn ours");
     assert_eq!(hook(&mut told), "");
 }
 
@@ -504,7 +504,7 @@ fn a_notice_that_was_not_taken_is_not_told_in_another_window() {
     let mut told = idle();
     assert_eq!(measured(&mut told, 60), "recorded ours");
     assert_eq!(hook(&mut told), "offered ours");
-    told.show(BOB, Sign::Compacted);
+    told.show(BOB, Sign::WindowBegan);
     told.pass_seconds(1);
     let at = told.now;
     assert_eq!(told.trace(Trace::Answered { at }), "withdrawn ours");

@@ -305,15 +305,14 @@ fn a_live_session_is_found_by_its_process() {
     assert_eq!(found(&told), None);
 }
 
-/// A sign that could not be recorded at once is told again, and may have been doubled meanwhile. A
-/// `/clear` may be told late; whether it is the same again is for hearing to say (H2).
+/// A sign that could not be recorded at once is told again, and may have been doubled meanwhile.
 #[test]
 fn the_same_beginning_again_begins_no_window() {
     let mut told = Told::new();
     told.spawn_cli(1, true, None).unwrap();
     told.begun(1, "a", Followed::Started);
     let began = |how| Sign::Began { conversation: "a".parse().unwrap(), how };
-    for how in [Followed::Started, Followed::Resumed, Followed::Forked] {
+    for how in [Followed::Started, Followed::Cleared, Followed::Resumed, Followed::Forked] {
         assert_eq!(told.show(1, began(how)), [], "{how:?}");
     }
     assert_eq!(told.show(1, began(Followed::Compacted)).len(), 2);

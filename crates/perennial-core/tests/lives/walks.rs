@@ -151,7 +151,7 @@ fn show(told: &mut Told, id: u128, shown: Shown) {
         Shown::Waits(wait) => Sign::Waits(wait),
         Shown::Progressed => Sign::Progressed,
         Shown::Measured(percent) => measured(percent),
-        Shown::Compacted => Sign::Compacted,
+        Shown::Compacted => Sign::WindowBegan,
         Shown::Hangs => Sign::Hangs,
     };
     let stale = told.number(id).previous().unwrap_or(SessionNumber(99));

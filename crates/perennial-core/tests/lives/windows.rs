@@ -1,8 +1,11 @@
 //! When a window begins, where the hooks that tell of it come in another order.
 
+use std::time::Duration;
+
 use perennial_core::context::Threshold;
 use perennial_core::conversation::Followed;
-use perennial_core::fact::{Fact, Seen};
+use perennial_core::fact::{Fact, Origin, Seen};
+use perennial_core::session::Session;
 
 use crate::listener::{Listener, conversation, hook, line, prompt};
 
@@ -38,4 +41,55 @@ fn a_clear_that_is_overtaken_by_the_next_prompt_begins_a_window_all_the_same() {
     listener.hear(&within(line(80)));
     listener.hear(&cleared);
     assert_eq!(passed(&listener), Some(Threshold::ThreeQuarters));
+}
+
+/// H7: it was begun before the compaction, and is heard behind the answer that follows it.
+#[test]
+fn a_status_line_of_the_window_before_passes_nothing() {
+    let mut listener = Listener::new();
+    listener.write(Seen::Answered);
+    listener.hear(&line(92));
+    listener.write(Seen::Compacted);
+    listener.write(Seen::Answered);
+    listener.hear(&line(93));
+    assert_eq!(passed(&listener), None);
+    listener.hear(&line(10));
+    listener.hear(&line(91));
+    assert_eq!(passed(&listener), Some(Threshold::NineTenths), "a lower one was drawn");
+    // Nobody waits for a lower one for ever.
+    listener.write(Seen::Compacted);
+    listener.write(Seen::Answered);
+    listener.told.pass(Duration::from_secs(61));
+    listener.hear(&line(93));
+    assert_eq!(passed(&listener), Some(Threshold::NineTenths));
+}
+
+/// By its place: the answers before it may bear dates of a clock that was set back.
+#[test]
+fn a_compaction_that_is_read_as_it_is_written_begins_a_window() {
+    let mut listener = Listener::new();
+    listener.hear(&within(hook(Seen::SessionBegan(Followed::Cleared))));
+    let step = |seen, at| within(Fact::new(Origin::Transcript, seen).at(Some(at)));
+    let long_ago = listener.told.now.before(Duration::from_secs(900));
+    listener.hear(&Fact { is_old: true, ..step(Seen::Answered, long_ago) });
+    listener.hear(&within(line(92)));
+    assert_eq!(passed(&listener), Some(Threshold::NineTenths));
+    let compacted = step(Seen::Compacted, listener.told.now);
+    listener.hear(&compacted);
+    assert_eq!(passed(&listener), None);
+    let since = listener.told.agent(1).clock.since;
+    listener.hear(&compacted);
+    assert_eq!(listener.told.agent(1).clock.since, since, "H2: once");
+}
+
+/// The first hook of the session comes after that of `/clear`.
+#[test]
+fn a_beginning_that_is_told_last_leads_back_to_nothing() {
+    let mut listener = Listener::unborn();
+    let opening = listener.told.agent(1).session.as_ref().and_then(Session::taken_up).cloned();
+    listener.hear(&within(hook(Seen::SessionBegan(Followed::Cleared))));
+    let began = hook(Seen::SessionBegan(Followed::Started));
+    listener.hear(&began.within(opening));
+    let known = listener.told.agent(1).conversations.clone().expect("it has one");
+    assert_eq!(known.current, conversation("b"));
 }

@@ -101,7 +101,7 @@ fn sign(number: u8) -> Sign {
         6 => Sign::Progressed,
         7 => measured(50),
         8 => measured(90),
-        9 => Sign::Compacted,
+        9 => Sign::WindowBegan,
         10 => Sign::Progressed,
         _ => Sign::Hangs,
     }

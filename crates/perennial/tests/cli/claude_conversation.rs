@@ -88,7 +88,8 @@ fn a_compaction_begins_a_window_and_the_conversation_stays() {
     watch.moved_after(idle.event.seq, "ada", "waiting", "idle");
     let conversation = stage.conversation("ada");
     stage.type_command("ada", "Second.", "/compact");
-    let compacted = followed(&mut watch, "compacted");
+    let compacted = watch
+        .wait("a new window", |seen| (seen.event.kind == "window-began").then(|| seen.clone()));
     stage.asked("a summary", |record| record.request.kind == Kind::Compaction);
     // What was measured before says nothing of the window that has begun.
     let context = stage.sealed.show("ada").context;

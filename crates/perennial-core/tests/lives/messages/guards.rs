@@ -236,7 +236,7 @@ fn every_way_into_a_new_window_withdraws_the_notices_of_the_old_one() {
         began("c-2", Followed::Cleared),
         began("c-2", Followed::Started),
         began("c-1", Followed::Compacted),
-        Sign::Compacted,
+        Sign::WindowBegan,
     ] {
         let mut told = idle();
         measured(&mut told, 60);
@@ -265,7 +265,7 @@ fn a_notice_of_an_earlier_window_is_not_told_where_the_new_one_has_come_as_far()
     let mut told = idle();
     measured(&mut told, 60);
     assert_eq!(hook(&mut told), "offered ours");
-    told.show(BOB, Sign::Compacted);
+    told.show(BOB, Sign::WindowBegan);
     told.pass_seconds(1);
     assert_eq!(measured(&mut told, 60), "recorded ours");
     let at = told.now;
