@@ -154,6 +154,7 @@ impl Account {
         self.has_shown |= match event {
             // A file may tell of the session before.
             AgentEvent::ClockPassed { sample, .. } => sample.source == Source::StatusLine,
+            AgentEvent::WindowBegan { .. } => false,
             _ => true,
         };
     }
