@@ -91,10 +91,9 @@ impl Subject {
         let mut subagents = Vec::new();
         for (id, theirs) in ids.iter().zip(theirs.unwrap_or_default()) {
             subagents.extend(claude::subagents(&theirs).into_iter().map(|path| (id, path)));
-            let path = match theirs.is_file() {
-                true => theirs,
-                false => harnesses.copy(&self.harness, id),
-            };
+            let ours = harnesses.copy(&self.harness, id);
+            // What is shorter than our copy of it was lost, and perhaps begun again.
+            let path = if length(&theirs) >= length(&ours) { theirs } else { ours };
             files.add(id, path, None);
         }
         let room = FILES_MAX - files.sources.len();
@@ -105,6 +104,10 @@ impl Subject {
         }
         files
     }
+}
+
+fn length(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |file| file.len())
 }
 
 #[derive(Debug, Default)]

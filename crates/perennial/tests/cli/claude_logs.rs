@@ -172,6 +172,8 @@ fn subagents_are_told_apart_and_a_lost_conversation_from_our_copy() {
     let has = |text: &str| std::fs::read_to_string(&ours).is_ok_and(|copy| copy.contains(text));
     sealed.until("it is copied", || has("UNDERSTUDY"));
     std::fs::remove_file(&theirs).expect("gone");
+    // As the client does when it goes on writing.
+    std::fs::write(&theirs, "{\"type\":\"mode\",\"mode\":\"normal\"}\n").expect("begun again");
     let kept = steps(sealed, &[]);
     assert!(kept.iter().any(|step| step.kind == "prompt" && !step.sidechain), "{kept:#?}");
     sealed.ok(["stop", "ada"]);
