@@ -64,6 +64,9 @@ pub type Done = Box<dyn FnOnce(Result<Seq, AppendError>) + Send>;
 pub type Kept = Box<dyn FnOnce(bool) + Send>;
 
 pub trait Journal: Send + Sync {
+    /// Writes what was queued before, and takes nothing more.
+    fn close(&self) {}
+
     /// Queues one append. One commit carries all that queued meanwhile. A batch without events is
     /// done when all queued before it is.
     fn append(&self, batch: Batch, done: Done);

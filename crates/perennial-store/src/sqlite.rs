@@ -38,7 +38,7 @@ use writer::{Order, Pending, Writer};
 
 pub struct SqliteJournal {
     shared: Arc<Shared>,
-    writer: Option<JoinHandle<()>>,
+    writer: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// What the writer, the readers and the followers share.
@@ -80,7 +80,7 @@ impl SqliteJournal {
             .name("journal".into())
             .spawn(move || writer.run(&received))
             .map_err(|source| OpenError::Thread { source })?;
-        Ok(SqliteJournal { shared, writer: Some(thread) })
+        Ok(SqliteJournal { shared, writer: Mutex::new(Some(thread)) })
     }
 
     /// Checks a journal's file and its whole chain without writing; also beside a running daemon.
@@ -99,15 +99,20 @@ pub struct Inspection {
 
 impl Drop for SqliteJournal {
     fn drop(&mut self) {
-        // What was queued before is written first. A writer that is gone has nothing left to close.
-        let _ = self.shared.orders.send(Order::Close);
-        if let Some(writer) = self.writer.take() {
-            let _ = writer.join();
-        }
+        self.close();
     }
 }
 
 impl Journal for SqliteJournal {
+    fn close(&self) {
+        // What was queued before is written first. A writer that is gone has nothing left to close.
+        let _ = self.shared.orders.send(Order::Close);
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(writer) = writer {
+            let _ = writer.join();
+        }
+    }
+
     fn append(&self, batch: Batch, done: Done) {
         let batch = EncodedBatch::of(&batch);
         if let Err(mpsc::SendError(order)) = self.shared.orders.send(Order::Append { batch, done })

@@ -81,11 +81,14 @@ pub fn run(home: &Home, ready: impl FnOnce()) -> anyhow::Result<ExitCode> {
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
     let (surface, driver) = start(home)?;
     let (desk, holders) = (surface.desk.clone(), surface.holders.clone());
+    let journal = Arc::clone(&surface.journal);
     let served = serve(home, surface, ready);
     // In order: nothing new comes in, the end is recorded, then the holders are let go.
     let _ = desk.send(Message::Stop);
     let drove = driver.join();
     holders.stop();
+    // Threads that read it may still be ending; its log is folded into its file all the same.
+    journal.close();
     let _ = std::fs::remove_file(home.socket());
     tracing::info!("the daemon ended");
     served?;

@@ -21,6 +21,9 @@ fn an_orderly_end_leaves_sessions_running_and_the_next_daemon_adopts_them() {
     assert!(told.contains("2 living agents go on"), "{told}");
     assert!(!is_alive(daemon), "it has ended when the command returns");
     assert!(!sealed.home.socket().exists());
+    let log = sealed.home.journal().with_extension("db-wal");
+    let left = std::fs::metadata(log).map_or(0, |log| log.len());
+    assert_eq!(left, 0, "the log is folded into the journal's file");
     sealed.refused(5, &["ls"]);
     sealed.refused(5, &["down"]);
     let process = running(pid(&ends));

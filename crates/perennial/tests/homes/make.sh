@@ -75,7 +75,11 @@ keep() {
     done
     rm -rf /tmp/fleet /tmp/.claude
 }
-tell() { perennial ls --json > /tmp/agents.json; perennial events --json > /tmp/events.jsonl; }
+# The first versions have the dead in every list.
+tell() {
+    perennial ls --all --json > /tmp/agents.json 2> /dev/null || perennial ls --json > /tmp/agents.json
+    perennial events --json > /tmp/events.jsonl
+}
 
 # 1. Everything in one home, ended in order: snapshots and samples are in it.
 cd /tmp
@@ -95,6 +99,11 @@ perennial rename old-name new-name
 perennial spawn idle --harness claude --prompt 'Count the sheep.'
 perennial spawn asks --harness claude --env CLAUDE_ENDS_IN=PermissionRequest --prompt 'Count them again.'
 perennial stop asleep
+if perennial board --help > /dev/null 2>&1; then
+    perennial board post 'release on Friday'
+    perennial send asleep 'a text that waits'
+    perennial send works 'a text that was typed'
+fi
 moved finished sleeping finished
 moved gone sleeping crashed-restart-off
 moved idle waiting idle
