@@ -49,8 +49,7 @@ fn type_line(sealed: &Sealed, name: &str, line: &str) {
     terminal.wait("detach:");
     terminal.type_keys(&format!("{line}\r"));
     terminal.wait(line);
-    terminal.type_keys("\x1c\x1c");
-    terminal.end();
+    terminal.detach();
 }
 
 /// What a clean end is, and how an orderly one begins, is for the preset to say.

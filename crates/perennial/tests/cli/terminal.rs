@@ -7,12 +7,13 @@ use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
+use crate::processes::{find, wait_end};
 use crate::sealed::{Ran, ended};
 use crate::watch::PATIENCE;
 
@@ -74,6 +75,22 @@ impl Terminal {
                 Err(_) => panic!("never shown: {text:?}; this was: {shown:?}"),
             }
         }
+    }
+
+    /// Leaves `attach`, also where the session has ended just now: keys that are typed while it waits
+    /// for the next session are lost, so they are typed again.
+    #[track_caller]
+    pub fn detach(mut self) -> Ran {
+        let Some(process) = find(self.child.id()) else { return self.end() };
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            // The terminal may be closed already.
+            let _gone = self.keyboard.write_all(b"\x1c\x1c");
+            if wait_end(process, Duration::from_millis(500)) {
+                break;
+            }
+        }
+        self.end()
     }
 
     /// Waits for the program's end: its code, and what was shown last.
