@@ -44,8 +44,7 @@ fn look(
         // The place first, then the state: what happens in between is in the feed.
         let health: Health = client.get(&client::path(&["health"], &[]))?.read()?;
         let agent = find()?;
-        let current = agent.session.as_ref().map_or(0, |session| session.number);
-        if agent.state == "working" && current > u64::from(number) {
+        if runs_after(&agent, number) {
             return Ok(Then::Running);
         }
         if !is_coming(&agent, patience, &Clock::system()) {
@@ -62,6 +61,12 @@ fn look(
             return Ok(Then::Over(None));
         }
     }
+}
+
+/// Whether a later session runs: it may be idle already.
+fn runs_after(agent: &Agent, number: u32) -> bool {
+    let current = agent.session.as_ref().map_or(0, |session| session.number);
+    current > u64::from(number) && matches!(agent.state.as_str(), "working" | "waiting")
 }
 
 /// Whether a session comes by itself, soon enough.
@@ -84,6 +89,17 @@ mod tests {
     use super::*;
     use crate::cli::render::roster::sample;
     use crate::cli::render::time::fixed;
+
+    #[test]
+    fn a_later_session_runs_also_when_it_waits() {
+        let mut agent = sample::crashed();
+        agent.session.get_or_insert_default().number = 3;
+        for (state, runs) in [("working", true), ("waiting", true), ("waking", false)] {
+            agent.state = state.to_owned();
+            assert_eq!(runs_after(&agent, 2), runs, "{state}");
+            assert!(!runs_after(&agent, 3), "{state}");
+        }
+    }
 
     #[test]
     fn a_retry_is_waited_for_only_if_it_is_near() {
