@@ -85,6 +85,7 @@ fn what_can_not_be_sent_is_refused_with_the_reason() {
     sealed.refused(4, &["send", "nobody", "x"]);
     let empty = sealed.refused(2, &["send", "bob", ""]);
     assert!(empty.detail.contains("empty"), "{empty:?}");
+    assert!(empty.next.contains("attach bob"), "{empty:?}");
     sealed.refused(2, &["sent", "bob", "-n", "0"]);
     sealed.refused(2, &["unsend", "msg_nonsense"]);
     sealed.refused(4, &["unsend", "msg_00000000000000000000000001"]);

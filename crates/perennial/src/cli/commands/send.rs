@@ -25,16 +25,17 @@ Examples: perennial send bob 'run the tests again'
           perennial send bob --after-turn 'now rest' not before its turn ends
           perennial send bob - < notes.txt
 
-The text is recorded first, and typed when the input line is free: not into a person's half-typed line,
-a dialog or a menu. It survives crashes of the agent, the daemon and the machine. perennial sent bob
+The text is recorded first, and typed when the input line is free: not into a person's half-typed line, \
+a dialog or a menu. It survives crashes of the agent, the daemon and the machine. perennial sent bob \
 shows how far each text has come; perennial unsend takes one back that still waits.
 
-Refused: an empty text; 60 KiB or more; to an agent CLI also what it would not take for a prompt, such
-as a command of its own (/clear), a shell line (!ls) or a word that ends it (exit): type those in
-perennial attach. A bare command's terminal may take lines of up to 4,095 bytes only; a text with a
+Refused: an empty text; 60 KiB or more; to an agent CLI also what it would not take for a prompt, such \
+as a command of its own (/clear), a shell line (!ls) or a word that ends it (exit): type those in \
+perennial attach. A bare command's terminal may take lines of up to 4,095 bytes only; a text with a \
 longer one waits and says so.
 
-Exit codes: 0 recorded, with --wait seen (to a bare command: written); 1 withdrawn or returned;
+Exit codes: 0 recorded, with --wait seen (to a bare command: written);
+            1 withdrawn or returned;
             7 with --timeout: the time was up, and the text still waits.")]
 pub struct Args {
     /// Name, NAME~1 for an earlier one of that name, or id

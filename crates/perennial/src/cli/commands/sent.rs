@@ -17,7 +17,7 @@ Example: perennial sent bob
 
 STATE is one of
   waiting    not on its way; the line below it says what it waits for
-  offered    given to a session, and not seen yet; of a bare command nothing more is known
+  offered    given to a session, not seen yet; a bare command shows no more
   seen       the agent's conversation holds it
   withdrawn  taken back by perennial unsend, or out of date before it was given
   returned   the agent was buried before it got it

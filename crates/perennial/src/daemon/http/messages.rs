@@ -35,8 +35,9 @@ pub async fn send(
     Route(target): Route<String>,
     Body(body): Body<request::Send>,
 ) -> Answer {
-    let agent = surface.authorise(caller, Verb::Send, Some(target)).await?.ok_or(Closing)?;
-    let typed = surface.typed(agent, &body.text).await?;
+    let named = Some(target.clone());
+    let agent = surface.authorise(caller, Verb::Send, named).await?.ok_or(Closing)?;
+    let typed = surface.typed(agent, &target, &body.text).await?;
     let id = MessageId(uuid::Uuid::now_v7().as_u128());
     let command = Command::Send {
         id,
@@ -115,7 +116,12 @@ pub async fn withdraw(
 
 impl Surface {
     /// The text as the agent's harness takes it.
-    async fn typed(&self, agent: AgentId, text: &str) -> Result<typing::Typed, Trouble> {
+    async fn typed(
+        &self,
+        agent: AgentId,
+        target: &str,
+        text: &str,
+    ) -> Result<typing::Typed, Trouble> {
         let launch = self.desk.look(move |sight| {
             // One that is not in memory is over: what is said of it comes with the refusal.
             let agent = sight.supervisor.fleet().agent(agent)?;
@@ -148,7 +154,7 @@ impl Surface {
             Trouble(
                 Problem::new(400, kind, "the text can't be sent")
                     .because(why.to_string())
-                    .next("perennial attach NAME lets you type it yourself"),
+                    .next(format!("perennial attach {target} lets you type it yourself")),
             )
         })
     }
