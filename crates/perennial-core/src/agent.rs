@@ -281,6 +281,22 @@ impl Agent {
         }
     }
 
+    /// The conversations that may hold what its sessions were told: those of the record, and the one
+    /// that its session was begun with, in case nobody recorded that it took it up.
+    pub fn to_read(&self) -> Option<Conversations> {
+        let begun_with = self.session.as_ref().and_then(Session::taken_up);
+        let Some(known) = &self.conversations else {
+            let begun_with = begun_with?.clone();
+            return Some(Conversations { current: begun_with, earlier: Vec::new() });
+        };
+        let mut known = known.clone();
+        let is_missing =
+            |id: &&ConversationId| known.current != **id && !known.earlier.contains(id);
+        let missing = begun_with.filter(is_missing).cloned();
+        known.earlier.extend(missing);
+        Some(known)
+    }
+
     /// How the next session begins: where the last one was, or anew if that leads nowhere.
     fn next_opening(&self, number: SessionNumber) -> Opening {
         if self.launch.is_bare() {

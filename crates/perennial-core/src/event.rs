@@ -152,6 +152,8 @@ pub enum NodeEvent {
     DaemonStarted { epoch: Epoch, boot: BootId, version: String },
     /// It ended in an orderly way.
     DaemonStopped { epoch: Epoch },
+    /// The journal took nothing since then, and does again.
+    JournalRestored { since: Time },
 }
 
 impl Event {

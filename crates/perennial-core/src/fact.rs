@@ -18,10 +18,9 @@ pub struct Fact {
     pub origin: Origin,
     /// The conversation that it was seen in, where its source names one.
     pub conversation: Option<ConversationId>,
-    /// When it happened, where its source says so; otherwise when it is heard.
+    /// When it happened, where its source says so (a hook, when it was called; a status line, when it
+    /// was drawn); otherwise when it is heard.
     pub at: Option<Time>,
-    /// The vendor's own name of the turn that it belongs to.
-    pub turn: Option<TurnName>,
     /// It lay in a file before this daemon looked: an earlier daemon may have heard it.
     pub is_old: bool,
     /// A text in reply reaches the model within the turn.
@@ -45,10 +44,6 @@ pub enum Origin {
     /// The agent itself, by a tool of ours.
     Agent,
 }
-
-/// A vendor's name of a turn: only ever compared with another one.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TurnName(pub String);
 
 /// A vendor's name of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -171,8 +166,8 @@ pub enum Keys {
 impl Fact {
     /// Seen now, and nothing else is known of it.
     pub fn new(origin: Origin, seen: Seen) -> Fact {
-        let (conversation, at, turn) = (None, None, None);
-        Fact { origin, conversation, at, turn, is_old: false, is_answerable: false, seen }
+        let (conversation, at) = (None, None);
+        Fact { origin, conversation, at, is_old: false, is_answerable: false, seen }
     }
 
     pub fn within(self, conversation: Option<ConversationId>) -> Fact {

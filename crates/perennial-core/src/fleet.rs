@@ -289,6 +289,9 @@ impl Fleet {
             Observation::Stopping => {
                 vec![node(NodeEvent::DaemonStopped { epoch: self.epoch }, now)]
             }
+            Observation::JournalFailed { since } => {
+                vec![node(NodeEvent::JournalRestored { since: *since }, now)]
+            }
             Observation::ClockJumped { by } => {
                 let put_off = |agent: &Agent| of(agent.id, agent::put_off(agent, *by), now);
                 self.agents().flat_map(put_off).collect()
@@ -382,7 +385,9 @@ impl Fleet {
                 self.boot = boot.clone();
                 Vec::new()
             }
-            What::Node(NodeEvent::DaemonStopped { .. }) => Vec::new(),
+            What::Node(NodeEvent::DaemonStopped { .. } | NodeEvent::JournalRestored { .. }) => {
+                Vec::new()
+            }
             What::Agent(id, agent_event) => {
                 let mut touched = self.agents.evolve(*id, agent_event, event.at);
                 touched.extend(self.messages.touched_by(*id));

@@ -17,19 +17,21 @@
 //!   nobody hangs.
 //! - H6  A tool call counts once, by its name, whoever tells of it. A reminder is due with every
 //!   `REMINDER_CALLS` of them, and given once.
-//! - H7  After a compaction, figures say nothing until the model has spoken; for a minute, neither does a
-//!   status line that reaches all that had passed before. It is a sign of life all the same.
+//! - H7  After a compaction, figures say nothing until the model has spoken; nor does a status line that
+//!   was drawn before it had, whenever that is heard. It is a sign of life all the same.
 //! - H8  A worse source than the session has had measures nothing.
 //! - H9  A compaction begins a window once, whoever tells of it. A transcript that is read decides: a
 //!   hook may be late or doubled, and only has figures wait until the transcript was read. Without
-//!   one the hook's word counts: two compactions have a word of the model between them.
+//!   one the hook's word counts: the same date is the same compaction, and two of them have a word of
+//!   the model between them.
 //! - H10 To be listed as idle says nothing before the session's first prompt, nor since before its last:
 //!   the list begins with it.
 //! - H11 A session hangs if it is in a turn, no tool call is open, and neither it nor its connections
 //!   were heard for the limit.
 //! - H12 After a restart no reminder is given before the transcript has been read again: it may hold
 //!   what the daemon before had given. Nor is the list believed before that.
-//! - H13 A hook that names a turn which is over, while another one has begun, says nothing.
+//! - H13 A hook that was called before the last prompt, and is heard after it, says nothing of the turn.
+//! - H14 A transcript tells what a live session has not taken only while hooks name its conversation.
 
 mod line;
 mod measure;
@@ -44,7 +46,7 @@ use std::time::Duration;
 use crate::agent::Agent;
 use crate::context::{Sample, Source, Threshold};
 use crate::conversation::{ConversationId, Followed};
-use crate::fact::{CallName, Fact, Listed, Origin, Seen, TurnName};
+use crate::fact::{CallName, Fact, Listed, Origin, Seen};
 use crate::id::SessionNumber;
 use crate::observation::{Sign, Wait};
 use crate::reason::Reason;
@@ -105,9 +107,9 @@ pub struct Hearing {
     number: SessionNumber,
     /// The latest prompt, or the session's beginning.
     turn_at: Time,
-    /// The turn that the last prompt began, and the last one that was over.
-    turn: Option<TurnName>,
-    over: Option<TurnName>,
+    /// When the hooks were called that told of the last prompt, and of the last end of a turn.
+    prompt_called_at: Time,
+    end_called_at: Time,
     /// The latest evidence that the model spoke.
     spoke_at: Time,
     /// The last answer of the model in the transcript, in the order that it stands there.
@@ -122,14 +124,17 @@ pub struct Hearing {
     /// That ran on when the model's last reply was over, until the next turn.
     background_tasks: u32,
     compacted_at: Time,
+    /// When the window began, where a hook of this session told of that. The record has when it was
+    /// heard.
+    window_from: Option<Time>,
+    /// The first answer after the last compaction, or the window's beginning: figures count from there.
+    figures_from: Time,
     /// The last compaction that a hook told of.
     compaction_told_at: Time,
     /// In the transcript no answer stands after the last compaction.
     is_just_compacted: bool,
     /// A hook told of a compaction that the transcript has not, so far.
     is_compaction_hinted: bool,
-    /// What had passed in the window before the last compaction, and when that was heard.
-    compacted_from: Option<(Threshold, Time)>,
     /// Steps of a transcript were heard in this session.
     has_transcript: bool,
     sample: Option<(Sample, Time)>,
@@ -146,6 +151,8 @@ pub struct Hearing {
     held_listing: Option<(Listed, Time)>,
     heard_at: Time,
     is_warned: bool,
+    /// The conversation that the hook named which was called last.
+    named: Option<(Time, ConversationId)>,
     /// A conversation that a hook named before anything told how the session came there, and what the
     /// clock had passed by then.
     unexplained: Option<(ConversationId, Option<Threshold>)>,
@@ -159,8 +166,8 @@ impl Hearing {
         Hearing {
             number,
             turn_at: Time::default(),
-            turn: None,
-            over: None,
+            prompt_called_at: Time::default(),
+            end_called_at: Time::default(),
             spoke_at: Time::default(),
             answer_at: Time::default(),
             end: None,
@@ -169,10 +176,11 @@ impl Hearing {
             reminded: 0,
             background_tasks: 0,
             compacted_at: Time::default(),
+            window_from: None,
+            figures_from: Time::default(),
             compaction_told_at: Time::default(),
             is_just_compacted: false,
             is_compaction_hinted: false,
-            compacted_from: None,
             has_transcript: false,
             sample: before.and_then(|before| before.sample),
             best: None,
@@ -184,22 +192,26 @@ impl Hearing {
             held_listing: None,
             heard_at: Time::default(),
             is_warned: false,
+            named: None,
             unexplained: None,
             explained: None,
         }
     }
 
     /// For a session that an earlier daemon heard: from the agent's record and from what was kept.
-    /// The transcript, read again, brings it up to date.
-    pub fn resume(agent: &Agent, kept: Kept) -> Option<Hearing> {
+    /// The transcript, read again, brings it up to date. The last reminder that is recorded for it
+    /// came after so many tool calls.
+    pub fn resume(agent: &Agent, kept: Kept, recorded: u64) -> Option<Hearing> {
         let session = agent.session.as_ref()?;
         let window_at = agent.clock.since.unwrap_or_default();
         let sample = kept.sample.filter(|(_, at)| *at > window_at);
         let reminded = kept.reminded.filter(|(number, _)| *number == session.number);
+        let reminded = reminded.map_or(0, |(_, calls)| calls).max(recorded);
         Some(Hearing {
             turn_at: session.started_at.unwrap_or(agent.since),
-            reminded: reminded.map_or(0, |(_, calls)| calls),
+            reminded,
             background_tasks: u32::from(agent.reason == Reason::BackgroundTasks),
+            figures_from: window_at,
             compaction_told_at: window_at,
             best: sample.map(|(sample, _)| sample.source),
             sample,
@@ -234,7 +246,8 @@ impl Hearing {
     /// Takes a fact of this session in. `agent` is the record as it stands, with all that was
     /// concluded before.
     pub fn hear(&mut self, agent: &Agent, fact: &Fact, limits: Limits, now: Time) -> Heard {
-        if self.is_over(fact) {
+        let at = dated(fact, now);
+        if self.is_over(fact, at) {
             return Heard::default();
         }
         let is_voice = match fact.origin {
@@ -249,6 +262,9 @@ impl Hearing {
         }
         let is_step = !matches!(fact.seen, Seen::CaughtUp | Seen::Settled | Seen::Measured { .. });
         self.has_transcript |= fact.origin == Origin::Transcript && is_step;
+        if let Some(named) = fact.conversation.as_ref().filter(|_| fact.origin == Origin::Hook) {
+            self.names(named, at);
+        }
         let mut heard = Heard::default();
         let followed = follow(agent, fact);
         if let Some(Sign::Began { conversation, .. }) = &followed
@@ -257,29 +273,36 @@ impl Hearing {
             self.unexplained = Some((conversation.clone(), agent.clock.passed));
         }
         heard.signs.extend(followed);
-        self.take(agent, fact, limits, now, &mut heard);
+        self.take(agent, fact, limits, at, now, &mut heard);
         if fact.is_answerable {
             self.tell(fact, &mut heard);
         }
         heard
     }
 
-    fn take(&mut self, agent: &Agent, fact: &Fact, limits: Limits, now: Time, heard: &mut Heard) {
-        let at = fact.at.unwrap_or(if fact.is_old { Time::default() } else { now });
+    fn take(
+        &mut self,
+        agent: &Agent,
+        fact: &Fact,
+        limits: Limits,
+        at: Time,
+        now: Time,
+        heard: &mut Heard,
+    ) {
         let is_own = self.is_own(agent, fact);
         match &fact.seen {
-            Seen::SessionBegan(how) => self.began(agent, fact, *how, now, heard),
-            Seen::PromptSubmitted { .. } => heard.signs.push(self.submitted(fact, now)),
+            Seen::SessionBegan(how) => self.began(agent, fact, *how, at, now, heard),
+            Seen::PromptSubmitted { .. } => heard.signs.push(self.submitted(at, now)),
             Seen::ToolsFinished { in_subagent: true, .. } => heard.signs.push(Sign::Progressed),
             Seen::ToolsFinished { calls, in_subagent: false } => {
-                self.finished(agent, fact, calls, now, heard);
+                self.finished(agent, calls, at, heard);
             }
             Seen::PermissionAsked { .. } => heard.signs.push(Sign::Waits(Wait::Permission)),
             Seen::QuestionAsked => heard.signs.push(Sign::Waits(Wait::Answer)),
             Seen::IdleTold => heard.signs.extend(self.idle_told(agent, now)),
             Seen::ReplyEnded { background_tasks } => {
-                self.spoke_at = self.spoke_at.max(now);
-                self.over.clone_from(&fact.turn);
+                self.spoke_at = self.spoke_at.max(at);
+                self.end_called_at = self.end_called_at.max(at);
                 self.background_tasks = *background_tasks;
                 heard.signs.push(match background_tasks {
                     0 => Sign::Waits(Wait::Input),
@@ -287,7 +310,7 @@ impl Hearing {
                 });
             }
             Seen::CallFailed(failure) if fact.origin == Origin::Hook => {
-                self.over.clone_from(&fact.turn);
+                self.end_called_at = self.end_called_at.max(at);
                 heard.signs.push(Sign::Waits(turn::given_up(*failure)));
             }
             Seen::CallFailed(failure) if is_own => self.ends(at, End::Failed(*failure)),
@@ -304,6 +327,7 @@ impl Hearing {
             Seen::StatusLine { model, sample } => {
                 self.line.is_awaited = false;
                 self.named(model.as_ref());
+                let sample = sample.filter(|_| !self.is_late(at));
                 let measured = sample.and_then(|s| self.measured(fact, s, is_own, now));
                 heard.signs.push(measured.unwrap_or(Sign::Drawn));
             }
@@ -335,27 +359,61 @@ impl Hearing {
         }
     }
 
-    fn submitted(&mut self, fact: &Fact, now: Time) -> Sign {
-        self.turn_at = self.turn_at.max(now);
-        self.prompt_at = self.prompt_at.max(Some(now));
+    fn submitted(&mut self, at: Time, now: Time) -> Sign {
+        self.turn_at = self.turn_at.max(at);
+        self.prompt_at = self.prompt_at.max(Some(at));
+        self.prompt_called_at = self.prompt_called_at.max(at);
         self.submitted_at = Some(now);
-        self.turn.clone_from(&fact.turn);
         (self.background_tasks, self.line.is_awaited) = (0, false);
         Sign::TurnBegan
     }
 
-    /// H13: of a turn before the one that a prompt has begun.
-    fn is_over(&self, fact: &Fact) -> bool {
-        let ends = matches!(
-            fact.seen,
+    /// H13: of a turn before the one that a prompt has begun; or a prompt of a turn that has ended.
+    fn is_over(&self, fact: &Fact, at: Time) -> bool {
+        let since = match &fact.seen {
+            _ if fact.origin != Origin::Hook => return false,
+            Seen::PromptSubmitted { .. } => self.prompt_called_at.max(self.end_called_at),
             Seen::ReplyEnded { .. }
-                | Seen::CallFailed(_)
-                | Seen::ToolsFinished { in_subagent: false, .. }
-                | Seen::PermissionAsked { .. }
-                | Seen::QuestionAsked
-        );
-        let is_named = fact.turn.is_some() && fact.turn == self.over;
-        ends && is_named && self.turn != self.over
+            | Seen::CallFailed(_)
+            | Seen::Interrupted
+            | Seen::ToolsFinished { in_subagent: false, .. }
+            | Seen::PermissionAsked { .. }
+            | Seen::QuestionAsked => self.prompt_called_at,
+            Seen::SessionBegan(_)
+            | Seen::ToolsFinished { in_subagent: true, .. }
+            | Seen::IdleTold
+            | Seen::Compacted
+            | Seen::StatusLine { .. }
+            | Seen::Measured { .. }
+            | Seen::Prompt { .. }
+            | Seen::Added { .. }
+            | Seen::Answered
+            | Seen::ToolCalled(_)
+            | Seen::ToolAnswered(_)
+            | Seen::CaughtUp
+            | Seen::Settled
+            | Seen::Listed(_)
+            | Seen::Silence { .. }
+            | Seen::Suspended
+            | Seen::Continued
+            | Seen::InputLineDrawn
+            | Seen::Keys(_) => return false,
+        };
+        at < since
+    }
+
+    /// H14: a hook names the conversation that the session was in when it was called.
+    fn names(&mut self, named: &ConversationId, at: Time) {
+        if self.named.as_ref().is_none_or(|(before, _)| at >= *before) {
+            self.named = Some((at, named.clone()));
+        }
+    }
+
+    /// H14: whether this fact is of the conversation that the session is in, as far as was heard.
+    fn is_in(&self, agent: &Agent, fact: &Fact) -> bool {
+        let Some(known) = &agent.conversations else { return false };
+        let is_named = self.named.as_ref().is_none_or(|(_, named)| *named == known.current);
+        fact.conversation.as_ref() == Some(&known.current) && is_named
     }
 
     /// Whether the fact is of the conversation that the record has.
@@ -367,7 +425,15 @@ impl Hearing {
         }
     }
 
-    fn began(&mut self, agent: &Agent, fact: &Fact, how: Followed, now: Time, heard: &mut Heard) {
+    fn began(
+        &mut self,
+        agent: &Agent,
+        fact: &Fact,
+        how: Followed,
+        at: Time,
+        now: Time,
+        heard: &mut Heard,
+    ) {
         let Some(conversation) = fact.conversation.clone() else { return };
         let is_known = self.is_own(agent, fact)
             && agent.session.as_ref().is_some_and(|session| session.has_announced);
@@ -383,7 +449,9 @@ impl Hearing {
             || is_opening && !self.is_own(agent, fact);
         // H2: but for a compaction, what begins has a conversation of its own.
         let is_again = match how {
-            Followed::Compacted => self.compaction_told_at > self.spoke_at,
+            Followed::Compacted => {
+                at <= self.compaction_told_at || self.compaction_told_at > self.spoke_at
+            }
             Followed::Resumed => is_known,
             Followed::Cleared => was_left || is_known && !is_late,
             Followed::Started | Followed::Forked => was_left || is_known,
@@ -407,20 +475,20 @@ impl Hearing {
             | Followed::Compacted
             | Followed::Forked => how,
         };
-        self.turn_at = self.turn_at.max(now);
+        self.turn_at = self.turn_at.max(at);
         match how {
             Followed::Started | Followed::Resumed | Followed::Forked => {
                 self.line.is_awaited = true;
             }
             Followed::Cleared => {}
             Followed::Compacted => {
-                (self.compacted_at, self.compaction_told_at) = (self.compacted_at.max(now), now);
+                (self.compacted_at, self.compaction_told_at) = (self.compacted_at.max(at), at);
             }
         }
         if how == Followed::Compacted {
-            self.leave_window(agent, now);
+            self.leave_window(now);
         } else if how.begins_a_window() {
-            self.sample = None;
+            (self.sample, self.window_from) = (None, Some(at));
         }
         if !self.is_own(agent, fact) {
             (self.is_just_compacted, self.is_compaction_hinted) = (false, false);
@@ -456,6 +524,16 @@ impl Hearing {
         let is_silent = lasted >= limit && received.is_some_and(|received| received >= limit);
         if is_silent && self.open_calls.is_empty() && self.background_tasks == 0 {
             heard.signs.push(Sign::Hangs);
+        }
+    }
+}
+
+/// When it happened. A report of the future is one of now: nobody's clock is believed that far.
+fn dated(fact: &Fact, now: Time) -> Time {
+    match fact.origin {
+        Origin::Hook | Origin::StatusLine => fact.at.map_or(now, |at| at.min(now)),
+        Origin::Transcript | Origin::List | Origin::Kernel | Origin::Terminal | Origin::Agent => {
+            fact.at.unwrap_or(if fact.is_old { Time::default() } else { now })
         }
     }
 }

@@ -41,7 +41,8 @@ use crate::text::{Fingerprint, Text, TextBody};
 use crate::time::Time;
 
 pub use observe::{
-    due, for_hook, noticed, observe, outdated, reminded, returned, trace, traced, unreminded,
+    due, for_hook, last_reminder, noticed, observe, outdated, reminded, returned, trace, traced,
+    unreminded,
 };
 pub use queue::Messages;
 

@@ -64,6 +64,10 @@ pub enum Observation {
     },
     /// The daemon is about to end in an orderly way.
     Stopping,
+    /// The journal took nothing since then. That it did is recorded as soon as it takes something.
+    JournalFailed {
+        since: Time,
+    },
     /// The wall clock moved ahead by this much while nobody could see the world (sleep, suspend).
     ClockJumped {
         by: Duration,

@@ -13,6 +13,8 @@
 //!   and its state is in the store: memory follows the living.
 //! - U6  A hook is answered within `REPLY_WITHIN`: with the texts whose offer is durable by then and
 //!   still stands, or without any.
+//! - U7  While the journal fails, what it failed to take may yet be found in it, if this daemon dies. So
+//!   "it is so already" is answered only when the journal has taken something since.
 
 mod hear;
 mod offer;
@@ -161,8 +163,8 @@ pub struct Supervisor {
     /// Reports whose append failed, oldest first, and when to tell them again.
     untold: VecDeque<Observation>,
     tell_again_at: Option<Time>,
-    /// Why the journal took nothing the last time, until it takes something again.
-    read_only: Option<String>,
+    /// Since when the journal takes nothing, and why; until it takes something again.
+    read_only: Option<(Time, String)>,
     next_ticket: u64,
     /// Agents that were let go in this run.
     retired: u64,
@@ -219,7 +221,7 @@ impl Supervisor {
     }
 
     pub fn read_only(&self) -> Option<&str> {
-        self.read_only.as_deref()
+        self.read_only.as_ref().map(|(_, why)| why.as_str())
     }
 
     /// Whether an append is under way.
@@ -263,7 +265,14 @@ impl Supervisor {
             }
             // "No" and "it is so already" may rest on what is not durable yet.
             Some(pending) => pending.waiters.push((waiter, answer)),
-            None => outputs.push(Output::Answer { waiter, answer }),
+            None => match &self.read_only {
+                Some((since, _)) if answer.is_ok() => {
+                    let failed = Observation::JournalFailed { since: *since };
+                    let events = self.newest.observe(&failed, now);
+                    outputs.push(self.append((events, Vec::new()), None, vec![(waiter, answer)]));
+                }
+                Some(_) | None => outputs.push(Output::Answer { waiter, answer }),
+            },
         }
         outputs
     }
@@ -397,7 +406,8 @@ impl Supervisor {
             self.newest.evolve(event);
         }
         self.tell_again_at = Some(now + TELL_AGAIN_AFTER);
-        self.read_only = Some(why);
+        let since = self.read_only.take().map_or(now, |(since, _)| since);
+        self.read_only = Some((since, why));
         outputs
     }
 
@@ -424,6 +434,11 @@ impl Supervisor {
         let mut outputs = Vec::new();
         for report in std::mem::take(&mut self.untold) {
             outputs.extend(self.observed(report, now));
+        }
+        if let Some((since, _)) = self.read_only
+            && self.pending.is_empty()
+        {
+            outputs.extend(self.observed(Observation::JournalFailed { since }, now));
         }
         // A time may have come while an append stood in its way that then failed: it comes again.
         for entity in self.durable.entities() {

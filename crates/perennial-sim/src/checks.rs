@@ -5,7 +5,7 @@ use perennial_core::fact::Fact;
 use perennial_core::fleet::Fleet;
 use perennial_core::hearing::{Hearing, Hearings, Tell};
 use perennial_core::id::{AgentId, SessionNumber};
-use perennial_core::message::{self, Trace};
+use perennial_core::message::Trace;
 use perennial_core::observation::Observation;
 use perennial_core::session::Phase;
 use perennial_engine::supervisor::{Input, Waiter};
@@ -87,7 +87,7 @@ impl World {
         let sign = |sign| Observation::Harness { agent, number, sign };
         let traced = |trace| Observation::Traced { agent, number, trace };
         let mut reports: Vec<Observation> = heard.signs.into_iter().map(sign).collect();
-        reports.extend(message::trace(fact, self.now).map(traced));
+        reports.extend(hearings.trace(known, number, fact, self.now).map(traced));
         for tell in heard.tell {
             if let Tell::Reminder { calls } = tell {
                 let sample = hearings.get(agent).and_then(Hearing::sample);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use perennial_core::context::{Sample, Source};
 use perennial_core::conversation::{ConversationId, Followed, Opening, Turn};
-use perennial_core::fact::{CallName, Fact, Failure, Listed, Origin, Seen, TurnName};
+use perennial_core::fact::{CallName, Fact, Failure, Listed, Origin, Seen};
 use perennial_core::id::{AgentId, MessageId, SessionId, SessionNumber};
 use perennial_core::launch::Launch;
 use perennial_core::text::Fingerprint;
@@ -60,8 +60,7 @@ pub struct Cli {
     pub watched_until: Time,
     /// What the vendor's list has of it, and since when.
     pub listed: Option<(Listed, Time)>,
-    /// Its turns and its tool calls, by which both are named.
-    turns: u64,
+    /// Its tool calls, by which they are named.
     calls: u64,
     /// When it last did anything.
     active_at: Time,
@@ -174,7 +173,6 @@ impl World {
             hooks_until: Time::default(),
             watched_until: Time::default(),
             listed: None,
-            turns: 0,
             calls: 0,
             active_at: self.now,
         });
@@ -252,7 +250,13 @@ impl World {
             return;
         }
         let began = Fact::new(Origin::Hook, Seen::SessionBegan(how));
-        self.show(agent, number, Way::Hook, began.within(Some(conversation)));
+        self.show_dated(agent, number, began.within(Some(conversation)));
+    }
+
+    /// A hook is called, or the status line drawn: by a program of ours, which dates it.
+    fn show_dated(&mut self, agent: AgentId, number: SessionNumber, fact: Fact) {
+        let date = self.now.before(self.machine.behind);
+        self.show(agent, number, Way::Hook, fact.at(Some(date)));
     }
 
     /// The status line is drawn.
@@ -261,7 +265,7 @@ impl World {
         if let Some(window) = self.window(agent, number) {
             let sample = Some(sample(window.tokens));
             let drawn = Fact::new(Origin::StatusLine, Seen::StatusLine { model: None, sample });
-            self.show(agent, number, Way::Hook, drawn.within(conversation));
+            self.show_dated(agent, number, drawn.within(conversation));
         }
     }
 
@@ -275,10 +279,9 @@ impl World {
         if is_answerable {
             cli.hook_until = now + HOOK_WAITS;
         }
-        let turn = Some(TurnName(format!("{number}-{}", cli.turns)));
         let conversation = cli.conversation().cloned();
-        let fact = Fact { conversation, turn, is_answerable, ..Fact::new(Origin::Hook, seen) };
-        self.show(agent, number, Way::Hook, fact);
+        let fact = Fact { conversation, is_answerable, ..Fact::new(Origin::Hook, seen) };
+        self.show_dated(agent, number, fact);
     }
 
     /// The window that a session has now.
@@ -310,7 +313,6 @@ impl World {
         self.write_lines(agent, number);
         let Some(cli) = self.cli(agent, number) else { return false };
         (cli.mode, cli.asks, cli.is_from_queue) = (Mode::InTurn, false, false);
-        cli.turns += 1;
         true
     }
 

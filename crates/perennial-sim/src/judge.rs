@@ -72,7 +72,8 @@ impl Judge {
                 What::Node(NodeEvent::DaemonStarted { boot, .. }) => {
                     self.daemon_started(boot, event.at);
                 }
-                What::Node(NodeEvent::DaemonStopped { .. }) => {}
+                What::Node(NodeEvent::DaemonStopped { .. } | NodeEvent::JournalRestored { .. }) => {
+                }
                 What::Agent(id, AgentEvent::Hatched(birth)) => {
                     self.hatched(*id, birth, event.at)?;
                 }

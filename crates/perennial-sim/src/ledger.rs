@@ -102,7 +102,7 @@ impl World {
                     self.broken("epochs only grow", || format!("{epoch:?} again"));
                 }
             }
-            What::Node(NodeEvent::DaemonStopped { .. }) => {}
+            What::Node(NodeEvent::DaemonStopped { .. } | NodeEvent::JournalRestored { .. }) => {}
             What::Agent(id, what) => self.check_agent_event(*id, what, event.at),
             What::Message(id, what) => self.check_text(*id, what, event.at),
             What::Job(id, what) => self.check_job(*id, what),

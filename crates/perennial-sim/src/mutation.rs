@@ -428,8 +428,8 @@ fn answered_early(waiter: Waiter, outputs: &[Output]) -> Option<Output> {
         Output::Append { batch, .. } => Some(batch),
         _ => None,
     })?;
-    let offered = appended.entries.iter().flat_map(|entry| &entry.events).map(Event::entity);
-    Some(Output::Answer { waiter, answer: Ok(offered.collect()) })
+    let offered = appended.entries.iter().filter_map(|entry| entry.stream.message()).collect();
+    Some(Output::Reply { waiter, offered })
 }
 
 /// The harness is taken to have told of a text that was offered.
@@ -469,6 +469,7 @@ fn exit_of(observation: &Observation) -> Option<Exit> {
         | Observation::Due { .. }
         | Observation::Started { .. }
         | Observation::Stopping
+        | Observation::JournalFailed { .. }
         | Observation::ClockJumped { .. } => None,
     }
 }

@@ -63,7 +63,7 @@ impl World {
         };
         let Some(daemon) = self.daemon_mut(life) else { return };
         let known = daemon.supervisor.fleet().agent(agent);
-        let current = known.and_then(|known| Some(known.conversations.as_ref()?.current.clone()));
+        let current = known.and_then(|known| Some(known.to_read()?.current));
         daemon.shelves.insert(agent, Shelf { number, heard, due });
         if let Some(due) = due {
             self.after(due.since(now), Happening::Listens { life, agent });
@@ -79,7 +79,7 @@ impl World {
         let Some(daemon) = self.daemon(life) else { return false };
         let Some(shelf) = daemon.shelves.get(&agent).copied() else { return false };
         let known = daemon.supervisor.fleet().agent(agent);
-        let Some(conversations) = known.and_then(|known| known.conversations.clone()) else {
+        let Some(conversations) = known.and_then(|known| known.to_read()) else {
             return false;
         };
         let (mut facts, mut ends): (Vec<Fact>, Vec<_>) = (Vec::new(), Vec::new());

@@ -318,7 +318,7 @@ impl World {
         // One that nobody knows of is lost, and what stands in it.
         if let Some(line) = text.lines.iter().find(|line| self.is_known(agent, line)) {
             self.broken("X2: no text is doubled", || format!("{id} stands in {line}"));
-        } else if text.taken.iter().any(lives) {
+        } else if text.lines.is_empty() && text.taken.iter().any(lives) {
             self.broken("X2: no text is doubled", || format!("a session that lives has {id}"));
         } else if queued {
             self.broken("X2: no text is doubled", || format!("{id} is queued"));

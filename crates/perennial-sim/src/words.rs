@@ -18,6 +18,9 @@ pub fn event(event: &Event) -> String {
         What::Node(NodeEvent::DaemonStopped { epoch }) => {
             format!("daemon stopped, epoch {}", epoch.0)
         }
+        What::Node(NodeEvent::JournalRestored { since }) => {
+            format!("the journal took nothing for {}", span::print(event.at.since(*since)))
+        }
         What::Agent(id, what) => format!("[{}] {}", id.0, agent_event(what, event.at)),
         What::Message(id, what) => format!("{id} {what:?}"),
         What::Post(id, what) => format!("{id} {what:?}"),

@@ -65,6 +65,7 @@ const KINDS: &[(&str, u32)] = &[
     ("put-off", 2),
     ("daemon-started", 1),
     ("daemon-stopped", 1),
+    ("journal-restored", 1),
     ("taken", 1),
     ("left", 1),
 ];
@@ -169,6 +170,11 @@ struct Stopped {
 }
 
 #[derive(Serialize, Deserialize)]
+struct Restored {
+    since: u64,
+}
+
+#[derive(Serialize, Deserialize)]
 struct Claimed {
     by: String,
 }
@@ -198,6 +204,9 @@ pub fn write(what: &What) -> Encoded {
         ),
         What::Node(NodeEvent::DaemonStopped { epoch }) => {
             encoded("daemon-stopped", &Stopped { epoch: epoch.0 })
+        }
+        What::Node(NodeEvent::JournalRestored { since }) => {
+            encoded("journal-restored", &Restored { since: since.0 })
         }
     }
 }
@@ -384,6 +393,9 @@ fn read_node(kind: &str, payload: &[u8]) -> Result<What, Why> {
         }
         "daemon-stopped" => {
             NodeEvent::DaemonStopped { epoch: Epoch(parsed::<Stopped>(payload)?.epoch) }
+        }
+        "journal-restored" => {
+            NodeEvent::JournalRestored { since: Time(parsed::<Restored>(payload)?.since) }
         }
         _ => return Err(misplaced()),
     };

@@ -1,16 +1,11 @@
 //! The window of a session: which figures count, and when a new one begins.
 
-use std::time::Duration;
-
 use super::{Heard, Hearing};
 use crate::agent::Agent;
 use crate::context::{Sample, Source};
 use crate::fact::{Fact, Origin};
 use crate::observation::Sign;
 use crate::time::Time;
-
-/// A status line that was begun before a compaction is drawn this much later at most.
-const LATE_FIGURE: Duration = Duration::from_secs(60);
 
 impl Hearing {
     pub(super) fn named(&mut self, model: Option<&String>) {
@@ -40,7 +35,7 @@ impl Hearing {
             // It names the conversation that it measures, so that nothing passes by it.
             return (sample.source == Source::StatusLine).then_some(sign);
         }
-        if self.best.is_some_and(|best| best < sample.source) || self.is_late(sample, now) {
+        if self.best.is_some_and(|best| best < sample.source) {
             return None;
         }
         self.best = Some(sample.source);
@@ -48,20 +43,14 @@ impl Hearing {
         Some(sign)
     }
 
-    /// H7: of the window before, by all appearances.
-    fn is_late(&mut self, sample: Sample, now: Time) -> bool {
-        let Some((passed, since)) = self.compacted_from else { return false };
-        let is_late = sample.source == Source::StatusLine
-            && sample.usable_percent() >= passed.percent()
-            && now.since(since) < LATE_FIGURE;
-        self.compacted_from = self.compacted_from.filter(|_| is_late);
-        is_late
+    /// H7: a status line that was drawn then has figures of the window before.
+    pub(super) fn is_late(&self, drawn: Time) -> bool {
+        drawn <= self.compacted_at || drawn < self.figures_from
     }
 
     /// A window begins in a conversation that goes on.
-    pub(super) fn leave_window(&mut self, agent: &Agent, now: Time) {
+    pub(super) fn leave_window(&mut self, now: Time) {
         self.sample.take_if(|(_, measured)| *measured <= now);
-        self.compacted_from = agent.clock.passed.map(|passed| (passed, now));
     }
 
     /// A hook told of a compaction: figures wait for the transcript, unless that has it already.
@@ -85,7 +74,8 @@ impl Hearing {
         self.is_compaction_hinted = false;
         let is_transcript = fact.origin == Origin::Transcript;
         let was_just_compacted = std::mem::replace(&mut self.is_just_compacted, is_transcript);
-        let window_at = agent.clock.since.unwrap_or_default();
+        let recorded = agent.clock.since.unwrap_or_default();
+        let window_at = self.window_from.map_or(recorded, |from| from.min(recorded));
         let is_again = match fact.origin {
             Origin::Hook => self.compacted_at > self.spoke_at,
             // By its place: its date is another clock's, and what it is compared with may be heard late.
@@ -101,7 +91,8 @@ impl Hearing {
         };
         self.compacted_at = self.compacted_at.max(at);
         if !is_again {
-            self.leave_window(agent, now);
+            self.window_from = Some(at);
+            self.leave_window(now);
             heard.signs.push(Sign::WindowBegan);
         }
     }

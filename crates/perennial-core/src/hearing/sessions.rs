@@ -7,6 +7,7 @@ use crate::agent::Agent;
 use crate::fact::Fact;
 use crate::fleet::Fleet;
 use crate::id::{AgentId, SessionNumber};
+use crate::message::{self, Trace};
 use crate::time::Time;
 
 #[derive(Debug, Clone, Default)]
@@ -20,7 +21,8 @@ impl Hearings {
     pub fn resume(fleet: &Fleet, kept: &BTreeMap<AgentId, Kept>, limits: Limits) -> Hearings {
         let hearing = |agent: &Agent| {
             let kept = kept.get(&agent.id).copied().unwrap_or_default();
-            Some((agent.id, Hearing::resume(agent, kept)?))
+            let reminded = message::last_reminder(fleet, agent.id);
+            Some((agent.id, Hearing::resume(agent, kept, reminded)?))
         };
         Hearings { limits, by_agent: fleet.agents().filter_map(hearing).collect() }
     }
@@ -48,6 +50,21 @@ impl Hearings {
         let limits = self.limits;
         let hearing = self.by_agent.get_mut(&agent.id);
         hearing.map(|hearing| hearing.hear(agent, fact, limits, now)).unwrap_or_default()
+    }
+
+    /// What a fact of session `number`, which was heard, tells of texts.
+    pub fn trace(
+        &self,
+        agent: &Agent,
+        number: SessionNumber,
+        fact: &Fact,
+        now: Time,
+    ) -> Option<Trace> {
+        let is_live = agent.live_session().is_some_and(|session| session.number == number);
+        let hearing = self.by_agent.get(&agent.id).filter(|_| is_live);
+        let is_elsewhere = hearing.is_some_and(|hearing| !hearing.is_in(agent, fact));
+        message::trace(fact, now)
+            .filter(|trace| !(is_elsewhere && matches!(trace, Trace::Settled { .. })))
     }
 
     /// Nothing is heard of this agent any more.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Heard, Hearing, began_by};
 use crate::agent::Agent;
-use crate::fact::{CallName, Fact, Failure, Listed};
+use crate::fact::{CallName, Failure, Listed};
 use crate::observation::{Sign, Wait};
 use crate::reason::Reason;
 use crate::state::State;
@@ -44,12 +44,11 @@ impl Hearing {
     pub(super) fn finished(
         &mut self,
         agent: &Agent,
-        fact: &Fact,
         calls: &[CallName],
-        now: Time,
+        at: Time,
         heard: &mut Heard,
     ) {
-        let is_over = fact.turn.is_some() && fact.turn == self.over;
+        let is_over = at <= self.end_called_at;
         let is_again = !calls.is_empty() && calls.iter().all(|call| self.answered.contains(call));
         for call in calls {
             self.open_calls.remove(call);
@@ -59,7 +58,7 @@ impl Hearing {
         if is_over && is_again && agent.state == State::Waiting {
             return;
         }
-        self.spoke_at = self.spoke_at.max(now);
+        self.spoke_at = self.spoke_at.max(at);
         (self.background_tasks, self.line.is_awaited) = (0, false);
         heard.signs.extend([Sign::TurnBegan, Sign::Progressed]);
     }
@@ -94,6 +93,9 @@ impl Hearing {
 
     pub(super) fn spoke(&mut self, at: Time) {
         // A compaction stands before the next answer.
+        if self.is_just_compacted {
+            self.figures_from = at;
+        }
         (self.is_just_compacted, self.is_compaction_hinted) = (false, false);
         self.answer_at = at;
         self.spoke_at = self.spoke_at.max(at);

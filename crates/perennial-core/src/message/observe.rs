@@ -202,8 +202,12 @@ pub fn traced(
             of_agent().find(is_it).map(|message| seen(message, number)).into_iter().collect()
         }
         Trace::Mentioned { ids } => {
-            let mentioned = of_agent().filter(|message| ids.contains(&message.id));
-            mentioned.map(|message| seen(message, number)).collect()
+            let mentioned = || of_agent().filter(|message| ids.contains(&message.id));
+            let reminder =
+                mentioned().filter(|one| is_reminder(one)).max_by_key(|one| one.recorded_at);
+            let outdated = reminder.map(|newer| reminders_before(fleet, agent, newer));
+            let seen = mentioned().map(|message| seen(message, number));
+            seen.chain(outdated.into_iter().flatten()).collect()
         }
         Trace::Answered { at } => {
             let passed_over = |message: &&Message| match message.state {
@@ -367,6 +371,23 @@ pub fn unreminded(fleet: &Fleet, agent: AgentId) -> Vec<Happened> {
     let withdrawn = MessageEvent::Withdrawn { by: Withdrawer::Outdated };
     let reminders = fleet.messages().of(agent).filter(waits).filter(|one| is_reminder(one));
     reminders.map(|message| (message.id, withdrawn.clone())).collect()
+}
+
+/// A reminder was read: those before it say less, wherever they are.
+fn reminders_before(fleet: &Fleet, agent: AgentId, newer: &Message) -> Vec<Happened> {
+    let is_older = |one: &&Message| is_reminder(one) && one.recorded_at < newer.recorded_at;
+    let withdrawn = MessageEvent::Withdrawn { by: Withdrawer::Outdated };
+    let older = fleet.messages().of(agent).filter(is_older);
+    older.map(|message| (message.id, withdrawn.clone())).collect()
+}
+
+/// After how many tool calls the last reminder that is under way for an agent came.
+pub fn last_reminder(fleet: &Fleet, agent: AgentId) -> u64 {
+    let calls = |message: &Message| match message.content {
+        Content::Reminder { calls, .. } => calls,
+        Content::Typed { .. } | Content::Notice { .. } => 0,
+    };
+    fleet.messages().of(agent).map(calls).max().unwrap_or(0)
 }
 
 fn is_reminder(message: &Message) -> bool {

@@ -17,7 +17,7 @@ use perennial_core::time::Time;
 
 use crate::listener::{
     Listener, SILENT_AFTER, calls, conversation, ended, fingerprint, hook, line, percent, prompt,
-    tools, turn,
+    tools,
 };
 use crate::told::due;
 
@@ -92,26 +92,64 @@ fn a_fact_of_another_session_says_nothing() {
 /// H2, H13: each hook again, at once and after the next prompt.
 #[test]
 fn what_is_heard_again_changes_nothing() {
-    let of = |name: &str, fact: Fact| Fact { turn: turn(name), ..fact };
     let mut listener = Listener::new();
-    let batch = of("p1", tools(&["a", "b"]));
-    listener.hear(&batch);
+    let called = |listener: &mut Listener, fact: Fact| {
+        listener.told.pass(Duration::from_secs(1));
+        let fact = fact.at(Some(listener.told.now));
+        listener.hear(&fact);
+        fact
+    };
+    let batch = called(&mut listener, tools(&["a", "b"]));
     listener.hear(&batch);
     assert_eq!(listener.hearing().map(|hearing| hearing.tool_calls()), Some(2));
-    listener.hear(&of("p1", ended(0)));
+    let end = called(&mut listener, ended(0));
     listener.hear(&batch);
     assert_eq!(listener.shown(), IDLE);
-    listener.hear(&prompt("p2"));
-    for late in [of("p1", ended(0)), of("p1", hook(limit(None))), batch] {
+    let failure = called(&mut listener, hook(limit(None)));
+    let second = called(&mut listener, prompt("p2"));
+    for late in [end, failure, batch] {
         listener.hear(&late);
         assert_eq!(listener.shown(), WORKS, "{late:?}");
     }
-    // The same turn goes on after its end: a reply to the Stop hook made it.
-    listener.hear(&of("p2", ended(0)));
-    listener.hear(&of("p2", tools(&["c"])));
+    let third = called(&mut listener, prompt("p3"));
+    // Found by seed 26577: the double of an earlier prompt made an earlier end count.
+    listener.hear(&second);
     assert_eq!(listener.shown(), WORKS);
-    listener.hear(&of("p2", ended(0)));
-    assert_eq!(listener.shown(), IDLE);
+    // The same turn goes on after its end: a reply to the Stop hook made it.
+    let end = called(&mut listener, ended(0));
+    called(&mut listener, tools(&["c"]));
+    assert_eq!(listener.shown(), WORKS);
+    called(&mut listener, ended(0));
+    for late in [second, third, end] {
+        listener.hear(&late);
+        assert_eq!(listener.shown(), IDLE, "{late:?}");
+    }
+}
+
+/// H14, found by seeds 7147 and 44976: texts were given twice.
+#[test]
+fn a_transcript_tells_of_texts_while_hooks_name_its_conversation() {
+    let in_another = |fact: Fact| fact.within(Some(conversation("b")));
+    assert_eq!(Listener::unborn().settled("a"), None, "no conversation is recorded");
+    let mut listener = Listener::new();
+    assert!(listener.settled("a").is_some());
+    assert_eq!(listener.settled("b"), None, "another conversation");
+    // The session is in a conversation that the record does not follow: another agent has it.
+    let (agent, number, now) =
+        (listener.told.agent(1).clone(), listener.number(), listener.told.now);
+    listener.hearings.hear(&agent, number, &in_another(tools(&["x"])), now);
+    assert_eq!(listener.settled("a"), None);
+    // A hook that was called before that, and is heard after it, changes nothing.
+    let before = Some(now.before(Duration::from_secs(1)));
+    let late = prompt("p0").within(Some(conversation("a"))).at(before);
+    listener.hearings.hear(&agent, number, &late, now);
+    assert_eq!(listener.settled("a"), None);
+    let back = tools(&["y"]).within(Some(conversation("a")));
+    listener.hearings.hear(&agent, number, &back, now);
+    assert!(listener.settled("a").is_some());
+    // After its end, what was read is all that there is.
+    listener.told.report(1, number, Report::Exited(Exit::Signal(9)));
+    assert!(listener.settled("b").is_some());
 }
 
 /// H3: a rate limit that was overcome, an interrupt, a prompt that was too long.
@@ -306,7 +344,7 @@ fn what_was_kept_of_another_session_reminds_nobody() {
     let kept = listener.hearing().map(|hearing| hearing.kept()).expect("kept");
     let next = Kept { reminded: Some((SessionNumber(7), 20)), ..kept };
     let agent = listener.told.agent(1);
-    let resumed = |kept| Hearing::resume(agent, kept).map(|hearing| hearing.kept().reminded);
+    let resumed = |kept| Hearing::resume(agent, kept, 0).map(|hearing| hearing.kept().reminded);
     assert_eq!((resumed(kept), resumed(next)), (Some(kept.reminded), Some(None)));
 }
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 use perennial_core::context::{Sample, Source, Threshold};
 use perennial_core::conversation::{ConversationId, Followed};
 use perennial_core::event::Event;
-use perennial_core::fact::{CallName, Fact, Keys, Origin, Seen, TurnName};
+use perennial_core::fact::{CallName, Fact, Keys, Origin, Seen};
+use perennial_core::fleet::Fleet;
 use perennial_core::hearing::{Heard, Hearing, Hearings, Limits, Tell};
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::message::{Content, Trace};
@@ -38,10 +39,6 @@ pub fn conversation(name: &str) -> ConversationId {
     name.parse().expect("a good id")
 }
 
-pub fn turn(name: &str) -> Option<TurnName> {
-    Some(TurnName(name.to_owned()))
-}
-
 pub fn calls(names: &[&str]) -> Vec<CallName> {
     names.iter().map(|name| CallName((*name).to_owned())).collect()
 }
@@ -55,7 +52,7 @@ pub fn tools(names: &[&str]) -> Fact {
 }
 
 pub fn prompt(name: &str) -> Fact {
-    Fact { turn: turn(name), ..hook(Seen::PromptSubmitted { text: fingerprint(name) }) }
+    hook(Seen::PromptSubmitted { text: fingerprint(name) })
 }
 
 /// Of a short text, its letters.
@@ -96,7 +93,7 @@ impl Listener {
         told.spawn_cli(AGENT, true, None).expect("spawned");
         told.executed(AGENT);
         let limits = Limits { silent_after: Some(SILENT_AFTER) };
-        let hearings = Hearings::resume(&told.fleet, &[].into(), limits);
+        let hearings = Hearings::resume(&Fleet::default(), &[].into(), limits);
         let (tells, notices, transcript, events) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut listener = Listener { told, hearings, tells, notices, transcript, events };
         listener.catch_up();
@@ -166,6 +163,12 @@ impl Listener {
         let current = self.told.agent(AGENT).conversations.as_ref();
         let current = current.map(|known| known.current.clone());
         self.hear(&fact.within(current))
+    }
+
+    /// What it tells of texts that this conversation is read to its end, and nothing is being written.
+    pub fn settled(&self, name: &str) -> Option<Trace> {
+        let fact = Fact::new(Origin::Transcript, Seen::Settled).within(Some(conversation(name)));
+        self.hearings.trace(self.told.agent(AGENT), self.number(), &fact, self.told.now)
     }
 
     /// Another daemon: all that is left is the record, what was kept, and the transcript.

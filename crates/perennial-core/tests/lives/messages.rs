@@ -33,6 +33,11 @@ fn body(text: &str) -> (TextBody, Fingerprint) {
     (TextBody { text: known, body: Arc::from(text) }, Fingerprint([byte; 32]))
 }
 
+/// The conversation was read to its end then.
+fn settled(at: Time) -> Trace {
+    Trace::Settled { at }
+}
+
 fn print(text: &str) -> Fingerprint {
     body(text).1
 }
@@ -270,7 +275,7 @@ fn a_session_that_ended_with_a_text_is_looked_at_before_the_text_is_offered_agai
 
     let (mut told, _) = died_with_it();
     let now = told.now;
-    assert_eq!(told.trace_of(first, Trace::Settled { at: now }), "held 1 SessionEnded");
+    assert_eq!(told.trace_of(first, settled(now)), "held 1 SessionEnded");
     assert_eq!((told.offer().as_str(), told.typed()), ("offered 1", vec![(1, 2)]));
 
     // A conversation that can't be read does not keep it for ever.
@@ -386,15 +391,15 @@ fn an_idle_session_whose_conversation_is_read_to_its_end_did_not_take_it() {
     told.show(BOB, Sign::TurnBegan);
     told.pass_seconds(1);
     let at = told.now;
-    assert_eq!(told.trace(Trace::Settled { at }), "", "a turn runs: it may be in its queue");
+    assert_eq!(told.trace(settled(at)), "", "a turn runs: it may be in its queue");
     told.show(BOB, Sign::Waits(Wait::Input));
-    assert_eq!(told.trace(Trace::Settled { at }), "", "read before the turn's end");
+    assert_eq!(told.trace(settled(at)), "", "read before the turn's end");
     told.pass_seconds(59);
     let at = told.now;
-    assert_eq!(told.trace(Trace::Settled { at }), "", "its line may be late");
+    assert_eq!(told.trace(settled(at)), "", "its line may be late");
     told.pass_seconds(1);
     let at = told.now;
-    assert_eq!(told.trace(Trace::Settled { at }), "held 1 NotTaken");
+    assert_eq!(told.trace(settled(at)), "held 1 NotTaken");
     assert_eq!(told.offer(), "offered 1");
 }
 
@@ -492,11 +497,11 @@ fn a_text_that_was_just_entered_is_not_given_up_by_a_look_of_before() {
     told.delivered(1, 1, Outcome::Entered);
     told.pass_seconds(1);
     let at = told.now;
-    assert_eq!(told.trace(Trace::Settled { at }), "", "T4");
+    assert_eq!(told.trace(settled(at)), "", "T4");
     assert_eq!(told.trace(Trace::PromptHeard(print("one"))), "heard 1");
     told.pass_seconds(60);
     let at = told.now;
-    assert_eq!(told.trace(Trace::Settled { at }), "held 1 NotTaken");
+    assert_eq!(told.trace(settled(at)), "held 1 NotTaken");
 }
 
 #[test]
@@ -556,7 +561,22 @@ fn a_reminder_is_of_its_session_and_gives_way_to_the_next() {
     told.report(BOB, SessionNumber(1), Report::Exited(Exit::Signal(9)));
     told.pass_seconds(1);
     let at = told.now;
-    assert_eq!(told.trace_of(SessionNumber(1), Trace::Settled { at }), "withdrawn ours");
+    assert_eq!(told.trace_of(SessionNumber(1), settled(at)), "withdrawn ours");
+}
+
+/// Found by seed 22570: the newer one was read, and the older one given once more behind it.
+#[test]
+fn a_reminder_that_was_read_withdraws_those_before_it() {
+    let mut told = idle();
+    reminder(&mut told, 20);
+    hook(&mut told);
+    told.pass_seconds(1);
+    reminder(&mut told, 40);
+    hook(&mut told);
+    let newer = told.fleet.messages().of(AgentId(BOB)).max_by_key(|one| one.recorded_at);
+    let ids = vec![newer.expect("it was offered").id];
+    assert_eq!(told.trace(Trace::Mentioned { ids }), "seen ours, withdrawn ours");
+    assert_eq!(told.fleet.messages().of(AgentId(BOB)).count(), 0);
 }
 
 #[test]

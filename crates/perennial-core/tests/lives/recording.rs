@@ -9,7 +9,7 @@ use std::time::Duration;
 use perennial_core::context::{Sample, Source, Threshold};
 use perennial_core::conversation::Followed;
 use perennial_core::event::AgentEvent;
-use perennial_core::fact::{CallName, Fact, Listed, Origin, Seen, TurnName};
+use perennial_core::fact::{CallName, Fact, Listed, Origin, Seen};
 use perennial_core::hearing::Tell;
 use perennial_core::reason::Reason;
 use perennial_core::state::State;
@@ -122,11 +122,11 @@ impl<'a> Line<'a> {
             Origin::Agent,
         ];
         let origin = origins.into_iter().find(|origin| origin.word() == self.origin);
-        let turn = self.words.get("turn").map(|name| TurnName((*name).to_owned()));
+        let is_report = matches!(origin, Some(Origin::Hook | Origin::StatusLine));
+        let called_at = is_report.then(|| beginning + self.at);
         Fact {
             conversation: self.words.get("conversation").map(|name| conversation(name)),
-            at: self.words.get("at").map(|at| beginning + seconds(at)),
-            turn,
+            at: self.words.get("at").map(|at| beginning + seconds(at)).or(called_at),
             is_old: self.words.contains_key("old"),
             is_answerable: self.words.contains_key("answerable"),
             ..Fact::new(origin.expect("somebody saw it"), self.seen())

@@ -3,7 +3,7 @@
 use perennial_core::fact::Fact;
 use perennial_core::hearing::{self, Hearing, Obstacle, Tell};
 use perennial_core::id::{AgentId, SessionNumber};
-use perennial_core::message::{self, Trace};
+use perennial_core::message::Trace;
 use perennial_core::observation::Observation;
 use perennial_core::time::Time;
 
@@ -32,7 +32,7 @@ impl Supervisor {
             .map(|sign| Observation::Harness { agent, number, sign })
             .collect();
         let traced = |trace| Observation::Traced { agent, number, trace };
-        reports.extend(message::trace(fact, now).map(traced));
+        reports.extend(self.hearings.trace(known, number, fact, now).map(traced));
         let mut outputs = Vec::new();
         for tell in heard.tell {
             match tell {

@@ -5,6 +5,7 @@ mod guards;
 use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Spawn};
 use perennial_core::effect::FocusEffect;
+use perennial_core::event::{NodeEvent, What};
 use perennial_core::fact::{Origin, Seen};
 use perennial_core::hearing::Focus;
 use perennial_core::id::{BootId, PostId};
@@ -146,6 +147,37 @@ fn a_reply_of_an_earlier_attempt_carries_no_text() {
         given.extend(replies(&supervisor.step(Input::Durable(ticket), Time(NOW.0 + 4))));
     }
     assert_eq!(given, [(2, 0), (3, 1)]);
+}
+
+/// U7, found by seed 44919: a wake that was not recorded was found in the journal after a crash, behind
+/// the answer to a `stop` that had found nothing to do.
+#[test]
+fn while_the_journal_fails_it_is_so_already_waits_for_the_journal() {
+    let ask = |waiter, command| {
+        let request = Request { caller: Caller::Person, command };
+        Input::Request { waiter: Waiter(waiter), request }
+    };
+    let mut supervisor = Supervisor::new(Fleet::default(), BTreeMap::new());
+    let boot = BootId("00000000-0000-4000-8000-000000000001".into());
+    let started = Observation::Started { boot, version: "test".into() };
+    carried(&mut supervisor, Input::Observed(started));
+    let stopping = appended(&supervisor.step(Input::Observed(Observation::Stopping), NOW));
+    let failed = |ticket| Input::Failed(ticket, "the disk is full".into());
+    supervisor.step(failed(stopping), NOW);
+    // Nothing is to be done for it: it is all the same not said before the journal takes something.
+    let nothing = || ask(2, Command::StopAll);
+    let outputs = supervisor.step(nothing(), Time(NOW.0 + 1));
+    let [Output::Append { ticket, batch }] = &outputs[..] else { panic!("{outputs:?}") };
+    let restored = What::Node(NodeEvent::JournalRestored { since: NOW });
+    assert_eq!(batch.entries[0].events[0].what, restored);
+    let refused = supervisor.step(failed(*ticket), Time(NOW.0 + 2));
+    assert!(matches!(&refused[..], [Output::Answer { answer: Err(_), .. }]), "{refused:?}");
+    // Nor is it forgotten that it fails: it is tried again, and told once it does not.
+    let again = appended(&supervisor.step(Input::Tick, NOW + TELL_AGAIN_AFTER * 2));
+    supervisor.step(Input::Durable(again), NOW + TELL_AGAIN_AFTER * 2);
+    assert_eq!(supervisor.read_only(), None);
+    let answered = supervisor.step(nothing(), NOW + TELL_AGAIN_AFTER * 3);
+    assert!(matches!(&answered[..], [Output::Answer { answer: Ok(_), .. }]), "{answered:?}");
 }
 
 #[test]

@@ -137,7 +137,9 @@ fn of_a_command() -> Vec<Event> {
 
 fn journal() -> Vec<Event> {
     let stopped = NodeEvent::DaemonStopped { epoch: Epoch(1) };
-    let mut events = vec![started(1), Event { at: Time(2), what: What::Node(stopped) }, started(2)];
+    let restored = NodeEvent::JournalRestored { since: Time(1) };
+    let node = |what| Event { at: Time(2), what: What::Node(what) };
+    let mut events = vec![started(1), node(restored), node(stopped), started(2)];
     events.extend(of_a_cli());
     events.extend(of_a_command());
     let others = crate::golden::others();

@@ -72,6 +72,7 @@ fn examples() -> Vec<(&'static str, AgentOrNode)> {
             }),
         ),
         ("daemon-stopped", Node(NodeEvent::DaemonStopped { epoch: Epoch(7) })),
+        ("journal-restored", Node(NodeEvent::JournalRestored { since: Time(7) })),
     ];
     examples.extend(harness_examples().map(|(name, event)| (name, Agent(event))));
     examples.extend(policy_examples().map(|(name, event)| (name, Agent(event))));

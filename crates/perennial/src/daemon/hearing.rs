@@ -232,14 +232,14 @@ impl Driver {
     /// Has the agent's conversations read.
     fn look_at_conversation(&self, agent: AgentId, number: SessionNumber) {
         let Some(known) = self.supervisor.fleet().agent(agent) else { return };
-        if let Some(conversations) = &known.conversations {
+        if let Some(conversations) = known.to_read() {
             self.world.reader.look(Look {
                 agent,
                 number,
                 process: known.live_session().and_then(|session| session.process),
                 harness: known.launch.harness.clone(),
-                conversation: conversations.current.clone(),
-                earlier: conversations.earlier.clone(),
+                conversation: conversations.current,
+                earlier: conversations.earlier,
             });
         }
     }

@@ -31,7 +31,7 @@ pub fn agent(agent: &Agent, sight: &Sight<'_>) -> wire::Agent {
 /// One that has left memory, as it ended; `kept` is the latest that was measured of it.
 pub fn ended(agent: &Agent, parent: Option<String>, kept: &[Sample]) -> wire::Agent {
     let measured = spending::kept(kept).remove(&agent.id);
-    let hearing = measured.and_then(|kept| Hearing::resume(agent, kept));
+    let hearing = measured.and_then(|kept| Hearing::resume(agent, kept, 0));
     let heard = kept.iter().filter_map(|sample| Some((sample.agent, sample.last_seen?)));
     let presence = Presence::begin(heard.collect(), agent.since);
     let measured = (hearing.as_ref(), &Spending::begin(kept));

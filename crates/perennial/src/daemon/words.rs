@@ -185,6 +185,9 @@ pub fn sentence(what: &What) -> String {
         What::Node(NodeEvent::DaemonStopped { epoch }) => {
             format!("daemon stopped in order (epoch {})", epoch.0)
         }
+        What::Node(NodeEvent::JournalRestored { since }) => {
+            format!("the journal can be written again; it could not be since {}", moment(*since))
+        }
     }
 }
 

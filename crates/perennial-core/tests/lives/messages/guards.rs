@@ -117,7 +117,7 @@ fn an_agent_that_is_held_gets_no_text_by_any_way() {
 fn what_stands_in_the_conversation_since_the_first_offer_is_the_text() {
     let (mut told, at) = died_with_it();
     let now = told.now;
-    assert_eq!(told.trace_of(SessionNumber(1), Trace::Settled { at: now }), "held 1 SessionEnded");
+    assert_eq!(told.trace_of(SessionNumber(1), settled(now)), "held 1 SessionEnded");
     assert_eq!(told.offer(), "offered 1", "its line was not written yet");
     assert_eq!(told.trace(Trace::Held { dated: Some(at), fingerprint: print("one") }), "seen 1");
 }
@@ -157,7 +157,7 @@ fn a_text_that_its_holder_has_not_typed_yet_is_not_passed_over() {
     // The holder hangs, and will type it.
     told.pass_seconds(600);
     let at = told.now;
-    assert_eq!(told.trace(Trace::Settled { at }), "", "T4");
+    assert_eq!(told.trace(settled(at)), "", "T4");
     assert_eq!(told.typed(), [(1, 1)]);
 }
 
@@ -174,10 +174,10 @@ fn a_conversation_that_was_read_before_a_text_was_heard_says_nothing_of_it() {
     // The hook of the dead session comes late, and what was read even later.
     let first = SessionNumber(1);
     assert_eq!(told.trace_of(first, Trace::PromptHeard(print("one"))), "heard 1");
-    assert_eq!(told.trace_of(first, Trace::Settled { at: read_at }), "", "T4");
+    assert_eq!(told.trace_of(first, settled(read_at)), "", "T4");
     told.pass_seconds(1);
     let at = told.now;
-    assert_eq!(told.trace_of(first, Trace::Settled { at }), "held 1 SessionEnded");
+    assert_eq!(told.trace_of(first, settled(at)), "held 1 SessionEnded");
 }
 
 #[test]

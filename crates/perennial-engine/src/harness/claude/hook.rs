@@ -6,7 +6,7 @@
 use std::fmt;
 
 use perennial_core::conversation::{ConversationId, Followed};
-use perennial_core::fact::{CallName, Fact, Failure, Origin, Seen, TurnName};
+use perennial_core::fact::{CallName, Fact, Failure, Origin, Seen};
 use perennial_core::time::Time;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
@@ -36,7 +36,6 @@ pub fn hook(event: &str, input: &[u8]) -> Result<Call, NotUnderstood> {
     }
     let fact = seen(event, &fields, in_subagent).map(|seen| Fact {
         conversation: conversation.filter(|_| !in_subagent),
-        turn: fields.text("prompt_id").map(|name| TurnName(name.to_owned())),
         is_answerable: !in_subagent && is_read_in_turn(event),
         ..Fact::new(Origin::Hook, seen)
     });
@@ -143,12 +142,11 @@ struct Fields {
 }
 
 /// Others can be as long as a file that was written.
-const TEXTS: [&str; 10] = [
+const TEXTS: [&str; 9] = [
     "session_id",
     "agent_id",
     "source",
     "prompt",
-    "prompt_id",
     "tool_name",
     "tool_use_id",
     "notification_type",

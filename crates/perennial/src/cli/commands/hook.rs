@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use perennial_api::{ExitCode, Home, client};
 
@@ -43,10 +43,15 @@ impl Args {
 }
 
 pub fn run(args: &Args, context: &Context) -> Ending {
+    let at = called_at();
     let mut input = Vec::new();
     let read = io::stdin().lock().take(LONGEST_INPUT).read_to_end(&mut input);
     let session = session();
-    let query = [("event", Some(args.event.as_str())), ("session", session.as_deref())];
+    let query = [
+        ("event", Some(args.event.as_str())),
+        ("session", session.as_deref()),
+        ("at", Some(at.as_str())),
+    ];
     let path = client::path(&["hook"], &query);
     let client = context.client.clone().patience(PATIENCE);
     match read.map(|_| client.post_bytes(&path, &input)) {
@@ -57,6 +62,12 @@ pub fn run(args: &Args, context: &Context) -> Ending {
         Ok(Err(_)) | Err(_) => note(&context.home, &args.event),
     }
     Ok(ExitCode::Done)
+}
+
+/// When the harness called: before its input is read, which it may give late. In microseconds.
+pub fn called_at() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since.as_micros().to_string()
 }
 
 /// The mark of the session that calls.

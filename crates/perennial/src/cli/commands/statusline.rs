@@ -11,7 +11,7 @@ use std::time::Duration;
 use perennial_api::{ExitCode, client};
 use serde::Deserialize;
 
-use crate::cli::commands::hook::session;
+use crate::cli::commands::hook::{called_at, session};
 use crate::cli::context::Context;
 use crate::cli::failure::Ending;
 
@@ -26,11 +26,13 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, context: &Context) -> Ending {
+    let at = called_at();
     let mut input = Vec::new();
     let _ = io::stdin().lock().take(LONGEST_INPUT).read_to_end(&mut input);
     let client = context.client.clone().patience(PATIENCE);
     let session = session();
-    let path = client::path(&["statusline"], &[("session", session.as_deref())]);
+    let query = [("session", session.as_deref()), ("at", Some(at.as_str()))];
+    let path = client::path(&["statusline"], &query);
     let ours = client.post_bytes(&path, &input);
     let own = args.own.as_deref().and_then(|file| drawn_by_owner(file, &input));
     let line = own.unwrap_or_else(|| ours.map(|answer| answer.body).unwrap_or_default());

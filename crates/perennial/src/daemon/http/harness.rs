@@ -13,6 +13,7 @@ use perennial_core::authority::Caller;
 use perennial_core::command::Command;
 use perennial_core::id::{AgentId, SessionId, SessionNumber};
 use perennial_core::state::Roster;
+use perennial_core::time::Time;
 use perennial_engine::harness::claude;
 use perennial_engine::harness::preset::Dialect;
 use serde::Deserialize;
@@ -34,11 +35,14 @@ const LONGEST_INPUT: usize = 8 << 20;
 pub struct Called {
     event: String,
     session: Option<String>,
+    /// When the harness called, by the wall clock, in microseconds.
+    at: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
 pub struct Drawn {
     session: Option<String>,
+    at: Option<u64>,
 }
 
 pub async fn hook(
@@ -53,6 +57,7 @@ pub async fn hook(
         Dialect::Claude => claude::hook(&called.event, &input),
     };
     let fact = call.map_err(|error| not_understood(&error))?.fact;
+    let fact = fact.map(|fact| fact.at(called.at.map(Time)));
     let number = number(agent, called.session.as_deref());
     let text = surface.desk.called(agent, number, fact).await?;
     let reply = text.and_then(|text| match dialect {
@@ -74,7 +79,7 @@ pub async fn status_line(
     let input = body(request).await?;
     let number = number(agent, drawn.session.as_deref());
     let line = match dialect {
-        Dialect::Claude => surface.status_line(agent, number, &input).await?,
+        Dialect::Claude => surface.status_line(agent, number, drawn.at, &input).await?,
     };
     Ok((StatusCode::OK, line).into_response())
 }
@@ -199,6 +204,7 @@ impl Surface {
         &self,
         agent: AgentId,
         number: Option<SessionNumber>,
+        at: Option<u64>,
         input: &[u8],
     ) -> Result<String, Trouble> {
         let harness = self.desk.look(move |sight| {
@@ -214,6 +220,6 @@ impl Surface {
         let end = self.harnesses.compaction_window(agent, &preset);
         let fact = claude::status_line(input, &preset.context, end)
             .map_err(|error| not_understood(&error))?;
-        Ok(self.desk.drawn(agent, number, fact).await?)
+        Ok(self.desk.drawn(agent, number, fact.at(at.map(Time))).await?)
     }
 }
