@@ -33,6 +33,7 @@
 //! - H13 A hook that was called before the last prompt, and is heard after it, says nothing of the turn.
 //! - H14 A transcript tells what a live session has not taken only while hooks name its conversation.
 
+mod follow;
 mod line;
 mod measure;
 mod plan;
@@ -45,7 +46,7 @@ use std::time::Duration;
 
 use crate::agent::Agent;
 use crate::context::{Sample, Source, Threshold};
-use crate::conversation::{ConversationId, Followed};
+use crate::conversation::ConversationId;
 use crate::fact::{CallName, Fact, Listed, Origin, Seen};
 use crate::id::SessionNumber;
 use crate::observation::{Sign, Wait};
@@ -266,7 +267,7 @@ impl Hearing {
             self.names(named, at);
         }
         let mut heard = Heard::default();
-        let followed = follow(agent, fact);
+        let followed = follow::follow(agent, fact);
         if let Some(Sign::Began { conversation, .. }) = &followed
             && self.explained.as_ref() != Some(conversation)
         {
@@ -301,26 +302,16 @@ impl Hearing {
             Seen::QuestionAsked => heard.signs.push(Sign::Waits(Wait::Answer)),
             Seen::IdleTold => heard.signs.extend(self.idle_told(agent, now)),
             Seen::ReplyEnded { background_tasks } => {
-                self.spoke_at = self.spoke_at.max(at);
-                self.end_called_at = self.end_called_at.max(at);
-                self.background_tasks = *background_tasks;
-                heard.signs.push(match background_tasks {
-                    0 => Sign::Waits(Wait::Input),
-                    1.. => Sign::BackgroundWork,
-                });
+                heard.signs.push(self.replied(*background_tasks, at));
             }
             Seen::CallFailed(failure) if fact.origin == Origin::Hook => {
-                self.end_called_at = self.end_called_at.max(at);
-                heard.signs.push(Sign::Waits(turn::given_up(*failure)));
+                heard.signs.push(self.gave_up(*failure, at));
             }
             Seen::CallFailed(failure) if is_own => self.ends(at, End::Failed(*failure)),
             Seen::Interrupted if fact.origin == Origin::Hook => {
                 heard.signs.push(Sign::Waits(Wait::Input));
             }
-            Seen::Interrupted if is_own => {
-                self.open_calls.clear();
-                self.ends(at, End::Interrupted);
-            }
+            Seen::Interrupted if is_own => self.interrupted(at),
             Seen::CallFailed(_) | Seen::Interrupted => {}
             Seen::Compacted if is_own => self.compacted(agent, fact, at, now, heard),
             Seen::Compacted => {}
@@ -357,150 +348,6 @@ impl Hearing {
             Seen::InputLineDrawn => self.line.is_awaited = false,
             Seen::Keys(keys) => self.line.keys = *keys,
         }
-    }
-
-    fn submitted(&mut self, at: Time, now: Time) -> Sign {
-        self.turn_at = self.turn_at.max(at);
-        self.prompt_at = self.prompt_at.max(Some(at));
-        self.prompt_called_at = self.prompt_called_at.max(at);
-        self.submitted_at = Some(now);
-        (self.background_tasks, self.line.is_awaited) = (0, false);
-        Sign::TurnBegan
-    }
-
-    /// H13: of a turn before the one that a prompt has begun; or a prompt of a turn that has ended.
-    fn is_over(&self, fact: &Fact, at: Time) -> bool {
-        let since = match &fact.seen {
-            _ if fact.origin != Origin::Hook => return false,
-            Seen::PromptSubmitted { .. } => self.prompt_called_at.max(self.end_called_at),
-            Seen::ReplyEnded { .. }
-            | Seen::CallFailed(_)
-            | Seen::Interrupted
-            | Seen::ToolsFinished { in_subagent: false, .. }
-            | Seen::PermissionAsked { .. }
-            | Seen::QuestionAsked => self.prompt_called_at,
-            Seen::SessionBegan(_)
-            | Seen::ToolsFinished { in_subagent: true, .. }
-            | Seen::IdleTold
-            | Seen::Compacted
-            | Seen::StatusLine { .. }
-            | Seen::Measured { .. }
-            | Seen::Prompt { .. }
-            | Seen::Added { .. }
-            | Seen::Answered
-            | Seen::ToolCalled(_)
-            | Seen::ToolAnswered(_)
-            | Seen::CaughtUp
-            | Seen::Settled
-            | Seen::Listed(_)
-            | Seen::Silence { .. }
-            | Seen::Suspended
-            | Seen::Continued
-            | Seen::InputLineDrawn
-            | Seen::Keys(_) => return false,
-        };
-        at < since
-    }
-
-    /// H14: a hook names the conversation that the session was in when it was called.
-    fn names(&mut self, named: &ConversationId, at: Time) {
-        if self.named.as_ref().is_none_or(|(before, _)| at >= *before) {
-            self.named = Some((at, named.clone()));
-        }
-    }
-
-    /// H14: whether this fact is of the conversation that the session is in, as far as was heard.
-    fn is_in(&self, agent: &Agent, fact: &Fact) -> bool {
-        let Some(known) = &agent.conversations else { return false };
-        let is_named = self.named.as_ref().is_none_or(|(_, named)| *named == known.current);
-        fact.conversation.as_ref() == Some(&known.current) && is_named
-    }
-
-    /// Whether the fact is of the conversation that the record has.
-    fn is_own(&self, agent: &Agent, fact: &Fact) -> bool {
-        let current = agent.conversations.as_ref().map(|known| &known.current);
-        match (&fact.conversation, current) {
-            (Some(named), Some(current)) => named == current,
-            (None, _) | (_, None) => true,
-        }
-    }
-
-    fn began(
-        &mut self,
-        agent: &Agent,
-        fact: &Fact,
-        how: Followed,
-        at: Time,
-        now: Time,
-        heard: &mut Heard,
-    ) {
-        let Some(conversation) = fact.conversation.clone() else { return };
-        let is_known = self.is_own(agent, fact)
-            && agent.session.as_ref().is_some_and(|session| session.has_announced);
-        let unexplained = self.unexplained.take_if(|(named, _)| *named == conversation);
-        // The hook was overtaken: what the clock passed was of the window before.
-        let is_late = unexplained.is_some_and(|(_, passed)| agent.clock.passed == passed);
-        // One that was left since is begun no second time.
-        let known = agent.conversations.as_ref();
-        let is_opening = agent.session.as_ref().is_some_and(|session| {
-            session.has_announced && session.taken_up() == Some(&conversation)
-        });
-        let was_left = known.is_some_and(|known| known.earlier.contains(&conversation))
-            || is_opening && !self.is_own(agent, fact);
-        // H2: but for a compaction, what begins has a conversation of its own.
-        let is_again = match how {
-            Followed::Compacted => {
-                at <= self.compaction_told_at || self.compaction_told_at > self.spoke_at
-            }
-            Followed::Resumed => is_known,
-            Followed::Cleared => was_left || is_known && !is_late,
-            Followed::Started | Followed::Forked => was_left || is_known,
-        };
-        if is_again {
-            return;
-        }
-        self.explained = Some(conversation.clone());
-        // H9: a window begins when the transcript has it.
-        let how = match how {
-            Followed::Compacted if self.has_transcript => {
-                self.hint_at_compaction();
-                if is_known {
-                    return;
-                }
-                Followed::Resumed
-            }
-            Followed::Started
-            | Followed::Resumed
-            | Followed::Cleared
-            | Followed::Compacted
-            | Followed::Forked => how,
-        };
-        self.turn_at = self.turn_at.max(at);
-        match how {
-            Followed::Started | Followed::Resumed | Followed::Forked => {
-                self.line.is_awaited = true;
-            }
-            Followed::Cleared => {}
-            Followed::Compacted => {
-                (self.compacted_at, self.compaction_told_at) = (self.compacted_at.max(at), at);
-            }
-        }
-        if how == Followed::Compacted {
-            self.leave_window(now);
-        } else if how.begins_a_window() {
-            (self.sample, self.window_from) = (None, Some(at));
-        }
-        if !self.is_own(agent, fact) {
-            (self.is_just_compacted, self.is_compaction_hinted) = (false, false);
-        }
-        heard.signs.push(match how {
-            Followed::Cleared if is_known => Sign::WindowBegan,
-            Followed::Started
-            | Followed::Resumed
-            | Followed::Cleared
-            | Followed::Compacted
-            | Followed::Forked => Sign::Began { conversation, how },
-        });
     }
 
     fn silent(
@@ -542,21 +389,4 @@ fn dated(fact: &Fact, now: Time) -> Time {
 fn began_by(agent: &Agent, at: Time) -> bool {
     let session = agent.session.as_ref();
     session.is_some_and(|session| at >= session.started_at.unwrap_or(session.wanted_at))
-}
-
-/// A hook names another conversation than the record has: how the session came there was not heard.
-/// One that was left is taken up again only with a prompt: anything else may be late.
-fn follow(agent: &Agent, fact: &Fact) -> Option<Sign> {
-    let named: &ConversationId =
-        fact.conversation.as_ref().filter(|_| fact.origin == Origin::Hook)?;
-    let is_known = match &agent.conversations {
-        Some(known) => {
-            let is_prompt = matches!(fact.seen, Seen::PromptSubmitted { .. });
-            known.current == *named || (known.earlier.contains(named) && !is_prompt)
-        }
-        None => false,
-    };
-    let tells_itself = matches!(fact.seen, Seen::SessionBegan(_));
-    let sign = Sign::Began { conversation: named.clone(), how: Followed::Resumed };
-    (!is_known && !tells_itself).then_some(sign)
 }

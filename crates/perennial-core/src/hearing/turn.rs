@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Heard, Hearing, began_by};
 use crate::agent::Agent;
-use crate::fact::{CallName, Failure, Listed};
+use crate::fact::{CallName, Fact, Failure, Listed, Origin, Seen};
 use crate::observation::{Sign, Wait};
 use crate::reason::Reason;
 use crate::state::State;
@@ -20,7 +20,7 @@ pub(super) enum End {
     Failed(Failure),
 }
 
-pub(super) fn wait(failure: Failure) -> Wait {
+fn wait(failure: Failure) -> Wait {
     match failure {
         Failure::RateLimit { until } => Wait::RateLimit(until),
         Failure::Refused | Failure::Overloaded | Failure::TooLong | Failure::Other => Wait::Failure,
@@ -28,7 +28,7 @@ pub(super) fn wait(failure: Failure) -> Wait {
 }
 
 /// The same, where the harness no longer tries.
-pub(super) fn given_up(failure: Failure) -> Wait {
+fn given_up(failure: Failure) -> Wait {
     match wait(failure) {
         Wait::RateLimit(until) => Wait::LimitReached(until),
         other @ (Wait::Input
@@ -40,6 +40,67 @@ pub(super) fn given_up(failure: Failure) -> Wait {
 }
 
 impl Hearing {
+    /// A hook tells of a prompt.
+    pub(super) fn submitted(&mut self, at: Time, now: Time) -> Sign {
+        self.turn_at = self.turn_at.max(at);
+        self.prompt_at = self.prompt_at.max(Some(at));
+        self.prompt_called_at = self.prompt_called_at.max(at);
+        self.submitted_at = Some(now);
+        (self.background_tasks, self.line.is_awaited) = (0, false);
+        Sign::TurnBegan
+    }
+
+    /// H13: of a turn before the one that a prompt has begun; or a prompt of a turn that has ended.
+    pub(super) fn is_over(&self, fact: &Fact, at: Time) -> bool {
+        let since = match &fact.seen {
+            _ if fact.origin != Origin::Hook => return false,
+            Seen::PromptSubmitted { .. } => self.prompt_called_at.max(self.end_called_at),
+            Seen::ReplyEnded { .. }
+            | Seen::CallFailed(_)
+            | Seen::Interrupted
+            | Seen::ToolsFinished { in_subagent: false, .. }
+            | Seen::PermissionAsked { .. }
+            | Seen::QuestionAsked => self.prompt_called_at,
+            Seen::SessionBegan(_)
+            | Seen::ToolsFinished { in_subagent: true, .. }
+            | Seen::IdleTold
+            | Seen::Compacted
+            | Seen::StatusLine { .. }
+            | Seen::Measured { .. }
+            | Seen::Prompt { .. }
+            | Seen::Added { .. }
+            | Seen::Answered
+            | Seen::ToolCalled(_)
+            | Seen::ToolAnswered(_)
+            | Seen::CaughtUp
+            | Seen::Settled
+            | Seen::Listed(_)
+            | Seen::Silence { .. }
+            | Seen::Suspended
+            | Seen::Continued
+            | Seen::InputLineDrawn
+            | Seen::Keys(_) => return false,
+        };
+        at < since
+    }
+
+    /// A hook tells that the model's reply is complete.
+    pub(super) fn replied(&mut self, background_tasks: u32, at: Time) -> Sign {
+        self.spoke_at = self.spoke_at.max(at);
+        self.end_called_at = self.end_called_at.max(at);
+        self.background_tasks = background_tasks;
+        match background_tasks {
+            0 => Sign::Waits(Wait::Input),
+            1.. => Sign::BackgroundWork,
+        }
+    }
+
+    /// A hook tells that a model call failed for good.
+    pub(super) fn gave_up(&mut self, failure: Failure, at: Time) -> Sign {
+        self.end_called_at = self.end_called_at.max(at);
+        Sign::Waits(given_up(failure))
+    }
+
     /// A hook tells that tool calls of the main loop are over.
     pub(super) fn finished(
         &mut self,
@@ -114,6 +175,11 @@ impl Hearing {
         if began_by(agent, at) {
             self.answered.insert(call.clone());
         }
+    }
+
+    pub(super) fn interrupted(&mut self, at: Time) {
+        self.open_calls.clear();
+        self.ends(at, End::Interrupted);
     }
 
     pub(super) fn ends(&mut self, at: Time, end: End) {

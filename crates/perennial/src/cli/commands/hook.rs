@@ -7,8 +7,9 @@ use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
+use jiff::Timestamp;
 use perennial_api::{ExitCode, Home, client};
 
 use crate::cli::context::Context;
@@ -66,8 +67,7 @@ pub fn run(args: &Args, context: &Context) -> Ending {
 
 /// When the harness called: before its input is read, which it may give late. In microseconds.
 pub fn called_at() -> String {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    since.as_micros().to_string()
+    Timestamp::now().as_microsecond().to_string()
 }
 
 /// The mark of the session that calls.
