@@ -64,6 +64,22 @@ fn check(sealed: &Sealed, contenders: [Child; 2], winner: usize, race: usize) {
     winner.wait().expect("a child");
 }
 
+/// A8: the connection broke, or the home was not free yet, and no daemon ran.
+#[test]
+fn up_right_after_a_daemon_was_killed_starts_the_next_one() {
+    let sealed = Sealed::new();
+    sealed.start_daemon();
+    for _ in 0..20 {
+        let daemon = sealed.daemon();
+        assert!(signal(daemon, Signal::KILL));
+        let mut command = sealed.command(["up"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let up = ended(command.spawn().expect("the binary runs"), "up");
+        assert_eq!(up.code, 0, "{up:?}");
+        assert_ne!(sealed.daemon(), daemon);
+    }
+}
+
 #[test]
 fn ten_ups_at_once_all_succeed_with_one_daemon() {
     let sealed = Sealed::deep();

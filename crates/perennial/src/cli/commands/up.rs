@@ -9,6 +9,7 @@ use std::time::Duration;
 use perennial_api::answer::Health;
 use perennial_api::{ClientError, ExitCode, Home, Problem, client};
 use perennial_engine::harness::preset::{self, Preset};
+use perennial_engine::host::moment;
 
 use super::daemon::READY;
 use crate::cli::arrival::Arrival;
@@ -43,7 +44,8 @@ pub fn run(args: &Args, context: &Context) -> Ending {
             tell(context, &health, "the daemon is running already")?;
             Ok(ExitCode::Done)
         }
-        Err(ClientError::NoDaemon(_)) => start(context),
+        // One that was killed breaks its connections first, and lets go of the home later.
+        Err(ClientError::NoDaemon(_) | ClientError::Broken(_)) => start(context),
         Err(error) => Err(error.into()),
     }
 }
@@ -52,44 +54,51 @@ fn health(context: &Context) -> Result<Health, ClientError> {
     context.client.get(&client::path(&["health"], &[]))?.read()
 }
 
-fn start(context: &Context) -> Ending {
-    let said_before = said_length(&context.home);
-    let code = start_detached(&context.home)?;
-    let answered = match code {
-        ExitCode::Done => health(context),
-        // Another daemon has the home, perhaps one that is starting at this moment.
-        ExitCode::Refused => answer_of_another(context),
-        ExitCode::Failed
-        | ExitCode::Usage
-        | ExitCode::NotFound
-        | ExitCode::NoDaemon
-        | ExitCode::NeedsOperator
-        | ExitCode::NotYet => {
-            return Err(failure(context, said_before, code).into());
-        }
-    };
-    match answered {
-        Ok(health) => {
-            let is_own = code == ExitCode::Done;
-            let what =
-                if is_own { "the daemon is running" } else { "the daemon is running already" };
-            tell(context, &health, what)?;
-            Ok(ExitCode::Done)
-        }
-        Err(error) if code == ExitCode::Done => Err(error.into()),
-        Err(_) => Err(failure(context, said_before, code).into()),
-    }
-}
-
 /// Whoever holds the home and shows no sign of life for so long has troubles of its own.
 const ANOTHERS_START: Duration = Duration::from_secs(5);
+/// After so long without a sign, it is seen whether the home is free by now.
+const TRY_AGAIN_AFTER: Duration = Duration::from_millis(100);
+
+fn start(context: &Context) -> Ending {
+    let until = moment::now() + ANOTHERS_START;
+    loop {
+        let said_before = said_length(&context.home);
+        let code = start_detached(&context.home)?;
+        let answered = match code {
+            ExitCode::Done => health(context),
+            // Another daemon has the home: it is starting at this moment, or ending.
+            ExitCode::Refused => answer_of_another(context),
+            ExitCode::Failed
+            | ExitCode::Usage
+            | ExitCode::NotFound
+            | ExitCode::NoDaemon
+            | ExitCode::NeedsOperator
+            | ExitCode::NotYet => {
+                return Err(failure(context, said_before, code).into());
+            }
+        };
+        match answered {
+            Ok(health) => {
+                let is_own = code == ExitCode::Done;
+                let what =
+                    if is_own { "the daemon is running" } else { "the daemon is running already" };
+                tell(context, &health, what)?;
+                return Ok(ExitCode::Done);
+            }
+            Err(error) if code == ExitCode::Done => return Err(error.into()),
+            Err(_) if moment::now() >= until => {
+                return Err(failure(context, said_before, code).into());
+            }
+            Err(_) => {}
+        }
+    }
+}
 
 fn answer_of_another(context: &Context) -> Result<Health, ClientError> {
     let arrival = Arrival::watch(&context.home).map_err(ClientError::Unreachable)?;
     loop {
         let answered = health(context);
-        let is_absent = matches!(answered, Err(ClientError::NoDaemon(_)));
-        if !is_absent || !arrival.wait(ANOTHERS_START) {
+        if answered.is_ok() || !arrival.wait(TRY_AGAIN_AFTER) {
             return answered;
         }
     }
