@@ -106,7 +106,6 @@ fn step(fleet: &mut Supervisor, input: Input) -> usize {
         Output::Answer { .. }
         | Output::Reply { .. }
         | Output::Carry(_)
-        | Output::Brief { .. }
         | Output::Silent { .. }
         | Output::Committed { .. } => None,
     });

@@ -20,7 +20,7 @@ mod hear;
 mod offer;
 mod retire;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use perennial_core::agent::Agent;
@@ -62,8 +62,9 @@ pub enum Input {
         request: Request,
     },
     Observed(Observation),
-    /// A hook of this session is to be answered: with the texts that wait for one. A reply without
-    /// any is given at once, one with some when their offer is durable (U6).
+    /// A hook of this session, which was heard, is to be answered: with a briefing, if the session has
+    /// just begun, or with the texts that wait for one. A reply without any is given at once, one with
+    /// some when their offer is durable (U6).
     Offer {
         waiter: Waiter,
         agent: AgentId,
@@ -98,17 +99,13 @@ pub enum Output {
         waiter: Waiter,
         answer: Result<Vec<Entity>, Rejection>,
     },
-    /// Answer a hook with the texts of these messages.
+    /// Answer a hook.
     Reply {
         waiter: Waiter,
-        offered: Vec<MessageId>,
+        with: Reply,
     },
     /// Do this in the world.
     Carry(Effect),
-    /// In reply to what was heard, the session is to be told who it is and who else is there.
-    Brief {
-        agent: AgentId,
-    },
     /// Nothing was heard of a session's turn for so long that a person may want to know.
     Silent {
         agent: AgentId,
@@ -120,6 +117,15 @@ pub enum Output {
         events: Vec<Event>,
         touched: Vec<Entity>,
     },
+}
+
+/// What a hook is answered with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// Who the agent is, and who else is there.
+    Briefing(AgentId),
+    /// The texts of these messages, in their order; there may be none.
+    Texts(Vec<MessageId>),
 }
 
 /// Why a command did not come about.
@@ -156,6 +162,8 @@ pub struct Supervisor {
     under_way: BTreeMap<Entity, u64>,
     /// What is known of the sessions of agent CLIs beside the record.
     hearings: Hearings,
+    /// Whose next reply is a briefing.
+    unbriefed: BTreeSet<AgentId>,
     /// Until when the hooks under way are answered, the first one first.
     replies: VecDeque<(Time, Waiter)>,
     interpreter: Interpreter,
@@ -179,6 +187,7 @@ impl Supervisor {
             versions,
             pending: VecDeque::new(),
             under_way: BTreeMap::new(),
+            unbriefed: BTreeSet::new(),
             replies: VecDeque::new(),
             interpreter: Interpreter::default(),
             timers: Timers::default(),

@@ -10,7 +10,7 @@ use perennial_core::event::Event;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::observation::{Observation, Report};
 use perennial_core::time::Time;
-use perennial_engine::supervisor::{Input, Output, Supervisor, Ticket, Waiter};
+use perennial_engine::supervisor::{Input, Output, Reply, Supervisor, Ticket, Waiter};
 use perennial_store::Batch;
 
 use crate::journal::{Append, NotTaken, Outcome};
@@ -281,7 +281,12 @@ impl World {
                 let answer = self.recalled(life, waiter, answer);
                 self.answered(waiter, &answer);
             }
-            Output::Reply { waiter, offered } => self.hook_is_answered(life, waiter, &offered),
+            Output::Reply { waiter, with: Reply::Texts(offered) } => {
+                self.hook_is_answered(life, waiter, &offered);
+            }
+            Output::Reply { waiter, with: Reply::Briefing(_) } => {
+                self.hook_is_answered(life, waiter, &[]);
+            }
             Output::Carry(Effect::Session(effect)) => self.order(life, effect),
             Output::Carry(Effect::Deliver(delivery)) => self.deliver(life, &delivery, 0),
             Output::Carry(Effect::Job(effect)) => self.order_job(life, &effect),
@@ -289,7 +294,7 @@ impl World {
             Output::Carry(
                 Effect::Focus(_) | Effect::Continue { .. } | Effect::PromptHeard { .. },
             ) => {}
-            Output::Brief { .. } | Output::Silent { .. } => {}
+            Output::Silent { .. } => {}
             Output::Committed { events, .. } => {
                 self.look_at_ended(life, &events);
                 self.retire(life);

@@ -114,7 +114,7 @@ impl World {
         let is_late = !is_live || daemon.unrecorded().any(|event| is_end(event, agent));
         self.ledger.is_blurred |= is_late;
         let is_kernels = fact.origin == Origin::Kernel;
-        let is_answerable = fact.is_answerable && !matches!(fact.seen, Seen::SessionBegan(_));
+        let is_answerable = fact.is_answerable;
         self.hears(life, agent, number, fact);
         if is_answerable {
             let waiter = self.new_waiter();

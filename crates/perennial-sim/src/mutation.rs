@@ -17,7 +17,7 @@ use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::message::{Content, Held, Message, MessageState, Outcome, Trace};
 use perennial_core::observation::{Observation, Report};
 use perennial_core::state::State;
-use perennial_engine::supervisor::{Input, Output, Waiter};
+use perennial_engine::supervisor::{Input, Output, Reply, Waiter};
 use perennial_store::Batch;
 
 use crate::daemon::Life;
@@ -383,7 +383,6 @@ impl World {
                 Output::Answer { .. }
                 | Output::Reply { .. }
                 | Output::Carry(_)
-                | Output::Brief { .. }
                 | Output::Silent { .. }
                 | Output::Committed { .. } => Vec::new(),
             };
@@ -429,7 +428,7 @@ fn answered_early(waiter: Waiter, outputs: &[Output]) -> Option<Output> {
         _ => None,
     })?;
     let offered = appended.entries.iter().filter_map(|entry| entry.stream.message()).collect();
-    Some(Output::Reply { waiter, offered })
+    Some(Output::Reply { waiter, with: Reply::Texts(offered) })
 }
 
 /// The harness is taken to have told of a text that was offered.

@@ -36,7 +36,7 @@ impl Supervisor {
         let mut outputs = Vec::new();
         for tell in heard.tell {
             match tell {
-                Tell::Briefing => outputs.push(Output::Brief { agent }),
+                Tell::Briefing => drop(self.unbriefed.insert(agent)),
                 Tell::Reminder { calls } => {
                     let sample = self.hearings.get(agent).and_then(Hearing::sample);
                     let sample = sample.map(|(sample, _)| sample);

@@ -6,7 +6,7 @@ use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::message::{Message, MessageEvent, REPLY_WITHIN};
 use perennial_core::time::Time;
 
-use super::{Output, Supervisor, Waiter};
+use super::{Output, Reply, Supervisor, Waiter};
 
 /// A hook that waits for its texts to be recorded.
 #[derive(Debug)]
@@ -30,9 +30,12 @@ impl Supervisor {
         number: SessionNumber,
         now: Time,
     ) -> Output {
+        if self.unbriefed.remove(&agent) {
+            return Output::Reply { waiter, with: Reply::Briefing(agent) };
+        }
         let events = self.newest.offer(agent, number, now);
         if events.is_empty() {
-            return Output::Reply { waiter, offered: Vec::new() };
+            return Output::Reply { waiter, with: Reply::Texts(Vec::new()) };
         }
         let offers = events.iter().filter_map(offered).collect();
         let append = self.append((events, Vec::new()), None, Vec::new());
@@ -53,7 +56,7 @@ impl Supervisor {
             messages.get(*id).is_some_and(|message: &Message| message.is_offered_as(*attempt))
         };
         let offered = offers.into_iter().filter(stands).map(|(id, _)| id).collect();
-        Output::Reply { waiter, offered }
+        Output::Reply { waiter, with: Reply::Texts(offered) }
     }
 
     /// Hooks that have waited long enough are answered without their texts.

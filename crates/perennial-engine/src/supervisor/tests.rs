@@ -4,6 +4,7 @@ mod guards;
 
 use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Spawn};
+use perennial_core::conversation::Followed;
 use perennial_core::effect::FocusEffect;
 use perennial_core::event::{NodeEvent, What};
 use perennial_core::fact::{Origin, Seen};
@@ -33,7 +34,6 @@ fn carried(supervisor: &mut Supervisor, input: Input) -> Vec<Effect> {
             Output::Carry(effect) => effects.push(effect),
             Output::Answer { .. }
             | Output::Reply { .. }
-            | Output::Brief { .. }
             | Output::Silent { .. }
             | Output::Committed { .. } => {}
         }
@@ -92,11 +92,11 @@ fn appended(outputs: &[Output]) -> Ticket {
 
 fn replies(outputs: &[Output]) -> Vec<(u64, usize)> {
     let reply = |output: &Output| match output {
-        Output::Reply { waiter, offered } => Some((waiter.0, offered.len())),
+        Output::Reply { waiter, with: Reply::Texts(texts) } => Some((waiter.0, texts.len())),
+        Output::Reply { waiter, with: Reply::Briefing(_) } => panic!("{waiter:?} is briefed"),
         Output::Append { .. }
         | Output::Answer { .. }
         | Output::Carry(_)
-        | Output::Brief { .. }
         | Output::Silent { .. }
         | Output::Committed { .. } => None,
     };
@@ -111,6 +111,22 @@ fn a_hook_is_answered_at_once_without_texts_and_with_them_when_they_are_durable(
     let ticket = appended(&supervisor.step(offer(2), NOW));
     assert_eq!(replies(&supervisor.step(Input::Durable(ticket), NOW)), [(2, 1)]);
     assert_eq!(replies(&supervisor.step(offer(3), NOW)), [(3, 0)], "offered once");
+}
+
+/// A session that begins is told who it is; texts wait for its next hook.
+#[test]
+fn the_hook_of_a_beginning_is_answered_with_a_briefing_once() {
+    let mut supervisor = reminded();
+    let began = Seen::SessionBegan(Followed::Resumed);
+    let conversation = "c-1".parse().ok();
+    let fact = Fact { is_answerable: true, conversation, ..Fact::new(Origin::Hook, began) };
+    carried(&mut supervisor, Input::Heard { agent: AGENT, number: NUMBER, fact });
+    let briefed = supervisor.step(offer(2), NOW);
+    let [Output::Reply { waiter: Waiter(2), with: Reply::Briefing(AGENT) }] = &briefed[..] else {
+        panic!("{briefed:?}")
+    };
+    let ticket = appended(&supervisor.step(offer(3), NOW));
+    assert_eq!(replies(&supervisor.step(Input::Durable(ticket), NOW)), [(3, 1)]);
 }
 
 /// U6: a disk that is slow does not keep a turn waiting.

@@ -20,7 +20,7 @@ use perennial_core::observation::{Observation, Report};
 use perennial_core::time::Time;
 use perennial_engine::harness::claude::Listing;
 use perennial_engine::host::{Holders, HostReport, holders};
-use perennial_engine::supervisor::{Input, Output, Rejection, Supervisor, Ticket, Waiter};
+use perennial_engine::supervisor::{Input, Output, Rejection, Reply, Supervisor, Ticket, Waiter};
 use perennial_store::journal::{AppendError, Journal, Seq};
 use tokio::sync::{oneshot, watch};
 
@@ -195,7 +195,6 @@ pub fn start(
             spending,
             world,
             desk,
-            briefed: None,
             replies: HashMap::new(),
             hooks: HashMap::new(),
             awaited: Awaited::default(),
@@ -226,9 +225,7 @@ pub struct Driver {
     pub spending: Spending,
     pub world: World,
     pub desk: Desk,
-    /// The agent whose session, just heard, is to be told who it is.
-    pub briefed: Option<AgentId>,
-    /// Hooks that wait for the texts that they are answered with.
+    /// Hooks that wait for what they are answered with.
     pub hooks: HashMap<Waiter, oneshot::Sender<Option<String>>>,
     replies: HashMap<Waiter, oneshot::Sender<Result<Vec<Entity>, Rejection>>>,
     awaited: Awaited,
@@ -433,13 +430,15 @@ impl Driver {
                         let _ = reply.send(answer);
                     }
                 }
-                Output::Reply { waiter, offered } => {
+                Output::Reply { waiter, with } => {
                     if let Some(reply) = self.hooks.remove(&waiter) {
-                        let _ = reply.send(self.texts(&offered));
+                        let _ = reply.send(match with {
+                            Reply::Briefing(agent) => self.briefing(agent),
+                            Reply::Texts(offered) => self.texts(&offered),
+                        });
                     }
                 }
                 Output::Carry(effect) => self.carry_out(effect),
-                Output::Brief { agent } => self.briefed = Some(agent),
                 Output::Silent { agent, number, lasted } => {
                     let seconds = lasted.as_secs();
                     tracing::warn!(%agent, %number, seconds, "nothing was heard of its turn");

@@ -64,9 +64,7 @@ impl Driver {
         if begins {
             self.watch_list(agent);
         }
-        if self.briefed.take() == Some(agent) {
-            let _ = reply.send(self.briefing(agent));
-        } else if is_answerable {
+        if is_answerable {
             let waiter = self.waiter();
             self.hooks.insert(waiter, reply);
             self.input(Input::Offer { waiter, agent, number });
@@ -201,7 +199,8 @@ impl Driver {
         }
     }
 
-    fn briefing(&self, agent: AgentId) -> Option<String> {
+    /// Who the agent is, and who else is there.
+    pub fn briefing(&self, agent: AgentId) -> Option<String> {
         let known = self.supervisor.fleet().agent(agent)?;
         let sample = self.supervisor.hearing(agent).and_then(|hearing| hearing.sample());
         let sample = sample.as_ref().map(|(sample, _)| sample);

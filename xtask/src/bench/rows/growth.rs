@@ -253,7 +253,6 @@ impl Past {
                 Output::Committed { events, .. } => self.events += events.len() as u64,
                 Output::Carry(_)
                 | Output::Reply { .. }
-                | Output::Brief { .. }
                 | Output::Silent { .. } => {}
             }
         }

@@ -223,7 +223,7 @@ fn a_hook_is_answered_with_texts_only_when_their_offer_is_durable() {
 fn replies(outputs: &[Output]) -> Vec<&[MessageId]> {
     let mut replies = Vec::new();
     for output in outputs {
-        if let Output::Reply { offered, .. } = output {
+        if let Output::Reply { with: Reply::Texts(offered), .. } = output {
             replies.push(&offered[..]);
         }
     }
