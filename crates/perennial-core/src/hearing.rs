@@ -32,11 +32,16 @@
 //!   what the daemon before had given. Nor is the list believed before that.
 //! - H13 A hook that was called before the last prompt, and is heard after it, says nothing of the turn.
 //! - H14 A transcript tells what a live session has not taken only while hooks name its conversation.
+//! - H15 A prompt ends no dialog: it is queued. What ends one is later than its question: tools that
+//!   finish, a turn that ends, a list that says busy. A list that says what is asked is believed against
+//!   a prompt, and not against a later word of the model.
+//! - H16 Of an agent that nothing is known of, what was heard last is said again.
 
 mod follow;
 mod line;
 mod measure;
 mod plan;
+mod recall;
 mod sessions;
 mod tell;
 mod turn;
@@ -111,6 +116,10 @@ pub struct Hearing {
     /// When the hooks were called that told of the last prompt, and of the last end of a turn.
     prompt_called_at: Time,
     end_called_at: Time,
+    /// The same for the last tool calls that finished.
+    tools_called_at: Time,
+    /// When the last dialog asked what it asks.
+    asked_at: Option<Time>,
     /// The latest evidence that the model spoke.
     spoke_at: Time,
     /// The last answer of the model in the transcript, in the order that it stands there.
@@ -150,6 +159,9 @@ pub struct Hearing {
     is_caught_up: bool,
     /// What the list had before the transcript had been read again.
     held_listing: Option<(Listed, Time)>,
+    /// The latest that the list had, and the latest that anything else told of the turn.
+    listing: Option<(Listed, Time)>,
+    told: Option<(Time, Sign)>,
     heard_at: Time,
     is_warned: bool,
     /// The conversation that the hook named which was called last.
@@ -169,6 +181,8 @@ impl Hearing {
             turn_at: Time::default(),
             prompt_called_at: Time::default(),
             end_called_at: Time::default(),
+            tools_called_at: Time::default(),
+            asked_at: None,
             spoke_at: Time::default(),
             answer_at: Time::default(),
             end: None,
@@ -191,6 +205,8 @@ impl Hearing {
             submitted_at: None,
             is_caught_up: true,
             held_listing: None,
+            listing: None,
+            told: None,
             heard_at: Time::default(),
             is_warned: false,
             named: None,
@@ -249,7 +265,8 @@ impl Hearing {
     pub fn hear(&mut self, agent: &Agent, fact: &Fact, limits: Limits, now: Time) -> Heard {
         let at = dated(fact, now);
         if self.is_over(fact, at) {
-            return Heard::default();
+            let signs = self.outlived(agent, fact, at).into_iter().collect();
+            return Heard { signs, ..Heard::default() };
         }
         let is_voice = match fact.origin {
             Origin::Hook | Origin::StatusLine | Origin::List | Origin::Agent => true,
@@ -278,6 +295,7 @@ impl Hearing {
         if fact.is_answerable {
             self.tell(fact, &mut heard);
         }
+        self.remember(agent, fact, at, &mut heard);
         heard
     }
 
@@ -293,13 +311,13 @@ impl Hearing {
         let is_own = self.is_own(agent, fact);
         match &fact.seen {
             Seen::SessionBegan(how) => self.began(agent, fact, *how, at, now, heard),
-            Seen::PromptSubmitted { .. } => heard.signs.push(self.submitted(at, now)),
+            Seen::PromptSubmitted { .. } => heard.signs.extend(self.submitted(agent, at, now)),
             Seen::ToolsFinished { in_subagent: true, .. } => heard.signs.push(Sign::Progressed),
             Seen::ToolsFinished { calls, in_subagent: false } => {
                 self.finished(agent, calls, at, heard);
             }
-            Seen::PermissionAsked { .. } => heard.signs.push(Sign::Waits(Wait::Permission)),
-            Seen::QuestionAsked => heard.signs.push(Sign::Waits(Wait::Answer)),
+            Seen::PermissionAsked { .. } => heard.signs.push(self.asked(Wait::Permission, at)),
+            Seen::QuestionAsked => heard.signs.push(self.asked(Wait::Answer, at)),
             Seen::IdleTold => heard.signs.extend(self.idle_told(agent, now)),
             Seen::ReplyEnded { background_tasks } => {
                 heard.signs.push(self.replied(*background_tasks, at));
@@ -339,7 +357,7 @@ impl Hearing {
             | Seen::Added { .. }
             | Seen::CaughtUp
             | Seen::Settled => {}
-            Seen::Listed(listed) => heard.signs.extend(self.listed(*listed, at)),
+            Seen::Listed(listed) => heard.signs.extend(self.listed(agent, *listed, at)),
             Seen::Silence { lasted, received } => {
                 self.silent(agent, *lasted, *received, limits, now, heard);
             }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::recall::awaits_word;
 use super::{Heard, Hearing, began_by};
 use crate::agent::Agent;
 use crate::fact::{CallName, Fact, Failure, Listed, Origin, Seen};
@@ -39,18 +40,50 @@ fn given_up(failure: Failure) -> Wait {
     }
 }
 
+/// Whether a dialog of a turn is shown.
+fn asks(agent: &Agent) -> bool {
+    let is_asked = matches!(agent.reason, Reason::NeedsPermission | Reason::NeedsAnswer);
+    agent.state == State::Waiting && is_asked
+}
+
 impl Hearing {
     /// A hook tells of a prompt.
-    pub(super) fn submitted(&mut self, at: Time, now: Time) -> Sign {
+    pub(super) fn submitted(&mut self, agent: &Agent, at: Time, now: Time) -> Option<Sign> {
         self.turn_at = self.turn_at.max(at);
         self.prompt_at = self.prompt_at.max(Some(at));
         self.prompt_called_at = self.prompt_called_at.max(at);
         self.submitted_at = Some(now);
         (self.background_tasks, self.line.is_awaited) = (0, false);
-        Sign::TurnBegan
+        // H15.
+        (!asks(agent)).then_some(Sign::TurnBegan)
     }
 
-    /// H13: of a turn before the one that a prompt has begun; or a prompt of a turn that has ended.
+    /// A dialog asks for somebody since then.
+    pub(super) fn asked(&mut self, wait: Wait, at: Time) -> Sign {
+        self.asked_at = self.asked_at.max(Some(at));
+        Sign::Waits(wait)
+    }
+
+    /// H15: a hook of a turn before the last prompt, later than the dialog that is shown. So the dialog
+    /// was over when the prompt came.
+    pub(super) fn outlived(&self, agent: &Agent, fact: &Fact, at: Time) -> Option<Sign> {
+        let is_of_turn = matches!(
+            fact.seen,
+            Seen::ToolsFinished { in_subagent: false, .. }
+                | Seen::ReplyEnded { .. }
+                | Seen::CallFailed(_)
+                | Seen::Interrupted
+        );
+        (is_of_turn && self.is_past_dialog(agent, at)).then_some(Sign::TurnBegan)
+    }
+
+    /// Whether a dialog is shown that was asked before this.
+    fn is_past_dialog(&self, agent: &Agent, at: Time) -> bool {
+        asks(agent) && self.asked_at.is_some_and(|asked| at > asked)
+    }
+
+    /// H13: of a turn before the one that a prompt has begun; or a prompt of a turn that has ended, or a
+    /// question that was answered.
     pub(super) fn is_over(&self, fact: &Fact, at: Time) -> bool {
         let since = match &fact.seen {
             _ if fact.origin != Origin::Hook => return false,
@@ -58,9 +91,10 @@ impl Hearing {
             Seen::ReplyEnded { .. }
             | Seen::CallFailed(_)
             | Seen::Interrupted
-            | Seen::ToolsFinished { in_subagent: false, .. }
-            | Seen::PermissionAsked { .. }
-            | Seen::QuestionAsked => self.prompt_called_at,
+            | Seen::ToolsFinished { in_subagent: false, .. } => self.prompt_called_at,
+            Seen::PermissionAsked { .. } | Seen::QuestionAsked => {
+                self.prompt_called_at.max(self.tools_called_at).max(self.end_called_at)
+            }
             Seen::SessionBegan(_)
             | Seen::ToolsFinished { in_subagent: true, .. }
             | Seen::IdleTold
@@ -120,6 +154,7 @@ impl Hearing {
             return;
         }
         self.spoke_at = self.spoke_at.max(at);
+        self.tools_called_at = self.tools_called_at.max(at);
         (self.background_tasks, self.line.is_awaited) = (0, false);
         heard.signs.extend([Sign::TurnBegan, Sign::Progressed]);
     }
@@ -187,7 +222,7 @@ impl Hearing {
     }
 
     /// H3: what the transcript's last step says, now that nothing follows it.
-    fn ended(&self, agent: &Agent) -> Option<Sign> {
+    pub(super) fn ended(&self, agent: &Agent) -> Option<Sign> {
         let (at, end) = self.end?;
         let is_given_up = agent.reason == Reason::LimitReached;
         let wait = match end {
@@ -199,37 +234,63 @@ impl Hearing {
         let is_same = agent.state == State::Waiting
             && (is_given_up || agent.reason == Reason::RateLimited)
             && matches!(wait, Wait::RateLimit(_) | Wait::LimitReached(_));
-        let is_news = at > self.turn_at && at > self.spoke_at && (at > agent.since || is_same);
-        is_news.then_some(Sign::Waits(wait))
+        let is_newer = at > agent.since || is_same || awaits_word(agent);
+        let is_last = at > self.turn_at && at > self.spoke_at;
+        if is_last && is_newer {
+            return Some(Sign::Waits(wait));
+        }
+        // H15: what followed the end was a prompt that had no dialog in its way.
+        let is_outlived = at > self.spoke_at && self.is_past_dialog(agent, at);
+        is_outlived.then_some(Sign::TurnBegan)
     }
 
     /// H5, H10, H12: another opinion, which the agent's record weighs by its time.
-    pub(super) fn listed(&mut self, listed: Listed, since: Time) -> Option<Sign> {
+    pub(super) fn listed(&mut self, agent: &Agent, listed: Listed, since: Time) -> Option<Sign> {
         self.line.is_in_menu = listed == Listed::Menu;
         if !self.is_caught_up {
             self.held_listing = Some((listed, since));
             return None;
         }
+        if self.listing.is_none_or(|(_, latest)| since >= latest) {
+            self.listing = Some((listed, since));
+        }
         let wait = match listed {
             Listed::Busy => {
                 self.begins_by(since);
+                if self.is_past_dialog(agent, since) {
+                    return Some(Sign::TurnBegan);
+                }
                 None
             }
             Listed::Idle if self.background_tasks > 0 => return None,
             Listed::Idle if self.prompt_at.is_none_or(|prompted| since <= prompted) => return None,
             Listed::Idle => Some(Wait::Input),
-            Listed::Permission => Some(Wait::Permission),
-            Listed::Question => Some(Wait::Answer),
+            Listed::Permission => return Some(self.listed_asking(agent, Wait::Permission, since)),
+            Listed::Question => return Some(self.listed_asking(agent, Wait::Answer, since)),
             // Whoever opened it knows.
             Listed::Menu => return None,
         };
         Some(Sign::Listed { wait, since })
     }
 
+    /// H15: a dialog that the list has, against a turn that was concluded from a prompt or from nothing.
+    fn listed_asking(&mut self, agent: &Agent, wait: Wait, since: Time) -> Sign {
+        let is_latest = self.listing.is_some_and(|(_, latest)| since == latest);
+        let stands = is_latest && since > self.spoke_at.max(self.end_called_at);
+        if stands && agent.state == State::Working {
+            return self.asked(wait, since);
+        }
+        if is_latest {
+            self.asked_at = self.asked_at.max(Some(since));
+        }
+        Sign::Listed { wait: Some(wait), since }
+    }
+
     /// The transcript has been read to its end: what it ends with, then what the list had meanwhile.
     pub(super) fn caught_up(&mut self, agent: &Agent) -> Vec<Sign> {
         self.is_caught_up = true;
-        let held = self.held_listing.take().and_then(|(listed, since)| self.listed(listed, since));
+        let held =
+            self.held_listing.take().and_then(|(listed, since)| self.listed(agent, listed, since));
         self.ended(agent).into_iter().chain(held).collect()
     }
 }

@@ -681,3 +681,97 @@ fn a_silent_session_is_looked_at_again_after_another_limit() {
     assert_eq!(next(Limits::default(), 130_000), Duration::from_secs(600));
     assert_eq!(next(Limits::default(), 600_500), Duration::from_millis(1_200_500));
 }
+
+/// H15, F5: two texts at once; the first one's turn asks, and the second is queued meanwhile.
+#[test]
+fn a_prompt_that_is_queued_ends_no_dialog() {
+    for asked in [Seen::PermissionAsked { tool: None }, Seen::QuestionAsked] {
+        let shown = match asked {
+            Seen::QuestionAsked => (State::Waiting, Reason::NeedsAnswer),
+            _ => ASKS,
+        };
+        let mut listener = Listener::new();
+        listener.hear(&hook(asked.clone()));
+        listener.hear(&prompt("p2"));
+        assert_eq!(listener.shown(), shown);
+        let obstacle = listener.hearing().and_then(|h| h.obstacle(listener.told.agent(1)));
+        assert_eq!(obstacle, Some(Obstacle::Dialog));
+        for goes_on in [tools(&["a"]), listed(Listed::Busy, listener.told.now)] {
+            let mut listener = listener.clone();
+            listener.hear(&goes_on);
+            assert_eq!(listener.shown(), WORKS, "{goes_on:?}");
+        }
+        // Denied: the turn is over, and what was queued is not sent.
+        let mut denied = listener.clone();
+        denied.write(Seen::Interrupted);
+        denied.caught_up();
+        assert_eq!(denied.shown(), IDLE);
+        listener.hear(&listed(Listed::Idle, listener.told.now));
+        assert_eq!(listener.shown(), IDLE);
+    }
+}
+
+/// H15: the list is read after the prompt, or what ended the dialog is.
+#[test]
+fn a_list_corrects_what_a_prompt_let_believe() {
+    let mut listener = Listener::new();
+    listener.hear(&ended(0));
+    let since = listener.told.now + Duration::from_micros(1);
+    listener.told.pass(Duration::from_secs(1));
+    listener.hear(&prompt("p2"));
+    assert_eq!(listener.shown(), WORKS);
+    let asking = listed(Listed::Permission, since);
+    let mut answered = listener.clone();
+    listener.hear(&asking);
+    assert_eq!(listener.shown(), ASKS);
+    // Busy since then, heard after it.
+    let mut busy = listener.clone();
+    busy.hear(&listed(Listed::Busy, since + Duration::from_micros(1)));
+    assert_eq!(busy.shown(), WORKS);
+    // What the list had before is heard again.
+    busy.hear(&asking);
+    assert_eq!(busy.shown(), WORKS);
+    answered.hear(&tools(&["a"]));
+    answered.hear(&asking);
+    assert_eq!(answered.shown(), WORKS);
+}
+
+/// H15: what ended the dialog is heard after the prompt that came next.
+#[test]
+fn a_dialog_that_was_over_before_a_prompt_is_not_shown_after_it() {
+    for late in [tools(&["a"]), ended(0), hook(Seen::Interrupted)] {
+        let mut listener = Listener::new();
+        listener.hear(&hook(Seen::PermissionAsked { tool: None }));
+        listener.told.pass(Duration::from_secs(1));
+        let over_at = listener.told.now;
+        listener.told.pass(Duration::from_secs(1));
+        listener.hear(&prompt("p2"));
+        assert_eq!(listener.shown(), ASKS);
+        listener.hear(&late.clone().at(Some(over_at)));
+        assert_eq!(listener.shown(), WORKS, "{late:?}");
+    }
+    let mut listener = Listener::new();
+    listener.hear(&hook(Seen::PermissionAsked { tool: None }));
+    listener.told.pass(Duration::from_secs(1));
+    let own = Some(conversation("a"));
+    let denied = Fact::new(Origin::Transcript, Seen::Interrupted).at(Some(listener.told.now));
+    listener.told.pass(Duration::from_secs(1));
+    listener.hear(&prompt("p2"));
+    listener.hear(&denied.within(own));
+    listener.caught_up();
+    assert_eq!(listener.shown(), WORKS);
+}
+
+/// H2, H13: a question that was answered is not asked again by the double of its hook.
+#[test]
+fn a_doubled_question_is_asked_once() {
+    let mut listener = Listener::new();
+    let asked = hook(Seen::PermissionAsked { tool: None }).at(Some(listener.told.now));
+    listener.hear(&asked);
+    listener.hear(&tools(&["a"]));
+    listener.hear(&asked);
+    assert_eq!(listener.shown(), WORKS);
+    listener.hear(&ended(0));
+    listener.hear(&asked);
+    assert_eq!(listener.shown(), IDLE);
+}
