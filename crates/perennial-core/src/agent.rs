@@ -221,6 +221,27 @@ impl Agent {
         self.hold = Some(Hold { held_for: HeldFor::Damage, evidence, since: at });
     }
 
+    /// Whether its session ended while its record could not be read, and it can be now: what follows
+    /// that end was not decided then.
+    fn is_left_over(&self) -> bool {
+        let has_ended = self.session.as_ref().is_some_and(Session::is_over);
+        let has_a_session = match self.state {
+            State::Hatching
+            | State::Waking
+            | State::Working
+            | State::Waiting
+            | State::Unknown
+            | State::HandingOff => true,
+            State::Crashed
+            | State::Sleeping
+            | State::Hibernating
+            | State::Frozen
+            | State::Dead
+            | State::Expired => false,
+        };
+        has_ended && has_a_session && self.hold.is_none()
+    }
+
     /// An agent whose birth can't be read: nothing but its id is known, and it is never forgotten.
     pub fn unborn(id: AgentId, at: Time) -> Agent {
         let launch = Launch {
@@ -333,7 +354,8 @@ impl Agent {
 
 /// What to do so that the world matches the journal, and when to look again.
 pub fn plan(agent: &Agent, may_start: bool, now: Time) -> Plan {
-    let named = [(Timer::StateEnds, agent.until), (Timer::Dialog, agent.dialog_at())];
+    let ends_at = if agent.is_left_over() { Some(now) } else { agent.until };
+    let named = [(Timer::StateEnds, ends_at), (Timer::Dialog, agent.dialog_at())];
     // Nothing comes about by itself while a hold stands.
     let named = named.into_iter().filter(|_| agent.hold.is_none());
     let timers = named.filter_map(|(timer, at)| Some((timer, at?))).collect();

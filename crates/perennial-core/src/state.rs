@@ -255,7 +255,9 @@ pub fn next(state: State, cause: Cause) -> Option<State> {
             Hatching | Waking | Working | Waiting | HandingOff | Crashed => Some(Unknown),
             // A record that can't be read says nothing: also of one that was asleep.
             Sleeping | Hibernating => Some(Unknown),
-            Unknown | Frozen | Dead | Expired => None,
+            // The hold that hid its state was lifted, and nothing was heard yet.
+            Unknown => Some(Unknown),
+            Frozen | Dead | Expired => None,
         },
         Cause::SeenWorking => match state {
             Unknown => Some(Working),

@@ -78,10 +78,7 @@ pub fn wake(agent: &Agent, witness: Witness, now: Time) -> Result<Vec<AgentEvent
         State::Waking => begin(agent).into(),
         State::HandingOff => next_session(agent, Cause::HandedOff, is_over, evidence, now),
         // Its session may live, whatever record can't be read: it is taken up, not doubled.
-        State::Unknown if phase == Some(Phase::Running) => {
-            let moved = agent.moved(Cause::SeenWorking, Reason::Running, evidence);
-            moved.into_iter().map(AgentEvent::Moved).collect()
-        }
+        State::Unknown if phase == Some(Phase::Running) => taken_up(agent, evidence, now),
         // What can't be read may be the order to start it: it stands from here on, and finds the
         // session that runs, if one does.
         State::Unknown if phase == Some(Phase::Wanted) && agent.is_damaged() => {
@@ -101,6 +98,18 @@ pub fn wake(agent: &Agent, witness: Witness, now: Time) -> Result<Vec<AgentEvent
         | State::Expired => next_session(agent, Cause::Wake, is_over, evidence, now),
     });
     Ok(events)
+}
+
+/// A session that runs goes on. What a command does is known by that; where a turn of an agent CLI
+/// stands is said by what is heard of it.
+fn taken_up(agent: &Agent, evidence: Evidence, now: Time) -> Vec<AgentEvent> {
+    let has_announced = agent.session.as_ref().is_some_and(|session| session.has_announced);
+    let (cause, reason) = match (agent.launch.is_bare(), has_announced) {
+        (true, _) => (Cause::SeenWorking, Reason::Running),
+        (false, true) => (Cause::ConfirmationLost, Reason::DaemonStarted),
+        (false, false) => return next_session(agent, Cause::Wake, false, evidence, now),
+    };
+    agent.moved(cause, reason, evidence).map(AgentEvent::Moved).into_iter().collect()
 }
 
 /// The end of a hold, if there is one that the witness may lift.

@@ -64,27 +64,36 @@ fn ended(
 ) -> Vec<AgentEvent> {
     let evidence = Evidence { witness: Witness::Kernel, fact, at: now };
     let mut events = vec![session_ended(agent, session, exit, now)];
-    // Its state stays unknown: what can't be read may have been an order.
-    if agent.is_damaged() {
-        return events;
+    // Its state stays unknown: what can't be read may have been an order. If it becomes readable, what
+    // follows is decided then.
+    if !agent.is_damaged() {
+        events.extend(follow(&counted(agent, session, now), session, is_clean, evidence, now));
     }
-    let agent = &counted(agent, session, now);
+    events
+}
+
+/// What follows the end of a session that is in the history already.
+fn follow(
+    agent: &Agent,
+    session: &Session,
+    is_clean: bool,
+    evidence: Evidence,
+    now: Time,
+) -> Vec<AgentEvent> {
     let is_held = agent.hold.is_some();
     match agent.state {
-        State::HandingOff if is_held => {}
-        State::HandingOff => {
-            events.extend(next_session(agent, Cause::HandedOff, true, evidence, now));
-        }
+        State::HandingOff if is_held => Vec::new(),
+        State::HandingOff => next_session(agent, Cause::HandedOff, true, evidence, now),
         // Woken while the last session was still ending: its turn has come.
         State::Waking if matches!(session.phase, Phase::Ending(_)) => {
-            events.extend(begin(agent).into_iter().filter(|_| !is_held));
+            begin(agent).into_iter().filter(|_| !is_held).collect()
         }
         // It failed to start, and its retry waited for the tree to be gone.
         State::Crashed if !is_held && agent.until.is_some_and(|until| until <= now) => {
-            events.extend(next_session(agent, Cause::Retry, true, evidence, now));
+            next_session(agent, Cause::Retry, true, evidence, now)
         }
         State::Hatching | State::Waking | State::Working | State::Waiting | State::Unknown => {
-            events.extend(unasked(agent, session, is_clean, evidence, now));
+            unasked(agent, session, is_clean, evidence, now)
         }
         // A verb had asked for it: the verb's state stands.
         State::Crashed
@@ -92,9 +101,19 @@ fn ended(
         | State::Hibernating
         | State::Frozen
         | State::Dead
-        | State::Expired => {}
+        | State::Expired => Vec::new(),
     }
-    events
+}
+
+/// What follows an end that was recorded while the agent's record could not be read.
+fn follow_late(agent: &Agent, session: &Session, now: Time) -> Vec<AgentEvent> {
+    let exit = session.exit.unwrap_or(Exit::Unknown(UnknownExit::NotStarted));
+    if exit == Exit::Unknown(UnknownExit::MachineRestarted) {
+        let evidence = Evidence { witness: Witness::Daemon, fact: Fact::BootChanged, at: now };
+        return follow_reboot(agent, session.number, evidence);
+    }
+    let evidence = Evidence { witness: Witness::Kernel, fact: Fact::Exited(exit), at: now };
+    follow(agent, session, exit.is_clean(), evidence, now)
 }
 
 fn unasked(
@@ -186,6 +205,9 @@ pub fn due(agent: &Agent, may_start: bool, now: Time) -> Vec<AgentEvent> {
     if agent.hold.is_some() {
         return Vec::new();
     }
+    if let Some(session) = agent.session.as_ref().filter(|_| agent.is_left_over()) {
+        return follow_late(agent, session, now);
+    }
     if may_start && let Some(session) = agent.session.as_ref().filter(|s| s.phase == Phase::Wanted)
     {
         return vec![starting(session.number)];
@@ -268,26 +290,33 @@ pub fn rebooted(agent: &Agent, now: Time) -> Vec<AgentEvent> {
         }
     };
     let mut events = vec![session_ended(agent, session, exit, now)];
-    if agent.is_damaged() {
-        return events;
+    if !agent.is_damaged() {
+        let counted = counted(agent, session, now);
+        events.extend(follow_reboot(&counted, session.number, evidence));
     }
-    let is_idle =
-        matches!(agent.state, State::Waiting | State::Unknown) && agent.turn != Turn::Open;
+    events
+}
+
+/// What follows a reboot that ended session `number`, which is in the history already.
+fn follow_reboot(agent: &Agent, number: SessionNumber, evidence: Evidence) -> Vec<AgentEvent> {
+    // One that gave no sign of life is begun again, whether it is taken to show a dialog or not.
+    let is_idle = matches!(agent.state, State::Waiting | State::Unknown)
+        && agent.turn != Turn::Open
+        && !agent.reason.is_before_first_sign();
     let resumes = agent.restart != Restart::Never && !is_idle;
     let busy = agent.moved(Cause::RebootedBusy, Reason::Starting, evidence.clone());
     match busy.filter(|_| resumes) {
         Some(moved) => {
-            events.push(AgentEvent::Moved(Move { until: None, ..moved }));
-            let number = session.number.next();
-            let opening = counted(agent, session, now).next_opening(number);
-            events.push(AgentEvent::SessionWanted { number, opening });
+            let number = number.next();
+            let opening = agent.next_opening(number);
+            let moved = AgentEvent::Moved(Move { until: None, ..moved });
+            vec![moved, AgentEvent::SessionWanted { number, opening }]
         }
         None => {
             let moved = agent.moved(Cause::RebootedIdle, Reason::MachineRestarted, evidence);
-            events.extend(moved.map(AgentEvent::Moved));
+            moved.map(AgentEvent::Moved).into_iter().collect()
         }
     }
-    events
 }
 
 /// Nobody could see the world for so long: what would end by silence gets that time back, and what

@@ -149,6 +149,8 @@ fn input_reason(agent: &Agent) -> Reason {
         Some(Opening::Bare | Opening::Fresh(_) | Opening::Resume { .. }) => {
             agent.unsettled.unwrap_or(Reason::Idle)
         }
+        // How its last turn ended may be what was not heard.
+        None if agent.state == State::Unknown => agent.unsettled.unwrap_or(Reason::Idle),
         None => Reason::Idle,
     }
 }
@@ -191,7 +193,7 @@ fn announced(agent: &Agent, session: &Session, now: Time) -> Vec<AgentEvent> {
 fn listed(agent: &Agent, wait: Option<Wait>, since: Time) -> Option<Sign> {
     // Whoever is listed has no first-run dialog in its way.
     let is_past_dialog = agent.reason.is_before_first_sign();
-    if since <= agent.since && !is_past_dialog {
+    if since <= agent.since && !is_past_dialog && agent.state != State::Unknown {
         return None;
     }
     let is_plain = is_past_dialog
@@ -204,11 +206,13 @@ fn listed(agent: &Agent, wait: Option<Wait>, since: Time) -> Option<Sign> {
         // Why a turn ended early is not in the list: there it is idle.
         (State::Waiting, Some(wait)) if is_plain => Some(Sign::Waits(wait)),
         (State::Waiting, Some(_)) | (State::Working, None) => None,
+        // Nothing else is known of it.
+        (State::Unknown, None) => Some(Sign::TurnBegan),
+        (State::Unknown, Some(wait)) => Some(Sign::Waits(wait)),
         // Before its first word the list has what it begins with.
         (
             State::Hatching
             | State::Waking
-            | State::Unknown
             | State::HandingOff
             | State::Crashed
             | State::Sleeping
@@ -271,7 +275,15 @@ fn ended_turn(
     events
 }
 
+/// A move that is shown. From `unknown` it is evidence of what the agent does, unless its record can't be read.
 fn moved(agent: &Agent, cause: Cause, reason: Reason, show: Show, now: Time) -> Vec<AgentEvent> {
+    let is_unknown = agent.state == State::Unknown && !agent.is_damaged();
+    let is_work = matches!(cause, Cause::TurnBegan | Cause::BackgroundWork);
+    let cause = match is_unknown {
+        true if is_work => Cause::SeenWorking,
+        true if cause == Cause::TurnEnded => Cause::SeenWaiting,
+        true | false => cause,
+    };
     let evidence = Evidence { witness: Witness::Harness, fact: Fact::Shown(show), at: now };
     agent.moved(cause, reason, evidence).map(AgentEvent::Moved).into_iter().collect()
 }

@@ -11,7 +11,7 @@ use crate::time::Time;
 /// Whether the agent's session runs and nothing is known of it: a hold that hid its state was lifted.
 pub(super) fn awaits_word(agent: &Agent) -> bool {
     let runs = agent.live_session().is_some_and(|session| session.phase == Phase::Running);
-    agent.state == State::Unknown && agent.hold.is_none() && runs
+    agent.state == State::Unknown && !agent.is_damaged() && runs
 }
 
 /// Whether a sign says where the turn stands.
