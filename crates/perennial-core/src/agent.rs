@@ -39,12 +39,12 @@ pub use evolve::evolve;
 pub use observe::{due, observe, put_off, rebooted};
 pub use signs::shown;
 
-/// A session must give its first sign of life within this; an agent CLI that runs and gives none
-/// needs the operator.
+/// A session's program must run within this. An agent CLI that runs and gives no sign of life for so
+/// long needs the operator.
 pub const START_LIMIT: Duration = Duration::from_secs(90);
 /// A harness that shows nothing for so long may have a dialog in its way.
 pub const DIALOG_AFTER: Duration = Duration::from_secs(20);
-/// An agent must be born within this.
+/// An agent without a name must get one within this.
 pub const HATCH_LIMIT: Duration = Duration::from_secs(300);
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -175,6 +175,12 @@ impl Agent {
     pub fn predecessor(&self) -> Option<SessionId> {
         let number = self.session.as_ref()?.number.previous()?;
         Some(SessionId { agent: self.id, number })
+    }
+
+    /// Whether the rate limit that it is shown to wait for had ended by then.
+    pub fn is_past_limit(&self, at: Time) -> bool {
+        let is_limited = self.state == State::Waiting && self.reason == Reason::RateLimited;
+        is_limited && self.until.is_some_and(|until| at > until)
     }
 
     /// Whether nothing may start or prompt it but a person.
@@ -341,6 +347,12 @@ impl Agent {
         Some(started + DIALOG_AFTER + session.unseen)
     }
 
+    /// When its state ends by itself. An agent CLI that runs has no limit for its start: somebody has to
+    /// look at what it shows.
+    fn ends_at(&self) -> Option<Time> {
+        self.until.filter(|_| self.dialog_at().is_none())
+    }
+
     fn next_number(&self) -> SessionNumber {
         self.session.as_ref().map_or(SessionNumber::FIRST, |session| session.number.next())
     }
@@ -354,7 +366,7 @@ impl Agent {
 
 /// What to do so that the world matches the journal, and when to look again.
 pub fn plan(agent: &Agent, may_start: bool, now: Time) -> Plan {
-    let ends_at = if agent.is_left_over() { Some(now) } else { agent.until };
+    let ends_at = if agent.is_left_over() { Some(now) } else { agent.ends_at() };
     let named = [(Timer::StateEnds, ends_at), (Timer::Dialog, agent.dialog_at())];
     // Nothing comes about by itself while a hold stands.
     let named = named.into_iter().filter(|_| agent.hold.is_none());

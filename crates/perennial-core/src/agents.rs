@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::agent::{self, Agent, HATCH_LIMIT};
+use crate::agent::{self, Agent, START_LIMIT};
 use crate::command::Spawn;
 use crate::conversation::{ConversationId, Followed};
 use crate::effect::Plan;
@@ -232,7 +232,7 @@ impl Agents {
             parent,
             launch: spawn.launch.clone(),
             restart: spawn.restart,
-            until: evidence.at + HATCH_LIMIT,
+            until: evidence.at + START_LIMIT,
             evidence,
         };
         Ok(agent::hatch(spawn.id, birth, spawn.conversation.clone()))

@@ -12,7 +12,7 @@
 //! - H3  A step of the transcript ends a turn only if it is later than the turn's last prompt, the
 //!   model's last word, and the state that it would change; and only once all of the transcript is read.
 //! - H4  Who waits for a rate limit or after a failure is not made idle by being called idle: only a
-//!   turn does that.
+//!   turn does that, or to be idle since after the limit's end.
 //! - H5  While tasks run in the background and no turn has begun, being called idle says nothing, and
 //!   nobody hangs.
 //! - H6  A tool call counts once, by its name, whoever tells of it. A reminder is due with every
@@ -387,7 +387,22 @@ impl Hearing {
         }
         let Some(limit) = limits.silent_after else { return };
         let is_silent = lasted >= limit && received.is_some_and(|received| received >= limit);
-        if is_silent && self.open_calls.is_empty() && self.background_tasks == 0 {
+        let is_in_turn = match agent.state {
+            State::Working => self.background_tasks == 0,
+            // Taken to show a dialog, it took a prompt: its first words were lost.
+            State::Waiting => agent.reason.is_before_first_sign() && self.prompt_at.is_some(),
+            State::Hatching
+            | State::Waking
+            | State::Unknown
+            | State::HandingOff
+            | State::Crashed
+            | State::Sleeping
+            | State::Hibernating
+            | State::Frozen
+            | State::Dead
+            | State::Expired => false,
+        };
+        if is_silent && is_in_turn && self.open_calls.is_empty() {
             heard.signs.push(Sign::Hangs);
         }
     }

@@ -198,7 +198,9 @@ impl World {
             (State::Working, _) => self.talk(agent.id).turn = Some(Turn::Open),
             (State::Waiting, Cause::TurnEnded) => {
                 self.talk(agent.id).turn = Some(match moved.reason {
-                    Reason::NeedsPermission | Reason::NeedsAnswer => Turn::Open,
+                    Reason::NeedsPermission | Reason::NeedsAnswer | Reason::RateLimited => {
+                        Turn::Open
+                    }
                     Reason::StoppedInTurn => Turn::Stopped,
                     _ => Turn::Over,
                 });

@@ -77,11 +77,15 @@ fn exits() -> String {
         "## How a session's end is read\n\n\
         A bare command ended cleanly if its exit code is 0. An agent CLI ended cleanly if its preset\n\
         says so and it had given a sign of life; before that any end is a crash.\n\n\
+        Under `--restart always`, a session that lived for less than {} or ended before its agent was\n\
+        born counts as crashed, however it ended: what ends at once, again and again, waits between\n\
+        its tries, and opens the breaker. So does one that ends while its agent is held.\n\n\
         | ended | `--restart never` | `--restart on-crash` (default) | `--restart always` |\n\
         |---|---|---|---|\n\
         | asked for by a verb | the verb's state | the verb's state | the verb's state |\n\
         | cleanly | {} |\n\
         | in any other way, or nobody knows how | {} |\n\n",
+        span(restart::NOT_INSTANT),
         row(true),
         row(false)
     )
@@ -89,8 +93,12 @@ fn exits() -> String {
 
 fn restarts() -> String {
     let rows = [
-        ("a session gives its first sign of life within", span(START_LIMIT)),
-        ("an agent CLI that shows nothing is taken to show a dialog after", span(DIALOG_AFTER)),
+        ("a session's program runs within, or that counts as a crash", span(START_LIMIT)),
+        (
+            "an agent CLI that runs and shows nothing is taken to show a dialog after",
+            span(DIALOG_AFTER),
+        ),
+        ("and is silent, which needs you and ends nothing, after", span(START_LIMIT)),
         ("an agent without a name gets one within", span(HATCH_LIMIT)),
         ("the first restart is at once if the session lived", span(restart::NOT_INSTANT)),
         ("waits before the restarts in that time", waits()),

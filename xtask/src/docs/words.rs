@@ -36,13 +36,13 @@ pub fn state(state: State) -> (&'static str, &'static str) {
 pub fn cause(cause: Cause) -> &'static str {
     match cause {
         Cause::Announced => "first sign of life of a session",
-        Cause::StartLimit => "no sign of life in time",
-        Cause::DialogSeen => "it runs and shows nothing: first 20 s, then 90 s",
+        Cause::StartLimit => "its program does not run in time",
+        Cause::DialogSeen => "it runs and shows nothing: after 20 s, and after 90 s",
         Cause::BackgroundWork => "a turn ends, and work that it began goes on in the background",
         Cause::NeverNamed => "no name in time, or gone before it had one",
         Cause::TurnBegan => "a turn begins",
         Cause::TurnEnded => "a turn ends, or input is needed",
-        Cause::ConfirmationLost => "nobody can say any more what is so",
+        Cause::ConfirmationLost => "nobody can say any more, or yet, what is so",
         Cause::SeenWorking => "evidence: it works",
         Cause::SeenWaiting => "evidence: it waits",
         Cause::EndedFinished => "session ended cleanly",

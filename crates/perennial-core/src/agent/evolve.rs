@@ -121,6 +121,11 @@ fn take(agent: &mut Agent, moved: &Move, at: Time) {
         // A turn has ended as it should.
         agent.unsettled = None;
     }
+    // Shown as unknown whatever follows, as the next daemon would show it: nothing but a person's word
+    // outranks what can't be read.
+    if agent.is_damaged() && moved.to != State::Frozen {
+        return;
+    }
     agent.state = moved.to;
     agent.reason = moved.reason;
     agent.evidence = moved.evidence.clone();
@@ -137,6 +142,8 @@ fn turn_after(turn: Turn, moved: &Move) -> Turn {
         State::Waiting if moved.reason == Reason::StoppedInTurn => Turn::Stopped,
         // The turn goes on once the dialog is answered.
         State::Waiting if moved.reason.is_dialog() => Turn::Open,
+        // The harness goes on by itself.
+        State::Waiting if moved.reason == Reason::RateLimited => Turn::Open,
         State::Waiting => Turn::Over,
         State::Sleeping
             if moved.cause == Cause::Stop

@@ -194,6 +194,8 @@ pub fn progress(agent: &Agent, session: &Session) -> Progress {
     match (agent.launch.is_bare(), session.has_progressed) {
         (true, _) => Progress::NotVisible,
         (false, true) => Progress::Some,
+        // Nor is one that the vendor let wait.
+        (false, false) if agent.reason == Reason::RateLimited => Progress::NotVisible,
         (false, false) if asked || agent.turn != Turn::Open => Progress::NotVisible,
         (false, false) => Progress::None,
     }
@@ -216,7 +218,7 @@ pub fn due(agent: &Agent, may_start: bool, now: Time) -> Vec<AgentEvent> {
         let until = at + START_LIMIT.saturating_sub(DIALOG_AFTER);
         return silent(agent, Reason::FirstRunDialog, Some(until), now);
     }
-    if agent.until.is_none_or(|until| until > now) {
+    if agent.ends_at().is_none_or(|until| until > now) {
         return Vec::new();
     }
     let evidence = Evidence { witness: Witness::Daemon, fact: Fact::TimeCame, at: now };

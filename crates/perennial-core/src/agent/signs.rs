@@ -97,7 +97,8 @@ fn background(agent: &Agent, now: Time) -> Vec<AgentEvent> {
 /// background, was told before and is no less true.
 fn still_idle(agent: &Agent, now: Time) -> Vec<AgentEvent> {
     let is_waiting = agent.state == State::Waiting && !agent.reason.is_before_first_sign();
-    if is_waiting || works_in_background(agent) {
+    let waits_on = is_waiting && !agent.is_past_limit(now);
+    if waits_on || works_in_background(agent) {
         return Vec::new();
     }
     waits(agent, Wait::Input, now)
@@ -197,6 +198,7 @@ fn listed(agent: &Agent, wait: Option<Wait>, since: Time) -> Option<Sign> {
         return None;
     }
     let is_plain = is_past_dialog
+        || agent.is_past_limit(since)
         || matches!(agent.reason, Reason::Idle | Reason::NeedsPermission | Reason::NeedsAnswer);
     match (agent.state, wait) {
         (State::Waiting, None) => Some(Sign::TurnBegan),

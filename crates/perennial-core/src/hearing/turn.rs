@@ -14,6 +14,9 @@ use crate::time::Time;
 /// Nobody is called idle sooner after a prompt: such a call is of the turn before.
 const IDLE_AFTER: Duration = Duration::from_secs(30);
 
+/// Who is called idle has been so for this long.
+const TOLD_IDLE_AFTER: Duration = Duration::from_secs(60);
+
 /// How a step of the transcript ends a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
@@ -161,10 +164,10 @@ impl Hearing {
 
     /// H4, H5.
     pub(super) fn idle_told(&self, agent: &Agent, now: Time) -> Option<Sign> {
-        let has_failed = matches!(
-            agent.reason,
-            Reason::RateLimited | Reason::LimitReached | Reason::ServiceFailed
-        );
+        let is_limited = agent.reason == Reason::RateLimited
+            && !agent.is_past_limit(now.before(TOLD_IDLE_AFTER));
+        let has_failed =
+            is_limited || matches!(agent.reason, Reason::LimitReached | Reason::ServiceFailed);
         let is_early = now.since(self.turn_at) < IDLE_AFTER;
         let is_idle = !has_failed && self.background_tasks == 0 && !is_early;
         is_idle.then_some(Sign::StillIdle)

@@ -775,3 +775,66 @@ fn a_doubled_question_is_asked_once() {
     listener.hear(&asked);
     assert_eq!(listener.shown(), IDLE);
 }
+
+/// H11, 0019: a resumed session that shows a login dialog is silent, and nobody ends it.
+#[test]
+fn a_session_that_took_no_prompt_does_not_hang() {
+    let long = SILENT_AFTER * 2;
+    let mut listener = Listener::unborn();
+    for _ in 0..3 {
+        listener.told.pass(Duration::from_secs(100));
+        listener.told.observe(&due(AgentId(1)));
+        listener.hear(&silence(long, Some(long)));
+    }
+    assert_eq!(listener.shown(), (State::Waiting, Reason::SilentAtStart));
+    // Its first words were lost, and the transcript has its prompt: it is in a turn.
+    listener.write(Seen::Prompt { text: fingerprint("p1") });
+    listener.told.pass(long);
+    assert_eq!(listener.hear(&silence(long, Some(long))).signs, [Sign::Hangs]);
+    assert_eq!(listener.shown(), (State::Unknown, Reason::Silent));
+    // One that waits for somebody is in no turn either.
+    let mut listener = Listener::new();
+    listener.hear(&ended(0));
+    listener.told.pass(long);
+    assert_eq!(listener.hear(&silence(long, Some(long))), Heard::default());
+}
+
+/// H5, H11.
+#[test]
+fn nobody_hangs_while_tasks_run_in_the_background() {
+    let long = SILENT_AFTER * 2;
+    let mut listener = Listener::new();
+    listener.hear(&ended(1));
+    listener.told.pass(long);
+    assert_eq!(listener.hear(&silence(long, Some(long))).signs, []);
+}
+
+/// H4: the end of a limit that the harness waits for is known, and so is what is idle after it.
+#[test]
+fn a_rate_limit_is_over_for_who_is_idle_since_after_its_end() {
+    for by_hook in [false, true] {
+        let mut listener = Listener::new();
+        let until = listener.told.now + Duration::from_secs(600);
+        listener.write(limit(Some(until)));
+        listener.caught_up();
+        assert_eq!(listener.shown(), LIMITED);
+        listener.told.pass(Duration::from_secs(100));
+        let idle = |listener: &mut Listener| {
+            if by_hook {
+                listener.hear(&hook(Seen::IdleTold));
+            } else {
+                listener.hear(&listed(Listed::Idle, listener.told.now));
+            }
+        };
+        idle(&mut listener);
+        assert_eq!(listener.shown(), LIMITED);
+        listener.told.now = until + Duration::from_secs(30);
+        if by_hook {
+            idle(&mut listener);
+            assert_eq!(listener.shown(), LIMITED, "it is told a minute after");
+            listener.told.pass(Duration::from_secs(60));
+        }
+        idle(&mut listener);
+        assert_eq!(listener.shown(), IDLE, "by hook: {by_hook}");
+    }
+}

@@ -191,7 +191,12 @@ fn a_lead_can_stop_what_is_held_and_not_wake_it() {
         let refused = told.ask_as(lead, wake(1));
         assert_eq!(refused, Err(Refusal::Held { agent: AgentId(1), held_for }));
         told.ask_as(lead, stop(1)).unwrap();
-        assert_eq!(told.agent(1).state, State::Sleeping);
+        // What can't be read stays shown as that, by this daemon as by the next.
+        let shown = match held_for {
+            HeldFor::Damage => (State::Unknown, Reason::RecordUnreadable),
+            HeldFor::Person | HeldFor::Verdict => (State::Sleeping, Reason::Stopped),
+        };
+        assert_eq!(told.shown_as(1), shown);
         assert!(told.agent(1).hold.is_some(), "{held_for:?}");
         let plan = told.fleet.plan(&Entity::Agent(AgentId(1)), told.now);
         assert!(ends_it(&plan.effects[0]), "{held_for:?}");

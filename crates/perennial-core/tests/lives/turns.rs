@@ -271,3 +271,60 @@ fn long_sessions_that_get_nothing_done_open_the_breaker_too() {
     told.ends(1, Exit::Signal(9));
     assert_eq!(told.shown_as(1), (State::Crashed, Reason::BreakerOpen));
 }
+
+/// The harness waits and goes on by itself: so does the next session, after a crash and a reboot.
+#[test]
+fn a_turn_that_waits_for_a_rate_limit_is_open() {
+    let limited = [Sign::Waits(Wait::RateLimit(None))];
+    let mut told = in_turn(&limited);
+    assert_eq!(told.next_opening(1), resume("a", Turn::Open));
+    let mut told = in_turn(&limited);
+    told.reboot();
+    assert_eq!(told.agent(1).state, State::Waking);
+    let mut told = in_turn(&limited);
+    assert_eq!(told.stop_and_wake(), resume("a", Turn::Stopped));
+    // Nor is it the conversation that leads nowhere.
+    let mut told = in_turn(&limited);
+    for _ in 0..=CHURN_LIMIT {
+        told.pass(Duration::from_secs(60));
+        assert_eq!(told.next_opening(1), resume("a", Turn::Open));
+        told.begun(1, "a", Followed::Resumed);
+        told.show(1, Sign::Waits(Wait::RateLimit(None)));
+    }
+}
+
+/// An agent CLI that runs is never given up for its silence, however late it came to run.
+#[test]
+fn a_start_has_one_limit_and_who_runs_is_waited_for() {
+    let mut told = Told::new();
+    told.spawn_cli(1, true, None).unwrap();
+    assert_eq!(told.agent(1).until, Some(told.agent(1).created_at + START_LIMIT));
+    told.pass(START_LIMIT - Duration::from_secs(1));
+    told.executed(1);
+    told.pass(Duration::from_secs(5));
+    told.due();
+    assert_eq!(told.agent(1).state, State::Hatching);
+    told.pass(DIALOG_AFTER);
+    told.due();
+    assert_eq!(told.shown_as(1), (State::Waiting, Reason::FirstRunDialog));
+    // One that never came to run is tried again.
+    let mut told = Told::new();
+    told.spawn_cli(1, true, None).unwrap();
+    told.pass(START_LIMIT);
+    told.due();
+    assert_eq!(told.shown_as(1), (State::Crashed, Reason::Retrying));
+}
+
+/// Whoever was being started is started again, with a dialog in its way or without one.
+#[test]
+fn a_reboot_before_the_first_sign_begins_the_session_again() {
+    for shown_after in [Duration::ZERO, DIALOG_AFTER, START_LIMIT] {
+        let mut told = Told::new();
+        told.spawn_cli(1, true, None).unwrap();
+        told.executed(1);
+        told.pass(shown_after);
+        told.due();
+        told.reboot();
+        assert_eq!((told.agent(1).state, told.number(1).0), (State::Waking, 2), "{shown_after:?}");
+    }
+}

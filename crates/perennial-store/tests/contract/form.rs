@@ -106,6 +106,7 @@ fn of_a_cli() -> Vec<Event> {
         .moved(Cause::Retry, State::Waking, Reason::Starting)
         .started(2, resumed)
         .moved(Cause::Announced, State::Working, Reason::InTurn)
+        .moved(Cause::TurnEnded, State::Waiting, Reason::RateLimited)
         .asked(Verb::Stop, Cause::Stop, State::Sleeping);
     life.events
 }
