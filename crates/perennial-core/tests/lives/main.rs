@@ -4,6 +4,7 @@
 mod damaged;
 mod ending;
 mod fold;
+mod guards;
 mod hearing;
 mod held;
 mod line;

@@ -1,0 +1,258 @@
+//! Single conditions of hearing and of the record, each with a case that needs it.
+
+use std::time::Duration;
+
+use perennial_core::authority::Caller;
+use perennial_core::command::{Command, Spawn};
+use perennial_core::context::{Sample, Source};
+use perennial_core::conversation::{Followed, Opening, Turn};
+use perennial_core::effect::Effect;
+use perennial_core::event::{AgentEvent, Event};
+use perennial_core::exit::Exit;
+use perennial_core::fact::{Fact, Failure, Listed, Origin, Seen};
+use perennial_core::hearing::{self, Heard, Hearing, Kept, REMINDER_CALLS, Tell, reminder_mark};
+use perennial_core::id::AgentId;
+use perennial_core::launch::{Launch, Options};
+use perennial_core::observation::{Observation, Report, Sign};
+use perennial_core::reason::Reason;
+use perennial_core::restart::{CHURN_LIMIT, Restart};
+use perennial_core::state::State;
+use perennial_core::time::Time;
+
+use crate::listener::{
+    Listener, SILENT_AFTER, conversation, ended, hook, line, percent, prompt, tools,
+};
+use crate::signs::resume;
+use crate::told::{Told, due, launch};
+
+const BOB: AgentId = AgentId(1);
+const SECOND: Duration = Duration::from_secs(1);
+
+fn sample(listener: &Listener) -> Option<u64> {
+    listener.hearing().and_then(Hearing::sample).map(|(sample, _)| sample.tokens)
+}
+
+/// A lead can't type: what it stops in a turn goes on when it is woken.
+#[test]
+fn a_leads_stop_leaves_the_turn_open() {
+    let mut told = Told::new();
+    told.spawn(9, Some("lead"), Restart::OnCrash);
+    let options = Options { prompt: Some("do it".into()), ..Options::default() };
+    let spawn = Spawn {
+        id: BOB,
+        name: None,
+        role: None,
+        parent: Some("lead".into()),
+        launch: Launch { harness: "claude".into(), options, ..launch() },
+        restart: Restart::OnCrash,
+        conversation: None,
+    };
+    told.ask(Command::Spawn(Box::new(spawn))).unwrap();
+    told.begun(1, "a", Followed::Started);
+    let lead = Caller::Agent(AgentId(9));
+    told.ask_as(lead, Command::Stop(BOB.to_string())).unwrap();
+    told.ends(1, Exit::Code(0));
+    assert_eq!((told.agent(1).state, told.agent(1).turn), (State::Sleeping, Turn::Open));
+    told.ask_as(lead, Command::Wake(BOB.to_string())).unwrap();
+    assert_eq!(told.agent(1).session.as_ref().unwrap().opening, resume("a", Turn::Open));
+}
+
+#[test]
+fn a_session_does_not_live_while_the_machine_sleeps() {
+    let night = Duration::from_secs(8 * 3600);
+    let mut told = Told::new();
+    told.spawn(1, None, Restart::OnCrash);
+    told.executed(1);
+    let started = told.now;
+    told.pass(night);
+    told.observe(&Observation::ClockJumped { by: night });
+    told.pass(SECOND);
+    let session = told.agent(1).session.as_ref().unwrap();
+    assert_eq!(session.lived(told.now), told.now.since(started) - night);
+}
+
+/// The transcript goes on with what the session before was told.
+#[test]
+fn a_reminder_of_an_earlier_session_reminds_nobody() {
+    let mut listener = Listener::new();
+    let text = reminder_mark(REMINDER_CALLS);
+    let own = Some(conversation("a"));
+    let told = Fact::new(Origin::Transcript, Seen::Added { text }).at(Some(Time(1)));
+    listener.hear(&told.within(own));
+    for call in 0..REMINDER_CALLS {
+        listener.hear(&tools(&[&format!("c{call}")]));
+    }
+    assert_eq!(listener.tells, [Tell::Reminder { calls: REMINDER_CALLS }]);
+}
+
+#[test]
+fn a_cleared_conversation_has_no_figures_and_the_next_session_has_those_before_it() {
+    let mut listener = Listener::new();
+    listener.hear(&line(60));
+    assert_eq!(sample(&listener), Some(60));
+    let mut cleared = listener.clone();
+    let began = hook(Seen::SessionBegan(Followed::Cleared));
+    cleared.hear(&began.within(Some(conversation("b"))));
+    assert_eq!(sample(&cleared), None);
+    let number = listener.number();
+    listener.told.pass(SECOND);
+    listener.told.report(1, number, Report::Exited(Exit::Signal(9)));
+    listener.told.pass(60 * SECOND);
+    listener.told.observe(&due(BOB));
+    listener.told.executed(1);
+    listener.hear(&Fact::new(Origin::Terminal, Seen::InputLineDrawn));
+    assert_eq!(listener.hearing().map(Hearing::number), Some(number.next()));
+    assert_eq!(sample(&listener), Some(60));
+}
+
+/// A file may tell of the session before.
+#[test]
+fn only_a_status_line_announces_by_its_figures() {
+    let figures = |source| {
+        let sample = Sample { tokens: 1, window: 100, usable: 100, source };
+        Sign::Measured { conversation: None, sample }
+    };
+    for (source, state) in [
+        (Source::Reported, State::Hatching),
+        (Source::Table, State::Hatching),
+        (Source::Estimated, State::Hatching),
+        (Source::StatusLine, State::Waiting),
+    ] {
+        let mut told = Told::new();
+        told.spawn_cli(1, false, None).unwrap();
+        told.executed(1);
+        told.show(1, figures(source));
+        assert_eq!(told.agent(1).state, state, "{source:?}");
+    }
+}
+
+/// H5: busy since before the reply that left tasks behind, and heard after it.
+#[test]
+fn a_turn_that_began_before_the_reply_ends_no_background_task() {
+    let mut listener = Listener::new();
+    let since = Some(listener.told.now);
+    listener.told.pass(SECOND);
+    listener.hear(&ended(1));
+    listener.hear(&Fact::new(Origin::List, Seen::Listed(Listed::Busy)).at(since));
+    let (lasted, received) = (SILENT_AFTER, Some(SILENT_AFTER));
+    listener.told.pass(2 * SILENT_AFTER);
+    let silence = Fact::new(Origin::Kernel, Seen::Silence { lasted, received });
+    assert_eq!(listener.hear(&silence), Heard::default());
+}
+
+/// H3: what is shown is newer than the step, though no prompt and no word of the model is.
+#[test]
+fn a_step_before_a_dialog_does_not_end_it() {
+    let mut listener = Listener::new();
+    listener.write(Seen::Interrupted);
+    listener.hear(&hook(Seen::PermissionAsked { tool: None }));
+    listener.caught_up();
+    let agent = listener.told.agent(1);
+    assert_eq!((agent.state, agent.reason), (State::Waiting, Reason::NeedsPermission));
+}
+
+/// H13: the prompt's hook comes again after the call that failed.
+#[test]
+fn a_failed_call_ends_the_turn_of_its_prompt() {
+    let mut listener = Listener::new();
+    listener.told.pass(SECOND);
+    let again = prompt("p2").at(Some(listener.told.now));
+    listener.hear(&again);
+    listener.told.pass(SECOND);
+    listener.hear(&hook(Seen::CallFailed(Failure::Refused)));
+    listener.hear(&again);
+    let agent = listener.told.agent(1);
+    assert_eq!((agent.state, agent.reason), (State::Waiting, Reason::ServiceFailed));
+}
+
+/// What was heard of a session says nothing of what the next one's holder is to do.
+#[test]
+fn the_plan_of_a_session_takes_nothing_from_the_one_before() {
+    let mut listener = Listener::new();
+    listener.hear(&Fact::new(Origin::Kernel, Seen::Suspended));
+    let before = listener.hearing().cloned();
+    let goes_on = |listener: &Listener| {
+        let plan = hearing::plan(listener.told.agent(1), before.as_ref());
+        plan.iter().any(|effect| matches!(effect, Effect::Continue { .. }))
+    };
+    assert!(goes_on(&listener));
+    let number = listener.number();
+    listener.told.report(1, number, Report::Exited(Exit::Signal(9)));
+    listener.told.pass(60 * SECOND);
+    listener.told.observe(&due(BOB));
+    assert!(listener.told.agent(1).live_session().is_some());
+    assert!(!goes_on(&listener));
+}
+
+#[test]
+fn figures_of_the_window_before_are_not_taken_up() {
+    let listener = Listener::new();
+    let agent = listener.told.agent(1);
+    let window_at = agent.clock.since.expect("it has begun");
+    for (at, is_taken) in [(window_at, false), (window_at + SECOND, true)] {
+        let sample = Some((percent(60, Source::StatusLine), at));
+        let resumed = Hearing::resume(agent, Kept { sample, reminded: None }, 0);
+        assert_eq!(resumed.and_then(|hearing| hearing.sample()).is_some(), is_taken, "{at:?}");
+    }
+}
+
+/// F1: the record of a burial can't be read; the name that was left by it is free.
+#[test]
+fn a_name_that_was_left_is_not_held_by_one_whose_burial_is_unreadable() {
+    let spawn = |id| {
+        let (name, restart) = ("ann".parse().ok(), Restart::OnCrash);
+        let (role, parent, launch, conversation) = (None, None, launch(), None);
+        let id = AgentId(id);
+        Command::Spawn(Box::new(Spawn { id, name, role, parent, launch, restart, conversation }))
+    };
+    let mut told = Told::new();
+    let bury = Command::Bury { target: BOB.to_string(), summary: "over".into() };
+    let mut events = told.ask(spawn(1)).unwrap();
+    events.extend(told.ask(bury).unwrap());
+    let is_lost = |event: &&Event| {
+        event.of_agent().is_some_and(|(_, what)| matches!(what, AgentEvent::Moved(_)))
+    };
+    assert_eq!(events.iter().filter(is_lost).count(), 1);
+    let mut found = Told::new();
+    found.now = told.now;
+    let readable: Vec<Event> = events.iter().filter(|event| !is_lost(event)).cloned().collect();
+    found.fold(&readable);
+    found.damage(1);
+    assert_eq!(found.agent(1).name, None);
+    found.ask(spawn(2)).unwrap();
+    assert_eq!(found.fleet.find("ann").map(|agent| agent.id), Ok(AgentId(2)));
+}
+
+/// The end by a reboot counts before it is decided how the next session begins.
+#[test]
+fn a_reboot_may_be_the_end_that_gives_a_conversation_up() {
+    let mut told = Told::new();
+    told.spawn_cli(1, true, None).unwrap();
+    told.begun(1, "a", Followed::Started);
+    for _ in 1..CHURN_LIMIT {
+        told.pass(60 * SECOND);
+        assert_eq!(told.next_opening(1), resume("a", Turn::Open));
+        told.begun(1, "a", Followed::Resumed);
+    }
+    told.pass(60 * SECOND);
+    told.reboot();
+    let opening = &told.agent(1).session.as_ref().unwrap().opening;
+    assert!(matches!(opening, Opening::Fresh(_)), "{opening:?}");
+}
+
+/// H9: the line about a compaction is dated after the hook that told of it, and read by the next daemon.
+#[test]
+fn a_compaction_that_a_hook_told_begins_no_window_when_it_is_read_again() {
+    let mut listener = Listener::new();
+    listener.write_unheard(Seen::Answered);
+    let compacted = hook(Seen::SessionBegan(Followed::Compacted));
+    listener.hear(&compacted.within(Some(conversation("a"))));
+    listener.write_unheard(Seen::Compacted);
+    listener.told.pass(SECOND);
+    listener.hear(&tools(&["x"]));
+    listener.hear(&line(60));
+    let clock = listener.told.agent(1).clock;
+    assert!(clock.passed.is_some());
+    listener.restart();
+    assert_eq!(listener.told.agent(1).clock, clock);
+}
