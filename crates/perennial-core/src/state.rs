@@ -253,10 +253,8 @@ pub fn next(state: State, cause: Cause) -> Option<State> {
         },
         Cause::ConfirmationLost => match state {
             Hatching | Waking | Working | Waiting | HandingOff | Crashed => Some(Unknown),
-            // A record that can't be read says nothing: also of one that was asleep.
-            Sleeping | Hibernating => Some(Unknown),
-            // The hold that hid its state was lifted, and nothing was heard yet.
-            Unknown => Some(Unknown),
+            // A record that can't be read says nothing, also of one that was asleep or is taken up again.
+            Sleeping | Hibernating | Unknown => Some(Unknown),
             Frozen | Dead | Expired => None,
         },
         Cause::SeenWorking => match state {
