@@ -90,23 +90,13 @@ impl Executor {
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     let errand = self.later.pop_front();
-                    errand.into_iter().for_each(|(_, errand)| self.carry_if_planned(errand));
+                    errand
+                        .into_iter()
+                        .for_each(|(_, errand)| order_if_planned(&self.desk, &self.orders, errand));
                 }
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
-    }
-
-    /// D1: only the driver knows what is planned.
-    fn carry_if_planned(&self, (delivery, harness): Errand) {
-        let orders = self.orders.clone();
-        let look = move |sight: &Sight<'_>| {
-            if is_planned(sight.supervisor.fleet(), &delivery, sight.now) {
-                let _ = orders.send(Order::Deliver((delivery, harness)));
-            }
-        };
-        // Without a driver the daemon is ending.
-        let _ = self.desk.send(Message::Look(Box::new(look)));
     }
 
     fn carry(&self, (delivery, harness): Errand) {
@@ -162,8 +152,53 @@ impl Executor {
     }
 }
 
+/// D1: only the driver knows what is planned.
+fn order_if_planned(desk: &Desk, orders: &Sender<Order>, (delivery, harness): Errand) {
+    let orders = orders.clone();
+    let look = move |sight: &Sight<'_>| {
+        if is_planned(sight.supervisor.fleet(), &delivery, sight.now) {
+            let _ = orders.send(Order::Deliver((delivery, harness)));
+        }
+    };
+    // Without a driver the daemon is ending.
+    let _ = desk.send(Message::Look(Box::new(look)));
+}
+
 /// Whether this very attempt is still to be made.
 fn is_planned(fleet: &Fleet, delivery: &Delivery, now: Time) -> bool {
     let plan = fleet.plan(&Entity::Message(delivery.message), now);
     plan.effects.contains(&Effect::Deliver(delivery.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use perennial_core::id::{AgentId, MessageId, SessionNumber};
+    use perennial_core::text::{Digest, Text};
+    use perennial_engine::supervisor::Supervisor;
+
+    use super::*;
+    use crate::daemon::driver::channel_pair;
+    use crate::daemon::presence::Presence;
+    use crate::daemon::spending::Spending;
+
+    /// D1: what was seen, given back or withdrawn meanwhile is planned no longer.
+    #[test]
+    fn a_delivery_that_is_not_planned_any_more_is_not_made_again() {
+        let (desk, inbox) = channel_pair();
+        let (orders, ordered) = channel();
+        let text = Text { digest: Digest([1; 32]), bytes: 3, head: "one".into() };
+        let (message, agent, number) = (MessageId(1), AgentId(1), SessionNumber(1));
+        let delivery = Delivery { message, attempt: 1, agent, number, text };
+        order_if_planned(&desk, &orders, (delivery, None));
+        assert!(ordered.try_recv().is_err(), "the driver is asked first");
+        let Ok(Message::Look(look)) = inbox.try_recv() else { panic!("the driver is not asked") };
+        let supervisor = Supervisor::new(Fleet::default(), BTreeMap::new());
+        let presence = Presence::begin(BTreeMap::new(), Time(0));
+        let spending = Spending::default();
+        let now = Time(0);
+        look(&Sight { supervisor: &supervisor, presence: &presence, spending: &spending, now });
+        assert!(ordered.try_recv().is_err(), "it is not planned");
+    }
 }

@@ -458,3 +458,38 @@ fn a_reminder_of_a_session_that_is_over_is_not_recorded() {
     }
     assert_eq!(words(&told.observe(&due(SessionNumber(2)))), "recorded ours");
 }
+
+/// The executor repeats a delivery only while it is planned.
+#[test]
+fn a_delivery_is_planned_only_while_its_attempt_stands() {
+    let offered = || {
+        let mut told = idle();
+        told.pass_seconds(5);
+        told.send(1, "one");
+        told.offer();
+        assert_eq!(told.typed(), [(1, 1)]);
+        told
+    };
+    let mut told = offered();
+    told.delivered(1, 1, Outcome::Entered);
+    assert_eq!(told.typed(), []);
+
+    let mut told = offered();
+    told.trace(Trace::PromptHeard(print("one")));
+    assert_eq!(told.typed(), []);
+
+    let mut told = offered();
+    told.trace(Trace::Held { dated: None, fingerprint: print("one") });
+    assert_eq!(told.typed(), [], "seen in the transcript before its holder answered");
+
+    let mut told = offered();
+    told.report(BOB, SessionNumber(1), Report::Exited(Exit::Signal(9)));
+    assert_eq!(told.typed(), [], "its session is over");
+
+    let mut told = offered();
+    told.delivered(1, 1, Outcome::Held(Held::NoEcho));
+    assert_eq!(told.typed(), []);
+    told.pass_seconds(1);
+    told.offer();
+    assert_eq!(told.typed(), [(1, 2)], "another attempt");
+}
