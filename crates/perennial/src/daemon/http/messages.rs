@@ -341,3 +341,48 @@ fn unread(error: &dyn std::error::Error) -> Trouble {
             .because(crate::daemon::driver::chain(error)),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use perennial_core::id::SessionNumber;
+    use perennial_core::message::{Content, Held};
+    use perennial_core::time::Time;
+    use perennial_store::MemoryJournal;
+    use perennial_store::journal::Batch;
+
+    use super::*;
+
+    #[test]
+    fn a_text_that_was_returned_tells_whether_a_session_had_it() {
+        let recorded = || MessageEvent::Recorded {
+            to: AgentId(1),
+            from: Sender::Person,
+            content: Content::Reminder { calls: 1, sample: None },
+        };
+        let offered = || MessageEvent::Offered {
+            session: SessionNumber(1),
+            attempt: 1,
+            behind: Duration::ZERO,
+        };
+        let entered = MessageEvent::Entered { attempt: 1, is_last: false };
+        let heard = MessageEvent::Heard { attempt: 1 };
+        let held = MessageEvent::Held { attempt: 1, why: Held::Draft, until: Time(1) };
+        let lives = [
+            (vec![recorded()], false),
+            (vec![recorded(), offered()], true),
+            (vec![recorded(), offered(), entered], true),
+            (vec![recorded(), offered(), heard], true),
+            (vec![recorded(), offered(), held], false),
+        ];
+        let id = MessageId(1);
+        for (mut life, expected) in lives {
+            life.push(MessageEvent::Returned);
+            let journal = MemoryJournal::new();
+            let event = |event| Event { at: Time(1), what: What::Message(id, event) };
+            let events: Vec<Event> = life.iter().cloned().map(event).collect();
+            journal.append(Batch::of(events, |_| None), Box::new(|done| assert!(done.is_ok())));
+            let given = was_given(&journal, id).expect("the journal is read");
+            assert_eq!(given, expected, "{life:?}");
+        }
+    }
+}
