@@ -18,11 +18,12 @@
 //!   one from before the first offer is another text.
 //! - T6  Seen, withdrawn and returned are final, and leave memory; so does a text that was written
 //!   to a bare command, which can't show that it was seen.
-//! - T7  What an attempt found in the way of one session says nothing of the next session.
+//! - T8  What an attempt found in the way of one session says nothing of the next session.
 
 mod observe;
 mod order;
 mod queue;
+mod why;
 
 use std::time::Duration;
 
@@ -38,8 +39,7 @@ use crate::fleet::{Decision, Fleet};
 use crate::id::{AgentId, MessageId, SessionNumber};
 use crate::reason::Verb;
 use crate::refusal::Refusal;
-use crate::session::Phase;
-use crate::state::{Roster, State};
+use crate::state::Roster;
 use crate::text::{Fingerprint, Text, TextBody};
 use crate::time::Time;
 
@@ -48,6 +48,7 @@ pub use observe::{
     unreminded,
 };
 pub use queue::Messages;
+pub use why::why;
 
 /// A session that lives has not taken a text if it has been idle for so long since, without it: a
 /// hook may be late, and what it tells of stands in the conversation later still.
@@ -56,9 +57,6 @@ pub const PASSED_OVER_AFTER: Duration = Duration::from_secs(60);
 /// If a turn has ended since such a text was heard, so long an idleness suffices: the agent CLI takes
 /// what it has queued at once when a turn ends.
 pub const PASSED_OVER_BY_A_TURN_AFTER: Duration = Duration::from_secs(20);
-
-/// A text that was typed and is not in the conversation after this is explained to whoever asks.
-const UNSEEN_AFTER: Duration = Duration::from_secs(5);
 
 /// A hook is answered within this, with texts or without: a turn is not kept waiting for the disk.
 pub const REPLY_WITHIN: std::time::Duration = std::time::Duration::from_millis(500);
@@ -311,17 +309,6 @@ impl Message {
         (is_left && self.last_session == Some(live)).then_some(live)
     }
 
-    /// T7: whether what its last attempt came to is in its way in this session.
-    fn is_held_in(&self, session: SessionNumber, now: Time) -> Option<Held> {
-        match self.state {
-            MessageState::Waiting { after: Some(why), until } if until > now => {
-                let is_over = why.is_of_session() && self.last_session != Some(session);
-                (!is_over).then_some(why)
-            }
-            MessageState::Waiting { .. } | MessageState::Offered { .. } => None,
-        }
-    }
-
     /// Whether nothing else may be typed because of it: it is on its way, and was not heard.
     fn is_being_typed(&self, number: SessionNumber) -> bool {
         match self.state {
@@ -329,26 +316,6 @@ impl Message {
                 self.is_typed() && session == number && progress < Progress::Heard
             }
             MessageState::Waiting { .. } => false,
-        }
-    }
-}
-
-impl Held {
-    /// Whether it tells of one session's terminal, input line or holder.
-    fn is_of_session(self) -> bool {
-        match self {
-            Held::Draft
-            | Held::Doubt
-            | Held::Dialog
-            | Held::Suspended
-            | Held::NotDrawn
-            | Held::NoEcho
-            | Held::Leftover
-            | Held::Busy
-            | Held::Full
-            | Held::OldHolder
-            | Held::LongLine => true,
-            Held::Damaged | Held::Unfit | Held::SessionEnded | Held::NotTaken => false,
         }
     }
 }
@@ -397,50 +364,6 @@ pub fn unsend(
             let (about, texts) = (vec![Entity::Message(id)], Vec::new());
             Ok(Decision { about, events: vec![event], texts })
         }
-    }
-}
-
-/// Why a message is not seen yet.
-pub fn why(fleet: &Fleet, message: &Message, now: Time) -> Why {
-    if let MessageState::Offered { at, progress, .. } = message.state {
-        return match progress {
-            Progress::Entered if at + UNSEEN_AFTER <= now => Why::Unheard,
-            Progress::Heard if at + UNSEEN_AFTER <= now => Why::Unseen,
-            Progress::Given | Progress::Entered | Progress::Heard => Why::Due,
-        };
-    }
-    let Some(agent) = fleet.agent(message.to) else { return Why::NoSession };
-    let Some(session) = agent.live_session().filter(|live| live.phase == Phase::Running) else {
-        let starts = agent.live_session().is_some_and(|live| live.phase < Phase::Running);
-        return if starts { Why::Starting } else { Why::NoSession };
-    };
-    if agent.is_held() {
-        return Why::AgentHeld;
-    }
-    let Content::Typed { after_turn, .. } = &message.content else { return Why::Hook };
-    if order::held_back_until(fleet, agent, session.number, message).is_some_and(|at| at > now) {
-        return Why::Earlier;
-    }
-    let why = may_type(agent, *after_turn);
-    let held = message.is_held_in(session.number, now).filter(|_| why == Why::Due);
-    held.map_or(why, Why::After)
-}
-
-/// Whether the agent's state lets a text be typed.
-fn may_type(agent: &Agent, after_turn: bool) -> Why {
-    match agent.state {
-        State::Hatching | State::Waking => Why::Starting,
-        State::Waiting if agent.reason.is_dialog() => Why::Dialog,
-        State::Working if after_turn && order::is_in_turn(agent) => Why::TurnRuns,
-        State::Working | State::Waiting => Why::Due,
-        State::Unknown
-        | State::HandingOff
-        | State::Crashed
-        | State::Sleeping
-        | State::Hibernating
-        | State::Frozen
-        | State::Dead
-        | State::Expired => Why::NoSession,
     }
 }
 

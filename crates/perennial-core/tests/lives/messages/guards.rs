@@ -320,7 +320,7 @@ fn an_id_in_a_hooks_text_counts_only_for_what_a_hook_gave_to_this_session() {
     assert_eq!(told.trace_of(SessionNumber(1), Trace::Mentioned { ids }), "seen ours");
 }
 
-/// T7
+/// T8
 #[test]
 fn what_held_a_text_in_one_session_is_over_in_the_next() {
     let held = [
