@@ -8,7 +8,8 @@
 //! - T2  One text is typed at a time: the next one is offered when the last was heard, or came to
 //!   nothing. A typed text that waits holds back no text by hook.
 //! - T3  Texts that are typed are offered in the order in which they were recorded; those of one
-//!   moment in the order of their ids.
+//!   moment in the order of their ids. One that was offered to an earlier session, or is queued in
+//!   the agent CLI and may be taken at any moment, goes first (`order`).
 //! - T4  A text by hook is offered again only when a later answer stands in the conversation without
 //!   it; a typed one only when its session has ended, or has been idle for a while since the text
 //!   was entered, and the conversation was read to its end without it.
@@ -17,9 +18,12 @@
 //!   one from before the first offer is another text.
 //! - T6  Seen, withdrawn and returned are final, and leave memory; so does a text that was written
 //!   to a bare command, which can't show that it was seen.
+//! - T8  What an attempt found in the way of one session says nothing of the next session.
 
 mod observe;
+mod order;
 mod queue;
+mod why;
 
 use std::time::Duration;
 
@@ -33,10 +37,9 @@ use crate::entity::Entity;
 use crate::event::{Event, What};
 use crate::fleet::{Decision, Fleet};
 use crate::id::{AgentId, MessageId, SessionNumber};
-use crate::reason::{Reason, Verb};
+use crate::reason::Verb;
 use crate::refusal::Refusal;
-use crate::session::Phase;
-use crate::state::{Roster, State};
+use crate::state::Roster;
 use crate::text::{Fingerprint, Text, TextBody};
 use crate::time::Time;
 
@@ -45,10 +48,15 @@ pub use observe::{
     unreminded,
 };
 pub use queue::Messages;
+pub use why::why;
 
 /// A session that lives has not taken a text if it has been idle for so long since, without it: a
 /// hook may be late, and what it tells of stands in the conversation later still.
 pub const PASSED_OVER_AFTER: Duration = Duration::from_secs(60);
+
+/// If a turn has ended since such a text was heard, so long an idleness suffices: the agent CLI takes
+/// what it has queued at once when a turn ends.
+pub const PASSED_OVER_BY_A_TURN_AFTER: Duration = Duration::from_secs(20);
 
 /// A hook is answered within this, with texts or without: a turn is not kept waiting for the disk.
 pub const REPLY_WITHIN: std::time::Duration = std::time::Duration::from_millis(500);
@@ -68,6 +76,8 @@ pub struct Message {
     /// When it was first offered, by the clock that dates the conversation: what that held before is
     /// another text. The earliest date of all offers, where that clock was set back between them.
     pub first_offered_at: Option<Time>,
+    /// The session that it was last offered to.
+    pub last_session: Option<SessionNumber>,
     pub state: MessageState,
 }
 
@@ -149,7 +159,7 @@ pub enum Held {
     NotTaken,
 }
 
-/// Why a message that is not offered waits.
+/// Why a message is not seen yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
     NoSession,
@@ -162,6 +172,10 @@ pub enum Why {
     /// The agent's next tool call or prompt.
     Hook,
     After(Held),
+    /// It was typed a while ago, and the harness has not said that it has it.
+    Unheard,
+    /// The harness has had it for a while, and the conversation does not hold it.
+    Unseen,
     /// Nothing is in its way.
     Due,
 }
@@ -245,6 +259,7 @@ fn fold(message: &mut Message, event: &MessageEvent, at: Time) -> bool {
         MessageEvent::Recorded { .. } => false,
         MessageEvent::Offered { session, attempt, behind } => {
             message.attempts = *attempt;
+            message.last_session = Some(*session);
             // The clock may have been set back since the first offer.
             let dated = at.before(*behind);
             message.first_offered_at =
@@ -282,15 +297,16 @@ impl Message {
         matches!(self.state, MessageState::Offered { .. }) && self.attempts == attempt
     }
 
-    /// Whether its last attempt may have left it in the input line of a session that still runs.
-    fn may_stand_in_line(&self, fleet: &Fleet) -> bool {
+    /// The session that runs with it in its input line, if its last attempt may have left it there.
+    fn may_stand_in_line(&self, fleet: &Fleet) -> Option<SessionNumber> {
         let is_left = match self.state {
             MessageState::Waiting { after, .. } => {
                 matches!(after, Some(Held::NoEcho | Held::Leftover | Held::Draft))
             }
             MessageState::Offered { .. } => false,
         };
-        is_left && fleet.agent(self.to).is_some_and(|agent| agent.live_session().is_some())
+        let live = fleet.agent(self.to)?.live_session()?.number;
+        (is_left && self.last_session == Some(live)).then_some(live)
     }
 
     /// Whether nothing else may be typed because of it: it is on its way, and was not heard.
@@ -339,9 +355,7 @@ pub fn unsend(
     fleet.authorise(caller, Verb::Send, Some(message.to))?;
     match message.state {
         MessageState::Offered { .. } => Err(Refusal::AlreadyOffered { message: id }),
-        MessageState::Waiting { .. }
-            if message.may_stand_in_line(fleet) && message.attempts > 0 =>
-        {
+        MessageState::Waiting { .. } if message.may_stand_in_line(fleet).is_some() => {
             Err(Refusal::AlreadyOffered { message: id })
         }
         MessageState::Waiting { .. } => {
@@ -353,60 +367,26 @@ pub fn unsend(
     }
 }
 
-/// Why a message waits that is not offered now.
-pub fn why(fleet: &Fleet, message: &Message, now: Time) -> Why {
-    let MessageState::Waiting { after, until } = message.state else { return Why::Due };
-    let Some(agent) = fleet.agent(message.to) else { return Why::NoSession };
-    let Some(session) = agent.live_session().filter(|live| live.phase == Phase::Running) else {
-        let starts = agent.live_session().is_some_and(|live| live.phase < Phase::Running);
-        return if starts { Why::Starting } else { Why::NoSession };
-    };
-    if agent.is_held() {
-        return Why::AgentHeld;
-    }
-    let Content::Typed { after_turn, .. } = &message.content else { return Why::Hook };
-    let messages = fleet.messages();
-    if messages.waiting(agent.id).next().is_some_and(|first| first.id != message.id)
-        || messages.offered(agent.id).any(|other| other.is_being_typed(session.number))
-    {
-        return Why::Earlier;
-    }
-    let why = may_type(agent, *after_turn);
-    if why == Why::Due && until > now { after.map_or(why, Why::After) } else { why }
-}
-
-/// Whether the agent's state lets a text be typed.
-fn may_type(agent: &Agent, after_turn: bool) -> Why {
-    match agent.state {
-        State::Hatching | State::Waking => Why::Starting,
-        State::Waiting if agent.reason.is_dialog() => Why::Dialog,
-        State::Working if after_turn && agent.reason != Reason::Running => Why::TurnRuns,
-        State::Working | State::Waiting => Why::Due,
-        State::Unknown
-        | State::HandingOff
-        | State::Crashed
-        | State::Sleeping
-        | State::Hibernating
-        | State::Frozen
-        | State::Dead
-        | State::Expired => Why::NoSession,
-    }
-}
-
 /// What to do for a message, and when to look again.
 pub fn plan(fleet: &Fleet, id: MessageId, now: Time) -> Plan {
     let Some(message) = fleet.messages().get(id) else { return Plan::default() };
     let at = |timer, time| Plan { effects: Vec::new(), timers: vec![(timer, time)] };
     match message.state {
         MessageState::Waiting { until, .. } => match why(fleet, message, now) {
-            Why::Due | Why::After(_) => at(Timer::Offer, until.max(now)),
+            Why::Due => at(Timer::Offer, now),
+            Why::After(_) => at(Timer::Offer, until),
+            Why::Earlier => match order::freed_at(fleet, message) {
+                Some(time) => at(Timer::Offer, time),
+                None => Plan::default(),
+            },
             Why::NoSession
             | Why::Starting
             | Why::Dialog
             | Why::TurnRuns
             | Why::AgentHeld
-            | Why::Earlier
-            | Why::Hook => Plan::default(),
+            | Why::Hook
+            | Why::Unheard
+            | Why::Unseen => Plan::default(),
         },
         MessageState::Offered { session, progress, .. } => {
             let agent = fleet.agent(message.to);

@@ -9,8 +9,8 @@
 //!   returned, unless its agent has no session to give it to. What is said to be seen stands there.
 //! - X2  No text is doubled: it stands in the agent's conversations at most once, and goes to a model again only
 //!   where the session that had it was gone before it had written it down.
-//! - X3  In order, and one at a time: nothing is offered past an earlier text that waits, nor beside one
-//!   that is being typed.
+//! - X3  In order, and one at a time: nothing is offered past an earlier text that waits, or that an
+//!   earlier session was offered and nobody has looked for since, nor beside one that is being typed.
 //! - X4  Nothing is offered to a session that is over, or ends; nothing is typed for an agent that is
 //!   held, or in a dialog, as far as the journal knew.
 //! - X5  A notice is of the window that there is; each is told once (`signs`, `facts`).
@@ -243,7 +243,12 @@ impl World {
             self.texts.all.iter().filter(move |(one, other)| **one != id && typed(other))
         };
         let overtaken = others().find(|(one, other)| {
-            other.stage == Stage::Waiting && (other.recorded_at, **one) < place
+            let is_open = match other.stage {
+                Stage::Waiting => true,
+                Stage::Offered { session: earlier, .. } => earlier < session,
+                Stage::Unrecorded | Stage::Over => false,
+            };
+            is_open && (other.recorded_at, **one) < place
         });
         let beside =
             others().find(|(_, other)| other.stage == Stage::Offered { session, is_heard: false });
@@ -257,7 +262,7 @@ impl World {
         } else if is_typed && account.is_in_dialog() {
             Some(("X4: nothing is typed into a dialog", what()))
         } else if let Some((other, _)) = overtaken.filter(|_| is_typed) {
-            Some(("X3: in the order of recording", format!("{}, {other} waits", what())))
+            Some(("X3: in the order of recording", format!("{} past {other}", what())))
         } else if let Some((other, _)) = beside.filter(|_| is_typed) {
             Some(("X3: one text is typed at a time", format!("{} beside {other}", what())))
         } else if text.threshold > self.passed(to) {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    Content, Held, Message, MessageEvent, MessageState, Outcome, PASSED_OVER_AFTER, Progress,
-    SETTLED_AFTER, Sender, Trace, Why, Withdrawer, why,
+    Content, Held, Message, MessageEvent, MessageState, Outcome, PASSED_OVER_AFTER,
+    PASSED_OVER_BY_A_TURN_AFTER, Progress, SETTLED_AFTER, Sender, Trace, Why, Withdrawer, why,
 };
 use crate::agent::Agent;
 use crate::context::{Sample, Threshold};
@@ -202,7 +202,11 @@ pub fn traced(
             of_agent().find(is_it).map(|message| seen(message, number)).into_iter().collect()
         }
         Trace::Mentioned { ids } => {
-            let mentioned = || of_agent().filter(|message| ids.contains(&message.id));
+            // A hook of the user's own may print any id: only what a hook of ours gave counts.
+            let is_given =
+                |message: &Message| !message.is_typed() && message.last_session == Some(number);
+            let mentioned =
+                || of_agent().filter(|message| ids.contains(&message.id) && is_given(message));
             let reminder =
                 mentioned().filter(|one| is_reminder(one)).max_by_key(|one| one.recorded_at);
             let outdated = reminder.map(|newer| reminders_before(fleet, agent, newer));
@@ -242,7 +246,13 @@ fn settled(
             } else if ended_before(known, session, at) {
                 Some(given_back(fleet, message, Held::SessionEnded, now))
             } else {
-                let is_late = given.max(known.since) + PASSED_OVER_AFTER <= at;
+                let is_long_idle = given.max(known.since) + PASSED_OVER_AFTER <= at;
+                // A turn has ended since it was heard, and the agent CLI did not take it then.
+                let is_overtaken = progress == Progress::Heard
+                    && given < known.since
+                    && given + PASSED_OVER_AFTER <= at
+                    && known.since + PASSED_OVER_BY_A_TURN_AFTER <= at;
+                let is_late = is_long_idle || is_overtaken;
                 let is_passed_over = session == number && is_idle && is_given && is_late;
                 is_passed_over.then(|| given_back(fleet, message, Held::NotTaken, now))
             }
@@ -269,7 +279,7 @@ fn entered_by_a_person(
     fingerprint: Fingerprint,
 ) -> Option<Vec<Happened>> {
     let left = fleet.messages().of(agent).find(|message| {
-        has(message, fingerprint) && message.may_stand_in_line(fleet) && message.attempts > 0
+        has(message, fingerprint) && message.may_stand_in_line(fleet) == Some(session)
     })?;
     let attempt = left.attempts + 1;
     let offered = MessageEvent::Offered { session, attempt, behind: fleet.behind() };
@@ -288,6 +298,8 @@ fn line_free(fleet: &Fleet, agent: AgentId, now: Time) -> Vec<Happened> {
         | Why::AgentHeld
         | Why::Earlier
         | Why::Hook
+        | Why::Unheard
+        | Why::Unseen
         | Why::Due => false,
     };
     // Whatever waits behind the first one waits for that.

@@ -90,7 +90,7 @@ impl Messages {
             (MessageEvent::Recorded { to, from, content }, _) => {
                 let state = MessageState::Waiting { after: None, until: at };
                 let (to, from, content) = (*to, *from, content.clone());
-                let (recorded_at, attempts, first_offered_at) = (at, 0, None);
+                let (recorded_at, attempts, first_offered_at, last_session) = (at, 0, None, None);
                 let message = Message {
                     id,
                     to,
@@ -99,6 +99,7 @@ impl Messages {
                     recorded_at,
                     attempts,
                     first_offered_at,
+                    last_session,
                     state,
                 };
                 Arc::new(message)

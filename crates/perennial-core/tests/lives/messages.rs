@@ -1,6 +1,7 @@
 //! Texts to agents: recorded, offered, seen; each rule by the events that it makes.
 
 mod guards;
+mod order;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -162,6 +163,7 @@ fn one_text_is_typed_at_a_time_and_the_next_when_it_was_heard() {
     assert_eq!(told.typed(), []);
     assert_eq!(told.offer(), "", "entered is not heard");
     assert_eq!(told.trace(Trace::PromptHeard(print("two"))), "", "another prompt");
+    told.show(BOB, Sign::TurnBegan);
     assert_eq!(told.trace(Trace::PromptHeard(print("one"))), "heard 1");
     assert_eq!(told.offer(), "offered 2");
     let at = told.now;
@@ -394,7 +396,7 @@ fn an_idle_session_whose_conversation_is_read_to_its_end_did_not_take_it() {
     assert_eq!(told.trace(settled(at)), "", "a turn runs: it may be in its queue");
     told.show(BOB, Sign::Waits(Wait::Input));
     assert_eq!(told.trace(settled(at)), "", "read before the turn's end");
-    told.pass_seconds(59);
+    told.pass_seconds(58);
     let at = told.now;
     assert_eq!(told.trace(settled(at)), "", "its line may be late");
     told.pass_seconds(1);

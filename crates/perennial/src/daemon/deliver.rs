@@ -2,6 +2,10 @@
 //!
 //! One thread. Tries until the holder answers, since only the holder knows whether it typed; decides
 //! nothing: what follows from an answer is said in the core.
+//!
+//! Invariants
+//! - D1  A delivery is made again only while the core plans it: meanwhile its text may have been seen and
+//!   the next one typed, or its session may have ended.
 
 use std::collections::VecDeque;
 use std::io;
@@ -9,14 +13,17 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use perennial_core::effect::Delivery;
+use perennial_core::effect::{Delivery, Effect};
+use perennial_core::entity::Entity;
+use perennial_core::fleet::Fleet;
 use perennial_core::message::{Held, Outcome};
+use perennial_core::time::Time;
 use perennial_engine::harness::typing::{self, Typed};
 use perennial_engine::host::moment::{self, Moment};
 use perennial_engine::host::{Holders, holders};
 use perennial_store::journal::Journal;
 
-use super::driver::{Desk, Message, chain};
+use super::driver::{Desk, Message, Sight, chain};
 use super::harness::Harnesses;
 
 /// A holder that can't be reached is asked again after this, until it answers.
@@ -26,9 +33,14 @@ const AGAIN_AFTER: Duration = Duration::from_millis(500);
 #[derive(Debug, Clone)]
 pub struct Deliveries(Sender<Order>);
 
+/// A delivery, and the harness of its session; without one, of a bare command.
+type Errand = (Delivery, Option<String>);
+
 #[derive(Debug)]
 enum Order {
-    Deliver { delivery: Delivery, harness: Option<String>, tries: u32 },
+    Deliver(Errand),
+    /// The holder was not reached: after a while, if it is still to be done.
+    Again(Errand),
 }
 
 struct Executor {
@@ -38,7 +50,7 @@ struct Executor {
     desk: Desk,
     orders: Sender<Order>,
     /// Those that are tried again, with their time.
-    later: VecDeque<(Moment, Order)>,
+    later: VecDeque<(Moment, Errand)>,
 }
 
 impl Deliveries {
@@ -60,7 +72,7 @@ impl Deliveries {
     /// Types a text into a session of this harness; without one, of a bare command.
     pub fn order(&self, delivery: Delivery, harness: Option<String>) {
         // A thread that is gone types nothing more; the daemon is ending.
-        let _ = self.0.send(Order::Deliver { delivery, harness, tries: 0 });
+        let _ = self.0.send(Order::Deliver((delivery, harness)));
     }
 }
 
@@ -72,22 +84,22 @@ impl Executor {
                 None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             match next {
-                Ok(Order::Deliver { tries, delivery, harness }) if tries > 0 => {
-                    let order = Order::Deliver { delivery, harness, tries };
-                    self.later.push_back((moment::now() + AGAIN_AFTER, order));
+                Ok(Order::Deliver(errand)) => self.carry(errand),
+                Ok(Order::Again(errand)) => {
+                    self.later.push_back((moment::now() + AGAIN_AFTER, errand));
                 }
-                Ok(order) => self.carry(order),
                 Err(RecvTimeoutError::Timeout) => {
-                    let order = self.later.pop_front();
-                    order.into_iter().for_each(|(_, order)| self.carry(order));
+                    let errand = self.later.pop_front();
+                    errand
+                        .into_iter()
+                        .for_each(|(_, errand)| order_if_planned(&self.desk, &self.orders, errand));
                 }
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
     }
 
-    fn carry(&self, order: Order) {
-        let Order::Deliver { delivery, harness, tries } = order;
+    fn carry(&self, (delivery, harness): Errand) {
         let (message, attempt) = (delivery.message, delivery.attempt);
         let typed = match self.typed(&delivery, harness.as_deref()) {
             Ok(typed) => typed,
@@ -109,8 +121,7 @@ impl Executor {
             // Whether it was typed is not known: the same attempt, ordered again, tells.
             Err(refusal) => {
                 tracing::debug!(%agent, %number, %refusal, "a text is not delivered yet");
-                let tries = tries.saturating_add(1);
-                let _ = orders.send(Order::Deliver { delivery, harness, tries });
+                let _ = orders.send(Order::Again((delivery, harness)));
             }
         });
     }
@@ -138,5 +149,56 @@ impl Executor {
             tracing::warn!(message = %delivery.message, %why, "a text is no prompt any more");
             Held::Unfit
         })
+    }
+}
+
+/// D1: only the driver knows what is planned.
+fn order_if_planned(desk: &Desk, orders: &Sender<Order>, (delivery, harness): Errand) {
+    let orders = orders.clone();
+    let look = move |sight: &Sight<'_>| {
+        if is_planned(sight.supervisor.fleet(), &delivery, sight.now) {
+            let _ = orders.send(Order::Deliver((delivery, harness)));
+        }
+    };
+    // Without a driver the daemon is ending.
+    let _ = desk.send(Message::Look(Box::new(look)));
+}
+
+/// Whether this very attempt is still to be made.
+fn is_planned(fleet: &Fleet, delivery: &Delivery, now: Time) -> bool {
+    let plan = fleet.plan(&Entity::Message(delivery.message), now);
+    plan.effects.contains(&Effect::Deliver(delivery.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use perennial_core::id::{AgentId, MessageId, SessionNumber};
+    use perennial_core::text::{Digest, Text};
+    use perennial_engine::supervisor::Supervisor;
+
+    use super::*;
+    use crate::daemon::driver::channel_pair;
+    use crate::daemon::presence::Presence;
+    use crate::daemon::spending::Spending;
+
+    /// D1: what was seen, given back or withdrawn meanwhile is planned no longer.
+    #[test]
+    fn a_delivery_that_is_not_planned_any_more_is_not_made_again() {
+        let (desk, inbox) = channel_pair();
+        let (orders, ordered) = channel();
+        let text = Text { digest: Digest([1; 32]), bytes: 3, head: "one".into() };
+        let (message, agent, number) = (MessageId(1), AgentId(1), SessionNumber(1));
+        let delivery = Delivery { message, attempt: 1, agent, number, text };
+        order_if_planned(&desk, &orders, (delivery, None));
+        assert!(ordered.try_recv().is_err(), "the driver is asked first");
+        let Ok(Message::Look(look)) = inbox.try_recv() else { panic!("the driver is not asked") };
+        let supervisor = Supervisor::new(Fleet::default(), BTreeMap::new());
+        let presence = Presence::begin(BTreeMap::new(), Time(0));
+        let spending = Spending::default();
+        let now = Time(0);
+        look(&Sight { supervisor: &supervisor, presence: &presence, spending: &spending, now });
+        assert!(ordered.try_recv().is_err(), "it is not planned");
     }
 }

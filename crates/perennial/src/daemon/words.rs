@@ -256,6 +256,9 @@ pub fn held(why: Held) -> &'static str {
 /// Why a text goes nowhere that the journal has and memory does not.
 pub const UNREADABLE: &str = "a record of it can't be read; it will not be delivered";
 
+/// What is known of a text that was given to a session and not seen before its agent was buried.
+pub const MAY_BE_READ: &str = "it was given to a session; the agent may have read it";
+
 /// Why no more will be known of a text to a bare command.
 pub const WRITTEN: &str = "typed into its terminal; a bare command can't show that it read it";
 
@@ -277,6 +280,8 @@ pub fn waits(why: Why) -> &'static str {
         Why::Earlier => "an earlier text goes first",
         Why::Hook => "the agent's next tool call or prompt",
         Why::After(why) => held(why),
+        Why::Unheard => "typed, Enter pressed; the agent CLI has not accepted it yet",
+        Why::Unseen => "typed and accepted; not in the conversation yet",
         Why::Due => "about to be typed",
     }
 }

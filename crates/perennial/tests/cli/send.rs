@@ -83,7 +83,8 @@ fn what_can_not_be_sent_is_refused_with_the_reason() {
     let sealed = Sealed::up();
     sealed.spawn("bob", WITNESS);
     sealed.refused(4, &["send", "nobody", "x"]);
-    let empty = sealed.refused(2, &["send", "bob", ""]);
+    let empty = sealed.refused(3, &["send", "bob", ""]);
+    assert_eq!(empty.kind, "unsendable");
     assert!(empty.detail.contains("empty"), "{empty:?}");
     assert!(empty.next.contains("attach bob"), "{empty:?}");
     sealed.refused(2, &["sent", "bob", "-n", "0"]);

@@ -50,6 +50,7 @@ fn texts_are_offered_in_the_order_of_their_recording_not_of_their_ids() {
     told.send(1, "second");
     assert_eq!(told.offer(), "offered 2", "T3");
     told.delivered(2, 1, Outcome::Entered);
+    told.show(BOB, Sign::TurnBegan);
     told.trace(Trace::PromptHeard(print("first")));
     assert_eq!(told.offer(), "offered 1");
 
@@ -289,4 +290,206 @@ fn a_window_counts_as_told_only_of_what_it_has_passed() {
     told.fold(&[Event { at: told.now, what: began }]);
     let offered = told.fleet.offer(AgentId(BOB), number, told.now);
     assert_eq!((offered.len(), clock_told(&offered)), (1, 0), "C1");
+}
+
+#[test]
+fn an_id_in_a_hooks_text_counts_only_for_what_a_hook_gave_to_this_session() {
+    // The user's own hook lists what was sent: a text that waits, one that is typed, a notice that
+    // was not given yet.
+    let mut told = idle();
+    told.send(1, "one");
+    told.send(2, "two");
+    told.offer();
+    measured(&mut told, 60);
+    let all = |told: &Told| -> Vec<MessageId> {
+        told.fleet.messages().of(AgentId(BOB)).map(|message| message.id).collect()
+    };
+    let ids = all(&told);
+    assert_eq!(ids.len(), 3);
+    assert_eq!(told.trace(Trace::Mentioned { ids: ids.clone() }), "");
+    assert_eq!(hook(&mut told), "offered ours");
+    assert_eq!(told.trace(Trace::Mentioned { ids }), "seen ours");
+
+    // A notice that was given to another session.
+    let mut told = idle();
+    measured(&mut told, 60);
+    hook(&mut told);
+    killed_and_resumed(&mut told);
+    let ids = all(&told);
+    assert_eq!(told.trace(Trace::Mentioned { ids: ids.clone() }), "");
+    assert_eq!(told.trace_of(SessionNumber(1), Trace::Mentioned { ids }), "seen ours");
+}
+
+/// T8
+#[test]
+fn what_held_a_text_in_one_session_is_over_in_the_next() {
+    let held = [
+        (Held::Draft, true),
+        (Held::Doubt, true),
+        (Held::Dialog, true),
+        (Held::Suspended, true),
+        (Held::NotDrawn, true),
+        (Held::NoEcho, true),
+        (Held::Leftover, true),
+        (Held::Busy, true),
+        (Held::Full, true),
+        (Held::OldHolder, true),
+        (Held::LongLine, true),
+        (Held::Damaged, false),
+        (Held::Unfit, false),
+    ];
+    for (held, is_over) in held {
+        let mut told = idle();
+        told.pass_seconds(5);
+        told.send(1, "one");
+        told.offer();
+        for attempt in 1..9 {
+            told.delivered(1, attempt, Outcome::Held(held));
+            told.pass_seconds(60);
+            told.offer();
+        }
+        told.delivered(1, 9, Outcome::Held(held));
+        told.report(BOB, SessionNumber(1), Report::Exited(Exit::Signal(9)));
+        told.pass_seconds(1);
+        told.begun(BOB, "c-1", Followed::Resumed);
+        let expected = if is_over { "offered 1" } else { "" };
+        assert_eq!(told.offer(), expected, "{held:?}");
+    }
+}
+
+#[test]
+fn a_text_waits_for_the_end_of_its_turn_not_for_background_tasks() {
+    let mut told = idle();
+    told.send_after(1, "one", true);
+    told.show(BOB, Sign::TurnBegan);
+    assert_eq!((told.offer().as_str(), told.why(1)), ("", Some(Why::TurnRuns)));
+    told.show(BOB, Sign::BackgroundWork);
+    assert_eq!(told.offer(), "offered 1");
+
+    // A bare command has no turns.
+    let mut told = Told::new();
+    told.spawn(BOB, None, Restart::Never);
+    told.executed(BOB);
+    told.send_after(1, "one", true);
+    assert_eq!(told.offer(), "offered 1");
+}
+
+/// A text that was held in session 1.
+fn held_in_line(held: Held) -> Told {
+    let mut told = idle();
+    told.send(1, "one");
+    told.offer();
+    told.delivered(1, 1, Outcome::Held(held));
+    told
+}
+
+#[test]
+fn a_text_that_may_stand_in_the_input_line_is_not_taken_back() {
+    let unsend = Command::Unsend { id: MessageId(1) };
+    let refusal = Refusal::AlreadyOffered { message: MessageId(1) };
+    for held in [Held::NoEcho, Held::Leftover, Held::Draft] {
+        let mut told = held_in_line(held);
+        assert_eq!(told.ask(unsend.clone()), Err(refusal.clone()), "{held:?}");
+        // That line went with its session.
+        killed_and_resumed(&mut told);
+        let events = told.ask(unsend.clone()).expect("it stands in no line");
+        assert_eq!(words(&events), "withdrawn 1", "{held:?}");
+    }
+    for held in [Held::Dialog, Held::NotDrawn, Held::Busy, Held::Full] {
+        let mut told = held_in_line(held);
+        let events = told.ask(unsend.clone()).expect("nothing was pasted");
+        assert_eq!(words(&events), "withdrawn 1", "{held:?}");
+    }
+}
+
+#[test]
+fn a_text_that_was_left_in_the_line_may_be_entered_by_a_person() {
+    for held in [Held::NoEcho, Held::Leftover, Held::Draft] {
+        let mut told = held_in_line(held);
+        let heard = Trace::PromptHeard(print("one"));
+        assert_eq!(told.trace(heard.clone()), "offered 1, heard 1", "{held:?}");
+        assert_eq!(told.typed(), [], "it is not typed again");
+
+        // A late hook of a session that is over says nothing of the line of the next one.
+        let mut told = held_in_line(held);
+        killed_and_resumed(&mut told);
+        assert_eq!(told.trace_of(SessionNumber(1), heard.clone()), "", "{held:?}");
+        assert_eq!(told.offer(), "offered 1");
+    }
+}
+
+#[test]
+fn a_text_that_was_entered_or_heard_is_not_held_by_a_late_word_of_its_holder() {
+    let held = Outcome::Held(Held::NoEcho);
+    let mut told = idle();
+    told.send(1, "one");
+    told.offer();
+    told.delivered(1, 1, Outcome::Entered);
+    assert_eq!(told.delivered(1, 1, held), "", "T4: it was entered");
+
+    let mut told = idle();
+    told.send(1, "one");
+    told.offer();
+    told.trace(Trace::PromptHeard(print("one")));
+    assert_eq!(told.delivered(1, 1, held), "", "T4: a person's Enter sent it");
+}
+
+#[test]
+fn a_prompt_in_one_session_is_no_answer_to_a_text_that_is_typed_in_another() {
+    let mut told = idle();
+    told.send(1, "one");
+    told.offer();
+    killed_and_resumed(&mut told);
+    let heard = Trace::PromptHeard(print("one"));
+    assert_eq!(told.trace(heard.clone()), "", "a person's own words in session 2");
+    assert_eq!(told.trace_of(SessionNumber(1), heard), "heard 1", "a late hook of session 1");
+}
+
+#[test]
+fn a_reminder_of_a_session_that_is_over_is_not_recorded() {
+    let mut told = idle();
+    killed_and_resumed(&mut told);
+    let due = |number| {
+        let (agent, calls, sample) = (AgentId(BOB), 20, None);
+        Observation::ReminderDue { agent, number, calls, sample }
+    };
+    for other in [SessionNumber(1), SessionNumber(3)] {
+        assert_eq!(words(&told.observe(&due(other))), "", "{other}");
+    }
+    assert_eq!(words(&told.observe(&due(SessionNumber(2)))), "recorded ours");
+}
+
+/// The executor repeats a delivery only while it is planned.
+#[test]
+fn a_delivery_is_planned_only_while_its_attempt_stands() {
+    let offered = || {
+        let mut told = idle();
+        told.pass_seconds(5);
+        told.send(1, "one");
+        told.offer();
+        assert_eq!(told.typed(), [(1, 1)]);
+        told
+    };
+    let mut told = offered();
+    told.delivered(1, 1, Outcome::Entered);
+    assert_eq!(told.typed(), []);
+
+    let mut told = offered();
+    told.trace(Trace::PromptHeard(print("one")));
+    assert_eq!(told.typed(), []);
+
+    let mut told = offered();
+    told.trace(Trace::Held { dated: None, fingerprint: print("one") });
+    assert_eq!(told.typed(), [], "seen in the transcript before its holder answered");
+
+    let mut told = offered();
+    told.report(BOB, SessionNumber(1), Report::Exited(Exit::Signal(9)));
+    assert_eq!(told.typed(), [], "its session is over");
+
+    let mut told = offered();
+    told.delivered(1, 1, Outcome::Held(Held::NoEcho));
+    assert_eq!(told.typed(), []);
+    told.pass_seconds(1);
+    told.offer();
+    assert_eq!(told.typed(), [(1, 2)], "another attempt");
 }

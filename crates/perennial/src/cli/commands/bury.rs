@@ -1,6 +1,6 @@
 //! `bury`: the end of an agent; its record stays.
 
-use perennial_api::answer::Buried;
+use perennial_api::answer::{Buried, Message};
 use perennial_api::request::Bury;
 use perennial_api::{ExitCode, client};
 
@@ -15,7 +15,7 @@ use crate::cli::render::text::plain;
 #[command(after_help = "\
 Example: perennial bury bob --summary 'the parser is done, see branch parser'
 
-Texts that still wait for it are returned, and listed.")]
+Texts that it has not read are returned, and listed.")]
 pub struct Args {
     /// Name, NAME~1 for an earlier one of that name, or id
     #[arg(value_name = "AGENT")]
@@ -37,11 +37,38 @@ pub fn run(args: Args, context: &Context) -> Ending {
 
 fn told(buried: &Buried) -> String {
     let mut text = brief(&buried.agent);
-    if !buried.returned.is_empty() {
-        text.push_str("these texts never reached it:\n");
-    }
-    for message in &buried.returned {
-        text.push_str(&format!("  {}  {}\n", plain(&message.id), plain(&message.head)));
+    // What was given to a session says so.
+    let given = |message: &&Message| message.why.is_some();
+    let (given, waiting): (Vec<&Message>, Vec<&Message>) = buried.returned.iter().partition(given);
+    for (title, messages) in
+        [("these texts never reached it:", waiting), ("these texts may have reached it:", given)]
+    {
+        if !messages.is_empty() {
+            text.push_str(&format!("{title}\n"));
+        }
+        for message in messages {
+            text.push_str(&format!("  {}  {}\n", plain(&message.id), plain(&message.head)));
+        }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_session_was_given_is_told_apart_from_what_waited() {
+        let message = |id: &str, why: Option<&str>| Message {
+            id: id.to_owned(),
+            why: why.map(str::to_owned),
+            ..Message::default()
+        };
+        let given = message("msg_given", Some("it was given to a session"));
+        let returned = vec![given, message("msg_waited", None)];
+        let shown = told(&Buried { returned, ..Buried::default() });
+        let lists = shown.split_once("these texts never reached it:\n  msg_waited");
+        let (_, rest) = lists.expect("the one that waited");
+        assert!(rest.contains("these texts may have reached it:\n  msg_given"), "{shown}");
+    }
 }

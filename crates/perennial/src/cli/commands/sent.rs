@@ -17,10 +17,11 @@ Example: perennial sent bob
 
 STATE is one of
   waiting    not on its way; the line below it says what it waits for
-  offered    given to a session, not seen yet; a bare command shows no more
+  offered    given to a session, not seen yet; after a few seconds the line below it says how far
+             it came; a bare command shows no more
   seen       the agent's conversation holds it
   withdrawn  taken back by perennial unsend, or out of date before it was given
-  returned   the agent was buried before it got it
+  returned   the agent was buried before it was seen
 perennial unsend ID takes one back that waits.")]
 pub struct Args {
     /// Name, NAME~1 for an earlier one of that name, or id

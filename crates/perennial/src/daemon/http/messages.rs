@@ -8,12 +8,15 @@ use perennial_api::answer;
 use perennial_api::request;
 use perennial_core::authority::Caller;
 use perennial_core::command::Command;
+use perennial_core::entity::Entity;
+use perennial_core::event::{Event, What};
 use perennial_core::id::{AgentId, MessageId};
-use perennial_core::message::{self, Sender};
+use perennial_core::message::{self, MessageEvent, Sender};
 use perennial_core::reason::Verb;
 use perennial_engine::harness::typing;
+use perennial_store::journal::{Journal, ReadError};
 use perennial_store::text;
-use perennial_store::{MessageRow, MessageStep};
+use perennial_store::{MessageRow, MessageStep, Version};
 use serde::Deserialize;
 use tokio::time::timeout;
 
@@ -102,16 +105,25 @@ pub async fn withdraw(
 ) -> Answer {
     let id = message_id(&id)?;
     surface.seen_by(caller, id).await?;
-    // One that is over is told as it is, so that nobody wonders.
+    // One that is over is told as it is, so that nobody wonders …
     let message = surface.message(id).await?;
     if message.is_final {
-        return Err(Trouble(
-            Problem::new(409, "message-over", format!("{id} can't be taken back"))
-                .because(message.why.unwrap_or_else(|| format!("it was {}", message.state))),
-        ));
+        return Err(over(message));
     }
-    surface.command(caller, Command::Unsend { id }).await?;
-    json(&surface.message(id).await?)
+    match surface.command(caller, Command::Unsend { id }).await {
+        Ok(_) => json(&surface.message(id).await?),
+        // … also where it has come to its end since.
+        Err(Trouble(problem)) if problem.status == 404 => Err(over(surface.message(id).await?)),
+        Err(trouble) => Err(trouble),
+    }
+}
+
+fn over(message: answer::Message) -> Trouble {
+    let answer::Message { id, state, why, .. } = message;
+    Trouble(
+        Problem::new(409, "message-over", format!("{id} can't be taken back"))
+            .because(why.unwrap_or_else(|| format!("it was {state}"))),
+    )
 }
 
 impl Surface {
@@ -144,15 +156,15 @@ impl Surface {
             None => typing::bare(text),
         };
         typed.map_err(|why| {
-            let kind = match &why {
-                typing::Unsendable::TooLong(_) => "too-long",
+            let (status, kind) = match &why {
+                typing::Unsendable::TooLong(_) => (400, "too-long"),
                 typing::Unsendable::Empty
                 | typing::Unsendable::EndsProgram(_)
                 | typing::Unsendable::Shell(_)
-                | typing::Unsendable::Command(_) => "unsendable",
+                | typing::Unsendable::Command(_) => (422, "unsendable"),
             };
             Trouble(
-                Problem::new(400, kind, "the text can't be sent")
+                Problem::new(status, kind, "the text can't be sent")
                     .because(why.to_string())
                     .next(format!("perennial attach {target} lets you type it yourself")),
             )
@@ -177,11 +189,15 @@ impl Surface {
         }
     }
 
-    /// The texts of persons that wait, the oldest first.
+    /// The texts of persons that wait, or were typed a while ago and are not seen, the oldest first.
     pub async fn waiting_texts(&self, agent: AgentId) -> Result<Vec<answer::Message>, Trouble> {
         let waiting = self.desk.look(move |sight| {
-            let texts = sight.supervisor.fleet().messages().of(agent);
-            let waiting = texts.filter(|text| view::is_waiting_text(text)).map(|text| text.id);
+            let fleet = sight.supervisor.fleet();
+            let waits = |text: &&message::Message| {
+                let why = || message::why(fleet, text, sight.now);
+                view::is_waiting_text(text) || (text.is_typed() && is_overdue(why()))
+            };
+            let waiting = fleet.messages().of(agent).filter(waits).map(|text| text.id);
             waiting.take(LISTED_MAX).collect::<Vec<MessageId>>()
         });
         let mut rows = Vec::new();
@@ -194,10 +210,20 @@ impl Surface {
     /// The texts of persons that its burial gave back, the newest first.
     pub async fn returned_texts(&self, agent: AgentId) -> Result<Vec<answer::Message>, Trouble> {
         let journal = std::sync::Arc::clone(&self.journal);
-        let rows = tokio::task::spawn_blocking(move || journal.messages(agent, LISTED_MAX));
-        let mut rows = rows.await.map_err(|_| Closing)?.map_err(|error| unread(&error))?;
-        rows.retain(|row| row.step == MessageStep::Returned && row.sender == Sender::Person);
-        self.shown(rows).await
+        let read = move || {
+            let mut rows = journal.messages(agent, LISTED_MAX)?;
+            rows.retain(|row| row.step == MessageStep::Returned && row.sender == Sender::Person);
+            let given = rows.iter().map(|row| was_given(&*journal, row.message));
+            let given = given.collect::<Result<Vec<bool>, ReadError>>()?;
+            Ok((rows, given))
+        };
+        let read = tokio::task::spawn_blocking(read).await.map_err(|_| Closing)?;
+        let (rows, given) = read.map_err(|error: ReadError| unread(&error))?;
+        let mut returned = self.shown(rows).await?;
+        for (message, _) in returned.iter_mut().zip(given).filter(|(_, is_given)| *is_given) {
+            message.why = Some(words::MAY_BE_READ.to_owned());
+        }
+        Ok(returned)
     }
 
     async fn message(&self, id: MessageId) -> Result<answer::Message, Trouble> {
@@ -228,12 +254,38 @@ impl Surface {
     }
 }
 
+/// Whether a text that was returned had been given to a session, which was not known to have read it.
+fn was_given(journal: &dyn Journal, id: MessageId) -> Result<bool, ReadError> {
+    let newest = journal.read_stream_back(&Entity::Message(id), Version::END, 2)?;
+    // What can't be read may have been that.
+    Ok(newest.iter().any(|record| match &record.event {
+        Ok(Event { what: What::Message(_, event), .. }) => match event {
+            MessageEvent::Offered { .. }
+            | MessageEvent::Entered { .. }
+            | MessageEvent::Heard { .. } => true,
+            MessageEvent::Recorded { .. }
+            | MessageEvent::Held { .. }
+            | MessageEvent::Seen { .. }
+            | MessageEvent::Withdrawn { .. }
+            | MessageEvent::Returned => false,
+        },
+        Ok(_) | Err(_) => true,
+    }))
+}
+
+/// Whether a text that was typed should have been seen by now.
+fn is_overdue(why: message::Why) -> bool {
+    matches!(why, message::Why::Unheard | message::Why::Unseen)
+}
+
 fn shown(row: &MessageRow, waits: Option<message::Why>) -> answer::Message {
     let is_waiting = matches!(row.step, MessageStep::Recorded | MessageStep::Held);
     let is_written = row.step == MessageStep::Entered && waits.is_none();
     // Whatever is not over is in memory, unless its first record could not be read.
     let is_damaged = !is_final(row.step) && !is_written && waits.is_none();
-    let why = match waits.filter(|_| is_waiting) {
+    let is_offered = matches!(row.step, MessageStep::Entered | MessageStep::Heard);
+    let told = waits.filter(|why| is_waiting || (is_offered && is_overdue(*why)));
+    let why = match told {
         Some(why) => Some(words::waits(why).to_owned()),
         None if is_written => Some(words::WRITTEN.to_owned()),
         None if is_damaged => Some(words::UNREADABLE.to_owned()),
@@ -288,4 +340,49 @@ fn unread(error: &dyn std::error::Error) -> Trouble {
         Problem::new(500, "journal-unread", "the journal can't be read")
             .because(crate::daemon::driver::chain(error)),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use perennial_core::id::SessionNumber;
+    use perennial_core::message::{Content, Held};
+    use perennial_core::time::Time;
+    use perennial_store::MemoryJournal;
+    use perennial_store::journal::Batch;
+
+    use super::*;
+
+    #[test]
+    fn a_text_that_was_returned_tells_whether_a_session_had_it() {
+        let recorded = || MessageEvent::Recorded {
+            to: AgentId(1),
+            from: Sender::Person,
+            content: Content::Reminder { calls: 1, sample: None },
+        };
+        let offered = || MessageEvent::Offered {
+            session: SessionNumber(1),
+            attempt: 1,
+            behind: Duration::ZERO,
+        };
+        let entered = MessageEvent::Entered { attempt: 1, is_last: false };
+        let heard = MessageEvent::Heard { attempt: 1 };
+        let held = MessageEvent::Held { attempt: 1, why: Held::Draft, until: Time(1) };
+        let lives = [
+            (vec![recorded()], false),
+            (vec![recorded(), offered()], true),
+            (vec![recorded(), offered(), entered], true),
+            (vec![recorded(), offered(), heard], true),
+            (vec![recorded(), offered(), held], false),
+        ];
+        let id = MessageId(1);
+        for (mut life, expected) in lives {
+            life.push(MessageEvent::Returned);
+            let journal = MemoryJournal::new();
+            let event = |event| Event { at: Time(1), what: What::Message(id, event) };
+            let events: Vec<Event> = life.iter().cloned().map(event).collect();
+            journal.append(Batch::of(events, |_| None), Box::new(|done| assert!(done.is_ok())));
+            let given = was_given(&journal, id).expect("the journal is read");
+            assert_eq!(given, expected, "{life:?}");
+        }
+    }
 }

@@ -1,0 +1,77 @@
+//! The order in which texts are typed: which ones hold back those behind them. Changes nothing.
+//!
+//! An agent CLI queues what it gets in a turn and takes it when it likes. Two texts keep their order
+//! where the second is typed into the turn that the first was typed into, or after the first was taken.
+
+use std::time::Duration;
+
+use super::{Message, MessageState, PASSED_OVER_AFTER, Progress};
+use crate::agent::Agent;
+use crate::conversation::Turn;
+use crate::fleet::Fleet;
+use crate::id::SessionNumber;
+use crate::reason::Reason;
+use crate::state::State;
+use crate::time::Time;
+
+/// Only what happens to the other text ends the wait for it.
+const NO_END: Time = Time(u64::MAX);
+
+/// A text that the harness has, and that is neither seen nor given back though its session has been
+/// idle for so long, holds back no others: its conversation can't be read.
+const UNREADABLE_AFTER: Duration = PASSED_OVER_AFTER.saturating_mul(2);
+
+/// Until when a text that waits is held back by others of its agent (T2, T3), if it is.
+pub fn held_back_until(
+    fleet: &Fleet,
+    agent: &Agent,
+    session: SessionNumber,
+    message: &Message,
+) -> Option<Time> {
+    let messages = fleet.messages();
+    if messages.waiting(agent.id).next().is_some_and(|first| first.id != message.id) {
+        return Some(NO_END);
+    }
+    let others = messages.offered(agent.id).filter(|other| other.is_typed());
+    others.filter_map(|other| holds_back_until(other, agent, session, message)).max()
+}
+
+/// When a text that is held back may go, though nothing happens to those before it.
+pub fn freed_at(fleet: &Fleet, message: &Message) -> Option<Time> {
+    let agent = fleet.agent(message.to)?;
+    let session = agent.live_session()?.number;
+    held_back_until(fleet, agent, session, message).filter(|time| *time < NO_END)
+}
+
+/// Until when a text that is offered holds back one that waits.
+fn holds_back_until(
+    other: &Message,
+    agent: &Agent,
+    live: SessionNumber,
+    message: &Message,
+) -> Option<Time> {
+    let MessageState::Offered { session, at, progress } = other.state else { return None };
+    let is_earlier = (other.recorded_at, other.id) < (message.recorded_at, message.id);
+    if other.is_being_typed(live) {
+        Some(NO_END)
+    } else if !is_earlier {
+        None
+    } else if session < live {
+        // Whether that session took it is not known yet.
+        Some(NO_END)
+    } else {
+        let is_same_turn = is_in_turn(agent) && agent.since <= at;
+        let is_queued = progress == Progress::Heard && !is_same_turn;
+        is_queued.then(|| at.max(agent.since) + UNREADABLE_AFTER)
+    }
+}
+
+/// Whether a turn runs. Work in the background that a turn began goes on after it.
+pub fn is_in_turn(agent: &Agent) -> bool {
+    // One that runs and was not heard since somebody looked is where it was when it was last heard.
+    let is_unheard = agent.reason == Reason::Running;
+    let was_in_turn = agent.turn == Turn::Open && !agent.launch.is_bare();
+    agent.state == State::Working
+        && agent.reason != Reason::BackgroundTasks
+        && (!is_unheard || was_in_turn)
+}

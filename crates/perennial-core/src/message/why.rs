@@ -1,0 +1,91 @@
+//! Why a message is not seen yet, and with that whether it may be offered now. Changes nothing.
+
+use std::time::Duration;
+
+use super::{Content, Held, Message, MessageState, Progress, Why, order};
+use crate::agent::Agent;
+use crate::fleet::Fleet;
+use crate::id::SessionNumber;
+use crate::session::Phase;
+use crate::state::State;
+use crate::time::Time;
+
+/// A text that was typed and is not in the conversation after this is explained to whoever asks.
+const UNSEEN_AFTER: Duration = Duration::from_secs(5);
+
+/// Why a message is not seen yet.
+pub fn why(fleet: &Fleet, message: &Message, now: Time) -> Why {
+    if let MessageState::Offered { at, progress, .. } = message.state {
+        return match progress {
+            Progress::Entered if at + UNSEEN_AFTER <= now => Why::Unheard,
+            Progress::Heard if at + UNSEEN_AFTER <= now => Why::Unseen,
+            Progress::Given | Progress::Entered | Progress::Heard => Why::Due,
+        };
+    }
+    let Some(agent) = fleet.agent(message.to) else { return Why::NoSession };
+    let Some(session) = agent.live_session().filter(|live| live.phase == Phase::Running) else {
+        let starts = agent.live_session().is_some_and(|live| live.phase < Phase::Running);
+        return if starts { Why::Starting } else { Why::NoSession };
+    };
+    if agent.is_held() {
+        return Why::AgentHeld;
+    }
+    let Content::Typed { after_turn, .. } = &message.content else { return Why::Hook };
+    if order::held_back_until(fleet, agent, session.number, message).is_some_and(|at| at > now) {
+        return Why::Earlier;
+    }
+    let why = may_type(agent, *after_turn);
+    let held = message.is_held_in(session.number, now).filter(|_| why == Why::Due);
+    held.map_or(why, Why::After)
+}
+
+/// Whether the agent's state lets a text be typed.
+fn may_type(agent: &Agent, after_turn: bool) -> Why {
+    match agent.state {
+        State::Hatching | State::Waking => Why::Starting,
+        State::Waiting if agent.reason.is_dialog() => Why::Dialog,
+        State::Working if after_turn && order::is_in_turn(agent) => Why::TurnRuns,
+        State::Working | State::Waiting => Why::Due,
+        State::Unknown
+        | State::HandingOff
+        | State::Crashed
+        | State::Sleeping
+        | State::Hibernating
+        | State::Frozen
+        | State::Dead
+        | State::Expired => Why::NoSession,
+    }
+}
+
+impl Message {
+    /// T8: whether what its last attempt came to is in its way in this session.
+    fn is_held_in(&self, session: SessionNumber, now: Time) -> Option<Held> {
+        match self.state {
+            MessageState::Waiting { after: Some(why), until } if until > now => {
+                let is_over = why.is_of_session() && self.last_session != Some(session);
+                (!is_over).then_some(why)
+            }
+            MessageState::Waiting { .. } | MessageState::Offered { .. } => None,
+        }
+    }
+}
+
+impl Held {
+    /// Whether it tells of one session's terminal, input line or holder.
+    fn is_of_session(self) -> bool {
+        match self {
+            Held::Draft
+            | Held::Doubt
+            | Held::Dialog
+            | Held::Suspended
+            | Held::NotDrawn
+            | Held::NoEcho
+            | Held::Leftover
+            | Held::Busy
+            | Held::Full
+            | Held::OldHolder
+            | Held::LongLine => true,
+            Held::Damaged | Held::Unfit | Held::SessionEnded | Held::NotTaken => false,
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The order of texts over kills, the ends of turns and queues of the agent CLI.
+
+use super::*;
+
+/// Texts that were typed and accepted in a turn of session 1: they are queued there.
+fn queued(texts: &[(u128, &str)]) -> Told {
+    let mut told = idle();
+    told.show(BOB, Sign::TurnBegan);
+    for (id, text) in texts {
+        told.pass_seconds(1);
+        told.send(*id, text);
+        assert_eq!(told.offer(), format!("offered {id}"), "a turn runs since before");
+        told.delivered(*id, 1, Outcome::Entered);
+        assert_eq!(told.trace(Trace::PromptHeard(print(text))), format!("heard {id}"));
+    }
+    told
+}
+
+fn seen(told: &mut Told, text: &str) -> String {
+    told.trace(Trace::Held { dated: None, fingerprint: print(text) })
+}
+
+/// T3
+#[test]
+fn a_text_does_not_overtake_those_of_a_session_that_was_killed_with_them() {
+    let killed = || {
+        let mut told = queued(&[(1, "one"), (2, "two")]);
+        told.pass_seconds(5);
+        told.report(BOB, SessionNumber(1), Report::Exited(Exit::Signal(9)));
+        told.pass_seconds(1);
+        told.send(3, "three");
+        told.begun(BOB, "c-1", Followed::Resumed);
+        told.pass_seconds(1);
+        assert_eq!((told.offer().as_str(), told.why(3)), ("", Some(Why::Earlier)));
+        told
+    };
+    let first = SessionNumber(1);
+
+    // They are given back, and go first.
+    let mut told = killed();
+    let at = told.now;
+    assert_eq!(told.trace_of(first, settled(at)), "held 1 SessionEnded, held 2 SessionEnded");
+    for (id, text) in [(1, "one"), (2, "two"), (3, "three")] {
+        assert_eq!(told.offer(), format!("offered {id}"));
+        let attempt = if id == 3 { 1 } else { 2 };
+        told.delivered(id, attempt, Outcome::Entered);
+        told.trace(Trace::PromptHeard(print(text)));
+        assert_eq!(seen(&mut told, text), format!("seen {id}"));
+    }
+
+    // They were taken.
+    let mut told = killed();
+    for (id, text) in [(1, "one"), (2, "two")] {
+        assert_eq!(told.offer(), "");
+        let held = Trace::Held { dated: None, fingerprint: print(text) };
+        assert_eq!(told.trace_of(first, held), format!("seen {id}"));
+    }
+    assert_eq!(told.offer(), "offered 3");
+
+    // Nobody can read what became of them.
+    let mut told = killed();
+    told.pass_seconds(15);
+    assert_eq!(told.offer(), "held 1 SessionEnded, held 2 SessionEnded");
+    assert_eq!(told.offer(), "offered 1");
+}
+
+/// What is offered to an earlier session and was recorded later is not in the way.
+#[test]
+fn a_text_that_was_given_back_goes_before_later_ones_that_were_not_yet() {
+    let mut told = idle();
+    told.send(1, "one");
+    told.offer();
+    told.delivered(1, 1, Outcome::Entered);
+    told.show(BOB, Sign::TurnBegan);
+    told.trace(Trace::PromptHeard(print("one")));
+    told.show(BOB, Sign::Waits(Wait::Input));
+    told.pass_seconds(61);
+    let at = told.now;
+    assert_eq!(told.trace(settled(at)), "held 1 NotTaken");
+    told.send(2, "two");
+    assert_eq!((told.offer().as_str(), told.why(2)), ("offered 1", Some(Why::Earlier)));
+}
+
+/// T3: the agent CLI takes what it has queued when a turn ends, and might take the next one first.
+#[test]
+fn a_text_waits_for_one_that_is_queued_when_the_turn_has_ended() {
+    let mut told = queued(&[(1, "one")]);
+    told.pass_seconds(1);
+    told.show(BOB, Sign::Waits(Wait::Input));
+    told.send(2, "two");
+    assert_eq!((told.offer().as_str(), told.why(2)), ("", Some(Why::Earlier)));
+    told.pass_seconds(1);
+    // The next turn may have begun with something else.
+    told.show(BOB, Sign::TurnBegan);
+    assert_eq!((told.offer().as_str(), told.why(2)), ("", Some(Why::Earlier)));
+    assert_eq!(seen(&mut told, "one"), "seen 1");
+    assert_eq!(told.offer(), "offered 2");
+
+    // Work in the background is no turn.
+    let mut told = queued(&[(1, "one")]);
+    told.pass_seconds(1);
+    told.show(BOB, Sign::BackgroundWork);
+    told.send(2, "two");
+    assert_eq!((told.offer().as_str(), told.why(2)), ("", Some(Why::Earlier)));
+}
+
+#[test]
+fn a_queue_that_was_lost_ends_the_wait_behind_it() {
+    let mut told = queued(&[(1, "one")]);
+    told.show(BOB, Sign::Waits(Wait::Input));
+    told.send(2, "two");
+    told.pass_seconds(60);
+    let at = told.now;
+    assert_eq!(told.trace(settled(at)), "held 1 NotTaken");
+    assert_eq!(told.offer(), "offered 1", "T3");
+
+    // Nor does a conversation that can't be read hold it back for ever.
+    let mut told = queued(&[(1, "one")]);
+    told.show(BOB, Sign::Waits(Wait::Input));
+    told.send(2, "two");
+    told.pass_seconds(119);
+    assert_eq!(told.offer(), "");
+    told.pass_seconds(1);
+    assert_eq!(told.offer(), "offered 2");
+}
+
+/// A person may pop a queued text into the input line, and go on.
+#[test]
+fn a_text_that_turns_have_passed_over_does_not_wait_for_a_long_idleness() {
+    let turn = |told: &mut Told| {
+        told.show(BOB, Sign::TurnBegan);
+        told.pass_seconds(20);
+        told.show(BOB, Sign::Waits(Wait::Input));
+        told.pass_seconds(19);
+        let at = told.now;
+        assert_eq!(told.trace(settled(at)), "", "the next turn may have begun, and not be heard");
+    };
+    let mut told = queued(&[(1, "one")]);
+    turn(&mut told);
+    turn(&mut told);
+    told.pass_seconds(1);
+    let at = told.now;
+    assert_eq!(told.trace(settled(at)), "held 1 NotTaken");
+
+    // One that was heard just now is not passed over by a turn that has ended just before or after.
+    let mut told = queued(&[(1, "one")]);
+    told.pass_seconds(1);
+    told.show(BOB, Sign::Waits(Wait::Input));
+    told.pass_seconds(58);
+    let at = told.now;
+    assert_eq!(told.trace(settled(at)), "");
+}
+
+#[test]
+fn a_text_that_was_typed_and_is_not_seen_says_how_far_it_came() {
+    let mut told = idle();
+    told.send(1, "one");
+    told.offer();
+    told.delivered(1, 1, Outcome::Entered);
+    told.pass_seconds(4);
+    assert_eq!(told.why(1), Some(Why::Due));
+    told.pass_seconds(1);
+    assert_eq!(told.why(1), Some(Why::Unheard));
+    told.trace(Trace::PromptHeard(print("one")));
+    assert_eq!(told.why(1), Some(Why::Due));
+    told.pass_seconds(5);
+    assert_eq!(told.why(1), Some(Why::Unseen));
+}
