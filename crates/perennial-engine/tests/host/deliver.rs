@@ -121,6 +121,27 @@ fn the_same_try_is_made_once_also_for_the_next_daemon() {
     await_sent(&fixture, &["once", "twice"]);
 }
 
+/// The order for an earlier text may come again behind those that followed it.
+#[test]
+fn a_try_is_not_made_again_after_others_nor_one_before_it() {
+    let (mut fixture, agent) = stage(Manner::Echoes);
+    let sent = ["one", "two", "two again", "three"];
+    let tries = [("m1", 1), ("m2", 1), ("m2", 2), ("m3", 1)];
+    for (which, text) in tries.into_iter().zip(sent) {
+        assert_eq!(deliver(&fixture, agent, which, text), ENTERED);
+    }
+    fixture.stop_daemon();
+    fixture.start_daemon();
+    fixture.order(agent, N1, Action::Hold);
+    fixture.executed(agent, N1);
+    line_is(&mut fixture, agent, Line::default());
+    for (which, text) in tries.into_iter().zip(sent) {
+        assert_eq!(deliver(&fixture, agent, which, text), ENTERED);
+    }
+    assert_eq!(deliver(&fixture, agent, ("m4", 1), "four"), ENTERED);
+    await_sent(&fixture, &["one", "two", "two again", "three", "four"]);
+}
+
 #[test]
 fn a_draft_holds_a_text_back_also_when_its_typist_has_left() {
     let (mut fixture, agent) = stage(Manner::Echoes);

@@ -5,7 +5,7 @@
 //!
 //! Invariants
 //! - L1  One delivery at a time; one message and attempt is typed at most once in a session, however
-//!   often it is ordered.
+//!   often it is ordered and whatever was typed since; no attempt after a later one.
 //! - L2  Nothing is typed into a draft, a doubt, a dialog, a suspended program or an undrawn line.
 //! - L3  Enter is typed only behind a proven echo, at once, and never later than `ENTER_WITHIN` after
 //!   the paste.
@@ -72,14 +72,6 @@ impl Delivery {
     }
 }
 
-/// A delivery that was carried out.
-#[derive(Debug)]
-pub struct Delivered {
-    message: String,
-    attempt: u32,
-    outcome: Outcome,
-}
-
 impl Shim {
     pub(super) fn on_deliver(&mut self, order: DeliverOrder) {
         let running = |session: &&mut Session| session.exit.is_none() && session.terminal.is_some();
@@ -87,17 +79,13 @@ impl Shim {
             self.report_delivery(order, Outcome::Held(Held::Stale));
             return;
         };
-        let is_same = |message: &str, attempt| message == order.message && attempt == order.attempt;
-        if let Some(last) = &session.delivered
-            && is_same(&last.message, last.attempt)
-        {
-            let outcome = last.outcome;
+        if let Some(outcome) = session.delivered.outcome(&order.message, order.attempt) {
             self.report_delivery(order, outcome);
             return;
         }
         if let Some(Delivery { order: other, .. }) = session.delivery.as_deref() {
             // The same one is answered when it is over.
-            if !is_same(&other.message, other.attempt) {
+            if (&other.message, other.attempt) != (&order.message, order.attempt) {
                 self.report_delivery(order, Outcome::Held(Held::Busy));
             }
             return;
@@ -151,8 +139,7 @@ impl Shim {
         let (Some(outcome), Some(session)) = (outcome, &mut self.session) else { return };
         let Some(delivery) = session.delivery.take() else { return };
         let DeliverOrder { message, attempt, .. } = &delivery.order;
-        session.delivered =
-            Some(Delivered { message: message.clone(), attempt: *attempt, outcome });
+        session.delivered.add(message, *attempt, outcome);
         self.report_delivery(delivery.order, outcome);
     }
 

@@ -10,6 +10,7 @@
 //! - M2  An exit is acknowledged by the next order, or in the exit file before this process goes.
 //! - D1 to D5 of a person's draft, L1 to L6 of a delivery.
 
+mod delivered;
 mod delivery;
 mod draft;
 pub mod early;

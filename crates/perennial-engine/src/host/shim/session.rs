@@ -18,7 +18,8 @@ use super::super::cgroup::Cgroup;
 use super::super::delivery::{InputRules, Line};
 use super::super::moment::Moment;
 use super::super::protocol::{ExitRecord, PaceRecord};
-use super::delivery::{Delivered, Delivery};
+use super::delivered::Delivered;
+use super::delivery::Delivery;
 use super::draft::Draft;
 use super::job::Job;
 use super::modes::Modes;
@@ -65,8 +66,8 @@ pub struct Session {
     pub erase_keys: u32,
     /// Under way.
     pub delivery: Option<Box<Delivery>>,
-    /// The last one that was carried out.
-    pub delivered: Option<Delivered>,
+    /// Those that were carried out.
+    pub delivered: Delivered,
     /// What the present daemon was told of the line.
     pub told_line: Option<Line>,
 }
@@ -111,7 +112,7 @@ impl Session {
             is_entered: false,
             erase_keys: 0,
             delivery: None,
-            delivered: None,
+            delivered: Delivered::default(),
             told_line: None,
         }
     }

@@ -149,7 +149,8 @@ impl Surface {
                 typing::Unsendable::Empty
                 | typing::Unsendable::EndsProgram(_)
                 | typing::Unsendable::Shell(_)
-                | typing::Unsendable::Command(_) => "unsendable",
+                | typing::Unsendable::Command(_)
+                | typing::Unsendable::OwnMark(_) => "unsendable",
             };
             Trouble(
                 Problem::new(400, kind, "the text can't be sent")
