@@ -37,7 +37,9 @@ pub enum Unsendable {
     Shell(char),
     #[error("the text begins with `{0}`: it would be a command of the program's own")]
     Command(String),
-    #[error("the text begins with `{0}`: the conversation would show a record of the program's own")]
+    #[error(
+        "the text begins with `{0}`: the conversation would show a record of the program's own"
+    )]
     OwnMark(String),
 }
 

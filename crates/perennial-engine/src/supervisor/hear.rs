@@ -1,6 +1,6 @@
 //! What is heard of an agent CLI, within the step: facts become reports, and holders are told.
 
-use perennial_core::fact::Fact;
+use perennial_core::fact::{Fact, Keys, Seen};
 use perennial_core::hearing::{self, Hearing, Obstacle, Tell};
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::message::Trace;
@@ -47,7 +47,9 @@ impl Supervisor {
         for report in reports {
             outputs.extend(self.observed(report, now));
         }
-        if was_in_the_way && self.obstacle(agent).is_none() {
+        // The holder may have held a text for what only its terminal shows.
+        let is_told_clear = fact.seen == Seen::Keys(Keys::Clear);
+        if (was_in_the_way || is_told_clear) && self.obstacle(agent).is_none() {
             outputs.extend(self.observed(traced(Trace::LineFree), now));
         }
         outputs.extend(self.tell_holder(agent));

@@ -26,6 +26,7 @@ mod session;
 mod spawn;
 mod terminal;
 mod viewers;
+mod withheld;
 
 use std::ffi::OsString;
 use std::io;
@@ -209,6 +210,7 @@ impl Shim {
             session.tick(now);
         }
         self.on_line_time(now);
+        self.release_keys(now);
         for peer in &mut self.peers {
             peer.is_gone |= peer.deadline().is_some_and(|by| by <= now);
         }

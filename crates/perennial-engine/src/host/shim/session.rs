@@ -26,6 +26,7 @@ use super::modes::Modes;
 use super::queries::Queries;
 use super::recorder::Recorder;
 use super::terminal::Terminal;
+use super::withheld::Withheld;
 
 /// How soon a tree that does not vanish is killed again; a child's end is the usual prompt.
 const KILL_AGAIN_AFTER: Duration = Duration::from_millis(20);
@@ -56,7 +57,13 @@ pub struct Session {
     pub draft: Draft,
     /// When a person's terminal last sent anything.
     pub typed_at: Option<Moment>,
+    /// A person's keys that wait for a delivery.
+    pub withheld: Withheld,
     pub modes: Modes,
+    /// The program has drawn its input line once.
+    pub is_drawn: bool,
+    /// Keys were typed before that, none since, and whether they are in the line is not known.
+    pub has_early_keys: bool,
     pub is_suspended: bool,
     /// The program turned something off: when to look whether it was suspended, and how often yet.
     pub look_at: Option<(Moment, u8)>,
@@ -64,6 +71,8 @@ pub struct Session {
     pub is_entered: bool,
     /// How many keys erase what was pasted and not taken.
     pub erase_keys: u32,
+    /// A text was held because the caret was not where an empty line has it.
+    pub awaits_caret: bool,
     /// Under way.
     pub delivery: Option<Box<Delivery>>,
     /// Those that were carried out.
@@ -106,11 +115,15 @@ impl Session {
             draft: rules.as_ref().map(Draft::with).unwrap_or_default(),
             rules,
             typed_at: None,
+            withheld: Withheld::default(),
             modes: Modes::default(),
+            is_drawn: false,
+            has_early_keys: false,
             is_suspended: false,
             look_at: None,
             is_entered: false,
             erase_keys: 0,
+            awaits_caret: false,
             delivery: None,
             delivered: Delivered::default(),
             told_line: None,
@@ -241,7 +254,8 @@ impl Session {
         let ladder = ladder.map(|ladder| ladder.at);
         let delivery = self.delivery.as_ref().map(|delivery| delivery.by());
         let look = self.look_at.map(|(at, _)| at);
-        [ladder, self.limit_at(), self.kill_again_at, unrecorded, delivery, look]
+        let keys = self.withheld.next_at();
+        [ladder, self.limit_at(), self.kill_again_at, unrecorded, delivery, look, keys]
             .into_iter()
             .flatten()
             .min()
