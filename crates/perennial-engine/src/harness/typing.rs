@@ -124,10 +124,17 @@ pub fn is_same_text(one: &str, other: &str) -> bool {
     compared(one).eq(compared(other))
 }
 
-/// What a text is recognised by in hooks and transcripts, which may hold its beginning only.
+/// What a text is recognised by in hooks and transcripts: all of it, since texts may begin alike, and
+/// one may have another glued to its end.
 pub fn fingerprint(text: &str) -> Fingerprint {
+    text::fingerprint(compared(text))
+}
+
+/// What a version before this one recorded for such a text: its beginning. `None` where that is all.
+pub fn older_fingerprint(text: &str) -> Option<Fingerprint> {
     const CHARACTERS: usize = 1000;
-    text::fingerprint(compared(text).take(CHARACTERS))
+    let is_longer = compared(text).nth(CHARACTERS).is_some();
+    is_longer.then(|| text::fingerprint(compared(text).take(CHARACTERS)))
 }
 
 /// The characters by which texts are compared.
@@ -282,6 +289,17 @@ mod tests {
             assert!(typed.text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
             assert!(is_same_text(text, &typed.text), "{text:?}");
         }
+    }
+
+    #[test]
+    fn texts_that_begin_alike_are_told_apart() {
+        let long = "word ".repeat(2000);
+        let glued = format!("{long}and more");
+        assert_ne!(fingerprint(&long), fingerprint(&glued));
+        assert_eq!(older_fingerprint(&long), older_fingerprint(&glued));
+        let beginning = "word".repeat(250);
+        assert_eq!(older_fingerprint(&long), Some(fingerprint(&beginning)));
+        assert_eq!(older_fingerprint(&beginning), None, "it is the same");
     }
 
     #[test]

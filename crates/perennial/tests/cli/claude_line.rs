@@ -283,6 +283,8 @@ fn texts_are_one_prompt_each_in_order() {
     session.delivered("C:\\dir\\");
     session.delivered("a\u{202e}b \u{200b}c");
     session.delivered("fam \u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467} \u{4e16}\u{754c} caf\u{e9}");
+    // Shown and told in its composed form.
+    session.delivered("cafe\u{301} \u{1112}\u{1161}\u{11ab} \u{212b}");
 }
 
 #[test]
@@ -331,6 +333,24 @@ fn without_a_caret_texts_are_one_prompt_each_too() {
     session.delivered("one\ntwo three\nfour");
     session.delivered(&"2 kB in one line ".repeat(120));
     session.delivered("and something short");
+}
+
+/// A client that did not take the Enter has the text in its line, as has one whose hook is lost.
+#[test]
+fn without_a_caret_what_may_be_left_is_erased() {
+    let mut session = Session::classic([hello()]);
+    for index in 0..3 {
+        let text = format!("number {index} of the texts");
+        let mut outcome = session.deliver(&text);
+        // A client that draws late is tried again.
+        while outcome != Outcome::Entered {
+            outcome = session.deliver(&text);
+        }
+        // Nobody tells the holder that it was taken.
+        until(&text, || session.prompts().len() > index, || session.output());
+        assert_eq!(session.prompts()[index], text);
+    }
+    assert_eq!(session.prompts().len(), 3);
 }
 
 #[test]
