@@ -6,9 +6,9 @@
 //! - D2  What a terminal says by itself (mouse, focus, answers to questions) is nobody's draft.
 //! - D3  Keys that answer a dialog neither make nor send a draft; one from before stays.
 //! - D4  A draft lasts until it is sent or erased, whoever leaves the terminal meanwhile.
-//! - D6  Keys that the program does not read yet are a draft, Enter among them.
 //! - D5  After a key that opens a menu or a mode (the preset names them) there is doubt, until its
 //!   known way back, or until the program took a prompt that was entered after that key.
+//! - D6  Keys that the program does not read yet are a draft, Enter among them.
 
 use std::time::Duration;
 
