@@ -14,7 +14,7 @@ use perennial_engine::harness::input::Input;
 use perennial_engine::harness::{Preset, typing};
 use perennial_engine::host::attach::Attachment;
 use perennial_engine::host::directory::HolderDirectory;
-use perennial_engine::host::holders::{Delivery, Held, Line, Mode, Outcome, Program};
+use perennial_engine::host::holders::{Delivery, Held, Line, Mode, Outcome, Program, Refusal};
 use perennial_engine::host::recording::Recording;
 use perennial_engine::host::{Holders, HostReport, Ladder, Settings, environment};
 use serde_json::{Value, json};
@@ -176,6 +176,11 @@ impl Session {
 
     /// One try, with the text's last line said to be wider than it is.
     fn deliver_as_wide(&mut self, text: &str, too_many_columns: u32) -> Outcome {
+        let answers = self.order(text, too_many_columns);
+        answers.recv_timeout(PATIENCE).expect("an answer").expect("the shim answers")
+    }
+
+    fn order(&mut self, text: &str, too_many_columns: u32) -> Receiver<Result<Outcome, Refusal>> {
         let mut typed = typing::clean(text, &self.input).expect("a prompt");
         *typed.columns.last_mut().expect("a line") += too_many_columns;
         self.attempts += 1;
@@ -189,7 +194,7 @@ impl Session {
         self.holders.deliver(AGENT, NUMBER, delivery, move |answer| {
             let _test_over = sender.send(answer);
         });
-        answers.recv_timeout(PATIENCE).expect("an answer").expect("the shim answers")
+        answers
     }
 
     /// Tries until one succeeds, and the one prompt that is told for it: a client on a loaded machine
@@ -393,6 +398,31 @@ fn a_mode_and_a_search_hold_texts_back_and_run_nothing() {
     session.line_is(Line::default());
     session.delivered("found");
     assert!(!session.dir.path().join("work/ran").exists());
+}
+
+/// Whatever comes first, and whether the text is entered or given up for the keys.
+#[test]
+fn a_persons_keys_and_a_text_are_never_one_prompt() {
+    let mut session = Session::new([hello()]);
+    session.delivered("first");
+    let mut client = session.attach();
+    for round in 0..4 {
+        let (text, before) = (format!("text number {round}"), session.prompts().len());
+        let answer = session.order(&text, 0);
+        client.send(b"mine").expect("typed");
+        let outcome = answer.recv_timeout(PATIENCE).expect("an answer").expect("it answers");
+        session.line_is(Line { draft: true, ..Line::default() });
+        client.send(b"\r").expect("typed");
+        session.line_is(Line::default());
+        let expected = match outcome {
+            Outcome::Entered => vec![text.as_str(), "mine"],
+            Outcome::Held(_) | Outcome::Written | Outcome::Unknown => vec!["mine"],
+        };
+        let count = before + expected.len();
+        until("both", || session.prompts().len() >= count, || session.output());
+        assert_eq!(session.prompts()[before..], expected, "{outcome:?}");
+        session.holders.heard(AGENT, NUMBER);
+    }
 }
 
 #[test]

@@ -85,7 +85,7 @@ impl Session {
     /// The delivery is over that keys waited for.
     pub fn release(&mut self, now: Moment) {
         if !self.withheld.is_empty() {
-            self.withheld.at = Some(now + BEHIND_ENTER);
+            self.withheld.at.get_or_insert(now + BEHIND_ENTER);
         }
     }
 
