@@ -25,6 +25,9 @@ pub struct Fact {
     pub is_old: bool,
     /// A text in reply reaches the model within the turn.
     pub is_answerable: bool,
+    /// Of a prompt: what a version that recorded the beginnings of texts knows it by, if by another
+    /// fingerprint.
+    pub older_text: Option<Fingerprint>,
     pub seen: Seen,
 }
 
@@ -167,7 +170,8 @@ impl Fact {
     /// Seen now, and nothing else is known of it.
     pub fn new(origin: Origin, seen: Seen) -> Fact {
         let (conversation, at) = (None, None);
-        Fact { origin, conversation, at, is_old: false, is_answerable: false, seen }
+        let (is_old, is_answerable, older_text) = (false, false, None);
+        Fact { origin, conversation, at, is_old, is_answerable, older_text, seen }
     }
 
     pub fn within(self, conversation: Option<ConversationId>) -> Fact {

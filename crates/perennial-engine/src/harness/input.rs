@@ -33,6 +33,10 @@ pub struct Input {
     pub shell_sign: Option<char>,
     /// What a command of the program's own begins with.
     pub command_sign: Option<char>,
+    /// What the program's own records in a conversation begin with: a prompt that begins so is not
+    /// known for one.
+    #[serde(default)]
+    pub own_marks: Vec<String>,
     /// What makes a new line of Enter.
     pub newline_sign: Option<char>,
     /// Blanks that stand for a tab.

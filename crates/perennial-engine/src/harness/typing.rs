@@ -2,8 +2,10 @@
 //! and recognises a text in what the CLI tells of it.
 //!
 //! Invariants
-//! - TY1  What is typed holds no control character but the newline, and no invisible character.
-//! - TY2  A text that would end the program, run in a shell or be a command is never typed.
+//! - TY1  What is typed into an input line is composed (NFC), and holds no control character but the
+//!   newline, and no invisible character. A bare command gets tabs, too.
+//! - TY2  A text that would end the program, run in a shell, be a command or be taken for a record of
+//!   the program's own is never typed, nor is one that would be a mere Enter.
 //! - TY3  What is typed is the same text as what was given, by `is_same_text`.
 
 use perennial_core::text::Fingerprint;
@@ -35,6 +37,10 @@ pub enum Unsendable {
     Shell(char),
     #[error("the text begins with `{0}`: it would be a command of the program's own")]
     Command(String),
+    #[error(
+        "the text begins with `{0}`: the conversation would show a record of the program's own"
+    )]
+    OwnMark(String),
 }
 
 /// The text as an agent CLI with such an input line takes it for one prompt.
@@ -52,7 +58,8 @@ pub fn clean(text: &str, input: &Input) -> Result<Typed, Unsendable> {
     }
     // Blanks at the end of a line can't be seen in an echo, and nobody misses them.
     let lines: Vec<&str> = cleaned.trim().lines().map(str::trim_end).collect();
-    let mut text = lines.join("\n");
+    // Shown and written down in this form, whatever form was typed.
+    let mut text: String = lines.join("\n").nfc().collect();
     check(&text, input)?;
     if input.newline_sign.is_some_and(|sign| text.ends_with(sign)) {
         text.push(' ');
@@ -61,9 +68,15 @@ pub fn clean(text: &str, input: &Input) -> Result<Typed, Unsendable> {
     Ok(Typed { text, columns })
 }
 
-/// The text as a bare command gets it. Nothing at all would be a mere Enter, which answers whatever
-/// is asked: that is for a person at the terminal.
+/// The text as a bare command gets it. Its keys are nobody's but a person's at the terminal: neither a
+/// control character, which may end the program, nor a mere Enter, which answers whatever is asked.
 pub fn bare(text: &str) -> Result<Typed, Unsendable> {
+    let kept = |character: &char| matches!(character, '\n' | '\t') || !character.is_control();
+    let ends = text.replace("\r\n", "\n").replace('\r', "\n");
+    let cleaned: String = ends.chars().filter(kept).collect();
+    let is_blank = |line: &&str| line.trim().is_empty();
+    let blank_lines = cleaned.split('\n').take_while(is_blank).map(|line| line.len() + 1).sum();
+    let text = cleaned.get(blank_lines..).map(str::trim_end).unwrap_or_default();
     match text.len() {
         0 => Err(Unsendable::Empty),
         TEXT_BYTES_MAX.. => Err(Unsendable::TooLong(text.len())),
@@ -84,19 +97,21 @@ fn check(text: &str, input: &Input) -> Result<(), Unsendable> {
     if let Some(sign) = input.shell_sign.filter(|sign| text.starts_with(*sign)) {
         return Err(Unsendable::Shell(sign));
     }
+    if let Some(mark) = input.own_marks.iter().find(|mark| text.starts_with(mark.as_str())) {
+        return Err(Unsendable::OwnMark(mark.clone()));
+    }
     match input.command_sign.and_then(|sign| command(text, sign)) {
         Some(command) => Err(Unsendable::Command(command)),
         None => Ok(()),
     }
 }
 
-/// `/word` and nothing that makes a path of it; the sign alone opens the list of commands.
+/// `/word` and nothing that makes a path of it. The sign alone, or with a blank behind it, opens the
+/// list of commands or is turned down as none of them.
 fn command(text: &str, sign: char) -> Option<String> {
-    let word = text.strip_prefix(sign)?.split_whitespace().next().unwrap_or_default();
+    let word = text.strip_prefix(sign)?.split(char::is_whitespace).next().unwrap_or_default();
     let is_name = |character: char| character.is_alphanumeric() || ":_-.".contains(character);
-    // What follows the sign after a blank is no name.
-    let is_command = text.len() == sign.len_utf8() || text[sign.len_utf8()..].starts_with(word);
-    (is_command && word.chars().all(is_name)).then(|| format!("{sign}{word}"))
+    word.chars().all(is_name).then(|| format!("{sign}{word}"))
 }
 
 fn width(line: &str) -> u32 {
@@ -109,10 +124,17 @@ pub fn is_same_text(one: &str, other: &str) -> bool {
     compared(one).eq(compared(other))
 }
 
-/// What a text is recognised by in hooks and transcripts, which may hold its beginning only.
+/// What a text is recognised by in hooks and transcripts: all of it, since texts may begin alike, and
+/// one may have another glued to its end.
 pub fn fingerprint(text: &str) -> Fingerprint {
+    text::fingerprint(compared(text))
+}
+
+/// What a version before this one recorded for such a text: its beginning. `None` where that is all.
+pub fn older_fingerprint(text: &str) -> Option<Fingerprint> {
     const CHARACTERS: usize = 1000;
-    text::fingerprint(compared(text).take(CHARACTERS))
+    let is_longer = compared(text).nth(CHARACTERS).is_some();
+    is_longer.then(|| text::fingerprint(compared(text).take(CHARACTERS)))
 }
 
 /// The characters by which texts are compared.
@@ -120,7 +142,7 @@ fn compared(text: &str) -> impl Iterator<Item = char> {
     let kept = |character: &char| {
         !character.is_whitespace() && !character.is_control() && !is_invisible(*character)
     };
-    text.nfc().filter(kept)
+    text.chars().filter(kept).nfc()
 }
 
 /// Without invisible characters, but for those that join an emoji.
@@ -181,6 +203,7 @@ mod tests {
     fn what_is_no_prompt_is_refused() {
         let ends = |word: &str| Unsendable::EndsProgram(word.to_owned());
         let command = |word: &str| Unsendable::Command(word.to_owned());
+        let mark = |mark: &str| Unsendable::OwnMark(mark.to_owned());
         let table = [
             ("", Unsendable::Empty),
             (" \t\n\u{200b}\u{7}", Unsendable::Empty),
@@ -197,6 +220,12 @@ mod tests {
             (" /model opus", command("/model")),
             ("/mcp:do-it now", command("/mcp:do-it")),
             ("/", command("/")),
+            ("/ by zero", command("/")),
+            ("/\nby zero", command("/")),
+            ("/\tby zero", command("/")),
+            ("<command-name>/model</command-name>", mark("<command-")),
+            (" <local-command-stdout>done", mark("<local-command-")),
+            ("[Request interrupted by user] again?", mark("[Request interrupted by user")),
         ];
         for (text, expected) in table {
             assert_eq!(clean(text, &claude()), Err(expected), "{text:?}");
@@ -204,7 +233,26 @@ mod tests {
         let long = "x".repeat(TEXT_BYTES_MAX);
         assert_eq!(clean(&long, &claude()), Err(Unsendable::TooLong(long.len())));
         assert_eq!(bare(&long), Err(Unsendable::TooLong(long.len())));
-        assert_eq!(bare(""), Err(Unsendable::Empty));
+    }
+
+    #[test]
+    fn a_bare_command_gets_lines_and_no_keys() {
+        for nothing in ["", "   ", "\n\n", "\r\n \t", "\u{3}", "\x1b\r"] {
+            assert_eq!(bare(nothing), Err(Unsendable::Empty), "{nothing:?}");
+        }
+        let table = [
+            ("ls", "ls"),
+            ("\n \n  ls -l\n\n", "  ls -l"),
+            ("one\r\ntwo\rthree\n\nfour\n", "one\ntwo\nthree\n\nfour"),
+            ("a\tb", "a\tb"),
+            ("a\u{3}b\u{4}c\x1b[31md\u{9b}e\u{7f}f\u{1a}", "abc[31mdef"),
+            ("e\u{301}", "e\u{301}"),
+        ];
+        for (text, expected) in table {
+            let typed = bare(text).unwrap_or_else(|error| panic!("{text:?}: {error}"));
+            assert_eq!(typed.text, expected, "{text:?}");
+            assert_eq!(typed.columns.len(), expected.split('\n').count(), "{text:?}");
+        }
     }
 
     #[test]
@@ -214,7 +262,6 @@ mod tests {
             ("EXIT", "EXIT", &[4]),
             ("say !", "say !", &[5]),
             ("/etc/passwd is", "/etc/passwd is", &[14]),
-            ("/ by zero", "/ by zero", &[9]),
             ("C:\\dir\\", "C:\\dir\\ ", &[8]),
             ("a\\\nb", "a\\\nb", &[2, 1]),
             ("a\u{202e}b\u{200f}c\u{200b}d\u{ad}e", "abcde", &[5]),
@@ -222,7 +269,10 @@ mod tests {
             ("a\r\nb\rc", "a\nb\nc", &[1, 1, 1]),
             ("  a  \n b \n\n", "a\n b", &[1, 2]),
             ("a\x1b[201~\rb\x07\u{9b}", "a[201~\nb", &[6, 1]),
-            ("e\u{301}", "e\u{301}", &[1]),
+            ("e\u{301}", "\u{e9}", &[1]),
+            ("e\u{200b}\u{301}", "\u{e9}", &[1]),
+            ("\u{1112}\u{1161}\u{11ab}", "\u{d55c}", &[2]),
+            ("\u{212b} \u{2126}", "\u{c5} \u{3a9}", &[3]),
             ("\u{4e16}\u{754c} \u{e9}", "\u{4e16}\u{754c} \u{e9}", &[6]),
             ("\u{1f44d}\u{1f3fd}", "\u{1f44d}\u{1f3fd}", &[2]),
             (
@@ -239,6 +289,17 @@ mod tests {
             assert!(typed.text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
             assert!(is_same_text(text, &typed.text), "{text:?}");
         }
+    }
+
+    #[test]
+    fn texts_that_begin_alike_are_told_apart() {
+        let long = "word ".repeat(2000);
+        let glued = format!("{long}and more");
+        assert_ne!(fingerprint(&long), fingerprint(&glued));
+        assert_eq!(older_fingerprint(&long), older_fingerprint(&glued));
+        let beginning = "word".repeat(250);
+        assert_eq!(older_fingerprint(&long), Some(fingerprint(&beginning)));
+        assert_eq!(older_fingerprint(&beginning), None, "it is the same");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use perennial_core::fact::{CallName, Fact, Failure, Origin, Seen};
 
 use super::step::{Content, ErrorKind, Step};
-use crate::harness::typing::fingerprint;
+use crate::harness::typing::{fingerprint, older_fingerprint};
 
 /// What a step says of its session; a subagent's says nothing.
 pub fn fact(step: &Step) -> Option<Fact> {
@@ -25,7 +25,11 @@ pub fn fact(step: &Step) -> Option<Fact> {
         Content::Interrupted => Seen::Interrupted,
         Content::Text(_) | Content::Thinking | Content::ConversationChanged { .. } => return None,
     };
-    Some(Fact::new(Origin::Transcript, seen).at(step.time))
+    let mut fact = Fact::new(Origin::Transcript, seen).at(step.time);
+    if let Content::Prompt(text) = &step.content {
+        fact.older_text = older_fingerprint(&text.text);
+    }
+    Some(fact)
 }
 
 fn failure(kind: ErrorKind) -> Failure {

@@ -10,6 +10,8 @@ use perennial_core::time::Time;
 
 /// As much of a text as a step carries.
 pub const EXCERPT_BYTES: usize = 16 * 1024;
+/// As much of a prompt: one that was typed by us is whole, so that it can be recognised.
+pub const PROMPT_BYTES: usize = 64 * 1024;
 /// Longer names and ids are no names and ids.
 pub const ID_BYTES: usize = 256;
 
@@ -185,10 +187,20 @@ pub struct Excerpt {
 
 impl Excerpt {
     pub fn of(text: &str) -> Excerpt {
-        let end = text.floor_char_boundary(EXCERPT_BYTES);
+        Excerpt::up_to(EXCERPT_BYTES, text)
+    }
+
+    pub fn of_prompt(text: &str) -> Excerpt {
+        Excerpt::up_to(PROMPT_BYTES, text)
+    }
+
+    fn up_to(bytes: usize, text: &str) -> Excerpt {
+        let end = text.floor_char_boundary(bytes);
         Excerpt { text: text[..end].to_owned(), cut_bytes: text.len() - end }
     }
 }
+
+const _: () = assert!(PROMPT_BYTES > crate::host::delivery::TEXT_BYTES_MAX);
 
 #[cfg(test)]
 mod tests {

@@ -39,6 +39,22 @@ fn ended(background_tasks: u32) -> Seen {
     Seen::ReplyEnded { background_tasks }
 }
 
+/// Of two long prompts that begin alike each is itself.
+#[test]
+fn a_prompt_is_recognised_by_all_of_it() {
+    let told = |prompt: &str| {
+        let mut input = sample("UserPromptSubmit", "", "");
+        input["prompt"] = json!(prompt);
+        fact("UserPromptSubmit", &input).expect("a fact")
+    };
+    let long = "word ".repeat(10_000);
+    let (one, other) = (told(&long), told(&format!("{long}and more")));
+    assert_eq!(one.seen, Seen::PromptSubmitted { text: fingerprint(&long) });
+    assert_ne!(one.seen, other.seen);
+    assert_eq!(one.older_text, other.older_text);
+    assert_eq!(told("short").older_text, None);
+}
+
 #[test]
 fn a_session_that_starts_names_its_conversation_and_how_it_came_to_it() {
     for (source, how) in [

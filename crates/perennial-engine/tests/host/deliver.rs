@@ -33,8 +33,8 @@ fn stage(manner: Manner) -> (Fixture, AgentId) {
     fixture.executed(agent, N1);
     line_is(&mut fixture, agent, Line::default());
     match manner {
-        Manner::Undrawn => {}
-        Manner::Classic => fixture.await_output(agent, N1, "\x1b[?2004h"),
+        Manner::Undrawn | Manner::ClassicUndrawn => {}
+        Manner::Classic | Manner::Swallows => fixture.await_output(agent, N1, "\x1b[?2004h"),
         Manner::Echoes | Manner::Menu | Manner::Gated | Manner::Appends => {
             fixture.await_output(agent, N1, "\x1b[22;3H");
         }
@@ -119,6 +119,27 @@ fn the_same_try_is_made_once_also_for_the_next_daemon() {
     assert_eq!(deliver(&fixture, agent, ("m1", 1), "once"), ENTERED);
     assert_eq!(deliver(&fixture, agent, ("m1", 2), "twice"), ENTERED);
     await_sent(&fixture, &["once", "twice"]);
+}
+
+/// The order for an earlier text may come again behind those that followed it.
+#[test]
+fn a_try_is_not_made_again_after_others_nor_one_before_it() {
+    let (mut fixture, agent) = stage(Manner::Echoes);
+    let sent = ["one", "two", "two again", "three"];
+    let tries = [("m1", 1), ("m2", 1), ("m2", 2), ("m3", 1)];
+    for (which, text) in tries.into_iter().zip(sent) {
+        assert_eq!(deliver(&fixture, agent, which, text), ENTERED);
+    }
+    fixture.stop_daemon();
+    fixture.start_daemon();
+    fixture.order(agent, N1, Action::Hold);
+    fixture.executed(agent, N1);
+    line_is(&mut fixture, agent, Line::default());
+    for (which, text) in tries.into_iter().zip(sent) {
+        assert_eq!(deliver(&fixture, agent, which, text), ENTERED);
+    }
+    assert_eq!(deliver(&fixture, agent, ("m4", 1), "four"), ENTERED);
+    await_sent(&fixture, &["one", "two", "two again", "three", "four"]);
 }
 
 #[test]
@@ -214,28 +235,55 @@ fn a_dialog_between_paste_and_enter_gets_no_enter() {
 }
 
 #[test]
-fn a_persons_key_between_paste_and_enter_gets_no_enter_of_ours() {
-    let (fixture, agent) = stage(Manner::Gated);
+fn a_persons_keys_between_paste_and_enter_follow_the_enter() {
+    let (mut fixture, agent) = stage(Manner::Gated);
     let mut client = attach(&fixture, agent);
     let answer = order(&fixture, agent, ("m1", 1), "text");
     await_file(&fixture, "pasted");
     client.send(b"x").expect("typed");
-    assert_eq!(answer.recv_timeout(LONG).expect("an answer"), held(Held::Draft));
     std::fs::write(fixture.path().join("go"), "\n").expect("the program reads");
-    assert_eq!(deliver(&fixture, agent, ("m1", 2), "text"), held(Held::Draft));
-    client.send(b"\r").expect("typed");
-    await_sent(&fixture, &["textx"]);
+    assert_eq!(answer.recv_timeout(LONG).expect("an answer"), ENTERED);
+    line_is(&mut fixture, agent, DRAFT);
+    client.send(b"yz\r").expect("typed");
+    await_sent(&fixture, &["text", "xyz"]);
 }
 
 #[test]
-fn a_persons_enter_behind_our_text_counts_as_one() {
-    let (fixture, agent) = stage(Manner::Gated);
+fn for_a_persons_keys_a_text_that_is_not_seen_is_erased() {
+    let (mut fixture, agent) = stage(Manner::Gated);
     let mut client = attach(&fixture, agent);
     let answer = order(&fixture, agent, ("m1", 1), "text");
     await_file(&fixture, "pasted");
-    client.send(b"\r").expect("typed");
-    assert_eq!(answer.recv_timeout(LONG).expect("an answer"), ENTERED);
+    client.send(b"x").expect("typed");
+    client.send(b"y").expect("typed");
+    assert_eq!(answer.recv_timeout(LONG).expect("an answer"), held(Held::NoEcho));
     std::fs::write(fixture.path().join("go"), "\n").expect("the program reads");
+    line_is(&mut fixture, agent, DRAFT);
+    assert_eq!(deliver(&fixture, agent, ("m1", 2), "text"), held(Held::Draft));
+    client.send(b"\r").expect("typed");
+    await_sent(&fixture, &["xy"]);
+    line_is(&mut fixture, agent, Line::default());
+    std::fs::write(fixture.path().join("open"), "").expect("written");
+    assert_eq!(deliver(&fixture, agent, ("m1", 3), "text"), ENTERED);
+    await_sent(&fixture, &["xy", "text"]);
+}
+
+/// Nobody else was told of the suspension, so a text that was held for it would wait.
+#[test]
+fn the_end_of_a_suspension_is_told_also_while_somebody_is_attached() {
+    let (mut fixture, agent) = stage(Manner::Echoes);
+    let mut client = attach(&fixture, agent);
+    client.send(b"x\x7f").expect("typed");
+    client.send(b"y").expect("typed");
+    line_is(&mut fixture, agent, DRAFT);
+    client.send(b"\x7f").expect("typed");
+    line_is(&mut fixture, agent, Line::default());
+    client.send(b"\x1a").expect("typed");
+    await_file(&fixture, "suspended");
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(Held::Suspended));
+    fixture.holders().continue_session(agent, N1);
+    line_is(&mut fixture, agent, Line::default());
+    assert_eq!(deliver(&fixture, agent, ("m1", 2), "text"), ENTERED);
     await_sent(&fixture, &["text"]);
 }
 
@@ -290,6 +338,34 @@ fn a_line_without_a_caret_is_proven_by_a_row_of_its_own() {
     await_sent(&fixture, &["a text that is long enough"]);
     assert_eq!(deliver(&fixture, agent, ("m2", 1), "y"), ENTERED);
     await_sent(&fixture, &["a text that is long enough", "y"]);
+}
+
+/// What was entered and not taken still stands in the line.
+#[test]
+fn without_a_caret_a_text_whose_enter_was_swallowed_is_not_glued_to_itself() {
+    let (fixture, agent) = stage(Manner::Swallows);
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "number two"), ENTERED);
+    await_file(&fixture, "swallowed");
+    assert_eq!(deliver(&fixture, agent, ("m1", 2), "number two"), ENTERED);
+    await_sent(&fixture, &["number two"]);
+    fixture.holders().heard(agent, N1);
+    assert_eq!(deliver(&fixture, agent, ("m2", 1), "number three"), ENTERED);
+    await_sent(&fixture, &["number two", "number three"]);
+}
+
+#[test]
+fn keys_from_before_the_line_was_drawn_hold_a_text_back_until_the_line_is_cleared() {
+    let (mut fixture, agent) = stage(Manner::ClassicUndrawn);
+    let mut client = attach(&fixture, agent);
+    client.send(b"/theme\r").expect("typed");
+    line_is(&mut fixture, agent, DRAFT);
+    std::fs::write(fixture.path().join("go"), "\n").expect("the program reads");
+    fixture.await_output(agent, N1, "/theme");
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "a longer text"), held(Held::Draft));
+    client.send(b"\x03").expect("typed");
+    line_is(&mut fixture, agent, Line::default());
+    assert_eq!(deliver(&fixture, agent, ("m1", 2), "a longer text"), ENTERED);
+    await_sent(&fixture, &["a longer text"]);
 }
 
 /// Erased and typed again in one frame, the same text changes nothing on the screen.

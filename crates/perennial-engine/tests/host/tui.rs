@@ -27,16 +27,30 @@ pub enum Manner {
     Undrawn,
     /// Draws on the main screen, without a caret's place, and waits as `Gated` does.
     Classic,
+    /// As `Classic`, and does not take the first Enter.
+    Swallows,
+    /// On the main screen as well, and draws nothing until there is a word on the pipe `go`. The
+    /// terminal makes a newline of an Enter that comes before.
+    ClassicUndrawn,
 }
 
-const MANNERS: [(&str, Manner); 6] = [
+const MANNERS: [(&str, Manner); 8] = [
     ("echoes", Manner::Echoes),
     ("menu", Manner::Menu),
     ("gated", Manner::Gated),
     ("appends", Manner::Appends),
     ("undrawn", Manner::Undrawn),
     ("classic", Manner::Classic),
+    ("swallows", Manner::Swallows),
+    ("classic-undrawn", Manner::ClassicUndrawn),
 ];
+
+impl Manner {
+    /// Draws on the main screen, without a caret's place.
+    fn is_classic(self) -> bool {
+        matches!(self, Manner::Classic | Manner::Swallows | Manner::ClassicUndrawn)
+    }
+}
 
 /// What a session runs so that it is this program.
 pub fn program(dir: &Path, manner: Manner) -> Program {
@@ -115,7 +129,7 @@ struct Tui {
 
 impl Tui {
     fn run(&mut self) {
-        if self.manner == Manner::Undrawn {
+        if matches!(self.manner, Manner::Undrawn | Manner::ClassicUndrawn) {
             self.await_word();
         }
         self.take_terminal();
@@ -151,6 +165,7 @@ impl Tui {
             0x7f => {
                 self.line.pop();
             }
+            0x03 => self.line.clear(),
             0x12 => {
                 self.is_searching = true;
             }
@@ -171,6 +186,7 @@ impl Tui {
         match self.manner {
             Manner::Menu => return,
             Manner::Gated | Manner::Classic => self.await_word(),
+            Manner::Swallows | Manner::ClassicUndrawn => {}
             Manner::Appends if self.line.is_empty() && !self.dir.join("appended").exists() => {
                 self.note("appended", "");
                 self.hidden = "rm -rf ";
@@ -183,6 +199,10 @@ impl Tui {
     fn enter(&mut self) {
         if self.manner == Manner::Menu {
             self.note("chosen", "");
+            return;
+        }
+        if self.manner == Manner::Swallows && !self.dir.join("swallowed").exists() {
+            self.note("swallowed", "");
             return;
         }
         let line = format!("{}{}", self.hidden, std::mem::take(&mut self.line));
@@ -206,7 +226,7 @@ impl Tui {
             column += word.chars().count() + 1;
         }
         let caret = begin + shown.chars().count();
-        if self.manner == Manner::Classic {
+        if self.manner.is_classic() {
             frame.push_str("\x1b[1B\r");
         } else {
             frame.push_str(&format!("\x1b[7m \x1b[27m\x1b[24;1H\x1b[22;{caret}H"));
@@ -218,7 +238,7 @@ impl Tui {
         let mut raw = self.cooked.clone();
         raw.make_raw();
         tcsetattr(std::io::stdin(), OptionalActions::Now, &raw).expect("set");
-        say(if self.manner == Manner::Classic { "\x1b[?2004h" } else { "\x1b[?1049h\x1b[?2004h" });
+        say(if self.manner.is_classic() { "\x1b[?2004h" } else { "\x1b[?1049h\x1b[?2004h" });
         self.drawn = None;
         self.draw();
     }

@@ -3,7 +3,7 @@
 use perennial_engine::transcript::account::Account;
 use perennial_engine::transcript::claude::{self, Context, Reader};
 use perennial_engine::transcript::prices::Prices;
-use perennial_engine::transcript::step::{Content, EXCERPT_BYTES, ID_BYTES, Step};
+use perennial_engine::transcript::step::{Content, EXCERPT_BYTES, ID_BYTES, PROMPT_BYTES, Step};
 
 use crate::fixture::{self, Random, read_lines};
 
@@ -83,9 +83,8 @@ fn mutated(random: &mut Random, lines: &[Vec<u8>]) -> Vec<u8> {
 
 fn bounded(step: &Step) -> bool {
     let texts: &[usize] = &match &step.content {
-        Content::Prompt(text) | Content::Text(text) | Content::Added(text) => {
-            [text.text.len(), 0, 0]
-        }
+        Content::Prompt(text) => return text.text.len() <= PROMPT_BYTES,
+        Content::Text(text) | Content::Added(text) => [text.text.len(), 0, 0],
         Content::ToolCall { call, tool, arguments } => {
             assert!(call.len() <= ID_BYTES && tool.len() <= ID_BYTES);
             [arguments.text.len(), 0, 0]

@@ -2,7 +2,7 @@
 
 use perennial_core::time::Time;
 use perennial_engine::transcript::step::{
-    Compaction, CompactionTrigger, Content, EXCERPT_BYTES, ErrorKind, Excerpt, Step, StepId,
+    Compaction, CompactionTrigger, Content, ErrorKind, Excerpt, PROMPT_BYTES, Step, StepId,
 };
 
 use crate::fixture::{self, read_lines};
@@ -143,11 +143,11 @@ fn half_a_character_is_no_damage() {
 
 #[test]
 fn long_texts_are_cut() {
-    let long = "é".repeat(EXCERPT_BYTES);
+    let long = "é".repeat(PROMPT_BYTES);
     let line = format!(r#"{{"type":"user","uuid":"1","message":{{"content":"{long}"}}}}"#);
     let (_, steps) = read_lines([line.as_str()]);
     let Content::Prompt(prompt) = &steps[0].content else {
         panic!("it is a prompt");
     };
-    assert_eq!((prompt.text.len(), prompt.cut_bytes), (EXCERPT_BYTES, EXCERPT_BYTES));
+    assert_eq!((prompt.text.len(), prompt.cut_bytes), (PROMPT_BYTES, PROMPT_BYTES));
 }

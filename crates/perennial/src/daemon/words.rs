@@ -233,8 +233,14 @@ fn post_sentence(event: &PostEvent) -> String {
 /// Why an attempt to deliver a text came to nothing.
 pub fn held(why: Held) -> &'static str {
     match why {
-        Held::Draft => "somebody has text in the input line",
-        Held::Doubt => "its input line is not empty, or a menu is open in its terminal",
+        Held::Draft => {
+            "somebody has text in the input line; send it, or clear it with Ctrl-C, in \
+             `perennial attach`"
+        }
+        Held::Doubt => {
+            "its input line is not empty, or a menu is open in its terminal; close that, or press \
+             Ctrl-C, in `perennial attach`"
+        }
         Held::Dialog => "a dialog is open",
         Held::Suspended => "the program is suspended",
         Held::NotDrawn => "its input line is not drawn yet",

@@ -14,7 +14,7 @@ use perennial_engine::harness::input::Input;
 use perennial_engine::harness::{Preset, typing};
 use perennial_engine::host::attach::Attachment;
 use perennial_engine::host::directory::HolderDirectory;
-use perennial_engine::host::holders::{Delivery, Held, Line, Mode, Outcome, Program};
+use perennial_engine::host::holders::{Delivery, Held, Line, Mode, Outcome, Program, Refusal};
 use perennial_engine::host::recording::Recording;
 use perennial_engine::host::{Holders, HostReport, Ladder, Settings, environment};
 use serde_json::{Value, json};
@@ -176,6 +176,11 @@ impl Session {
 
     /// One try, with the text's last line said to be wider than it is.
     fn deliver_as_wide(&mut self, text: &str, too_many_columns: u32) -> Outcome {
+        let answers = self.order(text, too_many_columns);
+        answers.recv_timeout(PATIENCE).expect("an answer").expect("the shim answers")
+    }
+
+    fn order(&mut self, text: &str, too_many_columns: u32) -> Receiver<Result<Outcome, Refusal>> {
         let mut typed = typing::clean(text, &self.input).expect("a prompt");
         *typed.columns.last_mut().expect("a line") += too_many_columns;
         self.attempts += 1;
@@ -189,7 +194,7 @@ impl Session {
         self.holders.deliver(AGENT, NUMBER, delivery, move |answer| {
             let _test_over = sender.send(answer);
         });
-        answers.recv_timeout(PATIENCE).expect("an answer").expect("the shim answers")
+        answers
     }
 
     /// Tries until one succeeds, and the one prompt that is told for it: a client on a loaded machine
@@ -283,6 +288,8 @@ fn texts_are_one_prompt_each_in_order() {
     session.delivered("C:\\dir\\");
     session.delivered("a\u{202e}b \u{200b}c");
     session.delivered("fam \u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467} \u{4e16}\u{754c} caf\u{e9}");
+    // Shown and told in its composed form.
+    session.delivered("cafe\u{301} \u{1112}\u{1161}\u{11ab} \u{212b}");
 }
 
 #[test]
@@ -333,6 +340,24 @@ fn without_a_caret_texts_are_one_prompt_each_too() {
     session.delivered("and something short");
 }
 
+/// A client that did not take the Enter has the text in its line, as has one whose hook is lost.
+#[test]
+fn without_a_caret_what_may_be_left_is_erased() {
+    let mut session = Session::classic([hello()]);
+    for index in 0..3 {
+        let text = format!("number {index} of the texts");
+        let mut outcome = session.deliver(&text);
+        // A client that draws late is tried again.
+        while outcome != Outcome::Entered {
+            outcome = session.deliver(&text);
+        }
+        // Nobody tells the holder that it was taken.
+        until(&text, || session.prompts().len() > index, || session.output());
+        assert_eq!(session.prompts()[index], text);
+    }
+    assert_eq!(session.prompts().len(), 3);
+}
+
 #[test]
 fn nothing_is_chosen_in_an_open_menu() {
     let mut session = Session::new([hello()]);
@@ -373,6 +398,31 @@ fn a_mode_and_a_search_hold_texts_back_and_run_nothing() {
     session.line_is(Line::default());
     session.delivered("found");
     assert!(!session.dir.path().join("work/ran").exists());
+}
+
+/// Whatever comes first, and whether the text is entered or given up for the keys.
+#[test]
+fn a_persons_keys_and_a_text_are_never_one_prompt() {
+    let mut session = Session::new([hello()]);
+    session.delivered("first");
+    let mut client = session.attach();
+    for round in 0..4 {
+        let (text, before) = (format!("text number {round}"), session.prompts().len());
+        let answer = session.order(&text, 0);
+        client.send(b"mine").expect("typed");
+        let outcome = answer.recv_timeout(PATIENCE).expect("an answer").expect("it answers");
+        session.line_is(Line { draft: true, ..Line::default() });
+        client.send(b"\r").expect("typed");
+        session.line_is(Line::default());
+        let expected = match outcome {
+            Outcome::Entered => vec![text.as_str(), "mine"],
+            Outcome::Held(_) | Outcome::Written | Outcome::Unknown => vec!["mine"],
+        };
+        let count = before + expected.len();
+        until("both", || session.prompts().len() >= count, || session.output());
+        assert_eq!(session.prompts()[before..], expected, "{outcome:?}");
+        session.holders.heard(AGENT, NUMBER);
+    }
 }
 
 #[test]

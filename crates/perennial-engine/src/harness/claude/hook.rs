@@ -13,7 +13,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Value, json};
 
 use super::{NotUnderstood, bounded};
-use crate::harness::typing::fingerprint;
+use crate::harness::typing::{fingerprint, older_fingerprint};
 use crate::transcript::step::{EXCERPT_BYTES, ID_BYTES};
 
 /// What a call of a hook said.
@@ -34,7 +34,9 @@ pub fn hook(event: &str, input: &[u8]) -> Result<Call, NotUnderstood> {
     if event == "SessionStart" && conversation.is_none() {
         return Err(NotUnderstood::NoConversation);
     }
+    let prompt = fields.text("prompt").filter(|_| event == "UserPromptSubmit");
     let fact = seen(event, &fields, in_subagent).map(|seen| Fact {
+        older_text: prompt.and_then(older_fingerprint),
         conversation: conversation.filter(|_| !in_subagent),
         is_answerable: !in_subagent && is_read_in_turn(event),
         ..Fact::new(Origin::Hook, seen)
@@ -178,7 +180,10 @@ impl Fields {
         if name == "tool_use_id" {
             return self.called(text);
         }
-        text.truncate(text.floor_char_boundary(EXCERPT_BYTES));
+        // A prompt is recognised by all of it.
+        if name != "prompt" {
+            text.truncate(text.floor_char_boundary(EXCERPT_BYTES));
+        }
         self.texts.push((name, text));
     }
 

@@ -5,11 +5,12 @@
 //!
 //! Invariants
 //! - L1  One delivery at a time; one message and attempt is typed at most once in a session, however
-//!   often it is ordered.
+//!   often it is ordered and whatever was typed since; no attempt after a later one.
 //! - L2  Nothing is typed into a draft, a doubt, a dialog, a suspended program or an undrawn line.
 //! - L3  Enter is typed only behind a proven echo, at once, and never later than `ENTER_WITHIN` after
 //!   the paste.
-//! - L4  A text that got no Enter has none of ours appended: it is erased first, or the next is held.
+//! - L4  A text that got no Enter, or whose Enter is not known to be taken, has none of ours appended:
+//!   it is erased first, or the next is held.
 //! - L5  Every order is answered; what was carried out is answered the same again.
 //! - L6  Nothing is held and no timer runs while nothing is under way.
 //! - L7  A line that a terminal in canonical mode would cut is not typed.
@@ -63,6 +64,18 @@ enum Phase {
 }
 
 impl Delivery {
+    /// The text is in the line, or on its way there, without an Enter.
+    pub fn is_pasted(&self) -> bool {
+        matches!(self.phase, Phase::Pasted { .. })
+    }
+
+    /// Somebody waits: a paste that is not proven by then is given up.
+    pub fn give_up_by(&mut self, time: Moment) {
+        if let Phase::Pasted { by, .. } = &mut self.phase {
+            *by = time.min(*by);
+        }
+    }
+
     /// When the present phase ends at the latest.
     pub fn by(&self) -> Moment {
         match self.phase {
@@ -72,14 +85,6 @@ impl Delivery {
     }
 }
 
-/// A delivery that was carried out.
-#[derive(Debug)]
-pub struct Delivered {
-    message: String,
-    attempt: u32,
-    outcome: Outcome,
-}
-
 impl Shim {
     pub(super) fn on_deliver(&mut self, order: DeliverOrder) {
         let running = |session: &&mut Session| session.exit.is_none() && session.terminal.is_some();
@@ -87,17 +92,13 @@ impl Shim {
             self.report_delivery(order, Outcome::Held(Held::Stale));
             return;
         };
-        let is_same = |message: &str, attempt| message == order.message && attempt == order.attempt;
-        if let Some(last) = &session.delivered
-            && is_same(&last.message, last.attempt)
-        {
-            let outcome = last.outcome;
+        if let Some(outcome) = session.delivered.outcome(&order.message, order.attempt) {
             self.report_delivery(order, outcome);
             return;
         }
         if let Some(Delivery { order: other, .. }) = session.delivery.as_deref() {
             // The same one is answered when it is over.
-            if !is_same(&other.message, other.attempt) {
+            if (&other.message, other.attempt) != (&order.message, order.attempt) {
                 self.report_delivery(order, Outcome::Held(Held::Busy));
             }
             return;
@@ -116,11 +117,9 @@ impl Shim {
         let before = session.modes.bracketed_paste();
         session.modes.scan(output);
         if session.modes.bracketed_paste() != before {
-            session.on_paste_mode(now());
+            session.on_paste_mode(before, now());
         }
-        if session.is_entered && session.is_caret_at_start() {
-            session.taken();
-        }
+        session.look_at_caret();
         if session.delivery.is_some() {
             let outcome = session.advance(output, now());
             self.conclude(outcome);
@@ -128,10 +127,13 @@ impl Shim {
         }
     }
 
-    /// A person has typed, or the daemon has said what keys reach.
-    pub(super) fn on_touched(&mut self) {
-        let outcome = self.session.as_mut().and_then(Session::touched);
-        self.conclude(outcome);
+    /// The daemon has said what keys reach: a text that waits for its Enter gets none in a dialog.
+    pub(super) fn on_focus(&mut self) {
+        let is_pasted =
+            |session: &Session| session.delivery.as_ref().is_some_and(|d| d.is_pasted());
+        let in_dialog = |session: &&Session| session.draft.is_in_dialog() && is_pasted(session);
+        let is_lost = self.session.as_ref().filter(in_dialog).is_some();
+        self.conclude(is_lost.then_some(Outcome::Held(Held::Dialog)));
     }
 
     pub(super) fn on_line_time(&mut self, now: Moment) {
@@ -151,8 +153,8 @@ impl Shim {
         let (Some(outcome), Some(session)) = (outcome, &mut self.session) else { return };
         let Some(delivery) = session.delivery.take() else { return };
         let DeliverOrder { message, attempt, .. } = &delivery.order;
-        session.delivered =
-            Some(Delivered { message: message.clone(), attempt: *attempt, outcome });
+        session.delivered.add(message, *attempt, outcome);
+        session.concluded(outcome, now());
         self.report_delivery(delivery.order, outcome);
     }
 
@@ -271,9 +273,6 @@ impl Session {
                 self.check_keys_reach_line()?;
                 self.write(b"\r")?;
                 self.is_entered = true;
-                if !self.modes.is_alternate() {
-                    self.taken();
-                }
                 Ok(Some(Outcome::Entered))
             }
         }
@@ -315,6 +314,45 @@ impl Session {
         self.modes.is_alternate() && self.modes.caret_column() == first
     }
 
+    /// What the caret shows of the line, where there is one.
+    fn look_at_caret(&mut self) {
+        let is_at_start = self.is_caret_at_start();
+        if self.is_entered && is_at_start {
+            self.taken();
+        }
+        if !self.is_drawn && self.modes.bracketed_paste() == Some(true) {
+            let is_alternate = self.modes.is_alternate();
+            self.is_drawn = is_at_start || !is_alternate;
+            if self.is_drawn {
+                self.draft.unread(self.is_suspended);
+            }
+            if is_at_start {
+                self.draft.forget();
+            }
+            self.has_early_keys = self.is_drawn && self.draft.is_kept();
+        }
+        if is_at_start && std::mem::take(&mut self.awaits_caret) {
+            self.told_line = None;
+        }
+    }
+
+    /// A delivery is over: whoever waits for that goes on.
+    fn concluded(&mut self, outcome: Outcome, now: Moment) {
+        self.awaits_caret = matches!(outcome, Outcome::Held(Held::Doubt | Held::Leftover));
+        if self.withheld.is_empty() {
+            return;
+        }
+        if self.draft.is_ours() && !self.is_entered {
+            // L4: keys follow that are a person's.
+            let erase = self.rules.as_ref().map(|rules| rules.erase_row.as_str());
+            let keys = erase.unwrap_or_default().repeat(self.erase_keys as usize);
+            if self.write(keys.as_bytes()).is_ok() {
+                self.draft.emptied();
+            }
+        }
+        self.release(now);
+    }
+
     /// The program took what was entered: nothing of ours is in the line.
     fn taken(&mut self) {
         self.is_entered = false;
@@ -324,9 +362,11 @@ impl Session {
     /// The program has told that it took a prompt.
     pub fn heard(&mut self) {
         self.draft.heard();
-        // Enter behind our text may have been a person's.
-        if self.is_entered | self.draft.take_entered() {
+        if self.is_entered {
             self.taken();
+        }
+        if std::mem::take(&mut self.has_early_keys) {
+            self.draft.forget();
         }
     }
 
@@ -335,6 +375,9 @@ impl Session {
         self.check_keys_reach_line()?;
         if self.draft.is_kept() {
             return Err(Held::Draft);
+        }
+        if !self.withheld.is_empty() {
+            return Err(Held::Busy);
         }
         match &self.terminal {
             Some(terminal) if terminal.waiting() == 0 => Ok(()),
@@ -355,19 +398,6 @@ impl Session {
         }
     }
 
-    /// What a person or a dialog makes of a text that waits for its Enter.
-    fn touched(&mut self) -> Option<Outcome> {
-        let is_entered = self.draft.take_entered();
-        match &self.delivery.as_ref()?.phase {
-            Phase::Waiting { .. } | Phase::Settling { .. } | Phase::Erasing { .. } => None,
-            Phase::Pasted { .. } if is_entered => Some(Outcome::Entered),
-            Phase::Pasted { .. } if self.draft.is_in_dialog() => Some(Outcome::Held(Held::Dialog)),
-            Phase::Pasted { .. } if self.draft.is_in_doubt() => Some(Outcome::Held(Held::Doubt)),
-            Phase::Pasted { .. } if self.draft.is_ours() => None,
-            Phase::Pasted { .. } => Some(Outcome::Held(Held::Draft)),
-        }
-    }
-
     fn write(&mut self, bytes: &[u8]) -> Result<(), Held> {
         let terminal = self.terminal.as_mut().ok_or(Held::Stale)?;
         if terminal.input(bytes) { Ok(()) } else { Err(Held::Full) }
@@ -375,10 +405,14 @@ impl Session {
 
     /// A program that is suspended turns bracketed pastes off and gives the terminal back; it does the
     /// second a moment later.
-    fn on_paste_mode(&mut self, now: Moment) {
+    fn on_paste_mode(&mut self, before: Option<bool>, now: Moment) {
         self.set_suspended(false);
         let is_off = self.modes.bracketed_paste() == Some(false);
         self.look_at = is_off.then(|| (now + LOOKS_AFTER[0], 1));
+        if before == Some(false) {
+            // A text may have been held for it while nobody was told, since a person was attached.
+            self.told_line = None;
+        }
     }
 
     fn look_for_suspension(&mut self, now: Moment) {
@@ -394,6 +428,6 @@ impl Session {
 
     fn set_suspended(&mut self, is_suspended: bool) {
         self.is_suspended = is_suspended;
-        self.draft.suspend(is_suspended);
+        self.draft.unread(is_suspended || !self.is_drawn);
     }
 }

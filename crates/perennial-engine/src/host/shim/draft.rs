@@ -8,6 +8,7 @@
 //! - D4  A draft lasts until it is sent or erased, whoever leaves the terminal meanwhile.
 //! - D5  After a key that opens a menu or a mode (the preset names them) there is doubt, until its
 //!   known way back, or until the program took a prompt that was entered after that key.
+//! - D6  Keys that the program does not read yet are a draft, Enter among them.
 
 use std::time::Duration;
 
@@ -28,9 +29,8 @@ pub struct Draft {
     place: Place,
     is_pasted: bool,
     is_after_backslash: bool,
-    is_suspended: bool,
-    /// A person has typed Enter behind our text.
-    is_ours_entered: bool,
+    /// Nobody reads the keys yet.
+    is_unread: bool,
     /// An earlier line was put aside, and comes back after the next prompt.
     is_stashed: bool,
     escaped_at: Option<Moment>,
@@ -83,7 +83,8 @@ enum Place {
 impl Draft {
     /// For a program with such an input line.
     pub fn with(rules: &InputRules) -> Draft {
-        Draft { keys: rules.doubt.clone(), stash: rules.stash, ..Draft::default() }
+        let (keys, stash) = (rules.doubt.clone(), rules.stash);
+        Draft { keys, stash, is_unread: true, ..Draft::default() }
     }
 
     /// A person's words are in the line.
@@ -118,9 +119,9 @@ impl Draft {
         self.room = columns;
     }
 
-    /// While the program is suspended, keys wait in its terminal, Enter among them.
-    pub fn suspend(&mut self, is_suspended: bool) {
-        self.is_suspended = is_suspended;
+    /// While the program is suspended, or has not drawn its line, keys wait in its terminal.
+    pub fn unread(&mut self, is_unread: bool) {
+        self.is_unread = is_unread;
     }
 
     /// We have pasted into the empty line.
@@ -128,9 +129,9 @@ impl Draft {
         self.line = Line::Ours;
     }
 
-    /// Whether a person has typed Enter behind our text since the last time this was asked.
-    pub fn take_entered(&mut self) -> bool {
-        std::mem::take(&mut self.is_ours_entered)
+    /// It is proven that nothing of a person's is in the line.
+    pub fn forget(&mut self) {
+        self.line = Line::Empty;
     }
 
     /// Nothing of ours is in the line any more.
@@ -204,7 +205,7 @@ impl Draft {
     /// A byte that is a key by itself.
     fn key(&mut self, byte: u8) {
         match byte {
-            _ if self.is_pasted || self.is_suspended => self.edit(),
+            _ if self.is_pasted || self.is_unread => self.edit(),
             b'\r' => self.enter(),
             0x01..=0x1a if self.opens(Key::Control(byte | 0x60)) => {}
             0x01..=0x1a if self.stash == Some(Key::Control(byte | 0x60)) => self.put_aside(),
@@ -287,8 +288,7 @@ impl Draft {
         if let Some(doubt) = self.doubt.as_mut().filter(|_| self.focus != Focus::Dialog) {
             doubt.is_entered = true;
         }
-        self.is_ours_entered |= self.line == Line::Ours && self.focus != Focus::Dialog;
-        if self.is_after_backslash || self.is_suspended {
+        if self.is_after_backslash || self.is_unread {
             // That is a new line of it.
             self.edit();
         } else if std::mem::take(&mut self.is_stashed) {
@@ -335,7 +335,7 @@ impl Draft {
         let Some(rule) = self.keys.iter().find(|rule| rule.key == key).copied() else {
             return false;
         };
-        let is_plain = self.is_pasted || self.is_suspended || self.focus == Focus::Dialog;
+        let is_plain = self.is_pasted || self.is_unread || self.focus == Focus::Dialog;
         if is_plain || rule.in_empty_line && self.line != Line::Empty {
             return false;
         }

@@ -6,8 +6,8 @@
 //! Invariants
 //! - E1  Memory is bounded, whatever the program prints.
 //! - E2  The proof speaks of output after the paste only.
-//! - E3  In a row of its own the text ends exactly where the caret is: a text that was appended to
-//!   something else is not proven.
+//! - E3  In a row of its own the text ends exactly where the caret is, and without a caret it begins
+//!   where a line does: a text that was appended to something else is not proven.
 
 use super::modes::column;
 
@@ -45,6 +45,8 @@ pub struct Echo {
 pub struct Sought {
     /// Without white space.
     text: Vec<u8>,
+    /// Its first line, likewise.
+    first_line: Vec<u8>,
     /// The stand-in's beginning, without white space.
     placeholder: Vec<u8>,
     first_column: u16,
@@ -70,6 +72,7 @@ impl Sought {
         let fits = u16::try_from(last).ok().filter(|last| *last < room);
         Sought {
             text: without_space(text.as_bytes()),
+            first_line: without_space(text.lines().next().unwrap_or_default().as_bytes()),
             placeholder: placeholder.map(|text| without_space(text.as_bytes())).unwrap_or_default(),
             first_column,
             end_column: fits.map(|last| first_column.saturating_add(last)),
@@ -135,7 +138,8 @@ impl Echo {
         let Sought { first_column, end_column, is_one_row, has_caret, .. } = self.sought;
         if !has_caret {
             let is_long = self.sought.text.len() >= BYTES_WITHOUT_CARET;
-            let is_alone = !self.sought.is_after_ours || self.found.head_row && self.is_once();
+            let begins_line = self.found.head_row || self.is_head(&without_space(&self.row));
+            let is_alone = begins_line && (!self.sought.is_after_ours || self.is_once());
             let is_found = self.found.whole_row || self.found.text && is_long && is_alone;
             return is_found || self.found.placeholder_end.is_some();
         }
@@ -241,16 +245,21 @@ impl Echo {
         let Some(end) = self.row_end else { return };
         let row = without_space(&self.row);
         self.found.whole_row |= self.sought.is_one_row && row == self.sought.text;
-        self.found.head_row |=
-            row.len() >= BYTES_WITHOUT_CARET && self.sought.text.starts_with(&row);
+        self.found.head_row |= self.is_head(&row) || row == self.sought.first_line;
         if !row.is_empty() && self.sought.text.ends_with(&row) {
             // Wide characters are counted by the sender; here only plain text is.
             self.found.tail_end = if row.is_ascii() { Some(end) } else { self.sought.end_column };
         }
         let placeholder = &self.sought.placeholder;
-        if !placeholder.is_empty() && row.starts_with(placeholder) && row.ends_with(b"]") {
+        let is_one = row.iter().position(|byte| *byte == b']') == Some(row.len().wrapping_sub(1));
+        if !placeholder.is_empty() && row.starts_with(placeholder) && is_one {
             self.found.placeholder_end = Some(end);
         }
+    }
+
+    /// What begins where a line does, as far as it was printed, is the text's beginning.
+    fn is_head(&self, row: &[u8]) -> bool {
+        row.len() >= BYTES_WITHOUT_CARET && self.sought.text.starts_with(row)
     }
 
     /// The text stands in the output, and not twice.
@@ -299,6 +308,17 @@ mod tests {
         assert!(proves(classic(true), b"\r\x1b[2Cplain\x1b[9G0\r\n"));
         assert!(!proves(classic(false), b"\r\x1b[5Cplain\x1b[12G0\r\n"), "behind something else");
         assert!(!proves(classic(false), b"\r\x1b[2Cplain\x1b[9G0 or more\r\n"));
+    }
+
+    #[test]
+    fn without_a_caret_a_text_that_does_not_begin_the_line_is_not_proven() {
+        let long = || Echo::new(Sought::new("number two", None, &[10], 3, ROOM, false));
+        assert!(proves(long, b"\r\x1b[2Cnumber\x1b[10Gtwo\r\n"));
+        assert!(!proves(long, b"\r\x1b[11Cnumber\x1b[19Gtwo\r\n"), "behind what stood there");
+        assert!(!proves(long, b"\r\x1b[2Cnumber\x1b[10Gtwnumber\x1b[19Gtwo\r\n"), "redrawn");
+        let lines = || Echo::new(Sought::new("one\ntwo three", None, &[3, 9], 3, ROOM, false));
+        assert!(proves(lines, b"\r\x1b[2Cone\r\n\x1b[2Ctwo\x1b[7Gthree\r\n"));
+        assert!(!proves(lines, b"\r\x1b[8Cone\r\n\x1b[2Ctwo\x1b[7Gthree\r\n"));
     }
 
     /// Whether these bytes prove it, however they are cut in two.
@@ -364,6 +384,8 @@ mod tests {
         let behind =
             "\x1b[H\r\x1b[4C\x1b[21B[Pasted\x1b[13Gtext\x1b[18G#1]\x1b[7m \x1b[24;1H\x1b[22;21H";
         assert!(!proves(make, behind.as_bytes()), "behind a draft");
+        let two = "\x1b[22;3H[Pasted text #1][Pasted text #2]\x1b[24;1H\x1b[22;35H";
+        assert!(!proves(make, two.as_bytes()), "behind another paste");
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! - M2  An exit is acknowledged by the next order, or in the exit file before this process goes.
 //! - D1 to D5 of a person's draft, L1 to L6 of a delivery.
 
+mod delivered;
 mod delivery;
 mod draft;
 pub mod early;
@@ -25,6 +26,7 @@ mod session;
 mod spawn;
 mod terminal;
 mod viewers;
+mod withheld;
 
 use std::ffi::OsString;
 use std::io;
@@ -208,6 +210,7 @@ impl Shim {
             session.tick(now);
         }
         self.on_line_time(now);
+        self.release_keys(now);
         for peer in &mut self.peers {
             peer.is_gone |= peer.deadline().is_some_and(|by| by <= now);
         }

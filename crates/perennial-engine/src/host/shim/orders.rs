@@ -55,7 +55,7 @@ impl Shim {
             Order::Focus { number, focus } => {
                 if let Some(session) = self.session_numbered(number) {
                     session.draft.focus(focus);
-                    self.on_touched();
+                    self.on_focus();
                 }
             }
             Order::Deliver(order) => self.on_deliver(order),

@@ -18,13 +18,15 @@ use super::super::cgroup::Cgroup;
 use super::super::delivery::{InputRules, Line};
 use super::super::moment::Moment;
 use super::super::protocol::{ExitRecord, PaceRecord};
-use super::delivery::{Delivered, Delivery};
+use super::delivered::Delivered;
+use super::delivery::Delivery;
 use super::draft::Draft;
 use super::job::Job;
 use super::modes::Modes;
 use super::queries::Queries;
 use super::recorder::Recorder;
 use super::terminal::Terminal;
+use super::withheld::Withheld;
 
 /// How soon a tree that does not vanish is killed again; a child's end is the usual prompt.
 const KILL_AGAIN_AFTER: Duration = Duration::from_millis(20);
@@ -55,7 +57,13 @@ pub struct Session {
     pub draft: Draft,
     /// When a person's terminal last sent anything.
     pub typed_at: Option<Moment>,
+    /// A person's keys that wait for a delivery.
+    pub withheld: Withheld,
     pub modes: Modes,
+    /// The program has drawn its input line once.
+    pub is_drawn: bool,
+    /// Keys were typed before that, none since, and whether they are in the line is not known.
+    pub has_early_keys: bool,
     pub is_suspended: bool,
     /// The program turned something off: when to look whether it was suspended, and how often yet.
     pub look_at: Option<(Moment, u8)>,
@@ -63,10 +71,12 @@ pub struct Session {
     pub is_entered: bool,
     /// How many keys erase what was pasted and not taken.
     pub erase_keys: u32,
+    /// A text was held because the caret was not where an empty line has it.
+    pub awaits_caret: bool,
     /// Under way.
     pub delivery: Option<Box<Delivery>>,
-    /// The last one that was carried out.
-    pub delivered: Option<Delivered>,
+    /// Those that were carried out.
+    pub delivered: Delivered,
     /// What the present daemon was told of the line.
     pub told_line: Option<Line>,
 }
@@ -105,13 +115,17 @@ impl Session {
             draft: rules.as_ref().map(Draft::with).unwrap_or_default(),
             rules,
             typed_at: None,
+            withheld: Withheld::default(),
             modes: Modes::default(),
+            is_drawn: false,
+            has_early_keys: false,
             is_suspended: false,
             look_at: None,
             is_entered: false,
             erase_keys: 0,
+            awaits_caret: false,
             delivery: None,
-            delivered: None,
+            delivered: Delivered::default(),
             told_line: None,
         }
     }
@@ -240,7 +254,8 @@ impl Session {
         let ladder = ladder.map(|ladder| ladder.at);
         let delivery = self.delivery.as_ref().map(|delivery| delivery.by());
         let look = self.look_at.map(|(at, _)| at);
-        [ladder, self.limit_at(), self.kill_again_at, unrecorded, delivery, look]
+        let keys = self.withheld.next_at();
+        [ladder, self.limit_at(), self.kill_again_at, unrecorded, delivery, look, keys]
             .into_iter()
             .flatten()
             .min()

@@ -8,7 +8,7 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use super::super::moment::now;
 use super::super::protocol::{ShimSay, Size};
 use super::peer::Kind;
-use super::terminal::QUEUE_BYTES_MAX;
+use super::terminal::{QUEUE_BYTES_MAX, Terminal};
 use super::{READ_BYTES, READS_PER_TURN, Shim, TERMINAL};
 
 /// What a client sees of the past unless it asks for more.
@@ -163,17 +163,13 @@ impl Shim {
         let Some(session) = self.session.as_mut().filter(|session| session.exit.is_none()) else {
             return;
         };
-        if let Some(terminal) = &mut session.terminal {
-            session
-                .draft
-                .room(session.rules.as_ref().map_or(0, |rules| rules.room(terminal.size())));
-            terminal.typed(bytes);
-        }
         let now = now();
-        session.draft.typed(bytes, now);
         session.typed_at = Some(now);
-        self.watch_input();
-        self.on_touched();
+        if session.withhold(bytes, now) {
+            self.watch_peers();
+        } else {
+            self.type_keys(bytes);
+        }
     }
 
     pub(super) fn on_resize(&mut self, index: usize, size: Size) {
@@ -219,8 +215,9 @@ impl Shim {
 
     /// Whether a person's typing must wait until the program reads.
     pub(super) fn is_input_full(&self) -> bool {
-        let terminal = self.session.as_ref().and_then(|session| session.terminal.as_ref());
-        terminal.is_some_and(|terminal| terminal.waiting() > QUEUE_BYTES_MAX / 2)
+        let Some(session) = &self.session else { return false };
+        let waiting = session.terminal.as_ref().map_or(0, Terminal::waiting);
+        waiting + session.withheld.bytes() > QUEUE_BYTES_MAX / 2
     }
 
     /// Watches the terminal for room while input waits for it.

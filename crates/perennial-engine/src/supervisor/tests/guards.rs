@@ -197,6 +197,33 @@ fn a_text_that_waits_for_an_input_line_is_typed_when_nothing_is_in_it_any_more()
     assert_eq!(deliveries(&run.recorded(Input::Tick)), [], "not before a minute has passed");
     assert_eq!(deliveries(&run.keys(Keys::Doubt)), [], "another obstacle");
     assert_eq!(deliveries(&run.keys(Keys::Clear)), [(MessageId(1), 2)]);
+    // What only the holder saw is over when it tells of the line again.
+    let outcome = Outcome::Held(Held::Suspended);
+    let held = Observation::Delivered { message: MessageId(1), attempt: 2, outcome };
+    run.recorded(Input::Observed(held));
+    assert_eq!(deliveries(&run.recorded(Input::Tick)), []);
+    assert_eq!(deliveries(&run.keys(Keys::Clear)), [(MessageId(1), 3)]);
+}
+
+/// A text that was recorded by the fingerprint of its beginning is known by it.
+#[test]
+fn a_text_that_an_older_version_recorded_is_recognised() {
+    let (whole, older) = (Fingerprint([2; 32]), Some(Fingerprint([1; 32])));
+    for (older_text, text, is_it) in
+        [(older, whole, true), (None, whole, false), (Some(whole), Fingerprint([1; 32]), true)]
+    {
+        let mut run = Run::idle();
+        run.send(7);
+        run.recorded(Input::Tick);
+        run.recorded(Input::Observed(Observation::Delivered {
+            message: MessageId(7),
+            attempt: 1,
+            outcome: Outcome::Entered,
+        }));
+        let seen = Seen::Prompt { text };
+        run.hears(Fact { older_text, ..Fact::new(Origin::Transcript, seen) });
+        assert_eq!(run.supervisor.fleet().messages().iter().count(), usize::from(!is_it));
+    }
 }
 
 #[test]

@@ -101,9 +101,9 @@ fn said(text: &Prose<'_>) -> Option<Content> {
         return Some(Content::Interrupted);
     }
     if let Some(command) = command(&text) {
-        return Some(Content::Prompt(Excerpt::of(&command)));
+        return Some(Content::Prompt(Excerpt::of_prompt(&command)));
     }
-    (!text.starts_with(COMMAND_OUTPUT)).then(|| Content::Prompt(Excerpt::of(&text)))
+    (!text.starts_with(COMMAND_OUTPUT)).then(|| Content::Prompt(Excerpt::of_prompt(&text)))
 }
 
 /// A command of the CLI itself, as it was typed; the CLI writes it down in tags.

@@ -161,7 +161,8 @@ impl Surface {
                 typing::Unsendable::Empty
                 | typing::Unsendable::EndsProgram(_)
                 | typing::Unsendable::Shell(_)
-                | typing::Unsendable::Command(_) => (422, "unsendable"),
+                | typing::Unsendable::Command(_)
+                | typing::Unsendable::OwnMark(_) => (422, "unsendable"),
             };
             Trouble(
                 Problem::new(status, kind, "the text can't be sent")

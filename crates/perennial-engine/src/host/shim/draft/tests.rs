@@ -157,9 +157,9 @@ fn a_row_is_erased_and_no_more() {
 #[test]
 fn keys_for_a_suspended_program_wait_and_are_a_draft() {
     let mut draft = claude();
-    draft.suspend(true);
+    draft.unread(true);
     draft.typed(b"fg\r", SLOW);
-    draft.suspend(false);
+    draft.unread(false);
     assert!(draft.is_kept());
     draft.typed(b"\r", SLOW);
     assert!(!draft.is_kept());
