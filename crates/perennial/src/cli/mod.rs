@@ -32,8 +32,7 @@ New here?  perennial demo          a fleet that is killed and survives, in half 
            perennial run -- bash   a shell that outlives its terminal
            perennial ls            who is there, and who needs you
 
-Exit codes: 0 done, 1 failed, 2 usage, 3 refused, 4 not found, 5 no daemon, 6 needs the operator,
-            7 not yet.
+Exit codes: 0 done, 1 failed, 2 usage, 3 refused, 4 not found, 5 no daemon, 6 needs a person, 7 not yet.
 Files are under PERENNIAL_HOME if it is set, else in the XDG directories.";
 
 /// Keeps AI coding agents alive as identities while the sessions that run them come and go.

@@ -35,7 +35,7 @@ pub fn roster(agents: &[Agent], dead: usize, canvas: &Canvas<'_>) -> String {
         column("", 10, 1, Clip::Never, &|agent| {
             Cell::ink(if agent.needs_you { "!" } else { "" }, Ink::Attention)
         }),
-        column("NAME", 10, 12, Clip::End, &|agent| Cell::ink(name(agent), Ink::Strong)),
+        column("NAME", 10, 12, Clip::Never, &|agent| Cell::ink(name(agent), Ink::Strong)),
         column("STATE", 9, 11, Clip::Never, &|agent| {
             Cell::ink(plain(&agent.state), state_ink(&agent.state))
         }),
@@ -89,7 +89,10 @@ pub fn brief(agent: &Agent) -> String {
         },
         None => String::new(),
     };
-    format!("{} is {}{session}\n", name(agent), plain(&agent.state))
+    let is_silent = matches!(agent.state.as_str(), "hatching" | "waking")
+        && agent.session.as_ref().is_some_and(|session| session.pid.is_some());
+    let silent = if is_silent { ": its program runs and has shown nothing yet" } else { "" };
+    format!("{} is {}{session}{silent}\n", name(agent), plain(&agent.state))
 }
 
 /// The reason as a sentence, and how long it will last where that is known.
@@ -99,6 +102,15 @@ pub fn reason(agent: &Agent, clock: &Clock) -> String {
         Some(left) => format!("{} ({left} left)", plain(text)),
         None => plain(text),
     }
+}
+
+/// What happens next, and when; nothing from a daemon that does not say it.
+pub fn next(agent: &Agent, clock: &Clock) -> Option<String> {
+    let next = Some(plain(&agent.next)).filter(|next| !next.is_empty())?;
+    Some(match agent.next_at.as_deref().and_then(|at| clock.until(at)) {
+        Some(left) => format!("{next} in {left}"),
+        None => next,
+    })
 }
 
 /// How many texts wait for it; nothing where none does.
@@ -205,6 +217,8 @@ pub mod sample {
             reason: "breaker-open".into(),
             reason_text: "it crashed too often; one more try later".into(),
             until: Some("2026-11-15T12:04:00Z".into()),
+            next: "it is tried again".into(),
+            next_at: Some("2026-11-15T12:04:00Z".into()),
             role: None,
             dir: "/srv/\x1b[31mred".into(),
             session: Some(Session {

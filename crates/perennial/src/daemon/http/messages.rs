@@ -10,7 +10,7 @@ use perennial_core::authority::Caller;
 use perennial_core::command::Command;
 use perennial_core::id::{AgentId, MessageId};
 use perennial_core::message::{self, Sender};
-use perennial_core::reason::Verb;
+use perennial_core::reason::{Reason, Verb};
 use perennial_engine::harness::typing;
 use perennial_store::text;
 use perennial_store::{MessageRow, MessageStep};
@@ -21,7 +21,7 @@ use super::answer::{Answer, Trouble, json};
 use super::extract::{Body, Shown};
 use super::{Shared, Surface};
 use crate::daemon::driver::{Closing, Sight};
-use crate::daemon::{time, view, words};
+use crate::daemon::{checks, time, view, words};
 
 /// So many are listed unless the caller says otherwise, and at most.
 const LISTED: usize = 20;
@@ -107,7 +107,8 @@ pub async fn withdraw(
     if message.is_final {
         return Err(Trouble(
             Problem::new(409, "message-over", format!("{id} can't be taken back"))
-                .because(message.why.unwrap_or_else(|| format!("it was {}", message.state))),
+                .because(message.why.unwrap_or_else(|| format!("it was {}", message.state)))
+                .next("send another text: what was said can't be unsaid"),
         ));
     }
     surface.command(caller, Command::Unsend { id }).await?;
@@ -144,17 +145,23 @@ impl Surface {
             None => typing::bare(text),
         };
         typed.map_err(|why| {
-            let kind = match &why {
-                typing::Unsendable::TooLong(_) => "too-long",
-                typing::Unsendable::Empty
-                | typing::Unsendable::EndsProgram(_)
+            let (kind, next) = match &why {
+                typing::Unsendable::TooLong(_) => {
+                    ("too-long", "put it in a file and send the file's path".to_owned())
+                }
+                typing::Unsendable::Empty => {
+                    ("unsendable", format!("give a text: perennial send {target} TEXT"))
+                }
+                typing::Unsendable::EndsProgram(_)
                 | typing::Unsendable::Shell(_)
-                | typing::Unsendable::Command(_) => "unsendable",
+                | typing::Unsendable::Command(_) => {
+                    ("unsendable", format!("perennial attach {target} lets you type it yourself"))
+                }
             };
             Trouble(
                 Problem::new(400, kind, "the text can't be sent")
                     .because(why.to_string())
-                    .next(format!("perennial attach {target} lets you type it yourself")),
+                    .next(next),
             )
         })
     }
@@ -213,11 +220,17 @@ impl Surface {
         let ids: Vec<MessageId> = rows.iter().map(|row| row.message).collect();
         let look = move |sight: &Sight<'_>| {
             let fleet = sight.supervisor.fleet();
-            let why =
-                |id: MessageId| Some(message::why(fleet, fleet.messages().get(id)?, sight.now));
-            ids.into_iter().map(why).collect()
+            let waits = |id: MessageId| {
+                let message = fleet.messages().get(id)?;
+                Some(Waits {
+                    why: message::why(fleet, message, sight.now),
+                    agent: fleet.agent(message.to).map_or(Reason::Starting, |agent| agent.reason),
+                    needs_you: message.needs_person(),
+                })
+            };
+            ids.into_iter().map(waits).collect()
         };
-        let waits: Vec<Option<message::Why>> = self.desk.look(look).await?;
+        let waits: Vec<Option<Waits>> = self.desk.look(look).await?;
         for (row, waits) in rows.iter_mut().zip(&waits) {
             // It may have come to its end since its row was read.
             if waits.is_none() && !is_final(row.step) {
@@ -228,13 +241,22 @@ impl Surface {
     }
 }
 
-fn shown(row: &MessageRow, waits: Option<message::Why>) -> answer::Message {
+/// What a message waits for that is in memory.
+#[derive(Debug, Clone, Copy)]
+struct Waits {
+    why: message::Why,
+    /// Why its agent is in its state.
+    agent: Reason,
+    needs_you: bool,
+}
+
+fn shown(row: &MessageRow, waits: Option<Waits>) -> answer::Message {
     let is_waiting = matches!(row.step, MessageStep::Recorded | MessageStep::Held);
     let is_written = row.step == MessageStep::Entered && waits.is_none();
     // Whatever is not over is in memory, unless its first record could not be read.
     let is_damaged = !is_final(row.step) && !is_written && waits.is_none();
     let why = match waits.filter(|_| is_waiting) {
-        Some(why) => Some(words::waits(why).to_owned()),
+        Some(waits) => Some(words::waits(waits.why, waits.agent).to_owned()),
         None if is_written => Some(words::WRITTEN.to_owned()),
         None if is_damaged => Some(words::UNREADABLE.to_owned()),
         None => None,
@@ -246,6 +268,7 @@ fn shown(row: &MessageRow, waits: Option<message::Why>) -> answer::Message {
         state: state(row.step).to_owned(),
         is_final: is_final(row.step) || is_written || is_damaged,
         why,
+        needs_you: waits.is_some_and(|waits| is_waiting && waits.needs_you),
         session: row.session.map(|number| u64::from(number.0)),
         recorded_at: time::moment(row.recorded_at),
         changed_at: time::moment(row.changed_at),
@@ -269,9 +292,9 @@ fn is_final(step: MessageStep) -> bool {
 fn message_id(id: &str) -> Result<MessageId, Trouble> {
     id.parse().map_err(|_| {
         Trouble(
-            Problem::new(400, "no-message-id", "that is not the id of a message")
-                .because("an id begins with msg_ and has 26 more characters")
-                .next("perennial sent NAME lists ids"),
+            Problem::new(404, "no-such-message", format!("there is no message '{}'", checks::shown(id)))
+                .because("it is not the id of a message")
+                .next("perennial sent NAME lists what was sent"),
         )
     })
 }

@@ -90,7 +90,7 @@ fn play(stage: &mut Stage<'_>, once: bool) -> Scene {
         }
         stage.wait_for_enter()?;
     }
-    stage.tell("Now with your own:  perennial up,  then  perennial run -- claude")?;
+    stage.tell("Now with your own:  perennial up,  then  perennial run --harness claude")?;
     Ok(())
 }
 

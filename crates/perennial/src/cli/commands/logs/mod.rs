@@ -6,7 +6,8 @@ mod terminal;
 use perennial_api::{Agent, client};
 
 use crate::cli::context::Context;
-use crate::cli::failure::Ending;
+use crate::cli::failure::{Ending, Failure, usage};
+use crate::cli::render::roster::name;
 
 /// Print what an agent did: the steps of an agent CLI's conversations, else what its terminal showed
 #[derive(Debug, clap::Args)]
@@ -46,12 +47,32 @@ pub struct Args {
 const BARE: &str = "command";
 
 pub fn run(args: &Args, context: &Context) -> Ending {
+    if args.terminal && context.json {
+        return Err(usage("no-steps", "--terminal can't be printed as JSON")
+            .because("a terminal's logs are bytes, not steps")
+            .next("leave --json out")
+            .into());
+    }
     if args.terminal {
         return terminal::run(args, context);
     }
     let agent: Agent = context.client.get(&client::path(&["agents", &args.target], &[]))?.read()?;
     if agent.harness == BARE {
+        refuse_steps_options(args, &agent, context.json)?;
         return terminal::run(args, context);
     }
     steps::run(args, &agent, context)
+}
+
+/// A bare command's terminal is printed as it is: what is about steps would be ignored.
+fn refuse_steps_options(args: &Args, agent: &Agent, is_json: bool) -> Result<(), Failure> {
+    let given = [("--json", is_json), ("--tail", args.tail.is_some()), ("--full", args.full)];
+    let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given) else {
+        return Ok(());
+    };
+    let name = name(agent);
+    Err(usage("no-steps", format!("{option} does not apply to {name}"))
+        .because("it is a bare command: its logs are the bytes of its terminal, not steps")
+        .next(format!("perennial logs {name} | tail"))
+        .into())
 }
