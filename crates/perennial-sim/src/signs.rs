@@ -292,7 +292,8 @@ impl World {
         self.ledger.record.agent(agent).is_some_and(|agent| {
             let current = agent.conversations.as_ref().map(|known| &known.current);
             let session = agent.session.as_ref();
-            current == Some(conversation) || session.is_some_and(|s| s.taken_up() == Some(conversation))
+            current == Some(conversation)
+                || session.is_some_and(|s| s.taken_up() == Some(conversation))
         })
     }
 

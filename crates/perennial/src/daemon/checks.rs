@@ -267,8 +267,7 @@ fn directory(text: &str) -> Result<PathBuf, Problem> {
 /// Finds a program as `execvp` would, relative to `dir`.
 fn program(word: &str, path: &str, dir: &Path) -> Result<PathBuf, Problem> {
     let refused = |why: String| {
-        Problem::new(422, "no-program", format!("'{}' can't be run", shown(word)))
-            .because(why)
+        Problem::new(422, "no-program", format!("'{}' can't be run", shown(word))).because(why)
     };
     if word.contains('/') {
         let candidate = dir.join(word);

@@ -71,7 +71,9 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
                     | State::Crashed
                     | State::Sleeping
                     | State::Hibernating
-                    | State::Frozen => format!("perennial why {} tells how it got there", name(*agent)),
+                    | State::Frozen => {
+                        format!("perennial why {} tells how it got there", name(*agent))
+                    }
                 })
         }
         Refusal::Running { agent } => {
@@ -104,11 +106,12 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
 /// To whoever asks for a session that never was.
 pub fn no_such_session(name: &str, number: u64, newest: u64) -> Problem {
     let kind = "no-such-session";
-    Problem::new(404, kind, format!("{name} has no session {number}")).because(match newest {
-        0 => "it has had none yet".to_owned(),
-        newest => format!("its newest is {newest}"),
-    })
-    .next(format!("perennial logs {name} shows the newest"))
+    Problem::new(404, kind, format!("{name} has no session {number}"))
+        .because(match newest {
+            0 => "it has had none yet".to_owned(),
+            newest => format!("its newest is {newest}"),
+        })
+        .next(format!("perennial logs {name} shows the newest"))
 }
 
 const JOBS_MAY_NOTHING: &str =

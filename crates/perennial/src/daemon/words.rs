@@ -214,9 +214,7 @@ fn message_sentence(event: &MessageEvent) -> String {
         MessageEvent::Held { why, .. } => format!("waiting: {}", held(*why)),
         MessageEvent::Heard { .. } => "accepted by the agent CLI".to_owned(),
         MessageEvent::Seen { session } => format!("seen by session {session}"),
-        MessageEvent::Withdrawn { by: Withdrawer::Person } => {
-            "withdrawn by a person".to_owned()
-        }
+        MessageEvent::Withdrawn { by: Withdrawer::Person } => "withdrawn by a person".to_owned(),
         MessageEvent::Withdrawn { by: Withdrawer::Outdated } => "withdrawn: out of date".to_owned(),
         MessageEvent::Returned => "returned: its agent was buried".to_owned(),
     }

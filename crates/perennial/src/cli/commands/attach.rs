@@ -30,9 +30,9 @@ const USUAL_SIZE: Size = Size { rows: 24, cols: 80 };
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples: perennial attach bob
-          perennial attach bob --detach-key q      Ctrl-Q twice detaches
+          perennial attach bob --detach-key q
 
-The agent runs on when you detach, and when this terminal closes. You stay attached when its program
+The agent runs on when you detach, and when this terminal closes. You stay attached when its program \
 is restarted and when the daemon ends.")]
 pub struct Args {
     /// Name, NAME~1 for an earlier one of that name, or id

@@ -19,7 +19,7 @@ use crate::cli::render::text::plain;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples: perennial board ls
-          perennial board post -s 'release on Friday' 'please merge by Thursday noon'
+          perennial board post -s 'release on Friday' 'merge by Thursday'
           perennial board show pst_01kf3v6mbnefyr5j9mmct2xk8e")]
 pub struct Args {
     #[command(subcommand)]

@@ -19,9 +19,9 @@ use crate::cli::render::time::Clock;
 #[command(after_help = "\
 Examples: perennial events
           perennial events --agent bob --follow
-          perennial events --since 120 --json      one JSON object a line
+          perennial events --since 120 --json
 
---follow goes on when the daemon is restarted, and misses nothing.")]
+--follow goes on when the daemon is restarted, and misses nothing. --json prints an event a line.")]
 pub struct Args {
     /// Only events after this sequence number
     #[arg(long, value_name = "SEQ")]

@@ -28,12 +28,12 @@ const STATES: [&str; 12] = [
 #[command(after_help = "\
 Examples: perennial ls
           perennial ls --roster living --json
-          perennial ls --all             with the dead
-          perennial ls --stale=60        not confirmed for a minute
+          perennial ls --all
+          perennial ls --stale=60
 
-!        needs you: perennial why NAME says for what
-CONTEXT  how full its context window is, of what the agent CLI can use
-TEXTS    how many texts wait for it: perennial sent NAME says for what")]
+  !        needs you: perennial why NAME says for what
+  CONTEXT  how full its context window is, of what the agent CLI can use
+  TEXTS    how many texts wait for it: perennial sent NAME says for what")]
 pub struct Args {
     /// The dead too
     #[arg(long)]

@@ -37,7 +37,8 @@ perennial attach. A bare command's terminal may take lines of up to 4,095 bytes 
 longer one waits and says so.
 
 Exit codes: 0 recorded, with --wait seen (to a bare command: written);
-            1 withdrawn or returned, or with --wait the daemon ended: the text stays recorded;
+            1 withdrawn or returned; with --wait also: the daemon ended
+              (the text stays recorded);
             2 the text can't be sent; 3 refused; 4 no such agent; 5 no daemon;
             7 with --timeout: the time was up, and the text still waits.")]
 pub struct Args {

@@ -16,8 +16,9 @@ Examples: perennial spawn bob --harness claude --prompt 'mend the failing test'
           perennial spawn watcher --restart always --dir ~/src -- make watch
           perennial spawn tester --role tester --env CI=1 -- ./run-tests --slow
 
-The agent gets your environment, except what is about your own terminal or session. It outlives
+The agent gets your environment, except what is about your own terminal or session. It outlives \
 this terminal and the daemon; when its program crashes it is started again (see --restart).
+
 An agent CLI is hatching until it has shown something.")]
 pub struct Args {
     /// ASCII letters, digits, - and _, up to 64

@@ -106,7 +106,7 @@ mod tests {
         };
         insta::assert_snapshot!(at(Some(80), true), @r"
         ID                              AGE  BY        TITLE
-        pst_01jcnhrzjae008000000000002  5m   operator  the head of the text, long enough…
+        pst_01jcnhrzjae008000000000002  5m   operator  the head of the text, long enoug…
         pst_01jcnhrzjae008000000000001  5m   a person  a\u{9b}31m title
         ");
         insta::assert_snapshot!(at(Some(30), false), @r"

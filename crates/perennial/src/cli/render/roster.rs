@@ -273,6 +273,20 @@ mod tests {
         insta::assert_snapshot!(drawn(Some(60), Paint::OFF));
     }
 
+    /// A name is what one has to type.
+    #[test]
+    fn a_name_is_never_cut() {
+        let name = "a-rather-long-name-of-28-let";
+        let (clock, long) = (fixed(), Agent { name: name.into(), ..sample::working() });
+        for width in [60, 80] {
+            let canvas =
+                Canvas { clock: &clock, paint: Paint::OFF, width: Some(width), user: None };
+            let drawn = roster(&[sample::crashed(), long.clone()], 0, &canvas);
+            assert!(drawn.contains(name), "{drawn}");
+            assert!(drawn.lines().all(|line| text::width(line) <= width), "{drawn}");
+        }
+    }
+
     #[test]
     fn context_is_shown_when_somebody_has_one_and_it_fits() {
         let mut ada = sample::working();

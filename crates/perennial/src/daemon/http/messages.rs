@@ -292,9 +292,13 @@ fn is_final(step: MessageStep) -> bool {
 fn message_id(id: &str) -> Result<MessageId, Trouble> {
     id.parse().map_err(|_| {
         Trouble(
-            Problem::new(404, "no-such-message", format!("there is no message '{}'", checks::shown(id)))
-                .because("it is not the id of a message")
-                .next("perennial sent NAME lists what was sent"),
+            Problem::new(
+                404,
+                "no-such-message",
+                format!("there is no message '{}'", checks::shown(id)),
+            )
+            .because("it is not the id of a message")
+            .next("perennial sent NAME lists what was sent"),
         )
     })
 }

@@ -13,14 +13,16 @@ use crate::cli::render::roster::name;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples: perennial logs bob
-          perennial logs bob --session 1       an earlier session
-          perennial logs bob --follow          and what comes, over restarts
-          perennial logs bob --tail 20         only the last steps
-          perennial logs bob --json            one step a line, as JSON
-          perennial logs bob --terminal > recording      the raw bytes of the terminal
+          perennial logs bob --session 1
+          perennial logs bob --follow
+          perennial logs bob --tail 20
+          perennial logs bob --json
+          perennial logs bob --terminal > recording
 
-An agent CLI's conversations are the agent's, not a session's: without --session all of them are
-told, in the order of time. With it, what was written from that session's start to its end.
+An agent CLI's conversations are the agent's, not a session's: without --session all of them are \
+told, in the order of time. With it, what was written from that session's start to its end. \
+--json prints a step a line.
+
 Steps: prompt, text, tool-call, tool-result, error, rate-limit, compaction, interrupted.")]
 pub struct Args {
     /// Name, NAME~1 for an earlier one of that name, or id
