@@ -54,28 +54,7 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
                     None => "perennial sent NAME tells how far it comes".to_owned(),
                 })
         }
-        Refusal::WrongState { agent, verb, state } => {
-            let word = verb.word();
-            Problem::new(409, "wrong-state", format!("{word} does not apply to {}", name(*agent)))
-                .because(format!("it is {}", state.word()))
-                .next(match state {
-                    State::Dead | State::Expired => {
-                        format!("the cemetery is kept for reading: perennial show {agent}")
-                    }
-                    State::Hatching
-                    | State::Waking
-                    | State::Working
-                    | State::Waiting
-                    | State::Unknown
-                    | State::HandingOff
-                    | State::Crashed
-                    | State::Sleeping
-                    | State::Hibernating
-                    | State::Frozen => {
-                        format!("perennial why {} tells how it got there", name(*agent))
-                    }
-                })
-        }
+        Refusal::WrongState { agent, verb, state } => wrong_state(&name(*agent), *verb, *state),
         Refusal::Running { agent } => {
             Problem::new(409, "running", format!("{} is awake already", name(*agent)))
                 .because("an agent has one session at a time")
@@ -101,6 +80,26 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
                 .next("name a living parent, or none")
         }
     }
+}
+
+fn wrong_state(name: &str, verb: Verb, state: State) -> Problem {
+    let title = format!("{} does not apply to {name}", verb.word());
+    let next = match state {
+        State::Dead | State::Expired => {
+            format!("the cemetery is kept for reading: perennial show {name}")
+        }
+        State::Hatching
+        | State::Waking
+        | State::Working
+        | State::Waiting
+        | State::Unknown
+        | State::HandingOff
+        | State::Crashed
+        | State::Sleeping
+        | State::Hibernating
+        | State::Frozen => format!("perennial why {name} tells how it got there"),
+    };
+    Problem::new(409, "wrong-state", title).because(format!("it is {}", state.word())).next(next)
 }
 
 /// To whoever asks for a session that never was.
