@@ -165,17 +165,17 @@ mod tests {
             until: NOW + HATCH_LIMIT,
         };
         let mut agent = Agent::born(AgentId(7), &birth, NOW);
-        fold(&mut agent, hatch(AgentId(7), birth, None), NOW);
+        fold(&mut agent, &hatch(AgentId(7), birth, None), NOW);
         agent
     }
 
-    fn fold(agent: &mut Agent, events: Vec<AgentEvent>, at: Time) {
+    fn fold(agent: &mut Agent, events: &[AgentEvent], at: Time) {
         events.iter().for_each(|event| evolve(agent, event, at));
     }
 
-    fn reported(agent: &mut Agent, report: Report, at: Time) {
-        let events = observe(agent, FIRST, &report, at);
-        fold(agent, events, at);
+    fn reported(agent: &mut Agent, report: &Report, at: Time) {
+        let events = observe(agent, FIRST, report, at);
+        fold(agent, &events, at);
     }
 
     fn next(agent: &Agent) -> Outlook {
@@ -187,12 +187,12 @@ mod tests {
     fn an_agent_cli_that_runs_and_shows_nothing_comes_to_need_a_person_and_never_crashes() {
         let mut agent = born("claude");
         assert!(matches!(next(&agent), Outlook::Start { crash_at: Some(_) }), "{:?}", next(&agent));
-        reported(&mut agent, Report::Executed(Process { pid: 1, start_ticks: 1 }), NOW);
+        reported(&mut agent, &Report::Executed(Process { pid: 1, start_ticks: 1 }), NOW);
         let at = NOW + DIALOG_AFTER;
         assert_eq!(next(&agent), Outlook::FirstSign { needs_person_at: Some(at) });
         for at in [at, NOW + START_LIMIT, NOW + HATCH_LIMIT] {
             let events = due(&agent, true, at);
-            fold(&mut agent, events, at);
+            fold(&mut agent, &events, at);
             assert_eq!((agent.state, next(&agent)), (State::Waiting, Outlook::Person));
         }
     }
@@ -200,10 +200,10 @@ mod tests {
     #[test]
     fn a_bare_command_works_until_it_ends_and_is_tried_again_when_that_is_due() {
         let mut agent = born(BARE_COMMAND);
-        reported(&mut agent, Report::Executed(Process { pid: 1, start_ticks: 1 }), NOW);
+        reported(&mut agent, &Report::Executed(Process { pid: 1, start_ticks: 1 }), NOW);
         assert_eq!(next(&agent), Outlook::Exit(Restart::OnCrash));
         assert_eq!(outlook(&agent, Confirmation::Lost), Outlook::Confirmation);
-        reported(&mut agent, Report::Exited(Exit::Code(1)), NOW + Duration::from_millis(5));
+        reported(&mut agent, &Report::Exited(Exit::Code(1)), NOW + Duration::from_millis(5));
         assert_eq!(next(&agent), Outlook::Retry { at: agent.until });
         assert!(agent.until.is_some());
     }

@@ -54,7 +54,9 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
                     None => "perennial sent NAME tells how far it comes".to_owned(),
                 })
         }
-        Refusal::WrongState { agent, verb, state } => wrong_state(&name(*agent), *verb, *state),
+        Refusal::WrongState { agent, verb, state } => {
+            wrong_state(*agent, &name(*agent), *verb, *state)
+        }
         Refusal::Running { agent } => {
             Problem::new(409, "running", format!("{} is awake already", name(*agent)))
                 .because("an agent has one session at a time")
@@ -82,11 +84,12 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
     }
 }
 
-fn wrong_state(name: &str, verb: Verb, state: State) -> Problem {
+fn wrong_state(agent: AgentId, name: &str, verb: Verb, state: State) -> Problem {
     let title = format!("{} does not apply to {name}", verb.word());
     let next = match state {
         State::Dead | State::Expired => {
-            format!("the cemetery is kept for reading: perennial show {name}")
+            // Its name may be another's by now.
+            format!("the cemetery is kept for reading: perennial show {agent}")
         }
         State::Hatching
         | State::Waking

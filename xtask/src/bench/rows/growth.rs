@@ -251,9 +251,7 @@ impl Past {
                     ensure!(answer.is_ok(), "the past was refused: {answer:?}");
                 }
                 Output::Committed { events, .. } => self.events += events.len() as u64,
-                Output::Carry(_)
-                | Output::Reply { .. }
-                | Output::Silent { .. } => {}
+                Output::Carry(_) | Output::Reply { .. } | Output::Silent { .. } => {}
             }
         }
         Ok(())
