@@ -301,9 +301,10 @@ pub fn outlook(outlook: Outlook) -> (&'static str, Option<Time>) {
         Outlook::Start { crash_at } => {
             ("its program starts; if it does not, that counts as a crash", crash_at)
         }
-        Outlook::FirstSign { needs_person_at } => {
-            ("its program runs; if it shows nothing, it needs you to look", needs_person_at)
-        }
+        Outlook::FirstSign { needs_person_at } => (
+            "its program runs; if it still shows nothing, it is marked as needing you",
+            needs_person_at,
+        ),
         Outlook::Person => ("it is left as it is until it shows something or ends", None),
         Outlook::Exit(Restart::Never) => ("when its program ends, it sleeps", None),
         Outlook::Exit(Restart::OnCrash) => {
@@ -312,14 +313,14 @@ pub fn outlook(outlook: Outlook) -> (&'static str, Option<Time>) {
         Outlook::Exit(Restart::Always) => ("when its program ends, the next session starts", None),
         Outlook::Text => ("it goes on with the next text", None),
         Outlook::Answer => ("it goes on when it is answered in its terminal", None),
-        Outlook::Vendor { at: None } => ("it goes on when its vendor lets it", None),
-        Outlook::Vendor { at } => ("it goes on when its vendor lets it", at),
+        Outlook::Vendor { at } => ("it goes on when its vendor's limit ends", at),
         Outlook::TurnGivenUp { vendor_ready_at: None } => {
             ("it does not go on by itself: send it a text", None)
         }
-        Outlook::TurnGivenUp { vendor_ready_at } => {
-            ("it does not go on by itself: send it a text once the limit is over", vendor_ready_at)
-        }
+        Outlook::TurnGivenUp { vendor_ready_at } => (
+            "it does not go on by itself: send it a text when its vendor's limit ends",
+            vendor_ready_at,
+        ),
         Outlook::Confirmation => ("its state is known again when its holder answers", None),
         Outlook::Hangs => ("its session is ended, and the next one starts", None),
         Outlook::Successor { at } => ("its successor starts, at the latest", at),

@@ -61,6 +61,6 @@ fn options_about_steps_are_refused_for_a_bare_command() {
         let problem = sealed.refused(2, args);
         assert_eq!(problem.kind, "no-steps", "{args:?}: {problem:?}");
     }
-    let none = sealed.run(["logs", "bob", "--session", "7"]);
-    assert!(none.code == 4 && none.stderr.contains("bob has no session 7"), "{none:?}");
+    let none = sealed.refused(4, &["logs", "bob", "--session", "7"]);
+    assert!(none.title == "bob has no session 7" && !none.next.is_empty(), "{none:?}");
 }

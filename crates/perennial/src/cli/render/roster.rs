@@ -95,10 +95,13 @@ pub fn brief(agent: &Agent) -> String {
     format!("{} is {}{session}{silent}\n", name(agent), plain(&agent.state))
 }
 
-/// The reason as a sentence, and how long it will last where that is known.
+/// The reason as a sentence, and how long it will last where that is known: how long a start may take
+/// says nothing of the reason.
 pub fn reason(agent: &Agent, clock: &Clock) -> String {
     let text = if agent.reason_text.is_empty() { &agent.reason } else { &agent.reason_text };
-    match agent.until.as_deref().and_then(|until| clock.until(until)) {
+    let starts = matches!(agent.state.as_str(), "hatching" | "waking");
+    let ends = agent.next_at.as_deref().filter(|_| !starts);
+    match ends.and_then(|at| clock.until(at)) {
         Some(left) => format!("{} ({left} left)", plain(text)),
         None => plain(text),
     }

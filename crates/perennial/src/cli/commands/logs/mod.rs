@@ -7,7 +7,7 @@ use perennial_api::{Agent, client};
 
 use crate::cli::context::Context;
 use crate::cli::failure::{Ending, Failure, usage};
-use crate::cli::render::roster::name;
+use crate::cli::render::text::plain;
 
 /// Print what an agent did: the steps of an agent CLI's conversations, else what its terminal showed
 #[derive(Debug, clap::Args)]
@@ -49,32 +49,30 @@ pub struct Args {
 const BARE: &str = "command";
 
 pub fn run(args: &Args, context: &Context) -> Ending {
-    if args.terminal && context.json {
-        return Err(usage("no-steps", "--terminal can't be printed as JSON")
-            .because("a terminal's logs are bytes, not steps")
-            .next("leave --json out")
-            .into());
-    }
     if args.terminal {
+        refuse_options_of_steps(args, context, "the logs of a terminal are bytes, not steps")?;
         return terminal::run(args, context);
     }
     let agent: Agent = context.client.get(&client::path(&["agents", &args.target], &[]))?.read()?;
     if agent.harness == BARE {
-        refuse_steps_options(args, &agent, context.json)?;
+        refuse_options_of_steps(args, context, "a bare command's logs are bytes, not steps")?;
         return terminal::run(args, context);
     }
     steps::run(args, &agent, context)
 }
 
-/// A bare command's terminal is printed as it is: what is about steps would be ignored.
-fn refuse_steps_options(args: &Args, agent: &Agent, is_json: bool) -> Result<(), Failure> {
-    let given = [("--json", is_json), ("--tail", args.tail.is_some()), ("--full", args.full)];
+/// What is about steps would be ignored where bytes are printed.
+fn refuse_options_of_steps(args: &Args, context: &Context, why: &str) -> Result<(), Failure> {
+    let given = [("--json", context.json), ("--tail", args.tail.is_some()), ("--full", args.full)];
     let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given) else {
         return Ok(());
     };
-    let name = name(agent);
-    Err(usage("no-steps", format!("{option} does not apply to {name}"))
-        .because("it is a bare command: its logs are the bytes of its terminal, not steps")
-        .next(format!("perennial logs {name} | tail"))
+    // Whoever may not read it, or asks for what is not there, is told that.
+    let session = args.session.map(|number| number.to_string());
+    let query = [("session", session.as_deref()), ("max", Some("0"))];
+    context.client.get(&client::path(&["agents", &args.target, "logs"], &query))?;
+    Err(usage("no-steps", format!("{option} does not apply here"))
+        .because(why)
+        .next(format!("perennial logs {} | tail", plain(&args.target)))
         .into())
 }
