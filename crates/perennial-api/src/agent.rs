@@ -22,6 +22,10 @@ pub struct Agent {
     pub since: Moment,
     /// When this state ends by itself.
     pub until: Option<Moment>,
+    /// What happens next if nobody does anything, as a sentence for people …
+    pub next: String,
+    /// … and when, if that is known.
+    pub next_at: Option<Moment>,
     pub role: Option<String>,
     /// The parent's name, or its id if it has no name.
     pub parent: Option<String>,

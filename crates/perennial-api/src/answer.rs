@@ -53,6 +53,9 @@ pub struct Message {
     pub is_final: bool,
     /// What it waits for, or why no more is known, as a sentence.
     pub why: Option<String>,
+    /// It waits, and nothing but a person moves it on.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub needs_you: bool,
     /// The session that it was offered to last.
     pub session: Option<u64>,
     pub recorded_at: String,

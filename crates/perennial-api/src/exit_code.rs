@@ -55,7 +55,7 @@ impl ExitCode {
             ExitCode::Refused => "refused",
             ExitCode::NotFound => "not found",
             ExitCode::NoDaemon => "no daemon is running",
-            ExitCode::NeedsOperator => "needs the operator",
+            ExitCode::NeedsOperator => "needs a person",
             ExitCode::NotYet => "not yet: the time was up",
         }
     }

@@ -13,7 +13,6 @@ pub const SUMMARY_LIMIT: usize = 4 << 10;
 /// A post's title is one line of at most this many bytes.
 pub const POST_TITLE_LIMIT: usize = 200;
 pub const POST_TEXT_LIMIT: usize = 64 << 10;
-pub const ROLE_LIMIT: usize = 64;
 pub const ARGV_COUNT_LIMIT: usize = 256;
 pub const ARGV_LIMIT: usize = 128 << 10;
 pub const ENV_LIMIT: usize = 512 << 10;

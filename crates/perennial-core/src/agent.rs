@@ -11,6 +11,7 @@
 mod decide;
 mod evolve;
 mod observe;
+mod outlook;
 mod signs;
 mod step;
 
@@ -37,6 +38,7 @@ use crate::work::WorkPhase;
 pub use decide::{bury, hatch, rename, report, stop, wake};
 pub use evolve::evolve;
 pub use observe::{due, observe, put_off, rebooted};
+pub use outlook::{Outlook, outlook};
 pub use signs::shown;
 
 /// A session's program must run within this. An agent CLI that runs and gives no sign of life for so

@@ -159,6 +159,27 @@ pub enum Held {
     NotTaken,
 }
 
+impl Held {
+    /// Whether the next attempt can only come to the same: a person has to take the text back.
+    pub fn needs_person(self) -> bool {
+        match self {
+            Held::Damaged | Held::Unfit | Held::LongLine => true,
+            Held::Draft
+            | Held::Doubt
+            | Held::Dialog
+            | Held::Suspended
+            | Held::NotDrawn
+            | Held::NoEcho
+            | Held::Leftover
+            | Held::Busy
+            | Held::Full
+            | Held::OldHolder
+            | Held::SessionEnded
+            | Held::NotTaken => false,
+        }
+    }
+}
+
 /// Why a message is not seen yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
@@ -289,6 +310,14 @@ impl Message {
         match &self.content {
             Content::Typed { .. } => true,
             Content::Notice { .. } | Content::Reminder { .. } => false,
+        }
+    }
+
+    /// Whether it is not on its way, and nothing but a person moves it on.
+    pub fn needs_person(&self) -> bool {
+        match self.state {
+            MessageState::Waiting { after, .. } => after.is_some_and(Held::needs_person),
+            MessageState::Offered { .. } => false,
         }
     }
 

@@ -100,10 +100,6 @@ impl Session {
         }
     }
 
-    pub fn takes_up(&self, conversation: &ConversationId) -> bool {
-        self.taken_up() == Some(conversation)
-    }
-
     pub fn is_over(&self) -> bool {
         self.phase == Phase::Ended
     }

@@ -274,7 +274,7 @@ impl World {
             let live = other.live_session();
             let may_write = other.state.roster() != Roster::Cemetery || live.is_some();
             let current = other.conversations.as_ref().map(|known| &known.current);
-            let takes_up = live.is_some_and(|session| session.takes_up(conversation));
+            let takes_up = live.is_some_and(|session| session.taken_up() == Some(conversation));
             other.id != agent && may_write && (current == Some(conversation) || takes_up)
         };
         self.ledger.record.agents().find(holds).map(|other| other.id)
@@ -294,7 +294,8 @@ impl World {
         self.ledger.record.agent(agent).is_some_and(|agent| {
             let current = agent.conversations.as_ref().map(|known| &known.current);
             let session = agent.session.as_ref();
-            current == Some(conversation) || session.is_some_and(|s| s.takes_up(conversation))
+            current == Some(conversation)
+                || session.is_some_and(|s| s.taken_up() == Some(conversation))
         })
     }
 

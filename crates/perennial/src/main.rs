@@ -4,6 +4,7 @@
 //! asks the daemon.
 
 mod cli;
+mod command_line;
 mod daemon;
 
 fn main() -> std::process::ExitCode {

@@ -281,11 +281,6 @@ impl Preset {
         self.permission.modes.iter().find(|mode| mode.word == word)
     }
 
-    /// Whether a conversation begins under an id of our choice.
-    pub fn chooses_id(&self) -> bool {
-        self.argv.start.names(Slot::Conversation)
-    }
-
     pub fn forks(&self) -> bool {
         self.argv.fork.is_some()
     }

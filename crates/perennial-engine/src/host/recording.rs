@@ -60,11 +60,6 @@ impl Recording {
         self.files.first().map_or(0, |(offset, _)| *offset)
     }
 
-    /// The first bytes of its files.
-    pub fn offsets(&self) -> impl Iterator<Item = u64> {
-        self.files.iter().map(|(offset, _)| *offset)
-    }
-
     /// One past the last byte: where to go on later.
     pub fn end(&self) -> u64 {
         self.files.last().map_or(0, |(offset, length)| offset + length)

@@ -32,8 +32,7 @@ New here?  perennial demo          a fleet that is killed and survives, in half 
            perennial run -- bash   a shell that outlives its terminal
            perennial ls            who is there, and who needs you
 
-Exit codes: 0 done, 1 failed, 2 usage, 3 refused, 4 not found, 5 no daemon, 6 needs the operator,
-            7 not yet.
+Exit codes: 0 done, 1 failed, 2 usage, 3 refused, 4 not found, 5 no daemon, 6 needs a person, 7 not yet.
 Files are under PERENNIAL_HOME if it is set, else in the XDG directories.";
 
 /// Keeps AI coding agents alive as identities while the sessions that run them come and go.
@@ -219,6 +218,25 @@ mod tests {
         }
     }
 
+    /// Examples fit a terminal of 80 columns; prose is broken by whoever shows it.
+    #[test]
+    fn helps_can_be_shown_at_any_width() {
+        fn check(command: &clap::Command) {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let mut last = "";
+            for line in help.lines() {
+                let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
+                let is_example = line.starts_with("Example") || line.starts_with(' ');
+                let name = command.get_name();
+                assert!(!is_example || line.chars().count() <= 80, "{name}: {line}");
+                assert!(!is_prose(last) || !is_prose(line), "{name}: {last}\n{line}");
+                last = line;
+            }
+            command.get_subcommands().filter(|verb| !verb.is_hide_set()).for_each(check);
+        }
+        Cli::command().get_subcommands().filter(|verb| !verb.is_hide_set()).for_each(check);
+    }
+
     #[test]
     fn a_program_takes_every_word_after_its_name() {
         let words = |line: &[&str]| {
@@ -229,6 +247,7 @@ mod tests {
             &["spawn", "bob", "--role", "r", "--", "claude", "--json", "-c"][..],
             &["spawn", "bob", "--role", "r", "claude", "--json", "-c"],
             &["run", "--role", "r", "claude", "--json", "-c"],
+            &["run", "--harness", "claude", "--", "claude", "--json", "-c"],
         ] {
             let parsed = words(line);
             assert!(parsed.contains(r#"argv: ["claude", "--json", "-c"]"#), "{parsed}");
@@ -236,6 +255,13 @@ mod tests {
         // A misspelt option is not a program.
         assert!(words(&["spawn", "bob", "--rol", "r", "--", "claude"]).starts_with("Err"));
         assert!(words(&["run", "--rol", "claude"]).starts_with("Err"));
+        // A harness brings its own program.
+        assert!(words(&["run", "--harness", "claude"]).starts_with("Ok"));
+        assert!(words(&["run"]).starts_with("Err"));
+        // An option that is misspelt before a text is not the text.
+        assert!(words(&["send", "bob", "--wiat", "x"]).contains("--wiat"));
+        assert!(words(&["send", "bob", "--", "-x"]).contains(r#"text: "-x""#));
+        assert!(words(&["send", "bob", "-"]).contains(r#"text: "-""#));
     }
 
     #[test]

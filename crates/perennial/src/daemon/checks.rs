@@ -13,6 +13,7 @@ use perennial_core::launch::{BARE_COMMAND, Host, Launch, Options};
 use perennial_core::name::Name;
 use perennial_core::restart::Restart;
 use perennial_core::work::WorkPhase;
+use perennial_engine::harness::PresetError;
 
 use super::driver::chain;
 use super::harness::Harnesses;
@@ -34,6 +35,11 @@ pub fn role(text: &str) -> Result<String, Problem> {
 }
 
 pub fn summary(text: &str) -> Result<String, Problem> {
+    if text.trim().is_empty() {
+        return Err(Problem::new(400, "no-summary", "the summary is empty")
+            .because("it is what whoever comes later reads of the agent")
+            .next("say in a line what it leaves behind"));
+    }
     if text.len() > request::SUMMARY_LIMIT {
         return Err(Problem::new(400, "too-long", "the summary is too long").because(format!(
             "it has {} bytes; {} are kept",
@@ -57,7 +63,11 @@ pub fn post(title: Option<&str>, text: &str) -> Result<(), Problem> {
                 ))
                 .next("shorten the title; the text has room for more"));
         }
-        if title.contains(is_line_end) || title.trim().is_empty() {
+        if title.trim().is_empty() {
+            return Err(Problem::new(400, "bad-title", "the title is blank")
+                .next("give a title, or leave it out"));
+        }
+        if title.contains(is_line_end) {
             return Err(Problem::new(
                 400,
                 "bad-title",
@@ -110,10 +120,17 @@ pub fn restart(word: Option<&str>) -> Result<Restart, Problem> {
 /// The launch of a bare command, with its program found and its directory there.
 pub fn launch(spawn: &request::Spawn, harnesses: &Harnesses) -> Result<Launch, Problem> {
     bounds(spawn)?;
+    for_a_harness(spawn)?;
     let (harness, argv) = harness(spawn, harnesses)?;
     let dir = directory(&spawn.dir)?;
     let path = spawn.env.get("PATH").map_or("/usr/local/bin:/usr/bin:/bin", String::as_str);
-    program(&argv[0], path, &dir)?;
+    program(&argv[0], path, &dir).map_err(|problem| match harness.as_str() {
+        BARE_COMMAND => problem.next("check the spelling, or give the program's full path"),
+        name => problem.next(format!(
+            "install {}, or add its directory to PATH: --harness {name} runs it",
+            argv[0]
+        )),
+    })?;
     let mut env_names = spawn.set_env.clone();
     env_names.sort();
     env_names.dedup();
@@ -133,6 +150,27 @@ pub fn launch(spawn: &request::Spawn, harnesses: &Harnesses) -> Result<Launch, P
     })
 }
 
+/// Refuses what a bare command could only ignore.
+fn for_a_harness(spawn: &request::Spawn) -> Result<(), Problem> {
+    if spawn.harness.as_deref().is_some_and(|name| name != BARE_COMMAND) {
+        return Ok(());
+    }
+    let given = [
+        ("--prompt", spawn.prompt.is_some()),
+        ("--model", spawn.model.is_some()),
+        ("--permission-mode", spawn.permission_mode.is_some()),
+        ("--trust", spawn.trust),
+    ];
+    match given.into_iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((option, _)) => {
+            Err(Problem::new(400, "needs-harness", format!("{option} needs --harness"))
+                .because("a bare command has no use for it")
+                .next("name the agent CLI, such as --harness claude, or leave the option out"))
+        }
+    }
+}
+
 /// The harness's name, and its program with the owner's own arguments.
 fn harness(
     spawn: &request::Spawn,
@@ -143,7 +181,10 @@ fn harness(
     };
     let preset = harnesses.preset(name).map_err(|error| {
         Problem::new(422, "no-harness", format!("there is no harness '{}'", shown(name)))
-            .because(chain(&error))
+            .because(match &error {
+                PresetError::Unknown { known, .. } => format!("known: {}", known.join(", ")),
+                error => chain(error),
+            })
             .next("perennial doctor shows which agent CLIs were found")
     })?;
     if let Some(word) = spawn.permission_mode.as_deref().filter(|word| preset.mode(word).is_none())
@@ -226,9 +267,7 @@ fn directory(text: &str) -> Result<PathBuf, Problem> {
 /// Finds a program as `execvp` would, relative to `dir`.
 fn program(word: &str, path: &str, dir: &Path) -> Result<PathBuf, Problem> {
     let refused = |why: String| {
-        Problem::new(422, "no-program", format!("'{}' can't be run", shown(word)))
-            .because(why)
-            .next("check the spelling, or give the program's full path")
+        Problem::new(422, "no-program", format!("'{}' can't be run", shown(word))).because(why)
     };
     if word.contains('/') {
         let candidate = dir.join(word);
@@ -246,7 +285,7 @@ fn program(word: &str, path: &str, dir: &Path) -> Result<PathBuf, Problem> {
             Err(_) => {}
         }
     }
-    Err(refused(forbidden.unwrap_or_else(|| "no directory of PATH has it".to_owned())))
+    Err(refused(forbidden.unwrap_or_else(|| "not found in PATH".to_owned())))
 }
 
 fn executable(path: &Path) -> Result<(), String> {

@@ -37,7 +37,7 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
         Refusal::NameTaken { name: taken, by } => {
             Problem::new(409, "name-taken", format!("the name '{taken}' is taken"))
                 .because(format!("{} has it ({by})", name(*by)))
-                .next("choose another name, or look at that one: perennial show NAME")
+                .next(format!("choose another name, or look at that one: perennial show {taken}"))
         }
         Refusal::NotAllowed { caller, verb } => not_allowed(*caller, *verb),
         Refusal::NoSuchMessage { message } => {
@@ -47,26 +47,15 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
         Refusal::AlreadyOffered { message } => {
             Problem::new(409, "already-offered", format!("{message} can't be taken back"))
                 .because("the session is being given it right now")
+                .next(match fleet.messages().get(*message) {
+                    Some(message) => {
+                        format!("perennial sent {} tells how far it comes", name(message.to))
+                    }
+                    None => "perennial sent NAME tells how far it comes".to_owned(),
+                })
         }
         Refusal::WrongState { agent, verb, state } => {
-            let word = verb.word();
-            Problem::new(409, "wrong-state", format!("{word} does not apply to {}", name(*agent)))
-                .because(format!("it is {}", state.word()))
-                .next(match state {
-                    State::Dead | State::Expired => {
-                        "the cemetery is kept for reading: perennial show NAME"
-                    }
-                    State::Hatching
-                    | State::Waking
-                    | State::Working
-                    | State::Waiting
-                    | State::Unknown
-                    | State::HandingOff
-                    | State::Crashed
-                    | State::Sleeping
-                    | State::Hibernating
-                    | State::Frozen => "perennial why NAME tells how it got there",
-                })
+            wrong_state(*agent, &name(*agent), *verb, *state)
         }
         Refusal::Running { agent } => {
             Problem::new(409, "running", format!("{} is awake already", name(*agent)))
@@ -75,7 +64,7 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
         }
         Refusal::NeedsApproval { agent } => {
             Problem::new(428, "needs-approval", format!("{} is frozen", name(*agent)))
-                .because("only the operator's approval wakes a frozen agent")
+                .because("only a person's approval wakes a frozen agent")
                 .exiting(ExitCode::NeedsOperator)
         }
         Refusal::Held { agent, held_for } => held(&name(*agent), *held_for),
@@ -95,6 +84,38 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
     }
 }
 
+fn wrong_state(agent: AgentId, name: &str, verb: Verb, state: State) -> Problem {
+    let title = format!("{} does not apply to {name}", verb.word());
+    let next = match state {
+        State::Dead | State::Expired => {
+            // Its name may be another's by now.
+            format!("the cemetery is kept for reading: perennial show {agent}")
+        }
+        State::Hatching
+        | State::Waking
+        | State::Working
+        | State::Waiting
+        | State::Unknown
+        | State::HandingOff
+        | State::Crashed
+        | State::Sleeping
+        | State::Hibernating
+        | State::Frozen => format!("perennial why {name} tells how it got there"),
+    };
+    Problem::new(409, "wrong-state", title).because(format!("it is {}", state.word())).next(next)
+}
+
+/// To whoever asks for a session that never was.
+pub fn no_such_session(name: &str, number: u64, newest: u64) -> Problem {
+    let kind = "no-such-session";
+    Problem::new(404, kind, format!("{name} has no session {number}"))
+        .because(match newest {
+            0 => "it has had none yet".to_owned(),
+            newest => format!("its newest is {newest}"),
+        })
+        .next(format!("perennial logs {name} shows the newest"))
+}
+
 const JOBS_MAY_NOTHING: &str =
     "a job is a command that Perennial runs itself; it has no rights at the daemon's socket";
 
@@ -106,7 +127,7 @@ pub fn refused_to_job() -> Problem {
 fn held(name: &str, held_for: HeldFor) -> Problem {
     Problem::new(428, "held", format!("{name} can't be woken"))
         .because(words::held_for(held_for))
-        .next("perennial why NAME tells more; the operator can wake or bury it")
+        .next(format!("perennial why {name} tells more; a person can wake it"))
         .exiting(ExitCode::NeedsOperator)
 }
 
@@ -136,5 +157,5 @@ fn not_allowed(caller: Caller, verb: Verb) -> Problem {
     };
     Problem::new(403, "not-allowed", format!("{word} is not allowed for {who}"))
         .because(why)
-        .next("ask the operator; docs/security.md has the table of who may do what")
+        .next("ask a person; docs/security.md has the table of who may do what")
 }

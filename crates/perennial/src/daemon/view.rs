@@ -3,7 +3,7 @@
 //! Shows only what can be vouched for: a running session that nobody confirms is `unknown`.
 
 use perennial_api::agent as wire;
-use perennial_core::agent::{Agent, Confirmation, needs_operator};
+use perennial_core::agent::{Agent, Confirmation, needs_operator, outlook};
 use perennial_core::exit::Exit;
 use perennial_core::hearing::Hearing;
 use perennial_core::message::{Message, MessageState};
@@ -22,10 +22,11 @@ use super::words;
 pub fn agent(agent: &Agent, sight: &Sight<'_>) -> wire::Agent {
     let parent = agent.parent.and_then(|id| sight.supervisor.fleet().agent(id)).map(name);
     let (hearing, spending) = (sight.supervisor.hearing(agent.id), sight.spending);
-    let texts = sight.supervisor.fleet().messages().of(agent.id);
-    let texts_waiting = texts.filter(|text| is_waiting_text(text)).count() as u64;
+    let texts = || sight.supervisor.fleet().messages().of(agent.id);
+    let texts_waiting = texts().filter(|text| is_waiting_text(text)).count() as u64;
     let shown = shown(agent, parent, (hearing, spending), (sight.presence, sight.now));
-    wire::Agent { texts_waiting, ..shown }
+    let needs_you = shown.needs_you || texts().any(Message::needs_person);
+    wire::Agent { texts_waiting, needs_you, ..shown }
 }
 
 /// One that has left memory, as it ended; `kept` is the latest that was measured of it.
@@ -46,6 +47,7 @@ fn shown(
 ) -> wire::Agent {
     let confirmation = presence.confirmation(agent);
     let (state, reason) = agent.vouched(confirmation);
+    let (next, next_at) = words::outlook(outlook(agent, confirmation));
     let silent_since = (state != agent.state).then(|| presence.silent_since(agent.id));
     wire::Agent {
         id: agent.id.to_string(),
@@ -60,6 +62,8 @@ fn shown(
         },
         since: moment(silent_since.unwrap_or(agent.since)),
         until: agent.until.map(moment),
+        next: next.to_owned(),
+        next_at: next_at.map(moment),
         role: agent.role.clone(),
         parent,
         parent_id: agent.parent.map(|id| id.to_string()),

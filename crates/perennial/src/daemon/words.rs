@@ -3,6 +3,7 @@
 //! Text is made here from data and never read back. Every match is exhaustive: a new word of the
 //! core is a sentence missing here, and does not compile.
 
+use perennial_core::agent::Outlook;
 use perennial_core::conversation::{Opening, Turn};
 use perennial_core::event::{AgentEvent, ClaimEvent, Move, NodeEvent, What};
 use perennial_core::exit::{Exit, UnknownExit};
@@ -15,8 +16,10 @@ use perennial_core::reason::{Evidence, Fact, Reason, Show, Witness};
 use perennial_core::restart::Restart;
 use perennial_core::session::{Pace, Phase};
 use perennial_core::state::Cause;
+use perennial_core::time::Time;
 
 use super::time::moment;
+use crate::command_line::quoted;
 
 pub fn reason(reason: Reason) -> &'static str {
     match reason {
@@ -29,8 +32,10 @@ pub fn reason(reason: Reason) -> &'static str {
         Reason::NeedsAnswer => "it asked a question",
         Reason::RateLimited => "its vendor's rate limit holds it",
         Reason::ServiceFailed => "its vendor's service failed, and the turn was given up",
-        Reason::FirstRunDialog => "it shows a first-run dialog; attach once to answer it",
-        Reason::SilentAtStart => "it started and has shown nothing; attach to see why",
+        Reason::FirstRunDialog => {
+            "it has shown nothing for 20 s; it may be showing a first-run dialog: attach to see"
+        }
+        Reason::SilentAtStart => "it has shown nothing for 90 s; attach to see why",
         Reason::LimitReached => "it gave up its turn at the vendor's limit",
         Reason::StoppedInTurn => "it was stopped in the middle of a turn and waits for your word",
         Reason::DaemonStarted => "the daemon has just started and has not confirmed it yet",
@@ -64,7 +69,7 @@ pub fn witness(witness: Witness) -> &'static str {
         Witness::Lead(_) => "lead",
         Witness::Harness => "harness",
         Witness::Agent(_) => "agent",
-        Witness::Operator => "operator",
+        Witness::Operator => "person",
         Witness::Daemon => "daemon",
     }
 }
@@ -72,11 +77,11 @@ pub fn witness(witness: Witness) -> &'static str {
 pub fn fact(evidence: &Evidence) -> String {
     let by = match evidence.witness {
         Witness::Agent(id) | Witness::Lead(id) => format!(" by {id}"),
-        Witness::Operator => " by the operator".to_owned(),
+        Witness::Operator => " by a person".to_owned(),
         Witness::Kernel | Witness::Holder | Witness::Harness | Witness::Daemon => String::new(),
     };
     match &evidence.fact {
-        Fact::Asked(verb) => format!("{} was asked{by}", verb.word()),
+        Fact::Asked(verb) => format!("{} was requested{by}", verb.word()),
         Fact::Executed(process) => format!("its program was executed as pid {}", process.pid),
         Fact::NotStarted(why) => format!("its program could not be started: {why}"),
         Fact::Exited(end) => format!("its process ended: {}", exit(*end)),
@@ -209,9 +214,7 @@ fn message_sentence(event: &MessageEvent) -> String {
         MessageEvent::Held { why, .. } => format!("waiting: {}", held(*why)),
         MessageEvent::Heard { .. } => "accepted by the agent CLI".to_owned(),
         MessageEvent::Seen { session } => format!("seen by session {session}"),
-        MessageEvent::Withdrawn { by: Withdrawer::Person } => {
-            "withdrawn by the operator".to_owned()
-        }
+        MessageEvent::Withdrawn { by: Withdrawer::Person } => "withdrawn by a person".to_owned(),
         MessageEvent::Withdrawn { by: Withdrawer::Outdated } => "withdrawn: out of date".to_owned(),
         MessageEvent::Returned => "returned: its agent was buried".to_owned(),
     }
@@ -221,7 +224,7 @@ fn post_sentence(event: &PostEvent) -> String {
     match event {
         PostEvent::Written { by, title, text } => {
             let by = match by {
-                Author::Person => "the operator".to_owned(),
+                Author::Person => "a person".to_owned(),
                 Author::Agent { name: Some(name), .. } => name.to_string(),
                 Author::Agent { id, name: None } => id.to_string(),
             };
@@ -275,9 +278,12 @@ pub fn sender(from: Sender) -> &'static str {
     }
 }
 
-/// What a message waits for.
-pub fn waits(why: Why) -> &'static str {
+/// What a message waits for, to an agent that is in its state for this reason.
+pub fn waits(why: Why, agent: Reason) -> &'static str {
     match why {
+        Why::Dialog if agent.is_before_first_sign() => {
+            "the agent has shown nothing yet, and may be showing a dialog; see perennial attach"
+        }
         Why::NoSession => "the agent has no running session",
         Why::Starting => "the session is starting",
         Why::Dialog => "a dialog is open; answer it in perennial attach",
@@ -292,10 +298,54 @@ pub fn waits(why: Why) -> &'static str {
     }
 }
 
+/// What happens next, as a sentence; at this time, if it has one: "in 4m" may follow the sentence.
+pub fn outlook(outlook: Outlook) -> (&'static str, Option<Time>) {
+    match outlook {
+        Outlook::Held(HeldFor::Damage) => {
+            ("a record of it can't be read, so nothing starts it but you", None)
+        }
+        Outlook::Held(HeldFor::Verdict) => ("nothing starts it until a verdict is given", None),
+        Outlook::Held(HeldFor::Person) => ("nothing starts it until a person wakes it", None),
+        Outlook::InLine => ("its program starts when those before it have started", None),
+        Outlook::AfterLastSession => ("its program starts when its last session has ended", None),
+        Outlook::Start { crash_at: None } => ("its program starts", None),
+        Outlook::Start { crash_at } => {
+            ("its program starts; if it does not, that counts as a crash", crash_at)
+        }
+        Outlook::FirstSign { needs_person_at } => (
+            "its program runs; if it still shows nothing, it is marked as needing you",
+            needs_person_at,
+        ),
+        Outlook::Person => ("it is left as it is until it shows something or ends", None),
+        Outlook::Exit(Restart::Never) => ("when its program ends, it sleeps", None),
+        Outlook::Exit(Restart::OnCrash) => {
+            ("when its program ends as it should, it sleeps; otherwise it is restarted", None)
+        }
+        Outlook::Exit(Restart::Always) => ("when its program ends, the next session starts", None),
+        Outlook::Text => ("it goes on with the next text", None),
+        Outlook::Answer => ("it goes on when it is answered in its terminal", None),
+        Outlook::Vendor { at } => ("it goes on when its vendor's limit ends", at),
+        Outlook::TurnGivenUp { vendor_ready_at: None } => {
+            ("it does not go on by itself: send it a text", None)
+        }
+        Outlook::TurnGivenUp { vendor_ready_at } => (
+            "it does not go on by itself: send it a text when its vendor's limit ends",
+            vendor_ready_at,
+        ),
+        Outlook::Confirmation => ("its state is known again when its holder answers", None),
+        Outlook::Hangs => ("its session is ended, and the next one starts", None),
+        Outlook::Successor { at } => ("its successor starts, at the latest", at),
+        Outlook::Retry { at } => ("it is tried again", at),
+        Outlook::Wake => ("it sleeps until it is woken", None),
+        Outlook::Approval => ("only a person's approval wakes it", None),
+        Outlook::Final => ("this is final; its record is kept", None),
+    }
+}
+
 fn job_sentence(event: &JobEvent) -> String {
     match event {
         JobEvent::Wanted { purpose: Purpose::Notify { name, reason: why, .. }, .. } => {
-            format!("notifying the operator: {name}: {}", reason(*why))
+            format!("notifying you: {name}: {}", reason(*why))
         }
         JobEvent::Running { process, .. } => format!("running as process {}", process.pid),
         JobEvent::Ended { end, .. } => match end {
@@ -311,7 +361,7 @@ fn job_sentence(event: &JobEvent) -> String {
 
 fn agent_sentence(event: &AgentEvent) -> String {
     match event {
-        AgentEvent::Hatched(birth) => format!("born to run {}", birth.launch.argv.join(" ")),
+        AgentEvent::Hatched(birth) => format!("born to run {}", quoted(&birth.launch.argv)),
         AgentEvent::Moved(moved) => move_sentence(moved),
         AgentEvent::Held(hold) => {
             format!("{} ({})", held_for(hold.held_for), fact(&hold.evidence))
@@ -373,7 +423,7 @@ fn agent_sentence(event: &AgentEvent) -> String {
 pub fn held_for(held_for: HeldFor) -> &'static str {
     match held_for {
         HeldFor::Verdict => "held until a verdict is given",
-        HeldFor::Person => "held by the operator",
+        HeldFor::Person => "held by a person",
         HeldFor::Damage => "held because a record of it can't be read",
     }
 }
@@ -393,4 +443,21 @@ fn move_sentence(moved: &Move) -> String {
     };
     let evidence = fact(&moved.evidence);
     format!("{}: {} ({evidence}){until}", moved.to.word(), reason(moved.reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use perennial_core::agent::{DIALOG_AFTER, START_LIMIT};
+
+    use super::*;
+
+    #[test]
+    fn silence_is_told_with_the_limits_that_hold() {
+        for (silent, limit) in
+            [(Reason::FirstRunDialog, DIALOG_AFTER), (Reason::SilentAtStart, START_LIMIT)]
+        {
+            let told = reason(silent);
+            assert!(told.contains(&format!("nothing for {} s", limit.as_secs())), "{told}");
+        }
+    }
 }

@@ -50,3 +50,17 @@ fn followed_logs_go_on_over_restarts_and_without_a_daemon() {
     assert_eq!(ended.code, 0, "{ended:?}");
     assert!(ended.stderr.contains("session 2") && ended.stderr.contains("is over"), "{ended:?}");
 }
+
+#[test]
+fn options_about_steps_are_refused_for_a_bare_command() {
+    let sealed = Sealed::up();
+    sealed.spawn("bob", "echo hello; read x");
+    for args in [&["logs", "bob", "--tail", "3"][..], &["logs", "bob", "--full"], &["logs", "bob"]]
+    {
+        // The last one by --json, which `refused` adds.
+        let problem = sealed.refused(2, args);
+        assert_eq!(problem.kind, "no-steps", "{args:?}: {problem:?}");
+    }
+    let none = sealed.refused(4, &["logs", "bob", "--session", "7"]);
+    assert!(none.title == "bob has no session 7" && !none.next.is_empty(), "{none:?}");
+}

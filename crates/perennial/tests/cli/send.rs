@@ -46,7 +46,8 @@ fn a_text_to_an_agent_without_a_session_waits_for_the_next_one() {
     let id = id["id"].as_str().expect("an id").to_owned();
     assert_eq!(state(&sent(&sealed, "bob")[1]), ("waiting", "the agent has no running session"));
     sealed.ok(["unsend", &id]);
-    sealed.refused(3, &["unsend", &id]);
+    let over = sealed.refused(3, &["unsend", &id]);
+    assert!(!over.next.is_empty(), "{over:?}");
     sealed.kill_daemon();
     sealed.start_daemon();
     sealed.ok(["wake", "bob"]);
@@ -86,9 +87,11 @@ fn what_can_not_be_sent_is_refused_with_the_reason() {
     let empty = sealed.refused(3, &["send", "bob", ""]);
     assert_eq!(empty.kind, "unsendable");
     assert!(empty.detail.contains("empty"), "{empty:?}");
-    assert!(empty.next.contains("attach bob"), "{empty:?}");
+    assert!(empty.next.contains("perennial send bob TEXT"), "{empty:?}");
+    let long = sealed.refused(2, &["send", "bob", &"x".repeat(61_440)]);
+    assert!(long.next.contains("file"), "{long:?}");
     sealed.refused(2, &["sent", "bob", "-n", "0"]);
-    sealed.refused(2, &["unsend", "msg_nonsense"]);
+    sealed.refused(4, &["unsend", "msg_nonsense"]);
     sealed.refused(4, &["unsend", "msg_00000000000000000000000001"]);
     sealed.ok(["bury", "bob", "--summary", "done"]);
     sealed.refused(3, &["send", "bob", "x"]);
@@ -110,6 +113,7 @@ fn waiting_ends_when_the_time_is_up_and_the_text_stays() {
     let ran = sealed.run(["send", "bob", "--wait", "--timeout", "1", "later"]);
     assert_eq!(ran.code, 7, "{ran:?}");
     assert!(ran.stdout.starts_with("recorded for bob: msg_"), "{ran:?}");
+    assert!(ran.stderr.contains("not seen within 1 s; it still waits"), "{ran:?}");
     sealed.refused(2, &["send", "bob", "--timeout", "1", "without --wait"]);
     sealed.ok(["wake", "bob"]);
     sealed.until("it is read", || heard(&sealed) == ["later"]);
@@ -175,4 +179,33 @@ fn a_line_that_its_terminal_would_cut_waits_and_says_why() {
     let fits = "y".repeat(4095);
     sealed.ok(["send", "bob", &fits]);
     sealed.until("it is read", || heard(&sealed) == [fits.as_str()]);
+}
+
+/// A line that its terminal will never take waits for a person, and everything that lists it says so.
+#[test]
+fn a_text_that_only_a_person_can_move_is_told_as_such() {
+    let sealed = Sealed::up();
+    sealed.spawn("bob", "cat > /dev/null");
+    let sent: Value = sealed.json(&["send", "bob", &"x".repeat(5000)]);
+    let id = sent["id"].as_str().expect("an id");
+    sealed.until("it was tried", || sealed.show("bob").needs_you);
+    assert!(sealed.ok(["ls"]).lines().any(|line| line.starts_with("!  bob")));
+    let why = sealed.ok(["why", "bob"]);
+    assert!(why.contains(&format!("perennial unsend {id}")), "{why}");
+    let card = sealed.ok(["show", "bob"]);
+    assert!(card.contains("1 waits: perennial sent bob"), "{card}");
+    sealed.ok(["unsend", id]);
+    assert!(!sealed.show("bob").needs_you);
+}
+
+#[test]
+fn an_unknown_option_before_the_text_is_named_and_not_typed() {
+    let sealed = Sealed::up();
+    sealed.spawn("bob", WITNESS);
+    for option in ["--wiat", "-x"] {
+        let problem = sealed.refused(2, &["send", "bob", option, "hello"]);
+        assert!(problem.title.contains(option), "{problem:?}");
+    }
+    sealed.ok(["send", "bob", "--", "-x"]);
+    sealed.until("it is read", || heard(&sealed) == ["-x"]);
 }

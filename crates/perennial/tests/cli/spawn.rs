@@ -97,3 +97,33 @@ fn spawn_returns_when_the_program_runs() {
         found.iter().find(|one| one.process.pid == pid(&agent).cast_signed()).expect("it runs");
     assert_eq!(session.parent, sealed.shim(&agent).pid);
 }
+
+/// A prompt that nobody would ever get is refused, not dropped.
+#[test]
+fn what_only_an_agent_cli_can_use_is_refused_for_a_bare_command() {
+    let sealed = Sealed::up();
+    for options in [
+        &["--prompt", "hi"][..],
+        &["--model", "opus"],
+        &["--permission-mode", "plan"],
+        &["--trust"],
+        &["--harness", "command", "--prompt", "hi"],
+    ] {
+        let problem = sealed.refused(2, &[&["spawn", "bob"], options, &["--", "cat"]].concat());
+        assert_eq!(problem.kind, "needs-harness", "{options:?}: {problem:?}");
+        assert!(problem.title.ends_with("needs --harness"), "{problem:?}");
+    }
+    assert!(sealed.ls().is_empty());
+}
+
+#[test]
+fn an_agent_cli_that_is_not_there_says_what_to_install() {
+    let sealed = Sealed::up();
+    let absent = sealed.refused(3, &["spawn", "bob", "--harness", "claude"]);
+    assert!(absent.next.contains("install claude"), "{absent:?}");
+    let unknown = sealed.refused(3, &["spawn", "bob", "--harness", "foo"]);
+    assert!(unknown.detail.contains("claude") && !unknown.detail.contains("foo"), "{unknown:?}");
+    sealed.spawn("bob", "read x");
+    let taken = sealed.refused(3, &["spawn", "bob", "--", "cat"]);
+    assert!(taken.next.ends_with("perennial show bob"), "{taken:?}");
+}

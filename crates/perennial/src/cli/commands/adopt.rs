@@ -15,9 +15,9 @@ use crate::cli::render::roster::brief;
 }))]
 #[command(after_help = "\
 Examples: perennial adopt bob --conversation 0f3c2a1e-…
-          perennial adopt bob --conversation 0f3c2a1e-… --dir ~/src --harness claude
+          perennial adopt bob --conversation 0f3c2a1e-… --dir ~/src
 
-The agent takes the conversation up where it was left, and nothing is said to it: perennial send does
+The agent takes the conversation up where it was left, and nothing is said to it: perennial send does \
 that. A conversation has one writer: close it elsewhere first.")]
 pub struct Args {
     /// ASCII letters, digits, - and _, up to 64

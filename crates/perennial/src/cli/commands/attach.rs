@@ -13,8 +13,7 @@ use perennial_engine::host::attach::Attachment;
 use crate::cli::context::Context;
 use crate::cli::failure::{Ending, Failure, failed, usage};
 use crate::cli::next_session::{Then, next_session};
-use crate::cli::render::advice::advice;
-use crate::cli::render::roster::name;
+use crate::cli::render::roster::{name, next};
 use crate::cli::render::text::plain;
 use crate::cli::render::time::Clock;
 use crate::cli::terminal::detach_key::{self, DetachKey};
@@ -31,9 +30,9 @@ const USUAL_SIZE: Size = Size { rows: 24, cols: 80 };
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples: perennial attach bob
-          perennial attach bob --detach-key q      Ctrl-Q twice detaches
+          perennial attach bob --detach-key q
 
-The agent runs on when you detach, and when this terminal closes. You stay attached when its program
+The agent runs on when you detach, and when this terminal closes. You stay attached when its program \
 is restarted and when the daemon ends.")]
 pub struct Args {
     /// Name, NAME~1 for an earlier one of that name, or id
@@ -51,7 +50,7 @@ pub fn run(args: &Args, context: &Context) -> Ending {
 /// A verb that needs a person's terminal was called without one.
 pub fn no_terminal(verb: &str) -> Problem {
     usage("no-terminal", format!("{verb} needs a terminal"))
-        .because("standard input and output are not both one")
+        .because("stdin and stdout must both be terminals")
 }
 
 pub fn to(target: &str, detach_key: u8, context: &Context) -> Ending {
@@ -67,8 +66,8 @@ pub fn to(target: &str, detach_key: u8, context: &Context) -> Ending {
         };
         context.print(&format!("\r\n[session {session} is over: {end}]\n"))?;
         let waiting = |agent: &Agent| {
-            let by_itself = advice(agent, &Clock::system()).by_itself;
-            eprintln!("[{by_itself}; Ctrl-C leaves]");
+            let next = next(agent, &Clock::system()).map(|next| format!("{next}; "));
+            eprintln!("[{}Ctrl-C leaves]", next.unwrap_or_default());
         };
         match next_session(&ticket.agent.id, session, RETRY_PATIENCE, context, waiting) {
             Then::Running => {}
@@ -149,8 +148,9 @@ fn farewell(agent: &Agent, leaving: Leaving, context: &Context) -> Ending {
 /// Says how the agent is after its session, if a daemon is there to say.
 fn over(agent: Option<&Agent>, context: &Context) -> Ending {
     if let Some(agent) = agent {
-        let by_itself = advice(agent, &Clock::system()).by_itself;
-        context.print(&format!("[{} is {}: {by_itself}]\n", name(agent), plain(&agent.state)))?;
+        let next = next(agent, &Clock::system()).map(|next| format!(": {next}"));
+        let (name, state) = (name(agent), plain(&agent.state));
+        context.print(&format!("[{name} is {state}{}]\n", next.unwrap_or_default()))?;
     }
     Ok(ExitCode::Done)
 }

@@ -1,4 +1,4 @@
-//! `board`: texts for everybody, posted by the operator and by agents.
+//! `board`: texts for everybody, posted by persons and by agents.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -15,11 +15,11 @@ use crate::cli::failure::{Ending, Failure, failed, usage};
 use crate::cli::render::board;
 use crate::cli::render::text::plain;
 
-/// Read and write the board, where the operator and all agents post
+/// Read and write the board, where you and all agents post
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples: perennial board ls
-          perennial board post -s 'release on Friday' 'please merge by Thursday noon'
+          perennial board post -s 'release on Friday' 'merge by Thursday'
           perennial board show pst_01kf3v6mbnefyr5j9mmct2xk8e")]
 pub struct Args {
     #[command(subcommand)]
@@ -67,8 +67,8 @@ Examples: perennial board ls
           perennial board ls -n 100 --json
           perennial board ls --before pst_01kf3v6mbnefyr5j9mmct2xk8e")]
 pub struct LsArgs {
-    /// How many
-    #[arg(short = 'n', value_name = "N", default_value_t = 20)]
+    /// At most this many
+    #[arg(short = 'n', long = "limit", value_name = "COUNT", default_value_t = 20)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000))]
     count: u64,
     /// Only posts that are older than this one
@@ -106,6 +106,7 @@ fn post(args: PostArgs, context: &Context) -> Ending {
 
 fn ls(args: LsArgs, context: &Context) -> Ending {
     let mut posts: Vec<Box<RawValue>> = Vec::new();
+    let is_later_page = args.before.is_some();
     let mut before = args.before;
     let mut is_end = false;
     while !is_end && (posts.len() as u64) < args.count {
@@ -127,7 +128,7 @@ fn ls(args: LsArgs, context: &Context) -> Ending {
         .map(|post| serde_json::from_str(post.get()))
         .collect::<Result<_, _>>()
         .map_err(ClientError::Unexpected)?;
-    context.print(&context.draw(|canvas| board::list(&posts, is_end, canvas)))?;
+    context.print(&context.draw(|canvas| board::list(&posts, is_end, is_later_page, canvas)))?;
     Ok(ExitCode::Done)
 }
 
@@ -185,5 +186,8 @@ fn bounded(source: impl Read, name: &str) -> Result<String, Failure> {
 }
 
 fn unreadable(name: &str, error: &io::Error) -> Failure {
-    failed("unreadable", format!("{name} can't be read")).because(error.to_string()).into()
+    failed("unreadable", format!("{name} can't be read"))
+        .because(error.to_string())
+        .next("check the path and that you may read it")
+        .into()
 }

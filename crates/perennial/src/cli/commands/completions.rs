@@ -11,7 +11,7 @@ use crate::cli::failure::Ending;
 /// Print a completion script for a shell
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Examples: perennial completions bash > ~/.local/share/bash-completion/completions/perennial
+Examples: source <(perennial completions bash)
           perennial completions zsh > ~/.zfunc/_perennial
           perennial completions fish > ~/.config/fish/completions/perennial.fish")]
 pub struct Args {

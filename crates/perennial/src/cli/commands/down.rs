@@ -14,7 +14,9 @@ use crate::cli::progress;
 /// End the daemon in an orderly way; all sessions go on without it
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example: perennial down && perennial up      a new version takes over, nobody stops working")]
+Example: perennial down && perennial up
+
+Sessions run on meanwhile: that is how a new version takes over.")]
 pub struct Args {}
 
 const PATIENCE: Duration = Duration::from_secs(30);

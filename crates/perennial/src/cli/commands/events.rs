@@ -11,7 +11,7 @@ use crate::cli::arrival::Arrival;
 use crate::cli::context::Context;
 use crate::cli::failure::{Ending, Failure};
 use crate::cli::render::paint::Ink;
-use crate::cli::render::text::plain;
+use crate::cli::render::text::{self, plain};
 use crate::cli::render::time::Clock;
 
 /// Print events from the journal, oldest first
@@ -19,9 +19,9 @@ use crate::cli::render::time::Clock;
 #[command(after_help = "\
 Examples: perennial events
           perennial events --agent bob --follow
-          perennial events --since 120 --json      one JSON object a line
+          perennial events --since 120 --json
 
---follow goes on when the daemon is restarted, and misses nothing.")]
+--follow goes on when the daemon is restarted, and misses nothing. --json prints an event a line.")]
 pub struct Args {
     /// Only events after this sequence number
     #[arg(long, value_name = "SEQ")]
@@ -51,6 +51,7 @@ struct Place {
 fn list(args: &Args, context: &Context) -> Ending {
     let mut since = args.since.unwrap_or(0);
     let limit = PAGE.to_string();
+    let mut printer = Printer::new(context);
     loop {
         let query = [
             ("since", Some(since.to_string())),
@@ -61,7 +62,7 @@ fn list(args: &Args, context: &Context) -> Ending {
         let events: Vec<Box<RawValue>> = answer.read()?;
         let Some(last) = events.last() else { return Ok(ExitCode::Done) };
         let next = place(last)?;
-        print(events.iter().map(|event| event.get()), context)?;
+        printer.print(events.iter().map(|event| event.get()))?;
         // A daemon that repeats itself must not keep us forever.
         if next <= since {
             return Ok(ExitCode::Done);
@@ -75,10 +76,11 @@ fn follow(args: &Args, context: &Context) -> Ending {
     let mut since = args.since.unwrap_or(0);
     let mut feed = context.client.follow(&path, Some(since))?;
     let arrival = Arrival::watch(&context.home).map_err(ClientError::Unreachable)?;
+    let mut printer = Printer::new(context);
     loop {
         // A feed that breaks in whatever way is taken up again after the last event seen.
         while let Ok(Some(message)) = feed.next_message() {
-            print(std::iter::once(message.data.as_str()), context)?;
+            printer.print(std::iter::once(message.data.as_str()))?;
             if let Some(seq) = message.id.and_then(|id| id.parse().ok()) {
                 since = seq;
             }
@@ -109,27 +111,62 @@ fn place(event: &RawValue) -> Result<u64, Failure> {
     Ok(place.seq)
 }
 
-fn print<'a>(events: impl Iterator<Item = &'a str>, context: &Context) -> Result<(), Failure> {
-    let clock = Clock::system();
-    let mut out = BufWriter::new(io::stdout().lock());
-    for event in events {
-        if context.json {
-            // A line each, whatever white space it came with: JSON has no raw line ends in strings.
-            out.write_all(event.replace(['\n', '\r'], " ").as_bytes())?;
-            out.write_all(b"\n")?;
-            continue;
-        }
-        let view: EventView = serde_json::from_str(event).map_err(ClientError::Unexpected)?;
-        out.write_all(line(&view, &clock, context).as_bytes())?;
-    }
-    Ok(out.flush()?)
+struct Printer<'a> {
+    context: &'a Context,
+    /// The widest name so far: the column of the texts never moves back.
+    widest: usize,
 }
 
-fn line(event: &EventView, clock: &Clock, context: &Context) -> String {
-    let who = event.agent.as_deref().or(event.agent_id.as_deref()).unwrap_or("daemon");
+impl Printer<'_> {
+    fn new(context: &Context) -> Printer<'_> {
+        Printer { context, widest: 12 }
+    }
+
+    fn print<'a>(&mut self, events: impl Iterator<Item = &'a str>) -> Result<(), Failure> {
+        let mut out = BufWriter::new(io::stdout().lock());
+        if self.context.json {
+            for event in events {
+                // A line each, whatever white space it came with: JSON has no raw line ends in
+                // strings.
+                out.write_all(event.replace(['\n', '\r'], " ").as_bytes())?;
+                out.write_all(b"\n")?;
+            }
+            return Ok(out.flush()?);
+        }
+        let views: Vec<EventView> = events
+            .map(serde_json::from_str)
+            .collect::<Result<_, _>>()
+            .map_err(ClientError::Unexpected)?;
+        let widest = views.iter().map(|view| text::width(&who(view))).max();
+        self.widest = self.widest.max(widest.unwrap_or(0));
+        let clock = Clock::system();
+        for view in &views {
+            out.write_all(line(view, self.widest, &clock, self.context).as_bytes())?;
+        }
+        Ok(out.flush()?)
+    }
+}
+
+/// Whom an event is about; who wrote a post; else the daemon.
+fn who(event: &EventView) -> String {
+    let agent = event.agent.as_deref().or(event.agent_id.as_deref());
+    let author = &event.data["by"];
+    match agent {
+        Some(agent) => plain(agent),
+        None if !event.kind.starts_with("post") => "daemon".to_owned(),
+        None => match author["agent"]["name"].as_str().or(author["agent"]["id"].as_str()) {
+            Some(agent) => plain(agent),
+            None => "person".to_owned(),
+        },
+    }
+}
+
+fn line(event: &EventView, widest: usize, clock: &Clock, context: &Context) -> String {
     let place = context.paint.ink(Ink::Faint, &format!("{:>6}", event.seq));
     let time = context.paint.ink(Ink::Faint, &clock.time(&event.at));
-    let who = context.paint.ink(Ink::Strong, &format!("{:<12}", plain(who)));
+    let who = who(event);
+    let padding = " ".repeat(widest.saturating_sub(text::width(&who)));
+    let who = context.paint.ink(Ink::Strong, &(who + &padding));
     let text = plain(&event.text);
     // Some sentences have the id already.
     let about = event.about.as_deref().map(plain).filter(|about| !text.contains(about.as_str()));

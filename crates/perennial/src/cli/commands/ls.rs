@@ -28,8 +28,12 @@ const STATES: [&str; 12] = [
 #[command(after_help = "\
 Examples: perennial ls
           perennial ls --roster living --json
-          perennial ls --all             with the dead
-          perennial ls --stale=60        not confirmed for a minute")]
+          perennial ls --all
+          perennial ls --stale=60
+
+  !        needs you: perennial why NAME says for what
+  CONTEXT  how full its context window is, of what the agent CLI can use
+  TEXTS    how many texts wait for it: perennial sent NAME says for what")]
 pub struct Args {
     /// The dead too
     #[arg(long)]
@@ -43,7 +47,7 @@ pub struct Args {
     /// Only agents of this project
     #[arg(long, value_name = "DIR")]
     project: Option<String>,
-    /// Only living agents not confirmed for so many seconds [300 without a number]
+    /// Only living agents not confirmed for this long [300 without a number]
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "300")]
     stale: Option<u64>,
@@ -88,10 +92,10 @@ fn nobody(args: &Args, dead: usize) -> String {
         || args.project.is_some()
         || args.stale.is_some();
     if filtered {
-        "no agent is like that\n".to_owned()
+        "no matching agents\n".to_owned()
     } else {
         let dead = match dead {
-            0 => "nobody is here yet\n".to_owned(),
+            0 => "no agents yet\n".to_owned(),
             count => format!("{count} in the cemetery:  perennial ls --all\n"),
         };
         dead + "start one:  perennial spawn NAME -- PROGRAM ARGS…\n\

@@ -10,17 +10,18 @@ use crate::cli::terminal;
 
 /// Start a program as a new agent and attach to it
 #[derive(Debug, clap::Args)]
-#[command(override_usage = "perennial run [OPTIONS] -- <ARGV>...")]
+#[command(override_usage = "perennial run [OPTIONS] -- <ARGV>...
+       perennial run --harness <HARNESS> [OPTIONS] [-- <ARGUMENTS>...]")]
 #[command(after_help = "\
 Examples: perennial run -- bash
-          perennial run --dir ~/src -- claude --continue
+          perennial run --harness claude --dir ~/src
 
 Detach with Ctrl-\\ pressed twice: the agent runs on. Its name is made from the program's.")]
 pub struct Args {
     #[command(flatten)]
     options: Options,
-    /// The program and its arguments
-    #[arg(required = true, trailing_var_arg = true, value_name = "ARGV")]
+    /// The program and its arguments; with --harness: further arguments for it
+    #[arg(required_unless_present = "harness", trailing_var_arg = true, value_name = "ARGV")]
     argv: Vec<String>,
 }
 
@@ -33,8 +34,8 @@ pub fn run(args: Args, context: &Context) -> Ending {
             .next("without one: perennial spawn NAME -- …")
             .into());
     }
-    let program = args.argv.first().cloned().unwrap_or_default();
     let mut request = launch::request(String::new(), args.options, args.argv)?;
+    let program = request.harness.as_ref().or(request.argv.first()).cloned().unwrap_or_default();
     let path = client::path(&["agents"], &[]);
     let mut attempt = 1;
     let agent: Agent = loop {

@@ -20,10 +20,12 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples: perennial send bob 'run the tests again'
-          perennial send bob --wait 'and commit'     returns when the agent has seen it
-          perennial send bob --wait --timeout 60 'and push'
-          perennial send bob --after-turn 'now rest' not before its turn ends
+          perennial send bob --wait --timeout 60 'and commit'
+          perennial send bob --after-turn 'now rest'
+          perennial send bob -- '-x is an option'
           perennial send bob - < notes.txt
+
+A text that begins with - goes after --.
 
 The text is recorded first, and typed when the input line is free: not into a person's half-typed line, \
 a dialog or a menu. It survives crashes of the agent, the daemon and the machine. perennial sent bob \
@@ -35,14 +37,15 @@ perennial attach. A bare command's terminal may take lines of up to 4,095 bytes 
 longer one waits and says so.
 
 Exit codes: 0 recorded, with --wait seen (to a bare command: written);
-            1 withdrawn or returned;
+            1 withdrawn or returned; with --wait also: the daemon ended
+              (the text stays recorded);
+            2 the text can't be sent; 3 refused; 4 no such agent; 5 no daemon;
             7 with --timeout: the time was up, and the text still waits.")]
 pub struct Args {
     /// Name, NAME~1 for an earlier one of that name, or id
     #[arg(value_name = "AGENT")]
     target: String,
     /// The text; `-` reads it from standard input
-    #[arg(allow_hyphen_values = true)]
     text: String,
     /// Return when the agent has seen it, or when it is certain that it won't
     #[arg(long)]
@@ -70,6 +73,10 @@ pub fn run(args: Args, context: &Context) -> Ending {
         answer = wait(&sent.id, args.timeout.map(Duration::from_secs), context)?;
     }
     let Message { state, is_final, .. } = answer.read()?;
+    if args.wait && !is_final && !context.json {
+        let seconds = args.timeout.unwrap_or_default();
+        eprintln!("note: not seen within {seconds} s; it still waits");
+    }
     context.show(&answer, |sent: &Message| told(&args.target, sent))?;
     Ok(match state.as_str() {
         "withdrawn" | "returned" => ExitCode::Failed,
@@ -114,7 +121,9 @@ fn from_stdin() -> Result<String, Failure> {
     const BYTES_MAX: u64 = 1 << 20;
     let mut text = String::new();
     std::io::stdin().take(BYTES_MAX).read_to_string(&mut text).map_err(|error| {
-        failed("no-text", "the text can't be read from standard input").because(error.to_string())
+        failed("no-text", "the text can't be read from standard input")
+            .because(error.to_string())
+            .next("a text is UTF-8; of anything else send the path of its file")
     })?;
     Ok(text)
 }

@@ -11,7 +11,7 @@ use crate::cli::render::card::card;
 #[command(after_help = "\
 Examples: perennial show bob
           perennial show bob --json
-          perennial show bob~1           the bob before this one")]
+          perennial show bob~1")]
 pub struct Args {
     /// Name, NAME~1 for an earlier one of that name, or id
     #[arg(value_name = "AGENT")]

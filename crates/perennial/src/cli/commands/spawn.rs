@@ -7,7 +7,7 @@ use crate::cli::failure::Ending;
 use crate::cli::launch::{self, Options};
 use crate::cli::render::roster::brief;
 
-/// Start a new agent; returns when its program runs
+/// Start a new agent; returns when its program has been started
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "perennial spawn [OPTIONS] <NAME> -- <ARGV>...
        perennial spawn --harness <HARNESS> [OPTIONS] <NAME> [-- <ARGUMENTS>...]")]
@@ -16,8 +16,10 @@ Examples: perennial spawn bob --harness claude --prompt 'mend the failing test'
           perennial spawn watcher --restart always --dir ~/src -- make watch
           perennial spawn tester --role tester --env CI=1 -- ./run-tests --slow
 
-The agent gets your environment, except what speaks of your own terminal or session. It outlives
-this terminal and the daemon; when its program crashes it is started again (see --restart).")]
+The agent gets your environment, except what is about your own terminal or session. It outlives \
+this terminal and the daemon; when its program crashes it is started again (see --restart).
+
+An agent CLI is hatching until it has shown something.")]
 pub struct Args {
     /// ASCII letters, digits, - and _, up to 64
     name: String,

@@ -14,7 +14,7 @@ use crate::cli::render::roster::brief;
 Examples: perennial stop bob
           perennial stop --all
 
-The session is interrupted, asked to terminate after 2 s and killed 5 s later, with everything it
+The session is interrupted, asked to terminate after 2 s and killed 5 s later, with everything it \
 started. The command returns when all of it is gone; nothing but `perennial wake` starts it again.")]
 #[command(group = clap::ArgGroup::new("whom").required(true))]
 pub struct Args {

@@ -23,11 +23,11 @@ use crate::cli::render::text::plain;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples: perennial up
-          perennial up --foreground      for a service manager, with KillMode=process
+          perennial up --foreground
 
 Stopping, upgrading or killing the daemon stops nobody's work: `perennial up` finds everybody again.")]
 pub struct Args {
-    /// Run it in this process, until it is told to end
+    /// Run it in this process, for a service manager (with KillMode=process)
     #[arg(long)]
     foreground: bool,
 }

@@ -1,78 +1,76 @@
-//! What would change an agent's state by itself, and what a person can do about it.
+//! What a person can do about an agent's state. What happens next is the daemon's to say.
 //!
 //! Never suggests to end, bury or delete anything: agents follow such texts.
 
-use perennial_api::Agent;
+use perennial_api::answer::Why;
 
 use super::roster::name;
-use super::time::Clock;
+use super::text::plain;
 
-#[derive(Debug, PartialEq, Eq)]
-pub struct Advice {
-    /// How this state ends by itself.
-    pub by_itself: String,
-    /// Commands, each with what it is for.
-    pub commands: Vec<(String, &'static str)>,
-}
-
-pub fn advice(agent: &Agent, clock: &Clock) -> Advice {
+/// Commands, each with what it is for.
+pub fn advice(why: &Why) -> Vec<(String, &'static str)> {
+    let agent = &why.agent;
     let name = name(agent);
-    let left = agent
-        .until
-        .as_deref()
-        .and_then(|until| clock.until(until))
-        .map_or_else(|| "when its time comes".to_owned(), |left| format!("in {left}"));
     let command = |verb: &str, what| (format!("perennial {verb} {name}"), what);
     let attach = command("attach", "to see its terminal and type");
     let logs = command("logs", "to read what it printed");
     let wake = command("wake", "to give it a session now");
-    let (by_itself, commands) = match agent.state.as_str() {
-        "hatching" | "waking" => (
-            format!("its program starts; if it has not by then, that counts as a crash {left}"),
-            vec![logs],
-        ),
-        "working" => (after_exit(&agent.restart), vec![attach, logs]),
-        "waiting" => ("it goes on when it gets what it waits for".to_owned(), vec![attach, logs]),
-        "unknown" if agent.reason == "record-unreadable" => (
-            "its record can't be read, so nothing starts it but you".to_owned(),
-            vec![("perennial doctor".to_owned(), "to see what is wrong"), wake],
-        ),
-        "unknown" => (
-            "it is known again when its holder answers".to_owned(),
-            vec![("perennial doctor".to_owned(), "to see what is wrong")],
-        ),
-        "handing-off" => (format!("its successor starts {left} at the latest"), vec![attach]),
-        "crashed" => (format!("it is tried again {left}"), vec![logs, wake]),
-        "sleeping" => ("it sleeps until it is woken".to_owned(), vec![wake, logs]),
-        "hibernating" => ("a task on its queue wakes it".to_owned(), vec![wake]),
-        "frozen" => ("only an operator's approval wakes it".to_owned(), vec![]),
-        "dead" | "expired" => ("this is final; its record is kept".to_owned(), vec![logs]),
-        // A word of a newer daemon.
-        _ => ("unknown to this version".to_owned(), vec![]),
+    let send = (format!("perennial send {name} TEXT"), "to tell it what to do");
+    let doctor = ("perennial doctor".to_owned(), "to see what is wrong");
+    let has_process = agent.session.as_ref().is_some_and(|session| session.pid.is_some());
+    let mut commands = match (agent.state.as_str(), agent.reason.as_str()) {
+        ("hatching" | "waking", _) if has_process => vec![attach, logs],
+        ("hatching" | "waking", _) => vec![logs],
+        ("waiting", "idle" | "stopped-in-turn" | "limit-reached" | "service-failed") => {
+            vec![send, attach, logs]
+        }
+        ("working" | "waiting", _) => vec![attach, logs],
+        ("unknown", "record-unreadable") => vec![doctor, wake],
+        ("unknown", _) => vec![doctor],
+        ("handing-off", _) => vec![attach],
+        ("crashed", _) => vec![logs, wake],
+        ("sleeping", _) => vec![wake, logs],
+        ("hibernating", _) => vec![wake],
+        ("dead" | "expired", _) => vec![logs],
+        // Also a word of a newer daemon.
+        _ => vec![],
     };
-    Advice { by_itself, commands }
-}
-
-fn after_exit(restart: &str) -> String {
-    match restart {
-        "never" => "when its program ends, it sleeps",
-        "always" => "when its program ends, the next session starts",
-        _ => "when its program ends with code 0, it sleeps; otherwise it is restarted",
-    }
-    .to_owned()
+    let stuck = why.texts.iter().filter(|text| text.needs_you);
+    commands.extend(stuck.map(|text| {
+        (format!("perennial unsend {}", plain(&text.id)), "to take back a text that can't arrive")
+    }));
+    commands
 }
 
 #[cfg(test)]
 mod tests {
+    use perennial_api::Agent;
+    use perennial_api::answer::Message;
+
     use super::*;
     use crate::cli::render::roster::sample;
-    use crate::cli::render::time::fixed;
+
+    fn commands(agent: Agent, texts: Vec<Message>) -> Vec<String> {
+        let why = Why { agent, texts, ..Why::default() };
+        advice(&why).into_iter().map(|(command, _)| command).collect()
+    }
 
     #[test]
-    fn a_crashed_one_says_when_it_is_tried_again() {
-        let told = advice(&sample::crashed(), &fixed());
-        assert_eq!(told.by_itself, "it is tried again in 4m");
-        assert!(told.commands.iter().any(|(command, _)| command == "perennial wake bob"));
+    fn advice_fits_the_state() {
+        let crashed = commands(sample::crashed(), Vec::new());
+        assert!(crashed.contains(&"perennial wake bob".to_owned()), "{crashed:?}");
+        let (state, reason) = ("waiting".to_owned(), "idle".to_owned());
+        let idle = commands(Agent { state, reason, ..sample::working() }, Vec::new());
+        assert_eq!(idle[0], "perennial send alice TEXT");
+    }
+
+    #[test]
+    fn a_text_that_only_a_person_can_move_is_offered_back() {
+        let text = |id: &str, needs_you| Message { id: id.into(), needs_you, ..Message::default() };
+        let texts = vec![text("msg_1", true), text("msg_2", false)];
+        let commands = commands(sample::working(), texts);
+        assert!(commands.contains(&"perennial unsend msg_1".to_owned()), "{commands:?}");
+        assert!(!commands.contains(&"perennial unsend msg_2".to_owned()), "{commands:?}");
     }
 
     #[test]
@@ -92,9 +90,8 @@ mod tests {
             "expired",
             "of-a-newer-daemon",
         ] {
-            let told = advice(&Agent { state: state.into(), ..sample::working() }, &fixed());
-            assert!(!told.by_itself.is_empty());
-            for (command, _) in told.commands {
+            let agent = Agent { state: state.into(), ..sample::working() };
+            for command in commands(agent, Vec::new()) {
                 for verb in ["stop", "bury", "down", "kill", "rm"] {
                     assert!(!command.contains(verb), "{state}: {command}");
                 }

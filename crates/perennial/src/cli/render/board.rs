@@ -7,9 +7,13 @@ use super::roster::Canvas;
 use super::table::{Cell, Clip, Column, table};
 use super::text::plain;
 
-/// The table of `board ls`; `is_end` says that there is nothing older.
-pub fn list(posts: &[Post], is_end: bool, canvas: &Canvas<'_>) -> String {
+/// The table of `board ls`; `is_end` says that there is nothing older, `is_later_page` that only
+/// posts older than some post were asked for.
+pub fn list(posts: &[Post], is_end: bool, is_later_page: bool, canvas: &Canvas<'_>) -> String {
     let Some(oldest) = posts.last() else {
+        if is_later_page {
+            return "no older posts\n".to_owned();
+        }
         return "no posts\nwrite one:  perennial board post -s TITLE TEXT\n".to_owned();
     };
     let column = |title, importance, narrowest, clip, cell: &dyn Fn(&Post) -> Cell| Column {
@@ -59,10 +63,10 @@ pub fn show(post: &Post, canvas: &Canvas<'_>) -> String {
     shown
 }
 
-/// No agent's name has a space: nobody can pass for the operator.
+/// No agent's name has a space: nobody can pass for a person.
 fn author(post: &Post) -> String {
     match post.author.as_str() {
-        "person" => "the operator".to_owned(),
+        "person" => "a person".to_owned(),
         "agent" => plain(post.agent.as_ref().or(post.agent_id.as_ref()).map_or("", |name| name)),
         other => plain(other),
     }
@@ -98,12 +102,12 @@ mod tests {
         let clock = fixed();
         let at = |width, is_end| {
             let canvas = Canvas { clock: &clock, paint: Paint::OFF, width, user: None };
-            list(&posts(), is_end, &canvas)
+            list(&posts(), is_end, false, &canvas)
         };
         insta::assert_snapshot!(at(Some(80), true), @r"
-        ID                              AGE  BY            TITLE
-        pst_01jcnhrzjae008000000000002  5m   operator      the head of the text, long e…
-        pst_01jcnhrzjae008000000000001  5m   the operator  a\u{9b}31m title
+        ID                              AGE  BY        TITLE
+        pst_01jcnhrzjae008000000000002  5m   operator  the head of the text, long enoug…
+        pst_01jcnhrzjae008000000000001  5m   a person  a\u{9b}31m title
         ");
         insta::assert_snapshot!(at(Some(30), false), @r"
         ID
@@ -115,13 +119,13 @@ mod tests {
             assert!(at(Some(width), true).lines().all(|line| text::width(line) <= width));
         }
         let canvas = Canvas { clock: &clock, paint: Paint::OFF, width: None, user: None };
-        insta::assert_snapshot!(list(&[], true, &canvas), @r"
+        insta::assert_snapshot!(list(&[], true, false, &canvas), @r"
         no posts
         write one:  perennial board post -s TITLE TEXT
         ");
         insta::assert_snapshot!(show(&posts()[1], &canvas), @r"
         a\u{9b}31m title
-        the operator, 11:55:00.000 (5m ago), pst_01jcnhrzjae008000000000001
+        a person, 11:55:00.000 (5m ago), pst_01jcnhrzjae008000000000001
 
         one    tab
         two \u{1b}[2J\u{202e}

@@ -4,7 +4,7 @@ use perennial_api::Agent;
 use perennial_api::agent::{Context, Exit, Usage};
 
 use super::paint::Ink;
-use super::roster::{Canvas, headline, reason};
+use super::roster::{Canvas, headline, name, reason};
 use super::text::{self, plain};
 
 pub fn card(agent: &Agent, canvas: &Canvas<'_>) -> String {
@@ -16,6 +16,7 @@ pub fn card(agent: &Agent, canvas: &Canvas<'_>) -> String {
     if let Some(until) = &agent.until {
         lines.row("until", &canvas.clock.time(until));
     }
+    lines.texts(agent);
     lines.optional("role", agent.role.as_deref());
     lines.optional("parent", agent.parent.as_deref());
     lines.optional("summary", agent.summary.as_deref());
@@ -49,7 +50,7 @@ struct Lines<'a> {
 impl Lines<'_> {
     fn row(&mut self, label: &str, value: &str) {
         let label = self.canvas.paint.ink(Ink::Faint, &format!("{label:<12}"));
-        self.text.push_str(&format!("  {label}{value}\n"));
+        self.text.push_str(&format!("  {label} {value}\n"));
     }
 
     fn optional(&mut self, label: &str, value: Option<&str>) {
@@ -72,6 +73,16 @@ impl Lines<'_> {
         if !agent.evidence.fact.is_empty() {
             self.row("evidence", &evidence(agent, self.canvas));
         }
+    }
+
+    fn texts(&mut self, agent: &Agent) {
+        let waiting = match agent.texts_waiting {
+            0 => return,
+            1 => "1 waits".to_owned(),
+            count => format!("{count} wait"),
+        };
+        let sent = format!("perennial sent {}", name(agent));
+        self.row("texts", &format!("{waiting}: {sent} says for what"));
     }
 
     /// What an agent CLI shows of itself; nothing for a bare command.

@@ -35,7 +35,7 @@ pub fn roster(agents: &[Agent], dead: usize, canvas: &Canvas<'_>) -> String {
         column("", 10, 1, Clip::Never, &|agent| {
             Cell::ink(if agent.needs_you { "!" } else { "" }, Ink::Attention)
         }),
-        column("NAME", 10, 12, Clip::End, &|agent| Cell::ink(name(agent), Ink::Strong)),
+        column("NAME", 10, 12, Clip::Never, &|agent| Cell::ink(name(agent), Ink::Strong)),
         column("STATE", 9, 11, Clip::Never, &|agent| {
             Cell::ink(plain(&agent.state), state_ink(&agent.state))
         }),
@@ -89,16 +89,31 @@ pub fn brief(agent: &Agent) -> String {
         },
         None => String::new(),
     };
-    format!("{} is {}{session}\n", name(agent), plain(&agent.state))
+    let is_silent = matches!(agent.state.as_str(), "hatching" | "waking")
+        && agent.session.as_ref().is_some_and(|session| session.pid.is_some());
+    let silent = if is_silent { ": its program runs and has shown nothing yet" } else { "" };
+    format!("{} is {}{session}{silent}\n", name(agent), plain(&agent.state))
 }
 
-/// The reason as a sentence, and how long it will last where that is known.
+/// The reason as a sentence, and how long it will last where that is known: how long a start may take
+/// says nothing of the reason.
 pub fn reason(agent: &Agent, clock: &Clock) -> String {
     let text = if agent.reason_text.is_empty() { &agent.reason } else { &agent.reason_text };
-    match agent.until.as_deref().and_then(|until| clock.until(until)) {
+    let starts = matches!(agent.state.as_str(), "hatching" | "waking");
+    let ends = agent.next_at.as_deref().filter(|_| !starts);
+    match ends.and_then(|at| clock.until(at)) {
         Some(left) => format!("{} ({left} left)", plain(text)),
         None => plain(text),
     }
+}
+
+/// What happens next, and when; nothing from a daemon that does not say it.
+pub fn next(agent: &Agent, clock: &Clock) -> Option<String> {
+    let next = Some(plain(&agent.next)).filter(|next| !next.is_empty())?;
+    Some(match agent.next_at.as_deref().and_then(|at| clock.until(at)) {
+        Some(left) => format!("{next} in {left}"),
+        None => next,
+    })
 }
 
 /// How many texts wait for it; nothing where none does.
@@ -205,6 +220,8 @@ pub mod sample {
             reason: "breaker-open".into(),
             reason_text: "it crashed too often; one more try later".into(),
             until: Some("2026-11-15T12:04:00Z".into()),
+            next: "it is tried again".into(),
+            next_at: Some("2026-11-15T12:04:00Z".into()),
             role: None,
             dir: "/srv/\x1b[31mred".into(),
             session: Some(Session {
@@ -257,6 +274,20 @@ mod tests {
     #[test]
     fn narrow() {
         insta::assert_snapshot!(drawn(Some(60), Paint::OFF));
+    }
+
+    /// A name is what one has to type.
+    #[test]
+    fn a_name_is_never_cut() {
+        let name = "a-rather-long-name-of-28-let";
+        let (clock, long) = (fixed(), Agent { name: name.into(), ..sample::working() });
+        for width in [60, 80] {
+            let canvas =
+                Canvas { clock: &clock, paint: Paint::OFF, width: Some(width), user: None };
+            let drawn = roster(&[sample::crashed(), long.clone()], 0, &canvas);
+            assert!(drawn.contains(name), "{drawn}");
+            assert!(drawn.lines().all(|line| text::width(line) <= width), "{drawn}");
+        }
     }
 
     #[test]

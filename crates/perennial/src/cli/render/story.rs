@@ -5,7 +5,7 @@ use perennial_api::answer::{Chapter, Message, Why};
 use super::advice::advice;
 use super::card::evidence;
 use super::paint::{Ink, Paint};
-use super::roster::{Canvas, headline, reason};
+use super::roster::{Canvas, headline, next, reason};
 use super::text::{self, plain};
 
 pub fn story(why: &Why, canvas: &Canvas<'_>) -> String {
@@ -29,14 +29,16 @@ pub fn story(why: &Why, canvas: &Canvas<'_>) -> String {
         told.push_str("\nHistory:\n");
         why.story.iter().for_each(|chapter| told.push_str(&line(chapter, canvas)));
     }
-    let advice = advice(agent, canvas.clock);
-    let next = text::wrapped(&advice.by_itself, 19, 2, width);
-    told.push_str(&format!("\nWhat happens next: {next}\n"));
-    if !advice.commands.is_empty() {
+    if let Some(next) = next(agent, canvas.clock) {
+        let next = text::wrapped(&next, 19, 2, width);
+        told.push_str(&format!("\nWhat happens next: {next}\n"));
+    }
+    let commands = advice(why);
+    if !commands.is_empty() {
         told.push_str("What you can do:\n");
     }
-    let widest = advice.commands.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
-    for (command, what) in advice.commands {
+    let widest = commands.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
+    for (command, what) in commands {
         let command = paint.ink(Ink::Strong, &format!("{command:<widest$}"));
         told.push_str(&format!("  {command}  {what}\n"));
     }

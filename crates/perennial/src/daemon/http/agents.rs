@@ -130,6 +130,11 @@ pub async fn show(State(surface): State<Shared>, _: Shown, Route(target): Route<
     json(&surface.find(target).await?)
 }
 
+/// An empty name is nobody's, and not another route.
+pub async fn nobody(surface: State<Shared>, shown: Shown) -> Answer {
+    show(surface, shown, Route(String::new())).await
+}
+
 pub async fn why(
     State(surface): State<Shared>,
     Shown(caller): Shown,

@@ -55,6 +55,11 @@ pub async fn show(State(surface): State<Shared>, _: Shown, Route(id): Route<Stri
     json(&surface.show_post(&id).await?)
 }
 
+/// An empty id is no post's, and not another route.
+pub async fn no_post(surface: State<Shared>, shown: Shown) -> Answer {
+    show(surface, shown, Route(String::new())).await
+}
+
 impl Surface {
     /// Puts a text on the board; the post once it is durable.
     pub async fn post(

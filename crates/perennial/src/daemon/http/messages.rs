@@ -12,7 +12,7 @@ use perennial_core::entity::Entity;
 use perennial_core::event::{Event, What};
 use perennial_core::id::{AgentId, MessageId};
 use perennial_core::message::{self, MessageEvent, Sender};
-use perennial_core::reason::Verb;
+use perennial_core::reason::{Reason, Verb};
 use perennial_engine::harness::typing;
 use perennial_store::journal::{Journal, ReadError};
 use perennial_store::text;
@@ -24,7 +24,7 @@ use super::answer::{Answer, Trouble, json};
 use super::extract::{Body, Shown};
 use super::{Shared, Surface};
 use crate::daemon::driver::{Closing, Sight};
-use crate::daemon::{time, view, words};
+use crate::daemon::{checks, time, view, words};
 
 /// So many are listed unless the caller says otherwise, and at most.
 const LISTED: usize = 20;
@@ -122,7 +122,8 @@ fn over(message: answer::Message) -> Trouble {
     let answer::Message { id, state, why, .. } = message;
     Trouble(
         Problem::new(409, "message-over", format!("{id} can't be taken back"))
-            .because(why.unwrap_or_else(|| format!("it was {state}"))),
+            .because(why.unwrap_or_else(|| format!("it was {state}")))
+            .next("send another text: what was said can't be unsaid"),
     )
 }
 
@@ -156,18 +157,25 @@ impl Surface {
             None => typing::bare(text),
         };
         typed.map_err(|why| {
-            let (status, kind) = match &why {
-                typing::Unsendable::TooLong(_) => (400, "too-long"),
-                typing::Unsendable::Empty
-                | typing::Unsendable::EndsProgram(_)
+            let (status, kind, next) = match &why {
+                typing::Unsendable::TooLong(_) => {
+                    (400, "too-long", "put it in a file and send the file's path".to_owned())
+                }
+                typing::Unsendable::Empty => {
+                    (422, "unsendable", format!("give a text: perennial send {target} TEXT"))
+                }
+                typing::Unsendable::EndsProgram(_)
                 | typing::Unsendable::Shell(_)
                 | typing::Unsendable::Command(_)
-                | typing::Unsendable::OwnMark(_) => (422, "unsendable"),
+                | typing::Unsendable::OwnMark(_) => {
+                    let next = format!("perennial attach {target} lets you type it yourself");
+                    (422, "unsendable", next)
+                }
             };
             Trouble(
                 Problem::new(status, kind, "the text can't be sent")
                     .because(why.to_string())
-                    .next(format!("perennial attach {target} lets you type it yourself")),
+                    .next(next),
             )
         })
     }
@@ -240,11 +248,17 @@ impl Surface {
         let ids: Vec<MessageId> = rows.iter().map(|row| row.message).collect();
         let look = move |sight: &Sight<'_>| {
             let fleet = sight.supervisor.fleet();
-            let why =
-                |id: MessageId| Some(message::why(fleet, fleet.messages().get(id)?, sight.now));
-            ids.into_iter().map(why).collect()
+            let waits = |id: MessageId| {
+                let message = fleet.messages().get(id)?;
+                Some(Waits {
+                    why: message::why(fleet, message, sight.now),
+                    agent: fleet.agent(message.to).map_or(Reason::Starting, |agent| agent.reason),
+                    needs_you: message.needs_person(),
+                })
+            };
+            ids.into_iter().map(waits).collect()
         };
-        let waits: Vec<Option<message::Why>> = self.desk.look(look).await?;
+        let waits: Vec<Option<Waits>> = self.desk.look(look).await?;
         for (row, waits) in rows.iter_mut().zip(&waits) {
             // It may have come to its end since its row was read.
             if waits.is_none() && !is_final(row.step) {
@@ -279,15 +293,24 @@ fn is_overdue(why: message::Why) -> bool {
     matches!(why, message::Why::Unheard | message::Why::Unseen)
 }
 
-fn shown(row: &MessageRow, waits: Option<message::Why>) -> answer::Message {
+/// What a message waits for that is in memory.
+#[derive(Debug, Clone, Copy)]
+struct Waits {
+    why: message::Why,
+    /// Why its agent is in its state.
+    agent: Reason,
+    needs_you: bool,
+}
+
+fn shown(row: &MessageRow, waits: Option<Waits>) -> answer::Message {
     let is_waiting = matches!(row.step, MessageStep::Recorded | MessageStep::Held);
     let is_written = row.step == MessageStep::Entered && waits.is_none();
     // Whatever is not over is in memory, unless its first record could not be read.
     let is_damaged = !is_final(row.step) && !is_written && waits.is_none();
     let is_offered = matches!(row.step, MessageStep::Entered | MessageStep::Heard);
-    let told = waits.filter(|why| is_waiting || (is_offered && is_overdue(*why)));
+    let told = waits.filter(|waits| is_waiting || (is_offered && is_overdue(waits.why)));
     let why = match told {
-        Some(why) => Some(words::waits(why).to_owned()),
+        Some(waits) => Some(words::waits(waits.why, waits.agent).to_owned()),
         None if is_written => Some(words::WRITTEN.to_owned()),
         None if is_damaged => Some(words::UNREADABLE.to_owned()),
         None => None,
@@ -299,6 +322,7 @@ fn shown(row: &MessageRow, waits: Option<message::Why>) -> answer::Message {
         state: state(row.step).to_owned(),
         is_final: is_final(row.step) || is_written || is_damaged,
         why,
+        needs_you: waits.is_some_and(|waits| is_waiting && waits.needs_you),
         session: row.session.map(|number| u64::from(number.0)),
         recorded_at: time::moment(row.recorded_at),
         changed_at: time::moment(row.changed_at),
@@ -322,9 +346,13 @@ fn is_final(step: MessageStep) -> bool {
 fn message_id(id: &str) -> Result<MessageId, Trouble> {
     id.parse().map_err(|_| {
         Trouble(
-            Problem::new(400, "no-message-id", "that is not the id of a message")
-                .because("an id begins with msg_ and has 26 more characters")
-                .next("perennial sent NAME lists ids"),
+            Problem::new(
+                404,
+                "no-such-message",
+                format!("there is no message '{}'", checks::shown(id)),
+            )
+            .because("it is not the id of a message")
+            .next("perennial sent NAME lists what was sent"),
         )
     })
 }

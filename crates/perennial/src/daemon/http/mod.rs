@@ -55,6 +55,7 @@ type Shared = Arc<Surface>;
 pub fn router(surface: Shared) -> Router {
     Router::new()
         .route("/v1/agents", get(agents::list).post(agents::spawn))
+        .route("/v1/agents/", get(agents::nobody))
         .route("/v1/agents/{target}", get(agents::show))
         .route("/v1/agents/{target}/why", get(agents::why))
         .route("/v1/agents/{target}/stop", post(agents::stop))
@@ -71,6 +72,7 @@ pub fn router(surface: Shared) -> Router {
         .route("/v1/agents/{target}/steps", get(steps::steps))
         .route("/v1/events", get(events::events))
         .route("/v1/board", get(board::list).post(board::post))
+        .route("/v1/board/", get(board::no_post))
         .route("/v1/board/{id}", get(board::show))
         .route("/v1/hook", post(harness::hook))
         .route("/v1/mcp", post(harness::mcp))

@@ -20,7 +20,7 @@ use super::{Shared, Surface};
 use crate::daemon::changes::Changes;
 use crate::daemon::driver::{Closing, chain};
 use crate::daemon::pages::{self, Span, Subject};
-use crate::daemon::told;
+use crate::daemon::{problems, told};
 
 /// Nobody waits longer for one answer.
 const LONGEST_WAIT: Duration = Duration::from_secs(25);
@@ -169,11 +169,13 @@ impl Surface {
                     .because(chain(&error)),
             )
         })?;
-        span.ok_or_else(|| {
-            Trouble(
-                Problem::new(404, "no-such-session", format!("it has no session {number}"))
-                    .because(format!("its newest is {}", subject.newest_session())),
-            )
-        })
+        match span {
+            Some(span) => Ok(span),
+            None => {
+                let name = self.find(agent.to_string()).await?.name;
+                let (number, newest) = (u64::from(number), u64::from(subject.newest_session()));
+                Err(Trouble(problems::no_such_session(&name, number, newest)))
+            }
+        }
     }
 }

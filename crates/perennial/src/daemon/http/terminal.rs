@@ -18,6 +18,7 @@ use super::answer::{Answer, Trouble, json};
 use super::extract::{Body, Shown};
 use super::{Shared, Surface};
 use crate::daemon::driver::Closing;
+use crate::daemon::problems;
 
 /// One answer of `logs` has at most so many bytes.
 const LONGEST_LOG: usize = 16 << 20;
@@ -72,10 +73,7 @@ pub async fn logs(
     let newest = agent.session.map_or(0, |session| session.number);
     let number = part.session.map_or(newest, u64::from);
     if number == 0 || number > newest {
-        return Err(Trouble(
-            Problem::new(404, "no-such-session", format!("{} has no session {number}", agent.name))
-                .because(format!("its newest is {newest}")),
-        ));
+        return Err(Trouble(problems::no_such_session(&agent.name, number, newest)));
     }
     let dir = surface.session_dir(id, SessionNumber(u32::try_from(number).unwrap_or(0)));
     let read = tokio::task::spawn_blocking(move || read(&dir, part.from, part.max));
@@ -132,10 +130,13 @@ impl Surface {
         });
         match session.await? {
             Some(number) => Ok((id, number)),
-            None => Err(Trouble(
-                Problem::new(409, "no-session", "it has no running session")
-                    .next("perennial wake NAME gives it one; perennial logs NAME shows the last"),
-            )),
+            None => {
+                let name = self.find(id.to_string()).await?.name;
+                let title = format!("{name} has no running session");
+                Err(Trouble(Problem::new(409, "no-session", title).next(format!(
+                    "perennial wake {name} gives it one; perennial logs {name} shows the last"
+                ))))
+            }
         }
     }
 }

@@ -21,9 +21,9 @@ use stage::{Interrupted, Stage};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples: perennial demo
-          perennial demo --once      ends by itself, with 0 if everything happened as told")]
+          perennial demo --once")]
 pub struct Args {
-    /// Do not wait at the end
+    /// Do not wait at the end; exit with 0 if everything happened as told
     #[arg(long)]
     once: bool,
 }
@@ -90,7 +90,7 @@ fn play(stage: &mut Stage<'_>, once: bool) -> Scene {
         }
         stage.wait_for_enter()?;
     }
-    stage.tell("Now with your own:  perennial up,  then  perennial run -- claude")?;
+    stage.tell("Now with your own:  perennial up,  then  perennial run --harness claude")?;
     Ok(())
 }
 

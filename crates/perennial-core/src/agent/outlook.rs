@@ -1,0 +1,210 @@
+//! What happens to an agent next if nobody does anything: the rules of `observe`, told as data.
+//!
+//! Changes nothing, and is never recorded. Each answer follows from the same fields that `due` and
+//! `observe` go by.
+
+use super::{Agent, Confirmation};
+use crate::hold::HeldFor;
+use crate::reason::Reason;
+use crate::restart::Restart;
+use crate::session::Phase;
+use crate::state::State;
+use crate::time::Time;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outlook {
+    /// Nothing starts it until the hold is lifted.
+    Held(HeldFor),
+    /// Its session starts when those before it in the line have started.
+    InLine,
+    /// Its session starts when the last one has ended.
+    AfterLastSession,
+    /// Its program is being started; at this time that counts as a crash.
+    Start { crash_at: Option<Time> },
+    /// An agent CLI runs and has shown nothing yet; from this time on it needs a person.
+    FirstSign { needs_person_at: Option<Time> },
+    /// An agent CLI has shown nothing for long: it is left as it is until somebody looks.
+    Person,
+    /// It works until its program ends.
+    Exit(Restart),
+    /// It waits for a text.
+    Text,
+    /// It waits for a person's answer to what it asks.
+    Answer,
+    /// The vendor lets it go on at this time, as far as that is known.
+    Vendor { at: Option<Time> },
+    /// Its turn was given up: it goes on with the next text.
+    TurnGivenUp { vendor_ready_at: Option<Time> },
+    /// Its holder has to answer.
+    Confirmation,
+    /// Its session hangs and is being ended; what follows is what follows a crash.
+    Hangs,
+    /// Its successor starts, at this time at the latest.
+    Successor { at: Option<Time> },
+    /// The next session starts.
+    Retry { at: Option<Time> },
+    /// It rests until somebody wakes it.
+    Wake,
+    /// Only a person's approval wakes it.
+    Approval,
+    /// This is final.
+    Final,
+}
+
+/// What comes next for an agent whose holder is heard like this.
+pub fn outlook(agent: &Agent, confirmation: Confirmation) -> Outlook {
+    let (state, reason) = agent.vouched(confirmation);
+    if let Some(hold) = agent.hold.as_ref().filter(|_| !is_final(state)) {
+        return Outlook::Held(hold.held_for);
+    }
+    match state {
+        State::Hatching | State::Waking => start(agent),
+        State::Working => Outlook::Exit(agent.restart),
+        State::Waiting => waiting(agent, reason),
+        State::Unknown if reason == Reason::Silent => Outlook::Hangs,
+        State::Unknown => Outlook::Confirmation,
+        State::HandingOff => Outlook::Successor { at: agent.until },
+        State::Crashed => Outlook::Retry { at: agent.until },
+        State::Sleeping | State::Hibernating => Outlook::Wake,
+        State::Frozen => Outlook::Approval,
+        State::Dead | State::Expired => Outlook::Final,
+    }
+}
+
+fn is_final(state: State) -> bool {
+    matches!(state, State::Dead | State::Expired)
+}
+
+fn start(agent: &Agent) -> Outlook {
+    match agent.session.as_ref().map(|session| session.phase) {
+        Some(Phase::Wanted) => Outlook::InLine,
+        Some(Phase::Ending(_)) => Outlook::AfterLastSession,
+        Some(Phase::Running) if !agent.launch.is_bare() => {
+            Outlook::FirstSign { needs_person_at: agent.dialog_at() }
+        }
+        Some(Phase::Starting | Phase::Running | Phase::Ended) | None => {
+            Outlook::Start { crash_at: agent.until }
+        }
+    }
+}
+
+fn waiting(agent: &Agent, reason: Reason) -> Outlook {
+    match reason {
+        Reason::FirstRunDialog | Reason::SilentAtStart => Outlook::Person,
+        Reason::NeedsPermission | Reason::NeedsAnswer => Outlook::Answer,
+        Reason::RateLimited => Outlook::Vendor { at: agent.until },
+        Reason::LimitReached | Reason::ServiceFailed => {
+            Outlook::TurnGivenUp { vendor_ready_at: agent.until }
+        }
+        Reason::Starting
+        | Reason::Running
+        | Reason::InTurn
+        | Reason::BackgroundTasks
+        | Reason::Idle
+        | Reason::StoppedInTurn
+        | Reason::DaemonStarted
+        | Reason::HolderUnreachable
+        | Reason::LeadSilent
+        | Reason::Silent
+        | Reason::RecordUnreadable
+        | Reason::HandoffAsked
+        | Reason::Retrying
+        | Reason::BreakerOpen
+        | Reason::Finished
+        | Reason::Stopped
+        | Reason::CrashedRestartOff
+        | Reason::MachineRestarted
+        | Reason::LeadEnded
+        | Reason::Unlisted
+        | Reason::TaskDone
+        | Reason::FrozenByOrder
+        | Reason::Completed
+        | Reason::Reaped
+        | Reason::Retired
+        | Reason::GaveUp
+        | Reason::NeverNamed => Outlook::Text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::agent::{DIALOG_AFTER, HATCH_LIMIT, START_LIMIT, due, evolve, hatch, observe};
+    use crate::event::{AgentEvent, Birth};
+    use crate::exit::Exit;
+    use crate::id::{AgentId, SessionNumber};
+    use crate::launch::{BARE_COMMAND, Host, Launch, Options};
+    use crate::observation::Report;
+    use crate::reason::{Evidence, Fact, Verb, Witness};
+    use crate::session::Process;
+
+    const NOW: Time = Time(1_000_000_000);
+    const FIRST: SessionNumber = SessionNumber::FIRST;
+
+    fn born(harness: &str) -> Agent {
+        let launch = Launch {
+            harness: harness.to_owned(),
+            host: Host::Shim,
+            argv: vec!["true".to_owned()],
+            dir: "/".to_owned(),
+            env_names: Vec::new(),
+            project: "/".to_owned(),
+            options: Options::default(),
+        };
+        let evidence =
+            Evidence { witness: Witness::Operator, fact: Fact::Asked(Verb::Spawn), at: NOW };
+        let birth = Birth {
+            name: "bob".parse().ok(),
+            role: None,
+            parent: None,
+            launch,
+            restart: Restart::OnCrash,
+            evidence,
+            until: NOW + HATCH_LIMIT,
+        };
+        let mut agent = Agent::born(AgentId(7), &birth, NOW);
+        fold(&mut agent, &hatch(AgentId(7), birth, None), NOW);
+        agent
+    }
+
+    fn fold(agent: &mut Agent, events: &[AgentEvent], at: Time) {
+        events.iter().for_each(|event| evolve(agent, event, at));
+    }
+
+    fn reported(agent: &mut Agent, report: &Report, at: Time) {
+        let events = observe(agent, FIRST, report, at);
+        fold(agent, &events, at);
+    }
+
+    fn next(agent: &Agent) -> Outlook {
+        outlook(agent, Confirmation::Confirmed)
+    }
+
+    /// A5: a CLI that runs does not crash by being silent, and `why` said that it would.
+    #[test]
+    fn an_agent_cli_that_runs_and_shows_nothing_comes_to_need_a_person_and_never_crashes() {
+        let mut agent = born("claude");
+        assert!(matches!(next(&agent), Outlook::Start { crash_at: Some(_) }), "{:?}", next(&agent));
+        reported(&mut agent, &Report::Executed(Process { pid: 1, start_ticks: 1 }), NOW);
+        let at = NOW + DIALOG_AFTER;
+        assert_eq!(next(&agent), Outlook::FirstSign { needs_person_at: Some(at) });
+        for at in [at, NOW + START_LIMIT, NOW + HATCH_LIMIT] {
+            let events = due(&agent, true, at);
+            fold(&mut agent, &events, at);
+            assert_eq!((agent.state, next(&agent)), (State::Waiting, Outlook::Person));
+        }
+    }
+
+    #[test]
+    fn a_bare_command_works_until_it_ends_and_is_tried_again_when_that_is_due() {
+        let mut agent = born(BARE_COMMAND);
+        reported(&mut agent, &Report::Executed(Process { pid: 1, start_ticks: 1 }), NOW);
+        assert_eq!(next(&agent), Outlook::Exit(Restart::OnCrash));
+        assert_eq!(outlook(&agent, Confirmation::Lost), Outlook::Confirmation);
+        reported(&mut agent, &Report::Exited(Exit::Code(1)), NOW + Duration::from_millis(5));
+        assert_eq!(next(&agent), Outlook::Retry { at: agent.until });
+        assert!(agent.until.is_some());
+    }
+}
