@@ -144,7 +144,7 @@ fn a_text_with_an_unreadable_record_is_held_until_it_is_taken_back() {
         "UPDATE event SET payload = payload || ' ' WHERE kind = 'message-entered'",
         "DELETE FROM event WHERE kind = 'message-entered'",
         "UPDATE event SET payload = '{' WHERE kind IN ('message-offered', 'message-entered')",
-        "UPDATE event SET payload = '{' WHERE kind = 'message-recorded'",
+        "UPDATE event SET payload = '{' WHERE kind IN ('message-recorded', 'message-entered')",
     ] {
         let sealed = Sealed::up();
         sealed.spawn("bob", WITNESS);
@@ -209,7 +209,7 @@ fn a_damaged_list_of_messages_fails_no_verb() {
         sealed.ok(["why", "bob"]);
         sealed.ok(["wake", "bob"]);
         sealed.ok(["stop", "bob"]);
-        sealed.ok(["bury", "bob"]);
+        sealed.ok(["bury", "bob", "--summary", "done"]);
     }
 }
 

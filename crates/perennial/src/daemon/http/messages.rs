@@ -117,7 +117,8 @@ pub async fn withdraw(
     surface.seen_by(caller, id).await?;
     // One that is over is told as it is, so that nobody wonders.
     let message = surface.message(id).await?;
-    if message.is_final {
+    let is_held = message.why.as_deref() == Some(words::UNREADABLE);
+    if message.is_final && !is_held {
         let mut problem = Problem::new(409, "message-over", format!("{id} can't be taken back"));
         if message.why.as_deref() == Some(words::LOST) {
             problem =
@@ -265,7 +266,7 @@ fn shown(row: &MessageRow, waits: Option<message::Why>) -> answer::Message {
     let is_written = row.step == MessageStep::Entered && waits.is_none();
     // Whatever is not over is in memory, unless its first record could not be read.
     let is_damaged = !row.step.is_final() && !is_written && waits.is_none();
-    // One that is held for damage waits, whatever its row says.
+    // One that is held for damage waits for a person, whatever its row says.
     let is_held = waits == Some(message::Why::Unreadable);
     let why = match waits.filter(|_| is_waiting || is_held) {
         Some(why) => Some(words::waits(why).to_owned()),
@@ -278,7 +279,7 @@ fn shown(row: &MessageRow, waits: Option<message::Why>) -> answer::Message {
         from: words::sender(row.sender).to_owned(),
         head: row.head.clone(),
         state: state(if is_held { MessageStep::Held } else { row.step }).to_owned(),
-        is_final: (row.step.is_final() && !is_held) || is_written || is_damaged,
+        is_final: row.step.is_final() || is_held || is_written || is_damaged,
         why,
         session: row.session.map(|number| u64::from(number.0)),
         recorded_at: time::moment(row.recorded_at),
