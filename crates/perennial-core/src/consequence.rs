@@ -26,7 +26,9 @@ pub fn has_any(fleet: &Fleet, event: &Event) -> bool {
         | AgentEvent::WindowBegan { .. }
         | AgentEvent::ClockPassed { .. } => true,
         AgentEvent::Moved(moved) => {
-            moved.to.roster() == Roster::Cemetery || moved.reason.is_dialog()
+            moved.to.roster() == Roster::Cemetery
+                || moved.reason.is_dialog()
+                || fleet.jobs().waiting(id).next().is_some()
         }
         AgentEvent::Held(_)
         | AgentEvent::HoldLifted { .. }
@@ -52,6 +54,12 @@ pub fn of(
     // Names and conversations that are taken or left.
     let mut follows = agents::claims(before, after);
     let Some((id, what)) = event.of_agent() else { return follows };
+    if let AgentEvent::Moved(moved) = what
+        && before.is_none_or(|before| before.reason != moved.reason)
+    {
+        let outdated = job::outdated(fleet.jobs(), id, event.at);
+        follows.extend(outdated.into_iter().map(|(id, ended)| What::Job(id, ended)));
+    }
     let messages = match what {
         // Only the highest of several that pass at once is told.
         AgentEvent::ClockPassed { .. } if passes_another(id, later) => Vec::new(),
@@ -146,5 +154,35 @@ mod tests {
             let jobs = follows.iter().filter(|what| matches!(what, What::Job(..))).count();
             assert_eq!(jobs, told, "{known:?}");
         }
+    }
+
+    /// However fast an agent asks and goes on: one notification about it runs, and at most one waits.
+    #[test]
+    fn a_notification_that_waits_ends_when_the_agent_goes_on() {
+        let id = AgentId(1);
+        let mut fleet = Fleet::default().under(Policy { notify: vec!["say".to_owned()] });
+        let mut agent = Agent::unborn(id, Time(0));
+        for round in 1..100 {
+            let reason = match round % 2 {
+                0 => Reason::InTurn,
+                _ => Reason::NeedsPermission,
+            };
+            let moved = Move {
+                cause: Cause::TurnEnded,
+                to: State::Waiting,
+                reason,
+                evidence: agent.evidence.clone(),
+                until: None,
+            };
+            let event = Event { at: Time(round), what: What::Agent(id, AgentEvent::Moved(moved)) };
+            assert!(reason.is_dialog() || round == 2 || has_any(&fleet, &event), "{round}");
+            for what in of(&fleet, Some(&agent), &agent, &event, &[]) {
+                fleet.evolve(&Event { at: event.at, what });
+            }
+            agent.reason = reason;
+            let open = fleet.jobs().iter().filter(|job| !job.is_over()).count();
+            assert!(open <= 2, "{open} in round {round}");
+        }
+        assert!(fleet.jobs().iter().any(|job| !job.is_over()));
     }
 }

@@ -4,6 +4,7 @@
 //! what it touched, so that only that is planned (property: planning the touched = planning all).
 //! What follows at once from an event is in the same batch.
 
+mod damage;
 mod ended;
 
 use std::time::Duration;
@@ -365,9 +366,9 @@ impl Fleet {
             let follows = consequence::of(self, before.as_ref(), &after, event, later);
             for what in follows {
                 let follows = Event { at: event.at, what };
-                // Two events of a batch may make the same text outdated: it is withdrawn once.
-                let is_again =
-                    matches!(follows.what, What::Message(..)) && batch.contains(&follows);
+                // Two events of a batch may make the same text or notification outdated: it ends once.
+                let may_be_again = matches!(follows.what, What::Message(..) | What::Job(..));
+                let is_again = may_be_again && batch.contains(&follows);
                 if !is_again {
                     batch.push(follows);
                 }
@@ -414,17 +415,6 @@ impl Fleet {
                 Plan::default()
             }
         }
-    }
-
-    /// A record of this agent can't be read: it is unknown, held, and told; nothing starts it but
-    /// the operator. Not an event: it is seen again at every start.
-    pub fn mark_unreadable(&mut self, id: AgentId, why: &str, at: Time) {
-        self.agents.mark_unreadable(id, why, at);
-    }
-
-    /// The birth of this agent can't be read: it is listed all the same.
-    pub fn list_unborn(&mut self, id: AgentId, at: Time) {
-        self.agents.list_unborn(id, at);
     }
 }
 

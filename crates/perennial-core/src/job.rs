@@ -4,10 +4,13 @@
 //!
 //! Invariants
 //! - O1  A job is run at most once per number: its number is its fence.
-//! - O2  An end that nobody saw is `Unknown`; a notification is never run again after it.
-//! - O3  At most `RUNNING_MAX` jobs are run at once, in the order in which they were wanted.
+//! - O2  An end that nobody saw is `Unknown`; a notification is never run again after it. So is the
+//!   end of a job of which a record can't be read.
+//! - O3  At most `RUNNING_MAX` jobs are run at once, and one per agent, in the order in which they were
+//!   wanted.
+//! - O4  At most one notification about an agent waits for its turn, and only while what it tells is so.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -72,6 +75,8 @@ pub enum JobEnd {
     NotStarted,
     /// Nobody saw its end: it may have run.
     Unknown,
+    /// It was not run: what it was to tell was no longer so.
+    Outdated,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -152,10 +157,27 @@ impl Jobs {
 
     /// O3: those that run, or may.
     fn placed(&self) -> impl Iterator<Item = JobId> {
-        let mut open: Vec<(Time, JobId)> =
-            self.iter().filter(|job| !job.is_over()).map(|job| (job.wanted_at, job.id)).collect();
-        open.sort_unstable();
-        open.into_iter().take(RUNNING_MAX).map(|(_, id)| id)
+        let mut open: Vec<&Job> = self.iter().filter(|job| !job.is_over()).collect();
+        open.sort_unstable_by_key(|job| (job.wanted_at, job.id));
+        let mut agents = BTreeSet::new();
+        let first_of_agent = open.into_iter().filter(move |job| agents.insert(job.agent()));
+        first_of_agent.take(RUNNING_MAX).map(|job| job.id)
+    }
+
+    /// The notifications about an agent that wait for their turn: none of them was begun.
+    pub fn waiting(&self, agent: AgentId) -> impl Iterator<Item = &Job> {
+        let is_wanted = move |job: &&Job| job.agent() == agent && job.phase == JobPhase::Wanted;
+        let mut wanted = self.iter().filter(is_wanted).peekable();
+        let placed: Vec<JobId> =
+            if wanted.peek().is_some() { self.placed().collect() } else { Vec::new() };
+        wanted.filter(move |job| !placed.contains(&job.id))
+    }
+
+    /// O2: a record of this job can't be read.
+    pub fn mark_unreadable(&mut self, id: JobId) {
+        if self.get(id).is_some_and(|job| !job.is_over()) {
+            self.enter(id, JobPhase::Ended(JobEnd::Unknown));
+        }
     }
 
     fn enter(&mut self, id: JobId, phase: JobPhase) {
@@ -169,6 +191,24 @@ impl Job {
     pub fn is_over(&self) -> bool {
         matches!(self.phase, JobPhase::Ended(_))
     }
+
+    /// Whom it is about.
+    fn agent(&self) -> AgentId {
+        let Purpose::Notify { agent, .. } = self.purpose;
+        agent
+    }
+}
+
+/// O4: the end of each notification about an agent that waits for its turn, since what it tells is no
+/// longer so. One that was wanted in this very moment is not ended: the next one of the moment has its
+/// id, and takes its place.
+pub fn outdated(jobs: &Jobs, agent: AgentId, now: Time) -> Vec<(JobId, JobEvent)> {
+    let ended = |job: &Job| {
+        let (number, end, output) = (job.number, JobEnd::Outdated, String::new());
+        (job.id, JobEvent::Ended { number, end, output })
+    };
+    let of_now = notification(agent, now);
+    jobs.waiting(agent).filter(|job| job.id != of_now).map(ended).collect()
 }
 
 /// Takes note of what the executor says; one about another number says nothing (O1).
@@ -255,13 +295,45 @@ mod tests {
         ));
     }
 
+    fn wanted_for(agent: AgentId) -> JobEvent {
+        notify(&["say".into()], agent, "bob".into(), Reason::NeedsPermission, NOW).1
+    }
+
+    #[test]
+    fn jobs_of_one_agent_take_turns_and_hold_up_nobody_else() {
+        let (loud, other, mut jobs) = (AgentId(1), AgentId(2), Jobs::default());
+        for id in 0..100 {
+            jobs.evolve(JobId(id), &wanted_for(loud), Time(id as u64));
+        }
+        jobs.evolve(JobId(100), &wanted_for(other), Time(100));
+        let is_run = |jobs: &Jobs, id: u128| !plan(jobs, JobId(id)).effects.is_empty();
+        let run: Vec<u128> = (0..=100).filter(|id| is_run(&jobs, *id)).collect();
+        assert_eq!(run, [0, 100], "O3");
+        assert_eq!((jobs.waiting(loud).count(), jobs.waiting(other).count()), (99, 0));
+        // O4: those that were not begun end, and the next one is not held up by them.
+        for (id, ended) in outdated(&jobs, loud, NOW) {
+            jobs.evolve(id, &ended, Time(101));
+        }
+        assert!(jobs.get(JobId(0)).is_some_and(|job| !job.is_over()), "the one that was begun");
+        assert_eq!(jobs.waiting(loud).count(), 0);
+    }
+
+    #[test]
+    fn a_job_with_an_unreadable_record_is_not_run_again() {
+        let mut jobs = fold(&[wanted_for(AgentId(3))]);
+        jobs.mark_unreadable(JobId(1));
+        assert!(matches!(
+            &plan(&jobs, JobId(1)).effects[..],
+            [Effect::Job(JobEffect { action: JobAction::Release, .. })]
+        ));
+    }
+
     #[test]
     fn so_many_jobs_run_at_once_and_the_end_of_one_lets_the_next_begin() {
-        let (_, wanted) = notify(&["say".into()], AgentId(3), "bob".into(), Reason::Idle, NOW);
         let (all, mut jobs) = (RUNNING_MAX as u128 + 3, Jobs::default());
         for id in 0..all {
             // The last id was wanted first.
-            jobs.evolve(JobId(all - id), &wanted, Time(id as u64));
+            jobs.evolve(JobId(all - id), &wanted_for(AgentId(id)), Time(id as u64));
         }
         let is_run = |jobs: &Jobs, id: u128| !plan(jobs, JobId(id)).effects.is_empty();
         let running: Vec<u128> = (1..=all).filter(|id| is_run(&jobs, *id)).collect();

@@ -18,6 +18,8 @@
 //!   one from before the first offer is another text.
 //! - T6  Seen, withdrawn and returned are final, and leave memory; so does a text that was written
 //!   to a bare command, which can't show that it was seen.
+//! - T7  A text of which a record can't be read is never offered: it may have been, or have been taken
+//!   back. It waits, in its place, until a person takes it back or the conversation shows it.
 //! - T8  What an attempt found in the way of one session says nothing of the next session.
 
 mod observe;
@@ -183,6 +185,8 @@ impl Held {
 /// Why a message is not seen yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
+    /// A record of it can't be read.
+    Unreadable,
     NoSession,
     Starting,
     Dialog,
@@ -269,6 +273,23 @@ pub enum Outcome {
     Held(Held),
 }
 
+impl MessageEvent {
+    /// Whether nothing more happens to the message.
+    pub fn is_last(&self) -> bool {
+        match self {
+            MessageEvent::Seen { .. }
+            | MessageEvent::Withdrawn { .. }
+            | MessageEvent::Returned
+            | MessageEvent::Entered { is_last: true, .. } => true,
+            MessageEvent::Recorded { .. }
+            | MessageEvent::Offered { .. }
+            | MessageEvent::Entered { is_last: false, .. }
+            | MessageEvent::Held { .. }
+            | MessageEvent::Heard { .. } => false,
+        }
+    }
+}
+
 /// Folds one event into a message; whether it is over with it.
 fn fold(message: &mut Message, event: &MessageEvent, at: Time) -> bool {
     let progressed = |message: &mut Message, to: Progress| {
@@ -306,6 +327,31 @@ fn fold(message: &mut Message, event: &MessageEvent, at: Time) -> bool {
 }
 
 impl Message {
+    /// T7. Not an event: it is found again at every start.
+    const UNREADABLE: MessageState =
+        MessageState::Waiting { after: Some(Held::Damaged), until: Time(u64::MAX) };
+
+    /// A person's text of which not even the first record can be read.
+    pub fn unrecorded(id: MessageId, to: AgentId, text: Text, recorded_at: Time) -> Message {
+        // Of other words than any prompt: it is never taken for one.
+        let content = Content::Typed { text, fingerprint: Fingerprint([0; 32]), after_turn: false };
+        Message {
+            id,
+            to,
+            from: Sender::Person,
+            content,
+            recorded_at,
+            attempts: 0,
+            first_offered_at: None,
+            state: Message::UNREADABLE,
+        }
+    }
+
+    /// T7: whether a record of it can't be read.
+    pub fn is_unreadable(&self) -> bool {
+        self.state == Message::UNREADABLE
+    }
+
     pub fn is_typed(&self) -> bool {
         match &self.content {
             Content::Typed { .. } => true,
@@ -408,7 +454,8 @@ pub fn plan(fleet: &Fleet, id: MessageId, now: Time) -> Plan {
                 Some(time) => at(Timer::Offer, time),
                 None => Plan::default(),
             },
-            Why::NoSession
+            Why::Unreadable
+            | Why::NoSession
             | Why::Starting
             | Why::Dialog
             | Why::TurnRuns

@@ -146,7 +146,14 @@ impl World {
             JobEvent::Ended { number, end, .. } => {
                 let run = self.machine.jobs.entry((job, *number)).or_default();
                 let is_again = run.recorded.replace(*end).is_some();
-                let is_true = run.ended == Some(*end) || *end == JobEnd::Unknown;
+                let is_true = match end {
+                    JobEnd::Unknown => true,
+                    JobEnd::Outdated => run.executions == 0,
+                    JobEnd::Code(_)
+                    | JobEnd::KillSignal(_)
+                    | JobEnd::Limit
+                    | JobEnd::NotStarted => run.ended == Some(*end),
+                };
                 if is_again || !is_true || run.is_released {
                     self.broken("X6: the end of a job is final", || format!("{job} {end:?}"));
                 }

@@ -21,7 +21,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::chain::Hash;
 use crate::follow::Follower;
-use crate::projection::{MessageRow, RosterQuery, RosterRow, Sample, Snapshot, SnapshotSet};
+use crate::projection::{
+    MessageRow, MessageRows, RosterQuery, RosterRow, Sample, Snapshot, SnapshotSet,
+};
 use crate::record::{Record, Unreadable};
 
 /// A place in the journal: 1 is the first record, 0 lies before it.
@@ -101,7 +103,7 @@ pub trait Journal: Send + Sync {
     fn message(&self, id: MessageId) -> Result<Option<MessageRow>, ReadError>;
 
     /// Up to `limit` messages to an agent, newest first, as far as each has come.
-    fn messages(&self, to: AgentId, limit: usize) -> Result<Vec<MessageRow>, ReadError>;
+    fn messages(&self, to: AgentId, limit: usize) -> Result<MessageRows, ReadError>;
 
     /// The last durable record and its hash, which stands for the whole chain.
     fn head(&self) -> (Seq, Hash);

@@ -4,6 +4,9 @@
 //! - D1  Loading never fails on what a record holds: an agent with an unreadable record is marked,
 //!   one whose birth is unreadable too, and what an operator ordered after that record outranks the
 //!   mark. So is one whose last record is gone, where its snapshot was made with that record.
+//! - D4  What may have been done is not done again: a text or job with an unreadable or missing record
+//!   that is not known to be over is marked. A text whose last record is gone is found by its row in
+//!   the table of messages; a job may be concerned by every loss whose stream is not known.
 //! - D2  With or without snapshots the fleet is the same. Where anything is unreadable, none are
 //!   used: a mark is no event, so a snapshot can't tell how it came about. What is over may be there
 //!   or not: it is not loaded where its snapshot says that it is over.
@@ -14,12 +17,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use perennial_core::agent::Agent;
 use perennial_core::entity::Entity;
-use perennial_core::event::{AgentEvent, Event, Move};
+use perennial_core::event::{AgentEvent, Event, Move, What};
 use perennial_core::fleet::{Fleet, Restored};
-use perennial_core::id::{AgentId, BootId, Epoch};
-use perennial_core::job::Job;
-use perennial_core::message::Message;
+use perennial_core::id::{AgentId, BootId, Epoch, MessageId};
+use perennial_core::job::{Job, JobEvent};
+use perennial_core::message::{Message, Sender};
 use perennial_core::reason::{Fact, Witness};
+use perennial_core::text::Text;
 use perennial_core::time::Time;
 use serde::{Deserialize, Serialize};
 
@@ -85,6 +89,10 @@ pub fn load(journal: &dyn Journal) -> Result<Loaded, LoadError> {
     if unreadable.iter().any(|one| matches!(one.why, Why::Missing { .. })) {
         folding.mark_cut_off(journal)?;
     }
+    if unreadable.iter().any(|one| one.seq > folding.head) {
+        folding.mark_open_jobs();
+    }
+    folding.mark_texts(journal, &unreadable);
     Ok(folding.finish(unreadable))
 }
 
@@ -134,8 +142,8 @@ struct Folding {
     over: u64,
     folded: u64,
     latest: Time,
-    /// Agents whose state can't be trusted, with what is wrong and since when.
-    marks: BTreeMap<AgentId, (String, Time)>,
+    /// Whose state can't be trusted, with what is wrong and since when.
+    marks: BTreeMap<Entity, (String, Time)>,
 }
 
 impl Folding {
@@ -162,11 +170,15 @@ impl Folding {
             Ok(event) => {
                 self.latest = self.latest.max(event.at);
                 self.fleet.evolve(event);
-                if let Some(agent) = ordered_by_the_operator(event) {
-                    self.marks.remove(&agent);
+                if is_known_again(event) {
+                    self.marks.remove(&event.entity());
                 }
             }
             Err(unreadable) => {
+                // The stream of an altered record may be what was altered.
+                if !record.stream.as_ref().is_some_and(|stream| self.fleet.has(stream)) {
+                    self.mark_open_jobs();
+                }
                 if let Some(stream) = &record.stream {
                     self.mark(stream, &unreadable.to_string(), record.at);
                 }
@@ -188,24 +200,57 @@ impl Folding {
         Ok(())
     }
 
+    /// D4: records are gone, or of unknown streams; each may have been the end of a job.
+    fn mark_open_jobs(&mut self) {
+        let open: Vec<Entity> = self.fleet.jobs().iter().map(|job| Entity::Job(job.id)).collect();
+        for job in open {
+            self.mark(&job, "a record that may be of it is gone", self.latest);
+        }
+    }
+
+    /// D4: the texts that are listed in the table of messages as farther than they were folded, and
+    /// those whose first record can't be read. That table is written with the records themselves.
+    fn mark_texts(&mut self, journal: &dyn Journal, unreadable: &[Unreadable]) {
+        let open: Vec<MessageId> = self.fleet.messages().iter().map(|text| text.id).collect();
+        for id in open {
+            let row = journal.message(id).ok().flatten();
+            let is_told = match (row, self.fleet.messages().get(id)) {
+                (Some(row), Some(message)) => row.step.is_of(message.state),
+                // Nothing tells of what is missing but the records themselves.
+                (None, _) | (_, None) => unreadable.is_empty(),
+            };
+            if !is_told {
+                self.mark(&Entity::Message(id), "its last record is gone", self.latest);
+            }
+        }
+        let unknown = self.marks.keys().filter(|stream| !self.fleet.has(stream));
+        let unrecorded: Vec<Message> =
+            unknown.filter_map(|stream| unrecorded(journal, stream)).collect();
+        for message in unrecorded {
+            if self.fleet.agent(message.to).is_some() {
+                self.fleet.list_unrecorded(message);
+            }
+        }
+    }
+
     fn mark(&mut self, stream: &Entity, why: &str, at: Time) {
         match stream {
-            Entity::Agent(agent) => {
-                self.marks.entry(*agent).or_insert_with(|| (why.to_owned(), at));
+            Entity::Agent(_) | Entity::Message(_) | Entity::Job(_) => {
+                self.marks.entry(stream.clone()).or_insert_with(|| (why.to_owned(), at));
             }
-            // These have no state that an agent would be held for.
-            Entity::Node
-            | Entity::Name(_)
-            | Entity::Conversation(_)
-            | Entity::Message(_)
-            | Entity::Post(_)
-            | Entity::Job(_) => {}
+            // These have no state that anything would be held for.
+            Entity::Node | Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => {}
         }
     }
 
     fn finish(mut self, unreadable: Vec<Unreadable>) -> Loaded {
-        for (agent, (why, at)) in &self.marks {
-            self.fleet.mark_unreadable(*agent, why, *at);
+        for (stream, (why, at)) in &self.marks {
+            match stream {
+                Entity::Agent(id) => self.fleet.mark_unreadable(*id, why, *at),
+                Entity::Message(id) => self.fleet.mark_message_unreadable(*id),
+                Entity::Job(id) => self.fleet.mark_job_unreadable(*id),
+                Entity::Node | Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => {}
+            }
         }
         let Folding { fleet, head, mut versions, mut changed, over, folded, latest, .. } = self;
         // What has left memory gets no more events.
@@ -226,17 +271,31 @@ fn is_birth(event: &Event) -> bool {
     matches!(event.of_agent(), Some((_, AgentEvent::Hatched(_))))
 }
 
-/// The agent whose state an operator has just set by a verb: from there on it is known again.
-fn ordered_by_the_operator(event: &Event) -> Option<AgentId> {
-    let (agent, AgentEvent::Moved(Move { evidence, .. }) | AgentEvent::HoldLifted { evidence }) =
-        event.of_agent()?
-    else {
-        return None;
-    };
-    match (evidence.witness, &evidence.fact) {
-        (Witness::Operator, Fact::Asked(_)) => Some(agent),
-        _ => None,
+/// Whether the state is known from here on, whatever was lost before: an operator has just set that of
+/// an agent by a verb, or a text or job is over.
+fn is_known_again(event: &Event) -> bool {
+    match &event.what {
+        What::Agent(_, AgentEvent::Moved(Move { evidence, .. }))
+        | What::Agent(_, AgentEvent::HoldLifted { evidence }) => {
+            evidence.witness == Witness::Operator && matches!(evidence.fact, Fact::Asked(_))
+        }
+        What::Message(_, event) => event.is_last(),
+        What::Job(_, JobEvent::Ended { .. }) => true,
+        What::Job(_, JobEvent::Wanted { .. } | JobEvent::Running { .. }) => false,
+        What::Agent(..) | What::Node(_) | What::Name(..) => false,
+        What::Conversation(..) | What::Post(..) => false,
     }
+}
+
+/// A person's text whose first record can't be read, as far as the table of messages tells of it.
+fn unrecorded(journal: &dyn Journal, stream: &Entity) -> Option<Message> {
+    let Entity::Message(id) = stream else { return None };
+    let row = journal.message(*id).ok().flatten()?;
+    let (digest, head) = (row.digest?, row.head);
+    let bytes = journal.text(digest).ok().flatten().map_or(0, |body| body.len() as u64);
+    let text = Text { digest, bytes, head };
+    let is_open = row.sender == Sender::Person && !row.step.is_final();
+    is_open.then(|| Message::unrecorded(*id, row.agent, text, row.recorded_at))
 }
 
 /// The state of what has changed, for `put_snapshots`.

@@ -7,6 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fmt;
+use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use perennial_core::entity::Entity;
@@ -21,7 +22,7 @@ use crate::journal::{
     AppendError, Batch, Done, Journal, Kept as KeptDone, ReadError, Seq, StoreError, Version,
 };
 use crate::projection::{
-    MessageChange, MessageRow, RosterQuery, RosterRow, Sample, Snapshot, SnapshotSet,
+    MessageChange, MessageRow, MessageRows, RosterQuery, RosterRow, Sample, Snapshot, SnapshotSet,
 };
 use crate::record::{EncodedBatch, Record, Row, Unreadable, has_snapshots, read_rows, stream_key};
 
@@ -241,7 +242,8 @@ impl Source for Shared {
             Seq(0) => Some(Hash::GENESIS),
             _ => kept.rows.get(&after).and_then(|row| row.hash),
         };
-        let rows = kept.rows.range(Seq(after.0 + 1)..).take(limit).map(|(_, row)| row.clone());
+        let later = (Bound::Excluded(after), Bound::Unbounded);
+        let rows = kept.rows.range(later).take(limit).map(|(_, row)| row.clone());
         let records = read_rows(after, previous, rows.collect());
         kept.note(&records);
         Ok(records)
@@ -363,13 +365,13 @@ impl Journal for MemoryJournal {
         Ok(self.shared.lock().messages.get(&id).cloned())
     }
 
-    fn messages(&self, to: AgentId, limit: usize) -> Result<Vec<MessageRow>, ReadError> {
+    fn messages(&self, to: AgentId, limit: usize) -> Result<MessageRows, ReadError> {
         let kept = self.shared.lock();
         let mut rows: Vec<MessageRow> =
             kept.messages.values().filter(|row| row.agent == to).cloned().collect();
         rows.sort_by_key(|row| std::cmp::Reverse((row.recorded_at, row.message)));
         rows.truncate(limit);
-        Ok(rows)
+        Ok(MessageRows { rows, unreadable: 0 })
     }
 
     fn head(&self) -> (Seq, Hash) {

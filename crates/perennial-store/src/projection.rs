@@ -6,7 +6,7 @@ use perennial_core::context;
 use perennial_core::entity::Entity;
 use perennial_core::event::{Event, What};
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
-use perennial_core::message::{Content, MessageEvent, Sender};
+use perennial_core::message::{Content, Message, MessageEvent, MessageState, Progress, Sender};
 use perennial_core::name::NameKey;
 use perennial_core::reason::Reason;
 use perennial_core::state::State;
@@ -139,6 +139,37 @@ pub struct MessageRow {
     pub changed_at: Time,
 }
 
+impl MessageRow {
+    /// Of a message that is not over.
+    pub fn of(message: &Message) -> MessageRow {
+        let Message { id, to, from, content, recorded_at, state, .. } = message;
+        let (step, session, changed_at) = match state {
+            MessageState::Waiting { after: None, .. } => {
+                (MessageStep::Recorded, None, *recorded_at)
+            }
+            MessageState::Waiting { .. } => (MessageStep::Held, None, *recorded_at),
+            MessageState::Offered { session, at, progress } => {
+                let step = match progress {
+                    Progress::Given => MessageStep::Offered,
+                    Progress::Entered => MessageStep::Entered,
+                    Progress::Heard => MessageStep::Heard,
+                };
+                (step, Some(*session), *at)
+            }
+        };
+        let row = recorded(*id, *to, *from, content, *recorded_at);
+        MessageRow { step, session, changed_at, ..row }
+    }
+}
+
+/// The messages to one agent.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MessageRows {
+    pub rows: Vec<MessageRow>,
+    /// How many more there are whose rows say nothing.
+    pub unreadable: usize,
+}
+
 /// The last thing that happened to a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MessageStep {
@@ -150,6 +181,35 @@ pub enum MessageStep {
     Seen,
     Withdrawn,
     Returned,
+}
+
+impl MessageStep {
+    /// Whether nothing more happens to the message.
+    pub fn is_final(self) -> bool {
+        match self {
+            MessageStep::Seen | MessageStep::Withdrawn | MessageStep::Returned => true,
+            MessageStep::Recorded
+            | MessageStep::Offered
+            | MessageStep::Entered
+            | MessageStep::Held
+            | MessageStep::Heard => false,
+        }
+    }
+
+    /// Whether a message that is not over has come so far.
+    pub fn is_of(self, state: MessageState) -> bool {
+        let come = match state {
+            MessageState::Waiting { .. } => None,
+            MessageState::Offered { progress, .. } => Some(progress),
+        };
+        match self {
+            MessageStep::Recorded | MessageStep::Held => come.is_none(),
+            MessageStep::Offered => come == Some(Progress::Given),
+            MessageStep::Entered => come > Some(Progress::Given),
+            MessageStep::Heard => come == Some(Progress::Heard),
+            MessageStep::Seen | MessageStep::Withdrawn | MessageStep::Returned => false,
+        }
+    }
 }
 
 /// What one event changes in the table of messages. Written with the event itself: unlike other

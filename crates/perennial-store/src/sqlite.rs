@@ -29,7 +29,9 @@ use crate::follow::{Follower, Head, Source};
 use crate::journal::{
     AppendError, Batch, Done, Journal, Kept, ReadError, Seq, StoreError, Version,
 };
-use crate::projection::{MessageRow, RosterQuery, RosterRow, Sample, Snapshot, SnapshotSet};
+use crate::projection::{
+    MessageRow, MessageRows, RosterQuery, RosterRow, Sample, Snapshot, SnapshotSet,
+};
 use crate::record::{EncodedBatch, Record, Unreadable};
 use crate::text;
 pub use open::OpenError;
@@ -160,7 +162,7 @@ impl Journal for SqliteJournal {
         self.shared.with_reader(|reader| derived::message(reader, id))
     }
 
-    fn messages(&self, to: AgentId, limit: usize) -> Result<Vec<MessageRow>, ReadError> {
+    fn messages(&self, to: AgentId, limit: usize) -> Result<MessageRows, ReadError> {
         self.shared.with_reader(|reader| derived::messages(reader, to, limit))
     }
 

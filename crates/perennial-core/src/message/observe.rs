@@ -291,6 +291,7 @@ fn line_free(fleet: &Fleet, agent: AgentId, now: Time) -> Vec<Happened> {
     let waits_for_it = |message: &&Message| match why(fleet, message, now) {
         Why::After(Held::Draft | Held::Doubt | Held::Dialog | Held::Suspended) => true,
         Why::After(_)
+        | Why::Unreadable
         | Why::NoSession
         | Why::Starting
         | Why::Dialog

@@ -119,6 +119,22 @@ impl Messages {
         touched
     }
 
+    /// T7: a record of this message can't be read.
+    pub fn mark_unreadable(&mut self, id: MessageId) {
+        if let Some(mut message) = self.all.remove(&id) {
+            self.leave(&message);
+            Arc::make_mut(&mut message).state = Message::UNREADABLE;
+            self.keep(message);
+        }
+    }
+
+    /// The first record of this message can't be read: it is listed all the same.
+    pub fn list_unrecorded(&mut self, message: Message) {
+        if !self.all.contains_key(&message.id) {
+            self.keep(Arc::new(message));
+        }
+    }
+
     fn keep(&mut self, message: Arc<Message>) {
         let place = (message.recorded_at, message.id);
         let queue = self.queues.entry(message.to).or_default();

@@ -22,6 +22,9 @@ pub fn why(fleet: &Fleet, message: &Message, now: Time) -> Why {
             Progress::Given | Progress::Entered | Progress::Heard => Why::Due,
         };
     }
+    if message.is_unreadable() {
+        return Why::Unreadable;
+    }
     let Some(agent) = fleet.agent(message.to) else { return Why::NoSession };
     let Some(session) = agent.live_session().filter(|live| live.phase == Phase::Running) else {
         let starts = agent.live_session().is_some_and(|live| live.phase < Phase::Running);

@@ -156,10 +156,15 @@ fn roster(others: &[Other<'_>]) -> String {
     text
 }
 
-/// One line without control characters, of at most so many bytes.
-fn line(text: &str, bytes: usize) -> String {
-    let kept: String =
-        text.chars().take(bytes).map(|c| if c.is_control() { ' ' } else { c }).collect();
+/// One line of at most so many bytes, without characters that end it, act on a terminal or turn text
+/// around.
+pub fn line(text: &str, bytes: usize) -> String {
+    let acts = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{feff}')
+            || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+    };
+    let kept: String = text.chars().take(bytes).map(|c| if acts(c) { ' ' } else { c }).collect();
     cut(kept, bytes)
 }
 

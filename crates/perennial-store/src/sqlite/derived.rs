@@ -11,7 +11,8 @@ use super::rows;
 use crate::chain::{Hash, seal};
 use crate::journal::{ReadError, Seq, Version};
 use crate::projection::{
-    Context, MessageChange, MessageRow, RosterQuery, RosterRow, Sample, Snapshot, Usage,
+    Context, MessageChange, MessageRow, MessageRows, RosterQuery, RosterRow, Sample, Snapshot,
+    Usage,
 };
 use crate::record::{stream_key, stream_of};
 use crate::stored::Word;
@@ -321,17 +322,20 @@ pub(super) fn messages(
     connection: &Connection,
     to: AgentId,
     limit: usize,
-) -> Result<Vec<MessageRow>, ReadError> {
+) -> Result<MessageRows, ReadError> {
     let mut statement = connection.prepare_cached(&format!(
         "{MESSAGE} WHERE agent = ?1 ORDER BY recorded_at DESC, message DESC LIMIT ?2"
     ))?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut found = statement.query(params![to.0.to_be_bytes(), limit])?;
-    let mut rows = Vec::new();
+    let mut listed = MessageRows::default();
     while let Some(row) = found.next()? {
-        rows.push(message_row(row)?);
+        match message_row(row) {
+            Ok(row) => listed.rows.push(row),
+            Err(_) => listed.unreadable += 1,
+        }
     }
-    Ok(rows)
+    Ok(listed)
 }
 
 fn message_row(row: &Row<'_>) -> Result<MessageRow, ReadError> {

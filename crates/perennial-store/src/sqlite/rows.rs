@@ -69,6 +69,10 @@ pub(super) fn hash_at(connection: &Connection, seq: Seq) -> Result<Option<Hash>>
 }
 
 pub(super) fn read(connection: &Connection, after: Seq, limit: usize) -> Result<Vec<Record>> {
+    // No record has a number that SQLite can't count to.
+    if i64::try_from(after.0).is_err() {
+        return Ok(Vec::new());
+    }
     match read_run(connection, after, limit) {
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
             read_singly(connection, after, limit)

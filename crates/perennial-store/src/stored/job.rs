@@ -35,6 +35,7 @@ pub(super) enum StoredEnd {
     Limit,
     NotStarted,
     Unknown,
+    Outdated,
 }
 
 impl From<&JobEvent> for Stored {
@@ -63,6 +64,7 @@ impl From<&JobEvent> for Stored {
                     JobEnd::Limit => StoredEnd::Limit,
                     JobEnd::NotStarted => StoredEnd::NotStarted,
                     JobEnd::Unknown => StoredEnd::Unknown,
+                    JobEnd::Outdated => StoredEnd::Outdated,
                 },
                 output: output.clone(),
             },
@@ -92,6 +94,7 @@ impl TryFrom<Stored> for JobEvent {
                     StoredEnd::Limit => JobEnd::Limit,
                     StoredEnd::NotStarted => JobEnd::NotStarted,
                     StoredEnd::Unknown => JobEnd::Unknown,
+                    StoredEnd::Outdated => JobEnd::Outdated,
                 };
                 JobEvent::Ended { number, end, output }
             }

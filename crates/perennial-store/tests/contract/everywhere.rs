@@ -542,7 +542,7 @@ fn messages_are_read_as_far_as_they_have_come(journal: &Arc<dyn Journal>) {
     let heard = MessageEvent::Heard { attempt: 1 };
     append(&**journal, batch(vec![(1, vec![of(1, 4, offered.clone()), of(1, 5, seen)])])).unwrap();
     append(&**journal, batch(vec![(1, vec![of(2, 6, offered), of(2, 7, heard)])])).unwrap();
-    let rows = journal.messages(ADA, 10).unwrap();
+    let rows = journal.messages(ADA, 10).unwrap().rows;
     let shown: Vec<_> =
         rows.iter().map(|row| (row.message.0, row.step, row.session.map(|n| n.0))).collect();
     assert_eq!(shown, [(2, MessageStep::Heard, Some(4)), (1, MessageStep::Seen, Some(5))]);
@@ -550,7 +550,7 @@ fn messages_are_read_as_far_as_they_have_come(journal: &Arc<dyn Journal>) {
         (rows[0].head.as_str(), rows[0].recorded_at, rows[0].changed_at),
         ("text 2", Time(2), Time(7))
     );
-    assert_eq!(journal.messages(ADA, 1).unwrap().len(), 1);
+    assert_eq!(journal.messages(ADA, 1).unwrap().rows.len(), 1);
     assert_eq!(journal.message(MessageId(1)).unwrap().as_ref(), Some(&rows[1]));
     assert_eq!(journal.message(MessageId(9)).unwrap(), None);
 }

@@ -282,6 +282,7 @@ fn messages_jobs_and_claims() -> Vec<(&'static str, What)> {
         ("job-ended-limit", ended(JobEnd::Limit)),
         ("job-ended-not-started", ended(JobEnd::NotStarted)),
         ("job-ended-unknown", ended(JobEnd::Unknown)),
+        ("job-ended-outdated", ended(JobEnd::Outdated)),
         ("taken", What::Name(name, ClaimEvent::Taken { by: ADA })),
         ("left", What::Conversation(conversation, ClaimEvent::Left { by: ADA })),
     ]

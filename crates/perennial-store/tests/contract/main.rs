@@ -13,4 +13,5 @@ mod memory;
 mod migration;
 mod random;
 mod snapshots;
+mod texts;
 mod torn;

@@ -22,6 +22,9 @@ pub const USUAL_LIST: u64 = 20;
 /// … and so many bytes of one: a model's context is dear.
 const LONGEST_SHOWN: usize = 16 << 10;
 
+const INVALID_REQUEST: i32 = -32600;
+const INVALID_PARAMETERS: i32 = -32602;
+
 /// What a message asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Asked {
@@ -50,18 +53,30 @@ pub fn read(input: &[u8]) -> Asked {
     let Ok(message) = serde_json::from_slice::<Value>(input) else {
         return Asked::Answer(Some(failure(&Value::Null, -32700, "this is no JSON")));
     };
+    let refuse = |id: &Value, code, why: &str| Asked::Answer(Some(failure(id, code, why)));
+    // Batches are no longer part of the protocol.
+    let Some(fields) = message.as_object() else {
+        return refuse(&Value::Null, INVALID_REQUEST, "a message is one JSON object");
+    };
+    let id = fields.get("id").cloned();
+    if !id.as_ref().is_none_or(|id| id.is_string() || id.is_number()) {
+        return refuse(&Value::Null, INVALID_REQUEST, "an id is a string or a number");
+    }
+    let Some(method) = message["method"].as_str() else {
+        return refuse(&id.unwrap_or_default(), INVALID_REQUEST, "there is no method");
+    };
     // A notification expects nothing.
-    let Some(id) = message.get("id").cloned() else { return Asked::Answer(None) };
+    let Some(id) = id else { return Asked::Answer(None) };
     let parameters = &message["params"];
-    match message["method"].as_str() {
-        Some("initialize") => Asked::Answer(Some(result(&id, &initialize(parameters)))),
-        Some("ping") => Asked::Answer(Some(result(&id, &json!({})))),
-        Some("tools/list") => Asked::Answer(Some(result(&id, &json!({ "tools": tools() })))),
-        Some("tools/call") => match tool(parameters) {
-            Some(tool) => Asked::Call { id, tool },
-            None => Asked::Answer(Some(failure(&id, -32602, "there is no such tool"))),
+    match method {
+        "initialize" => Asked::Answer(Some(result(&id, &initialize(parameters)))),
+        "ping" => Asked::Answer(Some(result(&id, &json!({})))),
+        "tools/list" => Asked::Answer(Some(result(&id, &json!({ "tools": tools() })))),
+        "tools/call" => match tool(parameters) {
+            Ok(tool) => Asked::Call { id, tool },
+            Err(why) => refuse(&id, INVALID_PARAMETERS, &why),
         },
-        _ => Asked::Answer(Some(failure(&id, -32601, "there is no such method"))),
+        _ => refuse(&id, -32601, "there is no such method"),
     }
 }
 
@@ -75,26 +90,42 @@ fn initialize(parameters: &Value) -> Value {
     })
 }
 
-fn tool(parameters: &Value) -> Option<Tool> {
+/// The tool that is called, with arguments of the types that its schema names: none is dropped in
+/// silence. What they say is judged where the tool is carried out.
+fn tool(parameters: &Value) -> Result<Tool, String> {
     let arguments = &parameters["arguments"];
-    let text = |name: &str| arguments[name].as_str().map(str::to_owned);
-    match parameters["name"].as_str()? {
-        "roster" => Some(Tool::Roster),
-        "myself" => Some(Tool::Myself),
-        "clock" => Some(Tool::Clock),
-        "report" => Some(Tool::Report {
-            phase: text("phase"),
-            summary: text("summary"),
-            context_percent: arguments["context_percent"].as_u64().filter(|it| *it <= 100),
+    if !arguments.is_object() && !arguments.is_null() {
+        return Err("the arguments are one JSON object".to_owned());
+    }
+    let text = |name: &str| match &arguments[name] {
+        Value::Null => Ok(None),
+        Value::String(text) => Ok(Some(text.clone())),
+        _ => Err(format!("{name} is a string")),
+    };
+    let count = |name: &str, largest: u64| match &arguments[name] {
+        Value::Null => Ok(None),
+        number => match number.as_u64().filter(|number| *number <= largest) {
+            Some(number) => Ok(Some(number)),
+            None => Err(format!("{name} is an integer from 0 to {largest}")),
+        },
+    };
+    match parameters["name"].as_str().unwrap_or_default() {
+        "roster" => Ok(Tool::Roster),
+        "myself" => Ok(Tool::Myself),
+        "clock" => Ok(Tool::Clock),
+        "report" => Ok(Tool::Report {
+            phase: text("phase")?,
+            summary: text("summary")?,
+            context_percent: count("context_percent", 100)?,
         }),
         "board_post" => {
-            Some(Tool::BoardPost { title: text("title"), text: text("text").unwrap_or_default() })
+            Ok(Tool::BoardPost { title: text("title")?, text: text("text")?.unwrap_or_default() })
         }
         "board_list" => {
-            Some(Tool::BoardList { before: text("before"), limit: arguments["limit"].as_u64() })
+            Ok(Tool::BoardList { before: text("before")?, limit: count("limit", u64::MAX)? })
         }
-        "board_show" => Some(Tool::BoardShow { id: text("id").unwrap_or_default() }),
-        _ => None,
+        "board_show" => Ok(Tool::BoardShow { id: text("id")?.unwrap_or_default() }),
+        _ => Err("there is no such tool".to_owned()),
     }
 }
 
@@ -218,6 +249,46 @@ mod tests {
         let note = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
         assert_eq!(read(note.to_string().as_bytes()), Asked::Answer(None));
         assert!(matches!(read(b"{"), Asked::Answer(Some(_))));
+    }
+
+    #[test]
+    fn what_is_no_request_is_answered_so() {
+        for input in [
+            "[]",
+            "null",
+            "1",
+            "\"x\"",
+            "[{\"id\":1,\"method\":\"ping\"}]",
+            "{\"id\":1}",
+            "{\"id\":{},\"method\":\"ping\"}",
+        ] {
+            let Asked::Answer(Some(answer)) = read(input.as_bytes()) else { panic!("{input}") };
+            assert_eq!(answer["error"]["code"], INVALID_REQUEST, "{input}");
+        }
+    }
+
+    #[test]
+    fn an_argument_of_another_type_is_refused_and_not_dropped() {
+        let call = |arguments: Value| {
+            let params = json!({ "name": "report", "arguments": arguments });
+            json!({ "id": 1, "method": "tools/call", "params": params })
+        };
+        for wrong in [
+            json!({ "context_percent": 101 }),
+            json!({ "context_percent": "50" }),
+            json!({ "context_percent": -1 }),
+            json!({ "summary": 7 }),
+            json!({ "phase": ["testing"] }),
+            json!(["phase"]),
+        ] {
+            assert_eq!(
+                answer(&call(wrong.clone()))["error"]["code"],
+                INVALID_PARAMETERS,
+                "{wrong}"
+            );
+        }
+        let right = call(json!({ "phase": null, "summary": "x", "context_percent": 100 }));
+        assert!(matches!(read(right.to_string().as_bytes()), Asked::Call { .. }));
     }
 
     #[test]

@@ -262,8 +262,16 @@ pub fn held(why: Held) -> &'static str {
     }
 }
 
-/// Why a text goes nowhere that the journal has and memory does not.
-pub const UNREADABLE: &str = "a record of it can't be read; it will not be delivered";
+/// Why a text goes nowhere.
+pub const UNREADABLE: &str = "a record of it can't be read, so it may have been delivered already; \
+    it will not be delivered. perennial unsend takes it back";
+
+/// What is said of a row of the list of messages that says nothing.
+pub const UNREADABLE_ROW: &str = "a row of the list of messages can't be read; perennial events shows \
+    what was recorded";
+
+/// Why a text goes nowhere that only the list of messages has.
+pub const LOST: &str = "its records can't be read; it will not be delivered";
 
 /// What is known of a text that was given to a session and not seen before its agent was buried.
 pub const MAY_BE_READ: &str = "it was given to a session; the agent may have read it";
@@ -284,6 +292,7 @@ pub fn waits(why: Why, agent: Reason) -> &'static str {
         Why::Dialog if agent.is_before_first_sign() => {
             "the agent has shown nothing yet, and may be showing a dialog; see perennial attach"
         }
+        Why::Unreadable => UNREADABLE,
         Why::NoSession => "the agent has no running session",
         Why::Starting => "the session is starting",
         Why::Dialog => "a dialog is open; answer it in perennial attach",
@@ -355,6 +364,7 @@ fn job_sentence(event: &JobEvent) -> String {
             JobEnd::Limit => "took too long and was ended".to_owned(),
             JobEnd::NotStarted => "could not be started".to_owned(),
             JobEnd::Unknown => "ended; nobody saw how".to_owned(),
+            JobEnd::Outdated => "not run: the agent no longer needs you for that".to_owned(),
         },
     }
 }

@@ -1,7 +1,7 @@
 //! A record that can't be read: its agent is `unknown` and held, it is told, and the operator can
 //! wake it. Nothing else is disturbed.
 
-use perennial_api::answer::Why;
+use perennial_api::answer::{Message, Why};
 
 use crate::processes;
 use crate::sealed::{Sealed, pid};
@@ -117,4 +117,108 @@ fn a_journal_that_is_no_journal_is_refused_and_left_alone() {
     sealed.until("she is confirmed", || sealed.show("ada").state == "working");
     assert_eq!(pid(&sealed.show("ada")), pid(&agent));
     assert!(processes::is_alive(processes::running(pid(&agent))));
+}
+
+/// Changes the journal's file while no daemon has it.
+fn edit(sealed: &Sealed, sql: &str) {
+    let journal = rusqlite::Connection::open(sealed.home.journal()).expect("a database");
+    journal.execute_batch(sql).expect("sql");
+}
+
+/// Writes each line that it reads to a file.
+const WITNESS: &str = "while read -r line; do echo \"$line\" >> heard; done";
+
+fn heard(sealed: &Sealed) -> Vec<String> {
+    let text = std::fs::read_to_string(sealed.dir.join("heard")).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+fn sent(sealed: &Sealed, name: &str) -> Vec<Message> {
+    sealed.json(&["sent", name])
+}
+
+/// A text that was typed is not typed again because the record of it is altered or gone.
+#[test]
+fn a_text_with_an_unreadable_record_is_held_until_it_is_taken_back() {
+    for sql in [
+        "UPDATE event SET payload = payload || ' ' WHERE kind = 'message-entered'",
+        "DELETE FROM event WHERE kind = 'message-entered'",
+        "UPDATE event SET payload = '{' WHERE kind IN ('message-offered', 'message-entered')",
+        "UPDATE event SET payload = '{' WHERE kind IN ('message-recorded', 'message-entered')",
+    ] {
+        let sealed = Sealed::up();
+        sealed.spawn("bob", WITNESS);
+        sealed.ok(["send", "bob", "--wait", "once"]);
+        sealed.until("it is read", || heard(&sealed) == ["once"]);
+        sealed.ok(["down"]);
+        edit(&sealed, sql);
+        sealed.start_daemon();
+        let held = sent(&sealed, "bob").remove(0);
+        assert_eq!(held.state, "waiting", "{sql}");
+        assert!(held.why.is_some_and(|why| why.contains("can't be read")), "{sql}");
+        let why: Why = sealed.json(&["why", "bob"]);
+        assert_eq!(why.texts.len(), 1, "{sql}: {why:#?}");
+        let doctor = sealed.run(["doctor"]).stdout;
+        assert!(doctor.contains("perennial unsend"), "{sql}: {doctor}");
+        // Those behind it keep their order until a person has decided about it.
+        sealed.ok(["send", "bob", "second"]);
+        sealed.ok(["unsend", &held.id]);
+        sealed.until("the next one is read", || heard(&sealed).len() > 1);
+        assert_eq!(heard(&sealed), ["once", "second"], "{sql}");
+        assert_eq!(sent(&sealed, "bob")[1].state, "withdrawn", "{sql}");
+    }
+}
+
+#[test]
+fn a_text_that_was_taken_back_is_not_typed_because_the_record_of_that_is_damaged() {
+    for sql in [
+        "UPDATE event SET payload = payload || ' ' WHERE kind = 'message-withdrawn'",
+        "DELETE FROM event WHERE kind = 'message-withdrawn'",
+    ] {
+        let sealed = Sealed::up();
+        sealed.spawn("bob", WITNESS);
+        sealed.ok(["stop", "bob"]);
+        let taken: Message = sealed.json(&["send", "bob", "taken back"]);
+        sealed.ok(["unsend", &taken.id]);
+        sealed.ok(["down"]);
+        edit(&sealed, sql);
+        sealed.start_daemon();
+        sealed.ok(["wake", "bob"]);
+        let held = sent(&sealed, "bob").remove(0);
+        assert!(held.why.is_some_and(|why| why.contains("can't be read")), "{sql}");
+        sealed.ok(["unsend", &taken.id]);
+        sealed.ok(["send", "bob", "the next"]);
+        sealed.until("the next one is read", || !heard(&sealed).is_empty());
+        assert_eq!(heard(&sealed), ["the next"], "{sql}");
+    }
+}
+
+/// The list of messages is derived: what is damaged in it stops nobody.
+#[test]
+fn a_damaged_list_of_messages_fails_no_verb() {
+    for sql in ["UPDATE message SET step = 'flown'", "UPDATE message SET message = x'00'"] {
+        let sealed = Sealed::up();
+        sealed.spawn("bob", WITNESS);
+        sealed.ok(["stop", "bob"]);
+        sealed.ok(["send", "bob", "a text"]);
+        sealed.ok(["down"]);
+        edit(&sealed, sql);
+        sealed.start_daemon();
+        let listed = sent(&sealed, "bob");
+        assert_eq!((listed.len(), listed[0].state.as_str()), (1, "unreadable"), "{sql}");
+        sealed.ok(["why", "bob"]);
+        sealed.ok(["wake", "bob"]);
+        sealed.ok(["stop", "bob"]);
+        sealed.ok(["bury", "bob", "--summary", "done"]);
+    }
+}
+
+#[test]
+fn a_place_behind_the_journals_end_damages_nothing() {
+    let sealed = Sealed::up();
+    for since in ["18446744073709551615", "9223372036854775807", "100000"] {
+        assert_eq!(sealed.ok(["events", "--since", since]), "", "{since}");
+    }
+    let doctor = sealed.run(["doctor"]);
+    assert!(!doctor.stdout.contains("can't be read"), "{doctor:?}");
 }

@@ -204,6 +204,10 @@ fn of_daemon(health: &Health) -> Vec<Finding> {
     findings
 }
 
+/// What records that can't be read come to.
+const UNREADABLE: &str = "an agent with such a record is held (perennial ls --state unknown); a text is \
+    not delivered (perennial sent AGENT, perennial unsend ID); a notification is not run again";
+
 fn store(health: &Health) -> Finding {
     let store = &health.store;
     if let Some(why) = &store.read_only {
@@ -217,8 +221,7 @@ fn store(health: &Health) -> Finding {
             store.unreadable.len(),
             store.unreadable[0]
         );
-        return finding("store", Verdict::Warn, text)
-            .next("their agents are held as unknown; perennial ls --state unknown");
+        return finding("store", Verdict::Warn, text).next(UNREADABLE);
     }
     let verdict = if store.ok { Verdict::Ok } else { Verdict::Fail };
     finding("store", verdict, store.path.clone())

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
+use std::sync::mpsc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -17,6 +18,8 @@ use crate::cli::failure::Ending;
 
 /// A harness waits for its hooks: so long at the most.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// What is left of it for the daemon, however long the input took.
+const LEAST: Duration = Duration::from_millis(100);
 /// What a harness may send.
 const LONGEST_INPUT: u64 = 8 << 20;
 /// Events that no daemon heard are noted up to here.
@@ -44,9 +47,9 @@ impl Args {
 }
 
 pub fn run(args: &Args, context: &Context) -> Ending {
-    let at = called_at();
-    let mut input = Vec::new();
-    let read = io::stdin().lock().take(LONGEST_INPUT).read_to_end(&mut input);
+    let began = Timestamp::now();
+    let at = began.as_microsecond().to_string();
+    let read = input();
     let session = session();
     let query = [
         ("event", Some(args.event.as_str())),
@@ -54,8 +57,9 @@ pub fn run(args: &Args, context: &Context) -> Ending {
         ("at", Some(at.as_str())),
     ];
     let path = client::path(&["hook"], &query);
-    let client = context.client.clone().patience(PATIENCE);
-    match read.map(|_| client.post_bytes(&path, &input)) {
+    let spent = Timestamp::now().duration_since(began).unsigned_abs();
+    let client = context.client.clone().patience(PATIENCE.saturating_sub(spent).max(LEAST));
+    match read.map(|input| client.post_bytes(&path, &input)) {
         Ok(Ok(answer)) => {
             let mut output = io::stdout().lock();
             let _ = output.write_all(&answer.body).and_then(|()| output.flush());
@@ -63,6 +67,18 @@ pub fn run(args: &Args, context: &Context) -> Ending {
         Ok(Err(_)) | Err(_) => note(&context.home, &args.event),
     }
     Ok(ExitCode::Done)
+}
+
+/// What the harness says, if it says all of it in time.
+fn input() -> io::Result<Vec<u8>> {
+    let (sender, received) = mpsc::channel();
+    // Ends with the program, which does not wait for it.
+    std::thread::spawn(move || {
+        let mut input = Vec::new();
+        let read = io::stdin().lock().take(LONGEST_INPUT).read_to_end(&mut input);
+        let _ = sender.send(read.map(|_| input));
+    });
+    received.recv_timeout(PATIENCE).unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
 /// When the harness called: before its input is read, which it may give late. In microseconds.

@@ -95,7 +95,7 @@ pub fn page(
     for job in jobs {
         found.read(journal, &job)?;
     }
-    let mut messages = journal.messages(agent, usize::MAX)?;
+    let mut messages = journal.messages(agent, usize::MAX)?.rows;
     messages.sort_by_key(|row| row.recorded_at);
     for row in messages {
         // Those that were recorded later come after all that there is room for.

@@ -178,6 +178,22 @@ fn is_private(what: &What) -> bool {
     }
 }
 
+/// Whether the caller may read the first prompt of the agent that this is about, if it has one: a text
+/// like those that are sent to it later.
+fn may_read_prompt(caller: Caller, what: &What) -> bool {
+    match caller {
+        Caller::Person => true,
+        Caller::Agent(own) => matches!(what, What::Agent(id, _) if *id == own),
+        Caller::Job | Caller::Viewer => false,
+    }
+}
+
+fn hide_prompt(data: &mut serde_json::Value) {
+    if let Some(prompt) = data.pointer_mut("/launch/options/prompt") {
+        *prompt = serde_json::Value::Null;
+    }
+}
+
 fn event(caller: Caller, record: &Record, agent: Option<(AgentId, Option<String>)>) -> EventView {
     // What was said to an agent, and what a command of the operator's printed, is for persons.
     let is_hidden = match &record.event {
@@ -190,7 +206,10 @@ fn event(caller: Caller, record: &Record, agent: Option<(AgentId, Option<String>
         }
         Ok(event) => {
             let Encoded { kind, payload, .. } = stored::write(&event.what);
-            let data = serde_json::from_str(&payload).unwrap_or_default();
+            let mut data = serde_json::from_str(&payload).unwrap_or_default();
+            if !may_read_prompt(caller, &event.what) {
+                hide_prompt(&mut data);
+            }
             (kind, words::sentence(&event.what), data)
         }
         Err(unreadable) => ("unreadable", unreadable.to_string(), serde_json::Value::Null),
@@ -210,4 +229,31 @@ fn event(caller: Caller, record: &Record, agent: Option<(AgentId, Option<String>
 
 pub fn unread(why: &str) -> Trouble {
     Trouble(Problem::new(500, "journal-unread", "the journal can't be read").because(why))
+}
+
+#[cfg(test)]
+mod tests {
+    use perennial_core::event::AgentEvent;
+
+    use super::*;
+
+    #[test]
+    fn a_first_prompt_is_read_by_persons_and_by_the_agent_itself() {
+        let what = What::Agent(AgentId(1), AgentEvent::Summarised { summary: String::new() });
+        for (caller, may) in [
+            (Caller::Person, true),
+            (Caller::Agent(AgentId(1)), true),
+            (Caller::Agent(AgentId(2)), false),
+            (Caller::Job, false),
+            (Caller::Viewer, false),
+        ] {
+            assert_eq!(may_read_prompt(caller, &what), may, "{caller:?}");
+        }
+        // The stored form of a birth, as it is shown.
+        let golden = include_str!("../../../../perennial-store/golden/hatched-harness.v2.json");
+        let mut golden: serde_json::Value = serde_json::from_str(golden).expect("JSON");
+        assert!(golden["payload"]["launch"]["options"]["prompt"].is_string());
+        hide_prompt(&mut golden["payload"]);
+        assert!(golden["payload"]["launch"]["options"]["prompt"].is_null());
+    }
 }

@@ -9,6 +9,7 @@ use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use perennial_api::Problem;
 use perennial_api::agent as wire;
+use perennial_api::request;
 use perennial_core::authority::Caller;
 use perennial_core::command::Command;
 use perennial_core::id::{AgentId, SessionId, SessionNumber};
@@ -16,6 +17,7 @@ use perennial_core::state::Roster;
 use perennial_core::time::Time;
 use perennial_engine::harness::claude;
 use perennial_engine::harness::preset::Dialect;
+use perennial_engine::harness::words::line;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -58,7 +60,10 @@ pub async fn hook(
     };
     let fact = call.map_err(|error| not_understood(&error))?.fact;
     let fact = fact.map(|fact| fact.at(called.at.map(Time)));
-    let number = number(agent, called.session.as_deref());
+    // A session that lies is not heard.
+    let Ok(number) = number(agent, called.session.as_deref()) else {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    };
     let text = surface.desk.called(agent, number, fact).await?;
     let reply = text.and_then(|text| match dialect {
         Dialect::Claude => claude::reply(&called.event, &text),
@@ -77,7 +82,9 @@ pub async fn status_line(
 ) -> Answer {
     let (agent, dialect) = surface.session_of(caller).await?;
     let input = body(request).await?;
-    let number = number(agent, drawn.session.as_deref());
+    let Ok(number) = number(agent, drawn.session.as_deref()) else {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    };
     let line = match dialect {
         Dialect::Claude => surface.status_line(agent, number, drawn.at, &input).await?,
     };
@@ -99,10 +106,15 @@ pub async fn mcp(State(surface): State<Shared>, Shown(caller): Shown, request: R
     Ok((StatusCode::OK, answer.to_string()).into_response())
 }
 
-/// The number that a session of this agent was marked with. A session that lies is not heard.
-fn number(agent: AgentId, mark: Option<&str>) -> Option<SessionNumber> {
-    let id: SessionId = mark?.parse().ok()?;
-    (id.agent == agent).then_some(id.number)
+/// The mark of a session is not one of this agent's.
+#[derive(Debug, PartialEq, Eq)]
+struct WrongMark;
+
+/// The number that a session of this agent was marked with, if it was.
+fn number(agent: AgentId, mark: Option<&str>) -> Result<Option<SessionNumber>, WrongMark> {
+    let Some(mark) = mark else { return Ok(None) };
+    let id: SessionId = mark.parse().map_err(|_| WrongMark)?;
+    if id.agent == agent { Ok(Some(id.number)) } else { Err(WrongMark) }
 }
 
 async fn body(request: Request) -> Result<Bytes, Trouble> {
@@ -124,7 +136,7 @@ fn in_roster(agent: &wire::Agent) -> Value {
         "parent": agent.parent,
         "project": agent.project,
         "phase": agent.work_phase,
-        "summary": agent.summary,
+        "summary": agent.summary.as_deref().map(|it| line(it, request::SUMMARY_LIMIT)),
     })
 }
 
@@ -221,5 +233,28 @@ impl Surface {
         let fact = claude::status_line(input, &preset.context, end)
             .map_err(|error| not_understood(&error))?;
         Ok(self.desk.drawn(agent, number, fact.at(at.map(Time))).await?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_that_is_not_the_agents_own_is_not_taken_for_none() {
+        let (own, other) = (AgentId(1), AgentId(2));
+        let mark = |agent: AgentId, number: &str| format!("{agent}.{number}");
+        assert_eq!(number(own, None), Ok(None));
+        assert_eq!(number(own, Some(&mark(own, "3"))), Ok(Some(SessionNumber(3))));
+        for wrong in [mark(other, "3"), mark(own, "4294967296"), mark(own, "-1"), String::new()] {
+            assert_eq!(number(own, Some(&wrong)), Err(WrongMark), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_an_agent_says_of_itself_reaches_others_on_one_harmless_line() {
+        let summary = Some("a\n\x1b[2J\u{202e}b".to_owned());
+        let shown = in_roster(&wire::Agent { summary, ..wire::Agent::default() });
+        assert_eq!(shown["summary"], "a  [2J b");
     }
 }

@@ -3,9 +3,11 @@
 use axum::extract::State;
 use perennial_api::answer::{CgroupHealth, Health, Identity, StoreHealth};
 use perennial_core::authority::Caller;
+use perennial_core::entity::Entity;
 use perennial_core::reason::Verb;
 use perennial_core::state::Roster;
 use perennial_engine::host::{cgroup, moment};
+use perennial_store::record::Unreadable;
 
 use super::Shared;
 use super::answer::{Answer, json};
@@ -60,7 +62,7 @@ pub async fn health(State(surface): State<Shared>, Shown(caller): Shown) -> Answ
         path: surface.home.journal().to_string_lossy().into_owned(),
         ok: health.store.read_only.is_none() && unreadable.is_empty(),
         read_only: health.store.read_only,
-        unreadable: unreadable.iter().map(ToString::to_string).collect(),
+        unreadable: unreadable.iter().map(told).collect(),
     };
     health.cgroup = match cgroup::available() {
         Ok(path) => CgroupHealth {
@@ -72,6 +74,19 @@ pub async fn health(State(surface): State<Shared>, Shown(caller): Shown) -> Answ
     };
     health.identity = Identity { uid: rustix::process::getuid().as_raw(), ..health.identity };
     json(&health)
+}
+
+/// What is wrong with a record, and what it is of: the operator finds that by its id.
+fn told(unreadable: &Unreadable) -> String {
+    let of = match &unreadable.stream {
+        Some(Entity::Agent(id)) => format!("of agent {id}"),
+        Some(Entity::Message(id)) => format!("of text {id}"),
+        Some(Entity::Job(id)) => format!("of notification {id}"),
+        Some(Entity::Post(id)) => format!("of post {id}"),
+        Some(Entity::Node | Entity::Name(_) | Entity::Conversation(_)) => "of no agent".to_owned(),
+        None => "of what is not known".to_owned(),
+    };
+    format!("{unreadable} ({of})")
 }
 
 pub async fn down(State(surface): State<Shared>, Shown(caller): Shown) -> Answer {

@@ -93,9 +93,22 @@ pub async fn list(
     let agent = surface.authorise(caller, Verb::Send, Some(target)).await?.ok_or(Closing)?;
     let limit = limit.unwrap_or(LISTED).clamp(1, LISTED_MAX);
     let journal = std::sync::Arc::clone(&surface.journal);
-    let rows = tokio::task::spawn_blocking(move || journal.messages(agent, limit));
-    let rows = rows.await.map_err(|_| Closing)?.map_err(|error| unread(&error))?;
-    json(&surface.shown(rows).await?)
+    let listed = tokio::task::spawn_blocking(move || journal.messages(agent, limit));
+    let listed = listed.await.map_err(|_| Closing)?.map_err(|error| unread(&error))?;
+    let mut messages = surface.shown(listed.rows).await?;
+    messages.extend(std::iter::repeat_n(unreadable_row(), listed.unreadable));
+    json(&messages)
+}
+
+/// In place of a row that says nothing.
+fn unreadable_row() -> answer::Message {
+    answer::Message {
+        id: "?".to_owned(),
+        state: "unreadable".to_owned(),
+        is_final: true,
+        why: Some(words::UNREADABLE_ROW.to_owned()),
+        ..answer::Message::default()
+    }
 }
 
 pub async fn withdraw(
@@ -107,11 +120,18 @@ pub async fn withdraw(
     surface.seen_by(caller, id).await?;
     // One that is over is told as it is, so that nobody wonders …
     let message = surface.message(id).await?;
-    if message.is_final {
+    // … unless it is held for damage: then a person may.
+    let is_held = message.why.as_deref() == Some(words::UNREADABLE);
+    if message.is_final && !is_held {
         return Err(over(message));
     }
     match surface.command(caller, Command::Unsend { id }).await {
-        Ok(_) => json(&surface.message(id).await?),
+        Ok(_) => {
+            let state = state(MessageStep::Withdrawn).to_owned();
+            // Its row may not tell.
+            let taken = answer::Message { state, is_final: true, why: None, ..message };
+            json(&surface.message(id).await.unwrap_or(taken))
+        }
         // … also where it has come to its end since.
         Err(Trouble(problem)) if problem.status == 404 => Err(over(surface.message(id).await?)),
         Err(trouble) => Err(trouble),
@@ -120,10 +140,15 @@ pub async fn withdraw(
 
 fn over(message: answer::Message) -> Trouble {
     let answer::Message { id, state, why, .. } = message;
+    let next = if why.as_deref() == Some(words::LOST) {
+        "nothing more happens to it; send it again if it is still needed"
+    } else {
+        "send another text: what was said can't be unsaid"
+    };
     Trouble(
         Problem::new(409, "message-over", format!("{id} can't be taken back"))
             .because(why.unwrap_or_else(|| format!("it was {state}")))
-            .next("send another text: what was said can't be unsaid"),
+            .next(next),
     )
 }
 
@@ -180,11 +205,22 @@ impl Surface {
         })
     }
 
+    /// How far a message has come; where its row says nothing, as far as memory knows.
     async fn message_row(&self, id: MessageId) -> Result<MessageRow, Trouble> {
         let journal = std::sync::Arc::clone(&self.journal);
         let row = tokio::task::spawn_blocking(move || journal.message(id));
-        let row = row.await.map_err(|_| Closing)?.map_err(|error| unread(&error))?;
-        row.ok_or_else(|| no_such_message(id))
+        let row = row.await.map_err(|_| Closing)?;
+        if let Ok(Some(row)) = row {
+            return Ok(row);
+        }
+        let known = self
+            .desk
+            .look(move |sight| sight.supervisor.fleet().messages().get(id).map(MessageRow::of));
+        match (known.await?, row) {
+            (Some(known), _) => Ok(known),
+            (None, Err(error)) => Err(unread(&error)),
+            (None, Ok(_)) => Err(no_such_message(id)),
+        }
     }
 
     /// Refuses a caller who may not see this message in the very words for one that does not exist:
@@ -220,14 +256,14 @@ impl Surface {
     pub async fn returned_texts(&self, agent: AgentId) -> Result<Vec<answer::Message>, Trouble> {
         let journal = std::sync::Arc::clone(&self.journal);
         let read = move || {
-            let mut rows = journal.messages(agent, LISTED_MAX)?;
+            // The agent is buried: what can't be read of its texts does not change that.
+            let mut rows = journal.messages(agent, LISTED_MAX).unwrap_or_default().rows;
             rows.retain(|row| row.step == MessageStep::Returned && row.sender == Sender::Person);
-            let given = rows.iter().map(|row| was_given(&*journal, row.message));
-            let given = given.collect::<Result<Vec<bool>, ReadError>>()?;
-            Ok((rows, given))
+            let given = |row: &MessageRow| was_given(&*journal, row.message).unwrap_or(true);
+            let given: Vec<bool> = rows.iter().map(given).collect();
+            (rows, given)
         };
-        let read = tokio::task::spawn_blocking(read).await.map_err(|_| Closing)?;
-        let (rows, given) = read.map_err(|error: ReadError| unread(&error))?;
+        let (rows, given) = tokio::task::spawn_blocking(read).await.map_err(|_| Closing)?;
         let mut returned = self.shown(rows).await?;
         for (message, _) in returned.iter_mut().zip(given).filter(|(_, is_given)| *is_given) {
             message.why = Some(words::MAY_BE_READ.to_owned());
@@ -261,8 +297,8 @@ impl Surface {
         let waits: Vec<Option<Waits>> = self.desk.look(look).await?;
         for (row, waits) in rows.iter_mut().zip(&waits) {
             // It may have come to its end since its row was read.
-            if waits.is_none() && !is_final(row.step) {
-                *row = self.message_row(row.message).await?;
+            if waits.is_none() && !row.step.is_final() {
+                *row = self.message_row(row.message).await.unwrap_or_else(|_| row.clone());
             }
         }
         Ok(rows.iter().zip(waits).map(|(row, waits)| shown(row, waits)).collect())
@@ -306,21 +342,23 @@ fn shown(row: &MessageRow, waits: Option<Waits>) -> answer::Message {
     let is_waiting = matches!(row.step, MessageStep::Recorded | MessageStep::Held);
     let is_written = row.step == MessageStep::Entered && waits.is_none();
     // Whatever is not over is in memory, unless its first record could not be read.
-    let is_damaged = !is_final(row.step) && !is_written && waits.is_none();
+    let is_damaged = !row.step.is_final() && !is_written && waits.is_none();
+    // One that is held for damage waits for a person, whatever its row says.
+    let is_held = waits.is_some_and(|waits| waits.why == message::Why::Unreadable);
     let is_offered = matches!(row.step, MessageStep::Entered | MessageStep::Heard);
-    let told = waits.filter(|waits| is_waiting || (is_offered && is_overdue(waits.why)));
-    let why = match told {
+    let is_told = |waits: &Waits| is_waiting || is_held || (is_offered && is_overdue(waits.why));
+    let why = match waits.filter(is_told) {
         Some(waits) => Some(words::waits(waits.why, waits.agent).to_owned()),
         None if is_written => Some(words::WRITTEN.to_owned()),
-        None if is_damaged => Some(words::UNREADABLE.to_owned()),
+        None if is_damaged => Some(words::LOST.to_owned()),
         None => None,
     };
     answer::Message {
         id: row.message.to_string(),
         from: words::sender(row.sender).to_owned(),
         head: row.head.clone(),
-        state: state(row.step).to_owned(),
-        is_final: is_final(row.step) || is_written || is_damaged,
+        state: state(if is_held { MessageStep::Held } else { row.step }).to_owned(),
+        is_final: row.step.is_final() || is_held || is_written || is_damaged,
         why,
         needs_you: waits.is_some_and(|waits| is_waiting && waits.needs_you),
         session: row.session.map(|number| u64::from(number.0)),
@@ -337,10 +375,6 @@ fn state(step: MessageStep) -> &'static str {
         MessageStep::Withdrawn => "withdrawn",
         MessageStep::Returned => "returned",
     }
-}
-
-fn is_final(step: MessageStep) -> bool {
-    matches!(step, MessageStep::Seen | MessageStep::Withdrawn | MessageStep::Returned)
 }
 
 fn message_id(id: &str) -> Result<MessageId, Trouble> {
