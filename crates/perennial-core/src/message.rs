@@ -343,6 +343,7 @@ impl Message {
             recorded_at,
             attempts: 0,
             first_offered_at: None,
+            last_session: None,
             state: Message::UNREADABLE,
         }
     }
