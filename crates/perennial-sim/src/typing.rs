@@ -8,8 +8,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use perennial_core::effect::{Delivery, Effect};
-use perennial_core::entity::Entity;
+use perennial_core::effect::Delivery;
 use perennial_core::fact::{Fact, Keys, Listed, Origin, Seen};
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::message::{Held, Outcome};
@@ -57,16 +56,8 @@ impl World {
         self.after(AGAIN_AFTER, Happening::DeliversAgain { life, delivery, tries: tries + 1 });
     }
 
-    /// Asks again where the first order got no answer, if it is still to be done.
+    /// Asks again where the first order got no answer.
     pub fn deliver_again(&mut self, life: Life, delivery: &Delivery, tries: u32) {
-        let (now, stream) = (self.now, Entity::Message(delivery.message));
-        let planned = Effect::Deliver(delivery.clone());
-        let is_planned = self.daemon(life).is_some_and(|daemon| {
-            daemon.supervisor.fleet().plan(&stream, now).effects.contains(&planned)
-        });
-        if !is_planned {
-            return;
-        }
         let session = self.machine.session(delivery.agent, delivery.number);
         let attempt = Attempt { message: delivery.message, attempt: delivery.attempt };
         let is_under_way = session.typing == Some(attempt);
