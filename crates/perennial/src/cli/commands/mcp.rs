@@ -84,7 +84,7 @@ mod tests {
         let input = [&fits, &vec![b'y'; 3 * long][..], b"\nnext\nlast"].concat();
         let mut input = &input[..];
         let mut next = || next_line(&mut input).expect("bytes");
-        assert_eq!(next(), Some(Line::Whole(fits.clone())));
+        assert_eq!(next(), Some(Line::Whole(fits)));
         assert_eq!(next(), Some(Line::TooLong));
         assert_eq!(next(), Some(Line::Whole(b"next\n".to_vec())));
         assert_eq!(next(), Some(Line::Whole(b"last".to_vec())));
