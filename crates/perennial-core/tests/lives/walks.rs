@@ -13,6 +13,7 @@ use perennial_core::fleet::Fleet;
 use perennial_core::hold::HeldFor;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::observation::{Observation, Report, Sign, Wait};
+use perennial_core::reason::Reason;
 use perennial_core::restart::Restart;
 use perennial_core::session::{Phase, Process};
 use perennial_core::state::{Roster, State};
@@ -187,6 +188,10 @@ fn agrees(agent: &Agent) -> bool {
         // A hook may be faster than the word of the holder.
         State::Working | State::Waiting => {
             !agent.launch.is_bare() && matches!(phase, Some(Phase::Starting | Phase::Running))
+        }
+        // Woken from damage: what was heard has not been said again.
+        State::Unknown if agent.reason == Reason::DaemonStarted => {
+            !agent.launch.is_bare() && phase == Some(Phase::Running)
         }
         // It hung, and is being ended for it.
         State::Unknown => matches!(phase, Some(Phase::Ending(_))),
