@@ -46,8 +46,8 @@ use crate::text::{Fingerprint, Text, TextBody};
 use crate::time::Time;
 
 pub use observe::{
-    due, for_hook, last_reminder, noticed, observe, outdated, reminded, returned, trace, traced,
-    unreminded,
+    as_recorded, due, for_hook, last_reminder, noticed, observe, outdated, reminded, returned,
+    trace, traced, unreminded,
 };
 pub use queue::Messages;
 pub use why::why;

@@ -1,11 +1,11 @@
 //! The properties of one running daemon and of the machine: checked at every step.
 
 use perennial_core::event::Event;
-use perennial_core::fact::Fact;
+use perennial_core::fact::{Fact, Keys, Seen};
 use perennial_core::fleet::Fleet;
 use perennial_core::hearing::{Hearing, Hearings, Tell};
 use perennial_core::id::{AgentId, SessionNumber};
-use perennial_core::message::Trace;
+use perennial_core::message::{self, Trace};
 use perennial_core::observation::Observation;
 use perennial_core::session::Phase;
 use perennial_engine::supervisor::{Input, Waiter};
@@ -82,7 +82,8 @@ impl World {
         let obstacle =
             |hearings: &Hearings, fleet: &Fleet| hearings.get(agent)?.obstacle(fleet.agent(agent)?);
         let was_in_the_way = obstacle(&hearings, fleet).is_some();
-        let fact = &*fact.by_core_time(fleet.behind());
+        let fact = message::as_recorded(fleet, agent, fact.by_core_time(fleet.behind()));
+        let fact = &*fact;
         let heard = hearings.hear(known, number, fact, self.now);
         let sign = |sign| Observation::Harness { agent, number, sign };
         let traced = |trace| Observation::Traced { agent, number, trace };
@@ -95,7 +96,8 @@ impl World {
                 reports.push(Observation::ReminderDue { agent, number, calls, sample });
             }
         }
-        if reports.is_empty() && !was_in_the_way {
+        let is_told_clear = fact.seen == Seen::Keys(Keys::Clear);
+        if reports.is_empty() && !was_in_the_way && !is_told_clear {
             return Some(Vec::new());
         }
         let mut fleet = fleet.clone();
@@ -106,7 +108,7 @@ impl World {
             batches.push(events);
         };
         reports.iter().for_each(|report| take(report, &mut fleet));
-        if was_in_the_way && obstacle(&hearings, &fleet).is_none() {
+        if (was_in_the_way || is_told_clear) && obstacle(&hearings, &fleet).is_none() {
             take(&traced(Trace::LineFree), &mut fleet);
         }
         Some(batches)

@@ -1,5 +1,6 @@
 //! What reports, traces and the passing of time do to messages. Changes nothing.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use super::{
@@ -126,6 +127,25 @@ pub fn observe(
         Outcome::Held(_) if progress > Progress::Given => Vec::new(),
         Outcome::Held(why) => vec![held(message, why, now)],
     }
+}
+
+/// A prompt by the fingerprint of the message that it is, where an older version recorded that.
+pub fn as_recorded<'f>(fleet: &Fleet, agent: AgentId, fact: Cow<'f, Fact>) -> Cow<'f, Fact> {
+    let Some(older) = fact.older_text else { return fact };
+    let is_known = |wanted| fleet.messages().of(agent).any(|message| has(message, wanted));
+    let is_older = |text: Fingerprint| !is_known(text) && is_known(older);
+    let seen = if let Seen::PromptSubmitted { text } = fact.seen
+        && is_older(text)
+    {
+        Seen::PromptSubmitted { text: older }
+    } else if let Seen::Prompt { text } = fact.seen
+        && is_older(text)
+    {
+        Seen::Prompt { text: older }
+    } else {
+        return fact;
+    };
+    Cow::Owned(Fact { seen, ..fact.into_owned() })
 }
 
 /// What a fact tells of texts.

@@ -1,13 +1,10 @@
 //! What is heard of an agent CLI, within the step: facts become reports, and holders are told.
 
-use std::borrow::Cow;
-
 use perennial_core::fact::{Fact, Keys, Seen};
 use perennial_core::hearing::{self, Hearing, Obstacle, Tell};
 use perennial_core::id::{AgentId, SessionNumber};
-use perennial_core::message::{Content, Message, Trace};
+use perennial_core::message::{self, Trace};
 use perennial_core::observation::Observation;
-use perennial_core::text::Fingerprint;
 use perennial_core::time::Time;
 
 use super::{Output, Supervisor};
@@ -22,7 +19,8 @@ impl Supervisor {
         fact: &Fact,
         now: Time,
     ) -> Vec<Output> {
-        let fact = &*self.as_recorded(agent, fact.by_core_time(self.newest.behind()));
+        let fact = fact.by_core_time(self.newest.behind());
+        let fact = &*message::as_recorded(&self.newest, agent, fact);
         let Some(known) = self.newest.agent(agent) else {
             return Vec::new();
         };
@@ -59,29 +57,6 @@ impl Supervisor {
         let silent = heard.silence.map(|lasted| Output::Silent { agent, number, lasted });
         outputs.extend(silent);
         outputs
-    }
-
-    /// A prompt by the fingerprint of the message that it is, where an older version recorded that.
-    fn as_recorded<'f>(&self, agent: AgentId, fact: Cow<'f, Fact>) -> Cow<'f, Fact> {
-        let Some(older) = fact.older_text else { return fact };
-        let has = |message: &Message, wanted: Fingerprint| match &message.content {
-            Content::Typed { fingerprint, .. } => *fingerprint == wanted,
-            Content::Notice { .. } | Content::Reminder { .. } => false,
-        };
-        let is_known = |wanted| self.newest.messages().of(agent).any(|one| has(one, wanted));
-        let is_older = |text: Fingerprint| !is_known(text) && is_known(older);
-        let seen = if let Seen::PromptSubmitted { text } = fact.seen
-            && is_older(text)
-        {
-            Seen::PromptSubmitted { text: older }
-        } else if let Seen::Prompt { text } = fact.seen
-            && is_older(text)
-        {
-            Seen::Prompt { text: older }
-        } else {
-            return fact;
-        };
-        Cow::Owned(Fact { seen, ..fact.into_owned() })
     }
 
     /// What stands in the way of typing, as far as it was heard.
