@@ -8,7 +8,7 @@
 //! - U2  Nothing is answered or carried out before the append that it rests on is durable.
 //! - U3  An effect is planned from durable state only, and given out once per run of the daemon.
 //! - U4  A report whose append failed is told again until it is recorded, before anything that came
-//!   after it; a command is not.
+//!   after it, and so is one that came to nothing beside such an append; a command is not.
 //! - U5  What is over is let go only when its last effects were given out, nothing is under way for it
 //!   and its state is in the store: memory follows the living.
 //! - U6  A hook is answered within `REPLY_WITHIN`: with the texts whose offer is durable by then and
@@ -141,7 +141,8 @@ pub enum Rejection {
 struct Pending {
     ticket: Ticket,
     events: Vec<Event>,
-    report: Option<Observation>,
+    /// What it records, and what came to nothing beside it: that may rest on it.
+    reports: Vec<Observation>,
     waiters: Vec<(Waiter, Answer)>,
     /// A hook that is to be answered with the texts that these events offer.
     hook: Option<Hook>,
@@ -293,6 +294,9 @@ impl Supervisor {
         }
         let events = self.newest.observe(&observation, now);
         if events.is_empty() {
+            if let Some(pending) = self.pending.back_mut() {
+                pending.reports.push(observation);
+            }
             return Vec::new();
         }
         vec![self.append((events, Vec::new()), Some(observation), Vec::new())]
@@ -326,7 +330,8 @@ impl Supervisor {
         }
         let ticket = Ticket(self.next_ticket);
         self.next_ticket += 1;
-        self.pending.push_back(Pending { ticket, events, report, waiters, hook: None });
+        let reports = report.into_iter().collect();
+        self.pending.push_back(Pending { ticket, events, reports, waiters, hook: None });
         Output::Append { ticket, batch }
     }
 
@@ -360,7 +365,8 @@ impl Supervisor {
             self.durable.share(&self.newest, entity);
         }
         // At its start the daemon plans everything: recovering is the ordinary path.
-        if matches!(pending.report, Some(Observation::Started { .. })) {
+        let is_start = |report: &Observation| matches!(report, Observation::Started { .. });
+        if pending.reports.iter().any(is_start) {
             touched = self.durable.entities().collect();
         }
         for entity in &touched {
@@ -403,7 +409,7 @@ impl Supervisor {
         let mut outputs = Vec::new();
         for pending in self.pending.split_off(position) {
             pending.events.iter().for_each(|event| self.landed(&event.entity()));
-            self.untold.extend(pending.report);
+            self.untold.extend(pending.reports);
             outputs.extend(pending.waiters.into_iter().map(|(waiter, _answer)| Output::Answer {
                 waiter,
                 answer: Err(Rejection::NotRecorded(why.clone())),

@@ -33,6 +33,10 @@ impl World {
         let heard = self.now;
         let due = Some(heard + LATE);
         let Some(daemon) = self.daemon_mut(life) else { return };
+        let known = daemon.supervisor.fleet().agent(agent);
+        // What is written now is the newest session's, whoever speaks.
+        let newest = known.and_then(|known| Some(known.session.as_ref()?.number));
+        let number = newest.map_or(number, |newest| newest.max(number));
         daemon.shelves.insert(agent, Shelf { number, heard, due });
         self.after(LATE, Happening::Listens { life, agent });
         let again = self.random.per_mille(self.faults.duplicate_odds);

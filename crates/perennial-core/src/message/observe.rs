@@ -223,8 +223,7 @@ pub fn traced(
         }
         Trace::Mentioned { ids } => {
             // A hook of the user's own may print any id: only what a hook of ours gave counts.
-            let is_given =
-                |message: &Message| !message.is_typed() && message.last_session == Some(number);
+            let is_given = |message: &Message| !message.is_typed() && message.attempts > 0;
             let mentioned =
                 || of_agent().filter(|message| ids.contains(&message.id) && is_given(message));
             let reminder =

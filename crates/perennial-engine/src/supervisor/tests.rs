@@ -165,6 +165,27 @@ fn a_reply_of_an_earlier_attempt_carries_no_text() {
     assert_eq!(given, [(2, 0), (3, 1)]);
 }
 
+/// U4, found by seed 20877: what was read of a text came to nothing beside its agent's burial, which then
+/// was not recorded; the text was typed a second time.
+#[test]
+fn a_report_that_comes_to_nothing_beside_an_append_that_fails_is_told_again() {
+    let mut supervisor = reminded();
+    let ticket = appended(&supervisor.step(offer(2), NOW));
+    supervisor.step(Input::Durable(ticket), NOW);
+    let (target, summary) = (AGENT.to_string(), "done".to_owned());
+    let request = Request { caller: Caller::Person, command: Command::Bury { target, summary } };
+    let burial = appended(&supervisor.step(Input::Request { waiter: Waiter(3), request }, NOW));
+    let message = supervisor.fleet().messages().of(AGENT).next().expect("it was offered").id;
+    let trace = Trace::Mentioned { ids: vec![message] };
+    let read = Observation::Traced { agent: AGENT, number: NUMBER, trace };
+    let outputs = supervisor.step(Input::Observed(read), NOW);
+    assert!(outputs.is_empty(), "{outputs:?}");
+    supervisor.step(Input::Failed(burial, "the disk is full".into()), NOW);
+    let ticket = appended(&supervisor.step(Input::Tick, NOW + TELL_AGAIN_AFTER));
+    supervisor.step(Input::Durable(ticket), NOW + TELL_AGAIN_AFTER);
+    assert_eq!(supervisor.fleet().messages().of(AGENT).count(), 0, "it was seen");
+}
+
 /// U7, found by seed 44919: a wake that was not recorded was found in the journal after a crash, behind
 /// the answer to a `stop` that had found nothing to do.
 #[test]

@@ -231,10 +231,12 @@ impl Driver {
     /// Has the agent's conversations read.
     fn look_at_conversation(&self, agent: AgentId, number: SessionNumber) {
         let Some(known) = self.supervisor.fleet().agent(agent) else { return };
+        // What is written now is the newest session's, also if an earlier one is heard late.
+        let newest = known.session.as_ref().map_or(number, |session| session.number.max(number));
         if let Some(conversations) = known.to_read() {
             self.world.reader.look(Look {
                 agent,
-                number,
+                number: newest,
                 process: known.live_session().and_then(|session| session.process),
                 harness: known.launch.harness.clone(),
                 conversation: conversations.current,

@@ -17,8 +17,8 @@ Example: perennial sent bob
 
 STATE is one of
   waiting    not on its way; the line below it says what it waits for
-  offered    given to a session, not seen yet; after a few seconds the line below it says how far
-             it came; a bare command shows no more
+  offered    given to a session, not seen yet; after a few seconds the line
+             below it says how far it came; a bare command shows no more
   seen       the agent's conversation holds it
   withdrawn  taken back by perennial unsend, or out of date before it was given
   returned   the agent was buried before it was seen
