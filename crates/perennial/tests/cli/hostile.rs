@@ -2,13 +2,14 @@
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use perennial_api::Agent;
 use perennial_api::home::SocketAddress;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::sealed::Sealed;
+use crate::sealed::{Sealed, ended};
 
 const CONNECTIONS: usize = 1000;
 /// Loose: `ls` answers in milliseconds.
@@ -225,4 +226,18 @@ fn raise_descriptor_limit() {
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).expect("own limits");
     let enough = maximum.is_none_or(|most| most > 2 * CONNECTIONS as u64);
     assert!(enough, "this test needs a hard limit of open files above {}", 2 * CONNECTIONS);
+}
+
+/// A harness that keeps its pipe open does not keep the hook.
+#[test]
+fn a_hook_whose_input_never_ends_ends_all_the_same() {
+    let sealed = Sealed::new();
+    let mut command = sealed.command(["hook", "Stop"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut hook = command.spawn().expect("the binary runs");
+    let mut input = hook.stdin.take().expect("piped");
+    input.write_all(b"{").expect("it reads");
+    let ran = ended(hook, "the hook");
+    assert_eq!((ran.code, &*ran.stdout), (0, ""), "{ran:?}");
+    drop(input);
 }

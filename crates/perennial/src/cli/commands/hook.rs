@@ -5,13 +5,15 @@
 
 use std::ffi::OsString;
 use std::fs::OpenOptions;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::sync::mpsc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use perennial_api::{ExitCode, Home, client};
+use perennial_engine::host::moment::{self, Moment};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::retry_on_intr;
 
 use crate::cli::context::Context;
 use crate::cli::failure::Ending;
@@ -21,7 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// What is left of it for the daemon, however long the input took.
 const LEAST: Duration = Duration::from_millis(100);
 /// What a harness may send.
-const LONGEST_INPUT: u64 = 8 << 20;
+const LONGEST_INPUT: usize = 8 << 20;
+const LARGEST_PIECE: usize = 64 << 10;
 /// Events that no daemon heard are noted up to here.
 const LONGEST_NOTE: u64 = 1 << 20;
 
@@ -47,9 +50,8 @@ impl Args {
 }
 
 pub fn run(args: &Args, context: &Context) -> Ending {
-    let began = Timestamp::now();
-    let at = began.as_microsecond().to_string();
-    let read = input();
+    let (at, until) = (called_at(), moment::now() + PATIENCE);
+    let read = input(until);
     let session = session();
     let query = [
         ("event", Some(args.event.as_str())),
@@ -57,8 +59,8 @@ pub fn run(args: &Args, context: &Context) -> Ending {
         ("at", Some(at.as_str())),
     ];
     let path = client::path(&["hook"], &query);
-    let spent = Timestamp::now().duration_since(began).unsigned_abs();
-    let client = context.client.clone().patience(PATIENCE.saturating_sub(spent).max(LEAST));
+    let left = until.saturating_sub(moment::now());
+    let client = context.client.clone().patience(left.max(LEAST));
     match read.map(|input| client.post_bytes(&path, &input)) {
         Ok(Ok(answer)) => {
             let mut output = io::stdout().lock();
@@ -70,15 +72,25 @@ pub fn run(args: &Args, context: &Context) -> Ending {
 }
 
 /// What the harness says, if it says all of it in time.
-fn input() -> io::Result<Vec<u8>> {
-    let (sender, received) = mpsc::channel();
-    // Ends with the program, which does not wait for it.
-    std::thread::spawn(move || {
-        let mut input = Vec::new();
-        let read = io::stdin().lock().take(LONGEST_INPUT).read_to_end(&mut input);
-        let _ = sender.send(read.map(|_| input));
-    });
-    received.recv_timeout(PATIENCE).unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+fn input(until: Moment) -> io::Result<Vec<u8>> {
+    let stdin = io::stdin();
+    let mut input = Vec::new();
+    let mut piece = vec![0; LARGEST_PIECE];
+    while input.len() < LONGEST_INPUT {
+        let left = until.saturating_sub(moment::now());
+        let limit =
+            Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
+        let mut awaited = [PollFd::new(&stdin, PollFlags::IN)];
+        if retry_on_intr(|| poll(&mut awaited, Some(&limit)))? == 0 {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        match retry_on_intr(|| rustix::io::read(&stdin, &mut piece[..]))? {
+            0 => break,
+            count => input.extend_from_slice(&piece[..count]),
+        }
+    }
+    input.truncate(LONGEST_INPUT);
+    Ok(input)
 }
 
 /// When the harness called: before its input is read, which it may give late. In microseconds.
