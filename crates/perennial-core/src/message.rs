@@ -5,7 +5,7 @@
 //!
 //! Invariants
 //! - T1  A message is offered to one session at a time; its attempt is the fence.
-//! - T2  One text is typed at a time: the next one is offered when the last was heard, or came to
+//! - T2  One text is typed at a time: the next one is offered when the last was seen, or came to
 //!   nothing. A typed text that waits holds back no text by hook.
 //! - T3  Texts that are typed are offered in the order in which they were recorded; those of one
 //!   moment in the order of their ids. One that was offered to an earlier session, or is queued in

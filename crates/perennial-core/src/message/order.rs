@@ -1,7 +1,8 @@
 //! The order in which texts are typed: which ones hold back those behind them. Changes nothing.
 //!
-//! An agent CLI queues what it gets in a turn and takes it when it likes. Two texts keep their order
-//! where the second is typed into the turn that the first was typed into, or after the first was taken.
+//! An agent CLI queues what it gets in a turn, and at the turn's end takes what is typed just then before
+//! what it has queued. Two texts keep their order only where the first is in the conversation before the
+//! second is typed.
 
 use std::time::Duration;
 
@@ -60,9 +61,10 @@ fn holds_back_until(
         // Whether that session took it is not known yet.
         Some(NO_END)
     } else {
-        let is_same_turn = is_in_turn(agent) && agent.since <= at;
-        let is_queued = progress == Progress::Heard && !is_same_turn;
-        is_queued.then(|| at.max(agent.since) + UNREADABLE_AFTER)
+        let is_queued = progress == Progress::Heard;
+        let freed_at =
+            || if is_in_turn(agent) { NO_END } else { at.max(agent.since) + UNREADABLE_AFTER };
+        is_queued.then(freed_at)
     }
 }
 

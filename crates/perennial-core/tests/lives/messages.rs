@@ -151,7 +151,7 @@ fn words(events: &[Event]) -> String {
 }
 
 #[test]
-fn one_text_is_typed_at_a_time_and_the_next_when_it_was_heard() {
+fn one_text_is_typed_at_a_time_and_the_next_when_it_was_seen() {
     let mut told = idle();
     told.send(1, "one");
     told.send(2, "two");
@@ -165,9 +165,10 @@ fn one_text_is_typed_at_a_time_and_the_next_when_it_was_heard() {
     assert_eq!(told.trace(Trace::PromptHeard(print("two"))), "", "another prompt");
     told.show(BOB, Sign::TurnBegan);
     assert_eq!(told.trace(Trace::PromptHeard(print("one"))), "heard 1");
-    assert_eq!(told.offer(), "offered 2");
+    assert_eq!((told.offer().as_str(), told.why(2)), ("", Some(Why::Earlier)), "in a turn too");
     let at = told.now;
     assert_eq!(told.trace(Trace::Held { dated: Some(at), fingerprint: print("one") }), "seen 1");
+    assert_eq!(told.offer(), "offered 2");
     assert_eq!(told.trace(Trace::Held { dated: Some(at), fingerprint: print("one") }), "", "once");
     assert!(told.fleet.messages().get(MessageId(1)).is_none(), "T6");
 }

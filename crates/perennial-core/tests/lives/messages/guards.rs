@@ -52,6 +52,8 @@ fn texts_are_offered_in_the_order_of_their_recording_not_of_their_ids() {
     told.delivered(2, 1, Outcome::Entered);
     told.show(BOB, Sign::TurnBegan);
     told.trace(Trace::PromptHeard(print("first")));
+    assert_eq!(told.offer(), "", "T3");
+    told.trace(Trace::Held { dated: None, fingerprint: print("first") });
     assert_eq!(told.offer(), "offered 1");
 
     // Those by hook too, in one reply.

@@ -2,17 +2,15 @@
 
 use super::*;
 
-/// Texts that were typed and accepted in a turn of session 1: they are queued there.
-fn queued(texts: &[(u128, &str)]) -> Told {
+/// Text 1 was typed and accepted in a turn of session 1: it is queued there.
+fn queued() -> Told {
     let mut told = idle();
     told.show(BOB, Sign::TurnBegan);
-    for (id, text) in texts {
-        told.pass_seconds(1);
-        told.send(*id, text);
-        assert_eq!(told.offer(), format!("offered {id}"), "a turn runs since before");
-        told.delivered(*id, 1, Outcome::Entered);
-        assert_eq!(told.trace(Trace::PromptHeard(print(text))), format!("heard {id}"));
-    }
+    told.pass_seconds(1);
+    told.send(1, "one");
+    assert_eq!(told.offer(), "offered 1");
+    told.delivered(1, 1, Outcome::Entered);
+    assert_eq!(told.trace(Trace::PromptHeard(print("one"))), "heard 1");
     told
 }
 
@@ -22,9 +20,10 @@ fn seen(told: &mut Told, text: &str) -> String {
 
 /// T3
 #[test]
-fn a_text_does_not_overtake_those_of_a_session_that_was_killed_with_them() {
+fn a_text_does_not_overtake_one_of_a_session_that_was_killed_with_it() {
     let killed = || {
-        let mut told = queued(&[(1, "one"), (2, "two")]);
+        let mut told = queued();
+        told.send(2, "two");
         told.pass_seconds(5);
         told.report(BOB, SessionNumber(1), Report::Exited(Exit::Signal(9)));
         told.pass_seconds(1);
@@ -36,31 +35,29 @@ fn a_text_does_not_overtake_those_of_a_session_that_was_killed_with_them() {
     };
     let first = SessionNumber(1);
 
-    // They are given back, and go first.
+    // It is given back, and goes first.
     let mut told = killed();
     let at = told.now;
-    assert_eq!(told.trace_of(first, settled(at)), "held 1 SessionEnded, held 2 SessionEnded");
+    assert_eq!(told.trace_of(first, settled(at)), "held 1 SessionEnded");
     for (id, text) in [(1, "one"), (2, "two"), (3, "three")] {
         assert_eq!(told.offer(), format!("offered {id}"));
-        let attempt = if id == 3 { 1 } else { 2 };
+        let attempt = if id == 1 { 2 } else { 1 };
         told.delivered(id, attempt, Outcome::Entered);
         told.trace(Trace::PromptHeard(print(text)));
         assert_eq!(seen(&mut told, text), format!("seen {id}"));
     }
 
-    // They were taken.
+    // It was taken.
     let mut told = killed();
-    for (id, text) in [(1, "one"), (2, "two")] {
-        assert_eq!(told.offer(), "");
-        let held = Trace::Held { dated: None, fingerprint: print(text) };
-        assert_eq!(told.trace_of(first, held), format!("seen {id}"));
-    }
-    assert_eq!(told.offer(), "offered 3");
+    assert_eq!(told.offer(), "");
+    let held = Trace::Held { dated: None, fingerprint: print("one") };
+    assert_eq!(told.trace_of(first, held), "seen 1");
+    assert_eq!(told.offer(), "offered 2");
 
-    // Nobody can read what became of them.
+    // Nobody can read what became of it.
     let mut told = killed();
     told.pass_seconds(15);
-    assert_eq!(told.offer(), "held 1 SessionEnded, held 2 SessionEnded");
+    assert_eq!(told.offer(), "held 1 SessionEnded");
     assert_eq!(told.offer(), "offered 1");
 }
 
@@ -84,7 +81,7 @@ fn a_text_that_was_given_back_goes_before_later_ones_that_were_not_yet() {
 /// T3: the agent CLI takes what it has queued when a turn ends, and might take the next one first.
 #[test]
 fn a_text_waits_for_one_that_is_queued_when_the_turn_has_ended() {
-    let mut told = queued(&[(1, "one")]);
+    let mut told = queued();
     told.pass_seconds(1);
     told.show(BOB, Sign::Waits(Wait::Input));
     told.send(2, "two");
@@ -97,7 +94,7 @@ fn a_text_waits_for_one_that_is_queued_when_the_turn_has_ended() {
     assert_eq!(told.offer(), "offered 2");
 
     // Work in the background is no turn.
-    let mut told = queued(&[(1, "one")]);
+    let mut told = queued();
     told.pass_seconds(1);
     told.show(BOB, Sign::BackgroundWork);
     told.send(2, "two");
@@ -106,7 +103,7 @@ fn a_text_waits_for_one_that_is_queued_when_the_turn_has_ended() {
 
 #[test]
 fn a_queue_that_was_lost_ends_the_wait_behind_it() {
-    let mut told = queued(&[(1, "one")]);
+    let mut told = queued();
     told.show(BOB, Sign::Waits(Wait::Input));
     told.send(2, "two");
     told.pass_seconds(60);
@@ -115,7 +112,7 @@ fn a_queue_that_was_lost_ends_the_wait_behind_it() {
     assert_eq!(told.offer(), "offered 1", "T3");
 
     // Nor does a conversation that can't be read hold it back for ever.
-    let mut told = queued(&[(1, "one")]);
+    let mut told = queued();
     told.show(BOB, Sign::Waits(Wait::Input));
     told.send(2, "two");
     told.pass_seconds(119);
@@ -135,7 +132,7 @@ fn a_text_that_turns_have_passed_over_does_not_wait_for_a_long_idleness() {
         let at = told.now;
         assert_eq!(told.trace(settled(at)), "", "the next turn may have begun, and not be heard");
     };
-    let mut told = queued(&[(1, "one")]);
+    let mut told = queued();
     turn(&mut told);
     turn(&mut told);
     told.pass_seconds(1);
@@ -143,7 +140,7 @@ fn a_text_that_turns_have_passed_over_does_not_wait_for_a_long_idleness() {
     assert_eq!(told.trace(settled(at)), "held 1 NotTaken");
 
     // One that was heard just now is not passed over by a turn that has ended just before or after.
-    let mut told = queued(&[(1, "one")]);
+    let mut told = queued();
     told.pass_seconds(1);
     told.show(BOB, Sign::Waits(Wait::Input));
     told.pass_seconds(58);
