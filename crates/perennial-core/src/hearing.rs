@@ -18,7 +18,7 @@
 //! - H6  A tool call counts once, by its name, whoever tells of it. A reminder is due with every
 //!   `REMINDER_CALLS` of them, and given once.
 //! - H7  After a compaction, figures say nothing until the model has spoken; nor does a status line that
-//!   was drawn before it had, whenever that is heard. It is a sign of life all the same.
+//!   was drawn before that turn, whenever it is heard. It is a sign of life all the same.
 //! - H8  A worse source than the session has had measures nothing.
 //! - H9  A compaction begins a window once, whoever tells of it. A transcript that is read decides: a
 //!   hook may be late or doubled, and only has figures wait until the transcript was read. Without
@@ -137,7 +137,8 @@ pub struct Hearing {
     /// When the window began, where a hook of this session told of that. The record has when it was
     /// heard.
     window_from: Option<Time>,
-    /// The first answer after the last compaction, or the window's beginning: figures count from there.
+    /// The turn of the first answer after the last compaction, or the window's beginning: figures count
+    /// from there. The status line may be drawn before the answer is dated.
     figures_from: Time,
     /// The last compaction that a hook told of.
     compaction_told_at: Time,

@@ -193,7 +193,7 @@ impl Hearing {
     pub(super) fn spoke(&mut self, at: Time) {
         // A compaction stands before the next answer.
         if self.is_just_compacted {
-            self.figures_from = at;
+            self.figures_from = self.figures_from.max(self.turn_at);
         }
         (self.is_just_compacted, self.is_compaction_hinted) = (false, false);
         self.answer_at = at;

@@ -8,7 +8,7 @@ use perennial_core::fact::{Fact, Origin, Seen};
 use perennial_core::observation::Sign;
 use perennial_core::session::Session;
 
-use crate::listener::{Listener, conversation, hook, line, prompt, tools};
+use crate::listener::{Listener, conversation, fingerprint, hook, line, prompt, tools};
 
 fn passed(listener: &Listener) -> Option<Threshold> {
     listener.told.agent(1).clock.passed
@@ -44,7 +44,7 @@ fn a_clear_that_is_overtaken_by_the_next_prompt_begins_a_window_all_the_same() {
     assert_eq!(passed(&listener), Some(Threshold::ThreeQuarters));
 }
 
-/// H7: it was drawn before the compaction, or before the answer that follows it, and is heard behind
+/// H7: it was drawn before the compaction, or before the turn that follows it, and is heard behind
 /// both; by the next daemon too.
 #[test]
 fn a_status_line_of_the_window_before_passes_nothing() {
@@ -56,6 +56,10 @@ fn a_status_line_of_the_window_before_passes_nothing() {
         listener.write(Seen::Compacted);
         let between = line(93).at(Some(listener.told.now));
         listener.told.pass(Duration::from_secs(1));
+        listener.write(Seen::Prompt { text: fingerprint("p2") });
+        // With the answer's first figures, before its line is dated.
+        let first = line(91).at(Some(listener.told.now));
+        listener.told.pass(Duration::from_secs(1));
         listener.write(Seen::Answered);
         if restarts {
             listener.restart();
@@ -64,7 +68,7 @@ fn a_status_line_of_the_window_before_passes_nothing() {
         listener.catch_up();
         assert_eq!(listener.hear(&between).signs, [Sign::Drawn]);
         assert_eq!(passed(&listener), None);
-        listener.hear(&line(91));
+        listener.hear(&first);
         assert_eq!(passed(&listener), Some(Threshold::NineTenths));
     }
 }
