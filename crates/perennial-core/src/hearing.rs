@@ -149,6 +149,8 @@ pub struct Hearing {
     /// Steps of a transcript were heard in this session.
     has_transcript: bool,
     sample: Option<(Sample, Time)>,
+    /// What a status line showed, and when it was drawn, before the answer was read that it waits for.
+    held_sample: Option<(Sample, Time)>,
     /// The best source that this session has had.
     best: Option<Source>,
     model: Option<String>,
@@ -199,6 +201,7 @@ impl Hearing {
             is_compaction_hinted: false,
             has_transcript: false,
             sample: before.and_then(|before| before.sample),
+            held_sample: None,
             best: None,
             model: before.and_then(|before| before.model.clone()),
             line: line::Line::default(),
@@ -338,6 +341,7 @@ impl Hearing {
                 self.line.is_awaited = false;
                 self.named(model.as_ref());
                 let sample = sample.filter(|_| !self.is_late(at));
+                self.held_sample = sample.filter(|_| self.awaits_answer()).map(|s| (s, at));
                 let measured = sample.and_then(|s| self.measured(fact, s, is_own, now));
                 heard.signs.push(measured.unwrap_or(Sign::Drawn));
             }
@@ -346,7 +350,7 @@ impl Hearing {
                 heard.signs.extend(self.measured(fact, *sample, is_own, now));
             }
             Seen::Prompt { .. } if is_own => self.prompted(agent, at),
-            Seen::Answered if is_own => self.spoke(at),
+            Seen::Answered if is_own => heard.signs.extend(self.answer_read(fact, at, now)),
             Seen::ToolCalled(call) if is_own => self.called(agent, call, at),
             Seen::ToolAnswered(call) => self.answered(agent, call, at),
             Seen::Added { text } if began_by(agent, at) => self.was_told(text),

@@ -22,12 +22,7 @@ impl Hearing {
         is_own: bool,
         now: Time,
     ) -> Option<Sign> {
-        // Hooks may be late: only the transcript has the model's words in their order.
-        let is_just_compacted = match self.has_transcript {
-            true => self.is_just_compacted || self.is_compaction_hinted,
-            false => self.compacted_at > self.spoke_at,
-        };
-        if is_just_compacted && sample.source != Source::Reported {
+        if self.awaits_answer() && sample.source != Source::Reported {
             return None;
         }
         let sign = Sign::Measured { conversation: fact.conversation.clone(), sample };
@@ -41,6 +36,22 @@ impl Hearing {
         self.best = Some(sample.source);
         self.sample = Some((sample, now));
         Some(sign)
+    }
+
+    /// H7: whether no word of the model is known since the last compaction. Hooks may be late: only
+    /// the transcript has them in their order.
+    pub(super) fn awaits_answer(&self) -> bool {
+        match self.has_transcript {
+            true => self.is_just_compacted || self.is_compaction_hinted,
+            false => self.compacted_at > self.spoke_at,
+        }
+    }
+
+    /// The transcript has an answer: a status line that was drawn with it may have been heard before.
+    pub(super) fn answer_read(&mut self, fact: &Fact, at: Time, now: Time) -> Option<Sign> {
+        self.spoke(at);
+        let (sample, drawn) = self.held_sample.take()?;
+        if self.is_late(drawn) { None } else { self.measured(fact, sample, true, now) }
     }
 
     /// H7: a status line that was drawn then has figures of the window before.

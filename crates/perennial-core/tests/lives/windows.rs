@@ -73,6 +73,19 @@ fn a_status_line_of_the_window_before_passes_nothing() {
     }
 }
 
+/// H7: nobody may draw another one: the agent is idle.
+#[test]
+fn a_status_line_that_is_heard_before_its_answer_is_read_counts_with_it() {
+    let mut listener = Listener::new();
+    listener.write(Seen::Answered);
+    listener.write(Seen::Compacted);
+    listener.hear(&prompt("p2"));
+    assert_eq!(listener.hear(&line(60)).signs, [Sign::Drawn]);
+    assert_eq!(passed(&listener), None);
+    listener.write(Seen::Answered);
+    assert_eq!(passed(&listener), Some(Threshold::Half));
+}
+
 /// H9: found by seed 45997, where what the model said before it was heard in the same moment.
 #[test]
 fn a_doubled_hook_about_a_compaction_begins_one_window_by_its_date() {
