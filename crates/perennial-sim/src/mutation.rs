@@ -84,6 +84,8 @@ pub enum Mutation {
     ForgetAttempt,
     /// A text is given up while the turn runs that it is queued in.
     GiveUpInTurn,
+    /// Every answer counts as later than what was offered.
+    AnswersAreLate,
     /// Somebody takes a text back: the answer is yes, and nothing happens.
     UnsendWithoutEffect,
     /// What stands in a conversation is not heard of.
@@ -99,7 +101,7 @@ pub enum Mutation {
 }
 
 impl Mutation {
-    pub const ALL: [Mutation; 34] = [
+    pub const ALL: [Mutation; 35] = [
         Mutation::ActBeforeDurable,
         Mutation::AnswerBeforeDurable,
         Mutation::DropExit,
@@ -128,6 +130,7 @@ impl Mutation {
         Mutation::SettledAtOnce,
         Mutation::ForgetAttempt,
         Mutation::GiveUpInTurn,
+        Mutation::AnswersAreLate,
         Mutation::UnsendWithoutEffect,
         Mutation::LosePrompts,
         Mutation::LoseMentions,
@@ -150,7 +153,8 @@ impl World {
                 | Mutation::LoseBegan
                 | Mutation::LosePrompts
                 | Mutation::LoseMentions
-                | Mutation::LoseSettled,
+                | Mutation::LoseSettled
+                | Mutation::AnswersAreLate,
                 Input::Heard { agent, number, fact },
             ) => self.mutated_fact(life, mutation, (agent, number, fact)),
             (
@@ -250,6 +254,11 @@ impl World {
             | Mutation::LoseSettled => {
                 let is_lost = loses(mutation, &fact);
                 (!is_lost).then_some(Input::Heard { agent, number, fact })
+            }
+            Mutation::AnswersAreLate => {
+                let is_answer = fact.seen == Seen::Answered;
+                let at = if is_answer { Some(self.now + LONG) } else { fact.at };
+                Some(Input::Heard { agent, number, fact: Fact { at, ..fact } })
             }
             _ => Some(Input::Heard { agent, number, fact }),
         }

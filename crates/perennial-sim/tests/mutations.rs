@@ -55,6 +55,7 @@ caught! {
     settling_at_once: SettledAtOnce,
     forgetting_the_fence_of_attempts: ForgetAttempt,
     giving_up_in_a_turn: GiveUpInTurn,
+    taking_every_answer_for_late: AnswersAreLate,
     taking_back_without_effect: UnsendWithoutEffect,
     losing_prompts: LosePrompts,
     losing_mentions: LoseMentions,
