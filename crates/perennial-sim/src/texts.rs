@@ -16,19 +16,25 @@
 //! - X5  A notice is of the window that there is; each is told once (`signs`, `facts`).
 //! - X7  What was taken back is not typed after that was answered.
 //! - X8  A hook is given only what the journal has as offered to its session.
+//! - X10 A text by hook is said to be passed over only behind an answer that was written since its offer, or
+//!   when its session has been idle for long.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use perennial_core::context::Threshold;
 use perennial_core::conversation::ConversationId;
+use perennial_core::fact::{Fact, Seen};
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
-use perennial_core::message::{Content, MessageEvent};
+use perennial_core::message::{Content, Held, MessageEvent};
 use perennial_core::text::Fingerprint;
 use perennial_core::time::Time;
 
 use crate::cli::Mode;
 use crate::world::World;
+
+/// A session that is idle for less may still take what it was given.
+const IDLE_FOR_LONG: Duration = Duration::from_secs(20);
 
 /// Everything that was sent, and what Perennial says by itself.
 #[derive(Debug, Default)]
@@ -61,8 +67,9 @@ struct Account {
     /// Whose model had it before there was a line.
     taken: Vec<(AgentId, SessionNumber)>,
     entered: Vec<(AgentId, SessionNumber)>,
-    /// Every session that it was offered to, by the journal.
+    /// Every session that it was offered to, by the journal, and when the last time.
     offered: Vec<SessionNumber>,
+    offered_at: Time,
     /// How far the clock was behind at its offers, and whether it was further back for a line: the one
     /// case in which a daemon that finds the line there can't tell whose it is.
     behind: Duration,
@@ -93,6 +100,7 @@ impl Account {
             taken: Vec::new(),
             entered: Vec::new(),
             offered: Vec::new(),
+            offered_at: Time::default(),
             behind: Duration::ZERO,
             is_misdated: false,
         }
@@ -177,6 +185,7 @@ impl World {
             }
             MessageEvent::Offered { session, behind, .. } => {
                 text.offered.push(*session);
+                text.offered_at = at;
                 text.behind = text.behind.max(*behind);
                 self.check_offered(id, *session);
                 self.enter_stage(id, Stage::Offered { session: *session, is_heard: false });
@@ -190,7 +199,12 @@ impl World {
                     self.broken("X1: what is entered was typed", || id.to_string());
                 }
             }
-            MessageEvent::Held { .. } => self.enter_stage(id, Stage::Waiting),
+            MessageEvent::Held { why, .. } => {
+                self.enter_stage(id, Stage::Waiting);
+                if *why == Held::NotTaken {
+                    self.check_passed_over(id, at);
+                }
+            }
             MessageEvent::Heard { .. } => {
                 let is_true = text.is_shown;
                 if let Stage::Offered { is_heard, .. } = &mut text.stage {
@@ -217,6 +231,20 @@ impl World {
                 }
             }
             MessageEvent::Returned => self.enter_stage(id, Stage::Over),
+        }
+    }
+
+    /// X10
+    fn check_passed_over(&mut self, id: MessageId, at: Time) {
+        let Some(text) = self.texts.all.get(&id) else { return };
+        let is_soon = at.since(text.offered_at) < IDLE_FOR_LONG;
+        // Dates can't be compared where the clock was set back.
+        if text.fingerprint.is_some() || !is_soon || !self.machine.behind.is_zero() {
+            return;
+        }
+        let is_later = |line: &Fact| line.seen == Seen::Answered && line.at > Some(text.offered_at);
+        if !self.machine.transcripts.values().flatten().any(is_later) {
+            self.broken("X10: a text by hook is passed over by an answer", || id.to_string());
         }
     }
 
