@@ -59,7 +59,7 @@ use crate::reason::Reason;
 use crate::state::State;
 use crate::time::Time;
 
-pub use line::{Focus, Obstacle, focus};
+pub use line::{Focus, Obstacle, focus, frees_line};
 pub use plan::plan;
 pub use sessions::Hearings;
 pub use tell::{REMINDER_CALLS, Tell, reminder_mark};

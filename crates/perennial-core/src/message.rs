@@ -205,6 +205,25 @@ pub enum Why {
     Due,
 }
 
+impl Why {
+    /// Whether it was typed and should have been seen by now.
+    pub fn is_overdue(self) -> bool {
+        match self {
+            Why::Unheard | Why::Unseen => true,
+            Why::Unreadable
+            | Why::NoSession
+            | Why::Starting
+            | Why::Dialog
+            | Why::TurnRuns
+            | Why::AgentHeld
+            | Why::Earlier
+            | Why::Hook
+            | Why::After(_)
+            | Why::Due => false,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageEvent {
     Recorded {
@@ -286,6 +305,20 @@ impl MessageEvent {
             | MessageEvent::Entered { is_last: false, .. }
             | MessageEvent::Held { .. }
             | MessageEvent::Heard { .. } => false,
+        }
+    }
+
+    /// Whether a session has the text with it, and is not known to have read it.
+    pub fn is_given(&self) -> bool {
+        match self {
+            MessageEvent::Offered { .. }
+            | MessageEvent::Entered { .. }
+            | MessageEvent::Heard { .. } => true,
+            MessageEvent::Recorded { .. }
+            | MessageEvent::Held { .. }
+            | MessageEvent::Seen { .. }
+            | MessageEvent::Withdrawn { .. }
+            | MessageEvent::Returned => false,
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The properties of one running daemon and of the machine: checked at every step.
 
 use perennial_core::event::Event;
-use perennial_core::fact::{Fact, Keys, Seen};
+use perennial_core::fact::Fact;
 use perennial_core::fleet::Fleet;
-use perennial_core::hearing::{Hearing, Hearings, Tell};
+use perennial_core::hearing::{self, Hearing, Hearings, Tell};
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::message::{self, Trace};
 use perennial_core::observation::Observation;
@@ -81,7 +81,7 @@ impl World {
         let mut hearings = daemon.supervisor.hearings().of(agent);
         let obstacle =
             |hearings: &Hearings, fleet: &Fleet| hearings.get(agent)?.obstacle(fleet.agent(agent)?);
-        let was_in_the_way = obstacle(&hearings, fleet).is_some();
+        let in_the_way = obstacle(&hearings, fleet);
         let fact = message::as_recorded(fleet, agent, fact.by_core_time(fleet.behind()));
         let fact = &*fact;
         let heard = hearings.hear(known, number, fact, self.now);
@@ -96,10 +96,6 @@ impl World {
                 reports.push(Observation::ReminderDue { agent, number, calls, sample });
             }
         }
-        let is_told_clear = fact.seen == Seen::Keys(Keys::Clear);
-        if reports.is_empty() && !was_in_the_way && !is_told_clear {
-            return Some(Vec::new());
-        }
         let mut fleet = fleet.clone();
         let mut batches = Vec::new();
         let mut take = |report: &Observation, fleet: &mut Fleet| {
@@ -108,7 +104,7 @@ impl World {
             batches.push(events);
         };
         reports.iter().for_each(|report| take(report, &mut fleet));
-        if (was_in_the_way || is_told_clear) && obstacle(&hearings, &fleet).is_none() {
+        if hearing::frees_line(in_the_way, fact, obstacle(&hearings, &fleet)) {
             take(&traced(Trace::LineFree), &mut fleet);
         }
         Some(batches)

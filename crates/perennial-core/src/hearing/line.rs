@@ -2,7 +2,7 @@
 
 use super::Hearing;
 use crate::agent::Agent;
-use crate::fact::Keys;
+use crate::fact::{Fact, Keys, Seen};
 use crate::state::State;
 
 /// Why the input line is not free.
@@ -50,6 +50,14 @@ impl Hearing {
             }
         }
     }
+}
+
+/// Whether a fact freed the line, given what stood in the way before it and what does now: a text that
+/// waits for that may be typed.
+pub fn frees_line(before: Option<Obstacle>, fact: &Fact, now: Option<Obstacle>) -> bool {
+    // The holder may have held a text for what only its terminal shows.
+    let is_told_clear = fact.seen == Seen::Keys(Keys::Clear);
+    (before.is_some() || is_told_clear) && now.is_none()
 }
 
 /// What keys reach in a session's terminal, for its holder.

@@ -1,6 +1,6 @@
 //! What is heard of an agent CLI, within the step: facts become reports, and holders are told.
 
-use perennial_core::fact::{Fact, Keys, Seen};
+use perennial_core::fact::Fact;
 use perennial_core::hearing::{self, Hearing, Obstacle, Tell};
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::message::{self, Trace};
@@ -24,8 +24,7 @@ impl Supervisor {
         let Some(known) = self.newest.agent(agent) else {
             return Vec::new();
         };
-        let before = self.hearings.get(agent);
-        let was_in_the_way = before.is_some_and(|before| before.obstacle(known).is_some());
+        let in_the_way = self.hearings.get(agent).and_then(|hearing| hearing.obstacle(known));
         let heard = self.hearings.hear(known, number, fact, now);
         let mut reports: Vec<Observation> = heard
             .signs
@@ -48,9 +47,7 @@ impl Supervisor {
         for report in reports {
             outputs.extend(self.observed(report, now));
         }
-        // The holder may have held a text for what only its terminal shows.
-        let is_told_clear = fact.seen == Seen::Keys(Keys::Clear);
-        if (was_in_the_way || is_told_clear) && self.obstacle(agent).is_none() {
+        if hearing::frees_line(in_the_way, fact, self.obstacle(agent)) {
             outputs.extend(self.observed(traced(Trace::LineFree), now));
         }
         outputs.extend(self.tell_holder(agent));

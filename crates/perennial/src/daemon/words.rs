@@ -38,7 +38,7 @@ pub fn reason(reason: Reason) -> &'static str {
         Reason::SilentAtStart => "it has shown nothing for 90 s; attach to see why",
         Reason::LimitReached => "it gave up its turn at the vendor's limit",
         Reason::StoppedInTurn => "it was stopped in the middle of a turn and waits for your word",
-        Reason::DaemonStarted => "the daemon has just started and has not confirmed it yet",
+        Reason::DaemonStarted => "nothing has confirmed yet what it does",
         Reason::HolderUnreachable => "its holder does not answer",
         Reason::LeadSilent => "its lead has not reported it",
         Reason::Silent => "nothing was heard from it in a turn for too long; it is started again",

@@ -11,7 +11,7 @@ use perennial_core::command::Command;
 use perennial_core::entity::Entity;
 use perennial_core::event::{Event, What};
 use perennial_core::id::{AgentId, MessageId};
-use perennial_core::message::{self, MessageEvent, Sender};
+use perennial_core::message::{self, Sender};
 use perennial_core::reason::{Reason, Verb};
 use perennial_engine::harness::typing;
 use perennial_store::journal::{Journal, ReadError};
@@ -240,7 +240,7 @@ impl Surface {
             let fleet = sight.supervisor.fleet();
             let waits = |text: &&message::Message| {
                 let why = || message::why(fleet, text, sight.now);
-                view::is_waiting_text(text) || (text.is_typed() && is_overdue(why()))
+                view::is_waiting_text(text) || (text.is_typed() && why().is_overdue())
             };
             let waiting = fleet.messages().of(agent).filter(waits).map(|text| text.id);
             waiting.take(LISTED_MAX).collect::<Vec<MessageId>>()
@@ -310,23 +310,9 @@ fn was_given(journal: &dyn Journal, id: MessageId) -> Result<bool, ReadError> {
     let newest = journal.read_stream_back(&Entity::Message(id), Version::END, 2)?;
     // What can't be read may have been that.
     Ok(newest.iter().any(|record| match &record.event {
-        Ok(Event { what: What::Message(_, event), .. }) => match event {
-            MessageEvent::Offered { .. }
-            | MessageEvent::Entered { .. }
-            | MessageEvent::Heard { .. } => true,
-            MessageEvent::Recorded { .. }
-            | MessageEvent::Held { .. }
-            | MessageEvent::Seen { .. }
-            | MessageEvent::Withdrawn { .. }
-            | MessageEvent::Returned => false,
-        },
+        Ok(Event { what: What::Message(_, event), .. }) => event.is_given(),
         Ok(_) | Err(_) => true,
     }))
-}
-
-/// Whether a text that was typed should have been seen by now.
-fn is_overdue(why: message::Why) -> bool {
-    matches!(why, message::Why::Unheard | message::Why::Unseen)
 }
 
 /// What a message waits for that is in memory.
@@ -346,7 +332,7 @@ fn shown(row: &MessageRow, waits: Option<Waits>) -> answer::Message {
     // One that is held for damage waits for a person, whatever its row says.
     let is_held = waits.is_some_and(|waits| waits.why == message::Why::Unreadable);
     let is_offered = matches!(row.step, MessageStep::Entered | MessageStep::Heard);
-    let is_told = |waits: &Waits| is_waiting || is_held || (is_offered && is_overdue(waits.why));
+    let is_told = |waits: &Waits| is_waiting || is_held || (is_offered && waits.why.is_overdue());
     let why = match waits.filter(is_told) {
         Some(waits) => Some(words::waits(waits.why, waits.agent).to_owned()),
         None if is_written => Some(words::WRITTEN.to_owned()),
@@ -408,7 +394,7 @@ fn unread(error: &dyn std::error::Error) -> Trouble {
 #[cfg(test)]
 mod tests {
     use perennial_core::id::SessionNumber;
-    use perennial_core::message::{Content, Held};
+    use perennial_core::message::{Content, Held, MessageEvent};
     use perennial_core::time::Time;
     use perennial_store::MemoryJournal;
     use perennial_store::journal::Batch;
