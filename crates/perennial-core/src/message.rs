@@ -50,7 +50,7 @@ pub use observe::{
     trace, traced, unreminded,
 };
 pub use queue::Messages;
-pub use why::why;
+pub use why::{Why, why};
 
 /// A session that lives has not taken a text if it has been idle for so long since, without it: a
 /// hook may be late, and what it tells of stands in the conversation later still.
@@ -178,48 +178,6 @@ impl Held {
             | Held::OldHolder
             | Held::SessionEnded
             | Held::NotTaken => false,
-        }
-    }
-}
-
-/// Why a message is not seen yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
-    /// A record of it can't be read.
-    Unreadable,
-    NoSession,
-    Starting,
-    Dialog,
-    TurnRuns,
-    AgentHeld,
-    /// An earlier text goes first.
-    Earlier,
-    /// The agent's next tool call or prompt.
-    Hook,
-    After(Held),
-    /// It was typed a while ago, and the harness has not said that it has it.
-    Unheard,
-    /// The harness has had it for a while, and the conversation does not hold it.
-    Unseen,
-    /// Nothing is in its way.
-    Due,
-}
-
-impl Why {
-    /// Whether it was typed and should have been seen by now.
-    pub fn is_overdue(self) -> bool {
-        match self {
-            Why::Unheard | Why::Unseen => true,
-            Why::Unreadable
-            | Why::NoSession
-            | Why::Starting
-            | Why::Dialog
-            | Why::TurnRuns
-            | Why::AgentHeld
-            | Why::Earlier
-            | Why::Hook
-            | Why::After(_)
-            | Why::Due => false,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Content, Held, Message, MessageState, Progress, Why, order};
+use super::{Content, Held, Message, MessageState, Progress, order};
 use crate::agent::Agent;
 use crate::fleet::Fleet;
 use crate::id::SessionNumber;
@@ -14,6 +14,47 @@ use crate::time::Time;
 const UNSEEN_AFTER: Duration = Duration::from_secs(5);
 
 /// Why a message is not seen yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// A record of it can't be read.
+    Unreadable,
+    NoSession,
+    Starting,
+    Dialog,
+    TurnRuns,
+    AgentHeld,
+    /// An earlier text goes first.
+    Earlier,
+    /// The agent's next tool call or prompt.
+    Hook,
+    After(Held),
+    /// It was typed a while ago, and the harness has not said that it has it.
+    Unheard,
+    /// The harness has had it for a while, and the conversation does not hold it.
+    Unseen,
+    /// Nothing is in its way.
+    Due,
+}
+
+impl Why {
+    /// Whether it was typed and should have been seen by now.
+    pub fn is_overdue(self) -> bool {
+        match self {
+            Why::Unheard | Why::Unseen => true,
+            Why::Unreadable
+            | Why::NoSession
+            | Why::Starting
+            | Why::Dialog
+            | Why::TurnRuns
+            | Why::AgentHeld
+            | Why::Earlier
+            | Why::Hook
+            | Why::After(_)
+            | Why::Due => false,
+        }
+    }
+}
+
 pub fn why(fleet: &Fleet, message: &Message, now: Time) -> Why {
     if let MessageState::Offered { at, progress, .. } = message.state {
         return match progress {
