@@ -2,34 +2,14 @@
 //!
 //! It decides nothing itself: inputs go to the supervisor's step, outputs are carried out.
 
-mod awaited;
-mod changes;
-mod checks;
 pub mod config;
-mod deliver;
-mod driver;
-mod harness;
+mod driving;
 mod hearing;
-mod http;
-mod identity;
-mod jobs;
 mod lock;
 mod logging;
-mod lookout;
-mod mcp;
-mod missed;
-mod pages;
-mod presence;
-mod prime;
-mod problems;
-mod project;
-mod reader;
-mod shelf;
-mod spending;
+mod showing;
+mod surface;
 mod time;
-mod told;
-mod view;
-mod words;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -56,17 +36,17 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use config::Config;
-use deliver::Deliveries;
-use driver::{Desk, Message, Superseded, World};
-use harness::Harnesses;
-use http::Surface;
-use identity::Registry;
+use driving::deliver::Deliveries;
+use driving::driver::{self, Desk, Message, Superseded, World};
+use driving::harness::Harnesses;
+use driving::presence::Presence;
+use driving::projections::Shelf;
+use hearing::reader::Reader;
+use hearing::session_list_watcher::Lookout;
+use hearing::spending::Spending;
 use lock::{Lock, LockError};
-use lookout::Lookout;
-use presence::Presence;
-use reader::Reader;
-use shelf::Shelf;
-use spending::Spending;
+use surface::Surface;
+use surface::identity::Registry;
 
 /// Runs until it is told to end; `ready` is called when requests are answered.
 pub fn run(home: &Home, ready: impl FnOnce()) -> anyhow::Result<ExitCode> {
@@ -116,7 +96,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
     for unreadable in &loaded.unreadable {
         tracing::error!(%unreadable, "a record can't be read");
     }
-    let missed = missed::take(&home.hooks_missed());
+    let missed = hearing::unheard_hooks::take(&home.hooks_missed());
     for told in &missed {
         tracing::warn!("{told}");
     }
@@ -134,7 +114,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
     let presence = Presence::begin(heard.collect(), clock.read().now);
     let spending = Spending::begin(&kept);
     let limits = Limits { silent_after: config.silent_after() };
-    let hearings = Hearings::resume(&loaded.fleet, &spending::kept(&kept), limits);
+    let hearings = Hearings::resume(&loaded.fleet, &hearing::spending::kept(&kept), limits);
     let world = World {
         journal: Arc::clone(&journal),
         holders: holders.clone(),
@@ -199,7 +179,7 @@ fn serve(home: &Home, surface: Arc<Surface>, ready: impl FnOnce()) -> anyhow::Re
         let ending = surface.ending.clone();
         end_on_signals(&ending).context("kill signals can't be watched")?;
         ready();
-        http::serve(listener, http::router(surface), ending.subscribe()).await;
+        surface::serve(listener, surface::router(surface), ending.subscribe()).await;
         Ok(())
     })
 }

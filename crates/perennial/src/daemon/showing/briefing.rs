@@ -7,8 +7,8 @@ use perennial_core::fleet::Fleet;
 use perennial_core::state::Roster;
 use perennial_engine::harness::words::{self, Other, Reader};
 
-use super::presence::Presence;
-use super::view;
+use crate::daemon::driving::presence::Presence;
+use crate::daemon::showing::view;
 
 pub fn text(fleet: &Fleet, agent: &Agent, presence: &Presence, sample: Option<&Sample>) -> String {
     let name = view::name(agent);

@@ -7,7 +7,7 @@ use perennial_engine::transcript::step::{
 };
 use serde_json::Value;
 
-use super::time::moment;
+use crate::daemon::time::moment;
 
 pub fn step(conversation: &ConversationId, subagent: Option<String>, step: Step) -> wire::Step {
     let named = |id: StepId| id.to_string();

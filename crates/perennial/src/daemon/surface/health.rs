@@ -12,7 +12,7 @@ use perennial_store::record::Unreadable;
 use super::Shared;
 use super::answer::{Answer, json};
 use super::extract::Shown;
-use crate::daemon::view;
+use crate::daemon::showing::view;
 
 pub async fn health(State(surface): State<Shared>, Shown(caller): Shown) -> Answer {
     let over = surface.over;

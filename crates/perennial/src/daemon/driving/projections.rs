@@ -25,10 +25,10 @@ use perennial_store::journal::{Journal, Version};
 use perennial_store::load::snapshots;
 use perennial_store::projection::RosterRow;
 
-use super::driver::{Driver, Message};
-use super::presence::Presence;
-use super::spending::{self, Spending};
-use super::view;
+use crate::daemon::driving::driver::{Driver, Message};
+use crate::daemon::driving::presence::Presence;
+use crate::daemon::hearing::spending::{self, Spending};
+use crate::daemon::showing::view;
 
 /// After so many events what has changed is kept, so that the next start need not fold them.
 const SNAPSHOT_EVERY: u64 = 1000;

@@ -13,8 +13,8 @@ use serde::de::DeserializeOwned;
 use super::Shared;
 use super::answer::Trouble;
 use super::server::PATIENCE;
-use crate::daemon::identity::Peer;
-use crate::daemon::problems;
+use crate::daemon::showing::problems;
+use crate::daemon::surface::identity::Peer;
 
 /// The caller, as processes show it. Every route asks for it, and none is open to a job.
 #[derive(Debug, Clone, Copy)]

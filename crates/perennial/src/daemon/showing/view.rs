@@ -12,11 +12,11 @@ use perennial_core::state::{Roster, State};
 use perennial_core::time::Time;
 use perennial_store::Sample;
 
-use super::driver::Sight;
-use super::presence::Presence;
-use super::spending::{self, Spending, Used};
-use super::time::moment;
-use super::words;
+use crate::daemon::driving::driver::Sight;
+use crate::daemon::driving::presence::Presence;
+use crate::daemon::hearing::spending::{self, Spending, Used};
+use crate::daemon::showing::sentences;
+use crate::daemon::time::moment;
 
 /// One agent, with what is known of its holder right now.
 pub fn agent(agent: &Agent, sight: &Sight<'_>) -> wire::Agent {
@@ -47,7 +47,7 @@ fn shown(
 ) -> wire::Agent {
     let confirmation = presence.confirmation(agent);
     let (state, reason) = agent.vouched(confirmation);
-    let (next, next_at) = words::outlook(outlook(agent, confirmation));
+    let (next, next_at) = sentences::outlook(outlook(agent, confirmation));
     let silent_since = (state != agent.state).then(|| presence.silent_since(agent.id));
     wire::Agent {
         id: agent.id.to_string(),
@@ -55,7 +55,7 @@ fn shown(
         state: state.word().to_owned(),
         roster: state.roster().word().to_owned(),
         reason: reason.word().to_owned(),
-        reason_text: words::reason(reason).to_owned(),
+        reason_text: sentences::reason(reason).to_owned(),
         evidence: match silent_since {
             Some(at) => silence(agent, presence, at),
             None => evidence(&agent.evidence),
@@ -68,12 +68,12 @@ fn shown(
         parent,
         parent_id: agent.parent.map(|id| id.to_string()),
         harness: agent.launch.harness.clone(),
-        host: words::host(agent.launch.host).to_owned(),
+        host: sentences::host(agent.launch.host).to_owned(),
         project: agent.launch.project.clone(),
         dir: agent.launch.dir.clone(),
         argv: agent.launch.argv.clone(),
         env_names: agent.launch.env_names.clone(),
-        restart: words::restart(agent.restart).to_owned(),
+        restart: sentences::restart(agent.restart).to_owned(),
         session: session(agent),
         predecessor_id: agent.predecessor().map(|id| id.to_string()),
         previous_exit: agent.previous_exit.map(exit),
@@ -104,8 +104,8 @@ pub fn is_waiting_text(message: &Message) -> bool {
 
 fn evidence(evidence: &Evidence) -> wire::Evidence {
     wire::Evidence {
-        witness: words::witness(evidence.witness).to_owned(),
-        fact: words::fact(evidence),
+        witness: sentences::witness(evidence.witness).to_owned(),
+        fact: sentences::fact(evidence),
         at: moment(evidence.at),
     }
 }
@@ -114,7 +114,7 @@ fn evidence(evidence: &Evidence) -> wire::Evidence {
 fn silence(agent: &Agent, presence: &Presence, since: Time) -> wire::Evidence {
     let last = presence.heard(agent.id).or_else(|| agent.session.as_ref()?.started_at);
     wire::Evidence {
-        witness: words::witness(Witness::Daemon).to_owned(),
+        witness: sentences::witness(Witness::Daemon).to_owned(),
         fact: match last {
             Some(last) => format!("its holder was last heard at {}", moment(last)),
             None => "its holder was never heard".to_owned(),
@@ -182,7 +182,7 @@ fn session(agent: &Agent) -> Option<wire::Session> {
     Some(wire::Session {
         number: u64::from(session.number.0),
         id: agent.session_id()?.to_string(),
-        phase: words::phase(session.phase).to_owned(),
+        phase: sentences::phase(session.phase).to_owned(),
         pid: session.process.map(|process| process.pid.cast_unsigned()),
         started_at: session.started_at.map(moment),
         ended_at: session.ended_at.map(moment),
@@ -195,7 +195,7 @@ fn exit(exit: Exit) -> wire::Exit {
         Exit::Code(code) => wire::Exit { code: Some(code), ..wire::Exit::default() },
         Exit::Signal(signal) => wire::Exit { signal: Some(signal), ..wire::Exit::default() },
         Exit::Unknown(why) => wire::Exit {
-            unknown: Some(words::unknown_exit(why).to_owned()),
+            unknown: Some(sentences::unknown_exit(why).to_owned()),
             ..wire::Exit::default()
         },
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use perennial_core::job::{JobCommand, JobEnd, JobReport, Purpose};
 use perennial_engine::host::{self, JobExit, JobSpec};
 
-use super::words;
+use crate::daemon::showing::sentences;
 
 /// What is kept of a job's output.
 const OUTPUT_BYTES: usize = 16 << 10;
@@ -29,7 +29,7 @@ pub fn spec(purpose: &Purpose, command: &JobCommand) -> JobSpec {
     let mut argv = command.argv.clone();
     match purpose {
         Purpose::Notify { name, reason, .. } => {
-            let sentence = format!("{name}: {}", words::reason(*reason));
+            let sentence = format!("{name}: {}", sentences::reason(*reason));
             argv.extend([name.clone(), reason.word().to_owned(), sentence]);
         }
     }

@@ -2,6 +2,12 @@
 //!
 //! Says which session a fact is of, and puts what is to be told into words. Decides nothing.
 
+pub mod changes;
+pub mod reader;
+pub mod session_list_watcher;
+pub mod spending;
+pub mod unheard_hooks;
+
 use perennial_core::context::{Sample, Source};
 use perennial_core::event::{AgentEvent, Event};
 use perennial_core::fact::{Fact, Keys, Origin, Seen};
@@ -13,10 +19,10 @@ use perennial_engine::host::delivery::Line;
 use perennial_engine::supervisor::Input;
 use tokio::sync::oneshot;
 
-use super::driver::{Closing, Desk, Driver, Message};
-use super::reader::{Look, Sighting};
-use super::spending::{self, Used};
-use super::{prime, view};
+use crate::daemon::driving::driver::{Closing, Desk, Driver, Message};
+use crate::daemon::hearing::reader::{Look, Sighting};
+use crate::daemon::hearing::spending::Used;
+use crate::daemon::showing::{briefing, view};
 
 impl Desk {
     /// Hands over what a hook said, and gets what its session is to be told.
@@ -204,7 +210,7 @@ impl Driver {
         let known = self.supervisor.fleet().agent(agent)?;
         let sample = self.supervisor.hearing(agent).and_then(|hearing| hearing.sample());
         let sample = sample.as_ref().map(|(sample, _)| sample);
-        Some(prime::text(self.supervisor.fleet(), known, &self.presence, sample))
+        Some(briefing::text(self.supervisor.fleet(), known, &self.presence, sample))
     }
 
     /// Keeps what was measured for the next daemon; the store writes the latest about once a second.

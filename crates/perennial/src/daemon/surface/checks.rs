@@ -15,9 +15,9 @@ use perennial_core::restart::Restart;
 use perennial_core::work::WorkPhase;
 use perennial_engine::harness::PresetError;
 
-use super::driver::chain;
-use super::harness::Harnesses;
-use super::project;
+use crate::daemon::driving::driver::chain;
+use crate::daemon::driving::harness::Harnesses;
+use crate::daemon::surface::project;
 
 pub fn name(text: &str) -> Result<Name, Problem> {
     text.parse::<Name>().map_err(|bad| {

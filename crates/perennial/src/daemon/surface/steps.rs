@@ -17,10 +17,11 @@ use serde::Deserialize;
 use super::answer::{Answer, Trouble, json};
 use super::extract::Shown;
 use super::{Shared, Surface};
-use crate::daemon::changes::Changes;
-use crate::daemon::driver::{Closing, chain};
-use crate::daemon::pages::{self, Span, Subject};
-use crate::daemon::{problems, told};
+use crate::daemon::driving::driver::{Closing, chain};
+use crate::daemon::hearing::changes::Changes;
+use crate::daemon::showing::pages::{self, Span, Subject};
+use crate::daemon::showing::problems;
+use crate::daemon::showing::wire_step;
 
 /// Nobody waits longer for one answer.
 const LONGEST_WAIT: Duration = Duration::from_secs(25);
@@ -149,7 +150,9 @@ impl Surface {
             let page = pages::read(&harnesses, &subject, &place, span);
             let steps = page.steps.into_iter();
             Steps {
-                steps: steps.map(|(id, subagent, step)| told::step(&id, subagent, step)).collect(),
+                steps: steps
+                    .map(|(id, subagent, step)| wire_step::step(&id, subagent, step))
+                    .collect(),
                 next: page.place.to_string(),
                 more: !page.is_last,
                 left_out: page.left_out as u64,

@@ -25,8 +25,10 @@ use super::about;
 use super::answer::{Answer, Trouble, json};
 use super::extract::Shown;
 use super::{Shared, Surface};
-use crate::daemon::driver::{Closing, chain};
-use crate::daemon::{time, view, words};
+use crate::daemon::driving::driver::{Closing, chain};
+use crate::daemon::showing::sentences;
+use crate::daemon::showing::view;
+use crate::daemon::time;
 
 const PAGE: usize = 1000;
 const LARGEST_PAGE: usize = 10_000;
@@ -210,7 +212,7 @@ fn event(caller: Caller, record: &Record, agent: Option<(AgentId, Option<String>
             if !may_read_prompt(caller, &event.what) {
                 hide_prompt(&mut data);
             }
-            (kind, words::sentence(&event.what), data)
+            (kind, sentences::sentence(&event.what), data)
         }
         Err(unreadable) => ("unreadable", unreadable.to_string(), serde_json::Value::Null),
     };

@@ -28,9 +28,9 @@ use super::Surface;
 use super::agents::add_activity;
 use super::answer::Trouble;
 use super::events::unread;
-use crate::daemon::driver::chain;
-use crate::daemon::problems;
-use crate::daemon::view::{self, Filter};
+use crate::daemon::driving::driver::chain;
+use crate::daemon::showing::problems;
+use crate::daemon::showing::view::{self, Filter};
 
 /// So many rows of the cemetery are read at a time.
 const PAGE: usize = 200;

@@ -30,10 +30,13 @@ use super::answer::{Answer, Trouble, json, json_with};
 use super::ended::Found;
 use super::extract::{Body, Shown};
 use super::{Shared, Surface};
-use crate::daemon::awaited::Point;
-use crate::daemon::driver::{Closing, Sight};
-use crate::daemon::view::{self, Filter};
-use crate::daemon::{checks, problems, time, words};
+use crate::daemon::driving::awaited::Point;
+use crate::daemon::driving::driver::{Closing, Sight};
+use crate::daemon::showing::problems;
+use crate::daemon::showing::sentences;
+use crate::daemon::showing::view::{self, Filter};
+use crate::daemon::surface::checks;
+use crate::daemon::time;
 
 /// How many agents are dead, beside a list that may leave them out.
 const DEAD: &str = "x-dead";
@@ -168,7 +171,7 @@ fn story(journal: &dyn Journal, id: AgentId) -> Result<Vec<Chapter>, ReadError> 
 
 fn chapter(record: &Record) -> Chapter {
     let (kind, text) = match &record.event {
-        Ok(event) => (stored::kind(&event.what), words::sentence(&event.what)),
+        Ok(event) => (stored::kind(&event.what), sentences::sentence(&event.what)),
         Err(unreadable) => ("unreadable", unreadable.to_string()),
     };
     Chapter { seq: record.seq.0, at: time::moment(record.at), text, kind: kind.to_owned() }

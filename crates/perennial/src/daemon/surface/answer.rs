@@ -7,8 +7,8 @@ use perennial_api::Problem;
 use perennial_api::problem;
 use serde::Serialize;
 
-use crate::daemon::checks::shown;
-use crate::daemon::driver::Closing;
+use crate::daemon::driving::driver::Closing;
+use crate::daemon::surface::checks::shown;
 
 /// A problem on its way out.
 #[derive(Debug)]

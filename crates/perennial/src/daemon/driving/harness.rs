@@ -22,7 +22,7 @@ use perennial_engine::host::directory::HolderDirectory;
 use perennial_engine::host::environment;
 use perennial_engine::host::holders::Program;
 
-use super::driver::chain;
+use crate::daemon::driving::driver::chain;
 
 /// Where presets, environments and copies are.
 #[derive(Debug, Clone)]

@@ -18,8 +18,8 @@ use perennial_core::session::{Pace, Phase};
 use perennial_core::state::Cause;
 use perennial_core::time::Time;
 
-use super::time::moment;
 use crate::command_line::quoted;
+use crate::daemon::time::moment;
 
 pub fn reason(reason: Reason) -> &'static str {
     match reason {

@@ -12,9 +12,9 @@ use perennial_core::refusal::Refusal;
 use perennial_core::state::State;
 use perennial_engine::supervisor::Rejection;
 
-use super::checks::shown;
-use super::view;
-use super::words;
+use crate::daemon::showing::sentences;
+use crate::daemon::showing::view;
+use crate::daemon::surface::checks::shown;
 
 pub fn rejection(rejection: &Rejection, fleet: &Fleet) -> Problem {
     match rejection {
@@ -126,7 +126,7 @@ pub fn refused_to_job() -> Problem {
 
 fn held(name: &str, held_for: HeldFor) -> Problem {
     Problem::new(428, "held", format!("{name} can't be woken"))
-        .because(words::held_for(held_for))
+        .because(sentences::held_for(held_for))
         .next(format!("perennial why {name} tells more; a person can wake it"))
         .exiting(ExitCode::NeedsOperator)
 }

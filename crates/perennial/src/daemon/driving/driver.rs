@@ -24,17 +24,17 @@ use perennial_engine::supervisor::{Input, Output, Rejection, Reply, Supervisor, 
 use perennial_store::journal::{AppendError, Journal, Seq};
 use tokio::sync::{oneshot, watch};
 
-use super::awaited::{Awaited, Point};
-use super::deliver::Deliveries;
-use super::harness::Harnesses;
-use super::identity::Registry;
-use super::jobs;
-use super::lookout::Lookout;
-use super::presence::Presence;
-use super::reader::{Reader, Sighting};
-use super::shelf::Shelf;
-use super::spending::Spending;
-use super::time::Clock;
+use crate::daemon::driving::awaited::{Awaited, Point};
+use crate::daemon::driving::deliver::Deliveries;
+use crate::daemon::driving::harness::Harnesses;
+use crate::daemon::driving::jobs;
+use crate::daemon::driving::presence::Presence;
+use crate::daemon::driving::projections::Shelf;
+use crate::daemon::hearing::reader::{Reader, Sighting};
+use crate::daemon::hearing::session_list_watcher::Lookout;
+use crate::daemon::hearing::spending::Spending;
+use crate::daemon::surface::identity::Registry;
+use crate::daemon::time::Clock;
 
 /// What reaches the driver's thread.
 pub enum Message {

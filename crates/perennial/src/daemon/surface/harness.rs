@@ -25,10 +25,10 @@ use super::answer::{Answer, Trouble};
 use super::extract::Shown;
 use super::server::PATIENCE;
 use super::{Shared, Surface};
-use crate::daemon::checks;
-use crate::daemon::driver::Message;
-use crate::daemon::mcp::{self, Asked, Tool};
-use crate::daemon::view::{self, Filter};
+use crate::daemon::driving::driver::Message;
+use crate::daemon::showing::view::{self, Filter};
+use crate::daemon::surface::checks;
+use crate::daemon::surface::mcp::{self, Asked, Tool};
 
 /// A hook's input is read up to here; a harness may send whole files.
 const LONGEST_INPUT: usize = 8 << 20;

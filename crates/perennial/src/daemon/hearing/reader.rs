@@ -26,8 +26,8 @@ use perennial_engine::host::{process, traffic};
 use perennial_engine::transcript::account::Figures;
 use perennial_engine::transcript::tail::Buffer;
 
-use super::driver::{Desk, Message};
-use super::harness::Harnesses;
+use crate::daemon::driving::driver::{Desk, Message};
+use crate::daemon::driving::harness::Harnesses;
 use open::{InWindow, Open};
 
 /// A harness speaks before it has written everything down: so much later it is looked at again.

@@ -17,8 +17,8 @@ use tokio::sync::oneshot;
 use super::answer::{Answer, Trouble, json};
 use super::extract::{Body, Shown};
 use super::{Shared, Surface};
-use crate::daemon::driver::Closing;
-use crate::daemon::problems;
+use crate::daemon::driving::driver::Closing;
+use crate::daemon::showing::problems;
 
 /// One answer of `logs` has at most so many bytes.
 const LONGEST_LOG: usize = 16 << 20;

@@ -23,8 +23,11 @@ use tokio::time::timeout;
 use super::answer::{Answer, Trouble, json};
 use super::extract::{Body, Shown};
 use super::{Shared, Surface};
-use crate::daemon::driver::{Closing, Sight};
-use crate::daemon::{checks, time, view, words};
+use crate::daemon::driving::driver::{Closing, Sight};
+use crate::daemon::showing::sentences;
+use crate::daemon::showing::view;
+use crate::daemon::surface::checks;
+use crate::daemon::time;
 
 /// So many are listed unless the caller says otherwise, and at most.
 const LISTED: usize = 20;
@@ -106,7 +109,7 @@ fn unreadable_row() -> answer::Message {
         id: "?".to_owned(),
         state: "unreadable".to_owned(),
         is_final: true,
-        why: Some(words::UNREADABLE_ROW.to_owned()),
+        why: Some(sentences::UNREADABLE_ROW.to_owned()),
         ..answer::Message::default()
     }
 }
@@ -121,7 +124,7 @@ pub async fn withdraw(
     // One that is over is told as it is, so that nobody wonders …
     let message = surface.message(id).await?;
     // … unless it is held for damage: then a person may.
-    let is_held = message.why.as_deref() == Some(words::UNREADABLE);
+    let is_held = message.why.as_deref() == Some(sentences::UNREADABLE);
     if message.is_final && !is_held {
         return Err(over(message));
     }
@@ -140,7 +143,7 @@ pub async fn withdraw(
 
 fn over(message: answer::Message) -> Trouble {
     let answer::Message { id, state, why, .. } = message;
-    let next = if why.as_deref() == Some(words::LOST) {
+    let next = if why.as_deref() == Some(sentences::LOST) {
         "nothing more happens to it; send it again if it is still needed"
     } else {
         "send another text: what was said can't be unsaid"
@@ -266,7 +269,7 @@ impl Surface {
         let (rows, given) = tokio::task::spawn_blocking(read).await.map_err(|_| Closing)?;
         let mut returned = self.shown(rows).await?;
         for (message, _) in returned.iter_mut().zip(given).filter(|(_, is_given)| *is_given) {
-            message.why = Some(words::MAY_BE_READ.to_owned());
+            message.why = Some(sentences::MAY_BE_READ.to_owned());
         }
         Ok(returned)
     }
@@ -334,14 +337,14 @@ fn shown(row: &MessageRow, waits: Option<Waits>) -> answer::Message {
     let is_offered = matches!(row.step, MessageStep::Entered | MessageStep::Heard);
     let is_told = |waits: &Waits| is_waiting || is_held || (is_offered && waits.why.is_overdue());
     let why = match waits.filter(is_told) {
-        Some(waits) => Some(words::waits(waits.why, waits.agent).to_owned()),
-        None if is_written => Some(words::WRITTEN.to_owned()),
-        None if is_damaged => Some(words::LOST.to_owned()),
+        Some(waits) => Some(sentences::waits(waits.why, waits.agent).to_owned()),
+        None if is_written => Some(sentences::WRITTEN.to_owned()),
+        None if is_damaged => Some(sentences::LOST.to_owned()),
         None => None,
     };
     answer::Message {
         id: row.message.to_string(),
-        from: words::sender(row.sender).to_owned(),
+        from: sentences::sender(row.sender).to_owned(),
         head: row.head.clone(),
         state: state(if is_held { MessageStep::Held } else { row.step }).to_owned(),
         is_final: row.step.is_final() || is_held || is_written || is_damaged,
@@ -387,7 +390,7 @@ fn no_such_message(id: MessageId) -> Trouble {
 fn unread(error: &dyn std::error::Error) -> Trouble {
     Trouble(
         Problem::new(500, "journal-unread", "the journal can't be read")
-            .because(crate::daemon::driver::chain(error)),
+            .because(crate::daemon::driving::driver::chain(error)),
     )
 }
 

@@ -25,8 +25,9 @@ use serde::Deserialize;
 use super::answer::{Answer, Trouble, json, json_with};
 use super::extract::{Body, Shown};
 use super::{Shared, Surface};
-use crate::daemon::driver::chain;
-use crate::daemon::{checks, time};
+use crate::daemon::driving::driver::chain;
+use crate::daemon::surface::checks;
+use crate::daemon::time;
 
 const PAGE: usize = 50;
 const LARGEST_PAGE: usize = 500;

@@ -18,7 +18,7 @@ use perennial_engine::transcript::page::{self, Place, Source};
 use perennial_engine::transcript::step::{Content, Step};
 use perennial_store::journal::{Journal, ReadError, Version};
 
-use super::harness::Harnesses;
+use crate::daemon::driving::harness::Harnesses;
 
 /// Of an agent so many conversations are read, the newest …
 const CONVERSATIONS_MAX: usize = 64;

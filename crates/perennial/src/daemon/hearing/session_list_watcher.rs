@@ -15,7 +15,7 @@ use perennial_engine::harness::claude::{self, Listing};
 use perennial_engine::harness::preset::Dialect;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 
-use super::driver::{Desk, Message};
+use crate::daemon::driving::driver::{Desk, Message};
 
 /// A line of a list is short; the rest of a long file says nothing more.
 const LONGEST_LINE: u64 = 64 * 1024;

@@ -15,7 +15,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, watch};
 use tower_service::Service;
 
-use crate::daemon::identity::Peer;
+use crate::daemon::surface::identity::Peer;
 
 const CONNECTIONS: usize = 4096;
 const HEADER_BYTES: usize = 32 << 10;

@@ -4,12 +4,16 @@ mod about;
 mod agents;
 mod answer;
 mod board;
+pub mod checks;
 mod ended;
 mod events;
 mod extract;
 mod harness;
 mod health;
+pub mod identity;
+pub mod mcp;
 mod messages;
+pub mod project;
 mod server;
 mod steps;
 mod terminal;
@@ -24,10 +28,10 @@ use perennial_engine::host::moment::Moment;
 use perennial_store::journal::{Journal, Seq};
 use tokio::sync::watch;
 
-use super::driver::Desk;
-use super::harness::Harnesses;
-use super::identity::Registry;
+use crate::daemon::driving::driver::Desk;
+use crate::daemon::driving::harness::Harnesses;
 
+use identity::Registry;
 pub use server::serve;
 
 /// What handlers share.

@@ -23,8 +23,8 @@ use perennial_engine::host::moment::{self, Moment};
 use perennial_engine::host::{Holders, holders};
 use perennial_store::journal::Journal;
 
-use super::driver::{Desk, Message, Sight, chain};
-use super::harness::Harnesses;
+use crate::daemon::driving::driver::{Desk, Message, Sight, chain};
+use crate::daemon::driving::harness::Harnesses;
 
 /// A holder that can't be reached is asked again after this, until it answers.
 const AGAIN_AFTER: Duration = Duration::from_millis(500);
@@ -179,9 +179,9 @@ mod tests {
     use perennial_engine::supervisor::Supervisor;
 
     use super::*;
-    use crate::daemon::driver::channel_pair;
-    use crate::daemon::presence::Presence;
-    use crate::daemon::spending::Spending;
+    use crate::daemon::driving::driver::channel_pair;
+    use crate::daemon::driving::presence::Presence;
+    use crate::daemon::hearing::spending::Spending;
 
     /// D1: what was seen, given back or withdrawn meanwhile is planned no longer.
     #[test]

@@ -1,0 +1,11 @@
+//! The loop: one thread feeds the supervisor's step, and executors carry its effects out.
+//!
+//! Decides nothing: that is the core's part. Reads no vendor's words: that is `hearing`.
+
+pub mod awaited;
+pub mod deliver;
+pub mod driver;
+pub mod harness;
+pub mod jobs;
+pub mod presence;
+pub mod projections;
