@@ -10,9 +10,9 @@
 
 mod decide;
 mod evolve;
+mod harness_signs;
 mod observe;
 mod outlook;
-mod signs;
 mod step;
 
 use std::time::Duration;
@@ -28,7 +28,7 @@ use crate::hold::{HeldFor, Hold};
 use crate::id::{AgentId, SessionId, SessionNumber};
 use crate::launch::{BARE_COMMAND, Host, Launch, Options};
 use crate::name::Name;
-use crate::reason::{Evidence, Fact, Reason, Witness};
+use crate::reason::{Evidence, Finding, Reason, Witness};
 use crate::restart::{CHURN_LIMIT, History, Restart};
 use crate::session::{Phase, Session};
 use crate::state::{self, Cause, State};
@@ -37,9 +37,9 @@ use crate::work::WorkPhase;
 
 pub use decide::{bury, hatch, rename, report, stop, wake};
 pub use evolve::evolve;
+pub use harness_signs::observe_harness;
 pub use observe::{due, observe, put_off, rebooted};
 pub use outlook::{Outlook, outlook};
-pub use signs::shown;
 
 /// A session's program must run within this. An agent CLI that runs and gives no sign of life for so
 /// long needs the operator.
@@ -219,7 +219,7 @@ impl Agent {
         if matches!(self.state, State::Frozen | State::Dead | State::Expired) {
             return;
         }
-        let fact = Fact::Unreadable(why.into());
+        let fact = Finding::Unreadable(why.into());
         let evidence = Evidence { witness: Witness::Daemon, fact, at };
         self.state = State::Unknown;
         self.reason = Reason::RecordUnreadable;
@@ -261,7 +261,7 @@ impl Agent {
             project: "/".to_owned(),
             options: Options::default(),
         };
-        let fact = Fact::Unreadable("its birth".to_owned());
+        let fact = Finding::Unreadable("its birth".to_owned());
         let birth = Birth {
             name: None,
             role: None,

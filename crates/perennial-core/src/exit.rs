@@ -11,7 +11,7 @@ use crate::restart::Restart;
 pub enum Exit {
     Code(i32),
     /// Ended by this kill signal.
-    Signal(i32),
+    KillSignal(i32),
     Unknown(UnknownExit),
 }
 
@@ -53,7 +53,7 @@ impl Exit {
     pub fn is_clean(self) -> bool {
         match self {
             Exit::Code(code) => code == 0,
-            Exit::Signal(_) | Exit::Unknown(_) => false,
+            Exit::KillSignal(_) | Exit::Unknown(_) => false,
         }
     }
 }

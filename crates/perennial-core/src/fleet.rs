@@ -22,7 +22,7 @@ use crate::job::{self, Job, Jobs};
 use crate::message::{self, Message, MessageEvent, Messages};
 use crate::observation::Observation;
 use crate::post;
-use crate::reason::{Evidence, Fact, Verb};
+use crate::reason::{Evidence, Finding, Verb};
 use crate::refusal::Refusal;
 use crate::session::Process;
 use crate::state::Roster;
@@ -247,7 +247,7 @@ impl Fleet {
     fn spawn(&self, caller: Caller, spawn: &Spawn, now: Time) -> Result<Decision, Refusal> {
         self.authorise(caller, Verb::Spawn, None)?;
         let evidence =
-            Evidence { witness: caller.witness(), fact: Fact::Asked(Verb::Spawn), at: now };
+            Evidence { witness: caller.witness(), fact: Finding::Asked(Verb::Spawn), at: now };
         Ok(Decision::of(spawn.id, self.agents.spawned(spawn, evidence)?, now))
     }
 
@@ -265,7 +265,7 @@ impl Fleet {
             Observation::Harness { agent, number, sign } => match self.agents.get(*agent) {
                 Some(known) => {
                     let sign = self.agents.within_own(known, sign);
-                    of(*agent, agent::shown(known, *number, &sign, now), now)
+                    of(*agent, agent::observe_harness(known, *number, &sign, now), now)
                 }
                 None => Vec::new(),
             },

@@ -114,7 +114,7 @@ pub enum Sign {
     /// Its status line was drawn, and measured nothing: a sign of life.
     Drawn,
     /// The vendor's own list has it so since then: in a turn, or what it waits for. Another opinion.
-    Listed {
+    VendorStatus {
         wait: Option<Wait>,
         since: Time,
     },

@@ -68,7 +68,7 @@ mod tests {
     use crate::event::Birth;
     use crate::fleet::Restored;
     use crate::launch::{Host, Launch, Options};
-    use crate::reason::{Evidence, Fact, Witness};
+    use crate::reason::{Evidence, Finding, Witness};
     use crate::restart::Restart;
     use crate::text::Digest;
 
@@ -76,7 +76,7 @@ mod tests {
     const POST: PostId = PostId(9);
 
     fn fleet() -> Fleet {
-        let (witness, fact, at) = (Witness::Operator, Fact::Asked(Verb::Spawn), Time(1));
+        let (witness, fact, at) = (Witness::Operator, Finding::Asked(Verb::Spawn), Time(1));
         let birth = Birth {
             name: Some("ada".parse().expect("a name")),
             role: None,

@@ -162,7 +162,7 @@ impl Reason {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
     pub witness: Witness,
-    pub fact: Fact,
+    pub fact: Finding,
     pub at: Time,
 }
 
@@ -181,7 +181,7 @@ pub enum Witness {
 
 /// What was seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Fact {
+pub enum Finding {
     /// A verb was given.
     Asked(Verb),
     Executed(Process),

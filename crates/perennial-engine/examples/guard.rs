@@ -42,7 +42,7 @@ fn main() {
 fn crashes() {
     let mut fleet = running(BARE_COMMAND);
     for number in 1..=TIMES {
-        let killed = Report::Exited(Exit::Signal(9));
+        let killed = Report::Exited(Exit::KillSignal(9));
         let agent = AgentId(number.into());
         let report = Observation::Session { agent, number: SessionNumber::FIRST, report: killed };
         black_box(measured_crash(&mut fleet, report));

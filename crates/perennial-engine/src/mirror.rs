@@ -17,7 +17,7 @@ use perennial_core::state::{Roster, State};
 use perennial_core::time::Time;
 use serde::Serialize;
 
-use crate::host::moment::{Moment, now};
+use crate::host::monotonic::{Moment, now};
 
 /// A file is written at most once in this time.
 const PACE: Duration = Duration::from_secs(1);

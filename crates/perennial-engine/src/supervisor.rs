@@ -49,7 +49,7 @@ pub const TELL_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// Names an append under way; they become durable in the order of their tickets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Ticket(pub u64);
+pub struct AppendId(pub u64);
 
 /// Names somebody who waits for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -83,16 +83,16 @@ pub enum Input {
     /// Time has passed.
     Tick,
     /// The append is in the journal for good.
-    Durable(Ticket),
+    Durable(AppendId),
     /// The append is not in the journal, and will not be.
-    Failed(Ticket, String),
+    Failed(AppendId, String),
 }
 
 #[derive(Debug)]
 pub enum Output {
     /// Queue this to the journal, all or nothing.
     Append {
-        ticket: Ticket,
+        ticket: AppendId,
         batch: Batch,
     },
     Answer {
@@ -139,7 +139,7 @@ pub enum Rejection {
 /// An append under way, and who waits for it.
 #[derive(Debug)]
 struct Pending {
-    ticket: Ticket,
+    ticket: AppendId,
     events: Vec<Event>,
     /// What it records, and what came to nothing beside it: that may rest on it.
     reports: Vec<Observation>,
@@ -170,7 +170,7 @@ pub struct Supervisor {
     interpreter: Interpreter,
     timers: Timers,
     /// Reports whose append failed, oldest first, and when to tell them again.
-    untold: VecDeque<Observation>,
+    unrecorded: VecDeque<Observation>,
     tell_again_at: Option<Time>,
     /// Since when the journal takes nothing, and why; until it takes something again.
     read_only: Option<(Time, String)>,
@@ -192,7 +192,7 @@ impl Supervisor {
             replies: VecDeque::new(),
             interpreter: Interpreter::default(),
             timers: Timers::default(),
-            untold: VecDeque::new(),
+            unrecorded: VecDeque::new(),
             tell_again_at: None,
             read_only: None,
             next_ticket: 1,
@@ -236,7 +236,7 @@ impl Supervisor {
 
     /// Whether an append is under way.
     pub fn is_settled(&self) -> bool {
-        self.pending.is_empty() && self.untold.is_empty()
+        self.pending.is_empty() && self.unrecorded.is_empty()
     }
 
     /// When `Tick` is next of use.
@@ -261,7 +261,7 @@ impl Supervisor {
     fn request(&mut self, waiter: Waiter, request: &Request, now: Time) -> Vec<Output> {
         let is_start = |report: &Observation| matches!(report, Observation::Started { .. });
         // Nothing goes to the journal before the daemon's own start: the boot may be another one.
-        let mut outputs = match self.untold.iter().any(is_start) {
+        let mut outputs = match self.unrecorded.iter().any(is_start) {
             true => self.tell_again(now),
             false => Vec::new(),
         };
@@ -288,8 +288,8 @@ impl Supervisor {
     }
 
     fn observed(&mut self, observation: Observation, now: Time) -> Vec<Output> {
-        if !self.untold.is_empty() {
-            self.untold.push_back(observation);
+        if !self.unrecorded.is_empty() {
+            self.unrecorded.push_back(observation);
             return Vec::new();
         }
         let events = self.newest.observe(&observation, now);
@@ -328,7 +328,7 @@ impl Supervisor {
             self.newest.evolve(event);
             *self.under_way.entry(event.entity()).or_default() += 1;
         }
-        let ticket = Ticket(self.next_ticket);
+        let ticket = AppendId(self.next_ticket);
         self.next_ticket += 1;
         let reports = report.into_iter().collect();
         self.pending.push_back(Pending { ticket, events, reports, waiters, hook: None });
@@ -343,7 +343,7 @@ impl Supervisor {
         (!entity.is_claim()).then_some(Version(durable + under_way))
     }
 
-    fn recorded(&mut self, ticket: Ticket, now: Time) -> Vec<Output> {
+    fn recorded(&mut self, ticket: AppendId, now: Time) -> Vec<Output> {
         let Some(pending) = self.position(ticket).and_then(|at| self.pending.remove(at)) else {
             return Vec::new();
         };
@@ -402,14 +402,14 @@ impl Supervisor {
 
     /// Back to what is durable. What was appended after the failed one is refused by the journal,
     /// since it may rest on it: it has failed too.
-    fn failed(&mut self, ticket: Ticket, why: String, now: Time) -> Vec<Output> {
+    fn failed(&mut self, ticket: AppendId, why: String, now: Time) -> Vec<Output> {
         let Some(position) = self.position(ticket) else {
             return Vec::new();
         };
         let mut outputs = Vec::new();
         for pending in self.pending.split_off(position) {
             pending.events.iter().for_each(|event| self.landed(&event.entity()));
-            self.untold.extend(pending.reports);
+            self.unrecorded.extend(pending.reports);
             outputs.extend(pending.waiters.into_iter().map(|(waiter, _answer)| Output::Answer {
                 waiter,
                 answer: Err(Rejection::NotRecorded(why.clone())),
@@ -426,7 +426,7 @@ impl Supervisor {
         outputs
     }
 
-    fn position(&self, ticket: Ticket) -> Option<usize> {
+    fn position(&self, ticket: AppendId) -> Option<usize> {
         self.pending.iter().position(|pending| pending.ticket == ticket)
     }
 
@@ -447,7 +447,7 @@ impl Supervisor {
             return Vec::new();
         }
         let mut outputs = Vec::new();
-        for report in std::mem::take(&mut self.untold) {
+        for report in std::mem::take(&mut self.unrecorded) {
             outputs.extend(self.observed(report, now));
         }
         if let Some((since, _)) = self.read_only

@@ -40,7 +40,7 @@ impl World {
     }
 
     /// What the core says to this input on durable + all that is under way (U1). `None`: the
-    /// simulation can't tell, since the supervisor tells itself something (timers, untold reports).
+    /// simulation can't tell, since the supervisor tells itself something (timers, unrecorded reports).
     /// One batch for each append.
     pub fn expected_events(&self, life: Life, input: &Input) -> Option<Vec<Vec<Event>>> {
         let daemon = self.daemon(life).filter(|daemon| !daemon.is_beyond_prediction)?;

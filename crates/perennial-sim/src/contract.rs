@@ -10,7 +10,7 @@ use perennial_core::event::Event;
 use perennial_core::exit::Exit;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::observation::Report;
-use perennial_engine::supervisor::Ticket;
+use perennial_engine::supervisor::AppendId;
 use perennial_store::Batch;
 
 use crate::daemon::Life;
@@ -62,7 +62,7 @@ impl SimulatedHost {
     }
 
     pub fn kill_program(&mut self, number: SessionNumber) {
-        self.world.program_ends(self.agent, number, Exit::Signal(9));
+        self.world.program_ends(self.agent, number, Exit::KillSignal(9));
     }
 
     pub fn stop_daemon(&mut self) {
@@ -101,7 +101,7 @@ impl SimulatedJournal {
     pub fn append(&mut self, batches: Vec<Batch>) -> Vec<Result<(), NotTaken>> {
         for batch in batches {
             self.appends += 1;
-            let (life, ticket) = (Life(1), Ticket(self.appends));
+            let (life, ticket) = (Life(1), AppendId(self.appends));
             self.journal.submit(Append { life, ticket, batch });
         }
         self.journal.begin(usize::MAX);

@@ -10,12 +10,12 @@ use perennial_core::event::Event;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::observation::{Observation, Report};
 use perennial_core::time::Time;
-use perennial_engine::supervisor::{Input, Output, Reply, Supervisor, Ticket, Waiter};
+use perennial_engine::supervisor::{AppendId, Input, Output, Reply, Supervisor, Waiter};
 use perennial_store::Batch;
 
 use crate::journal::{Append, NotTaken, Outcome};
 use crate::mutation::Mutation;
-use crate::reader::Shelf;
+use crate::reader::OpenTranscript;
 use crate::world::{Happening, HolderStep, World};
 
 /// Which run of a daemon; unlike an epoch, a loser has one too.
@@ -28,19 +28,19 @@ pub struct Daemon {
     pub supervisor: Supervisor,
     /// Its start is in the journal.
     pub ready: bool,
-    started: Option<Ticket>,
-    stopping: Option<Ticket>,
+    started: Option<AppendId>,
+    stopping: Option<AppendId>,
     /// The newest order for each agent, which its holders see through.
     pub orders: BTreeMap<AgentId, SessionEffect>,
     tick_at: Option<Time>,
     /// Its appends under way, as the simulation saw them go.
-    pub pending: VecDeque<(Ticket, Vec<Event>)>,
+    pub pending: VecDeque<(AppendId, Vec<Event>)>,
     /// What was decided and has not gone to the journal yet, as far as that can be predicted.
     queued: VecDeque<Vec<Event>>,
     /// How far it has read the transcripts.
     pub read: BTreeMap<(AgentId, ConversationId), usize>,
     /// What its reader follows.
-    pub shelves: BTreeMap<AgentId, Shelf>,
+    pub transcripts_open: BTreeMap<AgentId, OpenTranscript>,
     /// The supervisor tells itself things that the simulation does not see: no predictions.
     pub is_beyond_prediction: bool,
     /// Failed appends that it has heard of: what it appends rests on no others.
@@ -109,7 +109,7 @@ impl World {
             pending: VecDeque::new(),
             queued: VecDeque::new(),
             read: BTreeMap::new(),
-            shelves: BTreeMap::new(),
+            transcripts_open: BTreeMap::new(),
             is_beyond_prediction: false,
             failures_heard: 0,
             unheard: 0,
@@ -333,7 +333,7 @@ impl World {
         self.hop(Happening::Holder { life, agent, step: HolderStep::TakeUp });
     }
 
-    fn append(&mut self, life: Life, ticket: Ticket, batch: Batch) {
+    fn append(&mut self, life: Life, ticket: AppendId, batch: Batch) {
         let events: Vec<Event> =
             batch.entries.iter().flat_map(|entry| entry.events.iter().cloned()).collect();
         self.tell(|| {
@@ -445,8 +445,8 @@ fn begun(input: &Input) -> Option<(AgentId, SessionNumber)> {
 /// What kind of input a step was about; the input itself goes into the step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Heard {
-    Durable(Ticket),
-    Failed(Ticket),
+    Durable(AppendId),
+    Failed(AppendId),
     Tick,
     Else,
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use perennial_core::event::{AgentEvent, Event, What};
 use perennial_core::fleet::Fleet;
 use perennial_core::id::AgentId;
-use perennial_core::reason::{Fact, Witness};
+use perennial_core::reason::{Finding, Witness};
 use perennial_core::time::Time;
 
 use crate::mutation::Mutation;
@@ -108,6 +108,6 @@ fn ordered_by_the_operator(event: &Event) -> Option<AgentId> {
         AgentEvent::HoldLifted { evidence } => evidence,
         _ => return None,
     };
-    let is_asked = matches!(evidence.fact, Fact::Asked(_));
+    let is_asked = matches!(evidence.fact, Finding::Asked(_));
     (is_asked && evidence.witness == Witness::Operator).then_some(*id)
 }

@@ -446,8 +446,8 @@ impl Explorer {
         if let Some(number) = self.world.machine.alive(agent) {
             let exit = match self.world.random.below(3) {
                 0 => Exit::Code(7),
-                1 => Exit::Signal(9),
-                _ => Exit::Signal(15),
+                1 => Exit::KillSignal(9),
+                _ => Exit::KillSignal(15),
             };
             self.world.program_ends(agent, number, exit);
         }

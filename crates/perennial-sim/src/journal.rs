@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use perennial_core::entity::Entity;
 use perennial_core::event::Event;
-use perennial_engine::supervisor::Ticket;
+use perennial_engine::supervisor::AppendId;
 use perennial_store::{Batch, Version};
 
 use crate::daemon::Life;
@@ -23,7 +23,7 @@ use crate::mutation::Mutation;
 #[derive(Debug, Clone)]
 pub struct Append {
     pub life: Life,
-    pub ticket: Ticket,
+    pub ticket: AppendId,
     pub batch: Batch,
 }
 
@@ -44,7 +44,7 @@ pub enum NotTaken {
 #[derive(Debug, Clone)]
 pub struct Outcome {
     pub life: Life,
-    pub ticket: Ticket,
+    pub ticket: AppendId,
     pub taken: Result<(), NotTaken>,
 }
 

@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use perennial_core::event::{AgentEvent, Birth, Event, Move, NodeEvent, What};
 use perennial_core::id::{AgentId, BootId, SessionNumber};
-use perennial_core::reason::{Fact, Witness};
+use perennial_core::reason::{Finding, Witness};
 use perennial_core::state::{Cause, State};
 use perennial_core::time::Time;
 
@@ -187,7 +187,7 @@ impl Judge {
 
     /// JU7
     fn caller_may(&self, id: AgentId, moved: &Move) -> Verdict {
-        let (Fact::Asked(verb), Witness::Agent(caller)) =
+        let (Finding::Asked(verb), Witness::Agent(caller)) =
             (&moved.evidence.fact, moved.evidence.witness)
         else {
             return Ok(());

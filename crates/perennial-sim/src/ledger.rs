@@ -259,7 +259,7 @@ impl World {
         let boot = self.machine.boot;
         let session = self.machine.session(id, number).clone();
         let is_true = match exit {
-            Exit::Code(_) | Exit::Signal(_) => session.ended == Some(exit),
+            Exit::Code(_) | Exit::KillSignal(_) => session.ended == Some(exit),
             Exit::Unknown(UnknownExit::HolderDied) => {
                 session.holder_died && session.exit_file.is_none()
             }

@@ -105,7 +105,7 @@ impl Session {
     /// KILL to every process of it.
     pub fn end_processes(&mut self) {
         if self.is_alive() {
-            self.ended = Some(Exit::Signal(9));
+            self.ended = Some(Exit::KillSignal(9));
         }
         self.leftovers = false;
     }

@@ -226,8 +226,8 @@ impl World {
             Mutation::PoliteExits if report.exit().is_some() => {
                 Some((number, Report::Exited(Exit::Code(0))))
             }
-            Mutation::TermIsClean if report.exit() == Some(Exit::Signal(15)) => {
-                Some((number, Report::Finished(Exit::Signal(15))))
+            Mutation::TermIsClean if report.exit() == Some(Exit::KillSignal(15)) => {
+                Some((number, Report::Finished(Exit::KillSignal(15))))
             }
             Mutation::ForgetFence => {
                 Some((self.newest_number(life, agent).unwrap_or(number), report))

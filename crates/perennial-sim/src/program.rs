@@ -49,8 +49,8 @@ impl Program {
         let exit = match random.below(4) {
             0 => Exit::Code(0),
             1 => Exit::Code(1 + i32::try_from(random.below(100)).unwrap_or(0)),
-            2 => Exit::Signal(9),
-            _ => Exit::Signal(11),
+            2 => Exit::KillSignal(9),
+            _ => Exit::KillSignal(11),
         };
         let after = match random.below(4) {
             0 => 0..2_000,
@@ -107,7 +107,7 @@ impl FromStr for Program {
                     let value = value.parse().map_err(|_| bad())?;
                     let exit = match kind {
                         "exit" => Exit::Code(value),
-                        "signal" => Exit::Signal(value),
+                        "signal" => Exit::KillSignal(value),
                         _ => return Err(bad()),
                     };
                     program.ends = Some((after, exit));
@@ -125,7 +125,7 @@ impl fmt::Display for ExitWords {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Exit::Code(code) => write!(f, "code {code}"),
-            Exit::Signal(number) => write!(f, "kill signal {number}"),
+            Exit::KillSignal(number) => write!(f, "kill signal {number}"),
             Exit::Unknown(why) => write!(f, "unknown: {why:?}"),
         }
     }

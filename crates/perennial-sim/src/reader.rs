@@ -20,7 +20,7 @@ const LATE: Duration = Duration::from_millis(500);
 
 /// What a daemon's reader knows of one agent's conversations.
 #[derive(Debug, Clone, Copy)]
-pub struct Shelf {
+pub struct OpenTranscript {
     number: SessionNumber,
     /// When it was last heard, or its transcript had grown.
     heard: Time,
@@ -37,7 +37,7 @@ impl World {
         // What is written now is the newest session's, whoever speaks.
         let newest = known.and_then(|known| Some(known.session.as_ref()?.number));
         let number = newest.map_or(number, |newest| newest.max(number));
-        daemon.shelves.insert(agent, Shelf { number, heard, due });
+        daemon.transcripts_open.insert(agent, OpenTranscript { number, heard, due });
         self.after(LATE, Happening::Listens { life, agent });
         let again = self.random.per_mille(self.faults.duplicate_odds);
         self.read(life, agent, again);
@@ -55,9 +55,9 @@ impl World {
     /// The time of a look has come.
     pub fn listens(&mut self, life: Life, agent: AgentId) {
         let now = self.now;
-        let shelf = |world: &World| world.daemon(life)?.shelves.get(&agent).copied();
-        let is_due = |shelf: &Shelf| shelf.due.is_some_and(|due| due <= now);
-        let Some(Shelf { number, heard, .. }) = shelf(self).filter(is_due) else { return };
+        let open = |world: &World| world.daemon(life)?.transcripts_open.get(&agent).copied();
+        let is_due = |open: &OpenTranscript| open.due.is_some_and(|due| due <= now);
+        let Some(OpenTranscript { number, heard, .. }) = open(self).filter(is_due) else { return };
         let has_grown = self.read(life, agent, false);
         let is_alive = self.cli(agent, number).is_some();
         let (heard, due) = if has_grown {
@@ -68,7 +68,7 @@ impl World {
         let Some(daemon) = self.daemon_mut(life) else { return };
         let known = daemon.supervisor.fleet().agent(agent);
         let current = known.and_then(|known| Some(known.to_read()?.current));
-        daemon.shelves.insert(agent, Shelf { number, heard, due });
+        daemon.transcripts_open.insert(agent, OpenTranscript { number, heard, due });
         if let Some(due) = due {
             self.after(due.since(now), Happening::Listens { life, agent });
         }
@@ -81,7 +81,7 @@ impl World {
     /// Tells what is new in every conversation of an agent; whether there was anything.
     fn read(&mut self, life: Life, agent: AgentId, again: bool) -> bool {
         let Some(daemon) = self.daemon(life) else { return false };
-        let Some(shelf) = daemon.shelves.get(&agent).copied() else { return false };
+        let Some(open) = daemon.transcripts_open.get(&agent).copied() else { return false };
         let known = daemon.supervisor.fleet().agent(agent);
         let Some(conversations) = known.and_then(|known| known.to_read()) else {
             return false;
@@ -103,7 +103,7 @@ impl World {
         let has_grown = !facts.is_empty();
         facts.push(Fact::new(Origin::Transcript, Seen::CaughtUp).within(Some(current)));
         for fact in facts {
-            self.hears(life, agent, shelf.number, fact);
+            self.hears(life, agent, open.number, fact);
         }
         has_grown
     }

@@ -159,8 +159,8 @@ impl Stage {
     fn harm(&mut self, words: &[&str]) -> Result<(), Wrong> {
         let number = |text: &str| text.parse::<i32>().map_err(|_| Wrong::NotUnderstood);
         match words {
-            ["kill", who] => self.end_program(who, Exit::Signal(9)),
-            ["kill", who, signal] => self.end_program(who, Exit::Signal(number(signal)?)),
+            ["kill", who] => self.end_program(who, Exit::KillSignal(9)),
+            ["kill", who, signal] => self.end_program(who, Exit::KillSignal(number(signal)?)),
             ["exit", who, code] => self.end_program(who, Exit::Code(number(code)?)),
             [verb, who] => {
                 let id = self.agent(who)?;

@@ -203,10 +203,10 @@ impl World {
         let hearing =
             self.machine.session(agent, number).program.map_or(Hearing::Deaf, |p| p.hearing);
         let (after, exit) = match (pace, hearing) {
-            (Pace::AtOnce, _) => (Duration::ZERO, Exit::Signal(9)),
+            (Pace::AtOnce, _) => (Duration::ZERO, Exit::KillSignal(9)),
             (Pace::Graceful, Hearing::Interrupt) => (Duration::from_millis(1), Exit::Code(0)),
-            (Pace::Graceful, Hearing::Term) => (INTERRUPT, Exit::Signal(15)),
-            (Pace::Graceful, Hearing::Deaf) => (INTERRUPT + TERM, Exit::Signal(9)),
+            (Pace::Graceful, Hearing::Term) => (INTERRUPT, Exit::KillSignal(15)),
+            (Pace::Graceful, Hearing::Deaf) => (INTERRUPT + TERM, Exit::KillSignal(9)),
         };
         self.after(after, Happening::ProgramEnds { agent, number, exit });
     }
@@ -305,7 +305,7 @@ impl World {
         if let Some(life) = life.filter(|life| self.daemon(*life).is_some()) {
             let report = match exit {
                 Exit::Unknown(UnknownExit::NotStarted) => Report::NotStarted("no program".into()),
-                Exit::Code(_) | Exit::Signal(_) | Exit::Unknown(_) => Report::Exited(exit),
+                Exit::Code(_) | Exit::KillSignal(_) | Exit::Unknown(_) => Report::Exited(exit),
             };
             self.report(life, agent, number, report);
         }

@@ -1,4 +1,4 @@
-//! Following the journal: a follower sees every record after its place, in commit order, once.
+//! Following the journal: a follower sees every record after its position, in commit order, once.
 //!
 //! A follower reads the journal itself; what wakes it carries no record, so that a lost or late
 //! wake-up loses nothing.
@@ -25,11 +25,11 @@ pub(crate) trait Source: Send + Sync {
 
 /// The last durable record, and who wants to know of the next.
 pub(crate) struct Head {
-    place: Mutex<Place>,
+    position: Mutex<Position>,
     moved: Condvar,
 }
 
-struct Place {
+struct Position {
     seq: Seq,
     hash: Hash,
     bells: BTreeMap<u64, Bell>,
@@ -38,33 +38,33 @@ struct Place {
 
 impl Head {
     pub fn new(seq: Seq, hash: Hash) -> Head {
-        let place = Place { seq, hash, bells: BTreeMap::new(), next_bell: 0 };
-        Head { place: Mutex::new(place), moved: Condvar::new() }
+        let position = Position { seq, hash, bells: BTreeMap::new(), next_bell: 0 };
+        Head { position: Mutex::new(position), moved: Condvar::new() }
     }
 
     pub fn get(&self) -> (Seq, Hash) {
-        let place = self.lock();
-        (place.seq, place.hash)
+        let position = self.lock();
+        (position.seq, position.hash)
     }
 
     pub fn advance(&self, seq: Seq, hash: Hash) {
         let bells: Vec<Bell> = {
-            let mut place = self.lock();
-            (place.seq, place.hash) = (seq, hash);
-            place.bells.values().cloned().collect()
+            let mut position = self.lock();
+            (position.seq, position.hash) = (seq, hash);
+            position.bells.values().cloned().collect()
         };
         self.moved.notify_all();
         // Outside the lock: a bell may ask for the head.
         bells.iter().for_each(|bell| bell());
     }
 
-    fn lock(&self) -> MutexGuard<'_, Place> {
-        // A place is two plain values: a panic elsewhere leaves no half of one.
-        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Position> {
+        // A position is two plain values: a panic elsewhere leaves no half of one.
+        self.position.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Reads on from a place, for as long as it is kept.
+/// Reads on from a position, for as long as it is kept.
 pub struct Follower {
     source: Arc<dyn Source>,
     after: Seq,
@@ -84,7 +84,7 @@ impl Follower {
     }
 
     /// The last record that this follower has given out.
-    pub fn place(&self) -> Seq {
+    pub fn position(&self) -> Seq {
         self.after
     }
 
@@ -116,16 +116,16 @@ impl Follower {
         self.try_next()
     }
 
-    /// Has `bell` called after each commit from now on, in place of an earlier one.
+    /// Has `bell` called after each commit from now on, in position of an earlier one.
     pub fn on_news(&mut self, bell: Bell) {
-        let mut place = self.source.head().lock();
+        let mut position = self.source.head().lock();
         if let Some(old) = self.bell.take() {
-            place.bells.remove(&old);
+            position.bells.remove(&old);
         }
-        let id = place.next_bell;
-        place.next_bell += 1;
-        place.bells.insert(id, bell);
-        drop(place);
+        let id = position.next_bell;
+        position.next_bell += 1;
+        position.bells.insert(id, bell);
+        drop(position);
         self.bell = Some(id);
     }
 }

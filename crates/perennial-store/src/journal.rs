@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::chain::Hash;
 use crate::follow::Follower;
 use crate::projection::{
-    MessageRow, MessageRows, RosterQuery, RosterRow, Sample, Snapshot, SnapshotSet,
+    Latest, MessageRow, MessageRows, RosterQuery, RosterRow, Snapshot, SnapshotSet,
 };
 use crate::record::{Record, Unreadable};
 
@@ -126,10 +126,10 @@ pub trait Journal: Send + Sync {
     fn snapshot(&self, stream: &Entity) -> Result<Option<Snapshot>, ReadError>;
 
     /// Queues the latest values of these agents. Written with the next commit, or soon.
-    fn put_samples(&self, samples: Vec<Sample>);
+    fn put_samples(&self, samples: Vec<Latest>);
 
     /// Of these agents, as far as there are any.
-    fn samples(&self, agents: &[AgentId]) -> Result<Vec<Sample>, ReadError>;
+    fn samples(&self, agents: &[AgentId]) -> Result<Vec<Latest>, ReadError>;
 
     /// Queues these rows of the roster. Written with the next commit, or soon.
     fn put_roster(&self, rows: Vec<RosterRow>);

@@ -22,7 +22,7 @@ pub use journal::{
 pub use load::{LoadError, Loaded, load, recall};
 pub use memory::MemoryJournal;
 pub use projection::{
-    MessageRow, MessageRows, MessageStep, RosterQuery, RosterRow, Sample, Snapshot, SnapshotSet,
+    Latest, MessageRow, MessageRows, MessageStep, RosterQuery, RosterRow, Snapshot, SnapshotSet,
 };
 pub use record::{Record, Unreadable, Why};
 pub use sqlite::{OpenError, SqliteJournal};

@@ -22,7 +22,7 @@ use perennial_core::fleet::{Fleet, Restored};
 use perennial_core::id::{AgentId, BootId, Epoch, MessageId};
 use perennial_core::job::{Job, JobEvent};
 use perennial_core::message::{Message, Sender};
-use perennial_core::reason::{Fact, Witness};
+use perennial_core::reason::{Finding, Witness};
 use perennial_core::text::Text;
 use perennial_core::time::Time;
 use serde::{Deserialize, Serialize};
@@ -277,7 +277,7 @@ fn is_known_again(event: &Event) -> bool {
     match &event.what {
         What::Agent(_, AgentEvent::Moved(Move { evidence, .. }))
         | What::Agent(_, AgentEvent::HoldLifted { evidence }) => {
-            evidence.witness == Witness::Operator && matches!(evidence.fact, Fact::Asked(_))
+            evidence.witness == Witness::Operator && matches!(evidence.fact, Finding::Asked(_))
         }
         What::Message(_, event) => event.is_last(),
         What::Job(_, JobEvent::Ended { .. }) => true,

@@ -22,7 +22,7 @@ use crate::journal::{
     AppendError, Batch, Done, Journal, Kept as KeptDone, ReadError, Seq, StoreError, Version,
 };
 use crate::projection::{
-    MessageChange, MessageRow, MessageRows, RosterQuery, RosterRow, Sample, Snapshot, SnapshotSet,
+    Latest, MessageChange, MessageRow, MessageRows, RosterQuery, RosterRow, Snapshot, SnapshotSet,
 };
 use crate::record::{EncodedBatch, Record, Row, Unreadable, has_snapshots, read_rows, stream_key};
 
@@ -44,7 +44,7 @@ struct Kept {
     /// The record up to which the snapshots hold.
     covers: Seq,
     snapshots: BTreeMap<Entity, Snapshot>,
-    samples: BTreeMap<AgentId, Sample>,
+    samples: BTreeMap<AgentId, Latest>,
     roster: BTreeMap<AgentId, RosterRow>,
     quarantine: BTreeMap<Seq, Unreadable>,
     /// Commit only when told to.
@@ -65,7 +65,7 @@ struct Kept {
 enum Work {
     Append { batch: Result<EncodedBatch, AppendError>, done: Done },
     Snapshots { snapshots: Vec<Snapshot>, kept: KeptDone },
-    Samples(Vec<Sample>),
+    Latest(Vec<Latest>),
     Roster(Vec<RosterRow>),
 }
 
@@ -182,7 +182,7 @@ impl Shared {
                 let is_kept = kept.put_snapshots(snapshots, self.head.get().0);
                 kept.answers.push_back(Box::new(move || done(is_kept)));
             }
-            Some(Work::Samples(samples)) => {
+            Some(Work::Latest(samples)) => {
                 kept.samples.extend(samples.into_iter().map(|sample| (sample.agent, sample)));
             }
             Some(Work::Roster(rows)) => {
@@ -401,11 +401,11 @@ impl Journal for MemoryJournal {
         Ok(self.shared.lock().snapshots.get(stream).cloned())
     }
 
-    fn put_samples(&self, samples: Vec<Sample>) {
-        self.queue(Work::Samples(samples));
+    fn put_samples(&self, samples: Vec<Latest>) {
+        self.queue(Work::Latest(samples));
     }
 
-    fn samples(&self, agents: &[AgentId]) -> Result<Vec<Sample>, ReadError> {
+    fn samples(&self, agents: &[AgentId]) -> Result<Vec<Latest>, ReadError> {
         let kept = self.shared.lock();
         Ok(agents.iter().filter_map(|agent| kept.samples.get(agent).copied()).collect())
     }

@@ -44,7 +44,7 @@ pub struct SnapshotSet {
 
 /// The latest values of one agent that are not worth an event. A row replaces the one before whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sample {
+pub struct Latest {
     pub agent: AgentId,
     /// The last confirmation by kernel, holder or lead.
     pub last_seen: Option<Time>,
@@ -58,10 +58,10 @@ pub struct Sample {
     pub reminded: Option<(SessionNumber, u64)>,
 }
 
-impl Sample {
+impl Latest {
     /// Of an agent of which nothing was measured.
-    pub fn of(agent: AgentId) -> Sample {
-        Sample {
+    pub fn of(agent: AgentId) -> Latest {
+        Latest {
             agent,
             last_seen: None,
             last_activity: None,

@@ -30,7 +30,7 @@ use crate::journal::{
     AppendError, Batch, Done, Journal, Kept, ReadError, Seq, StoreError, Version,
 };
 use crate::projection::{
-    MessageRow, MessageRows, RosterQuery, RosterRow, Sample, Snapshot, SnapshotSet,
+    Latest, MessageRow, MessageRows, RosterQuery, RosterRow, Snapshot, SnapshotSet,
 };
 use crate::record::{EncodedBatch, Record, Unreadable};
 use crate::text;
@@ -208,11 +208,11 @@ impl Journal for SqliteJournal {
         self.shared.with_reader(|reader| Ok(derived::snapshot(reader, stream)?))
     }
 
-    fn put_samples(&self, samples: Vec<Sample>) {
-        self.shared.order(Order::Samples(samples));
+    fn put_samples(&self, samples: Vec<Latest>) {
+        self.shared.order(Order::Latest(samples));
     }
 
-    fn samples(&self, agents: &[AgentId]) -> Result<Vec<Sample>, ReadError> {
+    fn samples(&self, agents: &[AgentId]) -> Result<Vec<Latest>, ReadError> {
         self.shared.with_reader(|reader| derived::samples(reader, agents))
     }
 

@@ -15,7 +15,7 @@ use perennial_core::id::AgentId;
 use perennial_core::time::Time;
 use perennial_store::chain::verify;
 use perennial_store::{
-    AppendError, Batch, Journal, Sample, Seq, SqliteJournal, StoreError, StreamAppend, Version,
+    AppendError, Batch, Journal, Latest, Seq, SqliteJournal, StoreError, StreamAppend, Version,
 };
 
 const WRITE: i32 = 1;
@@ -140,7 +140,7 @@ fn live(directory: &Path, operation: i32, errno: i32, nth: i64) -> bool {
     let mut failures = 0;
     while acknowledged < 12 && failures < 3 {
         let agent = AGENTS[0];
-        journal.put_samples(vec![Sample::of(agent)]);
+        journal.put_samples(vec![Latest::of(agent)]);
         match append(&journal, pair(acknowledged)) {
             Ok(_) => acknowledged += 1,
             Err(AppendError::Store(StoreError::Io(_) | StoreError::Full(_))) => {

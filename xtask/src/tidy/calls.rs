@@ -30,7 +30,7 @@ const CALLS: &[Call] = &[
     Call {
         words: "clock_gettime",
         homes: &[
-            ("crates/perennial-engine/src/host/moment.rs", "deadlines of shim and holders"),
+            ("crates/perennial-engine/src/host/monotonic.rs", "deadlines of shim and holders"),
             ("xtask/src/bench/", "measures"),
         ],
         in_tests: Tests::Free,

@@ -7,7 +7,7 @@ use crate::event::{AgentEvent, Birth};
 use crate::hold::HeldFor;
 use crate::id::{AgentId, SessionId, SessionNumber};
 use crate::name::Name;
-use crate::reason::{Evidence, Fact, Reason, Verb, Witness};
+use crate::reason::{Evidence, Finding, Reason, Verb, Witness};
 use crate::refusal::Refusal;
 use crate::session::{Pace, Phase};
 use crate::state::{Cause, State};
@@ -38,7 +38,7 @@ pub fn stop(agent: &Agent, witness: Witness, now: Time) -> Result<Vec<AgentEvent
     if matches!(agent.state, State::Dead | State::Expired) {
         return Err(wrong_state(agent, Verb::Stop));
     }
-    let evidence = Evidence { witness, fact: Fact::Asked(Verb::Stop), at: now };
+    let evidence = Evidence { witness, fact: Finding::Asked(Verb::Stop), at: now };
     // What a person orders is known, whatever can't be read of the time before.
     let is_known = agent.is_damaged() && HeldFor::Damage.is_lifted_by(witness);
     let lifted = is_known.then(|| AgentEvent::HoldLifted { evidence: evidence.clone() });
@@ -65,7 +65,7 @@ pub fn wake(agent: &Agent, witness: Witness, now: Time) -> Result<Vec<AgentEvent
         | State::Sleeping
         | State::Hibernating => {}
     }
-    let evidence = Evidence { witness, fact: Fact::Asked(Verb::Wake), at: now };
+    let evidence = Evidence { witness, fact: Finding::Asked(Verb::Wake), at: now };
     let mut events = lift(agent, &evidence)?;
     if lives(agent) {
         let running = Refusal::Running { agent: agent.id };
@@ -146,7 +146,7 @@ pub fn bury(
     witness: Witness,
     now: Time,
 ) -> Result<Vec<AgentEvent>, Refusal> {
-    let evidence = Evidence { witness, fact: Fact::Asked(Verb::Bury), at: now };
+    let evidence = Evidence { witness, fact: Finding::Asked(Verb::Bury), at: now };
     let moved = agent
         .moved(Cause::Buried, Reason::Retired, evidence)
         .ok_or_else(|| wrong_state(agent, Verb::Bury))?;

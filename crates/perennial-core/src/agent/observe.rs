@@ -12,7 +12,7 @@ use crate::event::{AgentEvent, Move};
 use crate::exit::{self, Exit, Fate, UnknownExit};
 use crate::id::SessionNumber;
 use crate::observation::Report;
-use crate::reason::{Evidence, Fact, Reason, Show, Witness};
+use crate::reason::{Evidence, Finding, Reason, Show, Witness};
 use crate::restart::{NOT_INSTANT, Next, Progress, Restart};
 use crate::session::{Pace, Phase, Session};
 use crate::state::{Cause, State};
@@ -35,7 +35,7 @@ pub fn observe(
             }
             let mut events = vec![AgentEvent::SessionRunning { number, process: *process }];
             let evidence =
-                Evidence { witness: Witness::Kernel, fact: Fact::Executed(*process), at: now };
+                Evidence { witness: Witness::Kernel, fact: Finding::Executed(*process), at: now };
             // One that was asked to end announces nothing: the agent may be waking for the next.
             if agent.launch.is_bare() && session.phase == Phase::Starting {
                 let moved = agent.moved(Cause::Announced, Reason::Running, evidence);
@@ -45,12 +45,12 @@ pub fn observe(
         }
         Report::NotStarted(why) => {
             let exit = Exit::Unknown(UnknownExit::NotStarted);
-            ended(agent, session, (exit, false), Fact::NotStarted(why.clone()), now)
+            ended(agent, session, (exit, false), Finding::NotStarted(why.clone()), now)
         }
         Report::Exited(exit) => {
-            ended(agent, session, (*exit, exit.is_clean()), Fact::Exited(*exit), now)
+            ended(agent, session, (*exit, exit.is_clean()), Finding::Exited(*exit), now)
         }
-        Report::Finished(exit) => ended(agent, session, (*exit, true), Fact::Exited(*exit), now),
+        Report::Finished(exit) => ended(agent, session, (*exit, true), Finding::Exited(*exit), now),
     }
 }
 
@@ -59,7 +59,7 @@ fn ended(
     agent: &Agent,
     session: &Session,
     (exit, is_clean): (Exit, bool),
-    fact: Fact,
+    fact: Finding,
     now: Time,
 ) -> Vec<AgentEvent> {
     let evidence = Evidence { witness: Witness::Kernel, fact, at: now };
@@ -109,10 +109,10 @@ fn follow(
 fn follow_late(agent: &Agent, session: &Session, now: Time) -> Vec<AgentEvent> {
     let exit = session.exit.unwrap_or(Exit::Unknown(UnknownExit::NotStarted));
     if exit == Exit::Unknown(UnknownExit::MachineRestarted) {
-        let evidence = Evidence { witness: Witness::Daemon, fact: Fact::BootChanged, at: now };
+        let evidence = Evidence { witness: Witness::Daemon, fact: Finding::BootChanged, at: now };
         return follow_reboot(agent, session.number, evidence);
     }
-    let evidence = Evidence { witness: Witness::Kernel, fact: Fact::Exited(exit), at: now };
+    let evidence = Evidence { witness: Witness::Kernel, fact: Finding::Exited(exit), at: now };
     follow(agent, session, exit.is_clean(), evidence, now)
 }
 
@@ -221,7 +221,7 @@ pub fn due(agent: &Agent, may_start: bool, now: Time) -> Vec<AgentEvent> {
     if agent.ends_at().is_none_or(|until| until > now) {
         return Vec::new();
     }
-    let evidence = Evidence { witness: Witness::Daemon, fact: Fact::TimeCame, at: now };
+    let evidence = Evidence { witness: Witness::Daemon, fact: Finding::TimeCame, at: now };
     match agent.state {
         State::Hatching if agent.name.is_none() => {
             let moved = agent.moved(Cause::NeverNamed, Reason::NeverNamed, evidence);
@@ -256,7 +256,7 @@ pub fn due(agent: &Agent, may_start: bool, now: Time) -> Vec<AgentEvent> {
 
 /// The session runs and has shown nothing so far: somebody has to look at it, and it is not ended.
 fn silent(agent: &Agent, reason: Reason, until: Option<Time>, now: Time) -> Vec<AgentEvent> {
-    let fact = Fact::Shown(Show::NothingAtFirst);
+    let fact = Finding::Shown(Show::NothingAtFirst);
     let evidence = Evidence { witness: Witness::Harness, fact, at: now };
     let moved = agent.moved(Cause::DialogSeen, reason, evidence);
     moved.map(|moved| AgentEvent::Moved(Move { until, ..moved })).into_iter().collect()
@@ -279,7 +279,7 @@ fn failed_start(agent: &Agent, evidence: Evidence, now: Time) -> Vec<AgentEvent>
 /// The machine restarted under the agent: what ran is gone. Busy ones get in line, and so do those
 /// whose retry came due meanwhile.
 pub fn rebooted(agent: &Agent, now: Time) -> Vec<AgentEvent> {
-    let evidence = Evidence { witness: Witness::Daemon, fact: Fact::BootChanged, at: now };
+    let evidence = Evidence { witness: Witness::Daemon, fact: Finding::BootChanged, at: now };
     let Some(session) = agent.live_session() else {
         let is_due = agent.state == State::Crashed && agent.until.is_some_and(|until| until <= now);
         let retries = is_due && agent.hold.is_none();
@@ -366,7 +366,7 @@ mod tests {
             project: "/".to_owned(),
             options: crate::launch::Options::default(),
         };
-        let asked = Fact::Asked(Verb::Spawn);
+        let asked = Finding::Asked(Verb::Spawn);
         let birth = Birth {
             name: "bob".parse().ok(),
             role: None,

@@ -137,7 +137,7 @@ mod tests {
     use crate::id::{AgentId, SessionNumber};
     use crate::launch::{BARE_COMMAND, Host, Launch, Options};
     use crate::observation::Report;
-    use crate::reason::{Evidence, Fact, Verb, Witness};
+    use crate::reason::{Evidence, Finding, Verb, Witness};
     use crate::session::Process;
 
     const NOW: Time = Time(1_000_000_000);
@@ -154,7 +154,7 @@ mod tests {
             options: Options::default(),
         };
         let evidence =
-            Evidence { witness: Witness::Operator, fact: Fact::Asked(Verb::Spawn), at: NOW };
+            Evidence { witness: Witness::Operator, fact: Finding::Asked(Verb::Spawn), at: NOW };
         let birth = Birth {
             name: "bob".parse().ok(),
             role: None,

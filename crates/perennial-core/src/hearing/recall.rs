@@ -17,7 +17,7 @@ pub(super) fn awaits_word(agent: &Agent) -> bool {
 /// Whether a sign says where the turn stands.
 fn tells_of_turn(sign: &Sign) -> bool {
     match sign {
-        Sign::TurnBegan | Sign::BackgroundWork | Sign::Waits(_) | Sign::Listed { .. } => true,
+        Sign::TurnBegan | Sign::BackgroundWork | Sign::Waits(_) | Sign::VendorStatus { .. } => true,
         Sign::Began { .. }
         | Sign::StillIdle
         | Sign::Progressed

@@ -273,7 +273,7 @@ impl Hearing {
             // Whoever opened it knows.
             Listed::Menu => return None,
         };
-        Some(Sign::Listed { wait, since })
+        Some(Sign::VendorStatus { wait, since })
     }
 
     /// H15: a dialog that the list has, against a turn that was concluded from a prompt or from nothing.
@@ -286,7 +286,7 @@ impl Hearing {
         if is_latest {
             self.asked_at = self.asked_at.max(Some(since));
         }
-        Sign::Listed { wait: Some(wait), since }
+        Sign::VendorStatus { wait: Some(wait), since }
     }
 
     /// The transcript has been read to its end: what it ends with, then what the list had meanwhile.

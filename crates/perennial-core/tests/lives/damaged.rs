@@ -177,7 +177,7 @@ fn an_end_that_was_recorded_under_damage_is_followed_once_the_record_is_mended()
         }
     };
     for before in [&working(), &idle, &hatching] {
-        let mut told = mended(before, exits(Exit::Signal(9)));
+        let mut told = mended(before, exits(Exit::KillSignal(9)));
         assert_eq!(told.agent(1).state, before.agent(1).state);
         assert!(has_timer(&told));
         told.observe(&due(BOB));

@@ -110,7 +110,7 @@ fn exit(detail: i32) -> Exit {
     match detail.rem_euclid(4) {
         0 => Exit::Code(0),
         1 => Exit::Code(detail),
-        2 => Exit::Signal(9),
+        2 => Exit::KillSignal(9),
         _ => Exit::Unknown(UnknownExit::HolderDied),
     }
 }

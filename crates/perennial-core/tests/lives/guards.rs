@@ -96,7 +96,7 @@ fn a_cleared_conversation_has_no_figures_and_the_next_session_has_those_before_i
     assert_eq!(sample(&cleared), None);
     let number = listener.number();
     listener.told.pass(SECOND);
-    listener.told.report(1, number, Report::Exited(Exit::Signal(9)));
+    listener.told.report(1, number, Report::Exited(Exit::KillSignal(9)));
     listener.told.pass(60 * SECOND);
     listener.told.observe(&due(BOB));
     listener.told.executed(1);
@@ -177,7 +177,7 @@ fn the_plan_of_a_session_takes_nothing_from_the_one_before() {
     };
     assert!(goes_on(&listener));
     let number = listener.number();
-    listener.told.report(1, number, Report::Exited(Exit::Signal(9)));
+    listener.told.report(1, number, Report::Exited(Exit::KillSignal(9)));
     listener.told.pass(60 * SECOND);
     listener.told.observe(&due(BOB));
     assert!(listener.told.agent(1).live_session().is_some());

@@ -76,7 +76,7 @@ fn each_hook_comes_to_its_signs() {
 fn a_fact_of_another_session_says_nothing() {
     let mut listener = Listener::new();
     let first = listener.number();
-    let exited = Report::Exited(Exit::Signal(9));
+    let exited = Report::Exited(Exit::KillSignal(9));
     listener.told.report(1, first, exited);
     listener.told.pass(Duration::from_secs(60));
     listener.told.observe(&due(AgentId(1)));
@@ -148,7 +148,7 @@ fn a_transcript_tells_of_texts_while_hooks_name_its_conversation() {
     listener.hearings.hear(&agent, number, &back, now);
     assert!(listener.settled("a").is_some());
     // After its end, what was read is all that there is.
-    listener.told.report(1, number, Report::Exited(Exit::Signal(9)));
+    listener.told.report(1, number, Report::Exited(Exit::KillSignal(9)));
     assert!(listener.settled("b").is_some());
 }
 

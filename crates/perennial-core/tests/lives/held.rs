@@ -48,8 +48,8 @@ fn in_every_state() -> Vec<(&'static str, Told)> {
     hung.show(1, Sign::Hangs);
     all.push(("hung", hung));
     let mut crashed = told.clone();
-    crashed.ends(1, Exit::Signal(9));
-    crashed.ends(1, Exit::Signal(9));
+    crashed.ends(1, Exit::KillSignal(9));
+    crashed.ends(1, Exit::KillSignal(9));
     assert_eq!(crashed.agent(1).state, State::Crashed);
     all.push(("crashed", crashed));
     let mut in_line = told.clone();
@@ -106,7 +106,7 @@ fn an_unreadable_agent_is_unknown_and_held_in_every_state_and_nothing_follows_by
         told.restart();
         held(&told, "another daemon");
         let was_live = matches!(phase(&told, 1), Some(Phase::Starting | Phase::Running));
-        told.ends(1, Exit::Signal(9));
+        told.ends(1, Exit::KillSignal(9));
         held(&told, "its exit");
         assert!(!was_live || phase(&told, 1) == Some(Phase::Ended), "{state}: an exit is recorded");
         told.all_due();
@@ -220,7 +220,7 @@ fn a_hold_outlasts_everything_heard_and_a_crash_waits_for_its_end() {
     told.show(1, Sign::Hangs);
     assert_eq!(told.shown_as(1), (State::Working, Reason::InTurn));
     told.pass(Duration::from_secs(60));
-    told.ends(1, Exit::Signal(9));
+    told.ends(1, Exit::KillSignal(9));
     told.pass(Duration::from_secs(600));
     told.all_due();
     assert_eq!((told.agent(1).state, phase(&told, 1)), (State::Crashed, Some(Phase::Ended)));

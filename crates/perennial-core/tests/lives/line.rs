@@ -106,7 +106,7 @@ fn retries_after_a_reboot_get_in_line() {
         // Dead at once: its retry waits.
         told.executed(id);
         let number = told.number(id);
-        told.report(id, number, Report::Exited(Exit::Signal(9)));
+        told.report(id, number, Report::Exited(Exit::KillSignal(9)));
         assert_eq!(told.agent(id).state, State::Crashed);
     }
     // The retries of 6 and 7 come due while the machine is down, those of 8 and 9 soon after.
@@ -134,7 +134,7 @@ fn without_a_line_a_retry_starts_at_its_time() {
         told.spawn(id, None, Restart::OnCrash);
         told.executed(id);
         let number = told.number(id);
-        told.report(id, number, Report::Exited(Exit::Signal(9)));
+        told.report(id, number, Report::Exited(Exit::KillSignal(9)));
     }
     told.pass(Duration::from_secs(2));
     told.all_due();

@@ -262,7 +262,7 @@ fn died_with_it() -> (Told, Time) {
     told.trace(Trace::PromptHeard(print("one")));
     let at = told.now;
     told.pass_seconds(5);
-    told.report(BOB, SessionNumber(1), Report::Exited(Exit::Signal(9)));
+    told.report(BOB, SessionNumber(1), Report::Exited(Exit::KillSignal(9)));
     told.pass_seconds(1);
     told.begun(BOB, "c-1", Followed::Resumed);
     (told, at)
@@ -549,7 +549,7 @@ fn a_reminder_is_of_its_session_and_gives_way_to_the_next() {
     assert_eq!(reminder(&mut told, 20), "recorded ours");
     told.pass_seconds(1);
     assert_eq!(reminder(&mut told, 40), "withdrawn ours, recorded ours");
-    let ended = told.report(BOB, SessionNumber(1), Report::Exited(Exit::Signal(9)));
+    let ended = told.report(BOB, SessionNumber(1), Report::Exited(Exit::KillSignal(9)));
     assert_eq!(words(&ended), "withdrawn ours");
 
     // One that was offered and not taken, with a newer one beside it; then with its session over.
@@ -561,7 +561,7 @@ fn a_reminder_is_of_its_session_and_gives_way_to_the_next() {
     let at = told.now;
     assert_eq!(told.trace(Trace::Answered { at }), "withdrawn ours");
     assert_eq!(hook(&mut told), "offered ours");
-    told.report(BOB, SessionNumber(1), Report::Exited(Exit::Signal(9)));
+    told.report(BOB, SessionNumber(1), Report::Exited(Exit::KillSignal(9)));
     told.pass_seconds(1);
     let at = told.now;
     assert_eq!(told.trace_of(SessionNumber(1), settled(at)), "withdrawn ours");

@@ -39,7 +39,7 @@ impl Told {
 
     /// The newest session ends; once the next one is wanted, how that begins.
     pub fn next_opening(&mut self, agent: u128) -> Opening {
-        self.ends(agent, Exit::Signal(9));
+        self.ends(agent, Exit::KillSignal(9));
         if let Some(until) =
             self.agent(agent).until.filter(|_| self.agent(agent).state == State::Crashed)
         {
@@ -180,7 +180,7 @@ fn woken_by_the_operator_it_takes_up_what_led_nowhere() {
         told.begun(1, "a", Followed::Resumed);
     }
     told.pass(Duration::from_secs(60));
-    told.ends(1, Exit::Signal(9));
+    told.ends(1, Exit::KillSignal(9));
     assert_eq!(told.shown_as(1), (State::Crashed, Reason::BreakerOpen));
     told.ask(Command::Wake(AgentId(1).to_string())).unwrap();
     let session = told.agent(1).session.as_ref().expect("it has one");
@@ -243,18 +243,18 @@ fn a_listing_tells_what_no_hook_did_and_is_not_believed_against_what_came_after_
     let before = told.now;
     told.pass(Duration::from_secs(1));
     told.show(1, Sign::Waits(Wait::Permission));
-    told.show(1, Sign::Listed { wait: None, since: before });
+    told.show(1, Sign::VendorStatus { wait: None, since: before });
     assert_eq!(told.shown_as(1), (State::Waiting, Reason::NeedsPermission));
     told.pass(Duration::from_secs(1));
-    told.show(1, Sign::Listed { wait: None, since: told.now });
+    told.show(1, Sign::VendorStatus { wait: None, since: told.now });
     assert_eq!(told.shown_as(1), (State::Working, Reason::InTurn));
     told.pass(Duration::from_secs(1));
-    told.show(1, Sign::Listed { wait: Some(Wait::Input), since: told.now });
+    told.show(1, Sign::VendorStatus { wait: Some(Wait::Input), since: told.now });
     assert_eq!(told.shown_as(1), (State::Waiting, Reason::Idle));
     told.show(1, Sign::TurnBegan);
     told.show(1, Sign::Waits(Wait::RateLimit(None)));
     told.pass(Duration::from_secs(1));
-    told.show(1, Sign::Listed { wait: Some(Wait::Input), since: told.now });
+    told.show(1, Sign::VendorStatus { wait: Some(Wait::Input), since: told.now });
     assert_eq!(told.shown_as(1), (State::Waiting, Reason::RateLimited));
 }
 
@@ -272,7 +272,7 @@ fn who_is_listed_has_no_dialog_in_its_way() {
         told.pass(DIALOG_AFTER);
         told.observe(&due(AgentId(1)));
         assert_eq!(told.shown_as(1), (State::Waiting, Reason::FirstRunDialog));
-        told.show(1, Sign::Listed { wait, since });
+        told.show(1, Sign::VendorStatus { wait, since });
         assert_eq!(told.shown_as(1), then);
     }
 }

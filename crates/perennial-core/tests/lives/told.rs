@@ -16,7 +16,7 @@ use perennial_core::hold::{HeldFor, Hold};
 use perennial_core::id::{AgentId, BootId, SessionNumber};
 use perennial_core::launch::{BARE_COMMAND, Host, Launch, Options};
 use perennial_core::observation::{Observation, Report, Sign};
-use perennial_core::reason::{Evidence, Fact, Reason, Verb, Witness};
+use perennial_core::reason::{Evidence, Finding, Reason, Verb, Witness};
 use perennial_core::refusal::Refusal;
 use perennial_core::restart::Restart;
 use perennial_core::session::{Phase, Process};
@@ -164,7 +164,7 @@ impl Told {
 
     /// Somebody holds it.
     pub fn hold(&mut self, id: u128, held_for: HeldFor) {
-        let fact = Fact::Asked(Verb::Stop);
+        let fact = Finding::Asked(Verb::Stop);
         let evidence = Evidence { witness: Witness::Operator, fact, at: self.now };
         let hold = Hold { held_for, evidence, since: self.now };
         let what = What::Agent(AgentId(id), AgentEvent::Held(hold));

@@ -109,10 +109,10 @@ fn what_failed_stays_told_until_a_turn_succeeds() {
         told.pass(Duration::from_secs(60));
         told.show(1, Sign::StillIdle);
         told.show(1, Sign::Waits(Wait::RateLimit(None)));
-        told.show(1, Sign::Listed { wait: Some(Wait::Input), since: told.now });
+        told.show(1, Sign::VendorStatus { wait: Some(Wait::Input), since: told.now });
         assert_eq!(told.shown_as(1), (State::Waiting, reason));
         // Killed, and its first word lost: the first one that is heard says as much.
-        told.ends(1, Exit::Signal(9));
+        told.ends(1, Exit::KillSignal(9));
         told.executed(1);
         told.show(1, Sign::Waits(Wait::Input));
         assert_eq!((told.shown_as(1), told.needs_you()), ((State::Waiting, reason), true));
@@ -160,7 +160,7 @@ fn background_work_is_work() {
     let background = (State::Working, Reason::BackgroundTasks);
     assert_eq!(told.shown_as(1), background);
     assert!(told.show(1, Sign::BackgroundWork).is_empty());
-    told.show(1, Sign::Listed { wait: Some(Wait::Input), since: told.now });
+    told.show(1, Sign::VendorStatus { wait: Some(Wait::Input), since: told.now });
     assert_eq!(told.shown_as(1), background);
     told.show(1, Sign::TurnBegan);
     assert_eq!(told.shown_as(1), (State::Working, Reason::InTurn));
@@ -247,7 +247,7 @@ fn a_suspended_machine_shows_no_dialog_and_makes_nobody_healthy() {
         told.executed(1);
         told.jump(night);
         told.pass(Duration::from_secs(2));
-        told.ends(1, Exit::Signal(9));
+        told.ends(1, Exit::KillSignal(9));
         // Restarts of another day no longer count; but none of these sessions lived for long.
         assert!(told.agent(1).until.is_some());
         told.now = told.now.max(told.agent(1).until.unwrap());
@@ -268,7 +268,7 @@ fn long_sessions_that_get_nothing_done_open_the_breaker_too() {
         told.begun(1, "a", Followed::Resumed);
     }
     told.pass(HEALTHY);
-    told.ends(1, Exit::Signal(9));
+    told.ends(1, Exit::KillSignal(9));
     assert_eq!(told.shown_as(1), (State::Crashed, Reason::BreakerOpen));
 }
 

@@ -86,7 +86,7 @@ const STEPS: [Step; 16] = [
     Step::Rename,
     Step::Executed,
     Step::Exited(Exit::Code(0)),
-    Step::Exited(Exit::Signal(9)),
+    Step::Exited(Exit::KillSignal(9)),
     Step::Exited(Exit::Unknown(UnknownExit::HolderDied)),
     Step::NotStarted,
     Step::Stale,

@@ -14,9 +14,9 @@ pub mod conversation;
 pub mod input;
 pub mod prepare;
 pub mod preset;
+pub mod session_texts;
 pub mod template;
 pub mod typing;
-pub mod words;
 
-pub use prepare::{Place, Prepared, Unprepared, prepare};
+pub use prepare::{Prepared, SessionFiles, Unprepared, prepare};
 pub use preset::{Preset, PresetError};

@@ -22,7 +22,7 @@ const ARGUMENT_BYTES: usize = 128 * 1024 - 1;
 
 /// Where a session is prepared.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct SessionFiles<'a> {
     /// For the session's own files; made if absent. Not the directory whose creation claims the
     /// session's number.
     pub session_dir: &'a Path,
@@ -36,7 +36,7 @@ pub struct Place<'a> {
     pub copies: &'a Path,
 }
 
-impl<'a> Place<'a> {
+impl<'a> SessionFiles<'a> {
     pub fn variable(&self, name: &str) -> Option<&'a OsStr> {
         // The last one counts, as it does for the kernel's caller who sets it twice.
         let same = |pair: &&(OsString, OsString)| pair.0 == name;
@@ -97,7 +97,7 @@ pub fn prepare(
     preset: &Preset,
     launch: &Launch,
     opening: &Opening,
-    place: &Place<'_>,
+    place: &SessionFiles<'_>,
 ) -> Result<Prepared, Unprepared> {
     let (conversation, turn) = match opening {
         Opening::Bare => return Err(Unprepared::Bare),
@@ -152,7 +152,7 @@ pub fn prepare(
 fn continuity(
     preset: &Preset,
     vendor_home: &Path,
-    place: &Place<'_>,
+    place: &SessionFiles<'_>,
     dir: &str,
     id: &ConversationId,
 ) -> Result<Continuity, Unprepared> {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::connection::{Connection, Lost};
-use super::moment::{now, wait_until};
+use super::monotonic::{now, wait_until};
 use super::protocol::{ClientHello, ClientSay, ExitRecord, Frame, Role, ShimHello, ShimSay, Size};
 use super::{protocol, socket};
 

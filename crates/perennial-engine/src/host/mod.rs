@@ -19,7 +19,7 @@ pub mod directory;
 pub mod environment;
 pub mod holders;
 pub mod jobs;
-pub mod moment;
+pub mod monotonic;
 pub mod owner;
 pub mod process;
 pub mod protocol;

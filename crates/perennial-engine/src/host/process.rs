@@ -62,7 +62,7 @@ pub fn ends_within(child: &std::process::Child, patience: Duration) -> bool {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let handle = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
     handle.is_some_and(|handle| {
-        let wait = super::moment::wait_until(Some(patience), Duration::ZERO);
+        let wait = super::monotonic::wait_until(Some(patience), Duration::ZERO);
         matches!(poll(&mut [PollFd::new(&handle, PollFlags::IN)], wait.as_ref()), Ok(1..))
     })
 }

@@ -453,7 +453,7 @@ impl From<&ExitRecord> for Exit {
     fn from(record: &ExitRecord) -> Exit {
         match record {
             ExitRecord::Code(code) => Exit::Code(*code),
-            ExitRecord::Signal(signal) => Exit::Signal(*signal),
+            ExitRecord::Signal(signal) => Exit::KillSignal(*signal),
             ExitRecord::NotStarted(_) => Exit::Unknown(UnknownExit::NotStarted),
             // No session has a limit: such a record says nothing of one.
             ExitRecord::Limit => Exit::Unknown(UnknownExit::HolderDied),

@@ -85,7 +85,7 @@ fn offer(waiter: u64) -> Input {
 }
 
 #[track_caller]
-fn appended(outputs: &[Output]) -> Ticket {
+fn appended(outputs: &[Output]) -> AppendId {
     let [Output::Append { ticket, .. }] = outputs else { panic!("{outputs:?}") };
     *ticket
 }

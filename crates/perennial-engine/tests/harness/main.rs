@@ -5,8 +5,8 @@ mod hooks;
 mod mutations;
 mod prepare;
 mod preset;
+mod session_texts;
 mod status_line;
-mod words;
 
 /// One recorded input per line.
 const HOOKS: &str = include_str!("samples/hooks.jsonl");

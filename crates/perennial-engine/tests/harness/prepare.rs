@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use perennial_core::conversation::{ConversationId, Opening, Turn};
 use perennial_core::launch::{Host, Launch, Options};
 use perennial_engine::harness::prepare::Continuity;
-use perennial_engine::harness::{Place, Prepared, Unprepared, prepare};
+use perennial_engine::harness::{Prepared, SessionFiles, Unprepared, prepare};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -54,7 +54,7 @@ impl Stage {
     }
 
     fn try_prepare(&self, opening: &Opening) -> Result<Prepared, Unprepared> {
-        let place = Place {
+        let place = SessionFiles {
             session_dir: &self.path("state/harness-1"),
             home: &self.path("home"),
             variables: &self.variables,

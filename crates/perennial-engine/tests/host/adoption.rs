@@ -34,7 +34,7 @@ fn the_next_daemon_adopts_what_runs_and_what_ended_meanwhile() {
     assert_eq!(fixture.exited(ends, N1), Exit::Code(42));
     // And life goes on: in place for the one, in a new shim for the other.
     fixture.end(runs, N1, Pace::Graceful);
-    assert_eq!(fixture.exited(runs, N1), Exit::Signal(2));
+    assert_eq!(fixture.exited(runs, N1), Exit::KillSignal(2));
     fixture.run(runs, N2, "exec sleep 1000");
     fixture.run(ends, N2, "exec sleep 1000");
 }
@@ -181,7 +181,7 @@ fn a_killed_daemon_leaves_its_sessions_to_the_next() {
     fixture.order(agent, N1, Action::Hold);
     assert_eq!(fixture.executed(agent, N1).pid, pid);
     fixture.end(agent, N1, Pace::Graceful);
-    assert_eq!(fixture.exited(agent, N1), Exit::Signal(2));
+    assert_eq!(fixture.exited(agent, N1), Exit::KillSignal(2));
     fixture.order(agent, N1, Action::Release);
     until("the shim goes", || fixture.shim_pid(agent).is_none());
 }

@@ -82,7 +82,7 @@ fn a_full_disk_stops_no_session_and_heals() {
     fixture.await_output(agent, N1, "[after]");
     disk.fill();
     kill(process.pid, Signal::KILL);
-    assert_eq!(fixture.exited(agent, N1), Exit::Signal(9));
+    assert_eq!(fixture.exited(agent, N1), Exit::KillSignal(9));
     fixture.start(agent, N2, &["sh", "-c", "exec sleep 1000"]);
     let answer = fixture.wait("an answer", |report| match report {
         HostReport::Session { number: N2, report, .. } => Some(report.clone()),
@@ -105,5 +105,5 @@ fn a_full_disk_stops_no_session_and_heals() {
         Report::Exited(exit) | Report::Finished(exit) => panic!("{exit:?}"),
     };
     fixture.end(agent, number, Pace::AtOnce);
-    assert_eq!(fixture.exited(agent, number), Exit::Signal(9));
+    assert_eq!(fixture.exited(agent, number), Exit::KillSignal(9));
 }

@@ -30,12 +30,12 @@ fn a_killed_session_restarts_in_the_same_shim() {
     let first = fixture.run(agent, N1, "exec sleep 1000");
     let shim = fixture.shim_pid(agent).expect("a shim");
     kill(first.pid, Signal::KILL);
-    assert_eq!(fixture.exited(agent, N1), Exit::Signal(9));
+    assert_eq!(fixture.exited(agent, N1), Exit::KillSignal(9));
     let second = fixture.run(agent, N2, "exec sleep 1000");
     assert_ne!(first, second);
     assert_eq!(fixture.shim_pid(agent), Some(shim));
     fixture.end(agent, N2, Pace::Graceful);
-    assert_eq!(fixture.exited(agent, N2), Exit::Signal(2), "sleep dies of the interrupt");
+    assert_eq!(fixture.exited(agent, N2), Exit::KillSignal(2), "sleep dies of the interrupt");
     fixture.order(agent, N2, Action::Release);
     until("the shim goes", || !is_alive(shim));
     assert_eq!(fixture.shim_pid(agent), None);
@@ -58,7 +58,7 @@ fn fifty_restarts_in_place_leave_nothing_behind() {
             fixture.run(agent, SessionNumber(number), "exec sleep 1000")
         };
         kill(process.pid, Signal::KILL);
-        assert_eq!(fixture.exited(agent, SessionNumber(number)), Exit::Signal(9));
+        assert_eq!(fixture.exited(agent, SessionNumber(number)), Exit::KillSignal(9));
     }
     fixture.run(agent, SessionNumber(51), "exec sleep 1000");
     // A recording is opened just after the start is told: once more or less, not once a restart.
@@ -105,9 +105,9 @@ fn the_same_order_again_gets_the_same_answer() {
     let first = fixture.run(agent, N1, "exec sleep 1000");
     assert_eq!(fixture.run(agent, N1, "exec sleep 1000"), first);
     fixture.end(agent, N1, Pace::AtOnce);
-    assert_eq!(fixture.exited(agent, N1), Exit::Signal(9));
+    assert_eq!(fixture.exited(agent, N1), Exit::KillSignal(9));
     fixture.end(agent, N1, Pace::AtOnce);
-    assert_eq!(fixture.exited(agent, N1), Exit::Signal(9));
+    assert_eq!(fixture.exited(agent, N1), Exit::KillSignal(9));
 }
 
 #[test]

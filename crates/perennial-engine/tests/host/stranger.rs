@@ -203,7 +203,7 @@ fn a_second_shim_for_the_same_agent_goes_away() {
     assert_eq!(fixture.shim_pid(agent), shim);
     fixture.send(agent, N1, b"x").expect("reached");
     kill(process.pid, Signal::KILL);
-    assert_eq!(fixture.exited(agent, N1), Exit::Signal(9));
+    assert_eq!(fixture.exited(agent, N1), Exit::KillSignal(9));
     fixture.end(agent, N1, Pace::AtOnce);
-    until("told again", || fixture.exited(agent, N1) == Exit::Signal(9));
+    until("told again", || fixture.exited(agent, N1) == Exit::KillSignal(9));
 }

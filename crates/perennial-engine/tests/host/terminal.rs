@@ -74,7 +74,7 @@ fn last_words_of_a_killed_session_are_recorded() {
         let process = fixture.executed(agent, number);
         until("the session is dead", || !is_alive(process.pid));
         kill(shim, Signal::CONT);
-        assert_eq!(fixture.exited(agent, number), Exit::Signal(9));
+        assert_eq!(fixture.exited(agent, number), Exit::KillSignal(9));
         fixture.await_output(agent, number, "last");
         std::fs::remove_file(fixture.path().join("go")).expect("removed");
     }

@@ -51,7 +51,7 @@ fn cgroup_root() -> Option<PathBuf> {
 fn end_takes_all(mut fixture: Fixture, pace: Pace) {
     let (agent, pids) = hostile(&mut fixture);
     fixture.end(agent, N1, pace);
-    assert_eq!(fixture.exited(agent, N1), Exit::Signal(9));
+    assert_eq!(fixture.exited(agent, N1), Exit::KillSignal(9));
     assert_gone(&pids);
 }
 
@@ -100,7 +100,7 @@ fn what_a_crashed_session_left_is_gone_before_the_next_begins() {
         fixture.executed(agent, N1)
     };
     kill(process.pid, Signal::KILL);
-    assert_eq!(fixture.exited(agent, N1), Exit::Signal(9));
+    assert_eq!(fixture.exited(agent, N1), Exit::KillSignal(9));
     fixture.run(agent, N2, "exec sleep 1000");
     assert_gone(&pids);
 }
@@ -130,7 +130,7 @@ fn the_next_session_does_not_begin_beside_a_long_chain_of_the_last_one() {
     let process = fixture.run(agent, N1, CHAIN);
     until("the chain is there", || pids(fixture.path()).len() == CHAIN_COUNT);
     kill(process.pid, Signal::KILL);
-    assert_eq!(fixture.exited(agent, N1), Exit::Signal(9));
+    assert_eq!(fixture.exited(agent, N1), Exit::KillSignal(9));
     fixture.run(agent, N2, LOOK);
     fixture.await_output(agent, N2, "looked");
     let left = std::fs::read_to_string(fixture.path().join("left")).unwrap_or_default();

@@ -7,7 +7,7 @@ use perennial_core::conversation::{Opening, Turn};
 use perennial_core::event::{AgentEvent, Birth, Move};
 use perennial_core::exit::Exit;
 use perennial_core::id::{AgentId, SessionNumber};
-use perennial_core::reason::{Fact, Reason, Show, Witness};
+use perennial_core::reason::{Finding, Reason, Show, Witness};
 use perennial_core::restart::Restart;
 use perennial_core::state::{Cause, State};
 use perennial_core::time::Time;
@@ -211,7 +211,7 @@ impl Account {
 
     pub fn moved(&mut self, moved: &Move, at: Time) {
         let is_sign = match (&moved.evidence.fact, moved.evidence.witness) {
-            (Fact::Shown(Show::NothingAtFirst), _) => false,
+            (Finding::Shown(Show::NothingAtFirst), _) => false,
             (_, Witness::Harness) => true,
             _ => false,
         };

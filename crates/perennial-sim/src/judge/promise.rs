@@ -5,7 +5,7 @@ use perennial_core::authority::Caller;
 use perennial_core::command::Command;
 use perennial_core::event::Move;
 use perennial_core::id::{AgentId, SessionNumber};
-use perennial_core::reason::{Evidence, Fact, Verb, Witness};
+use perennial_core::reason::{Evidence, Finding, Verb, Witness};
 use perennial_core::refusal::Refusal;
 use perennial_core::state::{Cause, State};
 use perennial_engine::supervisor::{Rejection, Waiter};
@@ -29,7 +29,7 @@ pub struct Promise {
 impl Promise {
     pub fn moved(&mut self, moved: &Move) {
         let is_operators = moved.evidence.witness == Witness::Operator
-            && matches!(moved.evidence.fact, Fact::Asked(_));
+            && matches!(moved.evidence.fact, Finding::Asked(_));
         self.is_held &= !is_operators;
         self.is_stopped = match moved.cause {
             Cause::Stop => true,
@@ -77,7 +77,7 @@ impl Account {
     pub fn hold_lifted(&mut self, id: AgentId, evidence: &Evidence) -> Verdict {
         self.promise.is_held = false;
         // It may have been stopped before its record was damaged: whoever wakes it wants it to run.
-        self.promise.is_stopped &= evidence.fact != Fact::Asked(Verb::Wake);
+        self.promise.is_stopped &= evidence.fact != Finding::Asked(Verb::Wake);
         match evidence.witness {
             Witness::Operator => Ok(()),
             other => broken("JU4: only the operator lifts a hold", format!("{} {other:?}", id.0)),

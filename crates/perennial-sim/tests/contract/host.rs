@@ -59,7 +59,7 @@ use Step::*;
 
 const NOT_STARTED: Exit = Exit::Unknown(UnknownExit::NotStarted);
 const HOLDER_DIED: Exit = Exit::Unknown(UnknownExit::HolderDied);
-const KILLED: Exit = Exit::Signal(9);
+const KILLED: Exit = Exit::KillSignal(9);
 const EXITED: Exit = Exit::Code(7);
 const OBEYED: Exit = Exit::Code(0);
 

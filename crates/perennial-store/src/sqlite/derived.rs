@@ -11,7 +11,7 @@ use super::rows;
 use crate::chain::{Hash, seal};
 use crate::journal::{ReadError, Seq, Version};
 use crate::projection::{
-    Context, MessageChange, MessageRow, MessageRows, RosterQuery, RosterRow, Sample, Snapshot,
+    Context, Latest, MessageChange, MessageRow, MessageRows, RosterQuery, RosterRow, Snapshot,
     Usage,
 };
 use crate::record::{stream_key, stream_of};
@@ -100,8 +100,8 @@ fn sealed(snapshot: &Snapshot) -> Hash {
     seal(&[&key, &version, form.as_bytes(), state.as_bytes(), &end])
 }
 
-pub(super) fn put_sample(connection: &Connection, sample: &Sample) -> rusqlite::Result<()> {
-    let Sample { agent, last_seen, last_activity, context, usage, cost_microusd, reminded } =
+pub(super) fn put_sample(connection: &Connection, sample: &Latest) -> rusqlite::Result<()> {
+    let Latest { agent, last_seen, last_activity, context, usage, cost_microusd, reminded } =
         *sample;
     let mut statement = connection.prepare_cached(
         "INSERT OR REPLACE INTO sample (agent, last_seen, last_activity,
@@ -136,7 +136,7 @@ pub(super) fn put_sample(connection: &Connection, sample: &Sample) -> rusqlite::
 pub(super) fn samples(
     connection: &Connection,
     agents: &[AgentId],
-) -> Result<Vec<Sample>, ReadError> {
+) -> Result<Vec<Latest>, ReadError> {
     let mut statement = connection.prepare_cached(
         "SELECT agent, last_seen, last_activity, cost_microusd,
              context_tokens, context_window, context_usable, context_source, context_at,
@@ -148,7 +148,7 @@ pub(super) fn samples(
     for id in agents {
         let mut found = statement.query([id.0.to_be_bytes()])?;
         if let Some(row) = found.next()? {
-            samples.push(Sample {
+            samples.push(Latest {
                 agent: agent("sample", row.get(0)?)?,
                 last_seen: count(row, 1)?.map(Time),
                 last_activity: count(row, 2)?.map(Time),

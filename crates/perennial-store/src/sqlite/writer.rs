@@ -18,7 +18,7 @@ use rusqlite::{Connection, ErrorCode};
 use super::{Shared, derived, open, rows};
 use crate::chain::Hash;
 use crate::journal::{AppendError, Done, Kept, Seq, StoreError, Version};
-use crate::projection::{RosterRow, Sample, Snapshot};
+use crate::projection::{Latest, RosterRow, Snapshot};
 use crate::record::{EncodedBatch, Unreadable, Why, has_snapshots, stream_key};
 
 /// One commit carries at most so many orders: the first of them should not wait for long.
@@ -35,7 +35,7 @@ const CHECKPOINT_PAGES_AT_ONCE: i64 = 8000;
 pub(super) enum Order {
     Append { batch: Result<EncodedBatch, AppendError>, done: Done },
     Snapshots { snapshots: Vec<Snapshot>, kept: Kept },
-    Samples(Vec<Sample>),
+    Latest(Vec<Latest>),
     Roster(Vec<RosterRow>),
     Quarantine(Unreadable),
     Close,
@@ -48,7 +48,7 @@ const VERSIONS_MAX: usize = 4096;
 #[derive(Default)]
 pub(super) struct Pending {
     orders: usize,
-    samples: HashMap<AgentId, Sample>,
+    samples: HashMap<AgentId, Latest>,
     roster: HashMap<AgentId, RosterRow>,
     quarantined: BTreeMap<Seq, Unreadable>,
     healed: Vec<Seq>,
@@ -194,7 +194,7 @@ impl Writer {
                 group.kepts.push(kept);
                 return;
             }
-            Order::Samples(samples) => {
+            Order::Latest(samples) => {
                 pending.samples.extend(samples.into_iter().map(|sample| (sample.agent, sample)));
             }
             Order::Roster(rows) => {

@@ -10,7 +10,7 @@ use perennial_core::hold::{HeldFor, Hold};
 use perennial_core::id::AgentId;
 use perennial_core::launch::{Host, Launch, Options};
 use perennial_core::name::Name;
-use perennial_core::reason::{Evidence, Fact, Reason, Show, Verb, Witness};
+use perennial_core::reason::{Evidence, Finding, Reason, Show, Verb, Witness};
 use perennial_core::restart::{History, Restart, Tally};
 use perennial_core::session::Process;
 use perennial_core::state::{Cause, State};
@@ -282,14 +282,14 @@ impl From<&Evidence> for StoredEvidence {
             Witness::Daemon => StoredWitness::Daemon,
         };
         let fact = match fact {
-            Fact::Asked(verb) => StoredFact::Asked(Worded(*verb)),
-            Fact::Executed(process) => StoredFact::Executed(process.into()),
-            Fact::NotStarted(why) => StoredFact::NotStarted(why.clone()),
-            Fact::Exited(exit) => StoredFact::Exited((*exit).into()),
-            Fact::Shown(show) => StoredFact::Shown(Worded(*show)),
-            Fact::TimeCame => StoredFact::TimeCame,
-            Fact::BootChanged => StoredFact::BootChanged,
-            Fact::Unreadable(why) => StoredFact::Unreadable(why.clone()),
+            Finding::Asked(verb) => StoredFact::Asked(Worded(*verb)),
+            Finding::Executed(process) => StoredFact::Executed(process.into()),
+            Finding::NotStarted(why) => StoredFact::NotStarted(why.clone()),
+            Finding::Exited(exit) => StoredFact::Exited((*exit).into()),
+            Finding::Shown(show) => StoredFact::Shown(Worded(*show)),
+            Finding::TimeCame => StoredFact::TimeCame,
+            Finding::BootChanged => StoredFact::BootChanged,
+            Finding::Unreadable(why) => StoredFact::Unreadable(why.clone()),
         };
         StoredEvidence { witness, fact, at: at.0 }
     }
@@ -310,14 +310,14 @@ impl TryFrom<StoredEvidence> for Evidence {
             StoredWitness::Daemon => Witness::Daemon,
         };
         let fact = match fact {
-            StoredFact::Asked(verb) => Fact::Asked(verb.0),
-            StoredFact::Executed(process) => Fact::Executed(process.into()),
-            StoredFact::NotStarted(why) => Fact::NotStarted(why),
-            StoredFact::Exited(exit) => Fact::Exited(exit.into()),
-            StoredFact::Shown(show) => Fact::Shown(show.0),
-            StoredFact::TimeCame => Fact::TimeCame,
-            StoredFact::BootChanged => Fact::BootChanged,
-            StoredFact::Unreadable(why) => Fact::Unreadable(why),
+            StoredFact::Asked(verb) => Finding::Asked(verb.0),
+            StoredFact::Executed(process) => Finding::Executed(process.into()),
+            StoredFact::NotStarted(why) => Finding::NotStarted(why),
+            StoredFact::Exited(exit) => Finding::Exited(exit.into()),
+            StoredFact::Shown(show) => Finding::Shown(show.0),
+            StoredFact::TimeCame => Finding::TimeCame,
+            StoredFact::BootChanged => Finding::BootChanged,
+            StoredFact::Unreadable(why) => Finding::Unreadable(why),
         };
         Ok(Evidence { witness, fact, at: Time(at) })
     }
@@ -407,7 +407,7 @@ impl From<Exit> for StoredExit {
     fn from(exit: Exit) -> StoredExit {
         match exit {
             Exit::Code(code) => StoredExit::Code(code),
-            Exit::Signal(signal) => StoredExit::Signal(signal),
+            Exit::KillSignal(signal) => StoredExit::Signal(signal),
             Exit::Unknown(why) => StoredExit::Unknown(Worded(why)),
         }
     }
@@ -417,7 +417,7 @@ impl From<StoredExit> for Exit {
     fn from(stored: StoredExit) -> Exit {
         match stored {
             StoredExit::Code(code) => Exit::Code(code),
-            StoredExit::Signal(signal) => Exit::Signal(signal),
+            StoredExit::Signal(signal) => Exit::KillSignal(signal),
             StoredExit::Unknown(why) => Exit::Unknown(why.0),
         }
     }

@@ -9,7 +9,7 @@ use perennial_core::event::{AgentEvent, Birth, Event, Move, NodeEvent, What};
 use perennial_core::id::{AgentId, BootId, Epoch, PostId, SessionNumber};
 use perennial_core::launch::{Host, Launch, Options};
 use perennial_core::post::{Author, PostEvent};
-use perennial_core::reason::{Evidence, Fact, Reason, Verb, Witness};
+use perennial_core::reason::{Evidence, Finding, Reason, Verb, Witness};
 use perennial_core::restart::Restart;
 use perennial_core::state::{Cause, State};
 use perennial_core::time::Time;
@@ -73,7 +73,7 @@ pub fn hatched(agent: AgentId, name: &str) -> Event {
 }
 
 pub fn asked(verb: Verb, at: u64) -> Evidence {
-    Evidence { witness: Witness::Operator, fact: Fact::Asked(verb), at: Time(at) }
+    Evidence { witness: Witness::Operator, fact: Finding::Asked(verb), at: Time(at) }
 }
 
 pub fn moved(agent: AgentId, at: u64, cause: Cause, to: State, evidence: Evidence) -> Event {

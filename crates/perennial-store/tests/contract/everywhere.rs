@@ -20,7 +20,7 @@ use perennial_store::projection::{Context, Usage};
 use perennial_store::record::LONGEST_PAYLOAD_BYTES;
 use perennial_store::text::{self, LONGEST_TEXT_BYTES};
 use perennial_store::{
-    AppendError, Batch, Hash, Journal, MemoryJournal, MessageStep, RosterQuery, RosterRow, Sample,
+    AppendError, Batch, Hash, Journal, Latest, MemoryJournal, MessageStep, RosterQuery, RosterRow,
     Seq, Snapshot, SnapshotSet, Version,
 };
 
@@ -289,7 +289,7 @@ fn followers_see_everything_once_and_in_order(journal: &Arc<dyn Journal>) {
                     assert!(record.event.is_ok());
                 }
                 assert_eq!(follower.try_next().unwrap(), None);
-                assert_eq!(follower.place(), Seq(WRITERS * EACH));
+                assert_eq!(follower.position(), Seq(WRITERS * EACH));
             });
         }
         for writer in 0..WRITERS {
@@ -382,7 +382,7 @@ fn a_stream_is_read_back_from_its_end(journal: &Arc<dyn Journal>) {
 }
 
 fn of_samples_and_roster_the_latest_row_stays(journal: &Arc<dyn Journal>) {
-    let sample = |agent, seen| Sample { last_seen: Some(Time(seen)), ..Sample::of(agent) };
+    let sample = |agent, seen| Latest { last_seen: Some(Time(seen)), ..Latest::of(agent) };
     let row = |agent, state| RosterRow {
         agent,
         name: Some("Ada".into()),
@@ -464,9 +464,9 @@ fn samples_survive_field_by_field(journal: &Arc<dyn Journal>) {
     let usage = |is_partial| {
         Some(Usage { input: 1, output: 2, cache_read: u64::MAX, cache_creation: 4, is_partial })
     };
-    let only = Sample::of(AgentId(0));
+    let only = Latest::of(AgentId(0));
     let samples = [
-        Sample {
+        Latest {
             agent: AgentId(1),
             last_seen: Some(Time(5)),
             last_activity: Some(Time(6)),
@@ -475,11 +475,11 @@ fn samples_survive_field_by_field(journal: &Arc<dyn Journal>) {
             cost_microusd: Some(8),
             reminded: Some((SessionNumber(9), 40)),
         },
-        Sample { agent: AgentId(2), context: context(Source::Transcript, 0), ..only },
-        Sample { agent: AgentId(3), context: context(Source::Table, u64::MAX), ..only },
-        Sample { agent: AgentId(4), usage: usage(true), ..only },
-        Sample { agent: AgentId(5), cost_microusd: Some(u64::MAX), ..only },
-        Sample::of(AgentId(6)),
+        Latest { agent: AgentId(2), context: context(Source::Transcript, 0), ..only },
+        Latest { agent: AgentId(3), context: context(Source::Table, u64::MAX), ..only },
+        Latest { agent: AgentId(4), usage: usage(true), ..only },
+        Latest { agent: AgentId(5), cost_microusd: Some(u64::MAX), ..only },
+        Latest::of(AgentId(6)),
     ];
     journal.put_samples(samples.to_vec());
     settle(&**journal);

@@ -17,7 +17,7 @@ use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::fleet::Fleet;
 use perennial_core::hold::{HeldFor, Hold};
 use perennial_core::id::{AgentId, Epoch, SessionNumber};
-use perennial_core::reason::{Evidence, Fact, Reason, Show, Verb, Witness};
+use perennial_core::reason::{Evidence, Finding, Reason, Show, Verb, Witness};
 use perennial_core::restart::{History, Tally};
 use perennial_core::session::{Pace, Process};
 use perennial_core::state::{Cause, State};
@@ -51,7 +51,7 @@ impl Life {
     }
 
     fn moved(self, cause: Cause, to: State, reason: Reason) -> Life {
-        let shown = Fact::Shown(Show::TurnEnded);
+        let shown = Finding::Shown(Show::TurnEnded);
         let evidence = Evidence { witness: Witness::Harness, fact: shown, at: Time(self.at) };
         let until = (to == State::Crashed).then_some(Time(self.at + 7 * SECOND));
         self.then(AgentEvent::Moved(Move { cause, to, reason, evidence, until }))
@@ -101,7 +101,7 @@ fn of_a_cli() -> Vec<Event> {
         .then(AgentEvent::PhaseReported { phase: WorkPhase::Testing })
         .moved(Cause::TurnEnded, State::Waiting, Reason::ServiceFailed)
         .moved(Cause::TurnEnded, State::Waiting, Reason::NeedsPermission)
-        .ended(1, Exit::Signal(9), Tally::Becomes(history))
+        .ended(1, Exit::KillSignal(9), Tally::Becomes(history))
         .moved(Cause::EndedCrashed, State::Crashed, Reason::BreakerOpen)
         .moved(Cause::Retry, State::Waking, Reason::Starting)
         .started(2, resumed)

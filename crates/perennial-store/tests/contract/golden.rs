@@ -20,7 +20,7 @@ use perennial_core::launch::{Host, Launch, Options};
 use perennial_core::message::{Content, Held, MessageEvent, Sender, Withdrawer};
 use perennial_core::name::Name;
 use perennial_core::post::{Author, PostEvent};
-use perennial_core::reason::{Evidence, Fact, Reason, Show, Verb, Witness};
+use perennial_core::reason::{Evidence, Finding, Reason, Show, Verb, Witness};
 use perennial_core::restart::{History, Restart, Tally};
 use perennial_core::session::{Pace, Process};
 use perennial_core::state::{Cause, State};
@@ -45,21 +45,21 @@ fn examples() -> Vec<(&'static str, AgentOrNode)> {
         ("hatched", Agent(AgentEvent::Hatched(Box::new(birth())))),
         ("hatched-bare", Agent(AgentEvent::Hatched(Box::new(bare_birth())))),
         ("hatched-harness", Agent(AgentEvent::Hatched(Box::new(harness_birth())))),
-        ("moved", movement(Witness::Kernel, Fact::Exited(Exit::Signal(9)), Some(Time(99)))),
-        ("moved-holder", movement(Witness::Holder, Fact::Executed(PROCESS), None)),
-        ("moved-lead", movement(Witness::Lead(BOB), Fact::TimeCame, None)),
-        ("moved-harness", movement(Witness::Harness, Fact::NotStarted("ENOENT".into()), None)),
-        ("moved-shown", movement(Witness::Harness, Fact::Shown(Show::Question), None)),
-        ("moved-agent", movement(Witness::Agent(ADA), Fact::Asked(Verb::Stop), None)),
-        ("moved-operator", movement(Witness::Operator, Fact::Unreadable("x".into()), None)),
-        ("moved-daemon", movement(Witness::Daemon, Fact::BootChanged, None)),
+        ("moved", movement(Witness::Kernel, Finding::Exited(Exit::KillSignal(9)), Some(Time(99)))),
+        ("moved-holder", movement(Witness::Holder, Finding::Executed(PROCESS), None)),
+        ("moved-lead", movement(Witness::Lead(BOB), Finding::TimeCame, None)),
+        ("moved-harness", movement(Witness::Harness, Finding::NotStarted("ENOENT".into()), None)),
+        ("moved-shown", movement(Witness::Harness, Finding::Shown(Show::Question), None)),
+        ("moved-agent", movement(Witness::Agent(ADA), Finding::Asked(Verb::Stop), None)),
+        ("moved-operator", movement(Witness::Operator, Finding::Unreadable("x".into()), None)),
+        ("moved-daemon", movement(Witness::Daemon, Finding::BootChanged, None)),
         ("session-running", Agent(AgentEvent::SessionRunning { number: NUMBER, process: PROCESS })),
         (
             "session-ending",
             Agent(AgentEvent::SessionEnding { number: NUMBER, pace: Pace::Graceful }),
         ),
         ("session-ended", ended(Exit::Code(-1))),
-        ("session-ended-signal", ended(Exit::Signal(15))),
+        ("session-ended-signal", ended(Exit::KillSignal(15))),
         ("session-ended-unknown", unknown(UnknownExit::HolderDied)),
         ("renamed", Agent(AgentEvent::Renamed { name: "Bob-2".parse().unwrap() })),
         ("summarised", Agent(AgentEvent::Summarised { summary: "did \"it\"\n".into() })),
@@ -143,7 +143,7 @@ enum AgentOrNode {
     Node(NodeEvent),
 }
 
-fn movement(witness: Witness, fact: Fact, until: Option<Time>) -> AgentOrNode {
+fn movement(witness: Witness, fact: Finding, until: Option<Time>) -> AgentOrNode {
     let evidence = Evidence { witness, fact, at: Time(11) };
     let (cause, to, reason) = (Cause::EndedCrashed, State::Crashed, Reason::Retrying);
     AgentOrNode::Agent(AgentEvent::Moved(Move { cause, to, reason, evidence, until }))

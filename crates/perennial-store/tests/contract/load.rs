@@ -4,7 +4,7 @@ use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, Event};
 use perennial_core::fleet::Fleet;
 use perennial_core::id::{Epoch, SessionNumber};
-use perennial_core::reason::{Evidence, Fact, Reason, Verb, Witness};
+use perennial_core::reason::{Evidence, Finding, Reason, Verb, Witness};
 use perennial_core::session::Process;
 use perennial_core::state::{Cause, State};
 use perennial_core::time::Time;
@@ -13,7 +13,7 @@ use perennial_store::{Batch, Journal, MemoryJournal, Seq, Version, load};
 use crate::events::*;
 
 fn announced(at: u64) -> Evidence {
-    let fact = Fact::Executed(Process { pid: 7, start_ticks: 7 });
+    let fact = Finding::Executed(Process { pid: 7, start_ticks: 7 });
     Evidence { witness: Witness::Kernel, fact, at: Time(at) }
 }
 
@@ -76,7 +76,7 @@ fn an_agent_with_an_unreadable_record_is_unknown_and_held() {
     let ada = loaded.fleet.agent(ADA).unwrap();
     assert_eq!((ada.state, ada.reason), (State::Unknown, Reason::RecordUnreadable));
     assert!(ada.is_damaged());
-    assert!(matches!(&ada.evidence.fact, Fact::Unreadable(why) if why.contains("record 5")));
+    assert!(matches!(&ada.evidence.fact, Finding::Unreadable(why) if why.contains("record 5")));
     assert_eq!(loaded.fleet.agent(BOB).unwrap().state, State::Working);
     assert_eq!(loaded.unreadable.len(), 1);
     // The stream goes on where it really is.
@@ -182,7 +182,7 @@ fn an_agent_whose_birth_is_gone_is_listed_too() {
 #[test]
 fn only_an_operators_word_outranks_the_mark() {
     let lead =
-        Evidence { witness: Witness::Agent(BOB), fact: Fact::Asked(Verb::Stop), at: Time(20) };
+        Evidence { witness: Witness::Agent(BOB), fact: Finding::Asked(Verb::Stop), at: Time(20) };
     let lifted = AgentEvent::HoldLifted { evidence: asked(Verb::Stop, 21) };
     for (order, held) in [
         (moved(ADA, 20, Cause::Stop, State::Sleeping, lead), true),

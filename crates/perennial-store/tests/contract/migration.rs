@@ -7,7 +7,7 @@ use perennial_core::conversation::Opening;
 use perennial_core::launch::Options;
 use perennial_core::state::State;
 use perennial_core::time::Time;
-use perennial_store::{Journal, Sample, Seq, SqliteJournal, load};
+use perennial_store::{Journal, Latest, Seq, SqliteJournal, load};
 use rusqlite::Connection;
 
 use crate::events::*;
@@ -54,13 +54,13 @@ fn its_samples_stay_and_new_columns_are_empty() {
     assert_eq!(user_version(directory.path()), 1);
     let journal = open(directory.path());
     let agent = perennial_core::id::AgentId(2);
-    let old = Sample {
+    let old = Latest {
         last_seen: Some(Time(7)),
         last_activity: Some(Time(u64::MAX)),
-        ..Sample::of(agent)
+        ..Latest::of(agent)
     };
     assert_eq!(journal.samples(&[agent]).unwrap(), [old]);
-    let new = Sample { cost_microusd: Some(5), ..old };
+    let new = Latest { cost_microusd: Some(5), ..old };
     journal.put_samples(vec![new]);
     settle(&journal);
     drop(journal);

@@ -26,23 +26,23 @@ use perennial_core::observation::Observation;
 use perennial_engine::host::cgroup::Cgroup;
 use perennial_engine::host::directory::HolderDirectory;
 use perennial_engine::host::{
-    self, Holders, HostReport, JobReport, Settings, cgroup, moment, process,
+    self, Holders, HostReport, JobReport, Settings, cgroup, monotonic, process,
 };
 use perennial_engine::supervisor::Supervisor;
 use perennial_store::journal::Journal;
-use perennial_store::{Sample, SqliteJournal, load};
+use perennial_store::{Latest, SqliteJournal, load};
 use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use config::Config;
 use driving::deliver::Deliveries;
-use driving::driver::{self, Desk, Message, Superseded, World};
+use driving::driver::{self, DriverHandle, Message, Superseded, World};
 use driving::harness::Harnesses;
 use driving::presence::Presence;
-use driving::projections::Shelf;
+use driving::projections::Projections;
 use hearing::reader::Reader;
-use hearing::session_list_watcher::Lookout;
+use hearing::session_list_watcher::SessionListWatcher;
 use hearing::spending::Spending;
 use lock::{Lock, LockError};
 use surface::Surface;
@@ -59,13 +59,13 @@ pub fn run(home: &Home, ready: impl FnOnce()) -> anyhow::Result<ExitCode> {
     logging::start(&home.daemon_log())?;
     // Agents of the same user must not read the daemon's memory or take its descriptors.
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
-    let (surface, driver) = start(home)?;
-    let (desk, holders) = (surface.desk.clone(), surface.holders.clone());
+    let (surface, thread) = start(home)?;
+    let (driver, holders) = (surface.driver.clone(), surface.holders.clone());
     let journal = Arc::clone(&surface.journal);
     let served = serve(home, surface, ready);
     // In order: nothing new comes in, the end is recorded, then the holders are let go.
-    let _ = desk.send(Message::Stop);
-    let drove = driver.join();
+    let _ = driver.send(Message::Stop);
+    let drove = thread.join();
     holders.stop();
     // Threads that read it may still be ending; its log is folded into its file all the same.
     journal.close();
@@ -89,7 +89,7 @@ type DriverThread = JoinHandle<Result<(), Superseded>>;
 
 /// Loads what the journal knows, and starts everything but the surface's socket.
 fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
-    let (desk, inbox) = driver::channel_pair();
+    let (driver, inbox) = driver::channel_pair();
     let journal: Arc<dyn Journal> =
         Arc::new(SqliteJournal::open(&home.journal()).context("the journal can't be opened")?);
     let loaded = load(&*journal).context("the journal can't be read")?;
@@ -106,7 +106,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
     let config = config(home);
     let harnesses = Harnesses::new(home.clone(), exe.clone());
     let registry = Arc::new(known_holders(home, &loaded.fleet));
-    let holders = start_holders(home, exe, epoch, Arc::clone(&registry), desk.clone())?;
+    let holders = start_holders(home, exe, epoch, Arc::clone(&registry), driver.clone())?;
     let (ending, shown) = (watch::Sender::new(false), watch::Sender::new(loaded.head));
     let mut clock = time::Clock::start(loaded.latest);
     let kept = kept(&*journal, &loaded.fleet);
@@ -120,15 +120,15 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
         holders: holders.clone(),
         registry: Arc::clone(&registry),
         harnesses: harnesses.clone(),
-        reader: Reader::start(harnesses.clone(), limits, desk.clone())
+        reader: Reader::start(harnesses.clone(), limits, driver.clone())
             .context("the reader of conversations can't be started")?,
-        lookout: Lookout::start(desk.clone()),
-        shelf: Shelf::start(home, &loaded).context("the mirror can't be started")?,
+        session_lists: SessionListWatcher::start(driver.clone()),
+        projections: Projections::start(home, &loaded).context("the mirror can't be started")?,
         deliveries: Deliveries::start(
             Arc::clone(&journal),
             holders.clone(),
             harnesses.clone(),
-            desk.clone(),
+            driver.clone(),
         )
         .context("the executor of deliveries can't be started")?,
         clock,
@@ -138,24 +138,25 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
     let started = Observation::Started { boot: boot.clone(), version: version() };
     let fleet = loaded.fleet.under(Policy { notify: config.notify });
     let supervisor = Supervisor::new(fleet, loaded.versions).hearing_on(hearings);
-    let driver = driver::start(supervisor, presence, spending, world, desk.clone(), inbox, started)
-        .context("the driver can't be started")?;
+    let thread =
+        driver::start(supervisor, presence, spending, world, driver.clone(), inbox, started)
+            .context("the driver can't be started")?;
     tracing::info!(epoch = epoch.0, pid = std::process::id(), "the daemon started");
     let surface = Surface {
-        desk,
+        driver,
         journal,
         holders,
         registry,
         harnesses,
         home: home.clone(),
         boot: boot.0,
-        started: moment::now(),
+        started: monotonic::now(),
         over: loaded.over,
         missed,
         shown: shown.subscribe(),
         ending,
     };
-    Ok((Arc::new(surface), driver))
+    Ok((Arc::new(surface), thread))
 }
 
 fn config(home: &Home) -> Config {
@@ -217,7 +218,7 @@ fn start_holders(
     exe: PathBuf,
     epoch: Epoch,
     registry: Arc<Registry>,
-    desk: Desk,
+    driver: DriverHandle,
 ) -> anyhow::Result<Holders> {
     let settings = Settings {
         holders_dir: home.holders(),
@@ -246,7 +247,7 @@ fn start_holders(
             | HostReport::Line { .. }
             | HostReport::Disconnected { .. } => {}
         }
-        let _ = desk.send(Message::Host(report));
+        let _ = driver.send(Message::Host(report));
     };
     Holders::start(settings, sink).context("the holders can't be reached")
 }
@@ -300,7 +301,7 @@ fn known_jobs(home: &Home, fleet: &Fleet, registry: &Registry) {
 }
 
 /// The latest that an earlier run kept of each agent that is in memory.
-fn kept(journal: &dyn Journal, fleet: &Fleet) -> Vec<Sample> {
+fn kept(journal: &dyn Journal, fleet: &Fleet) -> Vec<Latest> {
     let agents: Vec<AgentId> = fleet.agents().map(|agent| agent.id).collect();
     journal.samples(&agents).unwrap_or_else(|error| {
         tracing::warn!(error = driver::chain(&error), "samples can't be read");

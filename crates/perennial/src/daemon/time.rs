@@ -57,7 +57,7 @@ fn wall() -> Time {
 }
 
 /// A moment as the surface writes it: RFC 3339, microseconds, `Z`.
-pub fn moment(time: Time) -> String {
+pub fn rfc3339(time: Time) -> String {
     let micros = i64::try_from(time.0).unwrap_or(i64::MAX);
     match jiff::Timestamp::from_microsecond(micros) {
         Ok(stamp) => stamp.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string(),
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn moments_sort_as_text() {
-        assert_eq!(moment(NOON), "2023-11-14T22:13:20.000000Z");
-        assert!(moment(Time(NOON.0 + 1)) > moment(NOON));
+        assert_eq!(rfc3339(NOON), "2023-11-14T22:13:20.000000Z");
+        assert!(rfc3339(Time(NOON.0 + 1)) > rfc3339(NOON));
     }
 }

@@ -2,7 +2,7 @@
 
 use perennial_core::event::{AgentEvent, Move};
 use perennial_core::id::AgentId;
-use perennial_core::reason::{Evidence, Fact, Reason, Witness};
+use perennial_core::reason::{Evidence, Finding, Reason, Witness};
 use perennial_core::state::{Cause, State};
 
 use crate::sealed::{Sealed, pid};
@@ -18,7 +18,7 @@ pub fn freeze(sealed: &Sealed, name: &str) {
             cause: Cause::Frozen,
             to: State::Frozen,
             reason: Reason::FrozenByOrder,
-            evidence: Evidence { witness: Witness::Daemon, fact: Fact::TimeCame, at },
+            evidence: Evidence { witness: Witness::Daemon, fact: Finding::TimeCame, at },
             until: None,
         })]
     });

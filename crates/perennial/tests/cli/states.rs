@@ -4,7 +4,7 @@ use perennial_api::{Agent, EventView};
 use perennial_core::event::{AgentEvent, Birth};
 use perennial_core::id::AgentId;
 use perennial_core::launch::{BARE_COMMAND, Host, Launch};
-use perennial_core::reason::{Evidence, Fact, Witness};
+use perennial_core::reason::{Evidence, Finding, Witness};
 use perennial_core::restart::Restart;
 use perennial_core::time::Time;
 
@@ -70,7 +70,7 @@ fn nameless(sealed: &Sealed, at: Time) -> Birth {
             options: Default::default(),
         },
         restart: Restart::Never,
-        evidence: Evidence { witness: Witness::Daemon, fact: Fact::TimeCame, at },
+        evidence: Evidence { witness: Witness::Daemon, fact: Finding::TimeCame, at },
         until: at,
     }
 }

@@ -162,7 +162,7 @@ fn write_history(home: &Path, size: &Size) -> Result<()> {
         let agent = AgentId(u128::from(number) + 2);
         past.begin(agent, &format!("dead-{number}"), perennial_core::launch::BARE_COMMAND)?;
         past.ask(Command::Bury { target: agent.to_string(), summary: "for a benchmark".into() })?;
-        past.report(agent, Report::Exited(Exit::Signal(15)))?;
+        past.report(agent, Report::Exited(Exit::KillSignal(15)))?;
     }
     while past.events < size.events {
         for sign in [Sign::TurnBegan, Sign::Waits(Wait::Input)] {
@@ -171,7 +171,7 @@ fn write_history(home: &Path, size: &Size) -> Result<()> {
         }
     }
     past.ask(Command::Stop(HISTORIAN.to_string()))?;
-    past.report(HISTORIAN, Report::Exited(Exit::Signal(15)))?;
+    past.report(HISTORIAN, Report::Exited(Exit::KillSignal(15)))?;
     past.settle(0)
 }
 

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use perennial_core::event::{AgentEvent, Event, Move, What};
 use perennial_core::exit::Exit;
 use perennial_core::id::AgentId;
-use perennial_core::reason::{Evidence, Fact, Reason, Witness};
+use perennial_core::reason::{Evidence, Finding, Reason, Witness};
 use perennial_core::state::{Cause, State};
 use perennial_core::time::Time;
 use perennial_store::stored::{self, Encoded};
@@ -124,7 +124,8 @@ fn append(journal: &SqliteJournal, agent: AgentId, number: u64) -> Result<()> {
 /// What a crash writes.
 fn event(agent: AgentId, number: u64) -> Event {
     let at = Time(1_700_000_000_000_000 + number);
-    let evidence = Evidence { witness: Witness::Kernel, fact: Fact::Exited(Exit::Signal(9)), at };
+    let evidence =
+        Evidence { witness: Witness::Kernel, fact: Finding::Exited(Exit::KillSignal(9)), at };
     let crash = Move {
         cause: Cause::EndedCrashed,
         to: State::Crashed,

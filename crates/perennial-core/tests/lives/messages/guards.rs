@@ -22,7 +22,7 @@ fn stopped_with_it() -> Told {
 fn killed_and_resumed(told: &mut Told) {
     told.pass_seconds(5);
     let number = told.number(BOB);
-    told.report(BOB, number, Report::Exited(Exit::Signal(9)));
+    told.report(BOB, number, Report::Exited(Exit::KillSignal(9)));
     told.pass_seconds(1);
     assert_eq!(told.number(BOB), number.next());
     told.begun(BOB, "c-1", Followed::Resumed);
@@ -170,7 +170,7 @@ fn a_conversation_that_was_read_before_a_text_was_heard_says_nothing_of_it() {
     told.send(1, "one");
     told.offer();
     told.delivered(1, 1, Outcome::Entered);
-    told.report(BOB, SessionNumber(1), Report::Exited(Exit::Signal(9)));
+    told.report(BOB, SessionNumber(1), Report::Exited(Exit::KillSignal(9)));
     told.pass_seconds(1);
     let read_at = told.now;
     told.pass_seconds(1);
@@ -256,7 +256,7 @@ fn every_way_into_a_new_window_withdraws_the_notices_of_the_old_one() {
         let mut told = idle();
         measured(&mut told, 60);
         told.pass_seconds(5);
-        told.report(BOB, SessionNumber(1), Report::Exited(Exit::Signal(9)));
+        told.report(BOB, SessionNumber(1), Report::Exited(Exit::KillSignal(9)));
         told.executed(BOB);
         assert_eq!(told.number(BOB), SessionNumber(2));
         assert_eq!(words(&told.show(BOB, began("c-2", how))), "withdrawn ours", "{how:?}");
@@ -350,7 +350,7 @@ fn what_held_a_text_in_one_session_is_over_in_the_next() {
             told.offer();
         }
         told.delivered(1, 9, Outcome::Held(held));
-        told.report(BOB, SessionNumber(1), Report::Exited(Exit::Signal(9)));
+        told.report(BOB, SessionNumber(1), Report::Exited(Exit::KillSignal(9)));
         told.pass_seconds(1);
         told.begun(BOB, "c-1", Followed::Resumed);
         let expected = if is_over { "offered 1" } else { "" };
@@ -484,7 +484,7 @@ fn a_delivery_is_planned_only_while_its_attempt_stands() {
     assert_eq!(told.typed(), [], "seen in the transcript before its holder answered");
 
     let mut told = offered();
-    told.report(BOB, SessionNumber(1), Report::Exited(Exit::Signal(9)));
+    told.report(BOB, SessionNumber(1), Report::Exited(Exit::KillSignal(9)));
     assert_eq!(told.typed(), [], "its session is over");
 
     let mut told = offered();

@@ -25,7 +25,7 @@ fn a_text_does_not_overtake_one_of_a_session_that_was_killed_with_it() {
         let mut told = queued();
         told.send(2, "two");
         told.pass_seconds(5);
-        told.report(BOB, SessionNumber(1), Report::Exited(Exit::Signal(9)));
+        told.report(BOB, SessionNumber(1), Report::Exited(Exit::KillSignal(9)));
         told.pass_seconds(1);
         told.send(3, "three");
         told.begun(BOB, "c-1", Followed::Resumed);

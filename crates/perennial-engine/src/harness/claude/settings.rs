@@ -9,7 +9,7 @@ use perennial_core::launch::Launch;
 use serde_json::{Map, Value, json};
 
 use super::INPUT_BYTES;
-use crate::harness::prepare::{Place, Unprepared, write};
+use crate::harness::prepare::{SessionFiles, Unprepared, write};
 use crate::harness::preset::Preset;
 
 /// The name of our MCP server, which the names of its tools begin with.
@@ -25,7 +25,7 @@ pub(in crate::harness) struct Files {
 pub(in crate::harness) fn write_files(
     preset: &Preset,
     launch: &Launch,
-    place: &Place<'_>,
+    place: &SessionFiles<'_>,
     vendor_home: &Path,
 ) -> Result<Files, Unprepared> {
     let exe = text(place.exe)?;
@@ -62,7 +62,7 @@ pub(in crate::harness) fn write_files(
 }
 
 /// Our status line, which calls the owner's own.
-fn status_line(all: &[Value], exe: &str, place: &Place<'_>) -> Result<Value, Unprepared> {
+fn status_line(all: &[Value], exe: &str, place: &SessionFiles<'_>) -> Result<Value, Unprepared> {
     let mut argv = vec![exe.to_owned(), "statusline".to_owned()];
     let theirs = all.iter().find_map(|settings| settings.get("statusLine")?.as_object());
     let command = theirs.and_then(|theirs| theirs.get("command")?.as_str());

@@ -15,7 +15,7 @@ use rustix::process::{WaitId, WaitIdOptions, waitid};
 use super::super::cgroup::{self, Cgroup};
 use super::super::connection::Connection;
 use super::super::directory::HolderDirectory;
-use super::super::moment::now;
+use super::super::monotonic::now;
 use super::super::owner::Owner;
 use super::super::protocol::{ClientHello, ExitRecord, Order, Role, Size, StartOrder};
 use super::super::{process, socket};

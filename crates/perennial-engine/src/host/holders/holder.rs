@@ -14,7 +14,7 @@ use perennial_core::session::{Pace, Process};
 use super::super::connection::Connection;
 use super::super::directory::HolderDirectory;
 use super::super::jobs::JobSpec;
-use super::super::moment::Moment;
+use super::super::monotonic::Moment;
 use super::super::owner::Owner;
 use super::super::protocol::ExitRecord;
 use super::{Answer, Outcome, Program, Ticket};

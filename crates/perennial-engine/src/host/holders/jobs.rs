@@ -10,7 +10,7 @@ use perennial_core::session::Pace;
 use super::super::jobs::{
     JobExit, JobOrder, JobReport, JobSpec, OUTPUT_BYTES_MAX, base_environment,
 };
-use super::super::moment::now;
+use super::super::monotonic::now;
 use super::super::owner::Owner;
 use super::super::protocol::{ExitRecord, JobTerms};
 use super::super::recording::Recording;

@@ -8,7 +8,7 @@ use rustix::event::epoll::{self, EventFlags};
 use serde::Serialize;
 
 use super::super::connection::Lost;
-use super::super::moment::now;
+use super::super::monotonic::now;
 use super::super::owner::Owner;
 use super::super::process;
 use super::super::protocol::{

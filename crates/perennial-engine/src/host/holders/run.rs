@@ -13,7 +13,7 @@ use perennial_core::id::SessionNumber;
 use rustix::event::epoll::{self, EventData, EventFlags};
 
 use super::super::directory::HolderDirectory;
-use super::super::moment::{Moment, now, wait_until};
+use super::super::monotonic::{Moment, now, wait_until};
 use super::super::owner::Owner;
 use super::super::process;
 use super::holder::{Current, End, Holder, Link, Work};

@@ -15,7 +15,7 @@ use rustix::process::{Pid, WaitOptions, waitpid};
 
 use super::super::cgroup::Cgroup;
 use super::super::directory::HolderDirectory;
-use super::super::moment::Moment;
+use super::super::monotonic::Moment;
 use super::super::owner::Owner;
 use super::super::process::{self, Stat};
 

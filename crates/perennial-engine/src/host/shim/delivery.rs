@@ -18,7 +18,7 @@
 use std::time::Duration;
 
 use super::super::delivery::{DeliverOrder, Held, InputRules, Line, Outcome};
-use super::super::moment::{Moment, now};
+use super::super::monotonic::{Moment, now};
 use super::super::protocol::ShimReport;
 use super::Shim;
 use super::echo::{Echo, Sought};

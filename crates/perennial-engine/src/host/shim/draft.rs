@@ -13,7 +13,7 @@
 use std::time::Duration;
 
 use super::super::delivery::{DoubtKey, InputRules, Key};
-use super::super::moment::Moment;
+use super::super::monotonic::Moment;
 use super::super::protocol::Focus;
 
 /// Two Escapes within this time take a draft back.
@@ -26,7 +26,7 @@ pub struct Draft {
     line: Line,
     doubt: Option<Doubt>,
     focus: Focus,
-    place: Place,
+    place: KeyScan,
     is_pasted: bool,
     is_after_backslash: bool,
     /// Nobody reads the keys yet.
@@ -66,7 +66,7 @@ struct Doubt {
 
 /// Where in the stream of keys we are.
 #[derive(Debug, Default)]
-enum Place {
+enum KeyScan {
     #[default]
     Ground,
     Escape,
@@ -155,50 +155,54 @@ impl Draft {
         }
         match self.place {
             // Nothing followed: it was the key.
-            Place::Escape => {
-                self.place = Place::Ground;
+            KeyScan::Escape => {
+                self.place = KeyScan::Ground;
                 self.escape(now);
             }
             // A terminal answers in one piece: this was a key with Alt.
-            Place::Text if bytes.len() == 2 => {
-                self.place = Place::Ground;
+            KeyScan::Text if bytes.len() == 2 => {
+                self.place = KeyScan::Ground;
                 self.edit();
             }
-            Place::Ground | Place::Control(_) | Place::Single | Place::Text | Place::Mouse(_) => {}
+            KeyScan::Ground
+            | KeyScan::Control(_)
+            | KeyScan::Single
+            | KeyScan::Text
+            | KeyScan::Mouse(_) => {}
         }
     }
 
     fn byte(&mut self, byte: u8, now: Moment) {
         match (std::mem::take(&mut self.place), byte) {
-            (Place::Ground, 0x1b) => self.place = Place::Escape,
-            (Place::Ground, _) => self.key(byte),
-            (Place::Escape, 0x1b) => {
+            (KeyScan::Ground, 0x1b) => self.place = KeyScan::Escape,
+            (KeyScan::Ground, _) => self.key(byte),
+            (KeyScan::Escape, 0x1b) => {
                 self.escape(now);
-                self.place = Place::Escape;
+                self.place = KeyScan::Escape;
             }
-            (Place::Escape, b'[') => self.place = Place::Control(Vec::new()),
-            (Place::Escape, b'O') => self.place = Place::Single,
-            (Place::Escape, b']' | b'P' | b'_' | b'^' | b'X') => self.place = Place::Text,
+            (KeyScan::Escape, b'[') => self.place = KeyScan::Control(Vec::new()),
+            (KeyScan::Escape, b'O') => self.place = KeyScan::Single,
+            (KeyScan::Escape, b']' | b'P' | b'_' | b'^' | b'X') => self.place = KeyScan::Text,
             // With Alt; the end of a long answer (ST) is none.
-            (Place::Escape, b'\\') => {}
-            (Place::Escape, _) if self.opens(Key::Alt(byte)) => {}
-            (Place::Escape, _) => self.edit(),
-            (Place::Single, b'M') => self.enter(),
-            (Place::Single, b'D') if self.opens(Key::Left) => {}
-            (Place::Single, b'C' | b'D' | b'F' | b'H') => self.moved(),
-            (Place::Single, _) => self.edit(),
-            (Place::Control(bytes), b'M') if bytes.is_empty() => self.place = Place::Mouse(3),
-            (Place::Control(bytes), 0x40..=0x7e) => self.control(&bytes, byte, now),
-            (Place::Control(mut bytes), _) if bytes.len() < SEQUENCE_BYTES_MAX => {
+            (KeyScan::Escape, b'\\') => {}
+            (KeyScan::Escape, _) if self.opens(Key::Alt(byte)) => {}
+            (KeyScan::Escape, _) => self.edit(),
+            (KeyScan::Single, b'M') => self.enter(),
+            (KeyScan::Single, b'D') if self.opens(Key::Left) => {}
+            (KeyScan::Single, b'C' | b'D' | b'F' | b'H') => self.moved(),
+            (KeyScan::Single, _) => self.edit(),
+            (KeyScan::Control(bytes), b'M') if bytes.is_empty() => self.place = KeyScan::Mouse(3),
+            (KeyScan::Control(bytes), 0x40..=0x7e) => self.control(&bytes, byte, now),
+            (KeyScan::Control(mut bytes), _) if bytes.len() < SEQUENCE_BYTES_MAX => {
                 bytes.push(byte);
-                self.place = Place::Control(bytes);
+                self.place = KeyScan::Control(bytes);
             }
-            (Place::Control(_), _) => self.edit(),
-            (Place::Text, 0x1b) => self.place = Place::Escape,
-            (Place::Text, 0x07) | (Place::Mouse(0 | 1), _) => {}
-            (Place::Text, b'\r') => self.enter(),
-            (Place::Text, _) => self.place = Place::Text,
-            (Place::Mouse(left), _) => self.place = Place::Mouse(left - 1),
+            (KeyScan::Control(_), _) => self.edit(),
+            (KeyScan::Text, 0x1b) => self.place = KeyScan::Escape,
+            (KeyScan::Text, 0x07) | (KeyScan::Mouse(0 | 1), _) => {}
+            (KeyScan::Text, b'\r') => self.enter(),
+            (KeyScan::Text, _) => self.place = KeyScan::Text,
+            (KeyScan::Mouse(left), _) => self.place = KeyScan::Mouse(left - 1),
         }
     }
 

@@ -24,7 +24,7 @@ const SEQUENCE_BYTES_MAX: usize = 32;
 #[derive(Debug)]
 pub struct Echo {
     sought: Sought,
-    place: Place,
+    place: Scan,
     /// The parameters of the control sequence that is being read.
     parameters: Vec<u8>,
     /// All that was printed since the paste, without white space.
@@ -102,7 +102,7 @@ struct Found {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Scan {
     Ground,
     Escape,
     Control,
@@ -114,7 +114,7 @@ impl Echo {
     pub fn new(sought: Sought) -> Echo {
         Echo {
             sought,
-            place: Place::Ground,
+            place: Scan::Ground,
             parameters: Vec::new(),
             printed: Vec::new(),
             row: Vec::new(),
@@ -157,25 +157,25 @@ impl Echo {
 
     fn byte(&mut self, byte: u8) {
         match (self.place, byte) {
-            (Place::Ground | Place::Escape | Place::Control, 0x1b) => self.place = Place::Escape,
-            (Place::Ground, _) => self.print(byte),
-            (Place::Escape, b'[') => {
+            (Scan::Ground | Scan::Escape | Scan::Control, 0x1b) => self.place = Scan::Escape,
+            (Scan::Ground, _) => self.print(byte),
+            (Scan::Escape, b'[') => {
                 self.parameters.clear();
-                self.place = Place::Control;
+                self.place = Scan::Control;
             }
-            (Place::Escape, b']' | b'P' | b'_' | b'^' | b'X') => self.place = Place::Text,
-            (Place::Escape, _) => self.place = Place::Ground,
-            (Place::Control, 0x40..=0x7e) => {
-                self.place = Place::Ground;
+            (Scan::Escape, b']' | b'P' | b'_' | b'^' | b'X') => self.place = Scan::Text,
+            (Scan::Escape, _) => self.place = Scan::Ground,
+            (Scan::Control, 0x40..=0x7e) => {
+                self.place = Scan::Ground;
                 self.control(byte);
             }
-            (Place::Control, _) if self.parameters.len() < SEQUENCE_BYTES_MAX => {
+            (Scan::Control, _) if self.parameters.len() < SEQUENCE_BYTES_MAX => {
                 self.parameters.push(byte);
             }
-            (Place::Control, _) => self.place = Place::Ground,
-            (Place::Text, 0x07) => self.place = Place::Ground,
-            (Place::Text, 0x1b) => self.place = Place::Escape,
-            (Place::Text, _) => {}
+            (Scan::Control, _) => self.place = Scan::Ground,
+            (Scan::Text, 0x07) => self.place = Scan::Ground,
+            (Scan::Text, 0x1b) => self.place = Scan::Escape,
+            (Scan::Text, _) => {}
         }
     }
 

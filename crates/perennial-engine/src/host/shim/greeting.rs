@@ -12,7 +12,7 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::net::{SocketFlags, accept_with};
 
 use super::super::connection::Connection;
-use super::super::moment::{Moment, now};
+use super::super::monotonic::{Moment, now};
 use super::super::protocol::{
     self, ClientHello, ClientSay, DELIVERS, Frame, Mode, Order, PROTOCOL, ProcessRecord, Role,
     ShimHello, Size,
@@ -26,7 +26,7 @@ const PEERS_MAX: usize = 64;
 const TICKETS_MAX: usize = 16;
 
 #[derive(Debug)]
-pub struct Ticket {
+pub struct IssuedTicket {
     pub token: String,
     pub mode: Mode,
     pub until: Moment,
@@ -237,7 +237,7 @@ impl Shim {
         ShimHello { session, refused, offset, ..empty_hello(self.me.into()) }
     }
 
-    pub(super) fn add_ticket(&mut self, ticket: Ticket) {
+    pub(super) fn add_ticket(&mut self, ticket: IssuedTicket) {
         if self.tickets.len() >= TICKETS_MAX {
             self.tickets.remove(0);
         }

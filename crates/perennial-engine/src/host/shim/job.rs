@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::pipe::{PipeFlags, pipe_with};
 
-use super::super::moment::Moment;
+use super::super::monotonic::Moment;
 use super::super::protocol::JobTerms;
 
 #[derive(Debug)]

@@ -42,11 +42,11 @@ use rustix::process::{
 
 use super::connection::Connection;
 use super::directory::{HolderDirectory, SOCKET};
-use super::moment::{Moment, now, wait_until};
+use super::monotonic::{Moment, now, wait_until};
 use super::owner::Owner;
 use super::protocol::{ExitRecord, PaceRecord, ShimSay, StartOrder};
 use super::{process, socket};
-use greeting::Ticket;
+use greeting::IssuedTicket;
 use peer::{Kind, Peer};
 use session::Session;
 
@@ -116,7 +116,7 @@ struct Shim {
     session: Option<Session>,
     /// Ordered, and waiting for the old tree to go.
     queued: Option<StartOrder>,
-    tickets: Vec<Ticket>,
+    tickets: Vec<IssuedTicket>,
     /// The daemon needs this shim no more.
     is_released: bool,
     buffer: Vec<u8>,

@@ -20,11 +20,11 @@ pub struct Modes {
     /// The parameters of a control sequence whose end has not come yet.
     pending: [u8; SEQUENCE_BYTES_MAX],
     length: u8,
-    place: Place,
+    place: Scan,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Scan {
     #[default]
     Ground,
     Escape,
@@ -50,19 +50,19 @@ impl Modes {
         let mut rest = bytes;
         while let Some((&byte, after)) = rest.split_first() {
             match self.place {
-                Place::Ground => {
+                Scan::Ground => {
                     let Some(start) = memchr(ESCAPE, rest) else { return };
                     rest = &rest[start + 1..];
-                    self.place = Place::Escape;
+                    self.place = Scan::Escape;
                     continue;
                 }
-                Place::Escape if byte == b'[' => {
+                Scan::Escape if byte == b'[' => {
                     self.length = 0;
-                    self.place = Place::Control;
+                    self.place = Scan::Control;
                 }
-                Place::Escape if byte == ESCAPE => {}
-                Place::Escape => self.place = Place::Ground,
-                Place::Control => self.control(byte),
+                Scan::Escape if byte == ESCAPE => {}
+                Scan::Escape => self.place = Scan::Ground,
+                Scan::Control => self.control(byte),
             }
             rest = after;
         }
@@ -70,9 +70,9 @@ impl Modes {
 
     fn control(&mut self, byte: u8) {
         match byte {
-            ESCAPE => self.place = Place::Escape,
+            ESCAPE => self.place = Scan::Escape,
             0x40..=0x7e => {
-                self.place = Place::Ground;
+                self.place = Scan::Ground;
                 self.take(byte);
             }
             0x20..=0x3f => {
@@ -81,10 +81,10 @@ impl Modes {
                     self.length += 1;
                 } else {
                     // Too long to be one that counts.
-                    self.place = Place::Ground;
+                    self.place = Scan::Ground;
                 }
             }
-            _ => self.place = Place::Ground,
+            _ => self.place = Scan::Ground,
         }
     }
 

@@ -11,12 +11,12 @@ use rustix::process::Signal;
 
 use super::super::cgroup::Cgroup;
 use super::super::directory::ProcessFile;
-use super::super::moment::now;
+use super::super::monotonic::now;
 use super::super::process;
 use super::super::protocol::{
     ExitRecord, Order, PaceRecord, Refused, SessionRecord, ShimReport, ShimSay, StartOrder,
 };
-use super::greeting::Ticket;
+use super::greeting::IssuedTicket;
 use super::job::Job;
 use super::recorder::Recorder;
 use super::session::Session;
@@ -74,7 +74,7 @@ impl Shim {
                 let refused = match self.session_numbered(number) {
                     Some(_) => {
                         let until = now() + Duration::from_millis(ttl_ms);
-                        self.add_ticket(Ticket { token, mode, until });
+                        self.add_ticket(IssuedTicket { token, mode, until });
                         None
                     }
                     None => Some(Refused::Stale),

@@ -12,7 +12,7 @@ use rustix::event::epoll::EventFlags;
 use rustix::net::sockopt;
 
 use super::super::connection::Connection;
-use super::super::moment::{Moment, now};
+use super::super::monotonic::{Moment, now};
 use super::super::process;
 use super::super::protocol::{Mode, Size};
 

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::super::moment::Moment;
+use super::super::monotonic::Moment;
 use super::super::recording::{Recording, file_name};
 
 /// How long a failed recording rests before it tries again.

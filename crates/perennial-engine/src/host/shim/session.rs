@@ -16,7 +16,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::super::cgroup::Cgroup;
 use super::super::delivery::{InputRules, Line};
-use super::super::moment::Moment;
+use super::super::monotonic::Moment;
 use super::super::protocol::{ExitRecord, PaceRecord};
 use super::delivered::Delivered;
 use super::delivery::Delivery;
@@ -84,13 +84,13 @@ pub struct Session {
 /// How far the asking to end has come.
 #[derive(Debug, Clone, Copy)]
 pub struct Ladder {
-    next: Step,
+    next: StopStep,
     at: Moment,
     term: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum StopStep {
     Term,
     Kill,
     Killed,
@@ -179,14 +179,14 @@ impl Session {
         match (pace, self.ladder) {
             (PaceRecord::Graceful, Some(_)) => {}
             (PaceRecord::Graceful, None) => {
-                self.ladder = Some(Ladder { next: Step::Term, at: now + interrupt, term });
+                self.ladder = Some(Ladder { next: StopStep::Term, at: now + interrupt, term });
                 match interrupt {
                     Duration::ZERO => self.tick(now),
                     _ => self.signal_foreground(Signal::INT),
                 }
             }
             (PaceRecord::AtOnce, _) => {
-                self.ladder = Some(Ladder { next: Step::Kill, at: now, term });
+                self.ladder = Some(Ladder { next: StopStep::Kill, at: now, term });
                 self.tick(now);
             }
         }
@@ -249,7 +249,7 @@ impl Session {
     }
 
     pub fn next_deadline(&self) -> Option<Moment> {
-        let ladder = self.ladder.filter(|ladder| ladder.next != Step::Killed && !self.is_gone);
+        let ladder = self.ladder.filter(|ladder| ladder.next != StopStep::Killed && !self.is_gone);
         let unrecorded = self.answer_by.filter(|_| !self.is_recorded);
         let ladder = ladder.map(|ladder| ladder.at);
         let delivery = self.delivery.as_ref().map(|delivery| delivery.by());
@@ -276,19 +276,19 @@ impl Session {
             && let Some(job) = &mut self.job
         {
             job.is_over_limit = true;
-            self.ladder = Some(Ladder { next: Step::Term, at: now, term: job.term });
+            self.ladder = Some(Ladder { next: StopStep::Term, at: now, term: job.term });
         }
         if let Some(ladder) = self.ladder.filter(|ladder| ladder.at <= now) {
             let (next, at) = match ladder.next {
-                Step::Term => {
+                StopStep::Term => {
                     self.signal_foreground(Signal::TERM);
-                    (Step::Kill, now + ladder.term)
+                    (StopStep::Kill, now + ladder.term)
                 }
-                Step::Kill => {
+                StopStep::Kill => {
                     self.kill_tree(now);
-                    (Step::Killed, ladder.at)
+                    (StopStep::Killed, ladder.at)
                 }
-                Step::Killed => (Step::Killed, ladder.at),
+                StopStep::Killed => (StopStep::Killed, ladder.at),
             };
             self.ladder = Some(Ladder { next, at, term: ladder.term });
         }

@@ -5,7 +5,7 @@
 
 use rustix::event::epoll::{self, EventData, EventFlags};
 
-use super::super::moment::now;
+use super::super::monotonic::now;
 use super::super::protocol::{ShimSay, Size};
 use super::peer::Kind;
 use super::terminal::{QUEUE_BYTES_MAX, Terminal};

@@ -12,7 +12,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::super::moment::{Moment, now};
+use super::super::monotonic::{Moment, now};
 use super::Shim;
 use super::session::Session;
 

@@ -34,7 +34,7 @@ struct Run {
     supervisor: Supervisor,
     now: Time,
     /// Appends that are not durable yet.
-    queued: Vec<Ticket>,
+    queued: Vec<AppendId>,
 }
 
 impl Run {

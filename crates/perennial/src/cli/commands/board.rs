@@ -134,12 +134,12 @@ fn ls(args: LsArgs, context: &Context) -> Ending {
 
 /// All that is needed to ask for the page behind a post.
 #[derive(Debug, Deserialize)]
-struct Place {
+struct PostId {
     id: String,
 }
 
 fn place(post: &RawValue) -> Result<String, Failure> {
-    let place: Place = serde_json::from_str(post.get()).map_err(ClientError::Unexpected)?;
+    let place: PostId = serde_json::from_str(post.get()).map_err(ClientError::Unexpected)?;
     Ok(place.id)
 }
 

@@ -44,7 +44,7 @@ pub fn run(args: &Args, context: &Context) -> Ending {
 
 /// Where an event is in the journal; all that is needed to pass it on.
 #[derive(Debug, Deserialize)]
-struct Place {
+struct EventNumber {
     seq: u64,
 }
 
@@ -107,7 +107,7 @@ fn path(query: &[(&str, Option<String>)]) -> String {
 }
 
 fn place(event: &RawValue) -> Result<u64, Failure> {
-    let place: Place = serde_json::from_str(event.get()).map_err(ClientError::Unexpected)?;
+    let place: EventNumber = serde_json::from_str(event.get()).map_err(ClientError::Unexpected)?;
     Ok(place.seq)
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use perennial_api::{ExitCode, Home, client};
-use perennial_engine::host::moment::{self, Moment};
+use perennial_engine::host::monotonic::{self, Moment};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 
@@ -50,7 +50,7 @@ impl Args {
 }
 
 pub fn run(args: &Args, context: &Context) -> Ending {
-    let (at, until) = (called_at(), moment::now() + PATIENCE);
+    let (at, until) = (called_at(), monotonic::now() + PATIENCE);
     let read = input(until);
     let session = session();
     let query = [
@@ -59,7 +59,7 @@ pub fn run(args: &Args, context: &Context) -> Ending {
         ("at", Some(at.as_str())),
     ];
     let path = client::path(&["hook"], &query);
-    let left = until.saturating_sub(moment::now());
+    let left = until.saturating_sub(monotonic::now());
     let client = context.client.clone().patience(left.max(LEAST));
     match read.map(|input| client.post_bytes(&path, &input)) {
         Ok(Ok(answer)) => {
@@ -77,7 +77,7 @@ fn input(until: Moment) -> io::Result<Vec<u8>> {
     let mut input = Vec::new();
     let mut piece = vec![0; LARGEST_PIECE];
     while input.len() < LONGEST_INPUT {
-        let left = until.saturating_sub(moment::now());
+        let left = until.saturating_sub(monotonic::now());
         let limit =
             Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
         let mut awaited = [PollFd::new(&stdin, PollFlags::IN)];

@@ -6,7 +6,7 @@ use std::time::Duration;
 use perennial_api::answer::Message;
 use perennial_api::request::Send;
 use perennial_api::{ExitCode, Response, client};
-use perennial_engine::host::moment;
+use perennial_engine::host::monotonic;
 
 use crate::cli::context::Context;
 use crate::cli::failure::{Ending, Failure, failed};
@@ -89,11 +89,11 @@ pub fn run(args: Args, context: &Context) -> Ending {
 
 /// The message once nothing more will happen to it, or once the time is up.
 fn wait(id: &str, timeout: Option<Duration>, context: &Context) -> Result<Response, Failure> {
-    let until = timeout.map(|timeout| moment::now() + timeout);
+    let until = timeout.map(|timeout| monotonic::now() + timeout);
     let http = context.client.clone().patience(PATIENCE);
     progress::told("waiting until it is seen", move || {
         loop {
-            let left = until.map(|until| until.saturating_sub(moment::now()));
+            let left = until.map(|until| until.saturating_sub(monotonic::now()));
             // Whole seconds: the last one is asked for whole.
             let seconds = left.map(|left| left.as_secs_f64().ceil().to_string());
             let query = [("wait", Some("true")), ("seconds", seconds.as_deref())];

@@ -9,7 +9,7 @@ use std::time::Duration;
 use perennial_api::answer::Health;
 use perennial_api::{ClientError, ExitCode, Home, Problem, client};
 use perennial_engine::harness::preset::{self, Preset};
-use perennial_engine::host::moment;
+use perennial_engine::host::monotonic;
 
 use super::daemon::READY;
 use crate::cli::arrival::Arrival;
@@ -60,7 +60,7 @@ const ANOTHERS_START: Duration = Duration::from_secs(5);
 const TRY_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
 fn start(context: &Context) -> Ending {
-    let until = moment::now() + ANOTHERS_START;
+    let until = monotonic::now() + ANOTHERS_START;
     loop {
         let said_before = said_length(&context.home);
         let code = start_detached(&context.home)?;
@@ -86,7 +86,7 @@ fn start(context: &Context) -> Ending {
                 return Ok(ExitCode::Done);
             }
             Err(error) if code == ExitCode::Done => return Err(error.into()),
-            Err(_) if moment::now() >= until => {
+            Err(_) if monotonic::now() >= until => {
                 return Err(failure(context, said_before, code).into());
             }
             Err(_) => {}

@@ -8,7 +8,7 @@ use crate::cli::terminal::escapes::{Scanner, Token};
 use super::text::is_acting;
 
 #[derive(Debug, Default)]
-pub struct Reader {
+pub struct RecordingText {
     scanner: Scanner,
     /// The beginning of a letter whose end has not come yet.
     torn: Vec<u8>,
@@ -16,11 +16,11 @@ pub struct Reader {
     is_returned: bool,
 }
 
-impl Reader {
+impl RecordingText {
     /// What may be shown of the next bytes.
     pub fn feed(&mut self, bytes: &[u8]) -> String {
         let mut shown = String::new();
-        let Reader { scanner, torn, is_returned } = self;
+        let RecordingText { scanner, torn, is_returned } = self;
         scanner.feed(bytes, |token| match token {
             Token::Text(text) => {
                 torn.extend_from_slice(text);
@@ -80,7 +80,7 @@ mod tests {
                 .as_bytes();
         let expected = "a\nb\x1b[31mré10%\n20%31m日\tx\n";
         for cut in 0..bytes.len() {
-            let mut reader = Reader::default();
+            let mut reader = RecordingText::default();
             let shown = reader.feed(&bytes[..cut]) + &reader.feed(&bytes[cut..]);
             assert_eq!(shown, expected, "cut at {cut}");
         }
@@ -88,12 +88,12 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_text_are_shown_as_such() {
-        assert_eq!(Reader::default().feed(b"a\xff\xfeb\0"), "a\u{fffd}\u{fffd}b");
+        assert_eq!(RecordingText::default().feed(b"a\xff\xfeb\0"), "a\u{fffd}\u{fffd}b");
     }
 
     #[test]
     fn a_device_control_that_never_ends_shows_nothing() {
-        let mut reader = Reader::default();
+        let mut reader = RecordingText::default();
         assert_eq!(reader.feed(b"a\x1bP"), "a");
         assert_eq!(reader.feed(&[b'x'; 100_000]), "");
     }

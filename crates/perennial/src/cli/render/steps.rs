@@ -35,7 +35,7 @@ pub struct Teller {
 }
 
 /// How a kind of step looks.
-struct Look {
+struct Appearance {
     mark: &'static str,
     ink: Ink,
     /// Of the text itself.
@@ -102,8 +102,8 @@ impl Teller {
         canvas.paint.ink(Ink::Faint, &format!("── {} ──", news.join(" · "))) + "\n"
     }
 
-    fn body(&mut self, step: &Step, canvas: &Canvas<'_>) -> Option<(Look, Vec<String>)> {
-        let look = |mark, ink, body| Look { mark, ink, body };
+    fn body(&mut self, step: &Step, canvas: &Canvas<'_>) -> Option<(Appearance, Vec<String>)> {
+        let look = |mark, ink, body| Appearance { mark, ink, body };
         let last_call = self.last_call.take();
         let until = step.until.as_deref().map(|until| canvas.clock.time(until));
         let text = step.text.as_deref().unwrap_or_default();

@@ -8,21 +8,21 @@ use tokio::sync::oneshot;
 
 /// A point in a session's life that somebody waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Point {
+pub enum Milestone {
     /// The session runs, or came to nothing.
     Begun,
     /// No session is left.
     Over,
 }
 
-impl Point {
+impl Milestone {
     fn is_reached(self, agent: &Agent) -> bool {
         match (self, agent.session.as_ref().map(|session| session.phase)) {
-            (Point::Begun, Some(Phase::Wanted | Phase::Starting)) => false,
+            (Milestone::Begun, Some(Phase::Wanted | Phase::Starting)) => false,
             // Woken while the last session still ends: the next one is to come.
-            (Point::Begun, Some(Phase::Ending(_))) => false,
-            (Point::Begun, Some(Phase::Running | Phase::Ended) | None) => true,
-            (Point::Over, phase) => phase.is_none_or(|phase| phase == Phase::Ended),
+            (Milestone::Begun, Some(Phase::Ending(_))) => false,
+            (Milestone::Begun, Some(Phase::Running | Phase::Ended) | None) => true,
+            (Milestone::Over, phase) => phase.is_none_or(|phase| phase == Phase::Ended),
         }
     }
 }
@@ -30,12 +30,12 @@ impl Point {
 /// Everybody who waits.
 #[derive(Debug, Default)]
 pub struct Awaited {
-    points: Vec<(AgentId, Point, oneshot::Sender<()>)>,
+    points: Vec<(AgentId, Milestone, oneshot::Sender<()>)>,
     ends: Vec<(MessageId, oneshot::Sender<()>)>,
 }
 
 impl Awaited {
-    pub fn add_point(&mut self, agent: AgentId, point: Point, reply: oneshot::Sender<()>) {
+    pub fn add_point(&mut self, agent: AgentId, point: Milestone, reply: oneshot::Sender<()>) {
         self.points.push((agent, point, reply));
     }
 
@@ -45,7 +45,7 @@ impl Awaited {
 
     /// Tells those whose time has come, now that these agents have changed.
     pub fn tell(&mut self, fleet: &Fleet, touched: &[AgentId]) {
-        let is_reached = |(agent, point, _): &mut (AgentId, Point, oneshot::Sender<()>)| {
+        let is_reached = |(agent, point, _): &mut (AgentId, Milestone, oneshot::Sender<()>)| {
             touched.contains(agent)
                 && fleet.agent(*agent).is_none_or(|agent| point.is_reached(agent))
         };

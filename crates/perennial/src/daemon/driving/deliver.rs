@@ -19,11 +19,11 @@ use perennial_core::fleet::Fleet;
 use perennial_core::message::{Held, Outcome};
 use perennial_core::time::Time;
 use perennial_engine::harness::typing::{self, Typed};
-use perennial_engine::host::moment::{self, Moment};
+use perennial_engine::host::monotonic::{self, Moment};
 use perennial_engine::host::{Holders, holders};
 use perennial_store::journal::Journal;
 
-use crate::daemon::driving::driver::{Desk, Message, Sight, chain};
+use crate::daemon::driving::driver::{DriverHandle, FleetView, Message, chain};
 use crate::daemon::driving::harness::Harnesses;
 
 /// A holder that can't be reached is asked again after this, until it answers.
@@ -47,7 +47,7 @@ struct Executor {
     journal: Arc<dyn Journal>,
     holders: Holders,
     harnesses: Harnesses,
-    desk: Desk,
+    driver: DriverHandle,
     orders: Sender<Order>,
     /// Those that are tried again, with their time.
     later: VecDeque<(Moment, Errand)>,
@@ -58,13 +58,13 @@ impl Deliveries {
         journal: Arc<dyn Journal>,
         holders: Holders,
         harnesses: Harnesses,
-        desk: Desk,
+        driver: DriverHandle,
     ) -> io::Result<Deliveries> {
         let (orders, inbox) = channel();
         let later = VecDeque::new();
         let (own, thread) =
             (orders.clone(), std::thread::Builder::new().name("deliver".to_owned()));
-        let mut executor = Executor { journal, holders, harnesses, desk, orders: own, later };
+        let mut executor = Executor { journal, holders, harnesses, driver, orders: own, later };
         thread.spawn(move || executor.run(&inbox))?;
         Ok(Deliveries(orders))
     }
@@ -80,19 +80,19 @@ impl Executor {
     fn run(&mut self, inbox: &Receiver<Order>) {
         loop {
             let next = match self.later.front() {
-                Some((at, _)) => inbox.recv_timeout(at.saturating_sub(moment::now())),
+                Some((at, _)) => inbox.recv_timeout(at.saturating_sub(monotonic::now())),
                 None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             match next {
                 Ok(Order::Deliver(errand)) => self.carry(errand),
                 Ok(Order::Again(errand)) => {
-                    self.later.push_back((moment::now() + AGAIN_AFTER, errand));
+                    self.later.push_back((monotonic::now() + AGAIN_AFTER, errand));
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     let errand = self.later.pop_front();
-                    errand
-                        .into_iter()
-                        .for_each(|(_, errand)| order_if_planned(&self.desk, &self.orders, errand));
+                    errand.into_iter().for_each(|(_, errand)| {
+                        order_if_planned(&self.driver, &self.orders, errand);
+                    });
                 }
                 Err(RecvTimeoutError::Disconnected) => return,
             }
@@ -105,18 +105,18 @@ impl Executor {
             Ok(typed) => typed,
             Err(why) => {
                 let outcome = Outcome::Held(why);
-                let _ = self.desk.send(Message::Delivered { message, attempt, outcome });
+                let _ = self.driver.send(Message::Delivered { message, attempt, outcome });
                 return;
             }
         };
         let (agent, number) = (delivery.agent, delivery.number);
         let Typed { text, columns } = typed;
         let ordered = holders::Delivery { message: message.to_string(), attempt, text, columns };
-        let (desk, orders) = (self.desk.clone(), self.orders.clone());
+        let (driver, orders) = (self.driver.clone(), self.orders.clone());
         self.holders.deliver(agent, number, ordered, move |answer| match answer {
             Ok(outcome) => {
                 let outcome = outcome.into();
-                let _ = desk.send(Message::Delivered { message, attempt, outcome });
+                let _ = driver.send(Message::Delivered { message, attempt, outcome });
             }
             // Whether it was typed is not known: the same attempt, ordered again, tells.
             Err(refusal) => {
@@ -153,15 +153,15 @@ impl Executor {
 }
 
 /// D1: only the driver knows what is planned.
-fn order_if_planned(desk: &Desk, orders: &Sender<Order>, (delivery, harness): Errand) {
+fn order_if_planned(driver: &DriverHandle, orders: &Sender<Order>, (delivery, harness): Errand) {
     let orders = orders.clone();
-    let look = move |sight: &Sight<'_>| {
-        if is_planned(sight.supervisor.fleet(), &delivery, sight.now) {
+    let look = move |view: &FleetView<'_>| {
+        if is_planned(view.supervisor.fleet(), &delivery, view.now) {
             let _ = orders.send(Order::Deliver((delivery, harness)));
         }
     };
     // Without a driver the daemon is ending.
-    let _ = desk.send(Message::Look(Box::new(look)));
+    let _ = driver.send(Message::Look(Box::new(look)));
 }
 
 /// Whether this very attempt is still to be made.
@@ -186,19 +186,19 @@ mod tests {
     /// D1: what was seen, given back or withdrawn meanwhile is planned no longer.
     #[test]
     fn a_delivery_that_is_not_planned_any_more_is_not_made_again() {
-        let (desk, inbox) = channel_pair();
+        let (driver, inbox) = channel_pair();
         let (orders, ordered) = channel();
         let text = Text { digest: Digest([1; 32]), bytes: 3, head: "one".into() };
         let (message, agent, number) = (MessageId(1), AgentId(1), SessionNumber(1));
         let delivery = Delivery { message, attempt: 1, agent, number, text };
-        order_if_planned(&desk, &orders, (delivery, None));
+        order_if_planned(&driver, &orders, (delivery, None));
         assert!(ordered.try_recv().is_err(), "the driver is asked first");
         let Ok(Message::Look(look)) = inbox.try_recv() else { panic!("the driver is not asked") };
         let supervisor = Supervisor::new(Fleet::default(), BTreeMap::new());
         let presence = Presence::begin(BTreeMap::new(), Time(0));
         let spending = Spending::default();
         let now = Time(0);
-        look(&Sight { supervisor: &supervisor, presence: &presence, spending: &spending, now });
+        look(&FleetView { supervisor: &supervisor, presence: &presence, spending: &spending, now });
         assert!(ordered.try_recv().is_err(), "it is not planned");
     }
 }

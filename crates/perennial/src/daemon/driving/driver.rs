@@ -20,18 +20,18 @@ use perennial_core::observation::{Observation, Report};
 use perennial_core::time::Time;
 use perennial_engine::harness::claude::Listing;
 use perennial_engine::host::{Holders, HostReport, holders};
-use perennial_engine::supervisor::{Input, Output, Rejection, Reply, Supervisor, Ticket, Waiter};
+use perennial_engine::supervisor::{AppendId, Input, Output, Rejection, Reply, Supervisor, Waiter};
 use perennial_store::journal::{AppendError, Journal, Seq};
 use tokio::sync::{oneshot, watch};
 
-use crate::daemon::driving::awaited::{Awaited, Point};
+use crate::daemon::driving::awaited::{Awaited, Milestone};
 use crate::daemon::driving::deliver::Deliveries;
 use crate::daemon::driving::harness::Harnesses;
 use crate::daemon::driving::jobs;
 use crate::daemon::driving::presence::Presence;
-use crate::daemon::driving::projections::Shelf;
+use crate::daemon::driving::projections::Projections;
 use crate::daemon::hearing::reader::{Reader, Sighting};
-use crate::daemon::hearing::session_list_watcher::Lookout;
+use crate::daemon::hearing::session_list_watcher::SessionListWatcher;
 use crate::daemon::hearing::spending::Spending;
 use crate::daemon::surface::identity::Registry;
 use crate::daemon::time::Clock;
@@ -43,11 +43,11 @@ pub enum Message {
         reply: oneshot::Sender<Result<Vec<Entity>, Rejection>>,
     },
     Host(HostReport),
-    Appended(Ticket, Result<Seq, AppendError>),
-    Look(Box<dyn FnOnce(&Sight<'_>) + Send>),
+    Appended(AppendId, Result<Seq, AppendError>),
+    Look(Box<dyn FnOnce(&FleetView<'_>) + Send>),
     Await {
         agent: AgentId,
-        point: Point,
+        point: Milestone,
         reply: oneshot::Sender<()>,
     },
     /// A text was typed, or was not.
@@ -92,7 +92,7 @@ pub enum Message {
 
 /// Everything that can be shown, at one moment.
 #[derive(Debug, Clone, Copy)]
-pub struct Sight<'a> {
+pub struct FleetView<'a> {
     pub supervisor: &'a Supervisor,
     pub presence: &'a Presence,
     pub spending: &'a Spending,
@@ -101,7 +101,7 @@ pub struct Sight<'a> {
 
 /// The way to the driver, for everyone else.
 #[derive(Debug, Clone)]
-pub struct Desk {
+pub struct DriverHandle {
     sender: Sender<Message>,
 }
 
@@ -110,7 +110,7 @@ pub struct Desk {
 #[error("the daemon is ending")]
 pub struct Closing;
 
-impl Desk {
+impl DriverHandle {
     pub async fn request(
         &self,
         request: Request,
@@ -123,17 +123,17 @@ impl Desk {
     /// Reads what is shown now.
     pub async fn look<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&Sight<'_>) -> T + Send + 'static,
+        read: impl FnOnce(&FleetView<'_>) -> T + Send + 'static,
     ) -> Result<T, Closing> {
         let (reply, answer) = oneshot::channel();
-        self.send(Message::Look(Box::new(move |sight| {
-            let _ = reply.send(read(sight));
+        self.send(Message::Look(Box::new(move |view| {
+            let _ = reply.send(read(view));
         })))?;
         answer.await.map_err(|_| Closing)
     }
 
     /// Waits until the agent's session has come to that point.
-    pub async fn reached(&self, agent: AgentId, point: Point) -> Result<(), Closing> {
+    pub async fn reached(&self, agent: AgentId, point: Milestone) -> Result<(), Closing> {
         let (reply, answer) = oneshot::channel();
         self.send(Message::Await { agent, point, reply })?;
         answer.await.map_err(|_| Closing)
@@ -158,8 +158,8 @@ pub struct World {
     pub registry: Arc<Registry>,
     pub harnesses: Harnesses,
     pub reader: Reader,
-    pub lookout: Lookout,
-    pub shelf: Shelf,
+    pub session_lists: SessionListWatcher,
+    pub projections: Projections,
     pub deliveries: Deliveries,
     pub clock: Clock,
     /// The last record that what is shown takes in.
@@ -173,9 +173,9 @@ pub struct World {
 #[error("another daemon has written to this home's journal")]
 pub struct Superseded;
 
-pub fn channel_pair() -> (Desk, Receiver<Message>) {
+pub fn channel_pair() -> (DriverHandle, Receiver<Message>) {
     let (sender, receiver) = channel();
-    (Desk { sender }, receiver)
+    (DriverHandle { sender }, receiver)
 }
 
 /// Starts the thread; it ends after `Message::Stop`.
@@ -184,7 +184,7 @@ pub fn start(
     presence: Presence,
     spending: Spending,
     world: World,
-    desk: Desk,
+    driver: DriverHandle,
     inbox: Receiver<Message>,
     first: Observation,
 ) -> std::io::Result<JoinHandle<Result<(), Superseded>>> {
@@ -194,7 +194,7 @@ pub fn start(
             presence,
             spending,
             world,
-            desk,
+            driver,
             replies: HashMap::new(),
             hooks: HashMap::new(),
             awaited: Awaited::default(),
@@ -224,7 +224,7 @@ pub struct Driver {
     pub presence: Presence,
     pub spending: Spending,
     pub world: World,
-    pub desk: Desk,
+    pub driver: DriverHandle,
     /// Hooks that wait for what they are answered with.
     pub hooks: HashMap<Waiter, oneshot::Sender<Option<String>>>,
     replies: HashMap<Waiter, oneshot::Sender<Result<Vec<Entity>, Rejection>>>,
@@ -266,7 +266,7 @@ impl Driver {
         }
         let now = self.now();
         let Driver { supervisor, presence, spending, world, .. } = self;
-        world.shelf.close(supervisor, presence, spending, &*world.journal, now);
+        world.projections.close(supervisor, presence, spending, &*world.journal, now);
         Ok(())
     }
 
@@ -327,7 +327,7 @@ impl Driver {
             Message::Look(read) => {
                 let now = self.now();
                 let Driver { supervisor, presence, spending, .. } = self;
-                read(&Sight { supervisor, presence, spending, now });
+                read(&FleetView { supervisor, presence, spending, now });
             }
             Message::Await { agent, point, reply } => {
                 self.awaited.add_point(agent, point, reply);
@@ -417,10 +417,10 @@ impl Driver {
         for output in outputs {
             match output {
                 Output::Append { ticket, batch } => {
-                    let desk = self.desk.clone();
+                    let driver = self.driver.clone();
                     let done = move |result| {
                         // A driver that is gone needs no answer.
-                        let _ = desk.send(Message::Appended(ticket, result));
+                        let _ = driver.send(Message::Appended(ticket, result));
                     };
                     let batch = batch.knowing(self.failures_heard);
                     self.world.journal.append(batch, Box::new(done));

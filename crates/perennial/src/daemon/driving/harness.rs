@@ -17,7 +17,7 @@ use perennial_core::launch::Launch;
 use perennial_core::observation::Report;
 use perennial_engine::harness::prepare::Continuity;
 use perennial_engine::harness::preset::{self, Dialect, KillSignal, Version};
-use perennial_engine::harness::{Place, Preset, PresetError, conversation, prepare};
+use perennial_engine::harness::{Preset, PresetError, SessionFiles, conversation, prepare};
 use perennial_engine::host::directory::HolderDirectory;
 use perennial_engine::host::environment;
 use perennial_engine::host::holders::Program;
@@ -176,7 +176,7 @@ impl Harnesses {
         let user_home = variables.iter().find(|(name, _)| name == "HOME");
         let user_home = user_home.map_or_else(|| PathBuf::from("/"), |(_, value)| value.into());
         let holder = HolderDirectory::new(&self.home.holders(), agent);
-        let place = Place {
+        let place = SessionFiles {
             session_dir: &holder.path().join(format!("harness-{number}")),
             home: &user_home,
             variables: &variables,

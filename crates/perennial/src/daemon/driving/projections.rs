@@ -34,7 +34,7 @@ use crate::daemon::showing::view;
 const SNAPSHOT_EVERY: u64 = 1000;
 
 #[derive(Debug)]
-pub struct Shelf {
+pub struct Projections {
     mirror: Mirror,
     /// What the next set of snapshots must have.
     changed: BTreeSet<Entity>,
@@ -52,11 +52,11 @@ struct UnderWay {
     over: Vec<(Entity, Version)>,
 }
 
-impl Shelf {
-    pub fn start(home: &Home, loaded: &Loaded) -> io::Result<Shelf> {
+impl Projections {
+    pub fn start(home: &Home, loaded: &Loaded) -> io::Result<Projections> {
         let mirror = Mirror::start(&home.mirror())?;
         let (changed, since_snapshots) = (loaded.changed.clone(), loaded.folded);
-        Ok(Shelf { mirror, changed, since_snapshots, under_way: None })
+        Ok(Projections { mirror, changed, since_snapshots, under_way: None })
     }
 
     /// At the daemon's orderly end.
@@ -91,48 +91,49 @@ impl Driver {
         let agents = || touched.iter().filter_map(|id| supervisor.fleet().agent(*id));
         world.journal.put_roster(agents().map(|agent| row(agent, &*world.journal)).collect());
         for agent in agents() {
-            world.shelf.mirror.put(agent, view::last_seen(agent, presence, now));
+            world.projections.mirror.put(agent, view::last_seen(agent, presence, now));
         }
-        let shelf = &mut world.shelf;
-        shelf.changed.extend(events.iter().map(Event::entity).filter(Entity::is_counted));
-        shelf.since_snapshots += events.len() as u64;
-        let is_due = shelf.since_snapshots >= SNAPSHOT_EVERY && shelf.under_way.is_none();
+        let projections = &mut world.projections;
+        projections.changed.extend(events.iter().map(Event::entity).filter(Entity::is_counted));
+        projections.since_snapshots += events.len() as u64;
+        let is_due =
+            projections.since_snapshots >= SNAPSHOT_EVERY && projections.under_way.is_none();
         if is_due && supervisor.is_settled() {
             self.put_snapshots();
         }
     }
 
     fn put_snapshots(&mut self) {
-        let Driver { supervisor, world, desk, .. } = self;
+        let Driver { supervisor, world, driver, .. } = self;
         let (fleet, versions) = (supervisor.fleet(), supervisor.versions());
-        let changed = std::mem::take(&mut world.shelf.changed);
+        let changed = std::mem::take(&mut world.projections.changed);
         let version = |entity: &Entity| versions.get(entity).copied().unwrap_or_default();
         let over: Vec<(Entity, Version)> = changed
             .iter()
             .filter(|entity| fleet.is_over(entity))
             .map(|entity| (entity.clone(), version(entity)))
             .collect();
-        let desk = desk.clone();
+        let driver = driver.clone();
         let kept = move |is_kept| {
             // A driver that is gone needs no answer.
-            let _ = desk.send(Message::Kept(is_kept));
+            let _ = driver.send(Message::Kept(is_kept));
         };
         world.journal.put_snapshots(snapshots(fleet, versions, &changed), Box::new(kept));
-        world.shelf.since_snapshots = 0;
-        world.shelf.under_way = Some(UnderWay { changed, over });
+        world.projections.since_snapshots = 0;
+        world.projections.under_way = Some(UnderWay { changed, over });
     }
 
     /// The last set is durable, or it was dropped; what is over in one that is kept leaves memory.
     pub fn kept(&mut self, is_kept: bool) {
         let Driver { supervisor, presence, spending, world, .. } = self;
-        let Some(UnderWay { changed, over }) = world.shelf.under_way.take() else { return };
+        let Some(UnderWay { changed, over }) = world.projections.under_way.take() else { return };
         if !is_kept {
             tracing::warn!("a set of snapshots was not kept; the next one makes up for it");
-            world.shelf.changed.extend(changed);
+            world.projections.changed.extend(changed);
             return;
         }
         let retired = supervisor.retire(&over);
-        world.shelf.changed.extend(retired.next);
+        world.projections.changed.extend(retired.next);
         world.registry.forget(&retired.agents);
         for agent in retired.agents {
             presence.forget(agent);

@@ -14,17 +14,17 @@ use perennial_core::fact::{Fact, Keys, Origin, Seen};
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::message::{Content, MessageState};
 use perennial_engine::harness::claude::Listing;
-use perennial_engine::harness::words;
+use perennial_engine::harness::session_texts;
 use perennial_engine::host::delivery::Line;
 use perennial_engine::supervisor::Input;
 use tokio::sync::oneshot;
 
-use crate::daemon::driving::driver::{Closing, Desk, Driver, Message};
+use crate::daemon::driving::driver::{Closing, Driver, DriverHandle, Message};
 use crate::daemon::hearing::reader::{Look, Sighting};
 use crate::daemon::hearing::spending::Used;
 use crate::daemon::showing::{briefing, view};
 
-impl Desk {
+impl DriverHandle {
     /// Hands over what a hook said, and gets what its session is to be told.
     pub async fn called(
         &self,
@@ -98,8 +98,12 @@ impl Driver {
         let text = |id: &MessageId| {
             let message = messages.get(*id)?;
             let words = match &message.content {
-                Content::Notice { threshold, sample } => words::notice(*threshold, Some(sample)),
-                Content::Reminder { calls, sample } => words::reminder(*calls, sample.as_ref()),
+                Content::Notice { threshold, sample } => {
+                    session_texts::notice(*threshold, Some(sample))
+                }
+                Content::Reminder { calls, sample } => {
+                    session_texts::reminder(*calls, sample.as_ref())
+                }
                 Content::Typed { .. } => return None,
             };
             Some(format!("{words} ({})", message.id))
@@ -227,8 +231,9 @@ impl Driver {
         let process = known.and_then(|known| known.live_session()?.process);
         let (Some(known), Some(process)) = (known, process) else { return };
         let list = self.world.harnesses.list(agent, &known.launch.harness);
-        let listing =
-            list.and_then(|(list, dialect)| self.world.lookout.watch(&list, dialect, process.pid));
+        let listing = list.and_then(|(list, dialect)| {
+            self.world.session_lists.watch(&list, dialect, process.pid)
+        });
         if let Some(listing) = listing {
             self.listed(listing);
         }

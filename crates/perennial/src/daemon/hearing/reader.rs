@@ -21,12 +21,12 @@ use perennial_core::fact::{Fact, Origin, Seen};
 use perennial_core::hearing::Limits;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::session::Process;
-use perennial_engine::host::moment::{self, Moment};
+use perennial_engine::host::monotonic::{self, Moment};
 use perennial_engine::host::{process, traffic};
 use perennial_engine::transcript::account::Figures;
 use perennial_engine::transcript::tail::Buffer;
 
-use crate::daemon::driving::driver::{Desk, Message};
+use crate::daemon::driving::driver::{DriverHandle, Message};
 use crate::daemon::driving::harness::Harnesses;
 use open::{InWindow, Open};
 
@@ -61,13 +61,13 @@ pub struct Sighting {
 pub struct Reader(Sender<Look>);
 
 impl Reader {
-    pub fn start(harnesses: Harnesses, limits: Limits, desk: Desk) -> io::Result<Reader> {
+    pub fn start(harnesses: Harnesses, limits: Limits, driver: DriverHandle) -> io::Result<Reader> {
         let (sender, inbox) = channel();
         let (open, buffer) = (HashMap::new(), Buffer::default());
-        let mut shelves = Shelves { harnesses, limits, open, buffer };
+        let mut transcripts = OpenTranscripts { harnesses, limits, open, buffer };
         std::thread::Builder::new()
             .name("reader".to_owned())
-            .spawn(move || shelves.run(&inbox, &desk))?;
+            .spawn(move || transcripts.run(&inbox, &driver))?;
         Ok(Reader(sender))
     }
 
@@ -77,19 +77,19 @@ impl Reader {
     }
 }
 
-struct Shelves {
+struct OpenTranscripts {
     harnesses: Harnesses,
     limits: Limits,
     open: HashMap<AgentId, Open>,
     buffer: Buffer,
 }
 
-impl Shelves {
-    fn run(&mut self, inbox: &Receiver<Look>, desk: &Desk) {
+impl OpenTranscripts {
+    fn run(&mut self, inbox: &Receiver<Look>, driver: &DriverHandle) {
         loop {
             let first = self.open.values().filter_map(|open| open.due).min();
             let next = match first {
-                Some(due) => inbox.recv_timeout(due.saturating_sub(moment::now())),
+                Some(due) => inbox.recv_timeout(due.saturating_sub(monotonic::now())),
                 None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             let seen: Vec<Sighting> = match next {
@@ -104,7 +104,7 @@ impl Shelves {
                 Err(RecvTimeoutError::Disconnected) => return,
             };
             for one in seen {
-                if desk.send(Message::Sighted(one)).is_err() {
+                if driver.send(Message::Sighted(one)).is_err() {
                     return;
                 }
             }
@@ -113,7 +113,7 @@ impl Shelves {
 
     /// Looks at those whose time has come.
     fn listen(&mut self) -> Vec<Sighting> {
-        let now = moment::now();
+        let now = monotonic::now();
         let is_due = |open: &&Open| open.due.is_some_and(|due| due <= now);
         let due: Vec<Look> =
             self.open.values().filter(is_due).map(|open| open.look.clone()).collect();
@@ -152,7 +152,7 @@ impl Shelves {
     /// Somebody spoke: there is something to read now, or soon.
     fn look(&mut self, look: &Look) -> Option<Sighting> {
         let open = self.open.entry(look.agent).or_insert_with(|| Open::new(look.clone()));
-        open.heard = moment::now();
+        open.heard = monotonic::now();
         open.follow(look.clone(), open.heard);
         open.due = Some(open.heard + LATE);
         self.read(look)

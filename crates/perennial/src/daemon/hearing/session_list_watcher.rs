@@ -15,14 +15,14 @@ use perennial_engine::harness::claude::{self, Listing};
 use perennial_engine::harness::preset::Dialect;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 
-use crate::daemon::driving::driver::{Desk, Message};
+use crate::daemon::driving::driver::{DriverHandle, Message};
 
 /// A line of a list is short; the rest of a long file says nothing more.
 const LONGEST_LINE: u64 = 64 * 1024;
 
 /// The way to the thread. Nothing where the kernel gives no watches.
 #[derive(Debug, Clone, Default)]
-pub struct Lookout(Option<Arc<Watched>>);
+pub struct SessionListWatcher(Option<Arc<Watched>>);
 
 #[derive(Debug)]
 struct Watched {
@@ -33,20 +33,20 @@ struct Watched {
 /// By the number of their watch.
 type Lists = HashMap<i32, (PathBuf, Dialect)>;
 
-impl Lookout {
-    pub fn start(desk: Desk) -> Lookout {
+impl SessionListWatcher {
+    pub fn start(driver: DriverHandle) -> SessionListWatcher {
         let started = inotify::init(CreateFlags::CLOEXEC).map_err(io::Error::from).and_then(|fd| {
             let watched = Arc::new(Watched { inotify: fd, lists: Mutex::default() });
             let own = Arc::clone(&watched);
-            let thread = std::thread::Builder::new().name("lookout".to_owned());
-            thread.spawn(move || own.run(&desk))?;
+            let thread = std::thread::Builder::new().name("session_lists".to_owned());
+            thread.spawn(move || own.run(&driver))?;
             Ok(watched)
         });
         match started {
-            Ok(watched) => Lookout(Some(watched)),
+            Ok(watched) => SessionListWatcher(Some(watched)),
             Err(error) => {
                 tracing::warn!(%error, "the vendors' lists of sessions can't be watched");
-                Lookout::default()
+                SessionListWatcher::default()
             }
         }
     }
@@ -66,7 +66,7 @@ impl Watched {
         self.lists.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn run(&self, desk: &Desk) {
+    fn run(&self, driver: &DriverHandle) {
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut events = inotify::Reader::new(&self.inotify, &mut buffer);
         loop {
@@ -88,7 +88,7 @@ impl Watched {
             }
             let listed = name.and_then(|name| self.changed(watch, &name));
             if let Some(listing) = listed
-                && desk.send(Message::Listed(listing)).is_err()
+                && driver.send(Message::Listed(listing)).is_err()
             {
                 return;
             }

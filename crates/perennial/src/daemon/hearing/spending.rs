@@ -38,8 +38,8 @@ impl From<Figures> for Used {
 }
 
 impl Spending {
-    pub fn begin(kept: &[projection::Sample]) -> Spending {
-        let used = |kept: &projection::Sample| {
+    pub fn begin(kept: &[projection::Latest]) -> Spending {
+        let used = |kept: &projection::Latest| {
             let (tokens, cost_microusd) = (kept.usage?, kept.cost_microusd);
             Some((kept.agent, Used { tokens, cost_microusd }))
         };
@@ -62,8 +62,8 @@ impl Spending {
 }
 
 /// What hearing goes on with after a restart.
-pub fn kept(samples: &[projection::Sample]) -> BTreeMap<AgentId, Kept> {
-    let kept = |sample: &projection::Sample| {
+pub fn kept(samples: &[projection::Latest]) -> BTreeMap<AgentId, Kept> {
+    let kept = |sample: &projection::Latest| {
         let measured = sample.context.map(|context| (context.sample, context.at));
         (sample.agent, Kept { sample: measured, reminded: sample.reminded })
     };
@@ -76,15 +76,15 @@ pub fn sample(
     spending: &Spending,
     agent: AgentId,
     last_seen: Option<Time>,
-) -> projection::Sample {
+) -> projection::Latest {
     let kept = supervisor.hearing(agent).map(|hearing| hearing.kept()).unwrap_or_default();
     let used = spending.of(agent);
-    projection::Sample {
+    projection::Latest {
         last_seen,
         context: kept.sample.map(|(sample, at)| projection::Context { sample, at }),
         usage: used.map(|used| used.tokens),
         cost_microusd: used.and_then(|used| used.cost_microusd),
         reminded: kept.reminded,
-        ..projection::Sample::of(agent)
+        ..projection::Latest::of(agent)
     }
 }

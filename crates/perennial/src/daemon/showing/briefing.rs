@@ -5,7 +5,7 @@ use perennial_core::context::Sample;
 use perennial_core::conversation::Turn;
 use perennial_core::fleet::Fleet;
 use perennial_core::state::Roster;
-use perennial_engine::harness::words::{self, Other, Reader};
+use perennial_engine::harness::session_texts::{self, Other, Recipient};
 
 use crate::daemon::driving::presence::Presence;
 use crate::daemon::showing::view;
@@ -37,7 +37,7 @@ pub fn text(fleet: &Fleet, agent: &Agent, presence: &Presence, sample: Option<&S
                 || other.launch.project == agent.launch.project,
         })
         .collect();
-    let reader = Reader {
+    let recipient = Recipient {
         name: &name,
         role: agent.role.as_deref(),
         parent: parent.as_deref(),
@@ -45,5 +45,5 @@ pub fn text(fleet: &Fleet, agent: &Agent, presence: &Presence, sample: Option<&S
         dir: &agent.launch.dir,
         was_stopped: agent.turn == Turn::Stopped,
     };
-    words::prime(&reader, &lines, sample)
+    session_texts::briefing(&recipient, &lines, sample)
 }

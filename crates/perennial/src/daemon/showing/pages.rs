@@ -128,7 +128,7 @@ impl Files {
 
 /// A page, each step with the conversation and the subagent that it is of.
 #[derive(Debug)]
-pub struct Told {
+pub struct StepPage {
     pub steps: Vec<(ConversationId, Option<String>, Step)>,
     pub place: Place,
     pub is_last: bool,
@@ -139,7 +139,12 @@ pub struct Told {
 pub type Span = (Time, Option<Time>);
 
 /// Reads the next page. It reads files: not for the driver's thread, nor the runtime's.
-pub fn read(harnesses: &Harnesses, subject: &Subject, place: &Place, span: Option<Span>) -> Told {
+pub fn read(
+    harnesses: &Harnesses,
+    subject: &Subject,
+    place: &Place,
+    span: Option<Span>,
+) -> StepPage {
     let Files { sources, owners, left_out } = subject.files(harnesses);
     let page = page::read(&sources, place, |step| is_shown(step) && is_within(step, span));
     for (path, error) in &page.unread {
@@ -150,7 +155,7 @@ pub fn read(harnesses: &Harnesses, subject: &Subject, place: &Place, span: Optio
         (conversation, subagent, step)
     };
     let steps = page.steps.into_iter().map(owned).collect();
-    Told { steps, place: page.place, is_last: page.is_last, left_out }
+    StepPage { steps, place: page.place, is_last: page.is_last, left_out }
 }
 
 fn report(path: &Path, error: &io::Error) {

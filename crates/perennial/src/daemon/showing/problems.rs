@@ -14,7 +14,7 @@ use perennial_engine::supervisor::Rejection;
 
 use crate::daemon::showing::sentences;
 use crate::daemon::showing::view;
-use crate::daemon::surface::checks::shown;
+use crate::daemon::surface::checks::sanitised;
 
 pub fn rejection(rejection: &Rejection, fleet: &Fleet) -> Problem {
     match rejection {
@@ -31,7 +31,7 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
     let name = |id: AgentId| fleet.agent(id).map_or_else(|| id.to_string(), view::name);
     match refusal {
         Refusal::NoSuchAgent { target } => {
-            Problem::new(404, "no-such-agent", format!("there is no agent '{}'", shown(target)))
+            Problem::new(404, "no-such-agent", format!("there is no agent '{}'", sanitised(target)))
                 .next("perennial ls --all shows everyone")
         }
         Refusal::NameTaken { name: taken, by } => {

@@ -12,14 +12,14 @@ use perennial_core::job::{JobEnd, JobEvent, Purpose};
 use perennial_core::launch::Host;
 use perennial_core::message::{Content, Held, MessageEvent, Sender, Why, Withdrawer};
 use perennial_core::post::{Author, PostEvent};
-use perennial_core::reason::{Evidence, Fact, Reason, Show, Witness};
+use perennial_core::reason::{Evidence, Finding, Reason, Show, Witness};
 use perennial_core::restart::Restart;
 use perennial_core::session::{Pace, Phase};
 use perennial_core::state::Cause;
 use perennial_core::time::Time;
 
 use crate::command_line::quoted;
-use crate::daemon::time::moment;
+use crate::daemon::time::rfc3339;
 
 pub fn reason(reason: Reason) -> &'static str {
     match reason {
@@ -81,14 +81,14 @@ pub fn fact(evidence: &Evidence) -> String {
         Witness::Kernel | Witness::Holder | Witness::Harness | Witness::Daemon => String::new(),
     };
     match &evidence.fact {
-        Fact::Asked(verb) => format!("{} was requested{by}", verb.word()),
-        Fact::Executed(process) => format!("its program was executed as pid {}", process.pid),
-        Fact::NotStarted(why) => format!("its program could not be started: {why}"),
-        Fact::Exited(end) => format!("its process ended: {}", exit(*end)),
-        Fact::Shown(show) => shown(*show).to_owned(),
-        Fact::TimeCame => "the time for it had come".to_owned(),
-        Fact::BootChanged => "the machine has another boot id than before".to_owned(),
-        Fact::Unreadable(why) => format!("a record can't be read: {why}"),
+        Finding::Asked(verb) => format!("{} was requested{by}", verb.word()),
+        Finding::Executed(process) => format!("its program was executed as pid {}", process.pid),
+        Finding::NotStarted(why) => format!("its program could not be started: {why}"),
+        Finding::Exited(end) => format!("its process ended: {}", exit(*end)),
+        Finding::Shown(show) => shown(*show).to_owned(),
+        Finding::TimeCame => "the time for it had come".to_owned(),
+        Finding::BootChanged => "the machine has another boot id than before".to_owned(),
+        Finding::Unreadable(why) => format!("a record can't be read: {why}"),
     }
 }
 
@@ -111,7 +111,7 @@ fn shown(show: Show) -> &'static str {
 pub fn exit(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("exit code {code}"),
-        Exit::Signal(signal) => match signal_name(signal) {
+        Exit::KillSignal(signal) => match signal_name(signal) {
             Some(name) => format!("kill signal {signal} ({name})"),
             None => format!("kill signal {signal}"),
         },
@@ -191,7 +191,7 @@ pub fn sentence(what: &What) -> String {
             format!("daemon stopped in order (epoch {})", epoch.0)
         }
         What::Node(NodeEvent::JournalRestored { since }) => {
-            format!("the journal can be written again; it could not be since {}", moment(*since))
+            format!("the journal can be written again; it could not be since {}", rfc3339(*since))
         }
     }
 }
@@ -422,7 +422,7 @@ fn agent_sentence(event: &AgentEvent) -> String {
         AgentEvent::Renamed { name } => format!("renamed to {name}"),
         AgentEvent::Summarised { summary } => format!("summary: {summary}"),
         AgentEvent::PutOff { until: Some(until), .. } => {
-            format!("its time was put off until {}", moment(*until))
+            format!("its time was put off until {}", rfc3339(*until))
         }
         AgentEvent::PutOff { until: None, unseen } => {
             format!("the machine was suspended for {} s", unseen.as_secs())

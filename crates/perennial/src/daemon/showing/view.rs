@@ -10,27 +10,27 @@ use perennial_core::message::{Message, MessageState};
 use perennial_core::reason::{Evidence, Witness};
 use perennial_core::state::{Roster, State};
 use perennial_core::time::Time;
-use perennial_store::Sample;
+use perennial_store::Latest;
 
-use crate::daemon::driving::driver::Sight;
+use crate::daemon::driving::driver::FleetView;
 use crate::daemon::driving::presence::Presence;
 use crate::daemon::hearing::spending::{self, Spending, Used};
 use crate::daemon::showing::sentences;
-use crate::daemon::time::moment;
+use crate::daemon::time::rfc3339;
 
 /// One agent, with what is known of its holder right now.
-pub fn agent(agent: &Agent, sight: &Sight<'_>) -> wire::Agent {
-    let parent = agent.parent.and_then(|id| sight.supervisor.fleet().agent(id)).map(name);
-    let (hearing, spending) = (sight.supervisor.hearing(agent.id), sight.spending);
-    let texts = || sight.supervisor.fleet().messages().of(agent.id);
+pub fn agent(agent: &Agent, view: &FleetView<'_>) -> wire::Agent {
+    let parent = agent.parent.and_then(|id| view.supervisor.fleet().agent(id)).map(name);
+    let (hearing, spending) = (view.supervisor.hearing(agent.id), view.spending);
+    let texts = || view.supervisor.fleet().messages().of(agent.id);
     let texts_waiting = texts().filter(|text| is_waiting_text(text)).count() as u64;
-    let shown = shown(agent, parent, (hearing, spending), (sight.presence, sight.now));
+    let shown = shown(agent, parent, (hearing, spending), (view.presence, view.now));
     let needs_you = shown.needs_you || texts().any(Message::needs_person);
     wire::Agent { texts_waiting, needs_you, ..shown }
 }
 
 /// One that has left memory, as it ended; `kept` is the latest that was measured of it.
-pub fn ended(agent: &Agent, parent: Option<String>, kept: &[Sample]) -> wire::Agent {
+pub fn ended(agent: &Agent, parent: Option<String>, kept: &[Latest]) -> wire::Agent {
     let measured = spending::kept(kept).remove(&agent.id);
     let hearing = measured.and_then(|kept| Hearing::resume(agent, kept, 0));
     let heard = kept.iter().filter_map(|sample| Some((sample.agent, sample.last_seen?)));
@@ -60,10 +60,10 @@ fn shown(
             Some(at) => silence(agent, presence, at),
             None => evidence(&agent.evidence),
         },
-        since: moment(silent_since.unwrap_or(agent.since)),
-        until: agent.until.map(moment),
+        since: rfc3339(silent_since.unwrap_or(agent.since)),
+        until: agent.until.map(rfc3339),
         next: next.to_owned(),
-        next_at: next_at.map(moment),
+        next_at: next_at.map(rfc3339),
         role: agent.role.clone(),
         parent,
         parent_id: agent.parent.map(|id| id.to_string()),
@@ -78,10 +78,10 @@ fn shown(
         predecessor_id: agent.predecessor().map(|id| id.to_string()),
         previous_exit: agent.previous_exit.map(exit),
         respawn_count: u64::from(agent.respawn_count),
-        created_at: moment(agent.created_at),
-        last_seen: last_seen(agent, presence, now).map(moment),
+        created_at: rfc3339(agent.created_at),
+        last_seen: last_seen(agent, presence, now).map(rfc3339),
         // Filled from the recording by whoever may look at files.
-        last_activity: agent.session.as_ref().and_then(|s| s.started_at).map(moment),
+        last_activity: agent.session.as_ref().and_then(|s| s.started_at).map(rfc3339),
         summary: agent.summary.clone(),
         work_phase: agent.work_phase.map(|phase| phase.word().to_owned()),
         model: hearing
@@ -106,7 +106,7 @@ fn evidence(evidence: &Evidence) -> wire::Evidence {
     wire::Evidence {
         witness: sentences::witness(evidence.witness).to_owned(),
         fact: sentences::fact(evidence),
-        at: moment(evidence.at),
+        at: rfc3339(evidence.at),
     }
 }
 
@@ -116,10 +116,10 @@ fn silence(agent: &Agent, presence: &Presence, since: Time) -> wire::Evidence {
     wire::Evidence {
         witness: sentences::witness(Witness::Daemon).to_owned(),
         fact: match last {
-            Some(last) => format!("its holder was last heard at {}", moment(last)),
+            Some(last) => format!("its holder was last heard at {}", rfc3339(last)),
             None => "its holder was never heard".to_owned(),
         },
-        at: moment(since),
+        at: rfc3339(since),
     }
 }
 
@@ -160,7 +160,7 @@ fn context(agent: &Agent, hearing: Option<&Hearing>) -> Option<wire::Context> {
         percent: sample.percent(),
         usable_percent: sample.usable_percent(),
         source: sample.source.word().to_owned(),
-        at: moment(at),
+        at: rfc3339(at),
         passed: agent.clock.passed.map(perennial_core::context::Threshold::percent),
     })
 }
@@ -184,8 +184,8 @@ fn session(agent: &Agent) -> Option<wire::Session> {
         id: agent.session_id()?.to_string(),
         phase: sentences::phase(session.phase).to_owned(),
         pid: session.process.map(|process| process.pid.cast_unsigned()),
-        started_at: session.started_at.map(moment),
-        ended_at: session.ended_at.map(moment),
+        started_at: session.started_at.map(rfc3339),
+        ended_at: session.ended_at.map(rfc3339),
         exit: session.exit.map(exit),
     })
 }
@@ -193,7 +193,7 @@ fn session(agent: &Agent) -> Option<wire::Session> {
 fn exit(exit: Exit) -> wire::Exit {
     match exit {
         Exit::Code(code) => wire::Exit { code: Some(code), ..wire::Exit::default() },
-        Exit::Signal(signal) => wire::Exit { signal: Some(signal), ..wire::Exit::default() },
+        Exit::KillSignal(signal) => wire::Exit { signal: Some(signal), ..wire::Exit::default() },
         Exit::Unknown(why) => wire::Exit {
             unknown: Some(sentences::unknown_exit(why).to_owned()),
             ..wire::Exit::default()
@@ -229,15 +229,15 @@ impl Filter {
 }
 
 /// The agents in memory that a filter lets through: who needs you first, then by roster, then by name.
-pub fn listing(sight: &Sight<'_>, filter: &Filter) -> Vec<wire::Agent> {
-    let Sight { presence, now, .. } = *sight;
-    let mut shown: Vec<((bool, Roster, String), wire::Agent)> = sight
+pub fn listing(view: &FleetView<'_>, filter: &Filter) -> Vec<wire::Agent> {
+    let FleetView { presence, now, .. } = *view;
+    let mut shown: Vec<((bool, Roster, String), wire::Agent)> = view
         .supervisor
         .fleet()
         .agents()
         .filter(|agent| passes(agent, presence, filter, now))
         .map(|known| {
-            let view = agent(known, sight);
+            let view = agent(known, view);
             let roster = known.vouched(presence.confirmation(known)).0.roster();
             ((!view.needs_you, roster, view.name.to_ascii_lowercase()), view)
         })

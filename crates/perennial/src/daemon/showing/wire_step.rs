@@ -7,12 +7,12 @@ use perennial_engine::transcript::step::{
 };
 use serde_json::Value;
 
-use crate::daemon::time::moment;
+use crate::daemon::time::rfc3339;
 
 pub fn step(conversation: &ConversationId, subagent: Option<String>, step: Step) -> wire::Step {
     let named = |id: StepId| id.to_string();
     let shown = wire::Step {
-        at: step.time.map(moment),
+        at: step.time.map(rfc3339),
         conversation: conversation.to_string(),
         sidechain: step.sidechain,
         subagent,
@@ -55,11 +55,11 @@ fn with_content(step: wire::Step, content: Content) -> wire::Step {
         },
         Content::Error { kind, text, retry_at } => wire::Step {
             error: Some(error(kind).to_owned()),
-            until: retry_at.map(moment),
+            until: retry_at.map(rfc3339),
             ..with_text(of("error"), text)
         },
         Content::RateLimit { until, text } => {
-            wire::Step { until: until.map(moment), ..with_text(of("rate-limit"), text) }
+            wire::Step { until: until.map(rfc3339), ..with_text(of("rate-limit"), text) }
         }
         Content::Interrupted => of("interrupted"),
         Content::ConversationChanged { id } => wire::Step { text: Some(id), ..of("conversation") },

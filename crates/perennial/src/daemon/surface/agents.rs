@@ -28,10 +28,10 @@ use serde::Deserialize;
 
 use super::answer::{Answer, Trouble, json, json_with};
 use super::ended::Found;
-use super::extract::{Body, Shown};
+use super::extract::{Body, CallerIdentity};
 use super::{Shared, Surface};
-use crate::daemon::driving::awaited::Point;
-use crate::daemon::driving::driver::{Closing, Sight};
+use crate::daemon::driving::awaited::Milestone;
+use crate::daemon::driving::driver::{Closing, FleetView};
 use crate::daemon::showing::problems;
 use crate::daemon::showing::sentences;
 use crate::daemon::showing::view::{self, Filter};
@@ -54,7 +54,11 @@ pub struct Listing {
     stale: Option<u64>,
 }
 
-pub async fn list(State(surface): State<Shared>, _: Shown, Query(query): Query<Listing>) -> Answer {
+pub async fn list(
+    State(surface): State<Shared>,
+    _: CallerIdentity,
+    Query(query): Query<Listing>,
+) -> Answer {
     let filter = Filter {
         all: query.all,
         roster: query.roster.as_deref().map(roster).transpose()?,
@@ -64,16 +68,16 @@ pub async fn list(State(surface): State<Shared>, _: Shown, Query(query): Query<L
     };
     let (over, asked) = (surface.over, filter.clone());
     let (mut agents, in_memory, dead) = surface
-        .desk
-        .look(move |sight| {
-            let fleet = sight.supervisor.fleet();
+        .driver
+        .look(move |view| {
+            let fleet = view.supervisor.fleet();
             let dead = fleet.agents().filter(|agent| agent.state == AgentState::Dead).count();
             let in_memory: BTreeSet<AgentId> = match asked.has_dead() {
                 true => fleet.agents().map(|agent| agent.id).collect(),
                 false => BTreeSet::new(),
             };
-            let dead = over + sight.supervisor.retired() + dead as u64;
-            (view::listing(sight, &asked), in_memory, dead)
+            let dead = over + view.supervisor.retired() + dead as u64;
+            (view::listing(view, &asked), in_memory, dead)
         })
         .await?;
     let home = surface.home.clone();
@@ -98,7 +102,7 @@ fn roster(word: &str) -> Result<Roster, Trouble> {
             Problem::new(
                 400,
                 "bad-roster",
-                format!("there is no roster '{}'", checks::shown(word)),
+                format!("there is no roster '{}'", checks::sanitised(word)),
             )
             .next("use living, freezer or cemetery"),
         )
@@ -109,8 +113,12 @@ fn agent_state(word: &str) -> Result<AgentState, Trouble> {
     AgentState::ALL.into_iter().find(|state| state.word() == word).ok_or_else(|| {
         let words: Vec<&str> = AgentState::ALL.into_iter().map(AgentState::word).collect();
         Trouble(
-            Problem::new(400, "bad-state", format!("there is no state '{}'", checks::shown(word)))
-                .next(format!("use one of {}", words.join(", "))),
+            Problem::new(
+                400,
+                "bad-state",
+                format!("there is no state '{}'", checks::sanitised(word)),
+            )
+            .next(format!("use one of {}", words.join(", "))),
         )
     })
 }
@@ -122,25 +130,29 @@ pub fn add_activity(home: &Home, agent: &mut wire::Agent) {
     let (Ok(id), Ok(number)) = (id.parse::<AgentId>(), number.parse()) else { return };
     let dir = HolderDirectory::new(&home.holders(), id).session(SessionNumber(number));
     if let Some(at) = recording::last_written(&dir) {
-        let at = time::moment(at);
+        let at = time::rfc3339(at);
         if agent.last_activity.as_ref().is_none_or(|known| *known < at) {
             agent.last_activity = Some(at);
         }
     }
 }
 
-pub async fn show(State(surface): State<Shared>, _: Shown, Route(target): Route<String>) -> Answer {
+pub async fn show(
+    State(surface): State<Shared>,
+    _: CallerIdentity,
+    Route(target): Route<String>,
+) -> Answer {
     json(&surface.find(target).await?)
 }
 
 /// An empty name is nobody's, and not another route.
-pub async fn nobody(surface: State<Shared>, shown: Shown) -> Answer {
-    show(surface, shown, Route(String::new())).await
+pub async fn nobody(surface: State<Shared>, caller: CallerIdentity) -> Answer {
+    show(surface, caller, Route(String::new())).await
 }
 
 pub async fn why(
     State(surface): State<Shared>,
-    Shown(caller): Shown,
+    CallerIdentity(caller): CallerIdentity,
     Route(target): Route<String>,
 ) -> Answer {
     let agent = surface.find(target).await?;
@@ -174,12 +186,12 @@ fn chapter(record: &Record) -> Chapter {
         Ok(event) => (stored::kind(&event.what), sentences::sentence(&event.what)),
         Err(unreadable) => ("unreadable", unreadable.to_string()),
     };
-    Chapter { seq: record.seq.0, at: time::moment(record.at), text, kind: kind.to_owned() }
+    Chapter { seq: record.seq.0, at: time::rfc3339(record.at), text, kind: kind.to_owned() }
 }
 
 pub async fn spawn(
     State(surface): State<Shared>,
-    Shown(caller): Shown,
+    CallerIdentity(caller): CallerIdentity,
     Body(body): Body<request::Spawn>,
 ) -> Answer {
     surface.authorise(caller, Verb::Spawn, None).await?;
@@ -226,14 +238,14 @@ fn environment_not_kept(error: &std::io::Error) -> Trouble {
 
 /// The agent once its session runs; one that came to nothing is a problem.
 async fn begun(surface: &Surface, id: AgentId, status: StatusCode) -> Answer {
-    surface.desk.reached(id, Point::Begun).await?;
+    surface.driver.reached(id, Milestone::Begun).await?;
     let (agent, failed) = surface
-        .desk
-        .look(move |sight| {
-            let known = sight.supervisor.fleet().agent(id)?;
+        .driver
+        .look(move |view| {
+            let known = view.supervisor.fleet().agent(id)?;
             let exit = known.session.as_ref().and_then(|session| session.exit);
             let failed = exit == Some(Exit::Unknown(UnknownExit::NotStarted));
-            Some((shown_now(sight, known), failed))
+            Some((shown_now(view, known), failed))
         })
         .await?
         .ok_or_else(gone)?;
@@ -249,7 +261,7 @@ async fn begun(surface: &Surface, id: AgentId, status: StatusCode) -> Answer {
 
 pub async fn wake(
     State(surface): State<Shared>,
-    Shown(caller): Shown,
+    CallerIdentity(caller): CallerIdentity,
     Route(target): Route<String>,
 ) -> Answer {
     let agents = surface.command_agents(caller, Command::Wake(target)).await?;
@@ -258,22 +270,25 @@ pub async fn wake(
 
 pub async fn stop(
     State(surface): State<Shared>,
-    Shown(caller): Shown,
+    CallerIdentity(caller): CallerIdentity,
     Route(target): Route<String>,
     Body(body): Body<request::Stop>,
 ) -> Answer {
     let agents = surface.command_agents(caller, Command::Stop(target)).await?;
     let id = *agents.first().ok_or_else(gone)?;
     if body.wait {
-        surface.desk.reached(id, Point::Over).await?;
+        surface.driver.reached(id, Milestone::Over).await?;
     }
     json(&surface.find(id.to_string()).await?)
 }
 
-pub async fn stop_all(State(surface): State<Shared>, Shown(caller): Shown) -> Answer {
+pub async fn stop_all(
+    State(surface): State<Shared>,
+    CallerIdentity(caller): CallerIdentity,
+) -> Answer {
     let mut stopped = Vec::new();
     for id in surface.command_agents(caller, Command::StopAll).await? {
-        surface.desk.reached(id, Point::Over).await?;
+        surface.driver.reached(id, Milestone::Over).await?;
         stopped.push(surface.find(id.to_string()).await?);
     }
     json(&stopped)
@@ -281,7 +296,7 @@ pub async fn stop_all(State(surface): State<Shared>, Shown(caller): Shown) -> An
 
 pub async fn rename(
     State(surface): State<Shared>,
-    Shown(caller): Shown,
+    CallerIdentity(caller): CallerIdentity,
     Route(target): Route<String>,
     Body(body): Body<request::Rename>,
 ) -> Answer {
@@ -292,14 +307,14 @@ pub async fn rename(
 
 pub async fn bury(
     State(surface): State<Shared>,
-    Shown(caller): Shown,
+    CallerIdentity(caller): CallerIdentity,
     Route(target): Route<String>,
     Body(body): Body<request::Bury>,
 ) -> Answer {
     let summary = checks::summary(&body.summary)?;
     let agents = surface.command_agents(caller, Command::Bury { target, summary }).await?;
     let id = *agents.first().ok_or_else(gone)?;
-    surface.desk.reached(id, Point::Over).await?;
+    surface.driver.reached(id, Milestone::Over).await?;
     let agent = surface.find(id.to_string()).await?;
     let returned = match caller {
         Caller::Person => surface.returned_texts(id).await?,
@@ -309,8 +324,8 @@ pub async fn bury(
     json(&Buried { agent, returned })
 }
 
-fn shown_now(sight: &Sight<'_>, agent: &perennial_core::agent::Agent) -> wire::Agent {
-    view::agent(agent, sight)
+fn shown_now(view: &FleetView<'_>, agent: &perennial_core::agent::Agent) -> wire::Agent {
+    view::agent(agent, view)
 }
 
 fn gone() -> Trouble {
@@ -324,7 +339,7 @@ impl Surface {
     /// Has the core decide, and returns what it was about once that is durable.
     pub async fn command(&self, caller: Caller, command: Command) -> Result<Vec<Entity>, Trouble> {
         let request = Request { caller, command };
-        match self.desk.request(request.clone()).await? {
+        match self.driver.request(request.clone()).await? {
             Ok(about) => Ok(about),
             Err(Rejection::Refused(Refusal::NoSuchAgent { target })) => {
                 match self.resolve(target.clone()).await? {
@@ -334,8 +349,8 @@ impl Surface {
             }
             Err(rejection) => {
                 let problem = self
-                    .desk
-                    .look(move |sight| problems::rejection(&rejection, sight.supervisor.fleet()));
+                    .driver
+                    .look(move |view| problems::rejection(&rejection, view.supervisor.fleet()));
                 Err(Trouble(problem.await?))
             }
         }
@@ -355,9 +370,9 @@ impl Surface {
     pub async fn find(&self, target: String) -> Result<wire::Agent, Trouble> {
         let asked = target.clone();
         let look = |asked: String| {
-            self.desk.look(move |sight| {
-                let agent = sight.supervisor.fleet().holder_of(&asked)?;
-                Some(shown_now(sight, agent))
+            self.driver.look(move |view| {
+                let agent = view.supervisor.fleet().holder_of(&asked)?;
+                Some(shown_now(view, agent))
             })
         };
         let mut agent = match look(asked).await? {
@@ -384,8 +399,8 @@ impl Surface {
             Err(refusal) => Err(Trouble(problems::refusal(&refusal, fleet))),
         };
         let asked = target.clone();
-        let checked = self.desk.look(move |sight| {
-            let fleet = sight.supervisor.fleet();
+        let checked = self.driver.look(move |view| {
+            let fleet = view.supervisor.fleet();
             match asked.as_deref().map(|target| fleet.holder_of(target)) {
                 None => Some(may(fleet, None)),
                 Some(agent) => agent.map(|agent| may(fleet, Some(agent.id))),
@@ -395,11 +410,11 @@ impl Surface {
             return checked;
         }
         let found = self.resolve(target.unwrap_or_default()).await?;
-        let checked = self.desk.look(move |sight| match found {
-            Found::InMemory(id) => may(sight.supervisor.fleet(), Some(id)),
+        let checked = self.driver.look(move |view| match found {
+            Found::InMemory(id) => may(view.supervisor.fleet(), Some(id)),
             Found::Ended(ended) => {
                 let id = ended.agent.id;
-                may(&ended.around(sight.supervisor.fleet()), Some(id))
+                may(&ended.around(view.supervisor.fleet()), Some(id))
             }
         });
         checked.await?

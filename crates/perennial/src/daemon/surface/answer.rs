@@ -8,7 +8,7 @@ use perennial_api::problem;
 use serde::Serialize;
 
 use crate::daemon::driving::driver::Closing;
-use crate::daemon::surface::checks::shown;
+use crate::daemon::surface::checks::sanitised;
 
 /// A problem on its way out.
 #[derive(Debug)]
@@ -57,10 +57,12 @@ pub fn json_with(status: StatusCode, value: &impl Serialize) -> Answer {
 
 pub async fn no_such_route(uri: Uri) -> Trouble {
     Trouble(
-        Problem::new(404, "no-such-route", format!("there is nothing at {}", shown(uri.path())))
-            .next(
-                "a newer perennial may know it: compare perennial --version with perennial doctor",
-            ),
+        Problem::new(
+            404,
+            "no-such-route",
+            format!("there is nothing at {}", sanitised(uri.path())),
+        )
+        .next("a newer perennial may know it: compare perennial --version with perennial doctor"),
     )
 }
 
@@ -68,6 +70,6 @@ pub async fn no_such_method(uri: Uri) -> Trouble {
     Trouble(Problem::new(
         405,
         "no-such-method",
-        format!("{} is not used like that", shown(uri.path())),
+        format!("{} is not used like that", sanitised(uri.path())),
     ))
 }

@@ -23,7 +23,7 @@ use perennial_store::text;
 use serde::Deserialize;
 
 use super::answer::{Answer, Trouble, json, json_with};
-use super::extract::{Body, Shown};
+use super::extract::{Body, CallerIdentity};
 use super::{Shared, Surface};
 use crate::daemon::driving::driver::chain;
 use crate::daemon::surface::checks;
@@ -41,24 +41,32 @@ pub struct Wanted {
 
 pub async fn post(
     State(surface): State<Shared>,
-    Shown(caller): Shown,
+    CallerIdentity(caller): CallerIdentity,
     Body(body): Body<request::Post>,
 ) -> Answer {
     json_with(StatusCode::CREATED, &surface.post(caller, body.title, &body.text).await?)
 }
 
-pub async fn list(State(surface): State<Shared>, _: Shown, Query(wanted): Query<Wanted>) -> Answer {
+pub async fn list(
+    State(surface): State<Shared>,
+    _: CallerIdentity,
+    Query(wanted): Query<Wanted>,
+) -> Answer {
     let limit = wanted.limit.unwrap_or(PAGE).min(LARGEST_PAGE);
     json(&surface.posts(wanted.before.as_deref(), limit).await?)
 }
 
-pub async fn show(State(surface): State<Shared>, _: Shown, Route(id): Route<String>) -> Answer {
+pub async fn show(
+    State(surface): State<Shared>,
+    _: CallerIdentity,
+    Route(id): Route<String>,
+) -> Answer {
     json(&surface.show_post(&id).await?)
 }
 
 /// An empty id is no post's, and not another route.
-pub async fn no_post(surface: State<Shared>, shown: Shown) -> Answer {
-    show(surface, shown, Route(String::new())).await
+pub async fn no_post(surface: State<Shared>, caller: CallerIdentity) -> Answer {
+    show(surface, caller, Route(String::new())).await
 }
 
 impl Surface {
@@ -131,7 +139,7 @@ impl Surface {
 fn listed(record: &Record) -> (Post, Option<&Text>) {
     let mut post = Post {
         id: record.stream.as_ref().map(ToString::to_string).unwrap_or_default(),
-        at: time::moment(record.at),
+        at: time::rfc3339(record.at),
         author: "unknown".to_owned(),
         ..Post::default()
     };

@@ -21,7 +21,7 @@ use crate::daemon::surface::project;
 
 pub fn name(text: &str) -> Result<Name, Problem> {
     text.parse::<Name>().map_err(|bad| {
-        Problem::new(400, "bad-name", format!("'{}' is no name for an agent", shown(text)))
+        Problem::new(400, "bad-name", format!("'{}' is no name for an agent", sanitised(text)))
             .because(bad.to_string())
             .next("choose a name of letters, digits, '-' and '_', up to 64")
     })
@@ -29,7 +29,7 @@ pub fn name(text: &str) -> Result<Name, Problem> {
 
 pub fn role(text: &str) -> Result<String, Problem> {
     name(text).map(|name| name.as_str().to_owned()).map_err(|problem| {
-        Problem::new(400, "bad-role", format!("'{}' is no name for a role", shown(text)))
+        Problem::new(400, "bad-role", format!("'{}' is no name for a role", sanitised(text)))
             .because(problem.detail)
     })
 }
@@ -71,7 +71,7 @@ pub fn post(title: Option<&str>, text: &str) -> Result<(), Problem> {
             return Err(Problem::new(
                 400,
                 "bad-title",
-                format!("invalid title '{}'", shown(title)),
+                format!("invalid title '{}'", sanitised(title)),
             )
             .because("a title is one line, without control characters")
             .next("put further lines into the text"));
@@ -96,7 +96,7 @@ pub fn post(title: Option<&str>, text: &str) -> Result<(), Problem> {
 
 pub fn post_id(text: &str) -> Result<PostId, Problem> {
     text.parse().map_err(|_| {
-        Problem::new(404, "no-such-post", format!("there is no post '{}'", shown(text)))
+        Problem::new(404, "no-such-post", format!("there is no post '{}'", sanitised(text)))
             .because("it is not the id of a post")
             .next("perennial board ls lists the newest posts with their ids")
     })
@@ -111,7 +111,7 @@ pub fn restart(word: Option<&str>) -> Result<Restart, Problem> {
         Some(other) => Err(Problem::new(
             400,
             "bad-restart",
-            format!("'{}' is no restart policy", shown(other)),
+            format!("'{}' is no restart policy", sanitised(other)),
         )
         .next("use never, on-crash or always")),
     }
@@ -180,7 +180,7 @@ fn harness(
         return Ok((BARE_COMMAND.to_owned(), spawn.argv.clone()));
     };
     let preset = harnesses.preset(name).map_err(|error| {
-        Problem::new(422, "no-harness", format!("there is no harness '{}'", shown(name)))
+        Problem::new(422, "no-harness", format!("there is no harness '{}'", sanitised(name)))
             .because(match &error {
                 PresetError::Unknown { known, .. } => format!("known: {}", known.join(", ")),
                 error => chain(error),
@@ -194,7 +194,7 @@ fn harness(
         return Err(Problem::new(
             422,
             "no-such-mode",
-            format!("there is no permission mode '{}'", shown(word)),
+            format!("there is no permission mode '{}'", sanitised(word)),
         )
         .next(format!("use one of {}", known.join(", "))));
     }
@@ -205,15 +205,19 @@ fn harness(
 pub fn work_phase(word: &str) -> Result<WorkPhase, Problem> {
     WorkPhase::ALL.into_iter().find(|phase| phase.word() == word).ok_or_else(|| {
         let known = WorkPhase::ALL.map(WorkPhase::word).join(", ");
-        Problem::new(400, "bad-phase", format!("there is no phase '{}'", shown(word)))
+        Problem::new(400, "bad-phase", format!("there is no phase '{}'", sanitised(word)))
             .next(format!("use one of {known}"))
     })
 }
 
 pub fn conversation(text: &str) -> Result<ConversationId, Problem> {
     text.parse().map_err(|_| {
-        Problem::new(400, "bad-conversation", format!("'{}' is no conversation's id", shown(text)))
-            .next("take it from the agent CLI: the name of its transcript file")
+        Problem::new(
+            400,
+            "bad-conversation",
+            format!("'{}' is no conversation's id", sanitised(text)),
+        )
+        .next("take it from the agent CLI: the name of its transcript file")
     })
 }
 
@@ -238,11 +242,11 @@ fn bounds(spawn: &request::Spawn) -> Result<(), Problem> {
     }
     for (key, value) in &spawn.env {
         if key.is_empty() || key.contains(['=', '\0']) || value.contains('\0') {
-            return bad("bad-variable", format!("'{}' is no variable", shown(key)));
+            return bad("bad-variable", format!("'{}' is no variable", sanitised(key)));
         }
     }
     if let Some(name) = spawn.set_env.iter().find(|name| !spawn.env.contains_key(*name)) {
-        return bad("bad-variable", format!("'{}' was named but has no value", shown(name)));
+        return bad("bad-variable", format!("'{}' was named but has no value", sanitised(name)));
     }
     Ok(())
 }
@@ -250,9 +254,13 @@ fn bounds(spawn: &request::Spawn) -> Result<(), Problem> {
 fn directory(text: &str) -> Result<PathBuf, Problem> {
     let path = PathBuf::from(text);
     let refused = |why: &str| {
-        Problem::new(422, "no-directory", format!("'{}' is no directory to work in", shown(text)))
-            .because(why)
-            .next("give an existing directory with --dir")
+        Problem::new(
+            422,
+            "no-directory",
+            format!("'{}' is no directory to work in", sanitised(text)),
+        )
+        .because(why)
+        .next("give an existing directory with --dir")
     };
     if text.contains('\0') || !path.is_absolute() {
         return Err(refused("the path must be absolute"));
@@ -267,7 +275,7 @@ fn directory(text: &str) -> Result<PathBuf, Problem> {
 /// Finds a program as `execvp` would, relative to `dir`.
 fn program(word: &str, path: &str, dir: &Path) -> Result<PathBuf, Problem> {
     let refused = |why: String| {
-        Problem::new(422, "no-program", format!("'{}' can't be run", shown(word))).because(why)
+        Problem::new(422, "no-program", format!("'{}' can't be run", sanitised(word))).because(why)
     };
     if word.contains('/') {
         let candidate = dir.join(word);
@@ -297,7 +305,7 @@ fn executable(path: &Path) -> Result<(), String> {
 }
 
 /// Somebody's text in a message: bounded, and without control characters.
-pub fn shown(text: &str) -> String {
+pub fn sanitised(text: &str) -> String {
     let clean: String =
         text.chars().take(80).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     if text.chars().nth(80).is_some() { clean + "…" } else { clean }
@@ -349,7 +357,7 @@ mod tests {
 
     #[test]
     fn hostile_text_is_shown_harmless() {
-        assert_eq!(shown("a\x1b[31m\n"), "a\u{fffd}[31m\u{fffd}");
-        assert_eq!(shown(&"x".repeat(200)).chars().count(), 81);
+        assert_eq!(sanitised("a\x1b[31m\n"), "a\u{fffd}[31m\u{fffd}");
+        assert_eq!(sanitised(&"x".repeat(200)).chars().count(), 81);
     }
 }

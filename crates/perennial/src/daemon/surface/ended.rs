@@ -65,9 +65,9 @@ impl Surface {
         let asked = target.clone();
         // Memory first: who leaves it meanwhile is in the store by then.
         let (holder, named) = self
-            .desk
-            .look(move |sight| {
-                let fleet = sight.supervisor.fleet();
+            .driver
+            .look(move |view| {
+                let fleet = view.supervisor.fleet();
                 let holder = fleet.holder_of(&asked).map(|agent| agent.id);
                 let (name, _) = name_and_back(&asked).unwrap_or((NameKey::of(""), 0));
                 let named = fleet.named(&name).map(|agent| (agent.named_at, agent.id));
@@ -82,8 +82,8 @@ impl Surface {
             Some(found) => Ok(found),
             None => {
                 let refused = self
-                    .desk
-                    .look(move |sight| problems::refusal(&nobody, sight.supervisor.fleet()));
+                    .driver
+                    .look(move |view| problems::refusal(&nobody, view.supervisor.fleet()));
                 Err(Trouble(refused.await?))
             }
         }
@@ -112,11 +112,11 @@ impl Surface {
         if let Some(target) = request.command.target_mut() {
             target.clone_from(&id);
         }
-        let refused = self.desk.look(move |sight| {
+        let refused = self.driver.look(move |view| {
             let nobody = Refusal::NoSuchAgent { target: id };
-            let fleet = ended.around(sight.supervisor.fleet());
+            let fleet = ended.around(view.supervisor.fleet());
             // One that is over takes no command: there is always a refusal.
-            let refusal = fleet.decide(&request, sight.now).err().unwrap_or(nobody);
+            let refusal = fleet.decide(&request, view.now).err().unwrap_or(nobody);
             problems::refusal(&refusal, &fleet)
         });
         Ok(refused.await?)

@@ -23,7 +23,7 @@ use tokio::sync::Notify;
 
 use super::about;
 use super::answer::{Answer, Trouble, json};
-use super::extract::Shown;
+use super::extract::CallerIdentity;
 use super::{Shared, Surface};
 use crate::daemon::driving::driver::{Closing, chain};
 use crate::daemon::showing::sentences;
@@ -43,7 +43,7 @@ pub struct Wanted {
 
 pub async fn events(
     State(surface): State<Shared>,
-    Shown(caller): Shown,
+    CallerIdentity(caller): CallerIdentity,
     Query(wanted): Query<Wanted>,
     headers: HeaderMap,
 ) -> Answer {
@@ -142,9 +142,9 @@ impl Surface {
         let ids: BTreeSet<AgentId> = agents.iter().flatten().copied().collect();
         let mut ended = ids.clone();
         let mut names: BTreeMap<AgentId, String> = self
-            .desk
-            .look(move |sight| {
-                let fleet = sight.supervisor.fleet();
+            .driver
+            .look(move |view| {
+                let fleet = view.supervisor.fleet();
                 let named = |id: AgentId| fleet.agent(id).map(|agent| (id, view::name(agent)));
                 ids.into_iter().filter_map(named).collect()
             })
@@ -219,7 +219,7 @@ fn event(caller: Caller, record: &Record, agent: Option<(AgentId, Option<String>
     let (agent_id, agent) = agent.unzip();
     EventView {
         seq: record.seq.0,
-        at: time::moment(record.at),
+        at: time::rfc3339(record.at),
         agent_id: agent_id.map(|id| id.to_string()),
         agent: agent.flatten(),
         about: record.stream.as_ref().filter(|_| !is_hidden).and_then(about::id),

@@ -18,17 +18,20 @@ use crate::daemon::surface::identity::Peer;
 
 /// The caller, as processes show it. Every route asks for it, and none is open to a job.
 #[derive(Debug, Clone, Copy)]
-pub struct Shown(pub Caller);
+pub struct CallerIdentity(pub Caller);
 
-impl FromRequestParts<Shared> for Shown {
+impl FromRequestParts<Shared> for CallerIdentity {
     type Rejection = Trouble;
 
-    async fn from_request_parts(parts: &mut Parts, surface: &Shared) -> Result<Shown, Trouble> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        surface: &Shared,
+    ) -> Result<CallerIdentity, Trouble> {
         let peer = parts.extensions.get::<Arc<Peer>>();
         match peer.and_then(|peer| peer.caller(&surface.registry)) {
             Some(Caller::Job) => Err(Trouble(problems::refused_to_job())),
             Some(caller @ (Caller::Person | Caller::Agent(_) | Caller::Viewer)) => {
-                Ok(Shown(caller))
+                Ok(CallerIdentity(caller))
             }
             None => Err(Trouble(
                 Problem::new(403, "nobody", "nobody is calling")

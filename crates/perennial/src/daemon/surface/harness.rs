@@ -17,12 +17,12 @@ use perennial_core::state::Roster;
 use perennial_core::time::Time;
 use perennial_engine::harness::claude;
 use perennial_engine::harness::preset::Dialect;
-use perennial_engine::harness::words::line;
+use perennial_engine::harness::session_texts::line;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Trouble};
-use super::extract::Shown;
+use super::extract::CallerIdentity;
 use super::server::PATIENCE;
 use super::{Shared, Surface};
 use crate::daemon::driving::driver::Message;
@@ -49,7 +49,7 @@ pub struct Drawn {
 
 pub async fn hook(
     State(surface): State<Shared>,
-    Shown(caller): Shown,
+    CallerIdentity(caller): CallerIdentity,
     Query(called): Query<Called>,
     request: Request,
 ) -> Answer {
@@ -64,7 +64,7 @@ pub async fn hook(
     let Ok(number) = number(agent, called.session.as_deref()) else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
-    let text = surface.desk.called(agent, number, fact).await?;
+    let text = surface.driver.called(agent, number, fact).await?;
     let reply = text.and_then(|text| match dialect {
         Dialect::Claude => claude::reply(&called.event, &text),
     });
@@ -76,7 +76,7 @@ pub async fn hook(
 
 pub async fn status_line(
     State(surface): State<Shared>,
-    Shown(caller): Shown,
+    CallerIdentity(caller): CallerIdentity,
     Query(drawn): Query<Drawn>,
     request: Request,
 ) -> Answer {
@@ -91,7 +91,11 @@ pub async fn status_line(
     Ok((StatusCode::OK, line).into_response())
 }
 
-pub async fn mcp(State(surface): State<Shared>, Shown(caller): Shown, request: Request) -> Answer {
+pub async fn mcp(
+    State(surface): State<Shared>,
+    CallerIdentity(caller): CallerIdentity,
+    request: Request,
+) -> Answer {
     let (id, tool) = match mcp::read(&body(request).await?) {
         Asked::Answer(None) => return Ok(StatusCode::NO_CONTENT.into_response()),
         Asked::Answer(Some(answer)) => {
@@ -156,8 +160,8 @@ impl Surface {
                     .because("the caller is no process of a session"),
             ));
         };
-        let harness = self.desk.look(move |sight| {
-            sight.supervisor.fleet().agent(id).map(|agent| agent.launch.harness.clone())
+        let harness = self.driver.look(move |view| {
+            view.supervisor.fleet().agent(id).map(|agent| agent.launch.harness.clone())
         });
         let harness = harness.await?.unwrap_or_default();
         match self.harnesses.preset(&harness) {
@@ -180,7 +184,7 @@ impl Surface {
         match tool {
             Tool::Roster => {
                 let filter = Filter { roster: Some(Roster::Living), ..Filter::default() };
-                let agents = self.desk.look(move |sight| view::listing(sight, &filter)).await?;
+                let agents = self.driver.look(move |view| view::listing(view, &filter)).await?;
                 Ok(agents.iter().map(in_roster).collect())
             }
             Tool::Myself => {
@@ -195,7 +199,7 @@ impl Surface {
                 let summary = summary.as_deref().map(checks::summary).transpose()?;
                 self.command(caller, Command::Report { phase, summary }).await?;
                 if let Some(percent) = context_percent {
-                    self.desk.send(Message::Reported { agent: own, percent })?;
+                    self.driver.send(Message::Reported { agent: own, percent })?;
                 }
                 Ok(json!({ "recorded": true }))
             }
@@ -219,8 +223,8 @@ impl Surface {
         at: Option<u64>,
         input: &[u8],
     ) -> Result<String, Trouble> {
-        let harness = self.desk.look(move |sight| {
-            sight.supervisor.fleet().agent(agent).map(|agent| agent.launch.harness.clone())
+        let harness = self.driver.look(move |view| {
+            view.supervisor.fleet().agent(agent).map(|agent| agent.launch.harness.clone())
         });
         let harness = harness.await?.unwrap_or_default();
         let preset = self.harnesses.preset(&harness).map_err(|error| {
@@ -232,7 +236,7 @@ impl Surface {
         let end = self.harnesses.compaction_window(agent, &preset);
         let fact = claude::status_line(input, &preset.context, end)
             .map_err(|error| not_understood(&error))?;
-        Ok(self.desk.drawn(agent, number, fact.at(at.map(Time))).await?)
+        Ok(self.driver.drawn(agent, number, fact.at(at.map(Time))).await?)
     }
 }
 

@@ -6,33 +6,36 @@ use perennial_core::authority::Caller;
 use perennial_core::entity::Entity;
 use perennial_core::reason::Verb;
 use perennial_core::state::Roster;
-use perennial_engine::host::{cgroup, moment};
+use perennial_engine::host::{cgroup, monotonic};
 use perennial_store::record::Unreadable;
 
 use super::Shared;
 use super::answer::{Answer, json};
-use super::extract::Shown;
+use super::extract::CallerIdentity;
 use crate::daemon::showing::view;
 
-pub async fn health(State(surface): State<Shared>, Shown(caller): Shown) -> Answer {
+pub async fn health(
+    State(surface): State<Shared>,
+    CallerIdentity(caller): CallerIdentity,
+) -> Answer {
     let over = surface.over;
     let mut health = surface
-        .desk
-        .look(move |sight| {
-            let fleet = sight.supervisor.fleet();
+        .driver
+        .look(move |view| {
+            let fleet = view.supervisor.fleet();
             let mut health = Health { epoch: fleet.epoch().0, ..Health::default() };
             health.agents.in_memory = fleet.agents().count() as u64;
-            health.agents.cemetery = over + sight.supervisor.retired();
+            health.agents.cemetery = over + view.supervisor.retired();
             for agent in fleet.agents() {
-                match agent.vouched(sight.presence.confirmation(agent)).0.roster() {
+                match agent.vouched(view.presence.confirmation(agent)).0.roster() {
                     Roster::Living => health.agents.living += 1,
                     Roster::Freezer => health.agents.freezer += 1,
                     Roster::Cemetery => health.agents.cemetery += 1,
                 }
             }
-            health.holders_connected = sight.presence.connections() as u64;
-            health.store.read_only = sight.supervisor.read_only().map(str::to_owned);
-            for (id, why) in sight.presence.lost() {
+            health.holders_connected = view.presence.connections() as u64;
+            health.store.read_only = view.supervisor.read_only().map(str::to_owned);
+            for (id, why) in view.presence.lost() {
                 let live = fleet.agent(id).filter(|agent| agent.live_session().is_some());
                 if let Some(agent) = live {
                     let name = view::name(agent);
@@ -56,7 +59,7 @@ pub async fn health(State(surface): State<Shared>, Shown(caller): Shown) -> Answ
     health.version = env!("CARGO_PKG_VERSION").to_owned();
     health.pid = std::process::id();
     health.boot_id.clone_from(&surface.boot);
-    health.uptime_seconds = (moment::now() - surface.started).as_secs();
+    health.uptime_seconds = (monotonic::now() - surface.started).as_secs();
     health.head_seq = surface.journal.head().0.0;
     health.store = StoreHealth {
         path: surface.home.journal().to_string_lossy().into_owned(),
@@ -89,7 +92,7 @@ fn told(unreadable: &Unreadable) -> String {
     format!("{unreadable} ({of})")
 }
 
-pub async fn down(State(surface): State<Shared>, Shown(caller): Shown) -> Answer {
+pub async fn down(State(surface): State<Shared>, CallerIdentity(caller): CallerIdentity) -> Answer {
     surface.authorise(caller, Verb::Down, None).await?;
     surface.ending.send_replace(true);
     json(&serde_json::json!({}))

@@ -21,9 +21,9 @@ use serde::Deserialize;
 use tokio::time::timeout;
 
 use super::answer::{Answer, Trouble, json};
-use super::extract::{Body, Shown};
+use super::extract::{Body, CallerIdentity};
 use super::{Shared, Surface};
-use crate::daemon::driving::driver::{Closing, Sight};
+use crate::daemon::driving::driver::{Closing, FleetView};
 use crate::daemon::showing::sentences;
 use crate::daemon::showing::view;
 use crate::daemon::surface::checks;
@@ -37,7 +37,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(25);
 
 pub async fn send(
     State(surface): State<Shared>,
-    Shown(caller): Shown,
+    CallerIdentity(caller): CallerIdentity,
     Route(target): Route<String>,
     Body(body): Body<request::Send>,
 ) -> Answer {
@@ -67,7 +67,7 @@ pub struct Wait {
 
 pub async fn show(
     State(surface): State<Shared>,
-    Shown(caller): Shown,
+    CallerIdentity(caller): CallerIdentity,
     Route(id): Route<String>,
     Query(Wait { wait, seconds }): Query<Wait>,
 ) -> Answer {
@@ -76,7 +76,7 @@ pub async fn show(
     if wait {
         // One that is not over by then is told as it is.
         let longest = seconds.map_or(LONGEST_WAIT, Duration::from_secs).min(LONGEST_WAIT);
-        let _late = timeout(longest, surface.desk.message_over(id)).await;
+        let _late = timeout(longest, surface.driver.message_over(id)).await;
     }
     json(&surface.message(id).await?)
 }
@@ -89,7 +89,7 @@ pub struct Part {
 
 pub async fn list(
     State(surface): State<Shared>,
-    Shown(caller): Shown,
+    CallerIdentity(caller): CallerIdentity,
     Route(target): Route<String>,
     Query(Part { limit }): Query<Part>,
 ) -> Answer {
@@ -116,7 +116,7 @@ fn unreadable_row() -> answer::Message {
 
 pub async fn withdraw(
     State(surface): State<Shared>,
-    Shown(caller): Shown,
+    CallerIdentity(caller): CallerIdentity,
     Route(id): Route<String>,
 ) -> Answer {
     let id = message_id(&id)?;
@@ -163,9 +163,9 @@ impl Surface {
         target: &str,
         text: &str,
     ) -> Result<typing::Typed, Trouble> {
-        let launch = self.desk.look(move |sight| {
+        let launch = self.driver.look(move |view| {
             // One that is not in memory is over: what is said of it comes with the refusal.
-            let agent = sight.supervisor.fleet().agent(agent)?;
+            let agent = view.supervisor.fleet().agent(agent)?;
             (!agent.launch.is_bare()).then(|| agent.launch.harness.clone())
         });
         let input = match launch.await? {
@@ -217,8 +217,8 @@ impl Surface {
             return Ok(row);
         }
         let known = self
-            .desk
-            .look(move |sight| sight.supervisor.fleet().messages().get(id).map(MessageRow::of));
+            .driver
+            .look(move |view| view.supervisor.fleet().messages().get(id).map(MessageRow::of));
         match (known.await?, row) {
             (Some(known), _) => Ok(known),
             (None, Err(error)) => Err(unread(&error)),
@@ -239,10 +239,10 @@ impl Surface {
 
     /// The texts of persons that wait, or were typed a while ago and are not seen, the oldest first.
     pub async fn waiting_texts(&self, agent: AgentId) -> Result<Vec<answer::Message>, Trouble> {
-        let waiting = self.desk.look(move |sight| {
-            let fleet = sight.supervisor.fleet();
+        let waiting = self.driver.look(move |view| {
+            let fleet = view.supervisor.fleet();
             let waits = |text: &&message::Message| {
-                let why = || message::why(fleet, text, sight.now);
+                let why = || message::why(fleet, text, view.now);
                 view::is_waiting_text(text) || (text.is_typed() && why().is_overdue())
             };
             let waiting = fleet.messages().of(agent).filter(waits).map(|text| text.id);
@@ -285,19 +285,19 @@ impl Surface {
         let head = self.journal.head().0;
         self.shown.clone().wait_for(|shown| *shown >= head).await.map_err(|_| Closing)?;
         let ids: Vec<MessageId> = rows.iter().map(|row| row.message).collect();
-        let look = move |sight: &Sight<'_>| {
-            let fleet = sight.supervisor.fleet();
+        let look = move |view: &FleetView<'_>| {
+            let fleet = view.supervisor.fleet();
             let waits = |id: MessageId| {
                 let message = fleet.messages().get(id)?;
                 Some(Waits {
-                    why: message::why(fleet, message, sight.now),
+                    why: message::why(fleet, message, view.now),
                     agent: fleet.agent(message.to).map_or(Reason::Starting, |agent| agent.reason),
                     needs_you: message.needs_person(),
                 })
             };
             ids.into_iter().map(waits).collect()
         };
-        let waits: Vec<Option<Waits>> = self.desk.look(look).await?;
+        let waits: Vec<Option<Waits>> = self.driver.look(look).await?;
         for (row, waits) in rows.iter_mut().zip(&waits) {
             // It may have come to its end since its row was read.
             if waits.is_none() && !row.step.is_final() {
@@ -351,8 +351,8 @@ fn shown(row: &MessageRow, waits: Option<Waits>) -> answer::Message {
         why,
         needs_you: waits.is_some_and(|waits| is_waiting && waits.needs_you),
         session: row.session.map(|number| u64::from(number.0)),
-        recorded_at: time::moment(row.recorded_at),
-        changed_at: time::moment(row.changed_at),
+        recorded_at: time::rfc3339(row.recorded_at),
+        changed_at: time::rfc3339(row.changed_at),
     }
 }
 
@@ -372,7 +372,7 @@ fn message_id(id: &str) -> Result<MessageId, Trouble> {
             Problem::new(
                 404,
                 "no-such-message",
-                format!("there is no message '{}'", checks::shown(id)),
+                format!("there is no message '{}'", checks::sanitised(id)),
             )
             .because("it is not the id of a message")
             .next("perennial sent NAME lists what was sent"),

@@ -24,11 +24,11 @@ use axum::Router;
 use axum::routing::{get, post};
 use perennial_api::Home;
 use perennial_engine::host::Holders;
-use perennial_engine::host::moment::Moment;
+use perennial_engine::host::monotonic::Moment;
 use perennial_store::journal::{Journal, Seq};
 use tokio::sync::watch;
 
-use crate::daemon::driving::driver::Desk;
+use crate::daemon::driving::driver::DriverHandle;
 use crate::daemon::driving::harness::Harnesses;
 
 use identity::Registry;
@@ -36,7 +36,7 @@ pub use server::serve;
 
 /// What handlers share.
 pub struct Surface {
-    pub desk: Desk,
+    pub driver: DriverHandle,
     pub journal: Arc<dyn Journal>,
     pub holders: Holders,
     pub registry: Arc<Registry>,

@@ -15,7 +15,7 @@ use perennial_engine::transcript::page::{NotAPlace, Place};
 use serde::Deserialize;
 
 use super::answer::{Answer, Trouble, json};
-use super::extract::Shown;
+use super::extract::CallerIdentity;
 use super::{Shared, Surface};
 use crate::daemon::driving::driver::{Closing, chain};
 use crate::daemon::hearing::changes::Changes;
@@ -42,7 +42,7 @@ pub struct Wanted {
 
 pub async fn steps(
     State(surface): State<Shared>,
-    Shown(caller): Shown,
+    CallerIdentity(caller): CallerIdentity,
     Route(target): Route<String>,
     Query(wanted): Query<Wanted>,
 ) -> Answer {
@@ -95,7 +95,7 @@ async fn written(changes: Option<&Changes>) {
 impl Surface {
     async fn subject(&self, id: AgentId) -> Result<Subject, Trouble> {
         let found =
-            self.desk.look(move |sight| sight.supervisor.fleet().agent(id).map(Subject::of));
+            self.driver.look(move |view| view.supervisor.fleet().agent(id).map(Subject::of));
         let found = match found.await? {
             Some(subject) => subject,
             None => {

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use tokio::sync::oneshot;
 
 use super::answer::{Answer, Trouble, json};
-use super::extract::{Body, Shown};
+use super::extract::{Body, CallerIdentity};
 use super::{Shared, Surface};
 use crate::daemon::driving::driver::Closing;
 use crate::daemon::showing::problems;
@@ -25,7 +25,7 @@ const LONGEST_LOG: usize = 16 << 20;
 
 pub async fn ticket(
     State(surface): State<Shared>,
-    Shown(caller): Shown,
+    CallerIdentity(caller): CallerIdentity,
     Route(target): Route<String>,
     Body(body): Body<TicketRequest>,
 ) -> Answer {
@@ -64,7 +64,7 @@ pub struct Part {
 
 pub async fn logs(
     State(surface): State<Shared>,
-    Shown(caller): Shown,
+    CallerIdentity(caller): CallerIdentity,
     Route(target): Route<String>,
     Query(part): Query<Part>,
 ) -> Answer {
@@ -124,8 +124,8 @@ impl Surface {
     /// The running session of an agent.
     async fn running(&self, id: Option<AgentId>) -> Result<(AgentId, SessionNumber), Trouble> {
         let id = id.ok_or(Closing)?;
-        let session = self.desk.look(move |sight| {
-            let agent = sight.supervisor.fleet().agent(id)?;
+        let session = self.driver.look(move |view| {
+            let agent = view.supervisor.fleet().agent(id)?;
             agent.live_session().filter(|session| session.process.is_some()).map(|s| s.number)
         });
         match session.await? {

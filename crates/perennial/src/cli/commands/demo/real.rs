@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Plays the scene, or says why not. The model answers for as long as it is kept.
 pub fn play(stage: &mut Stage<'_>) -> Result<Option<Understudy>, Break> {
-    let place = Place::below(&stage.root())?;
+    let place = Workspace::below(&stage.root())?;
     let version = match version(&stage.home.config, &place) {
         Ok(version) => version,
         Err(missing) => {
@@ -51,7 +51,7 @@ pub fn play(stage: &mut Stage<'_>) -> Result<Option<Understudy>, Break> {
 }
 
 /// Until she is in the middle of her second tool call; the pid of that tool.
-fn begin(stage: &mut Stage<'_>, place: &Place, model: &Understudy) -> Result<u32, Break> {
+fn begin(stage: &mut Stage<'_>, place: &Workspace, model: &Understudy) -> Result<u32, Break> {
     stage.command(&format!("spawn {NAME} --harness claude --prompt '{PROMPT}'"))?;
     stage.order(&Spawn {
         name: Some(NAME.to_owned()),
@@ -129,7 +129,7 @@ fn main_requests(model: &Understudy) -> Vec<std::sync::Arc<Record>> {
 }
 
 /// Which version is installed; otherwise, in words, why the scene can't be played.
-fn version(config: &Path, place: &Place) -> Result<String, String> {
+fn version(config: &Path, place: &Workspace) -> Result<String, String> {
     let preset = Preset::load(config, "claude").map_err(|error| error.to_string())?;
     let asked = |command: &mut Command| {
         let environment = place.environment("http://127.0.0.1:9");
@@ -154,17 +154,18 @@ fn is_known(version: &str, measured: &str) -> bool {
 
 /// Where the client lives and works, all below the stage.
 #[derive(Debug)]
-struct Place {
+struct Workspace {
     home: PathBuf,
     work: PathBuf,
 }
 
-impl Place {
+impl Workspace {
     /// With what a person would have answered at the first start.
-    fn below(root: &Path) -> Result<Place, Break> {
-        let make = || -> io::Result<Place> {
+    fn below(root: &Path) -> Result<Workspace, Break> {
+        let make = || -> io::Result<Workspace> {
             let root = root.canonicalize()?;
-            let place = Place { home: root.join("claude-home"), work: root.join("claude-work") };
+            let place =
+                Workspace { home: root.join("claude-home"), work: root.join("claude-work") };
             std::fs::create_dir_all(place.home.join("tmp"))?;
             std::fs::create_dir_all(&place.work)?;
             std::fs::write(place.home.join(".claude.json"), place.answers().to_string())?;

@@ -21,7 +21,7 @@ use crate::cli::commands::up;
 use crate::cli::context::Context;
 use crate::cli::environment;
 use crate::cli::failure::{Failure, failed};
-use crate::cli::render::recording::Reader;
+use crate::cli::render::recording::RecordingText;
 
 /// What a person does that ends a pause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -169,7 +169,7 @@ impl<'a> Stage<'a> {
     pub fn last_lines(&self, name: &str) -> Result<String, Break> {
         let query = [("from", Some("0"))];
         let answer = self.client.get(&client::path(&["agents", name, "logs"], &query))?;
-        let text = Reader::default().feed(&answer.body);
+        let text = RecordingText::default().feed(&answer.body);
         let lines: Vec<&str> = text.lines().collect();
         let shown = &lines[lines.len().saturating_sub(3)..];
         Ok(shown.iter().map(|line| format!("{line}\n")).collect())

@@ -25,7 +25,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 pub fn run(args: &Args, agent: &Agent, context: &Context) -> Ending {
     let arrival = Arrival::watch(&context.home).map_err(ClientError::Unreachable)?;
-    let mut reader = Reader {
+    let mut reader = PageReader {
         agent,
         session: args.session.map(|number| number.to_string()),
         context,
@@ -77,7 +77,7 @@ struct Page {
     left_out: u64,
 }
 
-struct Reader<'a> {
+struct PageReader<'a> {
     agent: &'a Agent,
     session: Option<String>,
     context: &'a Context,
@@ -85,7 +85,7 @@ struct Reader<'a> {
     is_warned: bool,
 }
 
-impl Reader<'_> {
+impl PageReader<'_> {
     /// The next page; the place is moved behind it.
     fn page(&mut self, wait: Option<&str>) -> Result<Page, ClientError> {
         let from = Some(self.place.as_str()).filter(|place| !place.is_empty());
@@ -120,7 +120,7 @@ impl Reader<'_> {
 
 /// Goes on until no session of the agent is there or comes by itself.
 fn follow(
-    reader: &mut Reader<'_>,
+    reader: &mut PageReader<'_>,
     printer: &mut Printer<'_>,
     arrival: &Arrival,
 ) -> Result<(), Failure> {

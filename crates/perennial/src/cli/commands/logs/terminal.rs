@@ -17,13 +17,14 @@ use super::Args;
 use crate::cli::context::Context;
 use crate::cli::failure::{Ending, Failure, failed};
 use crate::cli::next_session::{Then, next_session};
-use crate::cli::render::recording::Reader;
+use crate::cli::render::recording::RecordingText;
 use crate::cli::terminal::visit::ended;
 
 const PAGE: &str = "1048576";
 
 pub fn run(args: &Args, context: &Context) -> Ending {
-    let mut printer = Printer { context, reader: io::stdout().is_terminal().then(Reader::default) };
+    let mut printer =
+        Printer { context, reader: io::stdout().is_terminal().then(RecordingText::default) };
     let read = recorded(args, &mut printer)?;
     if args.follow {
         follow(&args.target, read, &mut printer)?;
@@ -34,13 +35,13 @@ pub fn run(args: &Args, context: &Context) -> Ending {
 
 /// How far a recording was printed.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct Printed {
     session: u64,
     offset: u64,
 }
 
-fn recorded(args: &Args, printer: &mut Printer<'_>) -> Result<Place, Failure> {
-    let mut place = Place { session: args.session.unwrap_or(0), offset: 0 };
+fn recorded(args: &Args, printer: &mut Printer<'_>) -> Result<Printed, Failure> {
+    let mut place = Printed { session: args.session.unwrap_or(0), offset: 0 };
     loop {
         // Once known the session stays the same, whatever happens meanwhile.
         let session = (place.session > 0).then(|| place.session.to_string());
@@ -61,7 +62,7 @@ fn recorded(args: &Args, printer: &mut Printer<'_>) -> Result<Place, Failure> {
     }
 }
 
-fn follow(target: &str, mut read: Place, printer: &mut Printer<'_>) -> Result<(), Failure> {
+fn follow(target: &str, mut read: Printed, printer: &mut Printer<'_>) -> Result<(), Failure> {
     loop {
         let ticket = attach::ticket(target, Mode::Watch, printer.context)?;
         // A session that began meanwhile is shown from its beginning.
@@ -74,7 +75,7 @@ fn follow(target: &str, mut read: Place, printer: &mut Printer<'_>) -> Result<()
         eprintln!("note: session {session} of {target} is over: {end}");
         let id = &ticket.agent.id;
         match next_session(id, session, Duration::MAX, printer.context, |_| ()) {
-            Then::Running => read = Place { session: u64::from(session), offset: 0 },
+            Then::Running => read = Printed { session: u64::from(session), offset: 0 },
             Then::Over(_) => return Ok(()),
         }
     }
@@ -112,7 +113,7 @@ fn watch(
 struct Printer<'a> {
     context: &'a Context,
     /// Present when a terminal shows it.
-    reader: Option<Reader>,
+    reader: Option<RecordingText>,
 }
 
 impl Printer<'_> {

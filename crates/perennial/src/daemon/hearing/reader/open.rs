@@ -8,7 +8,7 @@ use std::time::Duration;
 use perennial_core::context::Source;
 use perennial_core::conversation::ConversationId;
 use perennial_core::fact::{Fact, Origin, Seen};
-use perennial_engine::host::moment::Moment;
+use perennial_engine::host::monotonic::Moment;
 use perennial_engine::transcript::account::{Account, ConversationNumber, Figures};
 use perennial_engine::transcript::claude::Context;
 use perennial_engine::transcript::conversation::Conversation;

@@ -10,13 +10,18 @@ use crate::conversation::{ConversationId, Followed, Opening, Turn};
 use crate::event::AgentEvent;
 use crate::id::SessionNumber;
 use crate::observation::{Sign, Wait};
-use crate::reason::{Evidence, Fact, Reason, Show, Witness};
+use crate::reason::{Evidence, Finding, Reason, Show, Witness};
 use crate::session::{Pace, Phase, Session};
 use crate::state::{Cause, State};
 use crate::time::Time;
 
 /// Takes note of what the harness of session `number` shows.
-pub fn shown(agent: &Agent, number: SessionNumber, sign: &Sign, now: Time) -> Vec<AgentEvent> {
+pub fn observe_harness(
+    agent: &Agent,
+    number: SessionNumber,
+    sign: &Sign,
+    now: Time,
+) -> Vec<AgentEvent> {
     let live = agent.live_session().filter(|session| session.number == number);
     // One that was asked to end may still talk; the agent has moved on.
     let talks = |session: &&Session| matches!(session.phase, Phase::Starting | Phase::Running);
@@ -24,31 +29,7 @@ pub fn shown(agent: &Agent, number: SessionNumber, sign: &Sign, now: Time) -> Ve
         return Vec::new();
     };
     match sign {
-        Sign::Began { conversation, how } => {
-            let mut events = Vec::new();
-            let known = agent.conversations.as_ref();
-            let is_current = known.is_some_and(|known| known.current == *conversation);
-            let was_left = known.is_some_and(|known| known.earlier.contains(conversation));
-            // Only a compaction begins anything in a conversation that goes on, and only a session
-            // that goes back is in one that was left.
-            let is_again = session.has_announced
-                && match how {
-                    Followed::Compacted => false,
-                    Followed::Resumed => is_current,
-                    Followed::Started | Followed::Cleared | Followed::Forked => {
-                        is_current || was_left
-                    }
-                };
-            if !is_again {
-                let (conversation, how) = (conversation.clone(), *how);
-                events.push(AgentEvent::ConversationFollowed { number, conversation, how });
-            }
-            if !is_again && how.begins_a_window() && session.has_announced {
-                events.push(AgentEvent::WindowBegan { number });
-            }
-            events.extend(announced(agent, session, now));
-            events
-        }
+        Sign::Began { conversation, how } => began(agent, session, conversation, *how, now),
         // Its first word was not heard; this one is as good.
         Sign::TurnBegan if starts(agent) => {
             moved(agent, Cause::Announced, Reason::InTurn, Show::TurnBegan, now)
@@ -61,8 +42,8 @@ pub fn shown(agent: &Agent, number: SessionNumber, sign: &Sign, now: Time) -> Ve
         Sign::BackgroundWork => background(agent, now),
         Sign::StillIdle => still_idle(agent, now),
         Sign::Waits(wait) => waits(agent, *wait, now),
-        Sign::Listed { wait, since } => match listed(agent, *wait, *since) {
-            Some(sign) => shown(agent, number, &sign, now),
+        Sign::VendorStatus { wait, since } => match listed(agent, *wait, *since) {
+            Some(sign) => observe_harness(agent, number, &sign, now),
             None => Vec::new(),
         },
         Sign::Progressed => {
@@ -82,6 +63,38 @@ pub fn shown(agent: &Agent, number: SessionNumber, sign: &Sign, now: Time) -> Ve
         Sign::Drawn => announced(agent, session, now),
         Sign::Hangs => hangs(agent, now),
     }
+}
+
+/// It began, or another conversation did in it.
+fn began(
+    agent: &Agent,
+    session: &Session,
+    conversation: &ConversationId,
+    how: Followed,
+    now: Time,
+) -> Vec<AgentEvent> {
+    let number = session.number;
+    let mut events = Vec::new();
+    let known = agent.conversations.as_ref();
+    let is_current = known.is_some_and(|known| known.current == *conversation);
+    let was_left = known.is_some_and(|known| known.earlier.contains(conversation));
+    // Only a compaction begins anything in a conversation that goes on, and only a session
+    // that goes back is in one that was left.
+    let is_again = session.has_announced
+        && match how {
+            Followed::Compacted => false,
+            Followed::Resumed => is_current,
+            Followed::Started | Followed::Cleared | Followed::Forked => is_current || was_left,
+        };
+    if !is_again {
+        let (conversation, how) = (conversation.clone(), how);
+        events.push(AgentEvent::ConversationFollowed { number, conversation, how });
+    }
+    if !is_again && how.begins_a_window() && session.has_announced {
+        events.push(AgentEvent::WindowBegan { number });
+    }
+    events.extend(announced(agent, session, now));
+    events
 }
 
 /// Its turn is over, and work that the turn began goes on.
@@ -286,6 +299,6 @@ fn moved(agent: &Agent, cause: Cause, reason: Reason, show: Show, now: Time) -> 
         true if cause == Cause::TurnEnded => Cause::SeenWaiting,
         true | false => cause,
     };
-    let evidence = Evidence { witness: Witness::Harness, fact: Fact::Shown(show), at: now };
+    let evidence = Evidence { witness: Witness::Harness, fact: Finding::Shown(show), at: now };
     agent.moved(cause, reason, evidence).map(AgentEvent::Moved).into_iter().collect()
 }

@@ -1,13 +1,15 @@
 //! The texts that agents are told.
 
 use perennial_core::context::{Sample, Source, Threshold};
-use perennial_engine::harness::words::{Other, PRIME_BYTES, Reader, notice, prime, reminder};
+use perennial_engine::harness::session_texts::{
+    BRIEFING_BYTES, Other, Recipient, briefing, notice, reminder,
+};
 
 const SAMPLE: Sample =
     Sample { tokens: 484_000, window: 1_000_000, usable: 967_000, source: Source::StatusLine };
 
-fn reader() -> Reader<'static> {
-    Reader {
+fn recipient() -> Recipient<'static> {
+    Recipient {
         name: "mara",
         role: Some("keeper"),
         parent: None,
@@ -27,7 +29,7 @@ fn a_session_learns_who_it_is_and_who_else_is_there() {
         is_sibling: true,
     };
     let far = Other { name: "ines", summary: None, is_sibling: false, ..sibling };
-    let text = prime(&reader(), &[far, sibling], Some(&SAMPLE));
+    let text = briefing(&recipient(), &[far, sibling], Some(&SAMPLE));
     for part in [
         "You are the agent mara, role keeper. This is your session 3.",
         "You answer to the operator",
@@ -41,10 +43,10 @@ fn a_session_learns_who_it_is_and_who_else_is_there() {
     ] {
         assert!(text.contains(part), "{part}\n--\n{text}");
     }
-    let alone = prime(&Reader { parent: Some("olga"), ..reader() }, &[], None);
+    let alone = briefing(&Recipient { parent: Some("olga"), ..recipient() }, &[], None);
     assert!(alone.contains("You answer to olga.") && alone.contains("No other agent is living."));
     assert!(alone.contains("not been measured yet") && !alone.contains("stopped"));
-    let stopped = prime(&Reader { was_stopped: true, ..reader() }, &[], None);
+    let stopped = briefing(&Recipient { was_stopped: true, ..recipient() }, &[], None);
     assert!(stopped.contains("wait for the operator's word"));
 }
 
@@ -59,9 +61,9 @@ fn the_first_text_is_bounded_whatever_others_write() {
         is_sibling: true,
     };
     let others = vec![loud; 2000];
-    let reader = Reader { name: &long, role: Some(&long), dir: &long, ..reader() };
-    let text = prime(&Reader { parent: Some(&long), ..reader }, &others, Some(&SAMPLE));
-    assert!(text.len() <= PRIME_BYTES, "{}", text.len());
+    let recipient = Recipient { name: &long, role: Some(&long), dir: &long, ..recipient() };
+    let text = briefing(&Recipient { parent: Some(&long), ..recipient }, &others, Some(&SAMPLE));
+    assert!(text.len() <= BRIEFING_BYTES, "{}", text.len());
     assert!(!text.contains('\u{1b}'));
     // Nothing of theirs begins a line, and the rules are still there.
     assert!(text.lines().skip(1).all(|line| !line.starts_with("[Perennial]")));

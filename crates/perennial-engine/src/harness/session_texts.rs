@@ -7,17 +7,17 @@ use std::fmt::Write;
 use perennial_core::context::{Sample, Threshold};
 use perennial_core::hearing::reminder_mark;
 
-/// The longest `prime`.
-pub const PRIME_BYTES: usize = 4096;
+/// The longest `briefing`.
+pub const BRIEFING_BYTES: usize = 4096;
 
 /// What the list of a session's start may take of it.
 const ROSTER_BYTES: usize = 2048;
 /// What one agent may take of that.
 const LINE_BYTES: usize = 200;
 
-/// Who the reader is.
+/// Who the recipient is.
 #[derive(Debug, Clone, Copy)]
-pub struct Reader<'a> {
+pub struct Recipient<'a> {
     pub name: &'a str,
     pub role: Option<&'a str>,
     pub parent: Option<&'a str>,
@@ -41,24 +41,28 @@ pub struct Other<'a> {
     pub is_sibling: bool,
 }
 
-/// What a session is told when it starts: at most `PRIME_BYTES`.
-pub fn prime(reader: &Reader<'_>, others: &[Other<'_>], sample: Option<&Sample>) -> String {
+/// What a session is told when it starts: at most `BRIEFING_BYTES`.
+pub fn briefing(
+    recipient: &Recipient<'_>,
+    others: &[Other<'_>],
+    sample: Option<&Sample>,
+) -> String {
     let mut text = String::new();
-    let role = reader.role.map(|role| format!(", role {}", line(role, 64))).unwrap_or_default();
-    let (Reader { session, .. }, mark) = (reader, "[Perennial]");
+    let role = recipient.role.map(|role| format!(", role {}", line(role, 64))).unwrap_or_default();
+    let (Recipient { session, .. }, mark) = (recipient, "[Perennial]");
     let _ = writeln!(
         text,
         "{mark} You are the agent {}{role}. This is your session {session}. Your name, your \
          record and your conversation outlive it: if the session ends, another one goes on with \
          them. You work in {}.",
-        line(reader.name, 64),
-        line(reader.dir, 256),
+        line(recipient.name, 64),
+        line(recipient.dir, 256),
     );
-    let _ = match reader.parent {
+    let _ = match recipient.parent {
         Some(parent) => writeln!(text, "You answer to {}.", line(parent, 64)),
         None => writeln!(text, "You answer to the operator, a person."),
     };
-    if reader.was_stopped {
+    if recipient.was_stopped {
         text.push_str(
             "The operator stopped your last session in the middle of a turn. Do not go on with it \
              by yourself: wait for the operator's word.\n",
@@ -75,7 +79,7 @@ pub fn prime(reader: &Reader<'_>, others: &[Other<'_>], sample: Option<&Sample>)
          - 90 %: externalise only. No new work; then freeze, hand off or end.\n",
     );
     let _ = writeln!(text, "{}", measured(sample));
-    cut(text, PRIME_BYTES)
+    cut(text, BRIEFING_BYTES)
 }
 
 /// What a session is told when its clock passes a threshold.
