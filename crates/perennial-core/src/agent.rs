@@ -25,7 +25,7 @@ use crate::effect::{Action, Effect, Plan, SessionEffect, Timer};
 use crate::event::{Birth, Move};
 use crate::exit::Exit;
 use crate::hold::{HeldFor, Hold};
-use crate::id::{AgentId, SessionId, SessionNumber};
+use crate::id::{AgentId, NodeId, SessionId, SessionNumber};
 use crate::launch::{BARE_COMMAND, Host, Launch, Options};
 use crate::name::Name;
 use crate::reason::{Evidence, Finding, Reason, Witness};
@@ -38,7 +38,7 @@ use crate::work::WorkPhase;
 pub use decide::{bury, hatch, rename, report, stop, wake};
 pub use evolve::evolve;
 pub use harness_signs::observe_harness;
-pub use observe::{due, observe, put_off, rebooted};
+pub use observe::{due, home_copied, observe, put_off, rebooted};
 pub use outlook::{Outlook, outlook};
 
 /// A session's program must run within this. An agent CLI that runs and gives no sign of life for so
@@ -57,6 +57,8 @@ pub struct Agent {
     pub named_at: Time,
     pub role: Option<String>,
     pub parent: Option<AgentId>,
+    /// Where its sessions run.
+    pub node: NodeId,
     pub launch: Launch,
     pub restart: Restart,
     pub state: State,
@@ -105,6 +107,7 @@ pub fn needs_operator(state: State, reason: Reason) -> bool {
         | Reason::StoppedInTurn
         | Reason::LimitReached
         | Reason::RecordUnreadable
+        | Reason::HomeCopied
         | Reason::HolderUnreachable
         | Reason::ServiceFailed
         | Reason::BreakerOpen => true,
@@ -143,6 +146,7 @@ impl Agent {
             named_at: at,
             role: birth.role.clone(),
             parent: birth.parent,
+            node: birth.node,
             launch: birth.launch.clone(),
             restart: birth.restart,
             state: State::Hatching,
@@ -266,6 +270,7 @@ impl Agent {
             name: None,
             role: None,
             parent: None,
+            node: NodeId::HOME,
             launch,
             restart: Restart::Never,
             evidence: Evidence { witness: Witness::Daemon, fact, at },

@@ -8,7 +8,7 @@
 //! - F1  A name is held by at most one agent outside the cemetery, ignoring case; also where the event
 //!   by which one took it can't be read.
 //! - F2  A conversation is the current one of at most one agent outside the cemetery.
-//! - F3  After a reboot at most `RESUMED_AT_ONCE` agents are starting out of the line.
+//! - F3  After a reboot at most `RESUMED_AT_ONCE` agents of a node are starting out of its line.
 //! - F4  The parent of an agent in memory is in memory: chains of leads hold.
 
 use std::borrow::Cow;
@@ -21,7 +21,7 @@ use crate::conversation::{ConversationId, Followed};
 use crate::effect::Plan;
 use crate::entity::Entity;
 use crate::event::{AgentEvent, Birth, ClaimEvent, What};
-use crate::id::AgentId;
+use crate::id::{AgentId, NodeId};
 use crate::name::{Name, NameKey};
 use crate::observation::Sign;
 use crate::reason::Evidence;
@@ -35,6 +35,8 @@ pub const RESUMED_AT_ONCE: usize = 2;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Agents {
+    /// The node that plans: only its own agents stand in its line.
+    node: NodeId,
     all: BTreeMap<AgentId, Arc<Agent>>,
     /// Every holder of a name in memory, oldest first; the last one may be outside the cemetery.
     names: BTreeMap<NameKey, Vec<AgentId>>,
@@ -52,8 +54,8 @@ pub struct Agents {
 
 impl Agents {
     /// These are all agents, as folding their events would have made them.
-    pub fn restore(agents: impl IntoIterator<Item = Agent>) -> Agents {
-        let mut restored = Agents::default();
+    pub fn restore(node: NodeId, agents: impl IntoIterator<Item = Agent>) -> Agents {
+        let mut restored = Agents { node, ..Agents::default() };
         let mut named = Vec::new();
         for agent in agents {
             if let Some(name) = &agent.name {
@@ -230,6 +232,7 @@ impl Agents {
             name: Some(name),
             role: spawn.role.clone(),
             parent,
+            node: self.node,
             launch: spawn.launch.clone(),
             restart: spawn.restart,
             until: evidence.at + START_LIMIT,
@@ -375,12 +378,18 @@ impl Agents {
     fn keep_line(&mut self, agent: &Agent) -> Vec<AgentId> {
         let was_in_line = self.line.remove(&agent.id);
         let was_admitted = self.admitted.remove(&agent.id);
-        let waits = agent.waits_in_line() && self.line.insert(agent.id);
-        let starts = agent.is_out_of_line() && self.admitted.insert(agent.id);
+        let is_own = self.is_own(agent);
+        let waits = is_own && agent.waits_in_line() && self.line.insert(agent.id);
+        let starts = is_own && agent.is_out_of_line() && self.admitted.insert(agent.id);
         // One more than may start: who comes into the line may displace somebody.
         let ahead = self.line.iter().take(RESUMED_AT_ONCE + 1);
         let is_same = (was_in_line, was_admitted) == (waits, starts);
         if is_same { Vec::new() } else { ahead.copied().collect() }
+    }
+
+    /// Whether the agent's sessions run on this node.
+    pub fn is_own(&self, agent: &Agent) -> bool {
+        agent.node == self.node || agent.node == NodeId::HOME
     }
 
     /// Whether a session of the agent may start now: by its turn, or since nobody stands in line.

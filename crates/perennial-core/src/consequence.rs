@@ -30,7 +30,8 @@ pub fn has_any(fleet: &Fleet, event: &Event) -> bool {
                 || moved.reason.is_dialog()
                 || fleet.jobs().waiting(id).next().is_some()
         }
-        AgentEvent::Held(_)
+        AgentEvent::Rehomed { .. }
+        | AgentEvent::Held(_)
         | AgentEvent::HoldLifted { .. }
         | AgentEvent::SessionStarting { .. }
         | AgentEvent::SessionRunning { .. }
@@ -79,13 +80,15 @@ pub fn of(
             let is_news = before.is_none_or(|before| before.reason != moved.reason);
             if is_news && !policy.notify.is_empty() {
                 let name = after.name.as_ref().map_or(id.to_string(), ToString::to_string);
-                let (job, wanted) = job::notify(&policy.notify, id, name, moved.reason, event.at);
+                let (job, wanted) =
+                    job::notify(&policy.notify, after, name, moved.reason, event.at);
                 follows.push(What::Job(job, wanted));
             }
             Vec::new()
         }
         AgentEvent::Hatched(_)
         | AgentEvent::Moved(_)
+        | AgentEvent::Rehomed { .. }
         | AgentEvent::Held(_)
         | AgentEvent::HoldLifted { .. }
         | AgentEvent::SessionWanted { .. }

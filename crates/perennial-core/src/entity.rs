@@ -8,13 +8,13 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::ConversationId;
-use crate::id::{AgentId, JobId, MessageId, PostId};
+use crate::id::{AgentId, JobId, MessageId, NodeId, PostId};
 use crate::name::NameKey;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Entity {
-    /// The machine's daemon.
-    Node,
+    /// The daemons of one machine and home.
+    Node(NodeId),
     Agent(AgentId),
     /// Who has a name: at most one agent outside the cemetery.
     Name(NameKey),
@@ -36,7 +36,7 @@ impl Entity {
     /// that is over with its first event.
     pub fn is_counted(&self) -> bool {
         match self {
-            Entity::Node | Entity::Agent(_) | Entity::Message(_) | Entity::Job(_) => true,
+            Entity::Node(_) | Entity::Agent(_) | Entity::Message(_) | Entity::Job(_) => true,
             Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => false,
         }
     }
@@ -44,7 +44,7 @@ impl Entity {
     pub fn agent(&self) -> Option<AgentId> {
         match self {
             Entity::Agent(id) => Some(*id),
-            Entity::Node
+            Entity::Node(_)
             | Entity::Name(_)
             | Entity::Conversation(_)
             | Entity::Message(_)
@@ -56,7 +56,7 @@ impl Entity {
     pub fn message(&self) -> Option<MessageId> {
         match self {
             Entity::Message(id) => Some(*id),
-            Entity::Node
+            Entity::Node(_)
             | Entity::Name(_)
             | Entity::Conversation(_)
             | Entity::Agent(_)
@@ -75,7 +75,7 @@ impl From<AgentId> for Entity {
 impl fmt::Display for Entity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Entity::Node => f.write_str("node"),
+            Entity::Node(id) => id.fmt(f),
             Entity::Agent(id) => id.fmt(f),
             Entity::Name(key) => write!(f, "name {key}"),
             Entity::Conversation(id) => write!(f, "conversation {id}"),

@@ -9,7 +9,7 @@ use crate::conversation::{ConversationId, Followed, Opening};
 use crate::entity::Entity;
 use crate::exit::Exit;
 use crate::hold::Hold;
-use crate::id::{AgentId, BootId, Epoch, JobId, MessageId, PostId, SessionNumber};
+use crate::id::{AgentId, BootId, Epoch, JobId, MessageId, NodeId, PostId, SessionNumber};
 use crate::job::JobEvent;
 use crate::launch::Launch;
 use crate::message::MessageEvent;
@@ -31,7 +31,7 @@ pub struct Event {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum What {
-    Node(NodeEvent),
+    Node(NodeId, NodeEvent),
     Agent(AgentId, AgentEvent),
     Name(NameKey, ClaimEvent),
     Conversation(ConversationId, ClaimEvent),
@@ -53,6 +53,10 @@ pub enum ClaimEvent {
 pub enum AgentEvent {
     Hatched(Box<Birth>),
     Moved(Move),
+    /// Its sessions run on this node from here on.
+    Rehomed {
+        node: NodeId,
+    },
     /// Nothing starts, prompts or ends it by itself from here on.
     Held(Hold),
     HoldLifted {
@@ -128,6 +132,8 @@ pub struct Birth {
     pub name: Option<Name>,
     pub role: Option<String>,
     pub parent: Option<AgentId>,
+    /// Where its sessions run.
+    pub node: NodeId,
     pub launch: Launch,
     pub restart: Restart,
     pub evidence: Evidence,
@@ -161,7 +167,7 @@ impl Event {
     pub fn of_agent(&self) -> Option<(AgentId, &AgentEvent)> {
         match &self.what {
             What::Agent(id, event) => Some((*id, event)),
-            What::Node(_)
+            What::Node(..)
             | What::Name(..)
             | What::Conversation(..)
             | What::Message(..)
@@ -173,7 +179,7 @@ impl Event {
     /// Whose stream it belongs to.
     pub fn entity(&self) -> Entity {
         match &self.what {
-            What::Node(_) => Entity::Node,
+            What::Node(id, _) => Entity::Node(*id),
             What::Agent(id, _) => Entity::Agent(*id),
             What::Name(key, _) => Entity::Name(key.clone()),
             What::Conversation(id, _) => Entity::Conversation(id.clone()),

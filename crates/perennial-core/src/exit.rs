@@ -23,6 +23,8 @@ pub enum UnknownExit {
     MachineRestarted,
     /// Its program was never executed.
     NotStarted,
+    /// The home was copied while it ran: it is the original's.
+    HomeCopied,
 }
 
 /// What follows from a session's end that no verb had asked for.

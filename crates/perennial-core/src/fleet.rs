@@ -7,7 +7,10 @@
 mod damage;
 mod ended;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
 
 use crate::agent::{self, Agent};
 use crate::agents::Agents;
@@ -17,7 +20,7 @@ use crate::consequence;
 use crate::effect::Plan;
 use crate::entity::Entity;
 use crate::event::{AgentEvent, Event, NodeEvent, What};
-use crate::id::{AgentId, BootId, Epoch, MessageId, SessionNumber};
+use crate::id::{AgentId, BootId, Epoch, MessageId, NodeId, SessionNumber};
 use crate::job::{self, Job, Jobs};
 use crate::message::{self, Message, MessageEvent, Messages};
 use crate::observation::Observation;
@@ -34,11 +37,21 @@ pub struct Fleet {
     agents: Agents,
     messages: Messages,
     jobs: Jobs,
-    epoch: Epoch,
-    boot: BootId,
+    /// The node that decides and plans here.
+    node: NodeId,
+    nodes: BTreeMap<NodeId, Node>,
     policy: Policy,
     /// How far the wall clock, by which others date what they write, is behind the core's time.
     behind: Duration,
+}
+
+/// What is known of one node.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Node {
+    /// Its newest daemon.
+    pub epoch: Epoch,
+    /// The boot that its newest daemon ran in.
+    pub boot: BootId,
 }
 
 /// What the operator has set. Decisions write it into events; folding never reads it.
@@ -48,26 +61,32 @@ pub struct Policy {
     pub notify: Vec<String>,
 }
 
-/// What a fleet is restored from: every entity that is not over.
+/// What a fleet is restored from: every entity that is not over, and every node.
 #[derive(Debug, Default)]
 pub struct Restored {
+    /// The node that it is restored for.
+    pub node: NodeId,
     pub agents: Vec<Agent>,
     pub messages: Vec<Message>,
     pub jobs: Vec<Job>,
-    pub epoch: Epoch,
-    pub boot: BootId,
+    pub nodes: BTreeMap<NodeId, Node>,
 }
 
 impl Fleet {
+    /// The fleet as this node sees it, before anything happened.
+    pub fn of_node(node: NodeId) -> Fleet {
+        Fleet::restore(Restored { node, ..Restored::default() })
+    }
+
     /// The fleet as folding its events would have made it.
     pub fn restore(restored: Restored) -> Fleet {
-        let Restored { agents, messages, jobs, epoch, boot } = restored;
+        let Restored { node, agents, messages, jobs, nodes } = restored;
         Fleet {
-            agents: Agents::restore(agents),
+            agents: Agents::restore(node, agents),
             messages: Messages::restore(messages),
             jobs: Jobs::restore(jobs),
-            epoch,
-            boot,
+            node,
+            nodes,
             policy: Policy::default(),
             behind: Duration::ZERO,
         }
@@ -76,11 +95,11 @@ impl Fleet {
     /// Everything that this fleet can be restored from.
     pub fn parts(&self) -> Restored {
         Restored {
+            node: self.node,
             agents: self.agents().cloned().collect(),
             messages: self.messages.iter().cloned().collect(),
             jobs: self.jobs.iter().cloned().collect(),
-            epoch: self.epoch,
-            boot: self.boot.clone(),
+            nodes: self.nodes.clone(),
         }
     }
 
@@ -125,14 +144,46 @@ impl Fleet {
         &self.jobs
     }
 
-    /// The newest run of a daemon.
-    pub fn epoch(&self) -> Epoch {
-        self.epoch
+    /// The node that decides and plans here.
+    pub fn node(&self) -> NodeId {
+        self.node
     }
 
-    /// The boot that the newest daemon ran in.
-    pub fn boot(&self) -> &BootId {
-        &self.boot
+    /// Every node that ever had a daemon.
+    pub fn nodes(&self) -> &BTreeMap<NodeId, Node> {
+        &self.nodes
+    }
+
+    /// The newest run of a daemon of this node.
+    pub fn epoch(&self) -> Epoch {
+        self.own_node().map(|node| node.epoch).unwrap_or_default()
+    }
+
+    /// What is known of this node. What happened before nodes had ids was its own.
+    fn own_node(&self) -> Option<&Node> {
+        self.nodes.get(&self.node).or_else(|| self.nodes.get(&NodeId::HOME))
+    }
+
+    /// Whether this node plans for the entity: its own agents, their messages, its own jobs.
+    fn is_own(&self, entity: &Entity) -> bool {
+        let is_of =
+            |id: AgentId| self.agents.get(id).is_some_and(|agent| self.agents.is_own(agent));
+        match entity {
+            Entity::Agent(id) => is_of(*id),
+            Entity::Message(id) => self.messages.get(*id).is_some_and(|message| is_of(message.to)),
+            Entity::Job(id) => self.jobs.get(*id).is_some_and(|job| self.is_own_job(job)),
+            Entity::Node(id) => *id == self.node,
+            Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => false,
+        }
+    }
+
+    fn is_own_job(&self, job: &Job) -> bool {
+        job.node == self.node || job.node == NodeId::HOME
+    }
+
+    /// The agents whose sessions run on this node.
+    fn own_agents(&self) -> impl Iterator<Item = &Agent> {
+        self.agents().filter(|agent| self.agents.is_own(agent))
     }
 
     /// An agent by name, by `NAME~1` (the one before the newest of that name), or by id.
@@ -156,7 +207,7 @@ impl Fleet {
             Entity::Agent(id) => self.agents.share(&newest.agents, *id),
             Entity::Message(id) => self.messages.share(&newest.messages, *id),
             Entity::Job(id) => self.jobs.share(&newest.jobs, *id),
-            Entity::Node | Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => {}
+            Entity::Node(_) | Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => {}
         }
     }
 
@@ -182,8 +233,9 @@ impl Fleet {
 
     /// Answers a command; changes nothing.
     pub fn decide(&self, request: &Request, now: Time) -> Result<Decision, Refusal> {
-        let Decision { about, events, texts } = self.answer(request, now)?;
-        Ok(Decision { about, events: self.with_consequences(events), texts })
+        let decision = self.answer(request, now)?;
+        let events = self.with_consequences(decision.events);
+        Ok(Decision { events, ..decision })
     }
 
     fn answer(&self, request: &Request, now: Time) -> Result<Decision, Refusal> {
@@ -198,7 +250,7 @@ impl Fleet {
             Command::StopAll => {
                 self.authorise(caller, Verb::Stop, None)?;
                 let mut decision = Decision::default();
-                for agent in self.agents().filter(|a| a.state.roster() != Roster::Cemetery) {
+                for agent in self.own_agents().filter(|a| a.state.roster() != Roster::Cemetery) {
                     let events = agent::stop(agent, witness, now)?;
                     if !events.is_empty() {
                         decision.about.push(Entity::Agent(agent.id));
@@ -248,7 +300,10 @@ impl Fleet {
         self.authorise(caller, Verb::Spawn, None)?;
         let evidence =
             Evidence { witness: caller.witness(), fact: Finding::Asked(Verb::Spawn), at: now };
-        Ok(Decision::of(spawn.id, self.agents.spawned(spawn, evidence)?, now))
+        let events = self.agents.spawned(spawn, evidence)?;
+        let parent = spawn.parent.as_deref().and_then(|target| self.find(target).ok());
+        let read = parent.map(|parent| Entity::Agent(parent.id)).into_iter().collect();
+        Ok(Decision { read, ..Decision::of(spawn.id, events, now) })
     }
 
     /// Takes note of a report.
@@ -286,30 +341,46 @@ impl Fleet {
                     .into_iter()
                     .collect()
             }
-            Observation::Started { boot, version } => self.started(boot, version, now),
+            Observation::Started { boot, version, is_copy } => {
+                self.started(boot, version, *is_copy, now)
+            }
             Observation::Stopping => {
-                vec![node(NodeEvent::DaemonStopped { epoch: self.epoch }, now)]
+                vec![self.of_own(NodeEvent::DaemonStopped { epoch: self.epoch() }, now)]
             }
             Observation::JournalFailed { since } => {
-                vec![node(NodeEvent::JournalRestored { since: *since }, now)]
+                vec![self.of_own(NodeEvent::JournalRestored { since: *since }, now)]
             }
             Observation::ClockJumped { by } => {
                 let put_off = |agent: &Agent| of(agent.id, agent::put_off(agent, *by), now);
-                self.agents().flat_map(put_off).collect()
+                self.own_agents().flat_map(put_off).collect()
             }
         }
     }
 
-    fn started(&self, boot: &BootId, version: &str, now: Time) -> Vec<Event> {
-        let epoch = Epoch(self.epoch.0 + 1);
-        let started =
-            NodeEvent::DaemonStarted { epoch, boot: boot.clone(), version: version.into() };
-        let mut events = vec![node(started, now)];
-        if self.epoch != Epoch(0) && self.boot != *boot {
+    fn started(&self, boot: &BootId, version: &str, is_copy: bool, now: Time) -> Vec<Event> {
+        let newest = self.nodes.values().map(|node| node.epoch.0).max().unwrap_or_default();
+        let (epoch, boot) = (Epoch(newest + 1), boot.clone());
+        let had_booted = self.own_node().map(|node| node.boot.clone());
+        let has_rebooted = had_booted.is_some_and(|before| before != boot);
+        let started = NodeEvent::DaemonStarted { epoch, boot, version: version.into() };
+        let mut events = vec![self.of_own(started, now)];
+        if is_copy {
+            let copied = |agent: &Agent| {
+                let happened = agent::home_copied(agent, self.node, now);
+                of(agent.id, happened, now)
+            };
+            events.extend(self.agents().flat_map(copied));
+            let lost = |job: &Job| Event { at: now, what: What::Job(job.id, job::lost(job)) };
+            events.extend(self.jobs.iter().filter(|job| !job.is_over()).map(lost));
+        } else if has_rebooted {
             let rebooted = |agent: &Agent| of(agent.id, agent::rebooted(agent, now), now);
-            events.extend(self.agents().flat_map(rebooted));
+            events.extend(self.own_agents().flat_map(rebooted));
         }
         events
+    }
+
+    fn of_own(&self, event: NodeEvent, at: Time) -> Event {
+        Event { at, what: What::Node(self.node, event) }
     }
 
     /// A time that `plan` named has come.
@@ -320,7 +391,7 @@ impl Fleet {
                 None => Vec::new(),
             },
             Entity::Message(id) => told(message::due(self, *id, now), now),
-            Entity::Node
+            Entity::Node(_)
             | Entity::Name(_)
             | Entity::Conversation(_)
             | Entity::Post(_)
@@ -381,17 +452,21 @@ impl Fleet {
     /// Folds one event; returns what to plan anew.
     pub fn evolve(&mut self, event: &Event) -> Vec<Entity> {
         match &event.what {
-            What::Node(NodeEvent::DaemonStarted { epoch, boot, .. }) => {
-                self.epoch = *epoch;
-                self.boot = boot.clone();
+            What::Node(id, NodeEvent::DaemonStarted { epoch, boot, .. }) => {
+                self.nodes.insert(*id, Node { epoch: *epoch, boot: boot.clone() });
                 Vec::new()
             }
-            What::Node(NodeEvent::DaemonStopped { .. } | NodeEvent::JournalRestored { .. }) => {
+            What::Node(_, NodeEvent::DaemonStopped { .. } | NodeEvent::JournalRestored { .. }) => {
                 Vec::new()
             }
             What::Agent(id, agent_event) => {
                 let mut touched = self.agents.evolve(*id, agent_event, event.at);
-                touched.extend(self.messages.touched_by(*id));
+                let is_buried = |agent: &Agent| agent.state.roster() == Roster::Cemetery;
+                if self.agents.get(*id).is_some_and(is_buried) {
+                    touched.extend(self.messages.of(*id).map(|text| Entity::Message(text.id)));
+                } else {
+                    touched.extend(self.messages.touched_by(*id));
+                }
                 touched
             }
             What::Message(id, what) => self.messages.evolve(*id, what, event.at),
@@ -407,11 +482,14 @@ impl Fleet {
 
     /// What to do for one entity so that the world matches the journal.
     pub fn plan(&self, entity: &Entity, now: Time) -> Plan {
+        if !self.is_own(entity) {
+            return Plan::default();
+        }
         match entity {
             Entity::Agent(id) => self.agents.plan(*id, now),
             Entity::Message(id) => message::plan(self, *id, now),
             Entity::Job(id) => job::plan(&self.jobs, *id),
-            Entity::Node | Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => {
+            Entity::Node(_) | Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => {
                 Plan::default()
             }
         }
@@ -422,6 +500,9 @@ impl Fleet {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Decision {
     pub about: Vec<Entity>,
+    /// What it rests on besides what its events are about: if another node changes that first, it is
+    /// decided again.
+    pub read: Vec<Entity>,
     pub events: Vec<Event>,
     /// The texts that its events name for the first time.
     pub texts: Vec<TextBody>,
@@ -429,8 +510,8 @@ pub struct Decision {
 
 impl Decision {
     fn of(id: AgentId, events: Vec<AgentEvent>, at: Time) -> Decision {
-        let (about, texts) = (vec![Entity::Agent(id)], Vec::new());
-        Decision { about, events: of(id, events, at), texts }
+        let (about, events) = (vec![Entity::Agent(id)], of(id, events, at));
+        Decision { about, events, ..Decision::default() }
     }
 }
 
@@ -440,8 +521,4 @@ fn told(happened: Vec<(MessageId, MessageEvent)>, at: Time) -> Vec<Event> {
 
 fn of(id: AgentId, events: Vec<AgentEvent>, at: Time) -> Vec<Event> {
     events.into_iter().map(|event| Event { at, what: What::Agent(id, event) }).collect()
-}
-
-fn node(event: NodeEvent, at: Time) -> Event {
-    Event { at, what: What::Node(event) }
 }

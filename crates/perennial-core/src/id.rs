@@ -1,5 +1,5 @@
 //! Identifiers: who (`AgentId`), which incarnation (`SessionNumber`), both together (`SessionId`),
-//! which message, post or job, and which run of the daemon (`Epoch`).
+//! which node, message, post or job, and which run of the daemon (`Epoch`).
 //!
 //! Ids are made outside (the core has no randomness) and never reused.
 
@@ -52,6 +52,11 @@ lasting_id!(
     "agt_"
 );
 lasting_id!(
+    /// A machine with a daemon, or rather one home on it.
+    NodeId,
+    "nod_"
+);
+lasting_id!(
     /// A text to an agent.
     MessageId,
     "msg_"
@@ -66,6 +71,17 @@ lasting_id!(
     JobId,
     "job_"
 );
+
+impl NodeId {
+    /// Whose events were recorded before nodes had ids: the node whose home they lie in.
+    pub const HOME: NodeId = NodeId(0);
+}
+
+impl Default for NodeId {
+    fn default() -> NodeId {
+        NodeId::HOME
+    }
+}
 
 fn print(f: &mut fmt::Formatter<'_>, prefix: &str, mut rest: u128) -> fmt::Result {
     let mut text = [0u8; LENGTH];

@@ -16,9 +16,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::agent::Agent;
 use crate::effect::{Effect, JobAction, JobEffect, Plan};
 use crate::entity::Entity;
-use crate::id::{AgentId, JobId};
+use crate::id::{AgentId, JobId, NodeId};
 use crate::reason::Reason;
 use crate::session::Process;
 use crate::time::Time;
@@ -33,6 +34,8 @@ pub const RUNNING_MAX: usize = 8;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
     pub id: JobId,
+    /// Where it is run.
+    pub node: NodeId,
     pub purpose: Purpose,
     pub command: JobCommand,
     pub number: u32,
@@ -82,6 +85,7 @@ pub enum JobEnd {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobEvent {
     Wanted {
+        node: NodeId,
         purpose: Purpose,
         command: JobCommand,
     },
@@ -139,10 +143,10 @@ impl Jobs {
     /// Folds one event; returns what to plan anew.
     pub fn evolve(&mut self, id: JobId, event: &JobEvent, at: Time) -> Vec<Entity> {
         match event {
-            JobEvent::Wanted { purpose, command } => {
+            JobEvent::Wanted { node, purpose, command } => {
                 let (purpose, command) = (purpose.clone(), command.clone());
                 let (number, phase) = (1, JobPhase::Wanted);
-                let job = Job { id, purpose, command, number, phase, wanted_at: at };
+                let job = Job { id, node: *node, purpose, command, number, phase, wanted_at: at };
                 self.all.insert(id, Arc::new(job));
             }
             JobEvent::Running { process, .. } => self.enter(id, JobPhase::Running(*process)),
@@ -211,6 +215,11 @@ pub fn outdated(jobs: &Jobs, agent: AgentId, now: Time) -> Vec<(JobId, JobEvent)
     jobs.waiting(agent).filter(|job| job.id != of_now).map(ended).collect()
 }
 
+/// O2: the end of a job that nobody here can see.
+pub fn lost(job: &Job) -> JobEvent {
+    JobEvent::Ended { number: job.number, end: JobEnd::Unknown, output: String::new() }
+}
+
 /// Takes note of what the executor says; one about another number says nothing (O1).
 pub fn observe(job: &Job, number: u32, report: &JobReport) -> Option<JobEvent> {
     if job.number != number || job.is_over() {
@@ -245,13 +254,15 @@ pub fn plan(jobs: &Jobs, id: JobId) -> Plan {
 /// replay agrees.
 pub fn notify(
     argv: &[String],
-    agent: AgentId,
+    about: &Agent,
     name: String,
     reason: Reason,
     now: Time,
 ) -> (JobId, JobEvent) {
     let command = JobCommand { argv: argv.to_vec(), dir: "/".to_owned(), limit: NOTIFY_LIMIT };
-    let wanted = JobEvent::Wanted { purpose: Purpose::Notify { agent, name, reason }, command };
+    let agent = about.id;
+    let purpose = Purpose::Notify { agent, name, reason };
+    let wanted = JobEvent::Wanted { node: about.node, purpose, command };
     (notification(agent, now), wanted)
 }
 
@@ -277,7 +288,13 @@ mod tests {
 
     #[test]
     fn a_job_runs_once_and_its_end_is_final() {
-        let (_, wanted) = notify(&["say".into()], AgentId(3), "bob".into(), Reason::Idle, NOW);
+        let (_, wanted) = notify(
+            &["say".into()],
+            &Agent::unborn(AgentId(3), NOW),
+            "bob".into(),
+            Reason::Idle,
+            NOW,
+        );
         let process = Process { pid: 4, start_ticks: 5 };
         let running = JobEvent::Running { number: 1, process };
         let ended = JobReport::Ended { end: JobEnd::Code(0), output: String::new() };
@@ -296,7 +313,14 @@ mod tests {
     }
 
     fn wanted_for(agent: AgentId) -> JobEvent {
-        notify(&["say".into()], agent, "bob".into(), Reason::NeedsPermission, NOW).1
+        notify(
+            &["say".into()],
+            &Agent::unborn(agent, NOW),
+            "bob".into(),
+            Reason::NeedsPermission,
+            NOW,
+        )
+        .1
     }
 
     #[test]

@@ -359,6 +359,11 @@ impl Message {
         }
     }
 
+    /// Whether its agent is buried: another node recorded it while this was decided.
+    fn is_orphaned(&self, fleet: &Fleet) -> bool {
+        fleet.agent(self.to).is_some_and(|agent| agent.state.roster() == Roster::Cemetery)
+    }
+
     /// T1: whether this attempt stands; one that was given back, or followed by another, does not.
     pub fn is_offered_as(&self, attempt: u32) -> bool {
         matches!(self.state, MessageState::Offered { .. }) && self.attempts == attempt
@@ -406,6 +411,7 @@ pub fn send(
     let recorded = MessageEvent::Recorded { to: agent.id, from: Sender::Person, content };
     Ok(Decision {
         about: vec![Entity::Message(id)],
+        read: vec![Entity::Agent(agent.id)],
         events: vec![Event { at: now, what: What::Message(id, recorded) }],
         texts: vec![body.clone()],
     })
@@ -428,8 +434,8 @@ pub fn unsend(
         MessageState::Waiting { .. } => {
             let withdrawn = MessageEvent::Withdrawn { by: Withdrawer::Person };
             let event = Event { at: now, what: What::Message(id, withdrawn) };
-            let (about, texts) = (vec![Entity::Message(id)], Vec::new());
-            Ok(Decision { about, events: vec![event], texts })
+            let (about, events) = (vec![Entity::Message(id)], vec![event]);
+            Ok(Decision { about, events, ..Decision::default() })
         }
     }
 }
@@ -438,6 +444,9 @@ pub fn unsend(
 pub fn plan(fleet: &Fleet, id: MessageId, now: Time) -> Plan {
     let Some(message) = fleet.messages().get(id) else { return Plan::default() };
     let at = |timer, time| Plan { effects: Vec::new(), timers: vec![(timer, time)] };
+    if message.is_orphaned(fleet) {
+        return at(Timer::Offer, now);
+    }
     match message.state {
         MessageState::Waiting { until, .. } => match why(fleet, message, now) {
             Why::Due => at(Timer::Offer, now),

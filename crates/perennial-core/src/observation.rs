@@ -61,6 +61,8 @@ pub enum Observation {
     Started {
         boot: BootId,
         version: String,
+        /// The home was copied: what its records say to run is the original's.
+        is_copy: bool,
     },
     /// The daemon is about to end in an orderly way.
     Stopping,

@@ -57,6 +57,7 @@ pub fn write(
         about: vec![Entity::Post(id)],
         events: vec![Event { at: now, what: What::Post(id, written) }],
         texts: vec![body.clone()],
+        read: Vec::new(),
     })
 }
 
@@ -81,6 +82,7 @@ mod tests {
             name: Some("ada".parse().expect("a name")),
             role: None,
             parent: None,
+            node: crate::id::NodeId::HOME,
             launch: Launch {
                 harness: "command".into(),
                 host: Host::Shim,

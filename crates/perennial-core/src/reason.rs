@@ -41,6 +41,8 @@ pub enum Reason {
     /// In a turn, and nothing was heard of it for too long.
     Silent,
     RecordUnreadable,
+    /// The home was copied: its session belongs to the original.
+    HomeCopied,
     // handing-off
     HandoffAsked,
     // crashed
@@ -79,7 +81,7 @@ impl Reason {
         matches!(self, Reason::FirstRunDialog | Reason::SilentAtStart)
     }
 
-    pub const ALL: [Reason; 34] = [
+    pub const ALL: [Reason; 35] = [
         Reason::Starting,
         Reason::Running,
         Reason::InTurn,
@@ -98,6 +100,7 @@ impl Reason {
         Reason::LeadSilent,
         Reason::Silent,
         Reason::RecordUnreadable,
+        Reason::HomeCopied,
         Reason::HandoffAsked,
         Reason::Retrying,
         Reason::BreakerOpen,
@@ -138,6 +141,7 @@ impl Reason {
             LeadSilent => "lead-silent",
             Silent => "silent",
             RecordUnreadable => "record-unreadable",
+            HomeCopied => "home-copied",
             HandoffAsked => "handoff-asked",
             Retrying => "retrying",
             BreakerOpen => "breaker-open",
@@ -193,6 +197,8 @@ pub enum Finding {
     /// The time that the state carried has come.
     TimeCame,
     BootChanged,
+    /// The home is a copy of another one.
+    HomeCopied,
     /// A record can't be read; what is wrong with it.
     Unreadable(String),
 }

@@ -3,6 +3,7 @@
 //!
 //! No clock and no chance: the same code counts the same.
 
+use perennial_store::Seq;
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::Path;
@@ -110,13 +111,14 @@ fn step(fleet: &mut Supervisor, input: Input) -> usize {
         | Output::Committed { .. } => None,
     });
     let appended: Vec<_> = appended.collect();
-    let more: usize = appended.into_iter().map(|ticket| step(fleet, Input::Durable(ticket))).sum();
+    let more: usize =
+        appended.into_iter().map(|ticket| step(fleet, Input::Durable(ticket, Seq(0)))).sum();
     outputs.len() + more
 }
 
 /// A fleet whose agents all run their first session.
 fn running(harness: &str) -> Supervisor {
-    let mut fleet = Supervisor::new(Fleet::default(), BTreeMap::new());
+    let mut fleet = Supervisor::new(Fleet::default(), BTreeMap::new(), Seq(0));
     begin(
         &mut |input| {
             step(&mut fleet, input);
@@ -128,7 +130,7 @@ fn running(harness: &str) -> Supervisor {
 
 fn begin(step: &mut dyn FnMut(Input), harness: &str) {
     let boot = BootId("00000000-0000-4000-8000-000000000001".into());
-    step(Input::Observed(Observation::Started { boot, version: "guard".into() }));
+    step(Input::Observed(Observation::Started { boot, version: "guard".into(), is_copy: false }));
     for number in 1..=TIMES {
         let (agent, waiter) = (AgentId(number.into()), Waiter(number));
         let command = Command::Spawn(Box::new(spawn(agent, harness)));
@@ -169,7 +171,7 @@ fn journal() -> serde_json::Value {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let path = dir.path().join("journal.db");
     let journal = SqliteJournal::open(&path).expect("a journal");
-    let mut fleet = Supervisor::new(Fleet::default(), BTreeMap::new());
+    let mut fleet = Supervisor::new(Fleet::default(), BTreeMap::new(), Seq(0));
     begin(
         &mut |input| {
             record(&mut fleet, &journal, input);
@@ -207,8 +209,8 @@ fn record(fleet: &mut Supervisor, journal: &SqliteJournal, input: Input) -> u64 
             let _ = done.send(result);
         };
         journal.append(batch, Box::new(tell));
-        is_done.recv().expect("an answer").expect("recorded");
-        commits += 1 + record(fleet, journal, Input::Durable(ticket));
+        let seq = is_done.recv().expect("an answer").expect("recorded");
+        commits += 1 + record(fleet, journal, Input::Durable(ticket, seq));
     }
     commits
 }

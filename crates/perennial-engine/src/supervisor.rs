@@ -13,9 +13,12 @@
 //!   and its state is in the store: memory follows the living.
 //! - U6  A hook is answered within `REPLY_WITHIN`: with the texts whose offer is durable by then and
 //!   still stands, or without any.
+//! - U8  What other nodes recorded is folded in commit order, and this node plans its own only. What it
+//!   decided without knowing that is refused by the journal, and decided again.
 //! - U7  While the journal fails, what it failed to take may yet be found in it, if this daemon dies. So
 //!   "it is so already" is answered only when the journal has taken something since.
 
+mod foreign;
 mod hear;
 mod offer;
 mod retire;
@@ -29,15 +32,14 @@ use perennial_core::effect::Effect;
 use perennial_core::entity::Entity;
 use perennial_core::event::Event;
 use perennial_core::fact::Fact;
-use perennial_core::fleet::Fleet;
+use perennial_core::fleet::{Decision, Fleet};
 use perennial_core::hearing::{Hearing, Hearings, Limits};
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::observation::Observation;
 use perennial_core::refusal::Refusal;
 use perennial_core::state::Roster;
-use perennial_core::text::TextBody;
 use perennial_core::time::Time;
-use perennial_store::journal::{Batch, Version};
+use perennial_store::journal::{Batch, Expected, Seq, Version};
 
 use crate::interpret::Interpreter;
 use crate::timers::Timers;
@@ -82,8 +84,17 @@ pub enum Input {
     },
     /// Time has passed.
     Tick,
-    /// The append is in the journal for good.
-    Durable(AppendId),
+    /// The append is in the journal for good, up to this record. In commit order, also with what other
+    /// nodes record.
+    Durable(AppendId, Seq),
+    /// The append is not in the journal: another node has changed first what it rests on, and that was told
+    /// before this.
+    Conflict(AppendId),
+    /// What another node has recorded, up to this record.
+    Foreign {
+        events: Vec<Event>,
+        seq: Seq,
+    },
     /// The append is not in the journal, and will not be.
     Failed(AppendId, String),
 }
@@ -140,15 +151,25 @@ pub enum Rejection {
 #[derive(Debug)]
 struct Pending {
     ticket: AppendId,
+    /// What it rests on besides what its events are about.
+    read: Vec<Entity>,
     events: Vec<Event>,
     /// What it records, and what came to nothing beside it: that may rest on it.
     reports: Vec<Observation>,
-    waiters: Vec<(Waiter, Answer)>,
+    asked: Vec<Asked>,
+    /// Another node has changed what it rests on: it will be refused.
+    is_doomed: bool,
     /// A hook that is to be answered with the texts that these events offer.
     hook: Option<Hook>,
 }
 
-type Answer = Result<Vec<Entity>, Rejection>;
+/// A request, and what it is answered once that may be said.
+#[derive(Debug)]
+struct Asked {
+    waiter: Waiter,
+    request: Request,
+    answer: Result<Vec<Entity>, Rejection>,
+}
 
 #[derive(Debug)]
 pub struct Supervisor {
@@ -158,6 +179,8 @@ pub struct Supervisor {
     durable: Fleet,
     /// Of the durable streams.
     versions: BTreeMap<Entity, Version>,
+    /// The last record that `durable` has.
+    folded: Seq,
     pending: VecDeque<Pending>,
     /// How many events of each entity are under way.
     under_way: BTreeMap<Entity, u64>,
@@ -180,12 +203,14 @@ pub struct Supervisor {
 }
 
 impl Supervisor {
-    pub fn new(fleet: Fleet, versions: BTreeMap<Entity, Version>) -> Supervisor {
+    /// Of what was folded up to this record.
+    pub fn new(fleet: Fleet, versions: BTreeMap<Entity, Version>, folded: Seq) -> Supervisor {
         Supervisor {
             hearings: Hearings::resume(&fleet, &BTreeMap::new(), Limits::default()),
             newest: fleet.clone(),
             durable: fleet,
             versions,
+            folded,
             pending: VecDeque::new(),
             under_way: BTreeMap::new(),
             unbriefed: BTreeSet::new(),
@@ -247,41 +272,44 @@ impl Supervisor {
 
     pub fn step(&mut self, input: Input, now: Time) -> Vec<Output> {
         match input {
-            Input::Request { waiter, request } => self.request(waiter, &request, now),
+            Input::Request { waiter, request } => self.request(waiter, request, now),
             Input::Observed(observation) => self.observed(observation, now),
             Input::Offer { waiter, agent, number } => vec![self.offer(waiter, agent, number, now)],
             Input::Connected { agent } => self.connected(agent),
             Input::Heard { agent, number, fact } => self.heard(agent, number, &fact, now),
             Input::Tick => self.tick(now),
-            Input::Durable(ticket) => self.recorded(ticket, now),
+            Input::Durable(ticket, seq) => self.recorded(ticket, seq, now),
+            Input::Conflict(ticket) => self.decided_again(ticket, now),
+            Input::Foreign { events, seq } => self.foreign(events, seq, now),
             Input::Failed(ticket, why) => self.failed(ticket, why, now),
         }
     }
 
-    fn request(&mut self, waiter: Waiter, request: &Request, now: Time) -> Vec<Output> {
+    fn request(&mut self, waiter: Waiter, request: Request, now: Time) -> Vec<Output> {
         let is_start = |report: &Observation| matches!(report, Observation::Started { .. });
         // Nothing goes to the journal before the daemon's own start: the boot may be another one.
         let mut outputs = match self.unrecorded.iter().any(is_start) {
             true => self.tell_again(now),
             false => Vec::new(),
         };
-        let (answer, events, texts) = match self.newest.decide(request, now) {
-            Err(refusal) => (Err(Rejection::Refused(refusal)), Vec::new(), Vec::new()),
-            Ok(decision) => (Ok(decision.about), decision.events, decision.texts),
+        let (answer, decision) = match self.newest.decide(&request, now) {
+            Err(refusal) => (Err(Rejection::Refused(refusal)), Decision::default()),
+            Ok(decision) => (Ok(decision.about.clone()), decision),
         };
+        let asked = Asked { waiter, request, answer };
         match self.pending.back_mut() {
-            _ if !events.is_empty() => {
-                outputs.push(self.append((events, texts), None, vec![(waiter, answer)]));
+            _ if !decision.events.is_empty() => {
+                outputs.push(self.append(decision, None, vec![asked]));
             }
             // "No" and "it is so already" may rest on what is not durable yet.
-            Some(pending) => pending.waiters.push((waiter, answer)),
+            Some(pending) => pending.asked.push(asked),
             None => match &self.read_only {
-                Some((since, _)) if answer.is_ok() => {
+                Some((since, _)) if asked.answer.is_ok() => {
                     let failed = Observation::JournalFailed { since: *since };
-                    let events = self.newest.observe(&failed, now);
-                    outputs.push(self.append((events, Vec::new()), None, vec![(waiter, answer)]));
+                    let decision = of(self.newest.observe(&failed, now));
+                    outputs.push(self.append(decision, None, vec![asked]));
                 }
-                Some(_) | None => outputs.push(Output::Answer { waiter, answer }),
+                Some(_) | None => outputs.push(asked.answered()),
             },
         }
         outputs
@@ -299,7 +327,7 @@ impl Supervisor {
             }
             return Vec::new();
         }
-        vec![self.append((events, Vec::new()), Some(observation), Vec::new())]
+        vec![self.append(of(events), Some(observation), Vec::new())]
     }
 
     fn forget_if_over(&mut self, entity: &Entity) {
@@ -319,11 +347,14 @@ impl Supervisor {
 
     fn append(
         &mut self,
-        (events, texts): (Vec<Event>, Vec<TextBody>),
+        decision: Decision,
         report: Option<Observation>,
-        waiters: Vec<(Waiter, Answer)>,
+        asked: Vec<Asked>,
     ) -> Output {
-        let batch = Batch::of(events.clone(), |entity| self.expected(entity)).with_texts(texts);
+        let Decision { read, events, texts, .. } = decision;
+        let batch = Batch::of(events.clone(), |entity| self.expected(entity))
+            .resting_on(&read, |entity| self.expected(entity))
+            .with_texts(texts);
         for event in &events {
             self.newest.evolve(event);
             *self.under_way.entry(event.entity()).or_default() += 1;
@@ -331,25 +362,29 @@ impl Supervisor {
         let ticket = AppendId(self.next_ticket);
         self.next_ticket += 1;
         let reports = report.into_iter().collect();
-        self.pending.push_back(Pending { ticket, events, reports, waiters, hook: None });
+        let (is_doomed, hook) = (false, None);
+        self.pending.push_back(Pending { ticket, read, events, reports, asked, is_doomed, hook });
         Output::Append { ticket, batch }
     }
 
-    /// The version that everything under way brings a stream to; nothing for names and
-    /// conversations, which nobody else takes while one daemon writes the journal.
-    fn expected(&self, entity: &Entity) -> Option<Version> {
-        let durable = self.versions.get(entity).map_or(0, |version| version.0);
+    /// Where everything under way brings a stream to. The versions of names and conversations are not kept
+    /// in memory: nobody else has taken them since the last record that was folded.
+    fn expected(&self, entity: &Entity) -> Expected {
         let under_way = self.under_way.get(entity).copied().unwrap_or_default();
-        (!entity.is_claim()).then_some(Version(durable + under_way))
+        if entity.is_claim() {
+            return Expected::Since { seq: self.folded, own: under_way };
+        }
+        let durable = self.versions.get(entity).map_or(0, |version| version.0);
+        Expected::Version(Version(durable + under_way))
     }
 
-    fn recorded(&mut self, ticket: AppendId, now: Time) -> Vec<Output> {
+    fn recorded(&mut self, ticket: AppendId, seq: Seq, now: Time) -> Vec<Output> {
         let Some(pending) = self.position(ticket).and_then(|at| self.pending.remove(at)) else {
             return Vec::new();
         };
         self.read_only = None;
+        self.folded = seq;
         let mut touched: Vec<Entity> = Vec::new();
-        let mut outputs = Vec::new();
         for event in &pending.events {
             touched.extend(self.durable.evolve(event));
             let entity = event.entity();
@@ -357,6 +392,9 @@ impl Supervisor {
             if entity.is_counted() {
                 self.versions.entry(entity).or_default().0 += 1;
             }
+        }
+        if pending.is_doomed {
+            self.rebuild();
         }
         touched.sort_unstable();
         touched.dedup();
@@ -369,17 +407,22 @@ impl Supervisor {
         if pending.reports.iter().any(is_start) {
             touched = self.durable.entities().collect();
         }
-        for entity in &touched {
+        let mut outputs = self.plan_touched(&touched, now);
+        outputs.push(Output::Committed { events: pending.events, touched });
+        outputs.extend(pending.asked.into_iter().map(Asked::answered));
+        outputs.extend(pending.hook.map(|hook| self.reply(hook)));
+        outputs
+    }
+
+    fn plan_touched(&mut self, touched: &[Entity], now: Time) -> Vec<Output> {
+        let mut outputs = Vec::new();
+        for entity in touched {
             outputs.extend(self.plan(entity, now));
             if let Some(agent) = entity.agent() {
                 outputs.extend(self.tell_holder(agent));
             }
             self.forget_if_over(entity);
         }
-        outputs.push(Output::Committed { events: pending.events, touched });
-        let waiters = pending.waiters.into_iter();
-        outputs.extend(waiters.map(|(waiter, answer)| Output::Answer { waiter, answer }));
-        outputs.extend(pending.hook.map(|hook| self.reply(hook)));
         outputs
     }
 
@@ -410,20 +453,26 @@ impl Supervisor {
         for pending in self.pending.split_off(position) {
             pending.events.iter().for_each(|event| self.landed(&event.entity()));
             self.unrecorded.extend(pending.reports);
-            outputs.extend(pending.waiters.into_iter().map(|(waiter, _answer)| Output::Answer {
-                waiter,
-                answer: Err(Rejection::NotRecorded(why.clone())),
+            outputs.extend(pending.asked.into_iter().map(|asked| {
+                let answer = Err(Rejection::NotRecorded(why.clone()));
+                Asked { answer, ..asked }.answered()
             }));
             outputs.extend(pending.hook.map(|hook| self.reply(hook.without_texts())));
         }
-        self.newest = self.durable.clone();
-        for event in self.pending.iter().flat_map(|pending| &pending.events) {
-            self.newest.evolve(event);
-        }
+        self.rebuild();
         self.tell_again_at = Some(now + TELL_AGAIN_AFTER);
         let since = self.read_only.take().map_or(now, |(since, _)| since);
         self.read_only = Some((since, why));
         outputs
+    }
+
+    /// U1, after what is durable or under way has changed otherwise than at its end.
+    fn rebuild(&mut self) {
+        self.newest = self.durable.clone();
+        let stands = self.pending.iter().take_while(|pending| !pending.is_doomed);
+        for event in stands.flat_map(|pending| &pending.events) {
+            self.newest.evolve(event);
+        }
     }
 
     fn position(&self, ticket: AppendId) -> Option<usize> {
@@ -461,6 +510,24 @@ impl Supervisor {
         }
         outputs
     }
+}
+
+impl Pending {
+    fn rests_on(&self, changed: &BTreeSet<Entity>) -> bool {
+        let own = self.events.iter().any(|event| changed.contains(&event.entity()));
+        own || self.read.iter().any(|read| changed.contains(read))
+    }
+}
+
+impl Asked {
+    fn answered(self) -> Output {
+        Output::Answer { waiter: self.waiter, answer: self.answer }
+    }
+}
+
+/// Events that nobody asked for.
+fn of(events: Vec<Event>) -> Decision {
+    Decision { events, ..Decision::default() }
 }
 
 #[cfg(test)]

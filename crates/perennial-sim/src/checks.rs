@@ -65,7 +65,11 @@ impl World {
                 Some(vec![fleet.offer(*agent, *number, self.now)])
             }
             Input::Connected { .. } => Some(Vec::new()),
-            Input::Tick | Input::Durable(_) | Input::Failed(..) => None,
+            Input::Tick
+            | Input::Durable(..)
+            | Input::Conflict(_)
+            | Input::Foreign { .. }
+            | Input::Failed(..) => None,
         }
     }
 

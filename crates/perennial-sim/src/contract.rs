@@ -105,7 +105,7 @@ impl SimulatedJournal {
             self.journal.submit(Append { life, ticket, batch });
         }
         self.journal.begin(usize::MAX);
-        let answer = |outcome: Outcome| outcome.taken;
+        let answer = |outcome: Outcome| outcome.taken.map(drop);
         self.journal.finish(true).into_iter().map(answer).collect()
     }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use perennial_core::conversation::ConversationId;
 use perennial_core::effect::{Action, Effect, SessionEffect};
 use perennial_core::event::Event;
-use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::id::{AgentId, NodeId, SessionNumber};
 use perennial_core::observation::{Observation, Report};
 use perennial_core::time::Time;
 use perennial_engine::supervisor::{AppendId, Input, Output, Reply, Supervisor, Waiter};
@@ -77,7 +77,11 @@ impl World {
 
     /// The first that a daemon hears: that it runs, and on which boot.
     fn tell_start(&mut self, life: Life) {
-        let started = Observation::Started { boot: self.machine.boot_id(), version: "sim".into() };
+        let started = Observation::Started {
+            boot: self.machine.boot_id(),
+            version: "sim".into(),
+            is_copy: false,
+        };
         self.reach(life, Input::Observed(started));
     }
 
@@ -96,7 +100,8 @@ impl World {
         self.tell(|| format!("daemon {} starts", life.0));
         // Every other one had snapshots: it is not told of what is over.
         let fleet = if life.0.is_multiple_of(2) { crate::checks::living(fleet) } else { fleet };
-        let mut supervisor = Supervisor::new(fleet, versions).hearing_on(hearings);
+        let mut supervisor =
+            Supervisor::new(fleet, versions, self.journal.head()).hearing_on(hearings);
         supervisor.wall_clock_is_behind(self.machine.behind);
         self.daemons.push(Daemon {
             life,
@@ -225,7 +230,11 @@ impl World {
                 format!("daemon {} hears of {}.{number}: {fact:?}", life.0, agent.0)
             }
             Input::Tick => format!("daemon {} ticks", life.0),
-            Input::Durable(ticket) => format!("daemon {}: {ticket:?} is durable", life.0),
+            Input::Durable(ticket, _) => format!("daemon {}: {ticket:?} is durable", life.0),
+            Input::Conflict(ticket) => format!("daemon {}: {ticket:?} came too late", life.0),
+            Input::Foreign { events, .. } => {
+                format!("daemon {} follows {} events", life.0, events.len())
+            }
             Input::Failed(ticket, why) => format!("daemon {}: {ticket:?} failed: {why}", life.0),
         });
     }
@@ -355,7 +364,7 @@ impl World {
             }
         }
         let heard = self.daemon(life).map_or(0, |daemon| daemon.failures_heard);
-        self.journal.submit(Append { life, ticket, batch: batch.knowing(heard) });
+        self.journal.submit(Append { life, ticket, batch: batch.knowing(NodeId::HOME, heard) });
         self.begin_commit();
     }
 
@@ -373,7 +382,7 @@ impl World {
         let io = !self.random.per_mille(self.faults.io_error_odds);
         for outcome in self.journal.finish(io) {
             let input = match outcome.taken {
-                Ok(()) => Input::Durable(outcome.ticket),
+                Ok(seq) => Input::Durable(outcome.ticket, seq),
                 Err(why) => Input::Failed(outcome.ticket, why.to_string()),
             };
             self.check_outcome(&outcome);
@@ -454,13 +463,14 @@ enum Heard {
 impl Heard {
     fn of(input: &Input) -> Heard {
         match input {
-            Input::Durable(ticket) => Heard::Durable(*ticket),
-            Input::Failed(ticket, _) => Heard::Failed(*ticket),
+            Input::Durable(ticket, _) => Heard::Durable(*ticket),
+            Input::Failed(ticket, _) | Input::Conflict(ticket) => Heard::Failed(*ticket),
             Input::Tick => Heard::Tick,
             Input::Request { .. }
             | Input::Observed(_)
             | Input::Heard { .. }
             | Input::Connected { .. }
+            | Input::Foreign { .. }
             | Input::Offer { .. } => Heard::Else,
         }
     }
@@ -472,7 +482,9 @@ impl Heard {
             | Input::Heard { .. }
             | Input::Connected { .. }
             | Input::Tick
-            | Input::Durable(_)
+            | Input::Durable(..)
+            | Input::Conflict(_)
+            | Input::Foreign { .. }
             | Input::Failed(..) => None,
         }
     }

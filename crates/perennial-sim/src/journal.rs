@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use perennial_core::entity::Entity;
 use perennial_core::event::Event;
 use perennial_engine::supervisor::AppendId;
-use perennial_store::{Batch, Version};
+use perennial_store::{Batch, Expected, Seq, Version};
 
 use crate::daemon::Life;
 use crate::mutation::Mutation;
@@ -45,12 +45,15 @@ pub enum NotTaken {
 pub struct Outcome {
     pub life: Life,
     pub ticket: AppendId,
-    pub taken: Result<(), NotTaken>,
+    pub taken: Result<Seq, NotTaken>,
 }
 
 #[derive(Debug, Default)]
 pub struct Journal {
     committed: Vec<Append>,
+    head: Seq,
+    /// The records of each name and conversation.
+    claimed: BTreeMap<Entity, Vec<Seq>>,
     versions: BTreeMap<Entity, Version>,
     queue: VecDeque<Append>,
     under_way: Vec<Append>,
@@ -116,24 +119,41 @@ impl Journal {
         outcomes
     }
 
-    fn take(&mut self, append: &Append) -> Result<(), NotTaken> {
+    fn take(&mut self, append: &Append) -> Result<Seq, NotTaken> {
         let failures = self.failures.get(&append.life).copied().unwrap_or(0);
-        if append.batch.failures_heard.is_some_and(|heard| heard < failures) && !self.unchained {
+        if append.batch.failures_heard.is_some_and(|(_, heard)| heard < failures) && !self.unchained
+        {
             return Err(NotTaken::AfterFailed);
         }
-        let mut versions = self.versions.clone();
+        let versions_before = &self.versions;
+        let mut versions = versions_before.clone();
         for entry in &append.batch.entries {
             let version = versions.entry(entry.stream.clone()).or_default();
-            let fits = entry.expected.is_none_or(|expected| expected == *version);
+            let fits = match entry.expected {
+                Expected::Anything => true,
+                Expected::Version(expected) => expected == *version,
+                Expected::Since { seq, own } => {
+                    let before = versions_before.get(&entry.stream).map_or(0, |before| before.0);
+                    let later = self.claimed.get(&entry.stream).into_iter().flatten();
+                    let since = later.filter(|claimed| **claimed > seq).count() as u64;
+                    since + (version.0 - before) == own
+                }
+            };
             if !fits && !self.versions_ignored {
                 return Err(NotTaken::Conflict);
             }
             version.0 += entry.events.len() as u64;
         }
+        for event in append.events() {
+            self.head.0 += 1;
+            if event.entity().is_claim() {
+                self.claimed.entry(event.entity()).or_default().push(self.head);
+            }
+        }
         self.versions = versions;
         self.committed.push(append.clone());
         self.ghost.clear();
-        Ok(())
+        Ok(self.head)
     }
 
     /// The daemon is gone: what it had queued is lost; what was under way is there or not, whole.
@@ -166,6 +186,10 @@ impl Journal {
     /// Every event, readable or not, in the journal's order.
     pub fn events(&self) -> impl Iterator<Item = &Event> {
         self.committed.iter().flat_map(Append::events)
+    }
+
+    pub fn head(&self) -> Seq {
+        self.head
     }
 
     pub fn versions(&self) -> &BTreeMap<Entity, Version> {

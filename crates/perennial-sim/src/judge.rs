@@ -69,11 +69,13 @@ impl Judge {
     fn append(&mut self, events: &[Event]) -> Verdict {
         for event in events {
             match &event.what {
-                What::Node(NodeEvent::DaemonStarted { boot, .. }) => {
+                What::Node(_, NodeEvent::DaemonStarted { boot, .. }) => {
                     self.daemon_started(boot, event.at);
                 }
-                What::Node(NodeEvent::DaemonStopped { .. } | NodeEvent::JournalRestored { .. }) => {
-                }
+                What::Node(
+                    _,
+                    NodeEvent::DaemonStopped { .. } | NodeEvent::JournalRestored { .. },
+                ) => {}
                 What::Agent(id, AgentEvent::Hatched(birth)) => {
                     self.hatched(*id, birth, event.at)?;
                 }
@@ -114,6 +116,7 @@ impl Judge {
         };
         match event {
             AgentEvent::Hatched(_) | AgentEvent::PhaseReported { .. } => Ok(()),
+            AgentEvent::Rehomed { .. } => Ok(()),
             AgentEvent::Summarised { .. } => Ok(()),
             AgentEvent::Held(_) => {
                 account.promise.is_held = true;

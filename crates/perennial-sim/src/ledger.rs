@@ -97,12 +97,12 @@ impl World {
         }
         self.ledger.last_at = event.at;
         match &event.what {
-            What::Node(NodeEvent::DaemonStarted { epoch, .. }) => {
+            What::Node(_, NodeEvent::DaemonStarted { epoch, .. }) => {
                 if *epoch <= self.ledger.record.epoch() {
                     self.broken("epochs only grow", || format!("{epoch:?} again"));
                 }
             }
-            What::Node(NodeEvent::DaemonStopped { .. } | NodeEvent::JournalRestored { .. }) => {}
+            What::Node(_, NodeEvent::DaemonStopped { .. } | NodeEvent::JournalRestored { .. }) => {}
             What::Agent(id, what) => self.check_agent_event(*id, what, event.at),
             What::Message(id, what) => self.check_text(*id, what, event.at),
             What::Job(id, what) => self.check_job(*id, what),
@@ -123,6 +123,9 @@ impl World {
         match event {
             AgentEvent::Hatched(_) => {
                 self.broken("an agent is born once", || format!("{}", id.0));
+            }
+            AgentEvent::Rehomed { .. } => {
+                self.broken("no home is copied here", || format!("{}", id.0));
             }
             AgentEvent::Moved(moved) => self.check_move(&agent, moved, at),
             AgentEvent::SessionWanted { number, .. } => self.check_wanted(&agent, *number),
@@ -265,6 +268,7 @@ impl World {
             }
             Exit::Unknown(UnknownExit::NotStarted) => session.process.is_none(),
             Exit::Unknown(UnknownExit::MachineRestarted) => boot > begun,
+            Exit::Unknown(UnknownExit::HomeCopied) => false,
         };
         // What can't be read may be that it began.
         if !is_true && !self.judge.has_gap(id) {

@@ -68,6 +68,7 @@ impl World {
             | AgentEvent::SessionProgressed { .. }
             | AgentEvent::PhaseReported { .. }
             | AgentEvent::Hatched(_)
+            | AgentEvent::Rehomed { .. }
             | AgentEvent::Moved(_)
             | AgentEvent::SessionStarting { .. }
             | AgentEvent::SessionRunning { .. }

@@ -12,13 +12,13 @@ use crate::span;
 /// One event in one line.
 pub fn event(event: &Event) -> String {
     match &event.what {
-        What::Node(NodeEvent::DaemonStarted { epoch, boot, .. }) => {
+        What::Node(_, NodeEvent::DaemonStarted { epoch, boot, .. }) => {
             format!("daemon started, epoch {} on {}", epoch.0, boot.0)
         }
-        What::Node(NodeEvent::DaemonStopped { epoch }) => {
+        What::Node(_, NodeEvent::DaemonStopped { epoch }) => {
             format!("daemon stopped, epoch {}", epoch.0)
         }
-        What::Node(NodeEvent::JournalRestored { since }) => {
+        What::Node(_, NodeEvent::JournalRestored { since }) => {
             format!("the journal took nothing for {}", span::print(event.at.since(*since)))
         }
         What::Agent(id, what) => format!("[{}] {}", id.0, agent_event(what, event.at)),
@@ -38,11 +38,11 @@ fn claim_event(event: &ClaimEvent) -> String {
 }
 
 pub fn is_daemon_started(event: &Event) -> bool {
-    matches!(event.what, What::Node(NodeEvent::DaemonStarted { .. }))
+    matches!(event.what, What::Node(_, NodeEvent::DaemonStarted { .. }))
 }
 
 pub fn is_daemon_stopped(event: &Event) -> bool {
-    matches!(event.what, What::Node(NodeEvent::DaemonStopped { .. }))
+    matches!(event.what, What::Node(_, NodeEvent::DaemonStopped { .. }))
 }
 
 pub fn agent_event(event: &AgentEvent, at: Time) -> String {
@@ -51,6 +51,7 @@ pub fn agent_event(event: &AgentEvent, at: Time) -> String {
             let name = birth.name.as_ref().map_or("(nameless)", |name| name.as_str());
             format!("hatched as {name}, restart {:?}", birth.restart)
         }
+        AgentEvent::Rehomed { node } => format!("rehomed to {node}"),
         AgentEvent::Moved(moved) => {
             let until = moved.until.map_or_else(String::new, |until| {
                 format!(", for {}", span::print(until.since(at)))

@@ -1,12 +1,14 @@
-//! The journal's trait: a completion port for appends, reads in commit order, and the rows that are
-//! derived from it. SQLite and memory keep the same contract (`tests/contract`).
+//! The journal's trait: a completion port for appends, and reads in commit order. SQLite and memory keep
+//! the same contract (`tests/contract`). What is derived from it follows it: `projection.rs`.
 //!
 //! Invariants
 //! - J1  An append is whole or not at all, over all its streams.
-//! - J2  An append whose expected versions do not hold changes nothing.
+//! - J2  An append with an expectation that does not hold changes nothing.
 //! - J3  `done` is called once, after the append is durable, in commit order.
-//! - J4  Sequence numbers have no gaps, and reading skips nothing: what can't be read is a value.
-//! - J5  A batch that says what it knows is refused if it does not know of every failure before it.
+//! - J4  Sequence numbers grow in commit order, and may have gaps. Reading skips nothing: what can't be
+//!   read is a value.
+//! - J5  A batch that says what it knows is refused if it does not know of every failure of its writer
+//!   before it.
 //! - J6  After a failed append everything is as before it, and the next one may succeed. Only if the
 //!   program dies before one does, the failed one may be found in the journal, whole.
 
@@ -15,15 +17,12 @@ use std::sync::Arc;
 
 use perennial_core::entity::Entity;
 use perennial_core::event::Event;
-use perennial_core::id::{AgentId, MessageId};
+use perennial_core::id::NodeId;
 use perennial_core::text::{Digest, TextBody};
 use serde::{Deserialize, Serialize};
 
 use crate::chain::Hash;
 use crate::follow::Follower;
-use crate::projection::{
-    Latest, MessageRow, MessageRows, RosterQuery, RosterRow, Snapshot, SnapshotSet,
-};
 use crate::record::{Record, Unreadable};
 
 /// A place in the journal: 1 is the first record, 0 lies before it.
@@ -44,26 +43,55 @@ pub struct Batch {
     pub entries: Vec<StreamAppend>,
     /// Texts that its events name; one that is there already is not written again.
     pub texts: Vec<TextBody>,
-    /// How many failed appends its maker has heard of; refused unless there were no others, since it
-    /// may rest on one of them, across streams. `None`: it rests on nothing but its versions.
-    pub failures_heard: Option<u64>,
+    /// Who wrote it, and of how many failed appends of its own the writer has heard; refused unless there
+    /// were no others, since it may rest on one of them, across streams. `None`: it rests on nothing but
+    /// what its entries expect.
+    pub failures_heard: Option<(NodeId, u64)>,
 }
 
-/// What one stream gets, if it is where the writer believes.
+/// What one stream gets, if it is where the writer believes. Without events it is only looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamAppend {
     pub stream: Entity,
-    /// `None`: wherever it is.
-    pub expected: Option<Version>,
+    pub expected: Expected,
     pub events: Vec<Event>,
+}
+
+/// Where a writer believes a stream to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// Wherever it is.
+    Anything,
+    Version(Version),
+    /// Since this record it got as many events as its writer put there itself, and no others. For streams
+    /// whose version nobody keeps in memory.
+    Since {
+        seq: Seq,
+        own: u64,
+    },
+}
+
+impl Expected {
+    /// Whether a stream at this version is further than its writer believes.
+    pub fn is_passed_by(self, actual: Version) -> bool {
+        match self {
+            Expected::Anything => false,
+            Expected::Version(expected) => actual > expected,
+            // It got events that are not the writer's.
+            Expected::Since { .. } => true,
+        }
+    }
+}
+
+impl From<Version> for Expected {
+    fn from(version: Version) -> Expected {
+        Expected::Version(version)
+    }
 }
 
 /// Called once with the sequence number of the append's last event. Must be quick: the next commit
 /// waits for it.
 pub type Done = Box<dyn FnOnce(Result<Seq, AppendError>) + Send>;
-
-/// Called once with whether a set of snapshots is durable, and all rows that were queued before it.
-pub type Kept = Box<dyn FnOnce(bool) + Send>;
 
 pub trait Journal: Send + Sync {
     /// Writes what was queued before, and takes nothing more.
@@ -99,12 +127,6 @@ pub trait Journal: Send + Sync {
     /// A text by its digest; nothing where no event has named it, or where it was damaged.
     fn text(&self, digest: Digest) -> Result<Option<String>, ReadError>;
 
-    /// How far a message has come.
-    fn message(&self, id: MessageId) -> Result<Option<MessageRow>, ReadError>;
-
-    /// Up to `limit` messages to an agent, newest first, as far as each has come.
-    fn messages(&self, to: AgentId, limit: usize) -> Result<MessageRows, ReadError>;
-
     /// The last durable record and its hash, which stands for the whole chain.
     fn head(&self) -> (Seq, Hash);
 
@@ -113,33 +135,11 @@ pub trait Journal: Send + Sync {
 
     /// Every record that was found to be unreadable and still is.
     fn quarantine(&self) -> Vec<Unreadable>;
-
-    /// Queues the state, as all appends queued before have left it, of every stream that has changed
-    /// since the last set that was kept. Whole or not at all: a set is dropped where a version does
-    /// not fit or a changed stream is missing. That costs time at the next start, no more.
-    fn put_snapshots(&self, snapshots: Vec<Snapshot>, kept: Kept);
-
-    /// The newest snapshots of everything that is not over; none where they can't be trusted.
-    fn snapshots(&self) -> Result<SnapshotSet, ReadError>;
-
-    /// The snapshot of one entity, over or not. Who reads it compares the version.
-    fn snapshot(&self, stream: &Entity) -> Result<Option<Snapshot>, ReadError>;
-
-    /// Queues the latest values of these agents. Written with the next commit, or soon.
-    fn put_samples(&self, samples: Vec<Latest>);
-
-    /// Of these agents, as far as there are any.
-    fn samples(&self, agents: &[AgentId]) -> Result<Vec<Latest>, ReadError>;
-
-    /// Queues these rows of the roster. Written with the next commit, or soon.
-    fn put_roster(&self, rows: Vec<RosterRow>);
-
-    fn roster(&self, query: RosterQuery<'_>) -> Result<Vec<RosterRow>, ReadError>;
 }
 
 impl Batch {
-    /// Events in their order, put to their streams; `version` tells where each stream is now.
-    pub fn of(events: Vec<Event>, version: impl Fn(&Entity) -> Option<Version>) -> Batch {
+    /// Events in their order, put to their streams; `expected` tells where each stream is now.
+    pub fn of(events: Vec<Event>, expected: impl Fn(&Entity) -> Expected) -> Batch {
         let mut entries: Vec<StreamAppend> = Vec::new();
         for event in events {
             let stream = event.entity();
@@ -150,10 +150,21 @@ impl Batch {
             }
             let before: usize =
                 entries.iter().filter(|e| e.stream == stream).map(|e| e.events.len()).sum();
-            let expected = version(&stream).map(|version| version.plus(before));
+            let expected = expected(&stream).plus(before);
             entries.push(StreamAppend { stream, expected, events: vec![event] });
         }
         Batch { entries, texts: Vec::new(), failures_heard: None }
+    }
+
+    /// Has it refused if one of these streams is not where its writer believes.
+    pub fn resting_on(mut self, read: &[Entity], expected: impl Fn(&Entity) -> Expected) -> Batch {
+        for stream in read {
+            if self.entries.iter().all(|entry| entry.stream != *stream) {
+                let (expected, stream) = (expected(stream), stream.clone());
+                self.entries.push(StreamAppend { stream, expected, events: Vec::new() });
+            }
+        }
+        self
     }
 
     /// Has these texts written with it.
@@ -161,10 +172,21 @@ impl Batch {
         Batch { texts, ..self }
     }
 
-    /// Has it refused if an append failed that its maker does not know of. Each answer that is an
-    /// error counts, from the journal's opening on.
-    pub fn knowing(self, failures_heard: u64) -> Batch {
-        Batch { failures_heard: Some(failures_heard), ..self }
+    /// Has it refused if an append of its writer failed that the writer does not know of. Each answer that
+    /// is an error counts, from the journal's opening on.
+    pub fn knowing(self, writer: NodeId, failures_heard: u64) -> Batch {
+        Batch { failures_heard: Some((writer, failures_heard)), ..self }
+    }
+}
+
+impl Expected {
+    /// Where the stream is after so many events more.
+    fn plus(self, events: usize) -> Expected {
+        match self {
+            Expected::Anything => Expected::Anything,
+            Expected::Version(version) => Expected::Version(version.plus(events)),
+            Expected::Since { seq, own } => Expected::Since { seq, own: own + events as u64 },
+        }
     }
 }
 
@@ -192,8 +214,8 @@ impl fmt::Display for Version {
 /// Why an append was refused or failed; in each case nothing of it was written.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum AppendError {
-    #[error("{stream:?} is at version {actual}, not at {expected}")]
-    Conflict { stream: Entity, expected: Version, actual: Version },
+    #[error("{stream:?} is at version {actual}, not as expected: {expected:?}")]
+    Conflict { stream: Entity, expected: Expected, actual: Version },
     #[error("an event for {stream:?} has {bytes} bytes, more than a record holds")]
     TooLarge { stream: Entity, bytes: usize },
     #[error("a text has {bytes} bytes, more than the store takes")]
@@ -212,13 +234,13 @@ pub enum AppendError {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
     #[error("the disk is full")]
-    Full(#[source] Arc<rusqlite::Error>),
+    Full(#[source] Cause),
     #[error("the journal's file is damaged")]
-    Damaged(#[source] Arc<rusqlite::Error>),
+    Damaged(#[source] Cause),
     #[error("the disk failed")]
-    Io(#[source] Arc<rusqlite::Error>),
+    Io(#[source] Cause),
     #[error("the database refused")]
-    Database(#[source] Arc<rusqlite::Error>),
+    Database(#[source] Cause),
     #[error("another program wrote to the journal; its chain breaks at record {at}")]
     Edited { at: Seq },
     /// A fault that a simulation ordered.
@@ -226,34 +248,13 @@ pub enum StoreError {
     Injected,
 }
 
+/// What the database said, in its own words.
+pub type Cause = Arc<dyn std::error::Error + Send + Sync>;
+
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ReadError {
     #[error("the journal could not be read")]
     Store(#[source] StoreError),
     #[error("a row of {table} holds {value:?}, which says nothing")]
     Row { table: &'static str, value: String },
-}
-
-impl From<rusqlite::Error> for StoreError {
-    fn from(error: rusqlite::Error) -> StoreError {
-        use rusqlite::ErrorCode;
-        let code = error.sqlite_error_code();
-        let error = Arc::new(error);
-        match code {
-            Some(ErrorCode::DiskFull) => StoreError::Full(error),
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-                StoreError::Damaged(error)
-            }
-            Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen | ErrorCode::ReadOnly) => {
-                StoreError::Io(error)
-            }
-            Some(_) | None => StoreError::Database(error),
-        }
-    }
-}
-
-impl From<rusqlite::Error> for ReadError {
-    fn from(error: rusqlite::Error) -> ReadError {
-        ReadError::Store(error.into())
-    }
 }

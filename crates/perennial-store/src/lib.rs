@@ -17,12 +17,13 @@ pub mod text;
 pub use chain::Hash;
 pub use follow::Follower;
 pub use journal::{
-    AppendError, Batch, Done, Journal, Kept, ReadError, Seq, StoreError, StreamAppend, Version,
+    AppendError, Batch, Done, Expected, Journal, ReadError, Seq, StoreError, StreamAppend, Version,
 };
 pub use load::{LoadError, Loaded, load, recall};
 pub use memory::MemoryJournal;
 pub use projection::{
-    Latest, MessageRow, MessageRows, MessageStep, RosterQuery, RosterRow, Snapshot, SnapshotSet,
+    Kept, Latest, MessageRow, MessageRows, MessageStep, Projections, RosterQuery, RosterRow,
+    Snapshot, SnapshotSet, Store,
 };
 pub use record::{Record, Unreadable, Why};
 pub use sqlite::{OpenError, SqliteJournal};

@@ -18,17 +18,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use perennial_core::agent::Agent;
 use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, Event, Move, What};
-use perennial_core::fleet::{Fleet, Restored};
-use perennial_core::id::{AgentId, BootId, Epoch, MessageId};
+use perennial_core::fleet::{Fleet, Node, Restored};
+use perennial_core::id::{AgentId, MessageId, NodeId};
 use perennial_core::job::{Job, JobEvent};
 use perennial_core::message::{Message, Sender};
 use perennial_core::reason::{Finding, Witness};
 use perennial_core::text::Text;
 use perennial_core::time::Time;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::journal::{Journal, ReadError, Seq, Version};
-use crate::projection::{Snapshot, SnapshotSet};
+use crate::journal::{ReadError, Seq, Version};
+use crate::projection::{Snapshot, SnapshotSet, Store};
 use crate::record::{Record, Unreadable, Why};
 
 const RECORDS_AT_ONCE: usize = 1000;
@@ -36,13 +36,6 @@ const RECORDS_AT_ONCE: usize = 1000;
 /// The form of snapshots; those of another are not read. To be counted up when an agent's fields, or
 /// what folding makes of them, change between two releases.
 const FORM: &str = concat!(env!("CARGO_PKG_VERSION"), "/8");
-
-/// The node's snapshot: what a fleet is besides its agents.
-#[derive(Serialize, Deserialize)]
-struct Node {
-    epoch: Epoch,
-    boot: BootId,
-}
 
 /// Everything that a supervisor starts from.
 #[derive(Debug)]
@@ -69,11 +62,12 @@ pub enum LoadError {
     Read(#[from] ReadError),
 }
 
-/// Folds the journal, from the newest snapshots on.
-pub fn load(journal: &dyn Journal) -> Result<Loaded, LoadError> {
-    let restored = if journal.quarantine().is_empty() { restore(journal)? } else { None };
+/// Folds the journal for this node, from the newest snapshots on.
+pub fn load(journal: &dyn Store, node: NodeId) -> Result<Loaded, LoadError> {
+    let restored = if journal.quarantine().is_empty() { restore(journal, node)? } else { None };
     let from_snapshots = restored.is_some();
-    let mut folding = restored.unwrap_or_default();
+    let anew = || Folding { fleet: Fleet::of_node(node), ..Folding::default() };
+    let mut folding = restored.unwrap_or_else(anew);
     loop {
         let records = journal.read(folding.head, RECORDS_AT_ONCE)?;
         if records.is_empty() {
@@ -84,7 +78,7 @@ pub fn load(journal: &dyn Journal) -> Result<Loaded, LoadError> {
     let unreadable = journal.quarantine();
     if from_snapshots && !unreadable.is_empty() {
         // Found just now: the second time none are used.
-        return load(journal);
+        return load(journal, node);
     }
     if unreadable.iter().any(|one| matches!(one.why, Why::Missing { .. })) {
         folding.mark_cut_off(journal)?;
@@ -97,18 +91,21 @@ pub fn load(journal: &dyn Journal) -> Result<Loaded, LoadError> {
 }
 
 /// The fold up to the newest snapshots, if they are all there and of this program's form.
-fn restore(journal: &dyn Journal) -> Result<Option<Folding>, ReadError> {
+fn restore(journal: &dyn Store, node: NodeId) -> Result<Option<Folding>, ReadError> {
     let SnapshotSet { covers: head, snapshots, over } = journal.snapshots()?;
     let Some(before) = head.0.checked_sub(1) else { return Ok(None) };
     // Time never decreases, so the last record that they cover has the newest moment.
     let last = journal.read(Seq(before), 1)?;
     let latest = last.first().map_or(Time(0), |record| record.at);
     let mut versions = BTreeMap::new();
-    let (mut node, mut restored) = (None, Restored::default());
+    let mut restored = Restored { node, ..Restored::default() };
     for Snapshot { stream, version, form, state, .. } in snapshots {
         let Some(state) = state.filter(|_| form == FORM) else { return Ok(None) };
         match stream {
-            Entity::Node => node = serde_json::from_str::<Node>(&state).ok(),
+            Entity::Node(id) => match serde_json::from_str::<Node>(&state) {
+                Ok(node) => _ = restored.nodes.insert(id, node),
+                Err(_) => return Ok(None),
+            },
             Entity::Agent(_) => match serde_json::from_str::<Agent>(&state) {
                 Ok(agent) => restored.agents.push(agent),
                 Err(_) => return Ok(None),
@@ -128,8 +125,10 @@ fn restore(journal: &dyn Journal) -> Result<Option<Folding>, ReadError> {
             versions.insert(stream, version);
         }
     }
-    let Some(Node { epoch, boot }) = node else { return Ok(None) };
-    let fleet = Fleet::restore(Restored { epoch, boot, ..restored });
+    if restored.nodes.is_empty() {
+        return Ok(None);
+    }
+    let fleet = Fleet::restore(restored);
     Ok(Some(Folding { fleet, head, versions, over, latest, ..Folding::default() }))
 }
 
@@ -188,7 +187,7 @@ impl Folding {
 
     /// A record that is gone leaves no hole in a stream that it was the last one of. The snapshot of
     /// the stream may have been made with it, and then has a version that the stream does not reach.
-    fn mark_cut_off(&mut self, journal: &dyn Journal) -> Result<(), ReadError> {
+    fn mark_cut_off(&mut self, journal: &dyn Store) -> Result<(), ReadError> {
         let agents: Vec<Entity> = self.fleet.agents().map(|agent| agent.id.into()).collect();
         for stream in agents {
             let reached = self.versions.get(&stream).copied().unwrap_or_default();
@@ -210,7 +209,7 @@ impl Folding {
 
     /// D4: the texts that are listed in the table of messages as farther than they were folded, and
     /// those whose first record can't be read. That table is written with the records themselves.
-    fn mark_texts(&mut self, journal: &dyn Journal, unreadable: &[Unreadable]) {
+    fn mark_texts(&mut self, journal: &dyn Store, unreadable: &[Unreadable]) {
         let open: Vec<MessageId> = self.fleet.messages().iter().map(|text| text.id).collect();
         for id in open {
             let row = journal.message(id).ok().flatten();
@@ -239,7 +238,7 @@ impl Folding {
                 self.marks.entry(stream.clone()).or_insert_with(|| (why.to_owned(), at));
             }
             // These have no state that anything would be held for.
-            Entity::Node | Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => {}
+            Entity::Node(_) | Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => {}
         }
     }
 
@@ -249,14 +248,14 @@ impl Folding {
                 Entity::Agent(id) => self.fleet.mark_unreadable(*id, why, *at),
                 Entity::Message(id) => self.fleet.mark_message_unreadable(*id),
                 Entity::Job(id) => self.fleet.mark_job_unreadable(*id),
-                Entity::Node | Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => {}
+                Entity::Node(_) | Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => {}
             }
         }
         let Folding { fleet, head, mut versions, mut changed, over, folded, latest, .. } = self;
         // What has left memory gets no more events.
         versions.retain(|stream, _| match stream {
             Entity::Message(_) | Entity::Job(_) => fleet.has(stream),
-            Entity::Node
+            Entity::Node(_)
             | Entity::Agent(_)
             | Entity::Name(_)
             | Entity::Conversation(_)
@@ -282,13 +281,13 @@ fn is_known_again(event: &Event) -> bool {
         What::Message(_, event) => event.is_last(),
         What::Job(_, JobEvent::Ended { .. }) => true,
         What::Job(_, JobEvent::Wanted { .. } | JobEvent::Running { .. }) => false,
-        What::Agent(..) | What::Node(_) | What::Name(..) => false,
+        What::Agent(..) | What::Node(..) | What::Name(..) => false,
         What::Conversation(..) | What::Post(..) => false,
     }
 }
 
 /// A person's text whose first record can't be read, as far as the table of messages tells of it.
-fn unrecorded(journal: &dyn Journal, stream: &Entity) -> Option<Message> {
+fn unrecorded(journal: &dyn Store, stream: &Entity) -> Option<Message> {
     let Entity::Message(id) = stream else { return None };
     let row = journal.message(*id).ok().flatten()?;
     let (digest, head) = (row.digest?, row.head);
@@ -311,14 +310,16 @@ pub fn snapshots(
         is_over: state.is_some() && fleet.is_over(stream),
         state,
     };
-    let node = Node { epoch: fleet.epoch(), boot: fleet.boot().clone() };
-    let mut snapshots = vec![snapshot(&Entity::Node, Some(plain(&node)))];
+    let of_node = |(id, node): (&NodeId, &Node)| snapshot(&Entity::Node(*id), Some(plain(node)));
+    let mut snapshots: Vec<Snapshot> = fleet.nodes().iter().map(of_node).collect();
     for stream in changed {
         let state = match stream {
             Entity::Agent(id) => fleet.agent(*id).map(plain),
             Entity::Message(id) => fleet.messages().get(*id).map(plain),
             Entity::Job(id) => fleet.jobs().get(*id).filter(|job| !job.is_over()).map(plain),
-            Entity::Node | Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => continue,
+            Entity::Node(_) | Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => {
+                continue;
+            }
         };
         snapshots.push(snapshot(stream, state));
     }
@@ -331,7 +332,7 @@ fn plain(state: &impl Serialize) -> String {
 }
 
 /// An agent that has left memory: from its snapshot, or folded from its own records.
-pub fn recall(journal: &dyn Journal, id: AgentId) -> Result<Option<Agent>, ReadError> {
+pub fn recall(journal: &dyn Store, id: AgentId) -> Result<Option<Agent>, ReadError> {
     let stream = Entity::Agent(id);
     if journal.quarantine().is_empty()
         && let Some(Snapshot { version, form, state: Some(state), .. }) =

@@ -11,20 +11,21 @@ use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use perennial_core::entity::Entity;
-use perennial_core::id::{AgentId, MessageId};
+use perennial_core::id::{AgentId, MessageId, NodeId};
 use perennial_core::name::NameKey;
 use perennial_core::state::{Roster, State};
 use perennial_core::text::Digest;
 
 use crate::chain::Hash;
 use crate::follow::{Follower, Head, Source};
-use crate::journal::{
-    AppendError, Batch, Done, Journal, Kept as KeptDone, ReadError, Seq, StoreError, Version,
-};
+use crate::journal::{AppendError, Batch, Done, Journal, ReadError, Seq, StoreError, Version};
 use crate::projection::{
-    Latest, MessageChange, MessageRow, MessageRows, RosterQuery, RosterRow, Snapshot, SnapshotSet,
+    Kept as KeptDone, Latest, MessageChange, MessageRow, MessageRows, Projections, RosterQuery,
+    RosterRow, Snapshot, SnapshotSet,
 };
-use crate::record::{EncodedBatch, Record, Row, Unreadable, has_snapshots, read_rows, stream_key};
+use crate::record::{
+    EncodedBatch, Grounds, Record, Row, Unreadable, has_snapshots, read_rows, stream_key,
+};
 
 pub struct MemoryJournal {
     shared: Arc<Shared>,
@@ -56,14 +57,14 @@ struct Kept {
     answering: bool,
     /// Appends that came to be committed, failed ones included.
     tried: u64,
-    /// Answers that were errors.
-    failures: u64,
+    /// Answers that were errors, of each writer.
+    failures: BTreeMap<NodeId, u64>,
     failing: BTreeSet<u64>,
     full: bool,
 }
 
 enum Work {
-    Append { batch: Result<EncodedBatch, AppendError>, done: Done },
+    Append { writer: NodeId, batch: Result<EncodedBatch, AppendError>, done: Done },
     Snapshots { snapshots: Vec<Snapshot>, kept: KeptDone },
     Latest(Vec<Latest>),
     Roster(Vec<RosterRow>),
@@ -167,7 +168,7 @@ impl Shared {
     /// Commits the oldest of what is queued; its answer becomes due.
     fn step(&self, kept: &mut Kept) {
         match kept.queue.pop_front() {
-            Some(Work::Append { batch, done }) => {
+            Some(Work::Append { writer, batch, done }) => {
                 kept.tried += 1;
                 let failed = kept.failing.remove(&kept.tried) || kept.full;
                 let answer = if failed {
@@ -175,7 +176,9 @@ impl Shared {
                 } else {
                     batch.and_then(|batch| self.append(kept, batch))
                 };
-                kept.failures += u64::from(answer.is_err());
+                if answer.is_err() {
+                    *kept.failures.entry(writer).or_default() += 1;
+                }
                 kept.answers.push_back(Box::new(move || done(answer)));
             }
             Some(Work::Snapshots { snapshots, kept: done }) => {
@@ -193,10 +196,7 @@ impl Shared {
     }
 
     fn append(&self, kept: &mut Kept, batch: EncodedBatch) -> Result<Seq, AppendError> {
-        let version = |stream: &Entity| kept.versions.get(stream).copied().unwrap_or_default();
-        let Ok(admitted) =
-            batch.admit(kept.failures, |stream| Ok::<_, std::convert::Infallible>(version(stream)));
-        let after = admitted?;
+        let after = batch.admit(kept)?;
         let texts = batch.texts.iter().map(|text| (text.text.digest, Arc::clone(&text.body)));
         kept.texts.extend(texts);
         batch.messages.iter().for_each(|change| kept.change(change));
@@ -251,6 +251,24 @@ impl Source for Shared {
 
     fn head(&self) -> &Head {
         &self.head
+    }
+}
+
+impl Grounds for Kept {
+    type Error = AppendError;
+
+    fn failures(&self, writer: NodeId) -> u64 {
+        self.failures.get(&writer).copied().unwrap_or_default()
+    }
+
+    fn version(&self, stream: &Entity) -> Result<Version, AppendError> {
+        Ok(self.versions.get(stream).copied().unwrap_or_default())
+    }
+
+    fn since(&self, stream: &Entity, seq: Seq) -> Result<u64, AppendError> {
+        let key = stream_key(stream);
+        let later = self.rows.range((Bound::Excluded(seq), Bound::Unbounded));
+        Ok(later.filter(|(_, row)| row.stream == key).count() as u64)
     }
 }
 
@@ -311,7 +329,8 @@ impl Kept {
 
 impl Journal for MemoryJournal {
     fn append(&self, batch: Batch, done: Done) {
-        self.queue(Work::Append { batch: EncodedBatch::of(&batch), done });
+        let writer = batch.failures_heard.map(|(writer, _)| writer).unwrap_or_default();
+        self.queue(Work::Append { writer, batch: EncodedBatch::of(&batch), done });
     }
 
     fn read(&self, after: Seq, limit: usize) -> Result<Vec<Record>, ReadError> {
@@ -361,6 +380,20 @@ impl Journal for MemoryJournal {
         Ok(self.shared.lock().texts.get(&digest).map(|body| body.to_string()))
     }
 
+    fn head(&self) -> (Seq, Hash) {
+        self.shared.head.get()
+    }
+
+    fn follow(&self, after: Seq) -> Follower {
+        Follower::new(Arc::clone(&self.shared) as Arc<dyn Source>, after)
+    }
+
+    fn quarantine(&self) -> Vec<Unreadable> {
+        self.shared.lock().quarantine.values().cloned().collect()
+    }
+}
+
+impl Projections for MemoryJournal {
     fn message(&self, id: MessageId) -> Result<Option<MessageRow>, ReadError> {
         Ok(self.shared.lock().messages.get(&id).cloned())
     }
@@ -372,18 +405,6 @@ impl Journal for MemoryJournal {
         rows.sort_by_key(|row| std::cmp::Reverse((row.recorded_at, row.message)));
         rows.truncate(limit);
         Ok(MessageRows { rows, unreadable: 0 })
-    }
-
-    fn head(&self) -> (Seq, Hash) {
-        self.shared.head.get()
-    }
-
-    fn follow(&self, after: Seq) -> Follower {
-        Follower::new(Arc::clone(&self.shared) as Arc<dyn Source>, after)
-    }
-
-    fn quarantine(&self) -> Vec<Unreadable> {
-        self.shared.lock().quarantine.values().cloned().collect()
     }
 
     fn put_snapshots(&self, snapshots: Vec<Snapshot>, kept: KeptDone) {
@@ -401,11 +422,11 @@ impl Journal for MemoryJournal {
         Ok(self.shared.lock().snapshots.get(stream).cloned())
     }
 
-    fn put_samples(&self, samples: Vec<Latest>) {
-        self.queue(Work::Latest(samples));
+    fn put_latest(&self, latest: Vec<Latest>) {
+        self.queue(Work::Latest(latest));
     }
 
-    fn samples(&self, agents: &[AgentId]) -> Result<Vec<Latest>, ReadError> {
+    fn latest(&self, agents: &[AgentId]) -> Result<Vec<Latest>, ReadError> {
         let kept = self.shared.lock();
         Ok(agents.iter().filter_map(|agent| kept.samples.get(agent).copied()).collect())
     }

@@ -1,4 +1,4 @@
-//! Rows derived from events and observations: snapshots, samples, the roster, messages.
+//! Rows derived from events and observations: snapshots, latest values, the roster, messages.
 //!
 //! None of them is the truth: each can be dropped and made again, and none is read to decide.
 
@@ -13,7 +13,46 @@ use perennial_core::state::State;
 use perennial_core::text::Digest;
 use perennial_core::time::Time;
 
-use crate::journal::{Seq, Version};
+use crate::journal::{Journal, ReadError, Seq, Version};
+
+/// Called once with whether a set of snapshots is durable, and all rows that were queued before it.
+pub type Kept = Box<dyn FnOnce(bool) + Send>;
+
+/// What is derived from the journal and follows it: it may be behind, and can be made again from it.
+pub trait Projections: Send + Sync {
+    /// How far a message has come.
+    fn message(&self, id: MessageId) -> Result<Option<MessageRow>, ReadError>;
+
+    /// Up to `limit` messages to an agent, newest first, as far as each has come.
+    fn messages(&self, to: AgentId, limit: usize) -> Result<MessageRows, ReadError>;
+
+    /// Queues the state, as all appends queued before have left it, of every stream that has changed
+    /// since the last set that was kept. Whole or not at all: a set is dropped where a version does
+    /// not fit or a changed stream is missing. That costs time at the next start, no more.
+    fn put_snapshots(&self, snapshots: Vec<Snapshot>, kept: Kept);
+
+    /// The newest snapshots of everything that is not over; none where they can't be trusted.
+    fn snapshots(&self) -> Result<SnapshotSet, ReadError>;
+
+    /// The snapshot of one entity, over or not. Who reads it compares the version.
+    fn snapshot(&self, stream: &Entity) -> Result<Option<Snapshot>, ReadError>;
+
+    /// Queues the latest values of these agents. Written with the next commit, or soon.
+    fn put_latest(&self, latest: Vec<Latest>);
+
+    /// Of these agents, as far as there are any.
+    fn latest(&self, agents: &[AgentId]) -> Result<Vec<Latest>, ReadError>;
+
+    /// Queues these rows of the roster. Written with the next commit, or soon.
+    fn put_roster(&self, rows: Vec<RosterRow>);
+
+    fn roster(&self, query: RosterQuery<'_>) -> Result<Vec<RosterRow>, ReadError>;
+}
+
+/// A journal with what is derived from it, in one store.
+pub trait Store: Journal + Projections {}
+
+impl<T: Journal + Projections> Store for T {}
 
 /// The state of one stream's entity after `version` events.
 ///

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 
 use perennial_core::entity::Entity;
 use perennial_core::event::Event;
-use perennial_core::id::{AgentId, JobId, MessageId, PostId};
+use perennial_core::id::{AgentId, JobId, MessageId, NodeId, PostId};
 use perennial_core::name::Name;
 use perennial_core::text::TextBody;
 use perennial_core::time::Time;
 
 use crate::chain::{self, Hash};
-use crate::journal::{AppendError, Batch, Seq, Version};
+use crate::journal::{AppendError, Batch, Expected, Seq, Version};
 use crate::projection::MessageChange;
 use crate::stored::{self, Encoded};
 use crate::text::LONGEST_TEXT_BYTES;
@@ -163,19 +163,32 @@ impl Row {
     }
 }
 
+/// What an append is held against before it is taken.
+pub(crate) trait Grounds {
+    type Error: From<AppendError>;
+
+    /// How many appends of this writer failed.
+    fn failures(&self, writer: NodeId) -> u64;
+
+    fn version(&self, stream: &Entity) -> Result<Version, Self::Error>;
+
+    /// How many events the stream has got since this record.
+    fn since(&self, stream: &Entity, seq: Seq) -> Result<u64, Self::Error>;
+}
+
 /// An append in stored form, made by the caller's thread so that the writer only writes.
 #[derive(Debug)]
 pub(crate) struct EncodedBatch {
     pub entries: Vec<EncodedAppend>,
     pub texts: Vec<TextBody>,
     pub messages: Vec<MessageChange>,
-    failures_heard: Option<u64>,
+    failures_heard: Option<(NodeId, u64)>,
 }
 
 #[derive(Debug)]
 pub(crate) struct EncodedAppend {
     pub stream: Entity,
-    pub expected: Option<Version>,
+    pub expected: Expected,
     pub events: Vec<(Time, Encoded)>,
 }
 
@@ -210,29 +223,32 @@ impl EncodedBatch {
         Ok(EncodedBatch { entries, texts, messages, failures_heard })
     }
 
-    /// Checks what it rests on: the failures so far, and every expected version. Returns where each
-    /// stream is after the append.
-    pub fn admit<E>(
-        &self,
-        failures: u64,
-        actual: impl Fn(&Entity) -> Result<Version, E>,
-    ) -> Result<Result<BTreeMap<Entity, Version>, AppendError>, E> {
-        if self.failures_heard.is_some_and(|heard| heard < failures) {
-            return Ok(Err(AppendError::AfterFailed));
+    /// Checks what it rests on: the failures of its writer so far, and all that it expects. Returns where
+    /// each stream is after the append.
+    pub fn admit<G: Grounds>(&self, grounds: &G) -> Result<BTreeMap<Entity, Version>, G::Error> {
+        if let Some((writer, heard)) = self.failures_heard
+            && heard < grounds.failures(writer)
+        {
+            return Err(AppendError::AfterFailed.into());
         }
         let mut after: BTreeMap<Entity, Version> = BTreeMap::new();
         for EncodedAppend { stream, expected, events } in &self.entries {
-            let actual = match after.get(stream) {
-                Some(version) => *version,
-                None => actual(stream)?,
+            let before = grounds.version(stream)?;
+            let actual = after.get(stream).copied().unwrap_or(before);
+            let is_so = match *expected {
+                Expected::Anything => true,
+                Expected::Version(version) => version == actual,
+                Expected::Since { seq, own } => {
+                    grounds.since(stream, seq)? + (actual.0 - before.0) == own
+                }
             };
-            if let Some(expected) = expected.filter(|expected| *expected != actual) {
-                let stream = stream.clone();
-                return Ok(Err(AppendError::Conflict { stream, expected, actual }));
+            if !is_so {
+                let (stream, expected) = (stream.clone(), *expected);
+                return Err(AppendError::Conflict { stream, expected, actual }.into());
             }
             after.insert(stream.clone(), actual.plus(events.len()));
         }
-        Ok(Ok(after))
+        Ok(after)
     }
 
     /// The rows of this append after `head`, all linked; `after` is where it brings each stream.
@@ -272,7 +288,8 @@ impl EncodedBatch {
 pub(crate) fn stream_key(stream: &Entity) -> Vec<u8> {
     let key = |letter: u8, id: &[u8]| [&[letter], id].concat();
     match stream {
-        Entity::Node => vec![b'n'],
+        Entity::Node(NodeId::HOME) => vec![b'n'],
+        Entity::Node(NodeId(id)) => key(b'n', &id.to_be_bytes()),
         Entity::Agent(AgentId(id)) => key(b'a', &id.to_be_bytes()),
         Entity::Name(name) => key(b'i', name.as_str().as_bytes()),
         Entity::Conversation(id) => key(b'c', id.as_str().as_bytes()),
@@ -292,7 +309,8 @@ pub(crate) fn stream_of(key: &[u8]) -> Option<Entity> {
     let id = |id: &[u8]| Some(u128::from_be_bytes(id.try_into().ok()?));
     let text = |text: &[u8]| Some(std::str::from_utf8(text).ok()?.to_owned());
     match key {
-        [b'n'] => Some(Entity::Node),
+        [b'n'] => Some(Entity::Node(NodeId::HOME)),
+        [b'n', rest @ ..] => id(rest).map(NodeId).map(Entity::Node),
         [b'a', rest @ ..] => id(rest).map(AgentId).map(Entity::Agent),
         [b'i', rest @ ..] => Some(Entity::Name(text(rest)?.parse::<Name>().ok()?.key())),
         [b'c', rest @ ..] => Some(Entity::Conversation(text(rest)?.parse().ok()?)),

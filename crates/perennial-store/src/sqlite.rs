@@ -6,6 +6,7 @@
 //! - L3  Opening writes nothing to a file that is damaged, foreign or of a newer program.
 
 mod derived;
+mod error;
 mod open;
 mod rows;
 mod schema;
@@ -26,11 +27,10 @@ use rusqlite::Connection;
 
 use crate::chain::{Hash, Verified};
 use crate::follow::{Follower, Head, Source};
-use crate::journal::{
-    AppendError, Batch, Done, Journal, Kept, ReadError, Seq, StoreError, Version,
-};
+use crate::journal::{AppendError, Batch, Done, Journal, ReadError, Seq, StoreError, Version};
 use crate::projection::{
-    Latest, MessageRow, MessageRows, RosterQuery, RosterRow, Snapshot, SnapshotSet,
+    Kept, Latest, MessageRow, MessageRows, Projections, RosterQuery, RosterRow, Snapshot,
+    SnapshotSet,
 };
 use crate::record::{EncodedBatch, Record, Unreadable};
 use crate::text;
@@ -158,14 +158,6 @@ impl Journal for SqliteJournal {
         Ok(found.filter(|body| text::digest(body) == digest))
     }
 
-    fn message(&self, id: MessageId) -> Result<Option<MessageRow>, ReadError> {
-        self.shared.with_reader(|reader| derived::message(reader, id))
-    }
-
-    fn messages(&self, to: AgentId, limit: usize) -> Result<MessageRows, ReadError> {
-        self.shared.with_reader(|reader| derived::messages(reader, to, limit))
-    }
-
     fn head(&self) -> (Seq, Hash) {
         self.shared.head.get()
     }
@@ -177,6 +169,16 @@ impl Journal for SqliteJournal {
     fn quarantine(&self) -> Vec<Unreadable> {
         let quarantine = self.shared.quarantine.lock().unwrap_or_else(PoisonError::into_inner);
         quarantine.values().cloned().collect()
+    }
+}
+
+impl Projections for SqliteJournal {
+    fn message(&self, id: MessageId) -> Result<Option<MessageRow>, ReadError> {
+        self.shared.with_reader(|reader| derived::message(reader, id))
+    }
+
+    fn messages(&self, to: AgentId, limit: usize) -> Result<MessageRows, ReadError> {
+        self.shared.with_reader(|reader| derived::messages(reader, to, limit))
     }
 
     fn put_snapshots(&self, snapshots: Vec<Snapshot>, kept: Kept) {
@@ -208,11 +210,11 @@ impl Journal for SqliteJournal {
         self.shared.with_reader(|reader| Ok(derived::snapshot(reader, stream)?))
     }
 
-    fn put_samples(&self, samples: Vec<Latest>) {
-        self.shared.order(Order::Latest(samples));
+    fn put_latest(&self, latest: Vec<Latest>) {
+        self.shared.order(Order::Latest(latest));
     }
 
-    fn samples(&self, agents: &[AgentId]) -> Result<Vec<Latest>, ReadError> {
+    fn latest(&self, agents: &[AgentId]) -> Result<Vec<Latest>, ReadError> {
         self.shared.with_reader(|reader| derived::samples(reader, agents))
     }
 

@@ -20,7 +20,7 @@ use perennial_core::context::Threshold;
 use perennial_core::conversation::Followed;
 use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, Birth, ClaimEvent, Move, NodeEvent, What};
-use perennial_core::id::{AgentId, BootId, Epoch, SessionNumber};
+use perennial_core::id::{AgentId, BootId, Epoch, NodeId, SessionNumber};
 use perennial_core::session::Pace;
 use perennial_core::time::Time;
 use perennial_core::work::WorkPhase;
@@ -45,8 +45,9 @@ pub struct Encoded {
 
 /// The kinds of agents, the node and claims with the newest form of each.
 const KINDS: &[(&str, u32)] = &[
-    ("hatched", 2),
+    ("hatched", 3),
     ("moved", 1),
+    ("rehomed", 1),
     ("held", 1),
     ("hold-lifted", 1),
     ("session-wanted", 3),
@@ -153,6 +154,11 @@ struct PutOff {
 }
 
 #[derive(Serialize, Deserialize)]
+struct Rehomed {
+    node: String,
+}
+
+#[derive(Serialize, Deserialize)]
 struct HoldLifted {
     evidence: StoredEvidence,
 }
@@ -198,14 +204,14 @@ pub fn write(what: &What) -> Encoded {
         What::Message(_, event) => life::encode("message", &message::Stored::from(event)),
         What::Post(_, event) => life::encode("post", &post::Stored::from(event)),
         What::Job(_, event) => life::encode("job", &job::Stored::from(event)),
-        What::Node(NodeEvent::DaemonStarted { epoch, boot, version }) => encoded(
+        What::Node(_, NodeEvent::DaemonStarted { epoch, boot, version }) => encoded(
             "daemon-started",
             &Started { epoch: epoch.0, boot: boot.0.clone(), version: version.clone() },
         ),
-        What::Node(NodeEvent::DaemonStopped { epoch }) => {
+        What::Node(_, NodeEvent::DaemonStopped { epoch }) => {
             encoded("daemon-stopped", &Stopped { epoch: epoch.0 })
         }
-        What::Node(NodeEvent::JournalRestored { since }) => {
+        What::Node(_, NodeEvent::JournalRestored { since }) => {
             encoded("journal-restored", &Restored { since: since.0 })
         }
     }
@@ -218,6 +224,7 @@ fn write_agent(event: &AgentEvent) -> Encoded {
         AgentEvent::SessionWanted { number, opening } => {
             encoded("session-wanted", &Wanted { number: number.0, opening: opening.into() })
         }
+        AgentEvent::Rehomed { node } => encoded("rehomed", &Rehomed { node: node.to_string() }),
         AgentEvent::Held(hold) => encoded("held", &StoredHold::from(hold)),
         AgentEvent::HoldLifted { evidence } => {
             encoded("hold-lifted", &HoldLifted { evidence: evidence.into() })
@@ -299,7 +306,7 @@ pub fn read(stream: &Entity, kind: &str, form: u64, payload: &[u8]) -> Result<Wh
         &raised
     };
     match stream {
-        Entity::Node => read_node(kind, payload),
+        Entity::Node(id) => read_node(*id, kind, payload),
         Entity::Agent(id) => read_agent(*id, kind, payload),
         Entity::Name(key) => Ok(What::Name(key.clone(), read_claim(kind, payload)?)),
         Entity::Conversation(id) => Ok(What::Conversation(id.clone(), read_claim(kind, payload)?)),
@@ -328,6 +335,9 @@ fn read_agent(id: AgentId, kind: &str, payload: &[u8]) -> Result<What, Why> {
             let Wanted { number, opening } = parsed(payload)?;
             let opening = opening.try_into()?;
             AgentEvent::SessionWanted { number: SessionNumber(number), opening }
+        }
+        "rehomed" => {
+            AgentEvent::Rehomed { node: part::node(Some(&parsed::<Rehomed>(payload)?.node))? }
         }
         "held" => AgentEvent::Held(parsed::<StoredHold>(payload)?.try_into()?),
         "hold-lifted" => {
@@ -385,7 +395,7 @@ fn read_agent(id: AgentId, kind: &str, payload: &[u8]) -> Result<What, Why> {
     Ok(What::Agent(id, event))
 }
 
-fn read_node(kind: &str, payload: &[u8]) -> Result<What, Why> {
+fn read_node(id: NodeId, kind: &str, payload: &[u8]) -> Result<What, Why> {
     let event = match kind {
         "daemon-started" => {
             let Started { epoch, boot, version } = parsed(payload)?;
@@ -399,7 +409,7 @@ fn read_node(kind: &str, payload: &[u8]) -> Result<What, Why> {
         }
         _ => return Err(misplaced()),
     };
-    Ok(What::Node(event))
+    Ok(What::Node(id, event))
 }
 
 fn read_claim(kind: &str, payload: &[u8]) -> Result<ClaimEvent, Why> {

@@ -4,6 +4,8 @@
 //! This program puts its own `pwrite64`, `fsync` and `fdatasync` in front of the system's, for all that
 //! is linked into it, SQLite included. One test only, since they are the whole program's.
 
+use perennial_store::Projections;
+use perennial_store::Store;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
@@ -94,21 +96,21 @@ fn pair(version: u64) -> Batch {
         let what = What::Agent(agent, AgentEvent::Summarised { summary });
         StreamAppend {
             stream: Entity::Agent(agent),
-            expected: Some(Version(version)),
+            expected: Version(version).into(),
             events: vec![Event { at: Time(version), what }],
         }
     };
     Batch { entries: AGENTS.map(entry).to_vec(), ..Batch::default() }
 }
 
-fn append(journal: &dyn Journal, batch: Batch) -> Result<Seq, AppendError> {
+fn append(journal: &dyn Store, batch: Batch) -> Result<Seq, AppendError> {
     let (answered, answer) = mpsc::channel();
     journal.append(batch, Box::new(move |result| answered.send(result).expect("awaited")));
     answer.recv().expect("every append is answered")
 }
 
 /// Where both streams are; whole appends only.
-fn version(journal: &dyn Journal) -> u64 {
+fn version(journal: &dyn Store) -> u64 {
     let verified = verify(journal).expect("readable");
     assert_eq!(verified.unreadable, []);
     assert_eq!(verified.head.0 % 2, 0, "half an append");
@@ -140,7 +142,7 @@ fn live(directory: &Path, operation: i32, errno: i32, nth: i64) -> bool {
     let mut failures = 0;
     while acknowledged < 12 && failures < 3 {
         let agent = AGENTS[0];
-        journal.put_samples(vec![Latest::of(agent)]);
+        journal.put_latest(vec![Latest::of(agent)]);
         match append(&journal, pair(acknowledged)) {
             Ok(_) => acknowledged += 1,
             Err(AppendError::Store(StoreError::Io(_) | StoreError::Full(_))) => {

@@ -23,6 +23,7 @@ pub fn evolve(agent: &mut Agent, event: &AgentEvent, at: Time) {
         // The first hold stands: who may lift it does not change under a later one.
         AgentEvent::Held(hold) => _ = agent.hold.get_or_insert_with(|| hold.clone()),
         AgentEvent::HoldLifted { .. } => agent.hold = None,
+        AgentEvent::Rehomed { node } => agent.node = *node,
         AgentEvent::SessionWanted { number, opening } => {
             agent.previous_exit = agent.session.take().and_then(|session| session.exit);
             agent.session = Some(Session::wanted(*number, opening.clone(), at));

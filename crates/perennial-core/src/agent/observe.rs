@@ -10,7 +10,8 @@ use super::{Agent, DIALOG_AFTER, START_LIMIT};
 use crate::conversation::Turn;
 use crate::event::{AgentEvent, Move};
 use crate::exit::{self, Exit, Fate, UnknownExit};
-use crate::id::SessionNumber;
+use crate::hold::{HeldFor, Hold};
+use crate::id::{NodeId, SessionNumber};
 use crate::observation::Report;
 use crate::reason::{Evidence, Finding, Reason, Show, Witness};
 use crate::restart::{NOT_INSTANT, Next, Progress, Restart};
@@ -299,6 +300,36 @@ pub fn rebooted(agent: &Agent, now: Time) -> Vec<AgentEvent> {
     events
 }
 
+/// The home was copied: what runs is the original's, and nothing of it is touched from here. The agent is
+/// this node's now. One that lived is unknown, and held until a person says what is to become of it.
+pub fn home_copied(agent: &Agent, node: NodeId, now: Time) -> Vec<AgentEvent> {
+    let fact = Finding::HomeCopied;
+    let evidence = Evidence { witness: Witness::Daemon, fact, at: now };
+    let lived = match agent.state {
+        State::Hatching
+        | State::Waking
+        | State::Working
+        | State::Waiting
+        | State::Unknown
+        | State::HandingOff
+        | State::Crashed => true,
+        State::Sleeping | State::Hibernating | State::Frozen | State::Dead | State::Expired => {
+            false
+        }
+    };
+    let exit = Exit::Unknown(UnknownExit::HomeCopied);
+    let ended = agent.live_session().map(|session| session_ended(agent, session, exit, now));
+    let mut events = vec![AgentEvent::Rehomed { node }];
+    events.extend(ended);
+    if lived {
+        let held_for = HeldFor::Person;
+        events.push(AgentEvent::Held(Hold { held_for, evidence: evidence.clone(), since: now }));
+        let moved = agent.moved(Cause::ConfirmationLost, Reason::HomeCopied, evidence);
+        events.extend(moved.map(AgentEvent::Moved));
+    }
+    events
+}
+
 /// What follows a reboot that ended session `number`, which is in the history already.
 fn follow_reboot(agent: &Agent, number: SessionNumber, evidence: Evidence) -> Vec<AgentEvent> {
     // One that gave no sign of life is begun again, whether it is taken to show a dialog or not.
@@ -371,6 +402,7 @@ mod tests {
             name: "bob".parse().ok(),
             role: None,
             parent: None,
+            node: NodeId::HOME,
             launch,
             restart,
             evidence: Evidence { witness: Witness::Operator, fact: asked, at: NOW },

@@ -107,6 +107,7 @@ fn waiting(agent: &Agent, reason: Reason) -> Outlook {
         | Reason::LeadSilent
         | Reason::Silent
         | Reason::RecordUnreadable
+        | Reason::HomeCopied
         | Reason::HandoffAsked
         | Reason::Retrying
         | Reason::BreakerOpen
@@ -134,7 +135,7 @@ mod tests {
     use crate::agent::{DIALOG_AFTER, HATCH_LIMIT, START_LIMIT, due, evolve, hatch, observe};
     use crate::event::{AgentEvent, Birth};
     use crate::exit::Exit;
-    use crate::id::{AgentId, SessionNumber};
+    use crate::id::{AgentId, NodeId, SessionNumber};
     use crate::launch::{BARE_COMMAND, Host, Launch, Options};
     use crate::observation::Report;
     use crate::reason::{Evidence, Finding, Verb, Witness};
@@ -159,6 +160,7 @@ mod tests {
             name: "bob".parse().ok(),
             role: None,
             parent: None,
+            node: NodeId::HOME,
             launch,
             restart: Restart::OnCrash,
             evidence,

@@ -25,7 +25,7 @@ impl Fleet {
             Entity::Agent(id) => self.agents.get(*id).is_some(),
             Entity::Message(id) => self.messages.get(*id).is_some(),
             Entity::Job(id) => self.jobs.get(*id).is_some(),
-            Entity::Node => true,
+            Entity::Node(_) => true,
             Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => false,
         }
     }
@@ -36,7 +36,7 @@ impl Fleet {
         match entity {
             Entity::Agent(id) => self.agents.is_over(*id) && self.messages.of(*id).next().is_none(),
             Entity::Job(id) => self.jobs.get(*id).is_some_and(Job::is_over),
-            Entity::Node
+            Entity::Node(_)
             | Entity::Name(_)
             | Entity::Conversation(_)
             | Entity::Message(_)
@@ -52,7 +52,7 @@ impl Fleet {
                 self.jobs.retire(*id);
                 None
             }
-            Entity::Node
+            Entity::Node(_)
             | Entity::Name(_)
             | Entity::Conversation(_)
             | Entity::Message(_)
@@ -67,6 +67,6 @@ impl Fleet {
         let last = ended.last().and_then(above);
         let leads = std::iter::successors(last, |lead| above(lead)).take(self.agents.len());
         let agents = leads.cloned().chain(ended.iter().cloned()).collect();
-        Fleet::restore(Restored { agents, ..Restored::default() })
+        Fleet::restore(Restored { node: self.node, agents, ..Restored::default() })
     }
 }

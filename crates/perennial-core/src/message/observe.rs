@@ -29,6 +29,9 @@ pub type Happened = (MessageId, MessageEvent);
 /// A time that `plan` named has come.
 pub fn due(fleet: &Fleet, id: MessageId, now: Time) -> Vec<Happened> {
     let Some(message) = fleet.messages().get(id) else { return Vec::new() };
+    if message.is_orphaned(fleet) {
+        return vec![(id, MessageEvent::Returned)];
+    }
     match message.state {
         MessageState::Waiting { .. } if why(fleet, message, now) == Why::Due => {
             offered(fleet, message).into_iter().collect()

@@ -140,7 +140,7 @@ fn words(events: &[Event]) -> String {
                 MessageEvent::Returned => format!("returned {id}"),
             })
         }
-        What::Node(_)
+        What::Node(..)
         | What::Agent(..)
         | What::Name(..)
         | What::Conversation(..)

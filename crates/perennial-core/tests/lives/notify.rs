@@ -29,7 +29,7 @@ fn notified(events: &[Event]) -> Vec<(JobId, AgentId, Reason)> {
             Some((*id, *agent, *reason))
         }
         What::Job(_, JobEvent::Running { .. } | JobEvent::Ended { .. })
-        | What::Node(_)
+        | What::Node(..)
         | What::Agent(..)
         | What::Name(..)
         | What::Conversation(..)

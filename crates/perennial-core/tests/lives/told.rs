@@ -143,7 +143,8 @@ impl Told {
                 self.check_live(agent, *number, what);
                 assert!(agent.clock.passed >= Some(*threshold), "C1: {what:?}");
             }
-            AgentEvent::Held(_)
+            AgentEvent::Rehomed { .. }
+            | AgentEvent::Held(_)
             | AgentEvent::HoldLifted { .. }
             | AgentEvent::PhaseReported { .. }
             | AgentEvent::Renamed { .. }
@@ -188,7 +189,7 @@ impl Told {
     /// A new daemon on the same boot.
     pub fn restart(&mut self) -> Vec<Event> {
         let boot = BootId(self.boots.to_string());
-        self.observe(&Observation::Started { boot, version: "1".into() })
+        self.observe(&Observation::Started { boot, version: "1".into(), is_copy: false })
     }
 
     pub fn spawn(&mut self, id: u128, name: Option<&str>, restart: Restart) {

@@ -152,6 +152,12 @@ impl HolderDirectory {
             .collect()
     }
 
+    /// Removes what tells of processes and of a living shim: in a copied home they are the original's.
+    pub fn disown(&self) {
+        self.remove_socket();
+        self.unfinished().into_iter().for_each(|number| self.remove_process(number));
+    }
+
     /// Who ran as this session, while a process of it may be left.
     pub fn read_process(&self, number: SessionNumber) -> Option<ProcessFile> {
         let text = std::fs::read(self.session(number).join(PROCESS)).ok()?;

@@ -6,7 +6,7 @@ use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::message::{Message, MessageEvent, REPLY_WITHIN};
 use perennial_core::time::Time;
 
-use super::{Output, Reply, Supervisor, Waiter};
+use super::{Output, Reply, Supervisor, Waiter, of};
 
 /// A hook that waits for its texts to be recorded.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl Supervisor {
             return Output::Reply { waiter, with: Reply::Texts(Vec::new()) };
         }
         let offers = events.iter().filter_map(offered).collect();
-        let append = self.append((events, Vec::new()), None, Vec::new());
+        let append = self.append(of(events), None, Vec::new());
         if let Some(pending) = self.pending.back_mut() {
             pending.hook = Some(Hook { waiter, offers });
             self.replies.push_back((now + REPLY_WITHIN, waiter));
@@ -77,7 +77,7 @@ fn offered(event: &Event) -> Option<(MessageId, u32)> {
     match &event.what {
         What::Message(id, MessageEvent::Offered { attempt, .. }) => Some((*id, *attempt)),
         What::Message(..)
-        | What::Node(_)
+        | What::Node(..)
         | What::Agent(..)
         | What::Name(..)
         | What::Conversation(..)

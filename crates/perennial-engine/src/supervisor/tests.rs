@@ -9,6 +9,7 @@ use perennial_core::effect::FocusEffect;
 use perennial_core::event::{NodeEvent, What};
 use perennial_core::fact::{Origin, Seen};
 use perennial_core::hearing::Focus;
+use perennial_core::id::NodeId;
 use perennial_core::id::{BootId, PostId};
 use perennial_core::launch::{Host, Launch, Options};
 use perennial_core::message::{REPLY_WITHIN, Trace};
@@ -29,7 +30,7 @@ fn carried(supervisor: &mut Supervisor, input: Input) -> Vec<Effect> {
     for output in supervisor.step(input, NOW) {
         match output {
             Output::Append { ticket, .. } => {
-                effects.extend(carried(supervisor, Input::Durable(ticket)));
+                effects.extend(carried(supervisor, Input::Durable(ticket, Seq(0))));
             }
             Output::Carry(effect) => effects.push(effect),
             Output::Answer { .. }
@@ -43,9 +44,9 @@ fn carried(supervisor: &mut Supervisor, input: Input) -> Vec<Effect> {
 
 /// A fleet of one, whose agent CLI runs.
 fn running() -> Supervisor {
-    let mut supervisor = Supervisor::new(Fleet::default(), BTreeMap::new());
+    let mut supervisor = Supervisor::new(Fleet::default(), BTreeMap::new(), Seq(0));
     let boot = BootId("00000000-0000-4000-8000-000000000001".into());
-    let started = Observation::Started { boot, version: "test".into() };
+    let started = Observation::Started { boot, version: "test".into(), is_copy: false };
     carried(&mut supervisor, Input::Observed(started));
     let launch = Launch {
         harness: "claude".into(),
@@ -109,7 +110,7 @@ fn a_hook_is_answered_at_once_without_texts_and_with_them_when_they_are_durable(
     assert_eq!(replies(&supervisor.step(offer(2), NOW)), [(2, 0)]);
     let mut supervisor = reminded();
     let ticket = appended(&supervisor.step(offer(2), NOW));
-    assert_eq!(replies(&supervisor.step(Input::Durable(ticket), NOW)), [(2, 1)]);
+    assert_eq!(replies(&supervisor.step(Input::Durable(ticket, Seq(0)), NOW)), [(2, 1)]);
     assert_eq!(replies(&supervisor.step(offer(3), NOW)), [(3, 0)], "offered once");
 }
 
@@ -126,7 +127,7 @@ fn the_hook_of_a_beginning_is_answered_with_a_briefing_once() {
         panic!("{briefed:?}")
     };
     let ticket = appended(&supervisor.step(offer(3), NOW));
-    assert_eq!(replies(&supervisor.step(Input::Durable(ticket), NOW)), [(3, 1)]);
+    assert_eq!(replies(&supervisor.step(Input::Durable(ticket, Seq(0)), NOW)), [(3, 1)]);
 }
 
 /// U6: a disk that is slow does not keep a turn waiting.
@@ -139,7 +140,11 @@ fn a_hook_whose_texts_take_too_long_to_record_is_answered_without_them() {
     let early = Time(late.0 - 1);
     assert_eq!(replies(&supervisor.step(Input::Tick, early)), []);
     assert_eq!(replies(&supervisor.step(Input::Tick, late)), [(2, 0)]);
-    assert_eq!(replies(&supervisor.step(Input::Durable(ticket), late)), [], "answered once");
+    assert_eq!(
+        replies(&supervisor.step(Input::Durable(ticket, Seq(0)), late)),
+        [],
+        "answered once"
+    );
     let mut supervisor = reminded();
     let ticket = appended(&supervisor.step(offer(2), NOW));
     let failed = Input::Failed(ticket, "the disk is full".into());
@@ -160,7 +165,7 @@ fn a_reply_of_an_earlier_attempt_carries_no_text() {
     let second = appended(&supervisor.step(offer(3), Time(NOW.0 + 3)));
     let mut given = Vec::new();
     for ticket in [first, back, second] {
-        given.extend(replies(&supervisor.step(Input::Durable(ticket), Time(NOW.0 + 4))));
+        given.extend(replies(&supervisor.step(Input::Durable(ticket, Seq(0)), Time(NOW.0 + 4))));
     }
     assert_eq!(given, [(2, 0), (3, 1)]);
 }
@@ -171,7 +176,7 @@ fn a_reply_of_an_earlier_attempt_carries_no_text() {
 fn a_report_that_comes_to_nothing_beside_an_append_that_fails_is_told_again() {
     let mut supervisor = reminded();
     let ticket = appended(&supervisor.step(offer(2), NOW));
-    supervisor.step(Input::Durable(ticket), NOW);
+    supervisor.step(Input::Durable(ticket, Seq(0)), NOW);
     let (target, summary) = (AGENT.to_string(), "done".to_owned());
     let request = Request { caller: Caller::Person, command: Command::Bury { target, summary } };
     let burial = appended(&supervisor.step(Input::Request { waiter: Waiter(3), request }, NOW));
@@ -182,7 +187,7 @@ fn a_report_that_comes_to_nothing_beside_an_append_that_fails_is_told_again() {
     assert!(outputs.is_empty(), "{outputs:?}");
     supervisor.step(Input::Failed(burial, "the disk is full".into()), NOW);
     let ticket = appended(&supervisor.step(Input::Tick, NOW + TELL_AGAIN_AFTER));
-    supervisor.step(Input::Durable(ticket), NOW + TELL_AGAIN_AFTER);
+    supervisor.step(Input::Durable(ticket, Seq(0)), NOW + TELL_AGAIN_AFTER);
     assert_eq!(supervisor.fleet().messages().of(AGENT).count(), 0, "it was seen");
 }
 
@@ -194,9 +199,9 @@ fn while_the_journal_fails_it_is_so_already_waits_for_the_journal() {
         let request = Request { caller: Caller::Person, command };
         Input::Request { waiter: Waiter(waiter), request }
     };
-    let mut supervisor = Supervisor::new(Fleet::default(), BTreeMap::new());
+    let mut supervisor = Supervisor::new(Fleet::default(), BTreeMap::new(), Seq(0));
     let boot = BootId("00000000-0000-4000-8000-000000000001".into());
-    let started = Observation::Started { boot, version: "test".into() };
+    let started = Observation::Started { boot, version: "test".into(), is_copy: false };
     carried(&mut supervisor, Input::Observed(started));
     let stopping = appended(&supervisor.step(Input::Observed(Observation::Stopping), NOW));
     let failed = |ticket| Input::Failed(ticket, "the disk is full".into());
@@ -205,13 +210,13 @@ fn while_the_journal_fails_it_is_so_already_waits_for_the_journal() {
     let nothing = || ask(2, Command::StopAll);
     let outputs = supervisor.step(nothing(), Time(NOW.0 + 1));
     let [Output::Append { ticket, batch }] = &outputs[..] else { panic!("{outputs:?}") };
-    let restored = What::Node(NodeEvent::JournalRestored { since: NOW });
+    let restored = What::Node(NodeId::HOME, NodeEvent::JournalRestored { since: NOW });
     assert_eq!(batch.entries[0].events[0].what, restored);
     let refused = supervisor.step(failed(*ticket), Time(NOW.0 + 2));
     assert!(matches!(&refused[..], [Output::Answer { answer: Err(_), .. }]), "{refused:?}");
     // Nor is it forgotten that it fails: it is tried again, and told once it does not.
     let again = appended(&supervisor.step(Input::Tick, NOW + TELL_AGAIN_AFTER * 2));
-    supervisor.step(Input::Durable(again), NOW + TELL_AGAIN_AFTER * 2);
+    supervisor.step(Input::Durable(again, Seq(0)), NOW + TELL_AGAIN_AFTER * 2);
     assert_eq!(supervisor.read_only(), None);
     let answered = supervisor.step(nothing(), NOW + TELL_AGAIN_AFTER * 3);
     assert!(matches!(&answered[..], [Output::Answer { answer: Ok(_), .. }]), "{answered:?}");
@@ -240,7 +245,7 @@ fn a_holder_is_told_what_stands_and_each_news_once() {
 
 #[test]
 fn posts_leave_nothing_in_memory() {
-    let mut supervisor = Supervisor::new(Fleet::default(), BTreeMap::new());
+    let mut supervisor = Supervisor::new(Fleet::default(), BTreeMap::new(), Seq(0));
     for number in 0..10 {
         let body = perennial_store::text::body("a text");
         let command = Command::Post { id: PostId(number), title: None, body };
@@ -249,9 +254,9 @@ fn posts_leave_nothing_in_memory() {
         let outputs = supervisor.step(asked, Time(1));
         let [Output::Append { ticket, batch }] = &outputs[..] else { panic!("{outputs:?}") };
         // An id that is used twice is refused by the journal.
-        assert_eq!(batch.entries[0].expected, Some(Version(0)));
+        assert_eq!(batch.entries[0].expected, Version(0).into());
         assert_eq!(batch.texts.len(), 1);
-        supervisor.step(Input::Durable(*ticket), Time(1));
+        supervisor.step(Input::Durable(*ticket, Seq(0)), Time(1));
     }
     assert!(supervisor.versions().is_empty() && supervisor.under_way.is_empty());
     assert_eq!(supervisor.durable, Fleet::default());

@@ -5,7 +5,7 @@
 use std::sync::mpsc;
 
 use perennial_core::event::{AgentEvent, Event, What};
-use perennial_core::id::AgentId;
+use perennial_core::id::{AgentId, NodeId};
 use perennial_core::time::Time;
 use perennial_sim::{NotTaken, SimulatedJournal};
 use perennial_store::{
@@ -145,10 +145,14 @@ fn events(agent: AgentId, count: u64, serial: &mut u64) -> Vec<Event> {
 fn batch(row: &Row, serial: &mut u64) -> Batch {
     let entry = |(agent, expected, count): &(AgentId, u64, u64)| StreamAppend {
         stream: (*agent).into(),
-        expected: Some(Version(*expected)),
+        expected: Version(*expected).into(),
         events: events(*agent, *count, serial),
     };
-    Batch { entries: row.0.iter().map(entry).collect(), failures_heard: row.1, ..Batch::default() }
+    Batch {
+        entries: row.0.iter().map(entry).collect(),
+        failures_heard: row.1.map(|heard| (NodeId::HOME, heard)),
+        ..Batch::default()
+    }
 }
 
 fn keeps_the_contract<A: Appends>(new: impl Fn() -> A) {

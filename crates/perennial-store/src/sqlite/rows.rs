@@ -48,6 +48,15 @@ pub(super) fn version(connection: &Connection, stream: &Entity) -> Result<Versio
     Ok(Version(version.cast_unsigned()))
 }
 
+/// How many records of a stream come after `after`.
+pub(super) fn count_since(connection: &Connection, stream: &Entity, after: Seq) -> Result<u64> {
+    let sql = "SELECT count(*) FROM event WHERE stream = ?1 AND seq > ?2";
+    let mut statement = connection.prepare_cached(sql)?;
+    let after = after.0.cast_signed();
+    let count: i64 = statement.query_row((stream_key(stream), after), |row| row.get(0))?;
+    Ok(count.cast_unsigned())
+}
+
 /// Every stream that has a record after `after`.
 pub(super) fn streams_after(connection: &Connection, after: Seq) -> Result<Vec<Vec<u8>>> {
     // All of them: the index knows without reading the records.

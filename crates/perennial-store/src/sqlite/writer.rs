@@ -12,14 +12,14 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use perennial_core::entity::Entity;
-use perennial_core::id::AgentId;
+use perennial_core::id::{AgentId, NodeId};
 use rusqlite::{Connection, ErrorCode};
 
 use super::{Shared, derived, open, rows};
 use crate::chain::Hash;
-use crate::journal::{AppendError, Done, Kept, Seq, StoreError, Version};
-use crate::projection::{Latest, RosterRow, Snapshot};
-use crate::record::{EncodedBatch, Unreadable, Why, has_snapshots, stream_key};
+use crate::journal::{AppendError, Done, Seq, StoreError, Version};
+use crate::projection::{Kept, Latest, RosterRow, Snapshot};
+use crate::record::{EncodedBatch, Grounds, Unreadable, Why, has_snapshots, stream_key};
 
 /// One commit carries at most so many orders: the first of them should not wait for long.
 const GROUP_ORDERS: usize = 1024;
@@ -331,10 +331,10 @@ impl Writer {
         failures: u64,
         head: &mut (Seq, Hash),
     ) -> Result<Result<Seq, AppendError>, rusqlite::Error> {
-        let admitted = batch.admit(failures, |stream| self.version(connection, stream))?;
-        let after = match admitted {
+        let after = match batch.admit(&Ground { writer: self, connection, failures }) {
             Ok(after) => after,
-            Err(conflict) => return Ok(Err(conflict)),
+            Err(NotTaken::Refused(why)) => return Ok(Err(why)),
+            Err(NotTaken::Failed(error)) => return Err(error),
         };
         for text in &batch.texts {
             rows::put_text(connection, text)?;
@@ -394,6 +394,42 @@ impl Writer {
             self.connection = None;
             self.data_version = None;
         }
+    }
+}
+
+/// What is in the database now, and in the transaction that is open.
+struct Ground<'a> {
+    writer: &'a Writer,
+    connection: &'a Connection,
+    failures: u64,
+}
+
+/// Why an append is not written.
+enum NotTaken {
+    Refused(AppendError),
+    Failed(rusqlite::Error),
+}
+
+impl From<AppendError> for NotTaken {
+    fn from(error: AppendError) -> NotTaken {
+        NotTaken::Refused(error)
+    }
+}
+
+impl Grounds for Ground<'_> {
+    type Error = NotTaken;
+
+    /// A file has one writer.
+    fn failures(&self, _writer: NodeId) -> u64 {
+        self.failures
+    }
+
+    fn version(&self, stream: &Entity) -> Result<Version, NotTaken> {
+        self.writer.version(self.connection, stream).map_err(NotTaken::Failed)
+    }
+
+    fn since(&self, stream: &Entity, seq: Seq) -> Result<u64, NotTaken> {
+        rows::count_since(self.connection, stream, seq).map_err(NotTaken::Failed)
     }
 }
 

@@ -11,14 +11,27 @@ use super::word::Worded;
 use crate::record::Why;
 
 /// The kinds of this life with the newest form of each.
-pub const KINDS: &[(&str, u32)] = &[("job-wanted", 1), ("job-running", 1), ("job-ended", 1)];
+pub const KINDS: &[(&str, u32)] = &[("job-wanted", 2), ("job-running", 1), ("job-ended", 1)];
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Stored {
-    Wanted { purpose: StoredPurpose, argv: Vec<String>, dir: String, limit_ms: u64 },
-    Running { number: u32, process: StoredProcess },
-    Ended { number: u32, end: StoredEnd, output: String },
+    Wanted {
+        node: Option<String>,
+        purpose: StoredPurpose,
+        argv: Vec<String>,
+        dir: String,
+        limit_ms: u64,
+    },
+    Running {
+        number: u32,
+        process: StoredProcess,
+    },
+    Ended {
+        number: u32,
+        end: StoredEnd,
+        output: String,
+    },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -41,7 +54,8 @@ pub(super) enum StoredEnd {
 impl From<&JobEvent> for Stored {
     fn from(event: &JobEvent) -> Stored {
         match event {
-            JobEvent::Wanted { purpose, command } => Stored::Wanted {
+            JobEvent::Wanted { node, purpose, command } => Stored::Wanted {
+                node: part::written_node(*node),
                 purpose: match purpose {
                     Purpose::Notify { agent, name, reason } => StoredPurpose::Notify {
                         agent: agent.to_string(),
@@ -77,12 +91,13 @@ impl TryFrom<Stored> for JobEvent {
 
     fn try_from(stored: Stored) -> Result<JobEvent, Why> {
         Ok(match stored {
-            Stored::Wanted { purpose, argv, dir, limit_ms } => {
+            Stored::Wanted { node, purpose, argv, dir, limit_ms } => {
                 let StoredPurpose::Notify { agent, name, reason } = purpose;
                 let (agent, reason) = (part::agent(&agent)?, reason.0);
                 let purpose = Purpose::Notify { agent, name, reason };
                 let limit = Duration::from_millis(limit_ms);
-                JobEvent::Wanted { purpose, command: JobCommand { argv, dir, limit } }
+                let node = part::node(node.as_deref())?;
+                JobEvent::Wanted { node, purpose, command: JobCommand { argv, dir, limit } }
             }
             Stored::Running { number, process } => {
                 JobEvent::Running { number, process: process.into() }

@@ -7,7 +7,7 @@ use perennial_core::conversation::{ConversationId, Opening, Turn};
 use perennial_core::event::{Birth, Move};
 use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::hold::{HeldFor, Hold};
-use perennial_core::id::AgentId;
+use perennial_core::id::{AgentId, NodeId};
 use perennial_core::launch::{Host, Launch, Options};
 use perennial_core::name::Name;
 use perennial_core::reason::{Evidence, Finding, Reason, Show, Verb, Witness};
@@ -27,6 +27,7 @@ pub(super) struct StoredBirth {
     name: Option<String>,
     role: Option<String>,
     parent: Option<String>,
+    node: Option<String>,
     launch: StoredLaunch,
     restart: Worded<Restart>,
     evidence: StoredEvidence,
@@ -105,6 +106,7 @@ enum StoredFact {
     Shown(Worded<Show>),
     TimeCame,
     BootChanged,
+    HomeCopied,
     Unreadable(String),
 }
 
@@ -150,6 +152,18 @@ pub(super) fn micros(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }
 
+/// None was named before nodes had ids.
+pub(super) fn node(text: Option<&str>) -> Result<NodeId, Why> {
+    match text {
+        Some(text) => text.parse().map_err(|error| malformed(&error)),
+        None => Ok(NodeId::HOME),
+    }
+}
+
+pub(super) fn written_node(node: NodeId) -> Option<String> {
+    (node != NodeId::HOME).then(|| node.to_string())
+}
+
 pub(super) fn agent(text: &str) -> Result<AgentId, Why> {
     text.parse().map_err(|error| malformed(&error))
 }
@@ -193,11 +207,12 @@ pub(super) fn hex(text: &str) -> Result<[u8; 32], Why> {
 
 impl From<&Birth> for StoredBirth {
     fn from(birth: &Birth) -> StoredBirth {
-        let Birth { name, role, parent, launch, restart, evidence, until } = birth;
+        let Birth { name, role, parent, node, launch, restart, evidence, until } = birth;
         StoredBirth {
             name: name.as_ref().map(Name::to_string),
             role: role.clone(),
             parent: parent.map(|id| id.to_string()),
+            node: written_node(*node),
             launch: launch.into(),
             restart: Worded(*restart),
             evidence: evidence.into(),
@@ -210,11 +225,13 @@ impl TryFrom<StoredBirth> for Birth {
     type Error = Why;
 
     fn try_from(stored: StoredBirth) -> Result<Birth, Why> {
-        let StoredBirth { name: text, role, parent, launch, restart, evidence, until } = stored;
+        let StoredBirth { name: text, role, parent, node: at, launch, restart, evidence, until } =
+            stored;
         Ok(Birth {
             name: text.as_deref().map(name).transpose()?,
             role,
             parent: parent.as_deref().map(agent).transpose()?,
+            node: node(at.as_deref())?,
             launch: launch.into(),
             restart: restart.0,
             evidence: evidence.try_into()?,
@@ -289,6 +306,7 @@ impl From<&Evidence> for StoredEvidence {
             Finding::Shown(show) => StoredFact::Shown(Worded(*show)),
             Finding::TimeCame => StoredFact::TimeCame,
             Finding::BootChanged => StoredFact::BootChanged,
+            Finding::HomeCopied => StoredFact::HomeCopied,
             Finding::Unreadable(why) => StoredFact::Unreadable(why.clone()),
         };
         StoredEvidence { witness, fact, at: at.0 }
@@ -317,6 +335,7 @@ impl TryFrom<StoredEvidence> for Evidence {
             StoredFact::Shown(show) => Finding::Shown(show.0),
             StoredFact::TimeCame => Finding::TimeCame,
             StoredFact::BootChanged => Finding::BootChanged,
+            StoredFact::HomeCopied => Finding::HomeCopied,
             StoredFact::Unreadable(why) => Finding::Unreadable(why),
         };
         Ok(Evidence { witness, fact, at: Time(at) })

@@ -28,6 +28,21 @@ pub(super) const STEPS: &[Step] = &[
             }
         },
     },
+    // There was one node, and it had no id.
+    Step {
+        kind: "hatched",
+        from: 2,
+        change: |fields| {
+            fields.insert("node".into(), Value::Null);
+        },
+    },
+    Step {
+        kind: "job-wanted",
+        from: 1,
+        change: |fields| {
+            fields.insert("node".into(), Value::Null);
+        },
+    },
     // … and every session was a bare command's.
     Step {
         kind: "session-wanted",

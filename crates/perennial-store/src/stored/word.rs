@@ -96,7 +96,7 @@ words! { Reason:
     FrozenByOrder "frozen-by-order", Completed "completed", Reaped "reaped", Retired "retired",
     GaveUp "gave-up", NeverNamed "never-named", ServiceFailed "service-failed", Silent "silent",
     BackgroundTasks "background-tasks", LimitReached "limit-reached",
-    SilentAtStart "silent-at-start", StoppedInTurn "stopped-in-turn",
+    SilentAtStart "silent-at-start", StoppedInTurn "stopped-in-turn", HomeCopied "home-copied",
 }
 
 words! { Verb:
@@ -110,6 +110,7 @@ words! { Restart: Never "never", OnCrash "on-crash", Always "always" }
 words! { Host: Shim "shim" }
 words! { UnknownExit:
     HolderDied "holder-died", MachineRestarted "machine-restarted", NotStarted "not-started",
+    HomeCopied "home-copied",
 }
 
 words! { Show:

@@ -1,6 +1,7 @@
 //! Damage by hand and by bits: what is altered is found, what is unreadable is kept and told, and
 //! nothing false is ever read as true.
 
+use perennial_store::Projections;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

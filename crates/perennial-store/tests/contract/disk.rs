@@ -1,5 +1,6 @@
 //! Disks that are full or refuse: nothing half is left, and the journal works again by itself.
 
+use perennial_store::Store;
 use std::env;
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +13,7 @@ use crate::events::*;
 const HOME: &str = "PERENNIAL_TEST_LIMITED_IN";
 
 /// Appends until it fails; returns how many were acknowledged.
-fn fill_up(journal: &dyn Journal, from: u64) -> (u64, StoreError) {
+fn fill_up(journal: &dyn Store, from: u64) -> (u64, StoreError) {
     for version in from.. {
         let event = summarised(ADA, &"x".repeat(3000));
         match append(journal, batch(vec![(version, vec![event])])) {
@@ -25,7 +26,7 @@ fn fill_up(journal: &dyn Journal, from: u64) -> (u64, StoreError) {
 }
 
 /// After space is back: nothing is lost, nothing is half, and the next append succeeds.
-fn goes_on(journal: &dyn Journal, acknowledged: u64) {
+fn goes_on(journal: &dyn Store, acknowledged: u64) {
     let verified = verify(journal).unwrap();
     assert_eq!((verified.head.0, verified.unreadable.len()), (acknowledged, 0));
     let next = batch(vec![(acknowledged, vec![summarised(ADA, "again")])]);

@@ -1,5 +1,7 @@
 //! Events and appends for tests.
 
+use perennial_core::id::NodeId;
+use perennial_store::Store;
 use std::path::Path;
 use std::sync::mpsc;
 
@@ -48,7 +50,7 @@ pub fn started(epoch: u64) -> Event {
         boot: BootId("b007".into()),
         version: "0.1.0".into(),
     };
-    Event { at: Time(epoch), what: What::Node(event) }
+    Event { at: Time(epoch), what: What::Node(NodeId::HOME, event) }
 }
 
 pub fn hatched(agent: AgentId, name: &str) -> Event {
@@ -56,6 +58,7 @@ pub fn hatched(agent: AgentId, name: &str) -> Event {
         name: Some(name.parse().expect("a good name")),
         role: Some("scribe".into()),
         parent: None,
+        node: NodeId::HOME,
         launch: Launch {
             harness: "command".into(),
             host: Host::Shim,
@@ -89,22 +92,22 @@ pub fn wanted(agent: AgentId, number: u32) -> Event {
 /// One entry for each (expected version, events of one stream).
 pub fn batch(entries: Vec<(u64, Vec<Event>)>) -> Batch {
     let entry = |(expected, events): (u64, Vec<Event>)| StreamAppend {
-        stream: events.first().map_or(Entity::Node, Event::entity),
-        expected: Some(Version(expected)),
+        stream: events.first().map_or(Entity::Node(NodeId::HOME), Event::entity),
+        expected: Version(expected).into(),
         events,
     };
     Batch { entries: entries.into_iter().map(entry).collect(), ..Batch::default() }
 }
 
 /// Appends and waits for the answer.
-pub fn append(journal: &dyn Journal, batch: Batch) -> Result<Seq, AppendError> {
+pub fn append(journal: &dyn Store, batch: Batch) -> Result<Seq, AppendError> {
     let (answered, answer) = mpsc::channel();
     journal.append(batch, Box::new(move |result| answered.send(result).expect("awaited")));
     answer.recv().expect("every append is answered")
 }
 
 /// `count` records for each of these streams' agents, one append each, from version 0.
-pub fn fill(journal: &dyn Journal, agents: &[AgentId], count: u64) {
+pub fn fill(journal: &dyn Store, agents: &[AgentId], count: u64) {
     for version in 0..count {
         for agent in agents {
             let event = summarised(*agent, &format!("record {version}"));
@@ -114,11 +117,11 @@ pub fn fill(journal: &dyn Journal, agents: &[AgentId], count: u64) {
 }
 
 /// All that is queued is committed, derived rows included.
-pub fn settle(journal: &dyn Journal) {
+pub fn settle(journal: &dyn Store) {
     append(journal, Batch::default()).expect("nothing to refuse");
 }
 
-pub fn all(journal: &dyn Journal) -> Vec<Record> {
+pub fn all(journal: &dyn Store) -> Vec<Record> {
     let mut records: Vec<Record> = Vec::new();
     loop {
         let after = records.last().map_or(Seq(0), |record| record.seq);
@@ -131,6 +134,6 @@ pub fn all(journal: &dyn Journal) -> Vec<Record> {
 }
 
 /// The sequence numbers of what can't be read.
-pub fn unreadable(journal: &dyn Journal) -> Vec<u64> {
+pub fn unreadable(journal: &dyn Store) -> Vec<u64> {
     all(journal).iter().filter(|record| record.event.is_err()).map(|record| record.seq.0).collect()
 }

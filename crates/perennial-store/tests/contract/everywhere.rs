@@ -1,5 +1,8 @@
 //! What holds for every implementation: each function here runs on SQLite and on memory.
 
+use perennial_core::id::NodeId;
+use perennial_store::Projections;
+use perennial_store::Store;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -34,13 +37,13 @@ macro_rules! on_both {
         mod sqlite {
             $(#[test] fn $test() {
                 let directory = tempfile::tempdir().expect("a directory");
-                super::$test(&(Arc::new(crate::events::open(directory.path())) as Arc<dyn Journal>));
+                super::$test(&(Arc::new(crate::events::open(directory.path())) as Arc<dyn Store>));
             })*
-            use super::{Arc, Journal};
+            use super::{Arc, Store};
         }
         mod memory {
-            $(#[test] fn $test() { super::$test(&(Arc::new(MemoryJournal::new()) as Arc<dyn Journal>)); })*
-            use super::{Arc, Journal, MemoryJournal};
+            $(#[test] fn $test() { super::$test(&(Arc::new(MemoryJournal::new()) as Arc<dyn Store>)); })*
+            use super::{Arc, MemoryJournal, Store};
         }
     };
 }
@@ -70,7 +73,7 @@ on_both!(
     messages_are_read_as_far_as_they_have_come,
 );
 
-fn an_append_is_whole_over_all_its_streams(journal: &Arc<dyn Journal>) {
+fn an_append_is_whole_over_all_its_streams(journal: &Arc<dyn Store>) {
     let both = batch(vec![
         (0, vec![started(1)]),
         (0, vec![hatched(ADA, "ada"), wanted(ADA, 1)]),
@@ -86,14 +89,14 @@ fn an_append_is_whole_over_all_its_streams(journal: &Arc<dyn Journal>) {
     assert_eq!(append(&**journal, batch(vec![(2, vec![wanted(ADA, 2)])])).unwrap(), Seq(5));
 }
 
-fn a_conflict_says_where_the_stream_is(journal: &Arc<dyn Journal>) {
+fn a_conflict_says_where_the_stream_is(journal: &Arc<dyn Store>) {
     fill(&**journal, &[ADA], 3);
     for wrong in [0, 2, 4] {
         match append(&**journal, batch(vec![(wrong, vec![summarised(ADA, "x")])])) {
             Err(AppendError::Conflict { stream, expected, actual }) => {
                 assert_eq!(
                     (stream, expected, actual),
-                    (Entity::Agent(ADA), Version(wrong), Version(3))
+                    (Entity::Agent(ADA), Version(wrong).into(), Version(3))
                 );
             }
             other => panic!("{other:?}"),
@@ -102,14 +105,14 @@ fn a_conflict_says_where_the_stream_is(journal: &Arc<dyn Journal>) {
     assert_eq!(journal.head().0, Seq(3));
 }
 
-fn a_stream_may_come_twice_in_one_append(journal: &Arc<dyn Journal>) {
+fn a_stream_may_come_twice_in_one_append(journal: &Arc<dyn Store>) {
     let events = vec![
         summarised(ADA, "1"),
         summarised(BOB, "1"),
         summarised(ADA, "2"),
         summarised(ADA, "3"),
     ];
-    let batch = Batch::of(events.clone(), |_| Some(Version(0)));
+    let batch = Batch::of(events.clone(), |_| Version(0).into());
     assert_eq!(batch.entries.len(), 3);
     append(&**journal, batch).unwrap();
     let read: Vec<_> = all(&**journal).into_iter().map(|record| record.event.unwrap()).collect();
@@ -118,7 +121,7 @@ fn a_stream_may_come_twice_in_one_append(journal: &Arc<dyn Journal>) {
     assert_eq!(versions, [1, 1, 2, 3]);
 }
 
-fn what_does_not_fit_is_refused_and_nothing_is_left_of_it(journal: &Arc<dyn Journal>) {
+fn what_does_not_fit_is_refused_and_nothing_is_left_of_it(journal: &Arc<dyn Store>) {
     let large = summarised(BOB, &"x".repeat(LONGEST_PAYLOAD_BYTES));
     let refused =
         append(&**journal, batch(vec![(0, vec![summarised(ADA, "fits")]), (0, vec![large])]));
@@ -131,7 +134,7 @@ fn what_does_not_fit_is_refused_and_nothing_is_left_of_it(journal: &Arc<dyn Jour
     assert_eq!(all(&**journal)[0].event.as_ref(), Ok(&largest));
 }
 
-fn an_empty_append_is_done_after_all_before_it(journal: &Arc<dyn Journal>) {
+fn an_empty_append_is_done_after_all_before_it(journal: &Arc<dyn Store>) {
     assert_eq!(append(&**journal, Batch::default()).unwrap(), Seq(0));
     for version in 0..20 {
         let event = summarised(ADA, "x");
@@ -145,7 +148,7 @@ fn an_empty_append_is_done_after_all_before_it(journal: &Arc<dyn Journal>) {
     assert_eq!(append(&**journal, Batch::default()).unwrap(), Seq(20));
 }
 
-fn records_are_numbered_and_linked(journal: &Arc<dyn Journal>) {
+fn records_are_numbered_and_linked(journal: &Arc<dyn Store>) {
     assert_eq!(journal.head(), (Seq(0), Hash::GENESIS));
     fill(&**journal, &[ADA, BOB], 60);
     let records = all(&**journal);
@@ -162,7 +165,7 @@ fn records_are_numbered_and_linked(journal: &Arc<dyn Journal>) {
     assert_eq!(journal.quarantine(), []);
 }
 
-fn streams_are_read_by_version_in_pages(journal: &Arc<dyn Journal>) {
+fn streams_are_read_by_version_in_pages(journal: &Arc<dyn Store>) {
     fill(&**journal, &[ADA, BOB], 10);
     let whole = journal.read_stream(&Entity::Agent(BOB), Version(0), 100).unwrap();
     let versions: Vec<u64> = whole.iter().map(|record| record.version.0).collect();
@@ -170,12 +173,12 @@ fn streams_are_read_by_version_in_pages(journal: &Arc<dyn Journal>) {
     assert!(whole.iter().all(|r| r.stream == Some(Entity::Agent(BOB)) && r.event.is_ok()));
     let page = journal.read_stream(&Entity::Agent(BOB), Version(3), 4).unwrap();
     assert_eq!(page, whole[3..7]);
-    assert_eq!(journal.read_stream(&Entity::Node, Version(0), 9).unwrap(), []);
+    assert_eq!(journal.read_stream(&Entity::Node(NodeId::HOME), Version(0), 9).unwrap(), []);
     assert_eq!(journal.read(Seq(20), 9).unwrap(), []);
     assert_eq!(journal.read(Seq(17), 2).unwrap().len(), 2);
 }
 
-fn streams_of_one_kind_are_read_newest_first_in_pages(journal: &Arc<dyn Journal>) {
+fn streams_of_one_kind_are_read_newest_first_in_pages(journal: &Arc<dyn Store>) {
     // Not in the order of their ids, and among streams of every other kind.
     let ids = [7, 1, 1 << 100, u128::MAX - 1, 0];
     for id in ids {
@@ -200,7 +203,7 @@ fn streams_of_one_kind_are_read_newest_first_in_pages(journal: &Arc<dyn Journal>
     assert_eq!(agents.iter().map(|record| record.version.0).collect::<Vec<_>>(), [1, 1, 1]);
 }
 
-fn texts_survive_whatever_they_hold(journal: &Arc<dyn Journal>) {
+fn texts_survive_whatever_they_hold(journal: &Arc<dyn Store>) {
     let texts = ["", "\0 in \0", "\u{1b}[2J\r\n\u{202e}\u{feff}", &"é漢🦀".repeat(7000)];
     for (id, words) in texts.iter().enumerate() {
         let written = batch(vec![(0, vec![posted(id as u128, words)])]);
@@ -212,7 +215,7 @@ fn texts_survive_whatever_they_hold(journal: &Arc<dyn Journal>) {
     assert_eq!(journal.text(text::digest("never written")).unwrap(), None);
 }
 
-fn appends_that_build_on_each_other_need_not_wait(journal: &Arc<dyn Journal>) {
+fn appends_that_build_on_each_other_need_not_wait(journal: &Arc<dyn Store>) {
     let (answered, answers) = mpsc::channel();
     for version in 0..200u64 {
         // Each tenth is wrong: it alone fails.
@@ -228,11 +231,12 @@ fn appends_that_build_on_each_other_need_not_wait(journal: &Arc<dyn Journal>) {
     assert_eq!(journal.head().0, Seq(180));
 }
 
-fn what_rests_on_a_failed_append_fails_with_it(journal: &Arc<dyn Journal>) {
+fn what_rests_on_a_failed_append_fails_with_it(journal: &Arc<dyn Store>) {
     let (answered, answers) = mpsc::channel();
     let queue = |agent, expected, heard| {
         let answered = answered.clone();
-        let batch = batch(vec![(expected, vec![summarised(agent, "x")])]).knowing(heard);
+        let batch =
+            batch(vec![(expected, vec![summarised(agent, "x")])]).knowing(NodeId::HOME, heard);
         journal.append(batch, Box::new(move |answer| answered.send(answer).unwrap()));
     };
     queue(ADA, 0, 0);
@@ -251,7 +255,7 @@ fn what_rests_on_a_failed_append_fails_with_it(journal: &Arc<dyn Journal>) {
     assert_eq!(append(&**journal, batch(vec![(1, vec![summarised(ADA, "y")])])).unwrap(), Seq(3));
 }
 
-fn answers_come_in_commit_order(journal: &Arc<dyn Journal>) {
+fn answers_come_in_commit_order(journal: &Arc<dyn Store>) {
     let order = Arc::new(Mutex::new(Vec::new()));
     thread::scope(|scope| {
         for writer in 0..8u128 {
@@ -276,7 +280,7 @@ fn answers_come_in_commit_order(journal: &Arc<dyn Journal>) {
     assert_eq!(*order, (1..=400).map(Seq).collect::<Vec<_>>());
 }
 
-fn followers_see_everything_once_and_in_order(journal: &Arc<dyn Journal>) {
+fn followers_see_everything_once_and_in_order(journal: &Arc<dyn Store>) {
     const WRITERS: u64 = 6;
     const EACH: u64 = 60;
     thread::scope(|scope| {
@@ -298,7 +302,7 @@ fn followers_see_everything_once_and_in_order(journal: &Arc<dyn Journal>) {
     });
 }
 
-fn a_follower_is_woken_and_a_bell_rings(journal: &Arc<dyn Journal>) {
+fn a_follower_is_woken_and_a_bell_rings(journal: &Arc<dyn Store>) {
     let mut follower = journal.follow(Seq(0));
     assert_eq!(follower.next(Duration::ZERO).unwrap(), None);
     let (rang, rings) = mpsc::channel();
@@ -330,7 +334,7 @@ fn snapshot(agent: AgentId, version: u64, state: &str) -> Snapshot {
 }
 
 /// Puts a set, and tells whether it was kept.
-fn put(journal: &dyn Journal, snapshots: Vec<Snapshot>) -> bool {
+fn put(journal: &dyn Store, snapshots: Vec<Snapshot>) -> bool {
     let (sender, receiver) = mpsc::channel();
     let kept = move |is_kept| {
         let _ = sender.send(is_kept);
@@ -339,7 +343,7 @@ fn put(journal: &dyn Journal, snapshots: Vec<Snapshot>) -> bool {
     receiver.recv_timeout(PATIENCE).expect("an answer")
 }
 
-fn snapshots_hold_for_a_place_or_are_dropped(journal: &Arc<dyn Journal>) {
+fn snapshots_hold_for_a_place_or_are_dropped(journal: &Arc<dyn Store>) {
     let set = |covers, snapshots, over| SnapshotSet { covers: Seq(covers), snapshots, over };
     assert_eq!(journal.snapshots().unwrap(), SnapshotSet::default());
     fill(&**journal, &[ADA, BOB], 2);
@@ -368,7 +372,7 @@ fn snapshots_hold_for_a_place_or_are_dropped(journal: &Arc<dyn Journal>) {
     assert_eq!(journal.snapshot(&Entity::Agent(ADA)).unwrap(), None);
 }
 
-fn a_stream_is_read_back_from_its_end(journal: &Arc<dyn Journal>) {
+fn a_stream_is_read_back_from_its_end(journal: &Arc<dyn Store>) {
     fill(&**journal, &[ADA, BOB], 5);
     let (ada, all) = (Entity::Agent(ADA), journal.read_stream(&Entity::Agent(ADA), Version(0), 9));
     let back = |before, limit| journal.read_stream_back(&ada, before, limit).unwrap();
@@ -378,10 +382,10 @@ fn a_stream_is_read_back_from_its_end(journal: &Arc<dyn Journal>) {
     assert_eq!(back(Version::END, 2), backwards[..2]);
     assert_eq!(back(Version(4), 2), backwards[2..4]);
     assert_eq!(back(Version(1), 2), []);
-    assert_eq!(journal.read_stream_back(&Entity::Node, Version::END, 2).unwrap(), []);
+    assert_eq!(journal.read_stream_back(&Entity::Node(NodeId::HOME), Version::END, 2).unwrap(), []);
 }
 
-fn of_samples_and_roster_the_latest_row_stays(journal: &Arc<dyn Journal>) {
+fn of_samples_and_roster_the_latest_row_stays(journal: &Arc<dyn Store>) {
     let sample = |agent, seen| Latest { last_seen: Some(Time(seen)), ..Latest::of(agent) };
     let row = |agent, state| RosterRow {
         agent,
@@ -396,13 +400,13 @@ fn of_samples_and_roster_the_latest_row_stays(journal: &Arc<dyn Journal>) {
         session: Some(SessionNumber(3)),
         updated_seq: Seq(9),
     };
-    journal.put_samples(vec![sample(ADA, 1), sample(BOB, 2)]);
+    journal.put_latest(vec![sample(ADA, 1), sample(BOB, 2)]);
     journal.put_roster(State::ALL.into_iter().map(|state| row(ADA, state)).collect());
-    journal.put_samples(vec![sample(ADA, 3)]);
+    journal.put_latest(vec![sample(ADA, 3)]);
     settle(&**journal);
     let nobody = AgentId(99);
-    assert_eq!(journal.samples(&[ADA, nobody]).unwrap(), [sample(ADA, 3)]);
-    assert_eq!(journal.samples(&[BOB, ADA]).unwrap(), [sample(BOB, 2), sample(ADA, 3)]);
+    assert_eq!(journal.latest(&[ADA, nobody]).unwrap(), [sample(ADA, 3)]);
+    assert_eq!(journal.latest(&[BOB, ADA]).unwrap(), [sample(BOB, 2), sample(ADA, 3)]);
     let of = |agents: &[AgentId]| journal.roster(RosterQuery::Of(agents)).unwrap();
     assert_eq!(of(&[ADA, BOB]), [row(ADA, State::Expired)]);
     journal.put_roster(vec![row(BOB, State::Dead), row(ADA, State::Waking)]);
@@ -410,7 +414,7 @@ fn of_samples_and_roster_the_latest_row_stays(journal: &Arc<dyn Journal>) {
     assert_eq!(of(&[BOB, nobody, ADA]), [row(BOB, State::Dead), row(ADA, State::Waking)]);
 }
 
-fn the_buried_are_found_by_name_and_the_dead_page_by_page(journal: &Arc<dyn Journal>) {
+fn the_buried_are_found_by_name_and_the_dead_page_by_page(journal: &Arc<dyn Store>) {
     let row = |id: u128, name: Option<&str>, named_at, state| RosterRow {
         agent: AgentId(id),
         name: name.map(Into::into),
@@ -456,7 +460,7 @@ fn the_buried_are_found_by_name_and_the_dead_page_by_page(journal: &Arc<dyn Jour
     assert_eq!(journal.roster(RosterQuery::Of(&[AgentId(1)])).unwrap(), rows[..1]);
 }
 
-fn samples_survive_field_by_field(journal: &Arc<dyn Journal>) {
+fn samples_survive_field_by_field(journal: &Arc<dyn Store>) {
     let context = |source, at| {
         let sample = context::Sample { tokens: u64::MAX, window: 200_000, usable: 167_000, source };
         Some(Context { sample, at: Time(at) })
@@ -481,13 +485,13 @@ fn samples_survive_field_by_field(journal: &Arc<dyn Journal>) {
         Latest { agent: AgentId(5), cost_microusd: Some(u64::MAX), ..only },
         Latest::of(AgentId(6)),
     ];
-    journal.put_samples(samples.to_vec());
+    journal.put_latest(samples.to_vec());
     settle(&**journal);
     let agents = samples.map(|sample| sample.agent);
-    assert_eq!(journal.samples(&agents).unwrap(), samples);
+    assert_eq!(journal.latest(&agents).unwrap(), samples);
 }
 
-fn times_and_texts_survive_at_their_limits(journal: &Arc<dyn Journal>) {
+fn times_and_texts_survive_at_their_limits(journal: &Arc<dyn Store>) {
     let ids = [AgentId(0), AgentId(u128::MAX)];
     let texts = ["", "\0", "\u{1b}[2J\r\n\"\\", "é漢🦀", "'; DROP TABLE event; --"];
     let events: Vec<_> = ids
@@ -499,7 +503,7 @@ fn times_and_texts_survive_at_their_limits(journal: &Arc<dyn Journal>) {
             event
         })
         .collect();
-    append(&**journal, Batch::of(events.clone(), |_| Some(Version(0)))).unwrap();
+    append(&**journal, Batch::of(events.clone(), |_| Version(0).into())).unwrap();
     let read: Vec<_> = all(&**journal).into_iter().map(|record| record.event.unwrap()).collect();
     assert_eq!(read, events);
 }
@@ -513,7 +517,7 @@ fn recorded(id: u128, agent: AgentId, words: &str, at: u64) -> (Event, TextBody)
     (Event { at: Time(at), what: What::Message(MessageId(id), recorded) }, body)
 }
 
-fn a_text_is_written_once_with_the_event_that_names_it(journal: &Arc<dyn Journal>) {
+fn a_text_is_written_once_with_the_event_that_names_it(journal: &Arc<dyn Store>) {
     let (first, body) = recorded(1, ADA, "the same words", 1);
     let digest = body.text.digest;
     assert_eq!(journal.text(digest).unwrap(), None);
@@ -530,7 +534,7 @@ fn a_text_is_written_once_with_the_event_that_names_it(journal: &Arc<dyn Journal
     assert!(matches!(refused, Err(AppendError::TextTooLarge { .. })));
 }
 
-fn messages_are_read_as_far_as_they_have_come(journal: &Arc<dyn Journal>) {
+fn messages_are_read_as_far_as_they_have_come(journal: &Arc<dyn Store>) {
     for (id, agent, at) in [(1, ADA, 1), (2, ADA, 2), (3, BOB, 3)] {
         let (event, body) = recorded(id, agent, &format!("text {id}"), at);
         append(&**journal, batch(vec![(0, vec![event])]).with_texts(vec![body])).unwrap();

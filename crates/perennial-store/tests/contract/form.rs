@@ -4,6 +4,7 @@
 //! `golden/folds.txt` has a line for each form: its number, and a digest of the state that a fixed
 //! journal, with an event of every kind, folds to.
 
+use perennial_core::id::NodeId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
@@ -131,6 +132,7 @@ fn of_a_command() -> Vec<Event> {
         .started(2, Opening::Bare)
         .then(AgentEvent::HoldLifted { evidence: asked(Verb::Wake, SECOND) })
         .then(AgentEvent::Held(hold))
+        .then(AgentEvent::Rehomed { node: NodeId(9) })
         .then(AgentEvent::Summarised { summary: "so far".into() })
         .then(ending(2));
     life.events
@@ -139,7 +141,7 @@ fn of_a_command() -> Vec<Event> {
 fn journal() -> Vec<Event> {
     let stopped = NodeEvent::DaemonStopped { epoch: Epoch(1) };
     let restored = NodeEvent::JournalRestored { since: Time(1) };
-    let node = |what| Event { at: Time(2), what: What::Node(what) };
+    let node = |what| Event { at: Time(2), what: What::Node(NodeId::HOME, what) };
     let mut events = vec![started(1), node(restored), node(stopped), started(2)];
     events.extend(of_a_cli());
     events.extend(of_a_command());

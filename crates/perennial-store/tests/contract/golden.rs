@@ -3,6 +3,7 @@
 //!
 //! A file is made by hand when a kind or a form is new, and never changed afterwards.
 
+use perennial_core::id::NodeId;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,6 +44,10 @@ fn examples() -> Vec<(&'static str, AgentOrNode)> {
     let unknown = |why| ended(Exit::Unknown(why));
     let mut examples = vec![
         ("hatched", Agent(AgentEvent::Hatched(Box::new(birth())))),
+        (
+            "hatched-node",
+            Agent(AgentEvent::Hatched(Box::new(Birth { node: NodeId(9), ..birth() }))),
+        ),
         ("hatched-bare", Agent(AgentEvent::Hatched(Box::new(bare_birth())))),
         ("hatched-harness", Agent(AgentEvent::Hatched(Box::new(harness_birth())))),
         ("moved", movement(Witness::Kernel, Finding::Exited(Exit::KillSignal(9)), Some(Time(99)))),
@@ -80,7 +85,7 @@ fn examples() -> Vec<(&'static str, AgentOrNode)> {
 }
 
 /// What policy made of the moment, and holds.
-fn policy_examples() -> [(&'static str, AgentEvent); 6] {
+fn policy_examples() -> [(&'static str, AgentEvent); 7] {
     let history = History { restarts: vec![Time(5), Time(8)], opened: 2, futile: 1 };
     let evidence = asked(Verb::Wake, 12);
     let (number, exit) = (NUMBER, Exit::Code(1));
@@ -97,6 +102,7 @@ fn policy_examples() -> [(&'static str, AgentEvent); 6] {
         ),
         ("put-off", put_off(Some(Time(u64::MAX)), Duration::ZERO)),
         ("put-off-unseen", put_off(None, Duration::from_micros(1_500_000))),
+        ("rehomed", AgentEvent::Rehomed { node: NodeId(9) }),
         ("held", AgentEvent::Held(hold)),
         ("hold-lifted", AgentEvent::HoldLifted { evidence }),
     ]
@@ -154,6 +160,7 @@ fn birth() -> Birth {
         name: Some("ada".parse().unwrap()),
         role: Some("scribe".into()),
         parent: Some(BOB),
+        node: NodeId::HOME,
         launch: Launch {
             harness: "command".into(),
             host: Host::Shim,
@@ -207,7 +214,7 @@ fn parts(text: &str) -> (String, u64, String) {
 fn whats() -> Vec<(&'static str, Entity, What)> {
     let what = |(name, example)| match example {
         AgentOrNode::Agent(event) => (name, What::Agent(ADA, event)),
-        AgentOrNode::Node(event) => (name, What::Node(event)),
+        AgentOrNode::Node(event) => (name, What::Node(NodeId::HOME, event)),
     };
     let all = examples().into_iter().map(what).chain(others());
     all.map(|(name, what)| {
@@ -261,6 +268,23 @@ fn messages_jobs_and_claims() -> Vec<(&'static str, What)> {
         (
             "job-wanted",
             job(JobEvent::Wanted {
+                node: NodeId::HOME,
+                purpose: Purpose::Notify {
+                    agent: ADA,
+                    name: "ada".to_owned(),
+                    reason: Reason::NeedsAnswer,
+                },
+                command: JobCommand {
+                    argv: vec!["notify-send".to_owned(), "-u".to_owned()],
+                    dir: "/".to_owned(),
+                    limit: Duration::from_secs(10),
+                },
+            }),
+        ),
+        (
+            "job-wanted-node",
+            job(JobEvent::Wanted {
+                node: NodeId(9),
                 purpose: Purpose::Notify {
                     agent: ADA,
                     name: "ada".to_owned(),
@@ -360,7 +384,11 @@ fn payloads_cut_off_or_changed_are_refused_or_read() {
             changed[end] ^= 0x15;
             let _ = stored::read(&stream, kind, form, &changed);
         }
-        let other = if stream == Entity::Node { Entity::Agent(ADA) } else { Entity::Node };
+        let other = if stream == Entity::Node(NodeId::HOME) {
+            Entity::Agent(ADA)
+        } else {
+            Entity::Node(NodeId::HOME)
+        };
         assert!(stored::read(&other, kind, form, payload.as_bytes()).is_err(), "{name}");
         let event = Event { at: Time(1), what };
         assert_eq!(event.entity(), stream);

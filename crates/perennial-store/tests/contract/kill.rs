@@ -1,6 +1,7 @@
 //! kill -9 in the middle of appends: whatever was acknowledged is there afterwards, whole, and the
 //! journal goes on.
 
+use perennial_core::id::NodeId;
 use std::env;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -20,7 +21,7 @@ const KILLS: usize = 25;
 fn the_killed_program() {
     let Some(home) = env::var_os(HOME) else { return };
     let journal = open(Path::new(&home));
-    let loaded = perennial_store::load(&journal).unwrap();
+    let loaded = perennial_store::load(&journal, NodeId::HOME).unwrap();
     let mut version = loaded.versions.values().copied().max().unwrap_or(Version(0));
     loop {
         let text = format!("{}", version.0);

@@ -3,11 +3,13 @@
 use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, Event};
 use perennial_core::fleet::Fleet;
+use perennial_core::id::NodeId;
 use perennial_core::id::{Epoch, SessionNumber};
 use perennial_core::reason::{Evidence, Finding, Reason, Verb, Witness};
 use perennial_core::session::Process;
 use perennial_core::state::{Cause, State};
 use perennial_core::time::Time;
+use perennial_store::Projections;
 use perennial_store::{Batch, Journal, MemoryJournal, Seq, Version, load};
 
 use crate::events::*;
@@ -33,7 +35,7 @@ fn story() -> Vec<Event> {
 
 fn told(story: &[Event]) -> MemoryJournal {
     let journal = MemoryJournal::new();
-    append(&journal, Batch::of(story.to_vec(), |_| Some(Version(0)))).unwrap();
+    append(&journal, Batch::of(story.to_vec(), |_| Version(0).into())).unwrap();
     journal
 }
 
@@ -41,7 +43,7 @@ fn told(story: &[Event]) -> MemoryJournal {
 #[test]
 fn posts_cost_no_memory_after_loading() {
     let posts: Vec<Event> = (0..100).map(|id| posted(id, "text")).collect();
-    let loaded = load(&told(&posts)).unwrap();
+    let loaded = load(&told(&posts), NodeId::HOME).unwrap();
     assert_eq!((loaded.head, loaded.fleet), (Seq(100), Fleet::default()));
     assert!(loaded.versions.is_empty());
 }
@@ -50,7 +52,7 @@ fn posts_cost_no_memory_after_loading() {
 fn the_fleet_is_the_fold_of_all_records() {
     let mut fleet = Fleet::default();
     story().iter().for_each(|event| drop(fleet.evolve(event)));
-    let loaded = load(&told(&story())).unwrap();
+    let loaded = load(&told(&story()), NodeId::HOME).unwrap();
     assert_eq!(loaded.fleet, fleet);
     assert_eq!(loaded.fleet.epoch(), Epoch(1));
     assert_eq!((loaded.head, loaded.latest), (Seq(7), Time(11)));
@@ -58,13 +60,13 @@ fn the_fleet_is_the_fold_of_all_records() {
     assert_eq!(
         versions,
         [
-            (Entity::Node, Version(1)),
+            (Entity::Node(NodeId::HOME), Version(1)),
             (Entity::Agent(ADA), Version(3)),
             (Entity::Agent(BOB), Version(3))
         ]
     );
     assert_eq!(loaded.unreadable, []);
-    let nothing = load(&MemoryJournal::new()).unwrap();
+    let nothing = load(&MemoryJournal::new(), NodeId::HOME).unwrap();
     assert_eq!((nothing.head, nothing.fleet), (Seq(0), Fleet::default()));
 }
 
@@ -72,7 +74,7 @@ fn the_fleet_is_the_fold_of_all_records() {
 fn an_agent_with_an_unreadable_record_is_unknown_and_held() {
     let journal = told(&story());
     journal.flip(Seq(5));
-    let loaded = load(&journal).unwrap();
+    let loaded = load(&journal, NodeId::HOME).unwrap();
     let ada = loaded.fleet.agent(ADA).unwrap();
     assert_eq!((ada.state, ada.reason), (State::Unknown, Reason::RecordUnreadable));
     assert!(ada.is_damaged());
@@ -91,12 +93,12 @@ fn what_an_operator_ordered_later_outranks_the_mark() {
     later.push(moved(ADA, 20, Cause::Wake, State::Waking, asked(Verb::Wake, 20)));
     let journal = told(&later);
     journal.flip(Seq(5));
-    let loaded = load(&journal).unwrap();
+    let loaded = load(&journal, NodeId::HOME).unwrap();
     assert_eq!(loaded.fleet.agent(ADA).unwrap().state, State::Waking);
     assert_eq!(loaded.unreadable.len(), 1);
     // An order before the damage says nothing of what came after it.
     journal.flip(Seq(8));
-    let loaded = load(&journal).unwrap();
+    let loaded = load(&journal, NodeId::HOME).unwrap();
     assert_eq!(loaded.fleet.agent(ADA).unwrap().state, State::Unknown);
 }
 
@@ -107,12 +109,12 @@ fn a_record_that_is_gone_marks_the_agent_whose_versions_have_a_hole() {
         let journal = open(directory.path());
         let mut longer = story();
         longer.extend([wanted(BOB, 2), wanted(ADA, 2), wanted(BOB, 3)]);
-        append(&journal, Batch::of(longer, |_| Some(Version(0)))).unwrap();
+        append(&journal, Batch::of(longer, |_| Version(0).into())).unwrap();
     }
     let sql = "DELETE FROM event WHERE seq = 5";
     rusqlite::Connection::open(file(directory.path())).unwrap().execute_batch(sql).unwrap();
     let journal = open(directory.path());
-    let loaded = load(&journal).unwrap();
+    let loaded = load(&journal, NodeId::HOME).unwrap();
     assert_eq!(loaded.fleet.agent(ADA).unwrap().state, State::Unknown);
     // Bob's record right after the hole can't be proven.
     assert_eq!(loaded.fleet.agent(BOB).unwrap().state, State::Unknown);
@@ -129,8 +131,8 @@ fn an_agent_whose_last_record_is_gone_is_held_where_its_snapshot_had_it() {
             let journal = open(directory.path());
             let mut longer = story();
             longer.extend([wanted(ADA, 2), wanted(BOB, 2), wanted(BOB, 3)]);
-            append(&journal, Batch::of(longer, |_| Some(Version(0)))).unwrap();
-            let loaded = load(&journal).unwrap();
+            append(&journal, Batch::of(longer, |_| Version(0).into())).unwrap();
+            let loaded = load(&journal, NodeId::HOME).unwrap();
             if is_kept {
                 let (fleet, versions) = (&loaded.fleet, &loaded.versions);
                 let set = perennial_store::load::snapshots(fleet, versions, &loaded.changed);
@@ -140,7 +142,7 @@ fn an_agent_whose_last_record_is_gone_is_held_where_its_snapshot_had_it() {
         }
         let sql = "DELETE FROM event WHERE seq = 8";
         rusqlite::Connection::open(file(directory.path())).unwrap().execute_batch(sql).unwrap();
-        let loaded = load(&open(directory.path())).unwrap();
+        let loaded = load(&open(directory.path()), NodeId::HOME).unwrap();
         assert_eq!(loaded.versions[&Entity::Agent(ADA)], Version(3));
         assert_eq!(loaded.fleet.agent(ADA).unwrap().is_damaged(), is_kept);
         assert!(!loaded.unreadable.is_empty(), "told in any case");
@@ -153,7 +155,7 @@ fn an_agent_whose_last_record_is_gone_is_held_where_its_snapshot_had_it() {
 fn an_agent_whose_birth_is_unreadable_is_listed_and_held() {
     let journal = told(&story());
     journal.flip(Seq(2));
-    let loaded = load(&journal).unwrap();
+    let loaded = load(&journal, NodeId::HOME).unwrap();
     let ada = loaded.fleet.agent(ADA).unwrap();
     assert_eq!((ada.state, ada.reason), (State::Unknown, Reason::RecordUnreadable));
     assert!(ada.is_damaged());
@@ -163,17 +165,17 @@ fn an_agent_whose_birth_is_unreadable_is_listed_and_held() {
     // Buried, it stays so.
     let bury = moved(ADA, 20, Cause::Buried, State::Dead, asked(Verb::Bury, 20));
     append(&journal, batch(vec![(3, vec![bury])])).unwrap();
-    let ada = load(&journal).unwrap().fleet.agent(ADA).cloned().unwrap();
+    let ada = load(&journal, NodeId::HOME).unwrap().fleet.agent(ADA).cloned().unwrap();
     assert_eq!((ada.state, ada.hold), (State::Dead, None));
 }
 
 #[test]
 fn an_agent_whose_birth_is_gone_is_listed_too() {
     let directory = tempfile::tempdir().unwrap();
-    append(&open(directory.path()), Batch::of(story(), |_| Some(Version(0)))).unwrap();
+    append(&open(directory.path()), Batch::of(story(), |_| Version(0).into())).unwrap();
     let sql = "DELETE FROM event WHERE seq = 2";
     rusqlite::Connection::open(file(directory.path())).unwrap().execute_batch(sql).unwrap();
-    let loaded = load(&open(directory.path())).unwrap();
+    let loaded = load(&open(directory.path()), NodeId::HOME).unwrap();
     assert!(loaded.fleet.agent(ADA).unwrap().is_damaged());
 }
 
@@ -193,7 +195,7 @@ fn only_an_operators_word_outranks_the_mark() {
         later.push(order);
         let journal = told(&later);
         journal.flip(Seq(3));
-        let loaded = load(&journal).unwrap();
+        let loaded = load(&journal, NodeId::HOME).unwrap();
         assert_eq!(loaded.fleet.agent(ADA).unwrap().is_damaged(), held);
     }
 }

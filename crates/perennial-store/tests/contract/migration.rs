@@ -1,5 +1,7 @@
 //! A journal that an older program wrote: brought up to the newest tables, read as it was meant.
 
+use perennial_core::id::NodeId;
+use perennial_store::Projections;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -30,7 +32,7 @@ fn a_first_journal_is_read_as_it_was_meant() {
     write_first(directory.path());
     let journal = open(directory.path());
     assert_eq!(journal.quarantine(), vec![]);
-    let loaded = load(&journal).unwrap();
+    let loaded = load(&journal, NodeId::HOME).unwrap();
     assert_eq!((loaded.head, loaded.unreadable.len()), (Seq(22), 0));
     let states: BTreeMap<_, _> = loaded
         .fleet
@@ -59,14 +61,14 @@ fn its_samples_stay_and_new_columns_are_empty() {
         last_activity: Some(Time(u64::MAX)),
         ..Latest::of(agent)
     };
-    assert_eq!(journal.samples(&[agent]).unwrap(), [old]);
+    assert_eq!(journal.latest(&[agent]).unwrap(), [old]);
     let new = Latest { cost_microusd: Some(5), ..old };
-    journal.put_samples(vec![new]);
+    journal.put_latest(vec![new]);
     settle(&journal);
     drop(journal);
     // The second opening finds nothing left to migrate.
     assert_eq!(user_version(directory.path()), 5);
-    assert_eq!(open(directory.path()).samples(&[agent]).unwrap(), [new]);
+    assert_eq!(open(directory.path()).latest(&[agent]).unwrap(), [new]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Random appends on both implementations, compared: the same answers, the same records.
 
+use perennial_store::Store;
 use std::sync::mpsc;
 
 use perennial_core::id::AgentId;
@@ -34,7 +35,7 @@ fn batches(shapes: &[Shape]) -> Vec<Batch> {
             let event = |n| summarised(agent, &format!("append {number} event {n}"));
             entries.push(StreamAppend {
                 stream: perennial_core::entity::Entity::Agent(agent),
-                expected: Some(Version(expected.unsigned_abs())),
+                expected: Version(expected.unsigned_abs()).into(),
                 events: (0..*count).map(event).collect(),
             });
         }
@@ -47,7 +48,7 @@ fn batches(shapes: &[Shape]) -> Vec<Batch> {
 }
 
 /// All queued at once, so that SQLite commits groups of any size.
-fn answers(journal: &dyn Journal, batches: &[Batch]) -> Vec<Result<Seq, String>> {
+fn answers(journal: &dyn Store, batches: &[Batch]) -> Vec<Result<Seq, String>> {
     let (answered, answers) = mpsc::channel();
     for batch in batches {
         let answered = answered.clone();

@@ -1,6 +1,10 @@
 //! Snapshots: whatever happened before and after them, the fleet is that of the full fold, but for what
 //! is over; and whoever has left memory is recalled as it ended.
 
+use perennial_core::id::NodeId;
+use perennial_store::Expected;
+use perennial_store::Projections;
+use perennial_store::Store;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -146,7 +150,7 @@ fn play(fleet: &Fleet, turn: Turn, serial: u128, now: Time) -> Vec<Event> {
         Turn::Bury(number) => ask(Command::Bury { target: name(number), summary: "x".into() }),
         Turn::Daemon(boot) => {
             let boot = BootId(format!("boot {boot}"));
-            fleet.observe(&Observation::Started { boot, version: "1".into() }, now)
+            fleet.observe(&Observation::Started { boot, version: "1".into(), is_copy: false }, now)
         }
         Turn::Sign(number, shown) => {
             let agent = fleet.agents().nth(usize::from(number));
@@ -161,7 +165,7 @@ fn play(fleet: &Fleet, turn: Turn, serial: u128, now: Time) -> Vec<Event> {
 
 /// Appends what a story makes, and puts snapshots of what has changed after the turns that `cuts`
 /// says; what is over in them leaves memory.
-fn tell(journal: &dyn Journal, story: &[(Turn, u8)], cuts: &[usize]) -> Fleet {
+fn tell(journal: &dyn Store, story: &[(Turn, u8)], cuts: &[usize]) -> Fleet {
     let mut fleet = Fleet::default();
     let mut versions: BTreeMap<Entity, Version> = BTreeMap::new();
     let mut changed: BTreeSet<Entity> = BTreeSet::new();
@@ -169,7 +173,7 @@ fn tell(journal: &dyn Journal, story: &[(Turn, u8)], cuts: &[usize]) -> Fleet {
     for (number, (turn, seconds)) in story.iter().enumerate() {
         now = now + Duration::from_secs(u64::from(*seconds)) + Duration::from_micros(1);
         let events = play(&fleet, *turn, number as u128 + 1, now);
-        let version = |stream: &Entity| Some(versions.get(stream).copied().unwrap_or_default());
+        let version = |stream: &Entity| versions.get(stream).copied().unwrap_or_default().into();
         append(journal, Batch::of(events.clone(), version)).unwrap();
         for event in &events {
             fleet.evolve(event);
@@ -219,8 +223,8 @@ proptest! {
         let records = journal.read(Seq(0), 10_000).unwrap();
         let unkept = MemoryJournal::new();
         let events = records.into_iter().map(|record| record.event.unwrap()).collect();
-        append(&unkept, Batch::of(events, |_| None)).unwrap();
-        let (cut, whole) = (load(&journal).unwrap(), load(&unkept).unwrap());
+        append(&unkept, Batch::of(events, |_| Expected::Anything)).unwrap();
+        let (cut, whole) = (load(&journal, NodeId::HOME).unwrap(), load(&unkept, NodeId::HOME).unwrap());
         prop_assert_eq!((cut.head, cut.latest), (whole.head, whole.latest));
 
         let dead = whole.fleet.agents().filter(|agent| whole.fleet.is_over(&agent.id.into()));
@@ -251,7 +255,7 @@ fn a_dead_lead_is_loaded_until_its_team_is_over() {
         (Turn::Exited(0, 0), 1),
     ];
     tell(&journal, &lead, &[6]);
-    let loaded = load(&journal).unwrap();
+    let loaded = load(&journal, NodeId::HOME).unwrap();
     let (first, second) = (AgentId(2), AgentId(4));
     assert_eq!((loaded.fleet.agents().count(), loaded.over), (2, 0));
     assert!(loaded.fleet.leads(first, second));
@@ -260,7 +264,7 @@ fn a_dead_lead_is_loaded_until_its_team_is_over() {
     let both = [&lead[..], &[(Turn::Bury(3), 1), (Turn::Exited(1, 0), 1), (Turn::Due(5), 1)]];
     tell(&journal, &both.concat(), &[8]);
     // The lead had a team when the last set was made: it is loaded, and to be put as over.
-    let loaded = load(&journal).unwrap();
+    let loaded = load(&journal, NodeId::HOME).unwrap();
     assert_eq!((loaded.fleet.agents().count(), loaded.over), (1, 1));
     assert_eq!(loaded.changed, BTreeSet::from([Entity::Agent(first)]));
     assert!(loaded.fleet.is_over(&Entity::Agent(first)));
@@ -270,12 +274,12 @@ fn a_dead_lead_is_loaded_until_its_team_is_over() {
 fn a_set_that_was_dropped_hides_nothing() {
     let journal = MemoryJournal::new();
     let fleet = tell(&journal, &STORY, &[3]);
-    let loaded = load(&journal).unwrap();
+    let loaded = load(&journal, NodeId::HOME).unwrap();
     // As if only the last of what has changed since had been noticed.
     let last = BTreeSet::from([loaded.changed.last().cloned().unwrap()]);
     let set = perennial_store::load::snapshots(&fleet, &loaded.versions, &last);
     journal.put_snapshots(set, Box::new(|is_kept| assert!(!is_kept)));
-    let again = load(&journal).unwrap();
+    let again = load(&journal, NodeId::HOME).unwrap();
     assert_eq!((&again.fleet, &again.changed), (&loaded.fleet, &loaded.changed));
 }
 
@@ -304,7 +308,7 @@ fn snapshots_survive_in_the_file_and_are_used() {
     assert!(covers > Seq(5) && covers < journal.head().0);
     // The node, two agents, and the notice that one of them is to get.
     assert_eq!(snapshots.len(), 4);
-    assert_eq!(load(&journal).unwrap().fleet, fleet);
+    assert_eq!(load(&journal, NodeId::HOME).unwrap().fleet, fleet);
     drop(journal);
 
     // They are used: what they say is believed, since they lie outside of the chain …
@@ -312,10 +316,10 @@ fn snapshots_survive_in_the_file_and_are_used() {
         rusqlite::Connection::open(file(directory.path())).unwrap().execute_batch(sql).unwrap();
     };
     by_hand("DELETE FROM snapshot WHERE stream <> x'6e'");
-    assert_ne!(load(&open(directory.path())).unwrap().fleet, fleet);
+    assert_ne!(load(&open(directory.path()), NodeId::HOME).unwrap().fleet, fleet);
     // … unless a byte of one was changed, or their place is no longer that record.
     by_hand("UPDATE snapshot SET state = replace(state, '1', '2')");
-    assert_eq!(load(&open(directory.path())).unwrap().fleet, fleet);
+    assert_eq!(load(&open(directory.path()), NodeId::HOME).unwrap().fleet, fleet);
 }
 
 #[test]
@@ -328,7 +332,7 @@ fn snapshots_of_another_form_are_not_read() {
         snapshot.state = Some("null".into());
     }
     journal.put_snapshots(snapshots, Box::new(|is_kept| assert!(is_kept)));
-    assert_eq!(load(&journal).unwrap().fleet, fleet);
+    assert_eq!(load(&journal, NodeId::HOME).unwrap().fleet, fleet);
 }
 
 #[test]
@@ -338,7 +342,7 @@ fn where_anything_is_unreadable_snapshots_are_not_used() {
     // After the cut: found while loading from the snapshots, and folded again without them.
     let last = journal.head().0;
     journal.flip(Seq(last.0 - 4));
-    let loaded = load(&journal).unwrap();
+    let loaded = load(&journal, NodeId::HOME).unwrap();
     assert_eq!(loaded.unreadable.len(), 1);
     let held = loaded.fleet.agents().filter(|agent| agent.state == State::Unknown).count();
     assert_eq!(held, 1);
@@ -366,5 +370,5 @@ fn a_snapshot_keeps_what_was_futile() {
     assert_eq!(covers, journal.head().0, "nothing is folded after the snapshots");
     let futile = |fleet: &Fleet| fleet.agents().next().unwrap().history.futile;
     assert_eq!(futile(&fleet), 2, "the story is one of churn");
-    assert_eq!(futile(&load(&journal).unwrap().fleet), 2);
+    assert_eq!(futile(&load(&journal, NodeId::HOME).unwrap().fleet), 2);
 }

@@ -1,6 +1,9 @@
 //! Loading texts and jobs: what may have been done is not done again where a record of it is altered
 //! or gone.
 
+use perennial_core::agent::Agent;
+use perennial_core::id::NodeId;
+use perennial_store::Projections;
 use std::time::Duration;
 
 use perennial_core::event::{Event, What};
@@ -57,7 +60,7 @@ fn edited(told: &[Event], edit: &str) -> (tempfile::TempDir, perennial_store::Sq
         events.extend_from_slice(told);
         // What comes after: no edit is at the journal's end.
         events.extend([started(1), started(2), started(3)]);
-        append(&journal, Batch::of(events, |_| Some(Version(0)))).unwrap();
+        append(&journal, Batch::of(events, |_| Version(0).into())).unwrap();
     }
     settle(&open(directory.path()));
     let connection = rusqlite::Connection::open(file(directory.path())).unwrap();
@@ -90,7 +93,7 @@ fn a_text_with_a_record_that_is_altered_or_gone_is_held_and_never_offered_again(
         for edit in [ALTER, DELETE] {
             let sql = format!("{edit} {kinds}");
             let (_directory, journal) = edited(told, &sql);
-            let loaded = load(&journal).unwrap();
+            let loaded = load(&journal, NodeId::HOME).unwrap();
             let fleet = &loaded.fleet;
             assert_eq!(why(fleet), Some(Why::Unreadable), "{sql}");
             let entity = perennial_core::entity::Entity::Message(TEXT);
@@ -99,10 +102,16 @@ fn a_text_with_a_record_that_is_altered_or_gone_is_held_and_never_offered_again(
             // It is known again when a person takes it back, and by every later load.
             append(
                 &journal,
-                Batch::of(vec![withdrawn()], |stream| loaded.versions.get(stream).copied()),
+                Batch::of(vec![withdrawn()], |stream| {
+                    loaded.versions.get(stream).copied().unwrap_or_default().into()
+                }),
             )
             .unwrap();
-            assert_eq!(load(&journal).unwrap().fleet.messages().iter().count(), 0, "{sql}");
+            assert_eq!(
+                load(&journal, NodeId::HOME).unwrap().fleet.messages().iter().count(),
+                0,
+                "{sql}"
+            );
             let step = journal.message(TEXT).unwrap().map(|row| row.step);
             assert_eq!(step, Some(MessageStep::Withdrawn), "{sql}");
         }
@@ -114,7 +123,7 @@ fn a_text_whose_records_are_whole_is_not_held_for_the_damage_of_others() {
     let sql = "DELETE FROM event WHERE kind = 'daemon-started' AND version = 2";
     for told in [&[recorded()][..], &[recorded(), offered(), entered()]] {
         let (_directory, journal) = edited(told, sql);
-        let loaded = load(&journal).unwrap();
+        let loaded = load(&journal, NodeId::HOME).unwrap();
         assert!(!loaded.unreadable.is_empty());
         assert_ne!(why(&loaded.fleet), Some(Why::Unreadable));
     }
@@ -125,7 +134,7 @@ fn a_text_whose_records_are_whole_is_not_held_for_the_damage_of_others() {
 fn a_text_whose_first_record_follows_a_hole_is_listed_and_can_be_taken_back() {
     let told = [summarised(ADA, "one"), recorded()];
     let (_directory, journal) = edited(&told, "DELETE FROM event WHERE kind = 'summarised'");
-    let loaded = load(&journal).unwrap();
+    let loaded = load(&journal, NodeId::HOME).unwrap();
     assert_eq!(why(&loaded.fleet), Some(Why::Unreadable));
     let listed = loaded.fleet.messages().get(TEXT).unwrap();
     assert!(matches!(&listed.content, Content::Typed { text, .. } if text.head == "run the tests"));
@@ -133,7 +142,13 @@ fn a_text_whose_first_record_follows_a_hole_is_listed_and_can_be_taken_back() {
 
 #[test]
 fn a_job_with_a_record_that_is_altered_or_gone_ends_unknown_and_is_not_run_again() {
-    let (_, wanted) = job::notify(&["say".into()], ADA, "ada".into(), Reason::Idle, Time(20));
+    let (_, wanted) = job::notify(
+        &["say".into()],
+        &Agent::unborn(ADA, Time(20)),
+        "ada".into(),
+        Reason::Idle,
+        Time(20),
+    );
     let ended = JobEvent::Ended { number: 1, end: JobEnd::Code(0), output: String::new() };
     let told = [of_job(wanted), of_job(ended)];
     for edit in [
@@ -143,7 +158,7 @@ fn a_job_with_a_record_that_is_altered_or_gone_ends_unknown_and_is_not_run_again
         "DELETE FROM event WHERE kind = 'job-ended' OR seq > 4",
     ] {
         let (_directory, journal) = edited(&told, edit);
-        let loaded = load(&journal).unwrap();
+        let loaded = load(&journal, NodeId::HOME).unwrap();
         let phase = loaded.fleet.jobs().get(JOB).map(|job| job.phase);
         assert_eq!(phase, Some(JobPhase::Ended(JobEnd::Unknown)), "{edit}");
     }
@@ -155,7 +170,7 @@ fn rows_of_texts_that_say_nothing_are_counted_and_the_others_are_listed() {
     let listed = journal.messages(ADA, 9).unwrap();
     assert_eq!((listed.rows.len(), listed.unreadable), (0, 1));
     // The records tell how far it has come: with those whole, it is not held.
-    assert_eq!(why(&load(&journal).unwrap().fleet), Some(Why::Starting));
+    assert_eq!(why(&load(&journal, NodeId::HOME).unwrap().fleet), Some(Why::Starting));
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod driving;
 mod hearing;
 mod lock;
 mod logging;
+mod node;
 mod showing;
 mod surface;
 mod time;
@@ -29,8 +30,7 @@ use perennial_engine::host::{
     self, Holders, HostReport, JobReport, Settings, cgroup, monotonic, process,
 };
 use perennial_engine::supervisor::Supervisor;
-use perennial_store::journal::Journal;
-use perennial_store::{Latest, SqliteJournal, load};
+use perennial_store::{Latest, SqliteJournal, Store, load};
 use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -90,15 +90,21 @@ type DriverThread = JoinHandle<Result<(), Superseded>>;
 /// Loads what the journal knows, and starts everything but the surface's socket.
 fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
     let (driver, inbox) = driver::channel_pair();
-    let journal: Arc<dyn Journal> =
+    let node = node::id(&home.data).context("the id of this node can't be kept")?;
+    let journal: Arc<dyn Store> =
         Arc::new(SqliteJournal::open(&home.journal()).context("the journal can't be opened")?);
-    let loaded = load(&*journal).context("the journal can't be read")?;
+    let loaded = load(&*journal, node).context("the journal can't be read")?;
     for unreadable in &loaded.unreadable {
         tracing::error!(%unreadable, "a record can't be read");
     }
     let missed = hearing::unheard_hooks::take(&home.hooks_missed());
     for told in &missed {
         tracing::warn!("{told}");
+    }
+    let is_copy = node::is_copy(&loaded.fleet);
+    if is_copy {
+        tracing::warn!(%node, "the home is a copy: what ran in the original is left to it");
+        disown_copied(home);
     }
     let boot = process::boot_id().context("the machine's boot id can't be read")?;
     let epoch = Epoch(loaded.fleet.epoch().0 + 1);
@@ -135,9 +141,9 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
         shown: shown.clone(),
         ending: ending.clone(),
     };
-    let started = Observation::Started { boot: boot.clone(), version: version() };
+    let started = Observation::Started { boot: boot.clone(), version: version(), is_copy };
     let fleet = loaded.fleet.under(Policy { notify: config.notify });
-    let supervisor = Supervisor::new(fleet, loaded.versions).hearing_on(hearings);
+    let supervisor = Supervisor::new(fleet, loaded.versions, loaded.head).hearing_on(hearings);
     let thread =
         driver::start(supervisor, presence, spending, world, driver.clone(), inbox, started)
             .context("the driver can't be started")?;
@@ -252,6 +258,14 @@ fn start_holders(
     Holders::start(settings, sink).context("the holders can't be reached")
 }
 
+/// What the holders of the original wrote about their processes is not for a copy.
+fn disown_copied(home: &Home) {
+    for dir in [home.holders(), home.jobs()] {
+        let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+        entries.for_each(|entry| HolderDirectory::at(entry.path()).disown());
+    }
+}
+
 /// Holders that live already, and cgroups of those that died: who calls from below or from within
 /// them is known before they are connected, or swept.
 fn known_holders(home: &Home, fleet: &Fleet) -> Registry {
@@ -301,9 +315,9 @@ fn known_jobs(home: &Home, fleet: &Fleet, registry: &Registry) {
 }
 
 /// The latest that an earlier run kept of each agent that is in memory.
-fn kept(journal: &dyn Journal, fleet: &Fleet) -> Vec<Latest> {
+fn kept(journal: &dyn Store, fleet: &Fleet) -> Vec<Latest> {
     let agents: Vec<AgentId> = fleet.agents().map(|agent| agent.id).collect();
-    journal.samples(&agents).unwrap_or_else(|error| {
+    journal.latest(&agents).unwrap_or_else(|error| {
         tracing::warn!(error = driver::chain(&error), "samples can't be read");
         Vec::new()
     })

@@ -4,7 +4,7 @@ use std::sync::mpsc::channel;
 
 use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, Event, What};
-use perennial_core::id::AgentId;
+use perennial_core::id::{AgentId, NodeId};
 use perennial_core::time::Time;
 use perennial_store::journal::{Batch, Journal, Seq};
 use perennial_store::{SqliteJournal, load};
@@ -16,12 +16,12 @@ use crate::watch::PATIENCE;
 #[track_caller]
 pub fn append(sealed: &Sealed, agent: AgentId, events: impl FnOnce(Time) -> Vec<AgentEvent>) {
     let journal = SqliteJournal::open(&sealed.home.journal()).expect("a journal that nobody has");
-    let versions = load(&journal).expect("it loads").versions;
+    let versions = load(&journal, NodeId::HOME).expect("it loads").versions;
     let (head, _) = journal.head();
     let at = journal.read(Seq(head.0 - 1), 1).expect("it reads")[0].at;
     let event = |what| Event { at, what: What::Agent(agent, what) };
     let batch = Batch::of(events(at).into_iter().map(event).collect(), |stream: &Entity| {
-        Some(versions.get(stream).copied().unwrap_or_default())
+        versions.get(stream).copied().unwrap_or_default().into()
     });
     let (done, is_done) = channel();
     let tell = move |result| {

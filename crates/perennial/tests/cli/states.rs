@@ -2,7 +2,7 @@
 
 use perennial_api::{Agent, EventView};
 use perennial_core::event::{AgentEvent, Birth};
-use perennial_core::id::AgentId;
+use perennial_core::id::{AgentId, NodeId};
 use perennial_core::launch::{BARE_COMMAND, Host, Launch};
 use perennial_core::reason::{Evidence, Finding, Witness};
 use perennial_core::restart::Restart;
@@ -60,6 +60,7 @@ fn nameless(sealed: &Sealed, at: Time) -> Birth {
         name: None,
         role: None,
         parent: None,
+        node: NodeId::HOME,
         launch: Launch {
             harness: BARE_COMMAND.to_owned(),
             host: Host::Shim,

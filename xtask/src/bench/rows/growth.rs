@@ -3,6 +3,7 @@
 //! Four homes, each larger in one way only. Their dead and their history are written into the journal
 //! by the supervisor itself, without processes; the living are started by the command line.
 
+use perennial_store::Seq;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -156,7 +157,7 @@ fn write_history(home: &Path, size: &Size) -> Result<()> {
     std::fs::create_dir(home.join("data"))?;
     let mut past = Past::open(&home.join("data/journal.db"))?;
     let boot = BootId("00000000-0000-4000-8000-000000000001".into());
-    past.tell(Observation::Started { boot, version: "past".into() })?;
+    past.tell(Observation::Started { boot, version: "past".into(), is_copy: false })?;
     past.begin(HISTORIAN, "historian", "claude")?;
     for number in 0..size.dead {
         let agent = AgentId(u128::from(number) + 2);
@@ -190,7 +191,7 @@ impl Past {
     fn open(path: &Path) -> Result<Past> {
         let (done, is_done) = channel();
         Ok(Past {
-            supervisor: Supervisor::new(fleet::Fleet::default(), BTreeMap::new()),
+            supervisor: Supervisor::new(fleet::Fleet::default(), BTreeMap::new(), Seq(0)),
             journal: SqliteJournal::open(path)?,
             events: 0,
             now: Time(1_700_000_000_000_000),
@@ -237,6 +238,8 @@ impl Past {
         for output in self.supervisor.step(input, self.now) {
             match output {
                 Output::Append { ticket, batch } => {
+                    let events: usize = batch.entries.iter().map(|entry| entry.events.len()).sum();
+                    let head = Seq(self.events + events as u64);
                     let done = self.done.clone();
                     let tell = move |result: Result<_, AppendError>| {
                         // Received by `settle`, or of no interest any more.
@@ -245,7 +248,7 @@ impl Past {
                     self.journal.append(batch, Box::new(tell));
                     self.under_way += 1;
                     self.settle(UNDER_WAY)?;
-                    self.step(Input::Durable(ticket))?;
+                    self.step(Input::Durable(ticket, head))?;
                 }
                 Output::Answer { answer, .. } => {
                     ensure!(answer.is_ok(), "the past was refused: {answer:?}");

@@ -111,7 +111,7 @@ fn synced_frames(disk: &File, offset: u64) -> Result<f64> {
 /// One event of one agent; returns when it is durable.
 fn append(journal: &SqliteJournal, agent: AgentId, number: u64) -> Result<()> {
     let (sender, receiver) = channel();
-    let batch = Batch::of(vec![event(agent, number)], |_| Some(Version(number)));
+    let batch = Batch::of(vec![event(agent, number)], |_| Version(number).into());
     let done = move |result| {
         // The receiver waits below for exactly this.
         let _ = sender.send(result);

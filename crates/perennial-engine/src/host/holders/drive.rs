@@ -338,7 +338,8 @@ fn traces(settings: &Settings, holder: &Holder, number: SessionNumber) -> Traces
         }
     }
     paths.dedup();
-    Traces { cgroups: paths.into_iter().map(Cgroup::at).collect(), mains }
+    let directory = holder.directory.path().to_owned();
+    Traces { directory, cgroups: paths.into_iter().map(Cgroup::at).collect(), mains }
 }
 
 fn start_order(

@@ -101,9 +101,11 @@ fn exit(ending: &Ending) -> JobExit {
         Ending::Unknown(UnknownExit::NotStarted) => {
             JobExit::NotStarted("ended before it began".to_owned())
         }
-        Ending::Unknown(why @ (UnknownExit::HolderDied | UnknownExit::MachineRestarted)) => {
-            JobExit::Unknown(*why)
-        }
+        Ending::Unknown(
+            why @ (UnknownExit::HolderDied
+            | UnknownExit::MachineRestarted
+            | UnknownExit::HomeCopied),
+        ) => JobExit::Unknown(*why),
     }
 }
 

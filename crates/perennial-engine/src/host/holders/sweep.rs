@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use perennial_core::session::Process;
@@ -23,6 +23,8 @@ const AGAIN_AFTER: Duration = Duration::from_millis(4);
 const AGAIN_AFTER_MAX: Duration = Duration::from_millis(250);
 /// A process may be born behind the eye of one look; not behind two.
 const CLEAN_LOOKS: u8 = 2;
+/// No chain of parents is followed further.
+const LONGEST_CHAIN: usize = 4096;
 
 /// The agents whose trees are being ended.
 #[derive(Debug, Default)]
@@ -41,6 +43,8 @@ struct Entry {
 /// Where to look for what a dead shim left.
 #[derive(Debug)]
 pub struct Traces {
+    /// Where its shim was at work.
+    pub directory: PathBuf,
     pub cgroups: Vec<Cgroup>,
     /// Main processes of this boot: whoever is in the kernel session of one belongs to it.
     pub mains: Vec<Process>,
@@ -143,7 +147,26 @@ fn owner_by_mark(pid: i32, entries: &HashMap<Owner, Entry>) -> Option<Owner> {
         marks.find_map(|name| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
     })?;
     let (owner, _) = std::str::from_utf8(mark).ok()?.split_once('.')?;
-    owner.parse().ok().filter(|owner| entries.contains_key(owner))
+    let owner = owner.parse().ok()?;
+    let entry = entries.get(&owner)?;
+    // A copied home has the same agents: what another directory's shim holds is not ours.
+    (!is_held_elsewhere(pid, &entry.traces.directory)).then_some(owner)
+}
+
+/// Whether a process is below a living shim of another directory than this.
+fn is_held_elsewhere(pid: i32, directory: &Path) -> bool {
+    let parent = |pid: &i32| process::stat(*pid).map(|stat| stat.parent).filter(|pid| *pid > 1);
+    let above = std::iter::successors(Some(pid), parent).take(LONGEST_CHAIN);
+    above.filter_map(held_directory).next().is_some_and(|held| held.path() != directory)
+}
+
+/// The directory that a process holds as its shim, if it is one. A child of a dead shim that has not executed
+/// yet looks the same but for the lock.
+fn held_directory(pid: i32) -> Option<HolderDirectory> {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let dir = line.strip_prefix(b"perennial\0shim\0")?.split(|byte| *byte == 0).next()?;
+    let directory = HolderDirectory::at(PathBuf::from(OsStr::from_bytes(dir)));
+    directory.shim_pid().is_ok_and(|holder| holder == Some(pid)).then_some(directory)
 }
 
 /// Whose main process leads, or led, the kernel session of a process. Its number is not given to another
@@ -158,15 +181,9 @@ fn owner_by_kernel_session(stat: &Stat, entries: &HashMap<Owner, Entry>) -> Opti
 }
 
 /// Whether a process is a shim that holds its owner, though we have not met it: it was started here
-/// before its holders were stopped. A child of a dead shim that has not executed yet looks the same but
-/// for the lock.
+/// before its holders were stopped.
 fn is_holding_shim(pid: i32) -> bool {
-    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let dir = line.strip_prefix(b"perennial\0shim\0").and_then(|dir| dir.split(|b| *b == 0).next());
-    dir.is_some_and(|dir| {
-        let directory = HolderDirectory::at(PathBuf::from(OsStr::from_bytes(dir)));
-        directory.shim_pid().is_ok_and(|holder| holder == Some(pid))
-    })
+    held_directory(pid).is_some()
 }
 
 fn reap(pid: i32) {

@@ -40,9 +40,10 @@ struct Run {
 impl Run {
     fn new() -> Run {
         let fleet = Fleet::default().under(Policy { notify: vec!["say".to_owned()] });
-        let supervisor = Supervisor::new(fleet, BTreeMap::new());
+        let supervisor = Supervisor::new(fleet, BTreeMap::new(), Seq(0));
         let mut run = Run { supervisor, now: Time(1_000_000), queued: Vec::new() };
-        let started = Observation::Started { boot: BootId("1".into()), version: "1".into() };
+        let started =
+            Observation::Started { boot: BootId("1".into()), version: "1".into(), is_copy: false };
         run.recorded(Input::Observed(started));
         run
     }
@@ -92,7 +93,7 @@ impl Run {
         let mut outputs = Vec::new();
         while !self.queued.is_empty() {
             let ticket = self.queued.remove(0);
-            outputs.extend(self.step(Input::Durable(ticket)));
+            outputs.extend(self.step(Input::Durable(ticket, Seq(0))));
         }
         outputs
     }
@@ -352,11 +353,11 @@ fn an_agent_stays_in_memory_while_a_text_waits_for_it() {
     }
     let bob = Entity::Agent(BOB);
     let versions = [(bob.clone(), Version(9))].into();
-    let mut supervisor = Supervisor::new(fleet.clone(), versions);
+    let mut supervisor = Supervisor::new(fleet.clone(), versions, Seq(0));
     assert_eq!(supervisor.retire(&[(bob.clone(), Version(9))]).agents, [], "U5");
     fleet.evolve(&Event { at, what: What::Message(MessageId(1), MessageEvent::Returned) });
     let versions = [(bob.clone(), Version(9))].into();
-    let mut supervisor = Supervisor::new(fleet, versions);
+    let mut supervisor = Supervisor::new(fleet, versions, Seq(0));
     assert_eq!(supervisor.retire(&[(bob, Version(9))]).agents, [BOB]);
 }
 

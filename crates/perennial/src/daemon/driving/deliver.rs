@@ -7,6 +7,7 @@
 //! - D1  A delivery is made again only while the core plans it: meanwhile its text may have been seen and
 //!   the next one typed, or its session may have ended.
 
+use perennial_store::Store;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
@@ -21,7 +22,6 @@ use perennial_core::time::Time;
 use perennial_engine::harness::typing::{self, Typed};
 use perennial_engine::host::monotonic::{self, Moment};
 use perennial_engine::host::{Holders, holders};
-use perennial_store::journal::Journal;
 
 use crate::daemon::driving::driver::{DriverHandle, FleetView, Message, chain};
 use crate::daemon::driving::harness::Harnesses;
@@ -44,7 +44,7 @@ enum Order {
 }
 
 struct Executor {
-    journal: Arc<dyn Journal>,
+    journal: Arc<dyn Store>,
     holders: Holders,
     harnesses: Harnesses,
     driver: DriverHandle,
@@ -55,7 +55,7 @@ struct Executor {
 
 impl Deliveries {
     pub fn start(
-        journal: Arc<dyn Journal>,
+        journal: Arc<dyn Store>,
         holders: Holders,
         harnesses: Harnesses,
         driver: DriverHandle,
@@ -194,7 +194,8 @@ mod tests {
         order_if_planned(&driver, &orders, (delivery, None));
         assert!(ordered.try_recv().is_err(), "the driver is asked first");
         let Ok(Message::Look(look)) = inbox.try_recv() else { panic!("the driver is not asked") };
-        let supervisor = Supervisor::new(Fleet::default(), BTreeMap::new());
+        let supervisor =
+            Supervisor::new(Fleet::default(), BTreeMap::new(), perennial_store::Seq(0));
         let presence = Presence::begin(BTreeMap::new(), Time(0));
         let spending = Spending::default();
         let now = Time(0);

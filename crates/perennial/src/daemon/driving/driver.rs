@@ -3,6 +3,7 @@
 //! Every wish reaches the world through here: appends to the journal, effects to the host, rows to
 //! the projections, files to the mirror. Holds no rule of its own.
 
+use perennial_store::Store;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -21,7 +22,7 @@ use perennial_core::time::Time;
 use perennial_engine::harness::claude::Listing;
 use perennial_engine::host::{Holders, HostReport, holders};
 use perennial_engine::supervisor::{AppendId, Input, Output, Rejection, Reply, Supervisor, Waiter};
-use perennial_store::journal::{AppendError, Journal, Seq};
+use perennial_store::journal::{AppendError, Seq};
 use tokio::sync::{oneshot, watch};
 
 use crate::daemon::driving::awaited::{Awaited, Milestone};
@@ -153,7 +154,7 @@ impl DriverHandle {
 
 /// What the driver needs from the world.
 pub struct World {
-    pub journal: Arc<dyn Journal>,
+    pub journal: Arc<dyn Store>,
     pub holders: Holders,
     pub registry: Arc<Registry>,
     pub harnesses: Harnesses,
@@ -308,12 +309,12 @@ impl Driver {
             }
             Message::Host(report) => self.host(report),
             Message::Appended(ticket, Ok(seq)) => {
-                self.input(Input::Durable(ticket));
+                self.input(Input::Durable(ticket, seq));
                 self.world.shown.send_replace(seq);
             }
             // A stream is further than we brought it. (One behind follows from a failed append.)
             Message::Appended(_, Err(AppendError::Conflict { expected, actual, .. }))
-                if actual > expected =>
+                if expected.is_passed_by(actual) =>
             {
                 tracing::error!("{Superseded}; this one ends");
                 self.superseded = true;
@@ -422,7 +423,7 @@ impl Driver {
                         // A driver that is gone needs no answer.
                         let _ = driver.send(Message::Appended(ticket, result));
                     };
-                    let batch = batch.knowing(self.failures_heard);
+                    let batch = batch.knowing(self.supervisor.fleet().node(), self.failures_heard);
                     self.world.journal.append(batch, Box::new(done));
                 }
                 Output::Answer { waiter, answer } => {

@@ -9,6 +9,7 @@
 //!   memory or in the store at every moment.
 //! - SF2  A set of snapshots that was not kept is made up for by the next one.
 
+use perennial_store::Store;
 use std::collections::BTreeSet;
 use std::io;
 
@@ -21,7 +22,7 @@ use perennial_core::time::Time;
 use perennial_engine::mirror::Mirror;
 use perennial_engine::supervisor::Supervisor;
 use perennial_store::Loaded;
-use perennial_store::journal::{Journal, Version};
+use perennial_store::journal::Version;
 use perennial_store::load::snapshots;
 use perennial_store::projection::RosterRow;
 
@@ -65,7 +66,7 @@ impl Projections {
         supervisor: &Supervisor,
         presence: &Presence,
         spending: &Spending,
-        journal: &dyn Journal,
+        journal: &dyn Store,
         now: Time,
     ) {
         let fleet = supervisor.fleet();
@@ -73,7 +74,7 @@ impl Projections {
         let living = |(agent, _): &(AgentId, Time)| !fleet.is_over(&Entity::Agent(*agent));
         let times = presence.times(now).into_iter().filter(living);
         let sample = |(agent, at)| spending::sample(supervisor, spending, agent, Some(at));
-        journal.put_samples(times.map(sample).collect());
+        journal.put_latest(times.map(sample).collect());
         if supervisor.is_settled() {
             // One under way may be dropped: what it has is put again.
             self.changed.extend(self.under_way.take().into_iter().flat_map(|set| set.changed));
@@ -142,7 +143,7 @@ impl Driver {
     }
 }
 
-fn row(agent: &Agent, journal: &dyn Journal) -> RosterRow {
+fn row(agent: &Agent, journal: &dyn Store) -> RosterRow {
     RosterRow {
         agent: agent.id,
         name: agent.name.as_ref().map(ToString::to_string),

@@ -222,7 +222,7 @@ impl Driver {
         let now = self.now();
         let last_seen = self.presence.last(agent, now);
         let sample = spending::sample(&self.supervisor, &self.spending, agent, last_seen);
-        self.world.journal.put_samples(vec![sample]);
+        self.world.journal.put_latest(vec![sample]);
     }
 
     /// Watches the vendor's list that the agent's session is in, and takes in its line.

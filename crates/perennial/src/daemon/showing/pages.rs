@@ -3,6 +3,7 @@
 //! Paths are made from the vendor's rule and the conversations' ids; none that a session names is
 //! believed.
 
+use perennial_store::Store;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,7 @@ use perennial_core::time::Time;
 use perennial_engine::transcript::claude;
 use perennial_engine::transcript::page::{self, Place, Source};
 use perennial_engine::transcript::step::{Content, Step};
-use perennial_store::journal::{Journal, ReadError, Version};
+use perennial_store::journal::{ReadError, Version};
 
 use crate::daemon::driving::harness::Harnesses;
 
@@ -176,7 +177,7 @@ fn is_within(step: &Step, span: Option<Span>) -> bool {
 /// When a session began and ended, by the journal; nothing for one that was never started. Read from
 /// the newest event back: the sessions that are asked for are mostly the last ones.
 pub fn span(
-    journal: &dyn Journal,
+    journal: &dyn Store,
     agent: AgentId,
     session: SessionNumber,
 ) -> Result<Option<Span>, ReadError> {

@@ -43,6 +43,9 @@ pub fn reason(reason: Reason) -> &'static str {
         Reason::LeadSilent => "its lead has not reported it",
         Reason::Silent => "nothing was heard from it in a turn for too long; it is started again",
         Reason::RecordUnreadable => "a record of it can't be read; nothing is done for it",
+        Reason::HomeCopied => {
+            "this home is a copy: its session may still run in the original; wake starts another one here"
+        }
         Reason::HandoffAsked => "it was asked to hand off",
         Reason::Retrying => "its session ended and should not have; a retry follows",
         Reason::BreakerOpen => "it was restarted too often; one more try follows later",
@@ -88,6 +91,7 @@ pub fn fact(evidence: &Evidence) -> String {
         Finding::Shown(show) => shown(*show).to_owned(),
         Finding::TimeCame => "the time for it had come".to_owned(),
         Finding::BootChanged => "the machine has another boot id than before".to_owned(),
+        Finding::HomeCopied => "this home is a copy of another one".to_owned(),
         Finding::Unreadable(why) => format!("a record can't be read: {why}"),
     }
 }
@@ -120,6 +124,7 @@ pub fn exit(exit: Exit) -> String {
             "unknown, since the machine restarted".into()
         }
         Exit::Unknown(UnknownExit::NotStarted) => "it never ran".into(),
+        Exit::Unknown(UnknownExit::HomeCopied) => "unknown, since the home was copied".into(),
     }
 }
 
@@ -128,6 +133,7 @@ pub fn unknown_exit(why: UnknownExit) -> &'static str {
         UnknownExit::HolderDied => "holder-died",
         UnknownExit::MachineRestarted => "machine-restarted",
         UnknownExit::NotStarted => "not-started",
+        UnknownExit::HomeCopied => "home-copied",
     }
 }
 
@@ -184,13 +190,13 @@ pub fn sentence(what: &What) -> String {
         What::Name(name, ClaimEvent::Left { .. }) => format!("the name {name} is free"),
         What::Conversation(id, ClaimEvent::Taken { .. }) => format!("conversation {id} is taken"),
         What::Conversation(id, ClaimEvent::Left { .. }) => format!("conversation {id} is free"),
-        What::Node(NodeEvent::DaemonStarted { epoch, version, .. }) => {
+        What::Node(_, NodeEvent::DaemonStarted { epoch, version, .. }) => {
             format!("daemon {version} started (epoch {})", epoch.0)
         }
-        What::Node(NodeEvent::DaemonStopped { epoch }) => {
+        What::Node(_, NodeEvent::DaemonStopped { epoch }) => {
             format!("daemon stopped in order (epoch {})", epoch.0)
         }
-        What::Node(NodeEvent::JournalRestored { since }) => {
+        What::Node(_, NodeEvent::JournalRestored { since }) => {
             format!("the journal can be written again; it could not be since {}", rfc3339(*since))
         }
     }
@@ -373,6 +379,7 @@ fn agent_sentence(event: &AgentEvent) -> String {
     match event {
         AgentEvent::Hatched(birth) => format!("born to run {}", quoted(&birth.launch.argv)),
         AgentEvent::Moved(moved) => move_sentence(moved),
+        AgentEvent::Rehomed { node } => format!("its sessions run on {node} from now on"),
         AgentEvent::Held(hold) => {
             format!("{} ({})", held_for(hold.held_for), fact(&hold.evidence))
         }

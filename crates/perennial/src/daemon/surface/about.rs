@@ -7,7 +7,8 @@ use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, ClaimEvent, What};
 use perennial_core::id::AgentId;
 use perennial_core::job::{self, JobEvent, Purpose};
-use perennial_store::journal::{Journal, ReadError, Seq, Version};
+use perennial_store::Store;
+use perennial_store::journal::{ReadError, Seq, Version};
 use perennial_store::record::Record;
 
 /// A stream is read so many records at a time.
@@ -17,14 +18,14 @@ const PART: usize = 1000;
 pub fn is_indirect(record: &Record) -> bool {
     match &record.stream {
         Some(Entity::Message(_) | Entity::Job(_)) => true,
-        Some(Entity::Agent(_) | Entity::Node | Entity::Name(_) | Entity::Conversation(_))
+        Some(Entity::Agent(_) | Entity::Node(_) | Entity::Name(_) | Entity::Conversation(_))
         | Some(Entity::Post(_))
         | None => false,
     }
 }
 
 /// The agent that a record is about; of a message whom it is for, of a job whom it tells of.
-pub fn agent(journal: &dyn Journal, record: &Record) -> Result<Option<AgentId>, ReadError> {
+pub fn agent(journal: &dyn Store, record: &Record) -> Result<Option<AgentId>, ReadError> {
     match &record.stream {
         Some(Entity::Agent(id)) => Ok(Some(*id)),
         Some(Entity::Message(id)) => Ok(journal.message(*id)?.map(|row| row.agent)),
@@ -33,7 +34,7 @@ pub fn agent(journal: &dyn Journal, record: &Record) -> Result<Option<AgentId>, 
             Ok(first.first().and_then(told_of))
         }
         Some(Entity::Name(_) | Entity::Conversation(_)) => Ok(claimed_by(record)),
-        Some(Entity::Node | Entity::Post(_)) | None => Ok(None),
+        Some(Entity::Node(_) | Entity::Post(_)) | None => Ok(None),
     }
 }
 
@@ -43,7 +44,7 @@ pub fn id(entity: &Entity) -> Option<String> {
         Entity::Message(id) => Some(id.to_string()),
         Entity::Post(id) => Some(id.to_string()),
         Entity::Job(id) => Some(id.to_string()),
-        Entity::Agent(_) | Entity::Node | Entity::Name(_) | Entity::Conversation(_) => None,
+        Entity::Agent(_) | Entity::Node(_) | Entity::Name(_) | Entity::Conversation(_) => None,
     }
 }
 
@@ -53,7 +54,7 @@ fn told_of(record: &Record) -> Option<AgentId> {
             Some(*agent)
         }
         What::Job(..)
-        | What::Node(_)
+        | What::Node(..)
         | What::Agent(..)
         | What::Name(..)
         | What::Conversation(..)
@@ -67,7 +68,7 @@ fn claimed_by(record: &Record) -> Option<AgentId> {
         What::Name(_, claim) | What::Conversation(_, claim) => match claim {
             ClaimEvent::Taken { by } | ClaimEvent::Left { by } => Some(*by),
         },
-        What::Node(_) | What::Agent(..) | What::Message(..) | What::Post(..) | What::Job(..) => {
+        What::Node(..) | What::Agent(..) | What::Message(..) | What::Post(..) | What::Job(..) => {
             None
         }
     }
@@ -75,7 +76,7 @@ fn claimed_by(record: &Record) -> Option<AgentId> {
 
 /// The first records after a place that are about an agent, in their order.
 pub fn page(
-    journal: &dyn Journal,
+    journal: &dyn Store,
     agent: AgentId,
     since: Seq,
     limit: usize,
@@ -130,7 +131,7 @@ impl Found {
         self.records.last()
     }
 
-    fn read(&mut self, journal: &dyn Journal, stream: &Entity) -> Result<(), ReadError> {
+    fn read(&mut self, journal: &dyn Store, stream: &Entity) -> Result<(), ReadError> {
         self.take(journal.read_stream(stream, Version(0), PART)?);
         Ok(())
     }

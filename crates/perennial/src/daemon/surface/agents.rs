@@ -1,5 +1,6 @@
 //! Agents: list, show, why, and the verbs that change them.
 
+use perennial_store::Store;
 use std::collections::BTreeSet;
 
 use axum::extract::{Path as Route, Query, State};
@@ -21,7 +22,7 @@ use perennial_engine::host::directory::HolderDirectory;
 use perennial_engine::host::holders::Size;
 use perennial_engine::host::{environment, recording};
 use perennial_engine::supervisor::Rejection;
-use perennial_store::journal::{Journal, ReadError, Version};
+use perennial_store::journal::{ReadError, Version};
 use perennial_store::record::Record;
 use perennial_store::stored;
 use serde::Deserialize;
@@ -167,7 +168,7 @@ pub async fn why(
 }
 
 /// The newest chapters, the oldest of them first.
-fn story(journal: &dyn Journal, id: AgentId) -> Result<Vec<Chapter>, ReadError> {
+fn story(journal: &dyn Store, id: AgentId) -> Result<Vec<Chapter>, ReadError> {
     let mut story = Vec::new();
     let mut before = Version::END;
     while story.len() < CHAPTERS {

@@ -3,6 +3,7 @@
 //! Posts are read from the journal, a page at a time; none is kept. A text is read only through its
 //! post.
 
+use perennial_store::Store;
 use std::sync::Arc;
 
 use axum::extract::{Path as Route, Query, State};
@@ -17,7 +18,7 @@ use perennial_core::event::{Event, What};
 use perennial_core::id::PostId;
 use perennial_core::post::{Author, PostEvent};
 use perennial_core::text::Text;
-use perennial_store::journal::{Journal, ReadError, Version};
+use perennial_store::journal::{ReadError, Version};
 use perennial_store::record::Record;
 use perennial_store::text;
 use serde::Deserialize;
@@ -87,7 +88,7 @@ impl Surface {
     /// Up to `limit` posts that are older than `before`, newest first, without their texts.
     pub async fn posts(&self, before: Option<&str>, limit: usize) -> Result<Vec<Post>, Trouble> {
         let before = before.map_or(Ok(PostId(u128::MAX)), checks::post_id)?;
-        let read = move |journal: &dyn Journal| {
+        let read = move |journal: &dyn Store| {
             let records = journal.streams_before(&Entity::Post(before), limit)?;
             Ok(records.iter().map(|record| listed(record).0).collect())
         };
@@ -97,7 +98,7 @@ impl Surface {
     /// One post with its text.
     pub async fn show_post(&self, id: &str) -> Result<Post, Trouble> {
         let id = checks::post_id(id)?;
-        let read = move |journal: &dyn Journal| {
+        let read = move |journal: &dyn Store| {
             let records = journal.read_stream(&Entity::Post(id), Version(0), 1)?;
             let Some(record) = records.first() else { return Ok(None) };
             let (mut post, text) = listed(record);
@@ -122,7 +123,7 @@ impl Surface {
 
     async fn read_journal<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&dyn Journal) -> Result<T, ReadError> + Send + 'static,
+        read: impl FnOnce(&dyn Store) -> Result<T, ReadError> + Send + 'static,
     ) -> Result<T, Trouble> {
         let journal = Arc::clone(&self.journal);
         let unread = |why: String| {

@@ -3,6 +3,7 @@
 //!
 //! Reads the store on threads of their own, never on the loop's.
 
+use perennial_store::Store;
 use std::collections::BTreeSet;
 use std::io;
 
@@ -20,7 +21,7 @@ use perennial_core::name::NameKey;
 use perennial_core::refusal::Refusal;
 use perennial_core::state::State;
 use perennial_core::time::Time;
-use perennial_store::journal::{Journal, ReadError};
+use perennial_store::journal::ReadError;
 use perennial_store::{RosterQuery, recall};
 use tokio::sync::mpsc::{Sender, channel};
 
@@ -92,7 +93,7 @@ impl Surface {
     /// Reads the store on a thread that may wait.
     pub async fn read<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&dyn Journal) -> Result<T, ReadError> + Send + 'static,
+        read: impl FnOnce(&dyn Store) -> Result<T, ReadError> + Send + 'static,
     ) -> Result<T, Trouble> {
         let journal = self.journal.clone();
         tokio::task::spawn_blocking(move || read(&*journal))
@@ -151,7 +152,7 @@ impl Surface {
 }
 
 fn search(
-    journal: &dyn Journal,
+    journal: &dyn Store,
     target: &str,
     mut named: BTreeSet<(Time, AgentId)>,
 ) -> Result<Option<Found>, ReadError> {
@@ -181,7 +182,7 @@ fn search(
 }
 
 /// The leads of an agent up to the first that is not dead.
-fn dead_leads(journal: &dyn Journal, agent: &Agent) -> Result<Vec<Agent>, ReadError> {
+fn dead_leads(journal: &dyn Store, agent: &Agent) -> Result<Vec<Agent>, ReadError> {
     let (mut leads, mut above) = (Vec::new(), agent.parent);
     while let Some(id) = above
         && leads.len() < LEADS_MAX
@@ -195,15 +196,15 @@ fn dead_leads(journal: &dyn Journal, agent: &Agent) -> Result<Vec<Agent>, ReadEr
     Ok(leads)
 }
 
-fn ended(journal: &dyn Journal, agent: &Agent) -> Result<wire::Agent, ReadError> {
+fn ended(journal: &dyn Store, agent: &Agent) -> Result<wire::Agent, ReadError> {
     let parents = journal.roster(RosterQuery::Of(agent.parent.as_slice()))?;
     let parent = parents.into_iter().find_map(|row| row.name);
-    Ok(view::ended(agent, parent, &journal.samples(&[agent.id])?))
+    Ok(view::ended(agent, parent, &journal.latest(&[agent.id])?))
 }
 
 /// Hands out the dead that are not in memory, page by page.
 fn dead(
-    journal: &dyn Journal,
+    journal: &dyn Store,
     in_memory: &BTreeSet<AgentId>,
     filter: &Filter,
     mut page: impl FnMut(Vec<wire::Agent>) -> io::Result<()>,

@@ -1,5 +1,6 @@
 //! The feed of events: a page of them, or all from a place on, as they come.
 
+use perennial_store::Store;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use perennial_core::entity::Entity;
 use perennial_core::event::What;
 use perennial_core::id::AgentId;
 use perennial_store::RosterQuery;
-use perennial_store::journal::{Journal, ReadError, Seq};
+use perennial_store::journal::{ReadError, Seq};
 use perennial_store::record::Record;
 use perennial_store::stored::{self, Encoded};
 use serde::Deserialize;
@@ -67,7 +68,7 @@ pub async fn events(
 }
 
 fn page(
-    journal: &dyn Journal,
+    journal: &dyn Store,
     since: Seq,
     agent: Option<AgentId>,
     limit: usize,
@@ -130,7 +131,7 @@ impl Surface {
     async fn views(&self, caller: Caller, records: Vec<Record>) -> Result<Vec<EventView>, Trouble> {
         let newest = records.iter().map(|record| record.seq).max().unwrap_or_default();
         self.shown.clone().wait_for(|shown| *shown >= newest).await.map_err(|_| Closing)?;
-        let about = |journal: &dyn Journal, records: &[Record]| {
+        let about = |journal: &dyn Store, records: &[Record]| {
             let agents = records.iter().map(|record| about::agent(journal, record));
             agents.collect::<Result<Vec<_>, _>>()
         };
@@ -175,7 +176,7 @@ impl Surface {
 fn is_private(what: &What) -> bool {
     match what {
         What::Message(..) | What::Job(..) => true,
-        What::Node(_) | What::Agent(..) | What::Name(..) | What::Conversation(..) => false,
+        What::Node(..) | What::Agent(..) | What::Name(..) | What::Conversation(..) => false,
         What::Post(..) => false,
     }
 }

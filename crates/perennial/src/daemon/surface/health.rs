@@ -86,7 +86,9 @@ fn told(unreadable: &Unreadable) -> String {
         Some(Entity::Message(id)) => format!("of text {id}"),
         Some(Entity::Job(id)) => format!("of notification {id}"),
         Some(Entity::Post(id)) => format!("of post {id}"),
-        Some(Entity::Node | Entity::Name(_) | Entity::Conversation(_)) => "of no agent".to_owned(),
+        Some(Entity::Node(_) | Entity::Name(_) | Entity::Conversation(_)) => {
+            "of no agent".to_owned()
+        }
         None => "of what is not known".to_owned(),
     };
     format!("{unreadable} ({of})")

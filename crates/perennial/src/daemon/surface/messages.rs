@@ -1,5 +1,6 @@
 //! Texts to agents: recorded here, told how far they have come; typing them is not done here.
 
+use perennial_store::Store;
 use std::time::Duration;
 
 use axum::extract::{Path as Route, Query, State};
@@ -14,7 +15,7 @@ use perennial_core::id::{AgentId, MessageId};
 use perennial_core::message::{self, Sender};
 use perennial_core::reason::{Reason, Verb};
 use perennial_engine::harness::typing;
-use perennial_store::journal::{Journal, ReadError};
+use perennial_store::journal::ReadError;
 use perennial_store::text;
 use perennial_store::{MessageRow, MessageStep, Version};
 use serde::Deserialize;
@@ -309,7 +310,7 @@ impl Surface {
 }
 
 /// Whether a text that was returned had been given to a session, which was not known to have read it.
-fn was_given(journal: &dyn Journal, id: MessageId) -> Result<bool, ReadError> {
+fn was_given(journal: &dyn Store, id: MessageId) -> Result<bool, ReadError> {
     let newest = journal.read_stream_back(&Entity::Message(id), Version::END, 2)?;
     // What can't be read may have been that.
     Ok(newest.iter().any(|record| match &record.event {
@@ -400,7 +401,7 @@ mod tests {
     use perennial_core::message::{Content, Held, MessageEvent};
     use perennial_core::time::Time;
     use perennial_store::MemoryJournal;
-    use perennial_store::journal::Batch;
+    use perennial_store::journal::{Batch, Expected, Journal};
 
     use super::*;
 
@@ -432,7 +433,10 @@ mod tests {
             let journal = MemoryJournal::new();
             let event = |event| Event { at: Time(1), what: What::Message(id, event) };
             let events: Vec<Event> = life.iter().cloned().map(event).collect();
-            journal.append(Batch::of(events, |_| None), Box::new(|done| assert!(done.is_ok())));
+            journal.append(
+                Batch::of(events, |_| Expected::Anything),
+                Box::new(|done| assert!(done.is_ok())),
+            );
             let given = was_given(&journal, id).expect("the journal is read");
             assert_eq!(given, expected, "{life:?}");
         }

@@ -18,6 +18,7 @@ mod server;
 mod steps;
 mod terminal;
 
+use perennial_store::Store;
 use std::sync::Arc;
 
 use axum::Router;
@@ -25,7 +26,7 @@ use axum::routing::{get, post};
 use perennial_api::Home;
 use perennial_engine::host::Holders;
 use perennial_engine::host::monotonic::Moment;
-use perennial_store::journal::{Journal, Seq};
+use perennial_store::journal::Seq;
 use tokio::sync::watch;
 
 use crate::daemon::driving::driver::DriverHandle;
@@ -37,7 +38,7 @@ pub use server::serve;
 /// What handlers share.
 pub struct Surface {
     pub driver: DriverHandle,
-    pub journal: Arc<dyn Journal>,
+    pub journal: Arc<dyn Store>,
     pub holders: Holders,
     pub registry: Arc<Registry>,
     pub harnesses: Harnesses,

@@ -1,0 +1,70 @@
+//! What other nodes record, within the step (U8): folded, planned as far as it is this node's, and what was
+//! decided without knowing it is decided again.
+
+use std::collections::BTreeSet;
+
+use perennial_core::entity::Entity;
+use perennial_core::event::Event;
+use perennial_core::time::Time;
+use perennial_store::journal::Seq;
+
+use super::{AppendId, Asked, Output, Supervisor};
+
+impl Supervisor {
+    pub(super) fn foreign(&mut self, events: Vec<Event>, seq: Seq, now: Time) -> Vec<Output> {
+        let mut touched = Vec::new();
+        for event in &events {
+            touched.extend(self.durable.evolve(event));
+            let entity = event.entity();
+            if entity.is_counted() {
+                self.versions.entry(entity).or_default().0 += 1;
+            }
+        }
+        self.folded = seq;
+        touched.sort_unstable();
+        touched.dedup();
+        self.fold_below(&events);
+        for entity in touched.iter().filter(|entity| !self.under_way.contains_key(*entity)) {
+            self.durable.share(&self.newest, entity);
+        }
+        let mut outputs = self.plan_touched(&touched, now);
+        outputs.push(Output::Committed { events, touched });
+        outputs
+    }
+
+    /// Brings events into `newest` below what is under way. An append that rests on what they change will be
+    /// refused, and with it all after it.
+    fn fold_below(&mut self, events: &[Event]) {
+        if self.pending.is_empty() {
+            events.iter().for_each(|event| drop(self.newest.evolve(event)));
+            return;
+        }
+        let changed: BTreeSet<Entity> = events.iter().map(Event::entity).collect();
+        let first = self.pending.iter().position(|pending| pending.rests_on(&changed));
+        let from = first.unwrap_or(self.pending.len());
+        self.pending.iter_mut().skip(from).for_each(|pending| pending.is_doomed = true);
+        self.rebuild();
+    }
+
+    /// Another node was first: this append and all after it are decided again, against what is so now.
+    pub(super) fn decided_again(&mut self, ticket: AppendId, now: Time) -> Vec<Output> {
+        let Some(position) = self.position(ticket) else { return Vec::new() };
+        let refused = self.pending.split_off(position);
+        for event in refused.iter().flat_map(|pending| &pending.events) {
+            self.landed(&event.entity());
+        }
+        self.rebuild();
+        let mut outputs = Vec::new();
+        for pending in refused {
+            for report in pending.reports {
+                outputs.extend(self.observed(report, now));
+            }
+            for Asked { waiter, request, .. } in pending.asked {
+                outputs.extend(self.request(waiter, request, now));
+            }
+            // Its texts wait for the next hook.
+            outputs.extend(pending.hook.map(|hook| self.reply(hook.without_texts())));
+        }
+        outputs
+    }
+}
