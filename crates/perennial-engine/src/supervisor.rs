@@ -87,8 +87,8 @@ pub enum Input {
     /// The append is in the journal for good, up to this record. In commit order, also with what other
     /// nodes record.
     Durable(AppendId, Seq),
-    /// The append is not in the journal: another node has changed first what it rests on, and that was told
-    /// before this.
+    /// The append is not in the journal: what it rests on is no longer so, and that was told before this.
+    /// Another node has changed it, or an append before this one failed.
     Conflict(AppendId),
     /// What another node has recorded, up to this record.
     Foreign {

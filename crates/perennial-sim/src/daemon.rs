@@ -383,6 +383,7 @@ impl World {
         for outcome in self.journal.finish(io) {
             let input = match outcome.taken {
                 Ok(seq) => Input::Durable(outcome.ticket, seq),
+                Err(NotTaken::AfterFailed) => Input::Conflict(outcome.ticket),
                 Err(why) => Input::Failed(outcome.ticket, why.to_string()),
             };
             self.check_outcome(&outcome);

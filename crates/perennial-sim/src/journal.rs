@@ -108,7 +108,7 @@ impl Journal {
                 (true, true) => Err(NotTaken::Full),
                 (true, false) => self.take(append),
             };
-            if taken.is_err() {
+            if taken.is_err_and(|why| why != NotTaken::AfterFailed) {
                 *self.failures.entry(append.life).or_default() += 1;
             }
             outcomes.push(Outcome { life: append.life, ticket: append.ticket, taken });

@@ -172,8 +172,8 @@ impl Batch {
         Batch { texts, ..self }
     }
 
-    /// Has it refused if an append of its writer failed that the writer does not know of. Each answer that
-    /// is an error counts, from the journal's opening on.
+    /// Has it refused if an append of its writer failed that the writer does not know of. Every failure
+    /// counts, from the journal's opening on.
     pub fn knowing(self, writer: NodeId, failures_heard: u64) -> Batch {
         Batch { failures_heard: Some((writer, failures_heard)), ..self }
     }
@@ -228,6 +228,14 @@ pub enum AppendError {
     Store(#[source] StoreError),
     #[error("the journal is closed")]
     Closed,
+}
+
+impl AppendError {
+    /// Whether it counts as a failure of its writer. What is refused for the sake of another does not: its
+    /// writer has let go of it with that one.
+    pub fn is_failure(&self) -> bool {
+        !matches!(self, AppendError::AfterFailed)
+    }
 }
 
 /// What is wrong with the store itself.

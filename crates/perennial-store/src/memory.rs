@@ -57,7 +57,7 @@ struct Kept {
     answering: bool,
     /// Appends that came to be committed, failed ones included.
     tried: u64,
-    /// Answers that were errors, of each writer.
+    /// Appends that failed, of each writer.
     failures: BTreeMap<NodeId, u64>,
     failing: BTreeSet<u64>,
     full: bool,
@@ -176,7 +176,7 @@ impl Shared {
                 } else {
                     batch.and_then(|batch| self.append(kept, batch))
                 };
-                if answer.is_err() {
+                if answer.as_ref().is_err_and(AppendError::is_failure) {
                     *kept.failures.entry(writer).or_default() += 1;
                 }
                 kept.answers.push_back(Box::new(move || done(answer)));

@@ -261,7 +261,7 @@ impl Writer {
                         Ok(batch) => self.append(connection, batch, failures, &mut head)?,
                         Err(refused) => Err(refused),
                     };
-                    failures += u64::from(answer.is_err());
+                    failures += u64::from(answer.as_ref().is_err_and(AppendError::is_failure));
                     written.answers.push(answer);
                 }
                 Work::Snapshots(snapshots) => {

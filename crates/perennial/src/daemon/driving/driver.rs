@@ -319,6 +319,9 @@ impl Driver {
                 tracing::error!("{Superseded}; this one ends");
                 self.superseded = true;
             }
+            Message::Appended(ticket, Err(AppendError::AfterFailed)) => {
+                self.input(Input::Conflict(ticket));
+            }
             Message::Appended(ticket, Err(error)) => {
                 self.failures_heard += 1;
                 let why = chain(&error);
