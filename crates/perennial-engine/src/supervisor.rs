@@ -18,6 +18,7 @@
 //! - U7  While the journal fails, what it failed to take may yet be found in it, if this daemon dies. So
 //!   "it is so already" is answered only when the journal has taken something since.
 
+mod failing;
 mod foreign;
 mod hear;
 mod offer;
@@ -39,7 +40,7 @@ use perennial_core::observation::Observation;
 use perennial_core::refusal::Refusal;
 use perennial_core::state::Roster;
 use perennial_core::time::Time;
-use perennial_store::journal::{Batch, Expected, Seq, Version};
+use perennial_store::journal::{Batch, Expected, Link, Seq, Version};
 
 use crate::interpret::Interpreter;
 use crate::timers::Timers;
@@ -354,7 +355,12 @@ impl Supervisor {
         let Decision { read, events, texts, .. } = decision;
         let batch = Batch::of(events.clone(), |entity| self.expected(entity))
             .resting_on(&read, |entity| self.expected(entity))
-            .with_texts(texts);
+            .with_texts(texts)
+            .linked(Link {
+                writer: self.newest.node(),
+                number: self.next_ticket,
+                after: self.pending.back().map(|before| before.ticket.0),
+            });
         for event in &events {
             self.newest.evolve(event);
             *self.under_way.entry(event.entity()).or_default() += 1;
@@ -443,29 +449,6 @@ impl Supervisor {
         fresh.map(Output::Carry).collect()
     }
 
-    /// Back to what is durable. What was appended after the failed one is refused by the journal,
-    /// since it may rest on it: it has failed too.
-    fn failed(&mut self, ticket: AppendId, why: String, now: Time) -> Vec<Output> {
-        let Some(position) = self.position(ticket) else {
-            return Vec::new();
-        };
-        let mut outputs = Vec::new();
-        for pending in self.pending.split_off(position) {
-            pending.events.iter().for_each(|event| self.landed(&event.entity()));
-            self.unrecorded.extend(pending.reports);
-            outputs.extend(pending.asked.into_iter().map(|asked| {
-                let answer = Err(Rejection::NotRecorded(why.clone()));
-                Asked { answer, ..asked }.answered()
-            }));
-            outputs.extend(pending.hook.map(|hook| self.reply(hook.without_texts())));
-        }
-        self.rebuild();
-        self.tell_again_at = Some(now + TELL_AGAIN_AFTER);
-        let since = self.read_only.take().map_or(now, |(since, _)| since);
-        self.read_only = Some((since, why));
-        outputs
-    }
-
     /// U1, after what is durable or under way has changed otherwise than at its end.
     fn rebuild(&mut self) {
         self.newest = self.durable.clone();
@@ -486,27 +469,6 @@ impl Supervisor {
         }
         for (entity, timer) in self.timers.take_due(now) {
             outputs.extend(self.observed(Observation::Due { entity, timer }, now));
-        }
-        outputs
-    }
-
-    /// Tells what could not be recorded, in its order.
-    fn tell_again(&mut self, now: Time) -> Vec<Output> {
-        if self.tell_again_at.take().is_none() {
-            return Vec::new();
-        }
-        let mut outputs = Vec::new();
-        for report in std::mem::take(&mut self.unrecorded) {
-            outputs.extend(self.observed(report, now));
-        }
-        if let Some((since, _)) = self.read_only
-            && self.pending.is_empty()
-        {
-            outputs.extend(self.observed(Observation::JournalFailed { since }, now));
-        }
-        // A time may have come while an append stood in its way that then failed: it comes again.
-        for entity in self.durable.entities() {
-            self.timers.set(&entity, self.durable.plan(&entity, now).timers);
         }
         outputs
     }

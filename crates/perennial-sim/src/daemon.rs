@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use perennial_core::conversation::ConversationId;
 use perennial_core::effect::{Action, Effect, SessionEffect};
 use perennial_core::event::Event;
-use perennial_core::id::{AgentId, NodeId, SessionNumber};
+use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::observation::{Observation, Report};
 use perennial_core::time::Time;
 use perennial_engine::supervisor::{AppendId, Input, Output, Reply, Supervisor, Waiter};
@@ -44,7 +44,6 @@ pub struct Daemon {
     /// The supervisor tells itself things that the simulation does not see: no predictions.
     pub is_beyond_prediction: bool,
     /// Failed appends that it has heard of: what it appends rests on no others.
-    failures_heard: u64,
     /// Outcomes of appends that it has not heard of yet.
     unheard: usize,
 }
@@ -116,7 +115,6 @@ impl World {
             read: BTreeMap::new(),
             transcripts_open: BTreeMap::new(),
             is_beyond_prediction: false,
-            failures_heard: 0,
             unheard: 0,
         });
         life
@@ -182,7 +180,6 @@ impl World {
         let Some(daemon) = self.daemon_mut(life) else {
             return;
         };
-        daemon.failures_heard += u64::from(matches!(input, Input::Failed(..)));
         let batches = expected.into_iter().flatten();
         daemon.queued.extend(batches.filter(|batch| !batch.is_empty()));
         let outputs = daemon.supervisor.step(input, now);
@@ -363,8 +360,7 @@ impl World {
                 self.check_append(&mut expected, &events);
             }
         }
-        let heard = self.daemon(life).map_or(0, |daemon| daemon.failures_heard);
-        self.journal.submit(Append { life, ticket, batch: batch.knowing(NodeId::HOME, heard) });
+        self.journal.submit(Append { life, ticket, batch });
         self.begin_commit();
     }
 

@@ -4,8 +4,7 @@
 //!
 //! Invariants
 //! - J1  An append is committed whole, in the order of submission, or never.
-//! - J2  One that does not know of every failure before it is refused: it may rest on one of them,
-//!   across streams (the store's J5).
+//! - J2  One that rests on another is refused unless that one was taken (the store's J5).
 //! - J3  A failed append stays away, unless its daemon dies before another one succeeds: then it may
 //!   be found in the journal, whole (the store's J6).
 
@@ -57,8 +56,8 @@ pub struct Journal {
     versions: BTreeMap<Entity, Version>,
     queue: VecDeque<Append>,
     under_way: Vec<Append>,
-    /// How many appends of each daemon failed.
-    failures: BTreeMap<Life, u64>,
+    /// The last append of each daemon that was taken.
+    last_taken: BTreeMap<Life, u64>,
     /// The last group that the disk failed, while nothing was written after it.
     ghost: Vec<Append>,
     pub full: bool,
@@ -108,9 +107,6 @@ impl Journal {
                 (true, true) => Err(NotTaken::Full),
                 (true, false) => self.take(append),
             };
-            if taken.is_err_and(|why| why != NotTaken::AfterFailed) {
-                *self.failures.entry(append.life).or_default() += 1;
-            }
             outcomes.push(Outcome { life: append.life, ticket: append.ticket, taken });
         }
         if !io {
@@ -120,9 +116,9 @@ impl Journal {
     }
 
     fn take(&mut self, append: &Append) -> Result<Seq, NotTaken> {
-        let failures = self.failures.get(&append.life).copied().unwrap_or(0);
-        if append.batch.failures_heard.is_some_and(|(_, heard)| heard < failures) && !self.unchained
-        {
+        let after = append.batch.link.and_then(|link| link.after);
+        let last_taken = self.last_taken.get(&append.life).copied();
+        if after.is_some() && after != last_taken && !self.unchained {
             return Err(NotTaken::AfterFailed);
         }
         let versions_before = &self.versions;
@@ -150,6 +146,7 @@ impl Journal {
                 self.claimed.entry(event.entity()).or_default().push(self.head);
             }
         }
+        self.last_taken.extend(append.batch.link.map(|link| (append.life, link.number)));
         self.versions = versions;
         self.committed.push(append.clone());
         self.ghost.clear();
@@ -219,7 +216,7 @@ impl Journal {
 }
 
 fn unfenced(batch: Batch) -> Batch {
-    Batch { failures_heard: None, ..batch }
+    Batch { link: None, ..batch }
 }
 
 impl Append {

@@ -32,7 +32,9 @@ use perennial_core::state::{self, Roster};
 use perennial_core::text::Fingerprint;
 use perennial_core::time::Time;
 use perennial_engine::supervisor::{AppendId, Input, Output, Rejection, Supervisor, Waiter};
-use perennial_store::{AppendError, Batch, Expected, Journal, MemoryJournal, Seq, load, text};
+use perennial_store::{
+    AppendError, Batch, Expected, Journal, Link, MemoryJournal, Seq, load, text,
+};
 
 use crate::random::Random;
 
@@ -98,9 +100,8 @@ struct Node {
     id: NodeId,
     life: Life,
     supervisor: Supervisor,
-    /// What the journal has told and the node has not heard yet, and whether that is a failure of its own.
-    inbox: VecDeque<(Input, bool)>,
-    failures_heard: u64,
+    /// What the journal has told and the node has not heard yet.
+    inbox: VecDeque<Input>,
     asked: BTreeMap<Waiter, Command>,
 }
 
@@ -236,7 +237,6 @@ impl Cluster {
             life,
             supervisor: Supervisor::new(loaded.fleet, loaded.versions, loaded.head),
             inbox: VecDeque::new(),
-            failures_heard: 0,
             asked: BTreeMap::new(),
         }
     }
@@ -396,10 +396,10 @@ impl Cluster {
     fn publish(&mut self, writer: Life, ticket: AppendId, seq: Seq, events: &[Event]) {
         for node in &mut self.nodes {
             if node.life == writer {
-                node.inbox.push_back((Input::Durable(ticket, seq), false));
+                node.inbox.push_back(Input::Durable(ticket, seq));
             } else if self.mutation != Some(NodeMutation::DeafToOthers) {
                 self.summary.foreign_events += events.len() as u64;
-                node.inbox.push_back((Input::Foreign { events: events.to_vec(), seq }, false));
+                node.inbox.push_back(Input::Foreign { events: events.to_vec(), seq });
             }
         }
     }
@@ -408,7 +408,7 @@ impl Cluster {
         let is_conflict = matches!(error, AppendError::Conflict { .. });
         self.summary.conflicts += u64::from(is_conflict);
         if let Some(node) = self.nodes.iter_mut().find(|node| node.life == writer) {
-            node.inbox.push_back((Input::Conflict(ticket), error.is_failure()));
+            node.inbox.push_back(Input::Conflict(ticket));
         }
     }
 
@@ -416,8 +416,6 @@ impl Cluster {
     fn hear(&mut self, position: usize) -> Result<(), Broken> {
         let node = &mut self.nodes[position];
         let Some(input) = node.inbox.pop_front() else { return Ok(()) };
-        let (input, is_failure) = input;
-        node.failures_heard += u64::from(is_failure);
         self.step(position, input)
     }
 
@@ -461,7 +459,11 @@ impl Cluster {
         }
         let node = &self.nodes[position];
         let (writer, outcomes) = (node.life, Arc::clone(&self.outcomes));
-        let batch = batch.knowing(NodeId(writer.0), node.failures_heard);
+        // Numbers begin anew with each life.
+        let batch = Batch {
+            link: batch.link.map(|link| Link { writer: NodeId(writer.0), ..link }),
+            ..batch
+        };
         let done = move |taken| {
             let mut outcomes = outcomes.lock().unwrap_or_else(PoisonError::into_inner);
             outcomes.push_back(Outcome { writer, ticket, taken });

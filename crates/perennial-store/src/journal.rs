@@ -7,8 +7,7 @@
 //! - J3  `done` is called once, after the append is durable, in commit order.
 //! - J4  Sequence numbers grow in commit order, and may have gaps. Reading skips nothing: what can't be
 //!   read is a value.
-//! - J5  A batch that says what it knows is refused if it does not know of every failure of its writer
-//!   before it.
+//! - J5  A batch that rests on an earlier one of its writer is refused unless that one was taken.
 //! - J6  After a failed append everything is as before it, and the next one may succeed. Only if the
 //!   program dies before one does, the failed one may be found in the journal, whole.
 
@@ -43,10 +42,18 @@ pub struct Batch {
     pub entries: Vec<StreamAppend>,
     /// Texts that its events name; one that is there already is not written again.
     pub texts: Vec<TextBody>,
-    /// Who wrote it, and of how many failed appends of its own the writer has heard; refused unless there
-    /// were no others, since it may rest on one of them, across streams. `None`: it rests on nothing but
-    /// what its entries expect.
-    pub failures_heard: Option<(NodeId, u64)>,
+    /// Its place among the appends of its writer. `None`: it rests on nothing but what its entries expect.
+    pub link: Option<Link>,
+}
+
+/// Which append of its writer a batch is, and which one it rests on, across streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Link {
+    pub writer: NodeId,
+    /// Later appends have higher numbers.
+    pub number: u64,
+    /// The one before it that was under way when it was decided: it is refused unless that one was taken.
+    pub after: Option<u64>,
 }
 
 /// What one stream gets, if it is where the writer believes. Without events it is only looked at.
@@ -153,7 +160,7 @@ impl Batch {
             let expected = expected(&stream).plus(before);
             entries.push(StreamAppend { stream, expected, events: vec![event] });
         }
-        Batch { entries, texts: Vec::new(), failures_heard: None }
+        Batch { entries, texts: Vec::new(), link: None }
     }
 
     /// Has it refused if one of these streams is not where its writer believes.
@@ -172,10 +179,9 @@ impl Batch {
         Batch { texts, ..self }
     }
 
-    /// Has it refused if an append of its writer failed that the writer does not know of. Every failure
-    /// counts, from the journal's opening on.
-    pub fn knowing(self, writer: NodeId, failures_heard: u64) -> Batch {
-        Batch { failures_heard: Some((writer, failures_heard)), ..self }
+    /// Has it refused unless the append that it rests on was taken.
+    pub fn linked(self, link: Link) -> Batch {
+        Batch { link: Some(link), ..self }
     }
 }
 
@@ -222,20 +228,12 @@ pub enum AppendError {
     TextTooLarge { bytes: usize },
     #[error("an event of {found:?} was put to {stream:?}")]
     Misplaced { stream: Entity, found: Entity },
-    #[error("an append before it failed, and it may rest on that one")]
+    #[error("an append that it rests on was not taken")]
     AfterFailed,
     #[error("the journal could not be written")]
     Store(#[source] StoreError),
     #[error("the journal is closed")]
     Closed,
-}
-
-impl AppendError {
-    /// Whether it counts as a failure of its writer. What is refused for the sake of another does not: its
-    /// writer has let go of it with that one.
-    pub fn is_failure(&self) -> bool {
-        !matches!(self, AppendError::AfterFailed)
-    }
 }
 
 /// What is wrong with the store itself.

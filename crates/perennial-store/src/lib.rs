@@ -17,7 +17,8 @@ pub mod text;
 pub use chain::Hash;
 pub use follow::Follower;
 pub use journal::{
-    AppendError, Batch, Done, Expected, Journal, ReadError, Seq, StoreError, StreamAppend, Version,
+    AppendError, Batch, Done, Expected, Journal, Link, ReadError, Seq, StoreError, StreamAppend,
+    Version,
 };
 pub use load::{LoadError, Loaded, load, recall};
 pub use memory::MemoryJournal;

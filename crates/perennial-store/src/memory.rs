@@ -57,14 +57,14 @@ struct Kept {
     answering: bool,
     /// Appends that came to be committed, failed ones included.
     tried: u64,
-    /// Appends that failed, of each writer.
-    failures: BTreeMap<NodeId, u64>,
+    /// The last append of each writer that was taken.
+    last_taken: BTreeMap<NodeId, u64>,
     failing: BTreeSet<u64>,
     full: bool,
 }
 
 enum Work {
-    Append { writer: NodeId, batch: Result<EncodedBatch, AppendError>, done: Done },
+    Append { batch: Result<EncodedBatch, AppendError>, done: Done },
     Snapshots { snapshots: Vec<Snapshot>, kept: KeptDone },
     Latest(Vec<Latest>),
     Roster(Vec<RosterRow>),
@@ -168,7 +168,7 @@ impl Shared {
     /// Commits the oldest of what is queued; its answer becomes due.
     fn step(&self, kept: &mut Kept) {
         match kept.queue.pop_front() {
-            Some(Work::Append { writer, batch, done }) => {
+            Some(Work::Append { batch, done }) => {
                 kept.tried += 1;
                 let failed = kept.failing.remove(&kept.tried) || kept.full;
                 let answer = if failed {
@@ -176,9 +176,6 @@ impl Shared {
                 } else {
                     batch.and_then(|batch| self.append(kept, batch))
                 };
-                if answer.as_ref().is_err_and(AppendError::is_failure) {
-                    *kept.failures.entry(writer).or_default() += 1;
-                }
                 kept.answers.push_back(Box::new(move || done(answer)));
             }
             Some(Work::Snapshots { snapshots, kept: done }) => {
@@ -197,6 +194,7 @@ impl Shared {
 
     fn append(&self, kept: &mut Kept, batch: EncodedBatch) -> Result<Seq, AppendError> {
         let after = batch.admit(kept)?;
+        kept.last_taken.extend(batch.link.map(|link| (link.writer, link.number)));
         let texts = batch.texts.iter().map(|text| (text.text.digest, Arc::clone(&text.body)));
         kept.texts.extend(texts);
         batch.messages.iter().for_each(|change| kept.change(change));
@@ -257,8 +255,8 @@ impl Source for Shared {
 impl Grounds for Kept {
     type Error = AppendError;
 
-    fn failures(&self, writer: NodeId) -> u64 {
-        self.failures.get(&writer).copied().unwrap_or_default()
+    fn last_taken(&self, writer: NodeId) -> Option<u64> {
+        self.last_taken.get(&writer).copied()
     }
 
     fn version(&self, stream: &Entity) -> Result<Version, AppendError> {
@@ -329,8 +327,7 @@ impl Kept {
 
 impl Journal for MemoryJournal {
     fn append(&self, batch: Batch, done: Done) {
-        let writer = batch.failures_heard.map(|(writer, _)| writer).unwrap_or_default();
-        self.queue(Work::Append { writer, batch: EncodedBatch::of(&batch), done });
+        self.queue(Work::Append { batch: EncodedBatch::of(&batch), done });
     }
 
     fn read(&self, after: Seq, limit: usize) -> Result<Vec<Record>, ReadError> {

@@ -14,7 +14,7 @@ use perennial_core::text::TextBody;
 use perennial_core::time::Time;
 
 use crate::chain::{self, Hash};
-use crate::journal::{AppendError, Batch, Expected, Seq, Version};
+use crate::journal::{AppendError, Batch, Expected, Link, Seq, Version};
 use crate::projection::MessageChange;
 use crate::stored::{self, Encoded};
 use crate::text::LONGEST_TEXT_BYTES;
@@ -167,8 +167,8 @@ impl Row {
 pub(crate) trait Grounds {
     type Error: From<AppendError>;
 
-    /// How many appends of this writer failed.
-    fn failures(&self, writer: NodeId) -> u64;
+    /// The last append of this writer that was taken.
+    fn last_taken(&self, writer: NodeId) -> Option<u64>;
 
     fn version(&self, stream: &Entity) -> Result<Version, Self::Error>;
 
@@ -182,7 +182,7 @@ pub(crate) struct EncodedBatch {
     pub entries: Vec<EncodedAppend>,
     pub texts: Vec<TextBody>,
     pub messages: Vec<MessageChange>,
-    failures_heard: Option<(NodeId, u64)>,
+    pub link: Option<Link>,
 }
 
 #[derive(Debug)]
@@ -219,15 +219,15 @@ impl EncodedBatch {
         }
         let events = batch.entries.iter().flat_map(|entry| &entry.events);
         let messages = events.filter_map(MessageChange::of).collect();
-        let (texts, failures_heard) = (batch.texts.clone(), batch.failures_heard);
-        Ok(EncodedBatch { entries, texts, messages, failures_heard })
+        let (texts, link) = (batch.texts.clone(), batch.link);
+        Ok(EncodedBatch { entries, texts, messages, link })
     }
 
-    /// Checks what it rests on: the failures of its writer so far, and all that it expects. Returns where
+    /// Checks what it rests on: the append before it, and all that it expects. Returns where
     /// each stream is after the append.
     pub fn admit<G: Grounds>(&self, grounds: &G) -> Result<BTreeMap<Entity, Version>, G::Error> {
-        if let Some((writer, heard)) = self.failures_heard
-            && heard < grounds.failures(writer)
+        if let Some(Link { writer, after: Some(after), .. }) = self.link
+            && grounds.last_taken(writer) != Some(after)
         {
             return Err(AppendError::AfterFailed.into());
         }

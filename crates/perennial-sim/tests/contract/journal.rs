@@ -9,7 +9,7 @@ use perennial_core::id::{AgentId, NodeId};
 use perennial_core::time::Time;
 use perennial_sim::{NotTaken, SimulatedJournal};
 use perennial_store::{
-    AppendError, Batch, Journal, MemoryJournal, Seq, SqliteJournal, StreamAppend, Version,
+    AppendError, Batch, Journal, Link, MemoryJournal, Seq, SqliteJournal, StreamAppend, Version,
 };
 
 const ADA: AgentId = AgentId(1);
@@ -27,7 +27,7 @@ use Fate::*;
 
 /// One append: for each entry its agent, the version that it expects and its events; how many
 /// failures its maker has heard of; and what becomes of it.
-struct Row(&'static [(AgentId, u64, u64)], Option<u64>, Fate);
+struct Row(&'static [(AgentId, u64, u64)], Option<(u64, Option<u64>)>, Fate);
 
 /// Groups of appends that are queued without waiting for each other.
 const TABLE: &[(&str, &[&[Row]])] = &[
@@ -69,13 +69,15 @@ const TABLE: &[(&str, &[&[Row]])] = &[
         "what may rest on a failed append fails with it",
         &[
             &[
-                Row(&[(ADA, 0, 1)], Some(0), Taken),
-                Row(&[(ADA, 7, 1)], Some(0), Conflict),
-                Row(&[(BOB, 0, 1)], Some(0), AfterFailed),
-                Row(&[(BOB, 0, 1)], Some(1), AfterFailed),
+                Row(&[(ADA, 0, 1)], Some((1, None)), Taken),
+                Row(&[(ADA, 7, 1)], Some((2, Some(1))), Conflict),
+                Row(&[(BOB, 0, 1)], Some((3, Some(2))), AfterFailed),
+                Row(&[(BOB, 1, 1)], Some((4, Some(3))), AfterFailed),
+                // Decided anew, after the failure was heard of.
+                Row(&[(BOB, 0, 1)], Some((5, Some(1))), Taken),
             ],
-            &[Row(&[(BOB, 0, 1)], Some(2), AfterFailed)],
-            &[Row(&[(BOB, 0, 1)], Some(4), Taken), Row(&[(ADA, 1, 1)], None, Taken)],
+            &[Row(&[(BOB, 1, 1)], Some((6, Some(4))), AfterFailed)],
+            &[Row(&[(BOB, 1, 1)], Some((7, Some(5))), Taken), Row(&[(ADA, 1, 1)], None, Taken)],
         ],
     ),
     ("an append of nothing", &[&[Row(&[], None, Taken), Row(&[(ADA, 0, 1)], None, Taken)]]),
@@ -150,7 +152,7 @@ fn batch(row: &Row, serial: &mut u64) -> Batch {
     };
     Batch {
         entries: row.0.iter().map(entry).collect(),
-        failures_heard: row.1.map(|heard| (NodeId::HOME, heard)),
+        link: row.1.map(|(number, after)| Link { writer: NodeId::HOME, number, after }),
         ..Batch::default()
     }
 }

@@ -112,7 +112,7 @@ pub(super) struct Writer {
     /// Of streams written to by this thread; others are looked up.
     versions: HashMap<Entity, Version>,
     /// Answers that were errors.
-    failures: u64,
+    last_taken: Option<u64>,
     /// The end of the last set of snapshots that was kept in this run.
     covered: Option<(Seq, Hash)>,
     pending: Pending,
@@ -134,7 +134,7 @@ impl Writer {
             edited: false,
             head,
             versions,
-            failures: 0,
+            last_taken: None,
             covered: None,
             pending,
         })
@@ -237,7 +237,6 @@ impl Writer {
                 // The connection is dropped by now, and its transaction with it.
                 self.data_version = None;
                 self.versions.clear();
-                self.failures += group.dones.len() as u64;
                 for done in group.dones {
                     done(Err(AppendError::Store(fault.clone())));
                 }
@@ -251,17 +250,16 @@ impl Writer {
         connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         self.look_through(connection)?;
         let mut head = self.head;
-        let mut failures = self.failures;
+        let mut last_taken = self.last_taken;
         let mut covered = self.covered;
         let mut written = Written::default();
         for work in works {
             match work {
                 Work::Append(batch) => {
                     let answer = match batch {
-                        Ok(batch) => self.append(connection, batch, failures, &mut head)?,
+                        Ok(batch) => self.append(connection, batch, &mut last_taken, &mut head)?,
                         Err(refused) => Err(refused),
                     };
-                    failures += u64::from(answer.as_ref().is_err_and(AppendError::is_failure));
                     written.answers.push(answer);
                 }
                 Work::Snapshots(snapshots) => {
@@ -279,7 +277,7 @@ impl Writer {
         self.pending.write(connection)?;
         connection.prepare_cached("COMMIT")?.execute([])?;
         self.head = head;
-        self.failures = failures;
+        self.last_taken = last_taken;
         self.covered = covered;
         self.pending = Pending::default();
         Ok(written)
@@ -328,14 +326,16 @@ impl Writer {
         &mut self,
         connection: &Connection,
         batch: EncodedBatch,
-        failures: u64,
+        last_taken: &mut Option<u64>,
         head: &mut (Seq, Hash),
     ) -> Result<Result<Seq, AppendError>, rusqlite::Error> {
-        let after = match batch.admit(&Ground { writer: self, connection, failures }) {
+        let after = match batch.admit(&Ground { writer: self, connection, last_taken: *last_taken })
+        {
             Ok(after) => after,
             Err(NotTaken::Refused(why)) => return Ok(Err(why)),
             Err(NotTaken::Failed(error)) => return Err(error),
         };
+        *last_taken = batch.link.map(|link| link.number).or(*last_taken);
         for text in &batch.texts {
             rows::put_text(connection, text)?;
         }
@@ -401,7 +401,7 @@ impl Writer {
 struct Ground<'a> {
     writer: &'a Writer,
     connection: &'a Connection,
-    failures: u64,
+    last_taken: Option<u64>,
 }
 
 /// Why an append is not written.
@@ -420,8 +420,8 @@ impl Grounds for Ground<'_> {
     type Error = NotTaken;
 
     /// A file has one writer.
-    fn failures(&self, _writer: NodeId) -> u64 {
-        self.failures
+    fn last_taken(&self, _writer: NodeId) -> Option<u64> {
+        self.last_taken
     }
 
     fn version(&self, stream: &Entity) -> Result<Version, NotTaken> {

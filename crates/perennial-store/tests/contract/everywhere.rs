@@ -23,8 +23,8 @@ use perennial_store::projection::{Context, Usage};
 use perennial_store::record::LONGEST_PAYLOAD_BYTES;
 use perennial_store::text::{self, LONGEST_TEXT_BYTES};
 use perennial_store::{
-    AppendError, Batch, Hash, Journal, Latest, MemoryJournal, MessageStep, RosterQuery, RosterRow,
-    Seq, Snapshot, SnapshotSet, Version,
+    AppendError, Batch, Expected, Hash, Journal, Latest, Link, MemoryJournal, MessageStep,
+    RosterQuery, RosterRow, Seq, Snapshot, SnapshotSet, StreamAppend, Version,
 };
 
 use crate::events::*;
@@ -52,6 +52,7 @@ on_both!(
     an_append_is_whole_over_all_its_streams,
     a_conflict_says_where_the_stream_is,
     a_stream_may_come_twice_in_one_append,
+    a_stream_may_be_looked_at_and_not_written,
     what_does_not_fit_is_refused_and_nothing_is_left_of_it,
     an_empty_append_is_done_after_all_before_it,
     records_are_numbered_and_linked,
@@ -233,26 +234,28 @@ fn appends_that_build_on_each_other_need_not_wait(journal: &Arc<dyn Store>) {
 
 fn what_rests_on_a_failed_append_fails_with_it(journal: &Arc<dyn Store>) {
     let (answered, answers) = mpsc::channel();
-    let queue = |agent, expected, heard| {
+    let queue = |agent, expected, number, after| {
         let answered = answered.clone();
-        let batch =
-            batch(vec![(expected, vec![summarised(agent, "x")])]).knowing(NodeId::HOME, heard);
+        let link = Link { writer: NodeId::HOME, number, after };
+        let batch = batch(vec![(expected, vec![summarised(agent, "x")])]).linked(link);
         journal.append(batch, Box::new(move |answer| answered.send(answer).unwrap()));
     };
-    queue(ADA, 0, 0);
-    queue(ADA, 7, 0);
-    // Of another stream, but decided when the one before was believed to come about.
-    queue(BOB, 0, 0);
-    // One failure is known, the one that followed from it is not.
-    queue(BOB, 0, 1);
+    queue(ADA, 0, 1, None);
+    queue(ADA, 7, 2, Some(1));
+    // Of other streams, but decided when those before were believed to come about.
+    queue(BOB, 0, 3, Some(2));
+    queue(BOB, 1, 4, Some(3));
+    // Decided anew, after the failure was heard of.
+    queue(BOB, 0, 5, Some(1));
+    queue(ADA, 1, 6, Some(5));
     assert_eq!(answers.recv().unwrap().unwrap(), Seq(1));
     assert!(matches!(answers.recv().unwrap(), Err(AppendError::Conflict { .. })));
     assert!(matches!(answers.recv().unwrap(), Err(AppendError::AfterFailed)));
     assert!(matches!(answers.recv().unwrap(), Err(AppendError::AfterFailed)));
-    queue(BOB, 0, 3);
     assert_eq!(answers.recv().unwrap().unwrap(), Seq(2));
-    // Who says nothing of failures rests on versions alone.
-    assert_eq!(append(&**journal, batch(vec![(1, vec![summarised(ADA, "y")])])).unwrap(), Seq(3));
+    assert_eq!(answers.recv().unwrap().unwrap(), Seq(3));
+    // Who says nothing of other appends rests on versions alone.
+    assert_eq!(append(&**journal, batch(vec![(2, vec![summarised(ADA, "y")])])).unwrap(), Seq(4));
 }
 
 fn answers_come_in_commit_order(journal: &Arc<dyn Store>) {
@@ -557,4 +560,23 @@ fn messages_are_read_as_far_as_they_have_come(journal: &Arc<dyn Store>) {
     assert_eq!(journal.messages(ADA, 1).unwrap().rows.len(), 1);
     assert_eq!(journal.message(MessageId(1)).unwrap().as_ref(), Some(&rows[1]));
     assert_eq!(journal.message(MessageId(9)).unwrap(), None);
+}
+
+fn a_stream_may_be_looked_at_and_not_written(journal: &Arc<dyn Store>) {
+    let look = |expected| StreamAppend { stream: Entity::Agent(BOB), expected, events: Vec::new() };
+    let with = |expected, version| {
+        let mut batch = batch(vec![(version, vec![summarised(ADA, "x")])]);
+        batch.entries.push(look(expected));
+        append(&**journal, batch)
+    };
+    append(&**journal, batch(vec![(0, vec![summarised(BOB, "1"), summarised(BOB, "2")])])).unwrap();
+    assert_eq!(with(Version(2).into(), 0).unwrap(), Seq(3));
+    assert!(matches!(with(Version(1).into(), 1), Err(AppendError::Conflict { .. })));
+    assert_eq!(with(Expected::Since { seq: Seq(2), own: 0 }, 1).unwrap(), Seq(4));
+    assert_eq!(with(Expected::Since { seq: Seq(1), own: 1 }, 2).unwrap(), Seq(5));
+    for (seq, own) in [(0, 0), (1, 0), (2, 1), (0, 3)] {
+        let expected = Expected::Since { seq: Seq(seq), own };
+        assert!(matches!(with(expected, 3), Err(AppendError::Conflict { .. })), "{expected:?}");
+    }
+    assert_eq!(journal.head().0, Seq(5), "nothing is left of those that were refused");
 }

@@ -229,6 +229,22 @@ pub fn others() -> Vec<(&'static str, What)> {
     [messages_jobs_and_claims(), posts()].concat()
 }
 
+fn wanted_by(node: NodeId) -> JobEvent {
+    JobEvent::Wanted {
+        node,
+        purpose: Purpose::Notify {
+            agent: ADA,
+            name: "ada".to_owned(),
+            reason: Reason::NeedsAnswer,
+        },
+        command: JobCommand {
+            argv: vec!["notify-send".to_owned(), "-u".to_owned()],
+            dir: "/".to_owned(),
+            limit: Duration::from_secs(10),
+        },
+    }
+}
+
 fn messages_jobs_and_claims() -> Vec<(&'static str, What)> {
     let name = "ada".parse::<Name>().expect("a name").key();
     let conversation = "0f3c2a1e-1".parse().expect("an id");
@@ -265,38 +281,8 @@ fn messages_jobs_and_claims() -> Vec<(&'static str, What)> {
         ("message-seen", message(MessageEvent::Seen { session: SessionNumber(3) })),
         ("message-withdrawn", message(MessageEvent::Withdrawn { by: Withdrawer::Person })),
         ("message-returned", message(MessageEvent::Returned)),
-        (
-            "job-wanted",
-            job(JobEvent::Wanted {
-                node: NodeId::HOME,
-                purpose: Purpose::Notify {
-                    agent: ADA,
-                    name: "ada".to_owned(),
-                    reason: Reason::NeedsAnswer,
-                },
-                command: JobCommand {
-                    argv: vec!["notify-send".to_owned(), "-u".to_owned()],
-                    dir: "/".to_owned(),
-                    limit: Duration::from_secs(10),
-                },
-            }),
-        ),
-        (
-            "job-wanted-node",
-            job(JobEvent::Wanted {
-                node: NodeId(9),
-                purpose: Purpose::Notify {
-                    agent: ADA,
-                    name: "ada".to_owned(),
-                    reason: Reason::NeedsAnswer,
-                },
-                command: JobCommand {
-                    argv: vec!["notify-send".to_owned(), "-u".to_owned()],
-                    dir: "/".to_owned(),
-                    limit: Duration::from_secs(10),
-                },
-            }),
-        ),
+        ("job-wanted", job(wanted_by(NodeId::HOME))),
+        ("job-wanted-node", job(wanted_by(NodeId(9)))),
         (
             "job-running",
             job(JobEvent::Running { number: 1, process: Process { pid: 4, start_ticks: 5 } }),

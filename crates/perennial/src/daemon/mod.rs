@@ -30,7 +30,7 @@ use perennial_engine::host::{
     self, Holders, HostReport, JobReport, Settings, cgroup, monotonic, process,
 };
 use perennial_engine::supervisor::Supervisor;
-use perennial_store::{Latest, SqliteJournal, Store, load};
+use perennial_store::{Latest, Loaded, SqliteJournal, Store, load};
 use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -90,24 +90,17 @@ type DriverThread = JoinHandle<Result<(), Superseded>>;
 /// Loads what the journal knows, and starts everything but the surface's socket.
 fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
     let (driver, inbox) = driver::channel_pair();
-    let node = node::id(&home.data).context("the id of this node can't be kept")?;
-    let journal: Arc<dyn Store> =
-        Arc::new(SqliteJournal::open(&home.journal()).context("the journal can't be opened")?);
-    let loaded = load(&*journal, node).context("the journal can't be read")?;
-    for unreadable in &loaded.unreadable {
-        tracing::error!(%unreadable, "a record can't be read");
-    }
+    let (journal, loaded) = open(home)?;
     let missed = hearing::unheard_hooks::take(&home.hooks_missed());
     for told in &missed {
         tracing::warn!("{told}");
     }
     let is_copy = node::is_copy(&loaded.fleet);
     if is_copy {
-        tracing::warn!(%node, "the home is a copy: what ran in the original is left to it");
         disown_copied(home);
     }
     let boot = process::boot_id().context("the machine's boot id can't be read")?;
-    let epoch = Epoch(loaded.fleet.epoch().0 + 1);
+    let epoch = loaded.fleet.next_epoch();
     let exe = std::env::current_exe().context("the daemon can't find its own program")?;
     let config = config(home);
     let harnesses = Harnesses::new(home.clone(), exe.clone());
@@ -258,8 +251,21 @@ fn start_holders(
     Holders::start(settings, sink).context("the holders can't be reached")
 }
 
+/// The journal of this node, and what it tells.
+fn open(home: &Home) -> anyhow::Result<(Arc<dyn Store>, Loaded)> {
+    let node = node::id(&home.data).context("the id of this node can't be kept")?;
+    let journal: Arc<dyn Store> =
+        Arc::new(SqliteJournal::open(&home.journal()).context("the journal can't be opened")?);
+    let loaded = load(&*journal, node).context("the journal can't be read")?;
+    for unreadable in &loaded.unreadable {
+        tracing::error!(%unreadable, "a record can't be read");
+    }
+    Ok((journal, loaded))
+}
+
 /// What the holders of the original wrote about their processes is not for a copy.
 fn disown_copied(home: &Home) {
+    tracing::warn!("this home is a copy; sessions that ran in the original are left alone");
     for dir in [home.holders(), home.jobs()] {
         let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
         entries.for_each(|entry| HolderDirectory::at(entry.path()).disown());

@@ -15,6 +15,7 @@ mod claude_person;
 mod claude_silence;
 mod claude_texts;
 mod claude_trouble;
+mod copied_home;
 mod daemon_killed;
 mod daemon_races;
 mod demo;

@@ -200,7 +200,6 @@ pub fn start(
             hooks: HashMap::new(),
             awaited: Awaited::default(),
             next_waiter: 0,
-            failures_heard: 0,
             stopping: false,
             superseded: false,
         };
@@ -231,9 +230,6 @@ pub struct Driver {
     replies: HashMap<Waiter, oneshot::Sender<Result<Vec<Entity>, Rejection>>>,
     awaited: Awaited,
     next_waiter: u64,
-    /// Appends that failed. One that was made before such a failure was heard of fails with it: it
-    /// may rest on what never happened.
-    failures_heard: u64,
     stopping: bool,
     superseded: bool,
 }
@@ -323,7 +319,6 @@ impl Driver {
                 self.input(Input::Conflict(ticket));
             }
             Message::Appended(ticket, Err(error)) => {
-                self.failures_heard += 1;
                 let why = chain(&error);
                 tracing::error!(%why, "an append failed");
                 self.input(Input::Failed(ticket, why));
@@ -426,7 +421,6 @@ impl Driver {
                         // A driver that is gone needs no answer.
                         let _ = driver.send(Message::Appended(ticket, result));
                     };
-                    let batch = batch.knowing(self.supervisor.fleet().node(), self.failures_heard);
                     self.world.journal.append(batch, Box::new(done));
                 }
                 Output::Answer { waiter, answer } => {

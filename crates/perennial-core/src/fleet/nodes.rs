@@ -1,0 +1,104 @@
+//! Nodes: machines, or homes on them, that share the journal. Each plans its own agents and jobs.
+//!
+//! Pure. What a node is bound to, and whether its home was copied, is found out outside.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+use super::{Fleet, of};
+use crate::agent::{self, Agent};
+use crate::entity::Entity;
+use crate::event::{Event, NodeEvent, What};
+use crate::id::{AgentId, BootId, Epoch, NodeId};
+use crate::job::{self, Job};
+use crate::time::Time;
+
+/// What is known of one node.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Node {
+    /// Its newest daemon.
+    pub epoch: Epoch,
+    /// The boot that its newest daemon ran in.
+    pub boot: BootId,
+}
+
+impl Fleet {
+    /// The node that decides and plans here.
+    pub fn node(&self) -> NodeId {
+        self.node
+    }
+
+    /// Every node that ever had a daemon.
+    pub fn nodes(&self) -> &BTreeMap<NodeId, Node> {
+        &self.nodes
+    }
+
+    /// The newest run of a daemon of this node.
+    pub fn epoch(&self) -> Epoch {
+        self.own_node().map(|node| node.epoch).unwrap_or_default()
+    }
+
+    /// What the next daemon of this node is counted as: newer than any, also where the home was copied.
+    pub fn next_epoch(&self) -> Epoch {
+        let newest = self.nodes.values().map(|node| node.epoch.0).max().unwrap_or_default();
+        Epoch(newest + 1)
+    }
+
+    /// What is known of this node. What happened before nodes had ids was its own.
+    fn own_node(&self) -> Option<&Node> {
+        self.nodes.get(&self.node).or_else(|| self.nodes.get(&NodeId::HOME))
+    }
+
+    /// Whether this node plans for the entity: its own agents, their messages, its own jobs.
+    pub(super) fn is_own(&self, entity: &Entity) -> bool {
+        let is_of =
+            |id: AgentId| self.agents.get(id).is_some_and(|agent| self.agents.is_own(agent));
+        match entity {
+            Entity::Agent(id) => is_of(*id),
+            Entity::Message(id) => self.messages.get(*id).is_some_and(|message| is_of(message.to)),
+            Entity::Job(id) => self.jobs.get(*id).is_some_and(|job| self.is_own_job(job)),
+            Entity::Node(id) => *id == self.node,
+            Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => false,
+        }
+    }
+
+    fn is_own_job(&self, job: &Job) -> bool {
+        job.node == self.node || job.node == NodeId::HOME
+    }
+
+    /// The agents whose sessions run on this node.
+    pub(super) fn own_agents(&self) -> impl Iterator<Item = &Agent> {
+        self.agents().filter(|agent| self.agents.is_own(agent))
+    }
+
+    pub(super) fn started(
+        &self,
+        boot: &BootId,
+        version: &str,
+        is_copy: bool,
+        now: Time,
+    ) -> Vec<Event> {
+        let (epoch, boot) = (self.next_epoch(), boot.clone());
+        let had_booted = self.own_node().map(|node| node.boot.clone());
+        let has_rebooted = had_booted.is_some_and(|before| before != boot);
+        let started = NodeEvent::DaemonStarted { epoch, boot, version: version.into() };
+        let mut events = vec![self.of_own(started, now)];
+        if is_copy {
+            let copied = |agent: &Agent| {
+                let happened = agent::home_copied(agent, self.node, now);
+                of(agent.id, happened, now)
+            };
+            events.extend(self.agents().flat_map(copied));
+            let lost = |job: &Job| Event { at: now, what: What::Job(job.id, job::lost(job)) };
+            events.extend(self.jobs.iter().filter(|job| !job.is_over()).map(lost));
+        } else if has_rebooted {
+            let rebooted = |agent: &Agent| of(agent.id, agent::rebooted(agent, now), now);
+            events.extend(self.own_agents().flat_map(rebooted));
+        }
+        events
+    }
+
+    pub(super) fn of_own(&self, event: NodeEvent, at: Time) -> Event {
+        Event { at, what: What::Node(self.node, event) }
+    }
+}

@@ -1,0 +1,52 @@
+//! While the journal takes nothing: back to what is durable, and told again later (U4, U7).
+
+use perennial_core::observation::Observation;
+use perennial_core::time::Time;
+
+use super::{AppendId, Asked, Output, Rejection, Supervisor, TELL_AGAIN_AFTER};
+
+impl Supervisor {
+    /// Back to what is durable. What was appended after the failed one is refused by the journal,
+    /// since it may rest on it: it has failed too.
+    pub(super) fn failed(&mut self, ticket: AppendId, why: String, now: Time) -> Vec<Output> {
+        let Some(position) = self.position(ticket) else {
+            return Vec::new();
+        };
+        let mut outputs = Vec::new();
+        for pending in self.pending.split_off(position) {
+            pending.events.iter().for_each(|event| self.landed(&event.entity()));
+            self.unrecorded.extend(pending.reports);
+            outputs.extend(pending.asked.into_iter().map(|asked| {
+                let answer = Err(Rejection::NotRecorded(why.clone()));
+                Asked { answer, ..asked }.answered()
+            }));
+            outputs.extend(pending.hook.map(|hook| self.reply(hook.without_texts())));
+        }
+        self.rebuild();
+        self.tell_again_at = Some(now + TELL_AGAIN_AFTER);
+        let since = self.read_only.take().map_or(now, |(since, _)| since);
+        self.read_only = Some((since, why));
+        outputs
+    }
+
+    /// Tells what could not be recorded, in its order.
+    pub(super) fn tell_again(&mut self, now: Time) -> Vec<Output> {
+        if self.tell_again_at.take().is_none() {
+            return Vec::new();
+        }
+        let mut outputs = Vec::new();
+        for report in std::mem::take(&mut self.unrecorded) {
+            outputs.extend(self.observed(report, now));
+        }
+        if let Some((since, _)) = self.read_only
+            && self.pending.is_empty()
+        {
+            outputs.extend(self.observed(Observation::JournalFailed { since }, now));
+        }
+        // A time may have come while an append stood in its way that then failed: it comes again.
+        for entity in self.durable.entities() {
+            self.timers.set(&entity, self.durable.plan(&entity, now).timers);
+        }
+        outputs
+    }
+}

@@ -1,0 +1,87 @@
+//! A home that is copied while its original runs: nobody is signalled, nothing is started twice, and a person
+//! is told the way out.
+
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::processes;
+use crate::sealed::Sealed;
+
+/// The copy of a home, as `cp -a` makes it.
+fn copy(original: &Sealed) -> Sealed {
+    let temporary = TempDir::with_prefix("perennial-").expect("a temporary directory");
+    let root = temporary.path().join("h");
+    let copied = Command::new("cp").arg("-a").arg(&original.root).arg(&root).status();
+    assert!(copied.expect("cp").success());
+    Sealed::at(root, temporary)
+}
+
+// covers: J-10
+#[test]
+fn a_copied_home_leaves_the_originals_sessions_alone_and_holds_its_agents() {
+    let original = Sealed::up();
+    let worker = original.spawn("worker", "read x");
+    let crasher = original.spawn_with(&["crasher"], &["/bin/sh", "-c", "exit 1"]);
+    original.spawn("sleeper", "read x");
+    original.ok(["stop", "sleeper"]);
+    let mut watch = original.watch();
+    watch.ended("sleeper", 1);
+    watch.ended("crasher", 2);
+    let (daemon, shim) = (original.daemon(), original.shim(&worker));
+    let before = original.show("worker").session.expect("a session");
+
+    let copy = copy(&original);
+    copy.start_daemon();
+    let held = copy.show("worker");
+    assert_eq!((held.state.as_str(), held.reason.as_str()), ("unknown", "home-copied"));
+    assert_eq!(held.held_for.as_deref(), Some("person"), "{held:?}");
+    let crashed = copy.show("crasher");
+    assert_eq!((crashed.state.as_str(), crashed.held_for.as_deref()), ("unknown", Some("person")));
+    assert_eq!(copy.show("sleeper").state, "sleeping");
+    let why = copy.ok(["why", "worker"]);
+    assert!(why.contains("copy") && why.contains("perennial wake worker"), "{why}");
+
+    // A daemon that starts once more in the copy knows that by its journal.
+    copy.kill_daemon();
+    copy.start_daemon();
+    assert_eq!(copy.show("worker").reason, "home-copied");
+    for one in [daemon, shim] {
+        assert!(processes::is_alive(one), "{one:?} is the original's");
+    }
+    let after = original.show("worker").session.expect("a session");
+    assert_eq!((before.number, before.pid), (after.number, after.pid));
+
+    // The way out: a person wakes it here, as another session, and the original goes on.
+    copy.ok(["wake", "worker"]);
+    let mut copied = copy.watch();
+    copied.running("worker", 2);
+    copy.ok(["stop", "worker"]);
+    copied.ended("worker", 2);
+    assert!(processes::is_alive(shim), "stopping the copy's session leaves the original's alone");
+    assert_eq!(original.show("worker").session.expect("a session").pid, before.pid);
+    // A killed shim of the copy is swept by its marks, and the original carries the same.
+    copy.ok(["wake", "worker"]);
+    copied.running("worker", 3);
+    processes::kill(copy.shim(&copy.show("worker")));
+    copied.ended("worker", 3);
+    assert!(processes::is_alive(shim), "the sweep spares what another home holds");
+    assert_eq!(original.show("worker").session.expect("a session").pid, before.pid);
+    assert_ne!(crasher.id, worker.id);
+}
+
+#[test]
+fn a_home_that_was_moved_is_the_same_node() {
+    let original = Sealed::up();
+    let worker = original.spawn("worker", "read x");
+    original.ok(["down", "--stop"]);
+    let temporary =
+        TempDir::new_in(original.root.parent().expect("a parent")).expect("a directory");
+    let root = temporary.path().join("h");
+    std::fs::rename(&original.root, &root).expect("moved on the same disk");
+    let moved = Sealed::at(root, temporary);
+    moved.start_daemon();
+    let found = moved.show("worker");
+    assert_eq!((found.id, found.held_for), (worker.id, None), "{}", found.reason);
+    moved.ok(["down", "--stop"]);
+}
