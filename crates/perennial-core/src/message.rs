@@ -21,6 +21,8 @@
 //! - T7  A text of which a record can't be read is never offered: it may have been, or have been taken
 //!   back. It waits, in its place, until a person takes it back or the conversation shows it.
 //! - T8  What an attempt found in the way of one session says nothing of the next session.
+//! - T9  A text that an attempt may have pasted stands in that session's input line, whatever later
+//!   attempts came to, until it is entered or the session is over. It can't be taken back meanwhile.
 
 mod observe;
 mod order;
@@ -80,6 +82,8 @@ pub struct Message {
     pub first_offered_at: Option<Time>,
     /// The session that it was last offered to.
     pub last_session: Option<SessionNumber>,
+    /// The session in whose input line an attempt may have left it without an Enter.
+    pub left_in: Option<SessionNumber>,
     pub state: MessageState,
 }
 
@@ -162,6 +166,28 @@ pub enum Held {
 }
 
 impl Held {
+    /// T9: whether the holder may have pasted before it gave up. It says `Dialog`, `Doubt`, `Suspended`
+    /// and `Full` on both sides of the paste.
+    fn may_leave_text(self) -> bool {
+        match self {
+            Held::Draft
+            | Held::Doubt
+            | Held::Dialog
+            | Held::Suspended
+            | Held::NoEcho
+            | Held::Leftover
+            | Held::Full => true,
+            Held::NotDrawn
+            | Held::Busy
+            | Held::OldHolder
+            | Held::Damaged
+            | Held::Unfit
+            | Held::LongLine
+            | Held::SessionEnded
+            | Held::NotTaken => false,
+        }
+    }
+
     /// Whether the next attempt can only come to the same: a person has to take the text back.
     pub fn needs_person(self) -> bool {
         match self {
@@ -284,6 +310,7 @@ impl MessageEvent {
 /// Folds one event into a message; whether it is over with it.
 fn fold(message: &mut Message, event: &MessageEvent, at: Time) -> bool {
     let progressed = |message: &mut Message, to: Progress| {
+        message.left_in = None;
         if let MessageState::Offered { progress, at: known, .. } = &mut message.state {
             (*progress, *known) = ((*progress).max(to), at);
         }
@@ -310,6 +337,9 @@ fn fold(message: &mut Message, event: &MessageEvent, at: Time) -> bool {
             false
         }
         MessageEvent::Held { why, until, .. } => {
+            if why.may_leave_text() {
+                message.left_in = message.last_session;
+            }
             message.state = MessageState::Waiting { after: Some(*why), until: *until };
             false
         }
@@ -335,6 +365,7 @@ impl Message {
             attempts: 0,
             first_offered_at: None,
             last_session: None,
+            left_in: None,
             state: Message::UNREADABLE,
         }
     }
@@ -369,16 +400,10 @@ impl Message {
         matches!(self.state, MessageState::Offered { .. }) && self.attempts == attempt
     }
 
-    /// The session that runs with it in its input line, if its last attempt may have left it there.
+    /// T9: the session that runs and may have it in its input line.
     fn may_stand_in_line(&self, fleet: &Fleet) -> Option<SessionNumber> {
-        let is_left = match self.state {
-            MessageState::Waiting { after, .. } => {
-                matches!(after, Some(Held::NoEcho | Held::Leftover | Held::Draft))
-            }
-            MessageState::Offered { .. } => false,
-        };
         let live = fleet.agent(self.to)?.live_session()?.number;
-        (is_left && self.last_session == Some(live)).then_some(live)
+        self.left_in.filter(|session| *session == live)
     }
 
     /// Whether nothing else may be typed because of it: it is on its way, and was not heard.

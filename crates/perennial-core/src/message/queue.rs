@@ -90,7 +90,8 @@ impl Messages {
             (MessageEvent::Recorded { to, from, content }, _) => {
                 let state = MessageState::Waiting { after: None, until: at };
                 let (to, from, content) = (*to, *from, content.clone());
-                let (recorded_at, attempts, first_offered_at, last_session) = (at, 0, None, None);
+                let (recorded_at, attempts, first_offered_at) = (at, 0, None);
+                let (last_session, left_in) = (None, None);
                 let message = Message {
                     id,
                     to,
@@ -100,6 +101,7 @@ impl Messages {
                     attempts,
                     first_offered_at,
                     last_session,
+                    left_in,
                     state,
                 };
                 Arc::new(message)

@@ -384,11 +384,23 @@ fn held_in_line(held: Held) -> Told {
     told
 }
 
+/// What a holder says that may have pasted: a dialog, a doubt, a suspension and a terminal that takes
+/// nothing are found before the paste or after it, and it does not tell which.
+const PASTED: [Held; 7] = [
+    Held::NoEcho,
+    Held::Leftover,
+    Held::Draft,
+    Held::Dialog,
+    Held::Doubt,
+    Held::Suspended,
+    Held::Full,
+];
+
 #[test]
 fn a_text_that_may_stand_in_the_input_line_is_not_taken_back() {
     let unsend = Command::Unsend { id: MessageId(1) };
     let refusal = Refusal::AlreadyOffered { message: MessageId(1) };
-    for held in [Held::NoEcho, Held::Leftover, Held::Draft] {
+    for held in PASTED {
         let mut told = held_in_line(held);
         assert_eq!(told.ask(unsend.clone()), Err(refusal.clone()), "{held:?}");
         // That line went with its session.
@@ -396,16 +408,37 @@ fn a_text_that_may_stand_in_the_input_line_is_not_taken_back() {
         let events = told.ask(unsend.clone()).expect("it stands in no line");
         assert_eq!(words(&events), "withdrawn 1", "{held:?}");
     }
-    for held in [Held::Dialog, Held::NotDrawn, Held::Busy, Held::Full] {
+    for held in [Held::NotDrawn, Held::Busy] {
         let mut told = held_in_line(held);
         let events = told.ask(unsend.clone()).expect("nothing was pasted");
         assert_eq!(words(&events), "withdrawn 1", "{held:?}");
     }
 }
 
+/// T9: the next attempt may find something in the way before it could erase what the last one left.
+#[test]
+fn a_text_that_was_left_in_the_line_stands_there_whatever_the_next_attempt_finds() {
+    let unsend = Command::Unsend { id: MessageId(1) };
+    for held in [Held::Doubt, Held::Dialog, Held::Busy, Held::Suspended, Held::NotDrawn] {
+        let mut told = held_in_line(Held::NoEcho);
+        told.pass_seconds(2);
+        assert_eq!(told.offer(), "offered 1");
+        told.delivered(1, 2, Outcome::Held(held));
+        assert!(told.ask(unsend.clone()).is_err(), "{held:?}");
+        // Once it was entered it stands there no longer, and may be offered and taken back again.
+        told.pass_seconds(60);
+        assert_eq!(told.offer(), "offered 1");
+        told.delivered(1, 3, Outcome::Entered);
+        told.pass_seconds(61);
+        let at = told.now;
+        assert_eq!(told.trace(settled(at)), "held 1 NotTaken");
+        assert!(told.ask(unsend.clone()).is_ok(), "{held:?}");
+    }
+}
+
 #[test]
 fn a_text_that_was_left_in_the_line_may_be_entered_by_a_person() {
-    for held in [Held::NoEcho, Held::Leftover, Held::Draft] {
+    for held in PASTED {
         let mut told = held_in_line(held);
         let heard = Trace::PromptHeard(print("one"));
         assert_eq!(told.trace(heard.clone()), "offered 1, heard 1", "{held:?}");
