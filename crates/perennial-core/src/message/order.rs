@@ -68,12 +68,25 @@ fn holds_back_until(
     }
 }
 
-/// Whether a turn runs. Work in the background that a turn began goes on after it.
+/// Whether a turn runs. Work in the background that a turn began goes on after it; a turn that waits for
+/// a rate limit goes on by itself, with what is queued in it.
 pub fn is_in_turn(agent: &Agent) -> bool {
-    // One that runs and was not heard since somebody looked is where it was when it was last heard.
-    let is_unheard = agent.reason == Reason::Running;
-    let was_in_turn = agent.turn == Turn::Open && !agent.launch.is_bare();
-    agent.state == State::Working
-        && agent.reason != Reason::BackgroundTasks
-        && (!is_unheard || was_in_turn)
+    match agent.state {
+        // One that runs and was not heard since somebody looked is where it was when it was last heard.
+        State::Working if agent.reason == Reason::Running => {
+            agent.turn == Turn::Open && !agent.launch.is_bare()
+        }
+        State::Working => agent.reason != Reason::BackgroundTasks,
+        State::Waiting => agent.reason == Reason::RateLimited,
+        State::Hatching
+        | State::Waking
+        | State::Unknown
+        | State::HandingOff
+        | State::Crashed
+        | State::Sleeping
+        | State::Hibernating
+        | State::Frozen
+        | State::Dead
+        | State::Expired => false,
+    }
 }

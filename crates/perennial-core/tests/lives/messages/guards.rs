@@ -527,3 +527,22 @@ fn a_delivery_is_planned_only_while_its_attempt_stands() {
     told.offer();
     assert_eq!(told.typed(), [(1, 2)], "another attempt");
 }
+
+/// A daemon that hears a backlog records them in one moment.
+#[test]
+fn of_two_reminders_of_one_moment_the_later_one_is_offered_again() {
+    let mut told = idle();
+    told.show(BOB, Sign::TurnBegan);
+    let moment = told.now;
+    for calls in [20, 40] {
+        told.now = moment;
+        assert_eq!(reminder(&mut told, calls), "recorded ours");
+        assert_eq!(hook(&mut told), "offered ours");
+    }
+    told.show(BOB, Sign::Waits(Wait::Input));
+    told.pass_seconds(61);
+    let at = told.now;
+    let mut given_back = told.trace(settled(at)).split(", ").map(str::to_owned).collect::<Vec<_>>();
+    given_back.sort();
+    assert_eq!(given_back, ["held ours NotTaken", "withdrawn ours"]);
+}

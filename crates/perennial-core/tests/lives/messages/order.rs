@@ -163,3 +163,58 @@ fn a_text_that_was_typed_and_is_not_seen_says_how_far_it_came() {
     told.pass_seconds(5);
     assert_eq!(told.why(1), Some(Why::Unseen));
 }
+
+/// A turn that waits for a rate limit: the agent CLI goes on by itself.
+fn limited() -> Told {
+    let mut told = idle();
+    told.show(BOB, Sign::TurnBegan);
+    told.show(BOB, Sign::Waits(Wait::RateLimit(None)));
+    told.pass_seconds(1);
+    told
+}
+
+/// The text goes into the queue of the agent CLI.
+fn queue_up(told: &mut Told, id: u128, text: &str) {
+    told.send(id, text);
+    assert_eq!(told.offer(), format!("offered {id}"));
+    told.delivered(id, 1, Outcome::Entered);
+    assert_eq!(told.trace(Trace::PromptHeard(print(text))), format!("heard {id}"));
+}
+
+#[test]
+fn a_text_that_is_queued_in_a_turn_which_waits_for_a_rate_limit_is_not_given_back() {
+    let mut before = idle();
+    before.show(BOB, Sign::TurnBegan);
+    before.pass_seconds(1);
+    queue_up(&mut before, 1, "one");
+    before.show(BOB, Sign::Waits(Wait::RateLimit(None)));
+    let mut within = limited();
+    queue_up(&mut within, 1, "one");
+    for mut told in [before, within] {
+        for _ in 0..10 {
+            told.pass_seconds(61);
+            let at = told.now;
+            assert_eq!(told.trace(settled(at)), "", "the agent CLI has it in its queue");
+        }
+        // Once the limit is given up, the turn is over.
+        told.show(BOB, Sign::Waits(Wait::LimitReached(None)));
+        told.pass_seconds(61);
+        let at = told.now;
+        assert_eq!(told.trace(settled(at)), "held 1 NotTaken");
+    }
+}
+
+#[test]
+fn a_turn_that_waits_for_a_rate_limit_is_waited_for() {
+    let mut told = limited();
+    told.send_after(1, "one", true);
+    assert_eq!((told.offer().as_str(), told.why(1)), ("", Some(Why::TurnRuns)));
+    told.show(BOB, Sign::Waits(Wait::LimitReached(None)));
+    assert_eq!(told.offer(), "offered 1");
+
+    let mut told = limited();
+    queue_up(&mut told, 1, "one");
+    told.send(2, "two");
+    told.pass_seconds(125);
+    assert_eq!((told.offer().as_str(), told.why(2)), ("", Some(Why::Earlier)), "T3");
+}
