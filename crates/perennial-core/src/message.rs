@@ -493,8 +493,11 @@ pub fn plan(fleet: &Fleet, id: MessageId, now: Time) -> Plan {
         MessageState::Offered { session, progress, .. } => {
             let agent = fleet.agent(message.to);
             let live = agent.and_then(Agent::live_session).filter(|live| live.number == session);
+            let is_held = agent.is_some_and(Agent::is_held);
             match (live, &message.content) {
-                (Some(_), Content::Typed { text, .. }) if progress == Progress::Given => {
+                (Some(_), Content::Typed { text, .. })
+                    if progress == Progress::Given && !is_held =>
+                {
                     let attempt = message.attempts;
                     let (agent, number, text) = (message.to, session, text.clone());
                     let delivery = Delivery { message: id, attempt, agent, number, text };

@@ -47,9 +47,10 @@ pub fn evolve(agent: &mut Agent, event: &AgentEvent, at: Time) {
         AgentEvent::SessionEnding { number, pace } => {
             fold_session(agent, *number, &SessionEvent::Ending(*pace), at);
         }
-        AgentEvent::SessionEnded { number, exit, tally } => {
+        AgentEvent::SessionEnded { number, exit, is_clean, tally } => {
             count(agent, *number, tally, at);
-            fold_session(agent, *number, &SessionEvent::Ended(*exit), at);
+            let ended = SessionEvent::Ended { exit: *exit, is_clean: *is_clean };
+            fold_session(agent, *number, &ended, at);
         }
         AgentEvent::SessionProgressed { number } => {
             if let Some(session) = agent.session.as_mut().filter(|s| s.number == *number) {
@@ -79,6 +80,9 @@ pub fn evolve(agent: &mut Agent, event: &AgentEvent, at: Time) {
             agent.until = until.or(agent.until);
             if let Some(session) = agent.session.as_mut().filter(|session| !session.is_over()) {
                 session.unseen += *unseen;
+                if !unseen.is_zero() {
+                    session.seen_again_at = Some(at);
+                }
             }
         }
     }

@@ -269,12 +269,14 @@ fn settled(
             } else if ended_before(known, session, at) {
                 Some(given_back(fleet, message, Held::SessionEnded, now))
             } else {
-                let is_long_idle = given.max(known.since) + PASSED_OVER_AFTER <= at;
+                let live = known.session.as_ref();
+                let counted = |time: Time| live.map_or(time, |live| live.seen_since(time));
+                let is_long_idle = counted(given.max(known.since)) + PASSED_OVER_AFTER <= at;
                 // A turn has ended since it was heard, and the agent CLI did not take it then.
                 let is_overtaken = progress == Progress::Heard
                     && given < known.since
-                    && given + PASSED_OVER_AFTER <= at
-                    && known.since + PASSED_OVER_BY_A_TURN_AFTER <= at;
+                    && counted(given) + PASSED_OVER_AFTER <= at
+                    && counted(known.since) + PASSED_OVER_BY_A_TURN_AFTER <= at;
                 let is_late = is_long_idle || is_overtaken;
                 let is_passed_over = session == number && is_idle && is_given && is_late;
                 is_passed_over.then(|| given_back(fleet, message, Held::NotTaken, now))

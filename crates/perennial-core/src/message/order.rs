@@ -62,9 +62,10 @@ fn holds_back_until(
         Some(NO_END)
     } else {
         let is_queued = progress == Progress::Heard;
-        let freed_at =
-            || if is_in_turn(agent) { NO_END } else { at.max(agent.since) + UNREADABLE_AFTER };
-        is_queued.then(freed_at)
+        let idle_at = at.max(agent.since);
+        let idle_at = agent.session.as_ref().map_or(idle_at, |live| live.seen_since(idle_at));
+        let freed_at = if is_in_turn(agent) { NO_END } else { idle_at + UNREADABLE_AFTER };
+        is_queued.then_some(freed_at)
     }
 }
 

@@ -11,7 +11,7 @@ use perennial_core::event::{AgentEvent, Event};
 use perennial_core::exit::Exit;
 use perennial_core::fact::{Fact, Failure, Listed, Origin, Seen};
 use perennial_core::hearing::{self, Heard, Hearing, Kept, REMINDER_CALLS, Tell, reminder_mark};
-use perennial_core::id::AgentId;
+use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::launch::{Launch, Options};
 use perennial_core::observation::{Observation, Report, Sign};
 use perennial_core::reason::Reason;
@@ -255,4 +255,31 @@ fn a_compaction_that_a_hook_told_begins_no_window_when_it_is_read_again() {
     assert!(clock.passed.is_some());
     listener.restart();
     assert_eq!(listener.told.agent(1).clock, clock);
+}
+
+#[test]
+fn a_start_that_fails_is_not_tried_again_where_restarts_are_off() {
+    for is_cli in [false, true] {
+        let mut told = Told::new();
+        if is_cli {
+            told.spawn_cli_under(Restart::Never, 1, true, None).unwrap();
+        } else {
+            told.spawn(1, None, Restart::Never);
+        }
+        told.pass(Duration::from_secs(91));
+        told.all_due();
+        let shown = told.shown_as(1);
+        told.report(1, SessionNumber(1), Report::Exited(Exit::KillSignal(9)));
+        told.pass(Duration::from_secs(10));
+        told.all_due();
+        assert_eq!((shown, told.number(1).0), ((State::Sleeping, Reason::CrashedRestartOff), 1));
+        // Nor is the start of one that a person woke.
+        told.ask(Command::Wake(BOB.to_string())).unwrap();
+        told.pass(Duration::from_secs(91));
+        told.all_due();
+        told.report(1, SessionNumber(2), Report::Exited(Exit::KillSignal(9)));
+        told.pass(Duration::from_secs(5));
+        told.all_due();
+        assert_eq!((told.shown_as(1), told.number(1).0), (shown, 2));
+    }
 }

@@ -74,7 +74,8 @@ impl Life {
     }
 
     fn ended(self, number: u32, exit: Exit, tally: Tally) -> Life {
-        self.then(AgentEvent::SessionEnded { number: SessionNumber(number), exit, tally })
+        let (number, is_clean) = (SessionNumber(number), exit.is_clean());
+        self.then(AgentEvent::SessionEnded { number, exit, is_clean, tally })
     }
 }
 

@@ -546,3 +546,39 @@ fn of_two_reminders_of_one_moment_the_later_one_is_offered_again() {
     given_back.sort();
     assert_eq!(given_back, ["held ours NotTaken", "withdrawn ours"]);
 }
+
+#[test]
+fn nothing_is_typed_into_the_session_of_one_that_is_held() {
+    for held_for in [HeldFor::Person, HeldFor::Verdict] {
+        let mut told = idle();
+        told.send(1, "one");
+        told.offer();
+        told.hold(BOB, held_for);
+        assert_eq!(told.typed(), [], "{held_for:?}");
+    }
+}
+
+#[test]
+fn nothing_is_typed_into_the_session_of_one_whose_record_is_unreadable() {
+    let mut told = idle();
+    told.send(1, "one");
+    told.offer();
+    told.damage(BOB);
+    told.restart();
+    assert_eq!(told.typed(), []);
+}
+
+/// The machine sleeps right after Enter: the CLI had no time to take it.
+#[test]
+fn a_suspended_machine_passes_no_text_over() {
+    let mut told = idle();
+    told.send(1, "one");
+    told.offer();
+    told.delivered(1, 1, Outcome::Entered);
+    let by = Duration::from_secs(600);
+    told.pass(by);
+    told.observe(&Observation::ClockJumped { by });
+    told.pass_seconds(1);
+    let at = told.now;
+    assert_eq!(told.trace(settled(at)), "");
+}

@@ -218,3 +218,18 @@ fn a_turn_that_waits_for_a_rate_limit_is_waited_for() {
     told.pass_seconds(125);
     assert_eq!((told.offer().as_str(), told.why(2)), ("", Some(Why::Earlier)), "T3");
 }
+
+/// The same for the order: two minutes of idleness.
+#[test]
+fn a_suspended_machine_frees_no_text_behind_one_that_is_queued() {
+    let mut told = idle();
+    told.send(1, "one");
+    told.offer();
+    told.delivered(1, 1, Outcome::Entered);
+    told.trace(Trace::PromptHeard(print("one")));
+    told.send(2, "two");
+    let by = Duration::from_secs(600);
+    told.pass(by);
+    told.observe(&Observation::ClockJumped { by });
+    assert_eq!(told.offer(), "");
+}
