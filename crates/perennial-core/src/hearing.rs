@@ -232,6 +232,7 @@ impl Hearing {
         Some(Hearing {
             turn_at: session.started_at.unwrap_or(agent.since),
             reminded,
+            asked_at: turn::asks(agent).then_some(agent.since),
             background_tasks: u32::from(agent.reason == Reason::BackgroundTasks),
             figures_from: window_at,
             compaction_told_at: window_at,

@@ -44,7 +44,7 @@ fn given_up(failure: Failure) -> Wait {
 }
 
 /// Whether a dialog of a turn is shown.
-fn asks(agent: &Agent) -> bool {
+pub(super) fn asks(agent: &Agent) -> bool {
     let is_asked = matches!(agent.reason, Reason::NeedsPermission | Reason::NeedsAnswer);
     agent.state == State::Waiting && is_asked
 }

@@ -872,3 +872,24 @@ fn a_hook_that_was_called_before_an_interrupt_begins_no_turn() {
     listener.hear(&Fact::new(Origin::List, Seen::Listed(Listed::Idle)).at(Some(since)));
     assert_eq!(listener.shown(), IDLE);
 }
+
+/// H15 over a restart: a prompt that is queued in a dialog, and the interrupt that ended the dialog.
+#[test]
+fn a_dialog_that_was_over_before_a_prompt_is_not_shown_after_a_restart() {
+    for restarts in [false, true] {
+        let mut listener = Listener::new();
+        let asked = listener.told.now;
+        listener.hear(&hook(Seen::PermissionAsked { tool: None }).at(Some(asked)));
+        listener.told.pass(Duration::from_secs(1));
+        let finished = listener.told.now;
+        listener.told.pass(Duration::from_secs(1));
+        if restarts {
+            listener.restart();
+        }
+        let prompted = listener.told.now;
+        listener.hear(&prompt("p2").at(Some(prompted)));
+        // Called between the question and the prompt, heard last.
+        listener.hear(&tools(&["t1"]).at(Some(finished)));
+        assert_eq!(listener.shown(), (State::Working, Reason::InTurn), "restarts: {restarts}");
+    }
+}
