@@ -32,6 +32,8 @@ use crate::state::Roster;
 use crate::text::TextBody;
 use crate::time::Time;
 
+pub use damage::is_known_again;
+
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Fleet {
     agents: Agents,
