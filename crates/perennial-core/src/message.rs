@@ -10,9 +10,9 @@
 //! - T3  Texts that are typed are offered in the order in which they were recorded; those of one
 //!   moment in the order of their ids. One that was offered to an earlier session, or is queued in
 //!   the agent CLI and may be taken at any moment, goes first (`order`).
-//! - T4  A text by hook is offered again only when a later answer stands in the conversation without
-//!   it; a typed one only when its session has ended, or has been idle for a while since the text
-//!   was entered, and the conversation was read to its end without it.
+//! - T4  A text is offered again only when its session has ended, or has been idle for a while since the
+//!   text was given, and the conversation was read to its end without it; a text by hook also when a
+//!   later answer stands in the conversation without it.
 //! - T5  A prompt that is written while its session is read counts for the first text of its words that
 //!   was offered, by its place and not by its date. Only what lay there before is told by its date:
 //!   one from before the first offer is another text.
@@ -431,6 +431,9 @@ pub fn send(
     if agent.state.roster() == Roster::Cemetery {
         let (agent, state) = (agent.id, agent.state);
         return Err(Refusal::WrongState { agent, verb: Verb::Send, state });
+    }
+    if fleet.messages().get(id).is_some() {
+        return Err(Refusal::MessageExists { message: id });
     }
     let content = Content::Typed { text: body.text.clone(), fingerprint, after_turn };
     let recorded = MessageEvent::Recorded { to: agent.id, from: Sender::Person, content };

@@ -582,3 +582,42 @@ fn a_suspended_machine_passes_no_text_over() {
     let at = told.now;
     assert_eq!(told.trace(settled(at)), "");
 }
+
+#[test]
+fn a_look_of_before_the_session_ended_says_nothing_of_its_texts() {
+    let mut told = idle();
+    told.send(1, "one");
+    told.offer();
+    told.delivered(1, 1, Outcome::Entered);
+    told.pass_seconds(1);
+    let before = told.now;
+    told.pass_seconds(1);
+    let number = told.number(BOB);
+    told.report(BOB, number, Report::Exited(Exit::KillSignal(9)));
+    assert_eq!(told.number(BOB), SessionNumber(2));
+    assert_eq!(told.trace_of(SessionNumber(1), settled(before)), "");
+}
+
+#[test]
+fn a_late_hook_of_an_earlier_session_takes_nothing_out_of_this_ones_line() {
+    let mut told = idle();
+    told.pass_seconds(5);
+    let number = told.number(BOB);
+    told.report(BOB, number, Report::Exited(Exit::KillSignal(9)));
+    told.begun(BOB, "c-1", Followed::Resumed);
+    told.send(1, "one");
+    assert_eq!(told.offer(), "offered 1");
+    told.delivered(1, 1, Outcome::Held(Held::NoEcho));
+    assert_eq!(told.trace_of(SessionNumber(1), Trace::PromptHeard(print("one"))), "");
+}
+
+/// The id of a message is used once.
+#[test]
+fn a_text_is_not_overwritten_by_one_with_its_id() {
+    let mut told = idle();
+    told.send(1, "one");
+    let (body, fingerprint) = body("two");
+    let (id, target) = (MessageId(1), AgentId(BOB).to_string());
+    let again = told.ask(Command::Send { id, target, body, fingerprint, after_turn: false });
+    assert_eq!(again, Err(Refusal::MessageExists { message: id }));
+}
