@@ -179,8 +179,9 @@ fn crash(
         return Vec::new();
     };
     let mut events = vec![AgentEvent::Moved(Move { until: Some(at), ..moved })];
-    // The failed start's tree may still be there; its end brings the retry about.
-    if at <= now && cause == Cause::EndedCrashed && agent.hold.is_none() {
+    // Never for a start that failed: what did not run waits for a second at least, and its end brings
+    // the retry about if its tree is still there then.
+    if at <= now && agent.hold.is_none() {
         let crashed = Agent { state: State::Crashed, ..agent.clone() };
         events.extend(next_session(&crashed, Cause::Retry, true, evidence, now));
     }

@@ -233,3 +233,20 @@ fn a_suspended_machine_frees_no_text_behind_one_that_is_queued() {
     told.observe(&Observation::ClockJumped { by });
     assert_eq!(told.offer(), "");
 }
+
+#[test]
+fn a_queued_text_holds_others_back_for_two_minutes_since_its_turn_ended() {
+    let mut told = idle();
+    told.show(BOB, Sign::TurnBegan);
+    told.pass_seconds(1);
+    told.send(1, "one");
+    told.offer();
+    told.delivered(1, 1, Outcome::Entered);
+    told.trace(Trace::PromptHeard(print("one")));
+    told.send(2, "two");
+    told.pass_seconds(300);
+    told.show(BOB, Sign::Waits(Wait::Input));
+    assert_eq!(told.offer(), "", "the turn has just ended");
+    told.pass_seconds(120);
+    assert_eq!(told.offer(), "offered 2");
+}
