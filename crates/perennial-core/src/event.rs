@@ -82,6 +82,8 @@ pub enum AgentEvent {
     SessionEnded {
         number: SessionNumber,
         exit: Exit,
+        /// It ended as its program does when all is well, whatever its exit.
+        is_clean: bool,
         tally: Tally,
     },
     /// Its harness showed that work was done in this session; told once for each.

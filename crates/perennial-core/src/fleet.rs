@@ -31,6 +31,7 @@ use crate::state::Roster;
 use crate::text::TextBody;
 use crate::time::Time;
 
+pub use damage::is_known_again;
 pub use nodes::Node;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -31,6 +31,7 @@
 //! - H12 After a restart no reminder is given before the transcript has been read again: it may hold
 //!   what the daemon before had given. Nor is the list believed before that.
 //! - H13 A hook that was called before the last prompt, and is heard after it, says nothing of the turn.
+//!   Tools that finished before a turn's end, and are heard of after it, begin none.
 //! - H14 A transcript tells what a live session has not taken only while hooks name its conversation.
 //! - H15 A prompt ends no dialog: it is queued. What ends one is later than its question: tools that
 //!   finish, a turn that ends, a list that says busy. A list that says what is asked is believed against
@@ -231,6 +232,7 @@ impl Hearing {
         Some(Hearing {
             turn_at: session.started_at.unwrap_or(agent.since),
             reminded,
+            asked_at: turn::asks(agent).then_some(agent.since),
             background_tasks: u32::from(agent.reason == Reason::BackgroundTasks),
             figures_from: window_at,
             compaction_told_at: window_at,
@@ -331,7 +333,7 @@ impl Hearing {
             }
             Seen::CallFailed(failure) if is_own => self.ends(at, End::Failed(*failure)),
             Seen::Interrupted if fact.origin == Origin::Hook => {
-                heard.signs.push(Sign::Waits(Wait::Input));
+                heard.signs.push(self.broke_off(at));
             }
             Seen::Interrupted if is_own => self.interrupted(at),
             Seen::CallFailed(_) | Seen::Interrupted => {}

@@ -10,9 +10,9 @@
 //! - T3  Texts that are typed are offered in the order in which they were recorded; those of one
 //!   moment in the order of their ids. One that was offered to an earlier session, or is queued in
 //!   the agent CLI and may be taken at any moment, goes first (`order`).
-//! - T4  A text by hook is offered again only when a later answer stands in the conversation without
-//!   it; a typed one only when its session has ended, or has been idle for a while since the text
-//!   was entered, and the conversation was read to its end without it.
+//! - T4  A text is offered again only when its session has ended, or has been idle for a while since the
+//!   text was given, and the conversation was read to its end without it; a text by hook also when a
+//!   later answer stands in the conversation without it.
 //! - T5  A prompt that is written while its session is read counts for the first text of its words that
 //!   was offered, by its place and not by its date. Only what lay there before is told by its date:
 //!   one from before the first offer is another text.
@@ -21,7 +21,10 @@
 //! - T7  A text of which a record can't be read is never offered: it may have been, or have been taken
 //!   back. It waits, in its place, until a person takes it back or the conversation shows it.
 //! - T8  What an attempt found in the way of one session says nothing of the next session.
+//! - T9  A text that an attempt may have pasted stands in that session's input line, whatever later
+//!   attempts came to, until it is entered or the session is over. It can't be taken back meanwhile.
 
+mod held;
 mod observe;
 mod order;
 mod queue;
@@ -45,6 +48,7 @@ use crate::state::Roster;
 use crate::text::{Fingerprint, Text, TextBody};
 use crate::time::Time;
 
+pub use held::Held;
 pub use observe::{
     as_recorded, due, for_hook, last_reminder, noticed, observe, outdated, reminded, returned,
     trace, traced, unreminded,
@@ -80,6 +84,8 @@ pub struct Message {
     pub first_offered_at: Option<Time>,
     /// The session that it was last offered to.
     pub last_session: Option<SessionNumber>,
+    /// The session in whose input line an attempt may have left it without an Enter.
+    pub left_in: Option<SessionNumber>,
     pub state: MessageState,
 }
 
@@ -126,60 +132,6 @@ pub enum Progress {
     Entered,
     /// The harness said that it has it.
     Heard,
-}
-
-/// Why an attempt came to nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Held {
-    /// Somebody has words in the input line.
-    Draft,
-    /// Keys were pressed that may have opened a menu or a mode.
-    Doubt,
-    Dialog,
-    /// The program is suspended.
-    Suspended,
-    /// The input line is not drawn yet.
-    NotDrawn,
-    /// It was pasted and did not appear; Enter was not pressed.
-    NoEcho,
-    /// An earlier text of ours stands in the input line and can't be erased.
-    Leftover,
-    /// Another text is being typed.
-    Busy,
-    /// The terminal took nothing.
-    Full,
-    /// The holder is of an older version and can't do it.
-    OldHolder,
-    /// Its text can't be read from the store.
-    Damaged,
-    /// The harness no longer takes it for a prompt: its preset has changed since.
-    Unfit,
-    /// A line of it is longer than the terminal takes while it edits lines itself.
-    LongLine,
-    SessionEnded,
-    /// The conversation was read to its end, or went on, without it.
-    NotTaken,
-}
-
-impl Held {
-    /// Whether the next attempt can only come to the same: a person has to take the text back.
-    pub fn needs_person(self) -> bool {
-        match self {
-            Held::Damaged | Held::Unfit | Held::LongLine => true,
-            Held::Draft
-            | Held::Doubt
-            | Held::Dialog
-            | Held::Suspended
-            | Held::NotDrawn
-            | Held::NoEcho
-            | Held::Leftover
-            | Held::Busy
-            | Held::Full
-            | Held::OldHolder
-            | Held::SessionEnded
-            | Held::NotTaken => false,
-        }
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -284,6 +236,7 @@ impl MessageEvent {
 /// Folds one event into a message; whether it is over with it.
 fn fold(message: &mut Message, event: &MessageEvent, at: Time) -> bool {
     let progressed = |message: &mut Message, to: Progress| {
+        message.left_in = None;
         if let MessageState::Offered { progress, at: known, .. } = &mut message.state {
             (*progress, *known) = ((*progress).max(to), at);
         }
@@ -310,6 +263,9 @@ fn fold(message: &mut Message, event: &MessageEvent, at: Time) -> bool {
             false
         }
         MessageEvent::Held { why, until, .. } => {
+            if why.may_leave_text() {
+                message.left_in = message.last_session;
+            }
             message.state = MessageState::Waiting { after: Some(*why), until: *until };
             false
         }
@@ -335,6 +291,7 @@ impl Message {
             attempts: 0,
             first_offered_at: None,
             last_session: None,
+            left_in: None,
             state: Message::UNREADABLE,
         }
     }
@@ -369,16 +326,10 @@ impl Message {
         matches!(self.state, MessageState::Offered { .. }) && self.attempts == attempt
     }
 
-    /// The session that runs with it in its input line, if its last attempt may have left it there.
+    /// T9: the session that runs and may have it in its input line.
     fn may_stand_in_line(&self, fleet: &Fleet) -> Option<SessionNumber> {
-        let is_left = match self.state {
-            MessageState::Waiting { after, .. } => {
-                matches!(after, Some(Held::NoEcho | Held::Leftover | Held::Draft))
-            }
-            MessageState::Offered { .. } => false,
-        };
         let live = fleet.agent(self.to)?.live_session()?.number;
-        (is_left && self.last_session == Some(live)).then_some(live)
+        self.left_in.filter(|session| *session == live)
     }
 
     /// Whether nothing else may be typed because of it: it is on its way, and was not heard.
@@ -406,6 +357,9 @@ pub fn send(
     if agent.state.roster() == Roster::Cemetery {
         let (agent, state) = (agent.id, agent.state);
         return Err(Refusal::WrongState { agent, verb: Verb::Send, state });
+    }
+    if fleet.messages().get(id).is_some() {
+        return Err(Refusal::MessageExists { message: id });
     }
     let content = Content::Typed { text: body.text.clone(), fingerprint, after_turn };
     let recorded = MessageEvent::Recorded { to: agent.id, from: Sender::Person, content };
@@ -468,8 +422,11 @@ pub fn plan(fleet: &Fleet, id: MessageId, now: Time) -> Plan {
         MessageState::Offered { session, progress, .. } => {
             let agent = fleet.agent(message.to);
             let live = agent.and_then(Agent::live_session).filter(|live| live.number == session);
+            let is_held = agent.is_some_and(Agent::is_held);
             match (live, &message.content) {
-                (Some(_), Content::Typed { text, .. }) if progress == Progress::Given => {
+                (Some(_), Content::Typed { text, .. })
+                    if progress == Progress::Given && !is_held =>
+                {
                     let attempt = message.attempts;
                     let (agent, number, text) = (message.to, session, text.clone());
                     let delivery = Delivery { message: id, attempt, agent, number, text };

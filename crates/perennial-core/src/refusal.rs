@@ -49,7 +49,11 @@ pub enum Refusal {
     NoSuchMessage {
         message: MessageId,
     },
-    /// It can't be taken back: the session is getting it.
+    /// A message has this id already.
+    MessageExists {
+        message: MessageId,
+    },
+    /// It can't be taken back: the session is getting it, or may have it in its input line.
     AlreadyOffered {
         message: MessageId,
     },

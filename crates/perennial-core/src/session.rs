@@ -26,6 +26,10 @@ pub struct Session {
     pub started_at: Option<Time>,
     pub ended_at: Option<Time>,
     pub exit: Option<Exit>,
+    /// It ended as its program does when all is well.
+    pub is_clean: bool,
+    /// It was asked to end.
+    pub was_asked: bool,
     pub opening: Opening,
     /// Its harness gave a sign of life.
     pub has_announced: bool,
@@ -33,6 +37,8 @@ pub struct Session {
     pub has_progressed: bool,
     /// How long of its life nobody could see the world (the machine was suspended).
     pub unseen: Duration,
+    /// When the world could be seen again, if it ever could not.
+    pub seen_again_at: Option<Time>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -72,7 +78,7 @@ pub enum SessionEvent {
     Starting,
     Running(Process),
     Ending(Pace),
-    Ended(Exit),
+    Ended { exit: Exit, is_clean: bool },
 }
 
 impl Session {
@@ -85,10 +91,13 @@ impl Session {
             started_at: None,
             ended_at: None,
             exit: None,
+            is_clean: false,
+            was_asked: false,
             opening,
             has_announced: false,
             has_progressed: false,
             unseen: Duration::ZERO,
+            seen_again_at: None,
         }
     }
 
@@ -98,6 +107,11 @@ impl Session {
             Opening::Bare => None,
             Opening::Fresh(own) | Opening::Resume { conversation: own, .. } => Some(own),
         }
+    }
+
+    /// From when on time counts that began then: a suspended machine does nothing.
+    pub fn seen_since(&self, time: Time) -> Time {
+        self.seen_again_at.map_or(time, |again| again.max(time))
     }
 
     pub fn is_over(&self) -> bool {
@@ -121,14 +135,18 @@ impl Session {
             (
                 SessionEvent::Ending(pace),
                 Phase::Wanted | Phase::Starting | Phase::Running | Phase::Ending(_),
-            ) => self.phase = Phase::Ending(*pace),
+            ) => {
+                self.phase = Phase::Ending(*pace);
+                self.was_asked = true;
+            }
             (
-                SessionEvent::Ended(exit),
+                SessionEvent::Ended { exit, is_clean },
                 Phase::Wanted | Phase::Starting | Phase::Running | Phase::Ending(_),
             ) => {
                 self.phase = Phase::Ended;
                 self.ended_at = Some(at);
                 self.exit = Some(*exit);
+                self.is_clean = *is_clean;
             }
             (SessionEvent::Wanted, _)
             | (SessionEvent::Starting, Phase::Starting | Phase::Running | Phase::Ending(_))

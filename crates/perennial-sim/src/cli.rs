@@ -15,6 +15,7 @@ use perennial_core::time::Time;
 
 use crate::facts::{HOOK_WAITS, Way};
 use crate::mutation::Mutation;
+use crate::pauses::Pause;
 use crate::world::{Happening, World};
 
 /// The context window of a conversation.
@@ -50,6 +51,8 @@ pub struct Cli {
     pub unwritten: Vec<MessageId>,
     /// A hook is waited for until then.
     hook_until: Time,
+    /// A model call that met a rate limit is made again then.
+    pub retries_at: Time,
     /// Every conversation that it had, the current one last.
     pub conversations: Vec<ConversationId>,
     how: Followed,
@@ -75,17 +78,6 @@ pub enum Mode {
     InTurn,
     /// In a turn, and nothing happens any more.
     Hung,
-}
-
-/// Why a turn is over, or can't go on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pause {
-    Input,
-    /// Tasks run on in the background.
-    Background,
-    Permission,
-    Answer,
-    Failure(Failure),
 }
 
 const WINDOW_TOKENS: u64 = 1000;
@@ -166,6 +158,7 @@ impl World {
             queue: Vec::new(),
             unwritten: Vec::new(),
             hook_until: Time::default(),
+            retries_at: Time::default(),
             conversations: vec![conversation],
             how,
             has_prompt,
@@ -200,8 +193,9 @@ impl World {
         let Some(cli) = self.cli(agent, number) else {
             return;
         };
-        // The harness goes on when its hook is answered, or no longer waited for.
-        if let Some(span) = Some(cli.hook_until.since(now)).filter(|span| !span.is_zero()) {
+        // The harness goes on when its hook is answered, or no longer waited for, and the limit over.
+        let goes_on = cli.hook_until.max(cli.retries_at);
+        if let Some(span) = Some(goes_on.since(now)).filter(|span| !span.is_zero()) {
             self.after(span, Happening::CliActs { agent, number });
             return;
         }
@@ -380,7 +374,7 @@ impl World {
             1 => self.waits(agent, number, Pause::Permission),
             2 => self.waits(agent, number, Pause::Answer),
             3 => self.waits(agent, number, limit(until)),
-            4 => self.waits(agent, number, limit(None)),
+            4 => self.retries(agent, number),
             5 => self.waits(agent, number, Pause::Failure(Failure::Refused)),
             6 => self.waits(agent, number, Pause::Input),
             7 => self.waits(agent, number, Pause::Background),
@@ -415,41 +409,6 @@ impl World {
         self.measured(agent, number);
         if is_full {
             self.compacts(agent, number);
-        }
-    }
-
-    fn waits(&mut self, agent: AgentId, number: SessionNumber, pause: Pause) {
-        let Some(cli) = self.cli(agent, number) else {
-            return;
-        };
-        cli.mode = Mode::Idle;
-        cli.asks = matches!(pause, Pause::Permission | Pause::Answer);
-        let (seen, step, listed) = match pause {
-            Pause::Input | Pause::Background => {
-                let background_tasks = u32::from(pause == Pause::Background);
-                (Seen::ReplyEnded { background_tasks }, Seen::Answered, Listed::Idle)
-            }
-            Pause::Permission => {
-                (Seen::PermissionAsked { tool: None }, Seen::Answered, Listed::Permission)
-            }
-            Pause::Answer => (Seen::QuestionAsked, Seen::Answered, Listed::Question),
-            Pause::Failure(failure) => {
-                (Seen::CallFailed(failure), Seen::CallFailed(failure), Listed::Idle)
-            }
-        };
-        self.write(agent, number, step);
-        self.call(agent, number, seen, false);
-        self.listed(agent, number, listed);
-        self.turn_is_over(agent, number);
-    }
-
-    /// Somebody presses Esc: no hook is called.
-    fn interrupted(&mut self, agent: AgentId, number: SessionNumber) {
-        if let Some(cli) = self.cli(agent, number) {
-            cli.mode = Mode::Idle;
-            self.write(agent, number, Seen::Interrupted);
-            self.listed(agent, number, Listed::Idle);
-            self.turn_is_over(agent, number);
         }
     }
 

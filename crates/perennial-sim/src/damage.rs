@@ -6,9 +6,8 @@
 use std::collections::BTreeMap;
 
 use perennial_core::event::{AgentEvent, Event, What};
-use perennial_core::fleet::Fleet;
+use perennial_core::fleet::{self, Fleet};
 use perennial_core::id::AgentId;
-use perennial_core::reason::{Finding, Witness};
 use perennial_core::time::Time;
 
 use crate::mutation::Mutation;
@@ -83,7 +82,7 @@ impl World {
         for (position, event) in self.journal.events().enumerate() {
             if !self.journal.damaged.contains(&position) {
                 fleet.evolve(event);
-                if let Some(id) = ordered_by_the_operator(event) {
+                if let Some((id, _)) = event.of_agent().filter(|_| fleet::is_known_again(event)) {
                     marks.remove(&id);
                 }
             } else if let Some((id, _)) = event.of_agent() {
@@ -97,17 +96,4 @@ impl World {
 /// Not the birth or the number of a session: those are other damages.
 fn is_survivable(event: &AgentEvent) -> bool {
     !matches!(event, AgentEvent::Hatched(_) | AgentEvent::SessionWanted { .. })
-}
-
-fn ordered_by_the_operator(event: &Event) -> Option<AgentId> {
-    let What::Agent(id, what) = &event.what else {
-        return None;
-    };
-    let evidence = match what {
-        AgentEvent::Moved(moved) => &moved.evidence,
-        AgentEvent::HoldLifted { evidence } => evidence,
-        _ => return None,
-    };
-    let is_asked = matches!(evidence.fact, Finding::Asked(_));
-    (is_asked && evidence.witness == Witness::Operator).then_some(*id)
 }

@@ -21,6 +21,7 @@ mod machine;
 mod mutation;
 mod nodes;
 mod operator;
+mod pauses;
 mod program;
 mod random;
 mod reader;

@@ -17,12 +17,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use perennial_core::agent::Agent;
 use perennial_core::entity::Entity;
-use perennial_core::event::{AgentEvent, Event, Move, What};
-use perennial_core::fleet::{Fleet, Node, Restored};
+use perennial_core::event::{AgentEvent, Event};
+use perennial_core::fleet::{self, Fleet, Node, Restored};
 use perennial_core::id::{AgentId, MessageId, NodeId};
-use perennial_core::job::{Job, JobEvent};
+use perennial_core::job::Job;
 use perennial_core::message::{Message, Sender};
-use perennial_core::reason::{Finding, Witness};
 use perennial_core::text::Text;
 use perennial_core::time::Time;
 use serde::Serialize;
@@ -35,7 +34,7 @@ const RECORDS_AT_ONCE: usize = 1000;
 
 /// The form of snapshots; those of another are not read. To be counted up when an agent's fields, or
 /// what folding makes of them, change between two releases.
-const FORM: &str = concat!(env!("CARGO_PKG_VERSION"), "/8");
+const FORM: &str = concat!(env!("CARGO_PKG_VERSION"), "/9");
 
 /// Everything that a supervisor starts from.
 #[derive(Debug)]
@@ -169,7 +168,7 @@ impl Folding {
             Ok(event) => {
                 self.latest = self.latest.max(event.at);
                 self.fleet.evolve(event);
-                if is_known_again(event) {
+                if fleet::is_known_again(event) {
                     self.marks.remove(&event.entity());
                 }
             }
@@ -268,22 +267,6 @@ impl Folding {
 
 fn is_birth(event: &Event) -> bool {
     matches!(event.of_agent(), Some((_, AgentEvent::Hatched(_))))
-}
-
-/// Whether the state is known from here on, whatever was lost before: an operator has just set that of
-/// an agent by a verb, or a text or job is over.
-fn is_known_again(event: &Event) -> bool {
-    match &event.what {
-        What::Agent(_, AgentEvent::Moved(Move { evidence, .. }))
-        | What::Agent(_, AgentEvent::HoldLifted { evidence }) => {
-            evidence.witness == Witness::Operator && matches!(evidence.fact, Finding::Asked(_))
-        }
-        What::Message(_, event) => event.is_last(),
-        What::Job(_, JobEvent::Ended { .. }) => true,
-        What::Job(_, JobEvent::Wanted { .. } | JobEvent::Running { .. }) => false,
-        What::Agent(..) | What::Node(..) | What::Name(..) => false,
-        What::Conversation(..) | What::Post(..) => false,
-    }
 }
 
 /// A person's text whose first record can't be read, as far as the table of messages tells of it.

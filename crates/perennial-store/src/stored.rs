@@ -20,6 +20,7 @@ use perennial_core::context::Threshold;
 use perennial_core::conversation::Followed;
 use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, Birth, ClaimEvent, Move, NodeEvent, What};
+use perennial_core::exit::Exit;
 use perennial_core::id::{AgentId, BootId, Epoch, NodeId, SessionNumber};
 use perennial_core::session::Pace;
 use perennial_core::time::Time;
@@ -110,6 +111,14 @@ struct Ended {
     number: u32,
     exit: StoredExit,
     history: Option<StoredHistory>,
+    /// All was well though the exit does not say so; otherwise absent.
+    #[serde(default, skip_serializing_if = "is_false")]
+    well: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 #[derive(Serialize, Deserialize)]
@@ -239,9 +248,10 @@ fn write_agent(event: &AgentEvent) -> Encoded {
         AgentEvent::SessionEnding { number, pace } => {
             encoded("session-ending", &Ending { number: number.0, pace: Worded(*pace) })
         }
-        AgentEvent::SessionEnded { number, exit, tally } => {
+        AgentEvent::SessionEnded { number, exit, is_clean, tally } => {
+            let well = *is_clean && !exit.is_clean();
             let (exit, history) = ((*exit).into(), StoredHistory::of(tally));
-            encoded("session-ended", &Ended { number: number.0, exit, history })
+            encoded("session-ended", &Ended { number: number.0, exit, history, well })
         }
         AgentEvent::SessionProgressed { number } => {
             encoded("session-progressed", &Numbered { number: number.0 })
@@ -358,10 +368,10 @@ fn read_agent(id: AgentId, kind: &str, payload: &[u8]) -> Result<What, Why> {
             AgentEvent::SessionEnding { number: SessionNumber(number), pace: pace.0 }
         }
         "session-ended" => {
-            let Ended { number, exit, history } = parsed(payload)?;
+            let Ended { number, exit, history, well } = parsed(payload)?;
             let (number, exit, tally) =
-                (SessionNumber(number), exit.into(), StoredHistory::tally(history));
-            AgentEvent::SessionEnded { number, exit, tally }
+                (SessionNumber(number), Exit::from(exit), StoredHistory::tally(history));
+            AgentEvent::SessionEnded { number, exit, is_clean: well || exit.is_clean(), tally }
         }
         "session-progressed" => AgentEvent::SessionProgressed { number: number(payload)? },
         "conversation-followed" => {

@@ -3,6 +3,8 @@
 //! Reads no constant of policy: what was decided by one is in the event. Whoever changes what an event
 //! folds to counts up the form of snapshots; a test of the store remembers the last one.
 
+use std::time::Duration;
+
 use super::Agent;
 use super::observe::progress;
 use crate::context::Clock;
@@ -47,9 +49,10 @@ pub fn evolve(agent: &mut Agent, event: &AgentEvent, at: Time) {
         AgentEvent::SessionEnding { number, pace } => {
             fold_session(agent, *number, &SessionEvent::Ending(*pace), at);
         }
-        AgentEvent::SessionEnded { number, exit, tally } => {
+        AgentEvent::SessionEnded { number, exit, is_clean, tally } => {
             count(agent, *number, tally, at);
-            fold_session(agent, *number, &SessionEvent::Ended(*exit), at);
+            let ended = SessionEvent::Ended { exit: *exit, is_clean: *is_clean };
+            fold_session(agent, *number, &ended, at);
         }
         AgentEvent::SessionProgressed { number } => {
             if let Some(session) = agent.session.as_mut().filter(|s| s.number == *number) {
@@ -77,10 +80,17 @@ pub fn evolve(agent: &mut Agent, event: &AgentEvent, at: Time) {
         AgentEvent::Summarised { summary } => agent.summary = Some(summary.clone()),
         AgentEvent::PutOff { until, unseen } => {
             agent.until = until.or(agent.until);
-            if let Some(session) = agent.session.as_mut().filter(|session| !session.is_over()) {
-                session.unseen += *unseen;
-            }
+            not_seen(agent, *unseen, at);
         }
+    }
+}
+
+/// Nobody could see the world for so long, up to this time.
+fn not_seen(agent: &mut Agent, unseen: Duration, at: Time) {
+    let live = agent.session.as_mut().filter(|session| !session.is_over());
+    if let Some(session) = live.filter(|_| !unseen.is_zero()) {
+        session.unseen += unseen;
+        session.seen_again_at = Some(at);
     }
 }
 

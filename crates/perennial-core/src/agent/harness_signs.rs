@@ -93,7 +93,16 @@ fn began(
     if !is_again && how.begins_a_window() && session.has_announced {
         events.push(AgentEvent::WindowBegan { number });
     }
-    events.extend(announced(agent, session, now));
+    // Nobody had the conversation any more: it was told what a first session is told, or nothing.
+    let is_anew = how == Followed::Started && matches!(session.opening, Opening::Resume { .. });
+    if is_anew {
+        let opening = Opening::Fresh(conversation.clone());
+        let session = Session { opening, ..session.clone() };
+        let agent = Agent { session: Some(session.clone()), ..agent.clone() };
+        events.extend(announced(&agent, &session, now));
+    } else {
+        events.extend(announced(agent, session, now));
+    }
     events
 }
 

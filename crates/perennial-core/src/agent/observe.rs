@@ -64,7 +64,7 @@ fn ended(
     now: Time,
 ) -> Vec<AgentEvent> {
     let evidence = Evidence { witness: Witness::Kernel, fact, at: now };
-    let mut events = vec![session_ended(agent, session, exit, now)];
+    let mut events = vec![session_ended(agent, session, (exit, is_clean), now)];
     // Its state stays unknown: what can't be read may have been an order. If it becomes readable, what
     // follows is decided then.
     if !agent.is_damaged() {
@@ -86,7 +86,7 @@ fn follow(
         State::HandingOff if is_held => Vec::new(),
         State::HandingOff => next_session(agent, Cause::HandedOff, true, evidence, now),
         // Woken while the last session was still ending: its turn has come.
-        State::Waking if matches!(session.phase, Phase::Ending(_)) => {
+        State::Waking if session.was_asked => {
             begin(agent).into_iter().filter(|_| !is_held).collect()
         }
         // It failed to start, and its retry waited for the tree to be gone.
@@ -114,7 +114,7 @@ fn follow_late(agent: &Agent, session: &Session, now: Time) -> Vec<AgentEvent> {
         return follow_reboot(agent, session.number, evidence);
     }
     let evidence = Evidence { witness: Witness::Kernel, fact: Finding::Exited(exit), at: now };
-    follow(agent, session, exit.is_clean(), evidence, now)
+    follow(agent, session, session.is_clean, evidence, now)
 }
 
 fn unasked(
@@ -179,8 +179,9 @@ fn crash(
         return Vec::new();
     };
     let mut events = vec![AgentEvent::Moved(Move { until: Some(at), ..moved })];
-    // The failed start's tree may still be there; its end brings the retry about.
-    if at <= now && cause == Cause::EndedCrashed && agent.hold.is_none() {
+    // Never for a start that failed: what did not run waits for a second at least, and its end brings
+    // the retry about if its tree is still there then.
+    if at <= now && agent.hold.is_none() {
         let crashed = Agent { state: State::Crashed, ..agent.clone() };
         events.extend(next_session(&crashed, Cause::Retry, true, evidence, now));
     }
@@ -272,7 +273,16 @@ fn failed_start(agent: &Agent, evidence: Evidence, now: Time) -> Vec<AgentEvent>
         return end_session(agent, Pace::AtOnce, now).into_iter().collect();
     }
     let given_up = counted(agent, session, now);
-    let mut events = crash(&given_up, session, Cause::StartLimit, evidence, now);
+    let mut events = match exit::read(false, agent.restart) {
+        Fate::RestartOff => {
+            let reason = Reason::CrashedRestartOff;
+            let moved = agent.moved(Cause::EndedRestartOff, reason, evidence);
+            moved.into_iter().map(AgentEvent::Moved).collect()
+        }
+        Fate::Finished | Fate::Again | Fate::Crashed => {
+            crash(&given_up, session, Cause::StartLimit, evidence, now)
+        }
+    };
     events.extend(end_session(agent, Pace::AtOnce, now));
     events
 }
@@ -292,7 +302,7 @@ pub fn rebooted(agent: &Agent, now: Time) -> Vec<AgentEvent> {
             Exit::Unknown(UnknownExit::MachineRestarted)
         }
     };
-    let mut events = vec![session_ended(agent, session, exit, now)];
+    let mut events = vec![session_ended(agent, session, (exit, false), now)];
     if !agent.is_damaged() {
         let counted = counted(agent, session, now);
         events.extend(follow_reboot(&counted, session.number, evidence));
@@ -318,7 +328,8 @@ pub fn home_copied(agent: &Agent, node: NodeId, now: Time) -> Vec<AgentEvent> {
         }
     };
     let exit = Exit::Unknown(UnknownExit::HomeCopied);
-    let ended = agent.live_session().map(|session| session_ended(agent, session, exit, now));
+    let ended =
+        agent.live_session().map(|session| session_ended(agent, session, (exit, false), now));
     let mut events = vec![AgentEvent::Rehomed { node }];
     events.extend(ended);
     if lived {

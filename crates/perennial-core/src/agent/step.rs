@@ -52,9 +52,14 @@ pub fn starting(number: SessionNumber) -> AgentEvent {
     AgentEvent::SessionStarting { number, limit: START_LIMIT }
 }
 
-pub fn session_ended(agent: &Agent, session: &Session, exit: Exit, now: Time) -> AgentEvent {
+pub fn session_ended(
+    agent: &Agent,
+    session: &Session,
+    (exit, is_clean): (Exit, bool),
+    now: Time,
+) -> AgentEvent {
     let tally = Tally::Becomes(counted(agent, session, now).history);
-    AgentEvent::SessionEnded { number: session.number, exit, tally }
+    AgentEvent::SessionEnded { number: session.number, exit, is_clean, tally }
 }
 
 pub fn end_session(agent: &Agent, pace: Pace, now: Time) -> Option<AgentEvent> {
@@ -65,7 +70,8 @@ pub fn end_session(agent: &Agent, pace: Pace, now: Time) -> Option<AgentEvent> {
         Phase::Wanted if agent.is_damaged() => Some(ending),
         // It never started: there is nothing to end but the wish.
         Phase::Wanted => {
-            Some(session_ended(agent, session, Exit::Unknown(UnknownExit::NotStarted), now))
+            let exit = Exit::Unknown(UnknownExit::NotStarted);
+            Some(session_ended(agent, session, (exit, false), now))
         }
         Phase::Starting | Phase::Running => Some(ending),
         Phase::Ending(Pace::Graceful) if pace == Pace::AtOnce => Some(ending),

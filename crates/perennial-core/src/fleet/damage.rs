@@ -3,9 +3,28 @@
 //! Pure. No mark is an event: all are found again at every start, so that a mended record needs none.
 
 use super::Fleet;
+use crate::event::{AgentEvent, Event, Move, What};
 use crate::id::{AgentId, JobId, MessageId};
+use crate::job::JobEvent;
 use crate::message::Message;
+use crate::reason::{Finding, Witness};
 use crate::time::Time;
+
+/// Whether the state of what an event is about is known from here on, whatever was lost before: an
+/// operator has just set that of an agent by a verb, or a text or job is over.
+pub fn is_known_again(event: &Event) -> bool {
+    match &event.what {
+        What::Agent(_, AgentEvent::Moved(Move { evidence, .. }))
+        | What::Agent(_, AgentEvent::HoldLifted { evidence }) => {
+            evidence.witness == Witness::Operator && matches!(evidence.fact, Finding::Asked(_))
+        }
+        What::Message(_, event) => event.is_last(),
+        What::Job(_, JobEvent::Ended { .. }) => true,
+        What::Job(_, JobEvent::Wanted { .. } | JobEvent::Running { .. }) => false,
+        What::Agent(..) | What::Node(..) | What::Name(..) => false,
+        What::Conversation(..) | What::Post(..) => false,
+    }
+}
 
 impl Fleet {
     /// A record of this agent can't be read: it is unknown, held, and told; nothing starts it but

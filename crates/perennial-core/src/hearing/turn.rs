@@ -44,7 +44,7 @@ fn given_up(failure: Failure) -> Wait {
 }
 
 /// Whether a dialog of a turn is shown.
-fn asks(agent: &Agent) -> bool {
+pub(super) fn asks(agent: &Agent) -> bool {
     let is_asked = matches!(agent.reason, Reason::NeedsPermission | Reason::NeedsAnswer);
     agent.state == State::Waiting && is_asked
 }
@@ -58,7 +58,14 @@ impl Hearing {
         self.submitted_at = Some(now);
         (self.background_tasks, self.line.is_awaited) = (0, false);
         // H15.
-        (!asks(agent)).then_some(Sign::TurnBegan)
+        let is_asked = asks(agent) || self.asks_unrecorded(agent);
+        (!is_asked).then_some(Sign::TurnBegan)
+    }
+
+    /// Whether a dialog was heard of that is not in the record yet: the journal takes nothing.
+    fn asks_unrecorded(&self, agent: &Agent) -> bool {
+        let has_gone_on = self.asked_at <= Some(self.tools_called_at.max(self.end_called_at));
+        agent.state == State::Working && self.asked_at > Some(agent.since) && !has_gone_on
     }
 
     /// A dialog asks for somebody since then.
@@ -138,6 +145,12 @@ impl Hearing {
         Sign::Waits(given_up(failure))
     }
 
+    /// A hook tells that the turn was interrupted.
+    pub(super) fn broke_off(&mut self, at: Time) -> Sign {
+        self.end_called_at = self.end_called_at.max(at);
+        Sign::Waits(Wait::Input)
+    }
+
     /// A hook tells that tool calls of the main loop are over.
     pub(super) fn finished(
         &mut self,
@@ -146,19 +159,22 @@ impl Hearing {
         at: Time,
         heard: &mut Heard,
     ) {
-        let is_over = at <= self.end_called_at;
         let is_again = !calls.is_empty() && calls.iter().all(|call| self.answered.contains(call));
         for call in calls {
             self.open_calls.remove(call);
             self.answered.insert(call.clone());
         }
-        // H2: the turn has ended since.
-        if is_over && is_again && agent.state == State::Waiting {
-            return;
-        }
         self.spoke_at = self.spoke_at.max(at);
         self.tools_called_at = self.tools_called_at.max(at);
-        (self.background_tasks, self.line.is_awaited) = (0, false);
+        self.line.is_awaited = false;
+        // H2, H13: the turn has ended since.
+        let ended_at = self.end.map_or(self.end_called_at, |(end, _)| end.max(self.end_called_at));
+        let is_over = at < ended_at || is_again && at == ended_at;
+        if is_over && !self.is_past_dialog(agent, at) {
+            heard.signs.push(Sign::Progressed);
+            return;
+        }
+        self.background_tasks = 0;
         heard.signs.extend([Sign::TurnBegan, Sign::Progressed]);
     }
 

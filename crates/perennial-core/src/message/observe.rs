@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::{
     Content, Held, Message, MessageEvent, MessageState, Outcome, PASSED_OVER_AFTER,
-    PASSED_OVER_BY_A_TURN_AFTER, Progress, SETTLED_AFTER, Sender, Trace, Why, Withdrawer, why,
+    PASSED_OVER_BY_A_TURN_AFTER, Progress, SETTLED_AFTER, Sender, Trace, Why, Withdrawer, order,
+    why,
 };
 use crate::agent::Agent;
 use crate::context::{Sample, Threshold};
@@ -95,8 +96,7 @@ fn given_back(fleet: &Fleet, message: &Message, why: Held, now: Time) -> Happene
             clock.passed != Some(threshold) || clock.since > Some(message.recorded_at)
         }
         Content::Reminder { .. } => {
-            let is_newer =
-                |other: &Message| is_reminder(other) && other.recorded_at > message.recorded_at;
+            let is_newer = |other: &Message| reminder_age(other) > reminder_age(message);
             why == Held::SessionEnded || fleet.messages().of(message.to).any(is_newer)
         }
     };
@@ -230,7 +230,7 @@ pub fn traced(
             let mentioned =
                 || of_agent().filter(|message| ids.contains(&message.id) && is_given(message));
             let reminder =
-                mentioned().filter(|one| is_reminder(one)).max_by_key(|one| one.recorded_at);
+                mentioned().filter(|one| is_reminder(one)).max_by_key(|one| reminder_age(one));
             let outdated = reminder.map(|newer| reminders_before(fleet, agent, newer));
             let seen = mentioned().map(|message| seen(message, number));
             seen.chain(outdated.into_iter().flatten()).collect()
@@ -259,7 +259,8 @@ fn settled(
     now: Time,
 ) -> Vec<Happened> {
     let Some(known) = fleet.agent(agent) else { return Vec::new() };
-    let is_idle = known.state == State::Waiting && !known.reason.is_dialog();
+    let is_idle =
+        known.state == State::Waiting && !known.reason.is_dialog() && !order::is_in_turn(known);
     let not_taken = |message: &Message| match message.state {
         MessageState::Offered { session, at: given, progress } => {
             let is_given = progress > Progress::Given || !message.is_typed();
@@ -268,12 +269,14 @@ fn settled(
             } else if ended_before(known, session, at) {
                 Some(given_back(fleet, message, Held::SessionEnded, now))
             } else {
-                let is_long_idle = given.max(known.since) + PASSED_OVER_AFTER <= at;
+                let live = known.session.as_ref();
+                let counted = |time: Time| live.map_or(time, |live| live.seen_since(time));
+                let is_long_idle = counted(given.max(known.since)) + PASSED_OVER_AFTER <= at;
                 // A turn has ended since it was heard, and the agent CLI did not take it then.
                 let is_overtaken = progress == Progress::Heard
                     && given < known.since
-                    && given + PASSED_OVER_AFTER <= at
-                    && known.since + PASSED_OVER_BY_A_TURN_AFTER <= at;
+                    && counted(given) + PASSED_OVER_AFTER <= at
+                    && counted(known.since) + PASSED_OVER_BY_A_TURN_AFTER <= at;
                 let is_late = is_long_idle || is_overtaken;
                 let is_passed_over = session == number && is_idle && is_given && is_late;
                 is_passed_over.then(|| given_back(fleet, message, Held::NotTaken, now))
@@ -410,7 +413,7 @@ pub fn unreminded(fleet: &Fleet, agent: AgentId) -> Vec<Happened> {
 
 /// A reminder was read: those before it say less, wherever they are.
 fn reminders_before(fleet: &Fleet, agent: AgentId, newer: &Message) -> Vec<Happened> {
-    let is_older = |one: &&Message| is_reminder(one) && one.recorded_at < newer.recorded_at;
+    let is_older = |one: &&Message| is_reminder(one) && reminder_age(one) < reminder_age(newer);
     let withdrawn = MessageEvent::Withdrawn { by: Withdrawer::Outdated };
     let older = fleet.messages().of(agent).filter(is_older);
     older.map(|message| (message.id, withdrawn.clone())).collect()
@@ -426,7 +429,15 @@ pub fn last_reminder(fleet: &Fleet, agent: AgentId) -> u64 {
 }
 
 fn is_reminder(message: &Message) -> bool {
-    matches!(message.content, Content::Reminder { .. })
+    reminder_age(message).is_some()
+}
+
+/// Greater for the later reminder, also of those that are recorded in one moment.
+fn reminder_age(message: &Message) -> Option<(Time, u64)> {
+    match message.content {
+        Content::Reminder { calls, .. } => Some((message.recorded_at, calls)),
+        Content::Typed { .. } | Content::Notice { .. } => None,
+    }
 }
 
 /// Everything that waits for an agent which was buried.

@@ -62,18 +62,32 @@ fn holds_back_until(
         Some(NO_END)
     } else {
         let is_queued = progress == Progress::Heard;
-        let freed_at =
-            || if is_in_turn(agent) { NO_END } else { at.max(agent.since) + UNREADABLE_AFTER };
-        is_queued.then(freed_at)
+        let idle_at = at.max(agent.since);
+        let idle_at = agent.session.as_ref().map_or(idle_at, |live| live.seen_since(idle_at));
+        let freed_at = if is_in_turn(agent) { NO_END } else { idle_at + UNREADABLE_AFTER };
+        is_queued.then_some(freed_at)
     }
 }
 
-/// Whether a turn runs. Work in the background that a turn began goes on after it.
+/// Whether a turn runs. Work in the background that a turn began goes on after it; a turn that waits for
+/// a rate limit goes on by itself, with what is queued in it.
 pub fn is_in_turn(agent: &Agent) -> bool {
-    // One that runs and was not heard since somebody looked is where it was when it was last heard.
-    let is_unheard = agent.reason == Reason::Running;
-    let was_in_turn = agent.turn == Turn::Open && !agent.launch.is_bare();
-    agent.state == State::Working
-        && agent.reason != Reason::BackgroundTasks
-        && (!is_unheard || was_in_turn)
+    match agent.state {
+        // One that runs and was not heard since somebody looked is where it was when it was last heard.
+        State::Working if agent.reason == Reason::Running => {
+            agent.turn == Turn::Open && !agent.launch.is_bare()
+        }
+        State::Working => agent.reason != Reason::BackgroundTasks,
+        State::Waiting => agent.reason == Reason::RateLimited,
+        State::Hatching
+        | State::Waking
+        | State::Unknown
+        | State::HandingOff
+        | State::Crashed
+        | State::Sleeping
+        | State::Hibernating
+        | State::Frozen
+        | State::Dead
+        | State::Expired => false,
+    }
 }

@@ -90,7 +90,8 @@ impl Messages {
             (MessageEvent::Recorded { to, from, content }, _) => {
                 let state = MessageState::Waiting { after: None, until: at };
                 let (to, from, content) = (*to, *from, content.clone());
-                let (recorded_at, attempts, first_offered_at, last_session) = (at, 0, None, None);
+                let (recorded_at, attempts, first_offered_at) = (at, 0, None);
+                let (last_session, left_in) = (None, None);
                 let message = Message {
                     id,
                     to,
@@ -100,6 +101,7 @@ impl Messages {
                     attempts,
                     first_offered_at,
                     last_session,
+                    left_in,
                     state,
                 };
                 Arc::new(message)
@@ -128,11 +130,9 @@ impl Messages {
         }
     }
 
-    /// The first record of this message can't be read: it is listed all the same.
+    /// The first record of this message, which is not here, can't be read: it is listed all the same.
     pub fn list_unrecorded(&mut self, message: Message) {
-        if !self.all.contains_key(&message.id) {
-            self.keep(Arc::new(message));
-        }
+        self.keep(Arc::new(message));
     }
 
     fn keep(&mut self, message: Arc<Message>) {

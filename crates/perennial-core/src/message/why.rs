@@ -88,7 +88,7 @@ fn may_type(agent: &Agent, after_turn: bool) -> Why {
     match agent.state {
         State::Hatching | State::Waking => Why::Starting,
         State::Waiting if agent.reason.is_dialog() => Why::Dialog,
-        State::Working if after_turn && order::is_in_turn(agent) => Why::TurnRuns,
+        State::Working | State::Waiting if after_turn && order::is_in_turn(agent) => Why::TurnRuns,
         State::Working | State::Waiting => Why::Due,
         State::Unknown
         | State::HandingOff

@@ -199,3 +199,41 @@ fn an_end_that_was_recorded_under_damage_is_followed_once_the_record_is_mended()
     told.observe(&due(BOB));
     assert_eq!(told.shown_as(1), (State::Sleeping, Reason::MachineRestarted));
 }
+
+/// `Finished`: an exit that its harness has when all is well (Codex: 1).
+#[test]
+fn a_good_end_is_one_also_when_it_is_followed_late() {
+    let mut told = Told::new();
+    told.spawn_cli(1, true, None).unwrap();
+    told.begun(1, "a", Followed::Started);
+    told.pass(Duration::from_secs(5));
+    let report = |told: &mut Told| {
+        let number = told.number(1);
+        told.report(1, number, Report::Finished(Exit::Code(1)))
+    };
+    let mut at_once = told.clone();
+    report(&mut at_once);
+    let mut late = mended(&told, report);
+    late.observe(&due(BOB));
+    assert_eq!(late.shown_as(1), at_once.shown_as(1));
+}
+
+/// Woken while the last session was ending: the answered wake stands.
+#[test]
+fn a_wake_is_not_lost_with_an_end_that_is_followed_late() {
+    let mut told = Told::new();
+    told.spawn(1, None, Restart::OnCrash);
+    told.executed(1);
+    told.pass(Duration::from_secs(5));
+    told.ask(Command::Stop(BOB.to_string())).unwrap();
+    told.ask(Command::Wake(BOB.to_string())).unwrap();
+    let report = |told: &mut Told| {
+        let number = told.number(1);
+        told.report(1, number, Report::Exited(Exit::Code(0)))
+    };
+    let mut at_once = told.clone();
+    report(&mut at_once);
+    let mut late = mended(&told, report);
+    late.observe(&due(BOB));
+    assert_eq!((late.shown_as(1), late.number(1)), (at_once.shown_as(1), at_once.number(1)));
+}

@@ -7,20 +7,24 @@ use perennial_core::command::{Command, Spawn};
 use perennial_core::context::{Sample, Source};
 use perennial_core::conversation::{Followed, Opening, Turn};
 use perennial_core::effect::Effect;
-use perennial_core::event::{AgentEvent, Event};
+use perennial_core::event::{AgentEvent, Event, Move, What};
 use perennial_core::exit::Exit;
 use perennial_core::fact::{Fact, Failure, Listed, Origin, Seen};
-use perennial_core::hearing::{self, Heard, Hearing, Kept, REMINDER_CALLS, Tell, reminder_mark};
-use perennial_core::id::AgentId;
+use perennial_core::hearing::{
+    self, Focus, Heard, Hearing, Kept, REMINDER_CALLS, Tell, reminder_mark,
+};
+use perennial_core::hold::HeldFor;
+use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::launch::{Launch, Options};
 use perennial_core::observation::{Observation, Report, Sign};
 use perennial_core::reason::Reason;
 use perennial_core::restart::{CHURN_LIMIT, Restart};
-use perennial_core::state::State;
+use perennial_core::session::{Pace, Phase};
+use perennial_core::state::{Cause, State};
 use perennial_core::time::Time;
 
 use crate::listener::{
-    Listener, SILENT_AFTER, conversation, ended, hook, line, percent, prompt, tools,
+    Listener, SILENT_AFTER, conversation, ended, fingerprint, hook, line, percent, prompt, tools,
 };
 use crate::signs::resume;
 use crate::told::{Told, due, launch};
@@ -255,4 +259,191 @@ fn a_compaction_that_a_hook_told_begins_no_window_when_it_is_read_again() {
     assert!(clock.passed.is_some());
     listener.restart();
     assert_eq!(listener.told.agent(1).clock, clock);
+}
+
+#[test]
+fn a_start_that_fails_is_not_tried_again_where_restarts_are_off() {
+    for is_cli in [false, true] {
+        let mut told = Told::new();
+        if is_cli {
+            told.spawn_cli_under(Restart::Never, 1, true, None).unwrap();
+        } else {
+            told.spawn(1, None, Restart::Never);
+        }
+        told.pass(Duration::from_secs(91));
+        told.all_due();
+        let shown = told.shown_as(1);
+        told.report(1, SessionNumber(1), Report::Exited(Exit::KillSignal(9)));
+        told.pass(Duration::from_secs(10));
+        told.all_due();
+        assert_eq!((shown, told.number(1).0), ((State::Sleeping, Reason::CrashedRestartOff), 1));
+        // Nor is the start of one that a person woke.
+        told.ask(Command::Wake(BOB.to_string())).unwrap();
+        told.pass(Duration::from_secs(91));
+        told.all_due();
+        told.report(1, SessionNumber(2), Report::Exited(Exit::KillSignal(9)));
+        told.pass(Duration::from_secs(5));
+        told.all_due();
+        assert_eq!((told.shown_as(1), told.number(1).0), (shown, 2));
+    }
+}
+
+fn exits(told: &mut Told, exit: Exit) {
+    let number = told.number(1);
+    told.report(1, number, Report::Exited(exit));
+}
+
+#[test]
+fn who_is_held_and_always_restarts_is_not_restarted() {
+    let mut told = Told::new();
+    told.spawn(1, None, Restart::Always);
+    told.executed(1);
+    told.hold(1, HeldFor::Person);
+    told.pass(SECOND * 5);
+    exits(&mut told, Exit::Code(0));
+    assert_eq!(told.number(1).0, 1, "HO1");
+}
+
+#[test]
+fn a_session_that_hung_and_got_nothing_done_is_churn() {
+    let mut told = Told::new();
+    told.spawn_cli(1, true, None).unwrap();
+    told.begun(1, "a", Followed::Started);
+    told.show(1, Sign::TurnBegan);
+    told.pass(SECOND * 60);
+    told.show(1, Sign::Hangs);
+    exits(&mut told, Exit::KillSignal(9));
+    assert_eq!(told.agent(1).history.futile, 1);
+}
+
+#[test]
+fn a_held_ones_retry_does_not_get_in_line_at_a_reboot() {
+    let mut told = Told::new();
+    told.spawn(1, None, Restart::OnCrash);
+    told.executed(1);
+    exits(&mut told, Exit::KillSignal(9));
+    assert_eq!(told.agent(1).state, State::Crashed);
+    told.hold(1, HeldFor::Person);
+    told.pass(SECOND * 60);
+    told.reboot();
+    assert_eq!((told.agent(1).state, told.number(1).0), (State::Crashed, 1), "HO1");
+}
+
+#[test]
+fn a_dialog_that_is_noticed_late_has_no_longer_limit() {
+    let mut told = Told::new();
+    told.spawn_cli(1, true, None).unwrap();
+    told.executed(1);
+    let started = told.agent(1).session.as_ref().and_then(|s| s.started_at).unwrap();
+    told.pass(SECOND * 60);
+    told.observe(&due(BOB));
+    assert_eq!(told.agent(1).reason, Reason::FirstRunDialog);
+    assert_eq!(told.agent(1).until, Some(started + SECOND * 90));
+}
+
+#[test]
+fn a_handoff_past_its_deadline_is_ended_at_once() {
+    let mut told = Told::new();
+    told.spawn_cli(1, true, None).unwrap();
+    told.begun(1, "a", Followed::Started);
+    let (evidence, until) = (told.agent(1).evidence.clone(), Some(told.now + SECOND));
+    let (cause, to, reason) = (Cause::HandoffAsked, State::HandingOff, Reason::HandoffAsked);
+    let moved = AgentEvent::Moved(Move { cause, to, reason, evidence, until });
+    told.fold(&[Event { at: told.now, what: What::Agent(BOB, moved) }]);
+    told.pass(SECOND * 2);
+    told.observe(&due(BOB));
+    let phase = told.agent(1).session.as_ref().map(|session| session.phase);
+    assert_eq!(phase, Some(Phase::Ending(Pace::AtOnce)));
+}
+
+fn listed(listed: Listed, since: perennial_core::time::Time) -> Fact {
+    Fact::new(Origin::List, Seen::Listed(listed)).at(Some(since))
+}
+
+#[test]
+fn a_list_of_before_a_failed_turns_end_is_not_believed_in_the_next_turn() {
+    let mut listener = Listener::new();
+    listener.told.pass(SECOND);
+    let asked = listener.told.now;
+    listener.told.pass(SECOND);
+    listener.hear(&Fact { is_answerable: false, ..hook(Seen::CallFailed(Failure::Refused)) });
+    listener.told.pass(SECOND);
+    listener.hear(&prompt("p2"));
+    listener.told.pass(SECOND);
+    listener.hear(&listed(Listed::Permission, asked));
+    assert_eq!(listener.shown(), (State::Working, Reason::InTurn));
+}
+
+#[test]
+fn what_the_transcript_ends_with_is_weighed_before_what_the_list_had_meanwhile() {
+    let mut listener = Listener::new();
+    listener.hear(&ended(0));
+    listener.told.pass(SECOND);
+    listener.write_unheard(Seen::Prompt { text: fingerprint("p2") });
+    listener.told.pass(SECOND);
+    listener.write_unheard(Seen::Interrupted);
+    listener.told.pass(SECOND);
+    let since = listener.told.now;
+    listener.resume();
+    listener.hear(&listed(Listed::Busy, since));
+    listener.catch_up();
+    assert_eq!(listener.shown(), (State::Working, Reason::InTurn));
+}
+
+#[test]
+fn a_late_hook_does_not_name_the_conversation_that_the_session_has_left() {
+    let mut listener = Listener::new();
+    let called = listener.told.now;
+    listener.told.pass(SECOND);
+    let mut clear = hook(Seen::SessionBegan(Followed::Cleared));
+    clear.conversation = Some(conversation("b"));
+    listener.hear(&clear.at(Some(listener.told.now)));
+    listener.told.pass(SECOND);
+    listener.hear(&tools(&["t1"]).within(Some(conversation("a"))).at(Some(called)));
+    assert!(listener.settled("b").is_some(), "H14");
+}
+
+#[test]
+fn a_compaction_after_a_clear_that_was_heard_late_begins_a_window() {
+    let mut listener = Listener::new();
+    listener.told.pass(SECOND);
+    let cleared = listener.told.now;
+    let of = |seen: Seen, at| {
+        let fact = Fact::new(Origin::Transcript, seen).at(Some(at)).within(Some(conversation("b")));
+        Fact { is_old: true, ..fact }
+    };
+    let (answered, compacted) = (cleared + SECOND, cleared + SECOND * 2);
+    listener.told.pass(SECOND * 5);
+    let mut clear = hook(Seen::SessionBegan(Followed::Cleared));
+    clear.conversation = Some(conversation("b"));
+    listener.hear(&clear.at(Some(cleared)));
+    let before = listener.told.agent(1).clock.since;
+    listener.hear(&of(Seen::Answered, answered));
+    let heard = listener.hear(&of(Seen::Compacted, compacted));
+    assert_eq!(heard.signs, [Sign::WindowBegan]);
+    assert!(listener.told.agent(1).clock.since > before);
+}
+
+#[test]
+fn what_the_transcript_ended_with_is_not_newer_than_its_date() {
+    let mut listener = Listener::new();
+    listener.told.damage(1);
+    listener.told.pass(SECOND);
+    listener.write(Seen::CallFailed(Failure::Refused));
+    listener.told.pass(SECOND);
+    let busy = listener.told.now;
+    listener.told.pass(SECOND);
+    listener.caught_up();
+    listener.hear(&listed(Listed::Busy, busy));
+    listener.told.ask(Command::Wake(BOB.to_string())).unwrap();
+    listener.hear(&Fact::new(Origin::Kernel, Seen::Silence { lasted: SECOND, received: None }));
+    assert_eq!(listener.shown(), (State::Working, Reason::InTurn));
+}
+
+#[test]
+fn keys_reach_a_menu_that_the_list_has() {
+    let mut listener = Listener::new();
+    let since = listener.told.now;
+    listener.hear(&listed(Listed::Menu, since));
+    assert_eq!(hearing::focus(listener.told.agent(1), listener.hearing()), Focus::Dialog);
 }

@@ -838,3 +838,58 @@ fn a_rate_limit_is_over_for_who_is_idle_since_after_its_end() {
         assert_eq!(listener.shown(), IDLE, "by hook: {by_hook}");
     }
 }
+
+/// H13: a hook that is overtaken by the end of its turn.
+#[test]
+fn tools_that_finished_before_the_turns_end_begin_no_turn() {
+    let mut listener = Listener::new();
+    let called = listener.told.now + Duration::from_millis(1);
+    listener.told.pass(Duration::from_secs(1));
+    let end = listener.told.now;
+    listener.hear(&ended(0).at(Some(end)));
+    assert_eq!(listener.shown(), IDLE);
+    listener.told.pass(Duration::from_secs(1));
+    listener.hear(&tools(&["t1"]).at(Some(called)));
+    assert_eq!(listener.shown(), IDLE);
+}
+
+/// Esc while a hook of finished tools is on its way: the transcript has the interrupt, no hook tells.
+#[test]
+fn a_hook_that_was_called_before_an_interrupt_begins_no_turn() {
+    let mut listener = Listener::new();
+    listener.write(Seen::Prompt { text: fingerprint("p1") });
+    listener.told.pass(Duration::from_secs(1));
+    let called = listener.told.now;
+    listener.told.pass(Duration::from_millis(100));
+    listener.write(Seen::Interrupted);
+    let since = listener.told.now;
+    listener.caught_up();
+    listener.hear(&Fact::new(Origin::List, Seen::Listed(Listed::Idle)).at(Some(since)));
+    assert_eq!(listener.shown(), IDLE);
+    listener.told.pass(Duration::from_millis(100));
+    listener.hear(&tools(&["t1"]).at(Some(called)));
+    listener.caught_up();
+    listener.hear(&Fact::new(Origin::List, Seen::Listed(Listed::Idle)).at(Some(since)));
+    assert_eq!(listener.shown(), IDLE);
+}
+
+/// H15 over a restart: a prompt that is queued in a dialog, and the interrupt that ended the dialog.
+#[test]
+fn a_dialog_that_was_over_before_a_prompt_is_not_shown_after_a_restart() {
+    for restarts in [false, true] {
+        let mut listener = Listener::new();
+        let asked = listener.told.now;
+        listener.hear(&hook(Seen::PermissionAsked { tool: None }).at(Some(asked)));
+        listener.told.pass(Duration::from_secs(1));
+        let finished = listener.told.now;
+        listener.told.pass(Duration::from_secs(1));
+        if restarts {
+            listener.restart();
+        }
+        let prompted = listener.told.now;
+        listener.hear(&prompt("p2").at(Some(prompted)));
+        // Called between the question and the prompt, heard last.
+        listener.hear(&tools(&["t1"]).at(Some(finished)));
+        assert_eq!(listener.shown(), (State::Working, Reason::InTurn), "restarts: {restarts}");
+    }
+}

@@ -328,3 +328,22 @@ fn a_reboot_before_the_first_sign_begins_the_session_again() {
         assert_eq!((told.agent(1).state, told.number(1).0), (State::Waking, 2), "{shown_after:?}");
     }
 }
+
+/// The conversation is gone: its next session begins it anew, and is told what a first session is told.
+#[test]
+fn a_session_that_begins_a_conversation_anew_is_in_a_turn_only_if_it_was_told_something() {
+    for (has_prompt, then) in
+        [(false, (State::Waiting, Reason::Idle)), (true, (State::Working, Reason::InTurn))]
+    {
+        let mut told = Told::new();
+        told.spawn_cli(1, has_prompt, None).unwrap();
+        told.begun(1, "a", Followed::Started);
+        told.show(1, Sign::TurnBegan);
+        told.pass(Duration::from_secs(5));
+        let number = told.number(1);
+        told.report(1, number, Report::Exited(Exit::KillSignal(9)));
+        assert_eq!(told.agent(1).session.as_ref().unwrap().opening, resume("a", Turn::Open));
+        told.begun(1, "a", Followed::Started);
+        assert_eq!(told.shown_as(1), then, "has a prompt: {has_prompt}");
+    }
+}

@@ -7,6 +7,7 @@ use perennial_core::conversation::Opening;
 use perennial_core::event::Move;
 use perennial_core::id::AgentId;
 use perennial_core::reason::Reason;
+use perennial_core::restart::Restart;
 use perennial_core::state::{Cause, State};
 use perennial_core::time::Time;
 
@@ -121,6 +122,10 @@ impl Account {
     pub fn follows_policy(&mut self, id: AgentId, moved: &Move, at: Time) -> Verdict {
         if moved.to != State::Crashed {
             return Ok(());
+        }
+        if self.restart == Restart::Never {
+            let what = format!("{}: {:?} by {:?}", id.0, moved.reason, moved.cause);
+            return broken("JU1: who is not restarted waits for no retry", what);
         }
         let lived = self.lived(at);
         let progress = self.progress();

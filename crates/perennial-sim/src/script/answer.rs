@@ -33,6 +33,7 @@ fn refused(refusal: &Refusal) -> String {
             format!("{conversation} has a writer already")
         }
         Refusal::NoSuchMessage { .. } => "no such message waits".into(),
+        Refusal::MessageExists { .. } => "there is such a message".into(),
         Refusal::AlreadyOffered { .. } => "the session is getting it".into(),
         Refusal::ParentGone { .. } => "the parent is gone".into(),
     }

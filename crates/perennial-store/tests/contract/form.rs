@@ -17,7 +17,8 @@ use perennial_core::event::{AgentEvent, Event, Move, NodeEvent, What};
 use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::fleet::Fleet;
 use perennial_core::hold::{HeldFor, Hold};
-use perennial_core::id::{AgentId, Epoch, SessionNumber};
+use perennial_core::id::{AgentId, Epoch, MessageId, SessionNumber};
+use perennial_core::message::MessageEvent;
 use perennial_core::reason::{Evidence, Finding, Reason, Show, Verb, Witness};
 use perennial_core::restart::{History, Tally};
 use perennial_core::session::{Pace, Process};
@@ -73,7 +74,8 @@ impl Life {
     }
 
     fn ended(self, number: u32, exit: Exit, tally: Tally) -> Life {
-        self.then(AgentEvent::SessionEnded { number: SessionNumber(number), exit, tally })
+        let (number, is_clean) = (SessionNumber(number), exit.is_clean());
+        self.then(AgentEvent::SessionEnded { number, exit, is_clean, tally })
     }
 }
 
@@ -138,6 +140,13 @@ fn of_a_command() -> Vec<Event> {
     life.events
 }
 
+/// The same of another text, up to where it is held.
+fn of_a_text_that_waits(what: &What) -> Option<What> {
+    let What::Message(id, event) = what else { return None };
+    let is_later = event.is_last() || matches!(event, MessageEvent::Heard { .. });
+    (!is_later).then(|| What::Message(MessageId(id.0 + 1), event.clone()))
+}
+
 fn journal() -> Vec<Event> {
     let stopped = NodeEvent::DaemonStopped { epoch: Epoch(1) };
     let restored = NodeEvent::JournalRestored { since: Time(1) };
@@ -146,7 +155,9 @@ fn journal() -> Vec<Event> {
     events.extend(of_a_cli());
     events.extend(of_a_command());
     let others = crate::golden::others();
-    events.extend(others.into_iter().map(|(_, what)| Event { at: Time(SECOND), what }));
+    let waits = others.iter().filter_map(|(_, what)| of_a_text_that_waits(what));
+    let all = others.iter().map(|(_, what)| what.clone()).chain(waits);
+    events.extend(all.map(|what| Event { at: Time(SECOND), what }));
     events
 }
 

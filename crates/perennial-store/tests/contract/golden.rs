@@ -39,8 +39,11 @@ const PROCESS: Process = Process { pid: 4242, start_ticks: 123_456_789 };
 fn examples() -> Vec<(&'static str, AgentOrNode)> {
     use AgentOrNode::{Agent, Node};
     let tally = Tally::ByFirstRule;
-    let ended =
-        |exit| Agent(AgentEvent::SessionEnded { number: NUMBER, exit, tally: tally.clone() });
+    let ended_as = |exit, is_clean| {
+        let tally = tally.clone();
+        Agent(AgentEvent::SessionEnded { number: NUMBER, exit, is_clean, tally })
+    };
+    let ended = |exit| ended_as(exit, false);
     let unknown = |why| ended(Exit::Unknown(why));
     let mut examples = vec![
         ("hatched", Agent(AgentEvent::Hatched(Box::new(birth())))),
@@ -64,6 +67,7 @@ fn examples() -> Vec<(&'static str, AgentOrNode)> {
             Agent(AgentEvent::SessionEnding { number: NUMBER, pace: Pace::Graceful }),
         ),
         ("session-ended", ended(Exit::Code(-1))),
+        ("session-ended-well", ended_as(Exit::Code(1), true)),
         ("session-ended-signal", ended(Exit::KillSignal(15))),
         ("session-ended-unknown", unknown(UnknownExit::HolderDied)),
         ("renamed", Agent(AgentEvent::Renamed { name: "Bob-2".parse().unwrap() })),
@@ -98,7 +102,12 @@ fn policy_examples() -> [(&'static str, AgentEvent); 7] {
         ),
         (
             "session-ended-history",
-            AgentEvent::SessionEnded { number, exit, tally: Tally::Becomes(history) },
+            AgentEvent::SessionEnded {
+                number,
+                exit,
+                is_clean: false,
+                tally: Tally::Becomes(history),
+            },
         ),
         ("put-off", put_off(Some(Time(u64::MAX)), Duration::ZERO)),
         ("put-off-unseen", put_off(None, Duration::from_micros(1_500_000))),

@@ -350,7 +350,7 @@ fn where_anything_is_unreadable_snapshots_are_not_used() {
 }
 
 /// Two long sessions without progress, each ended in the middle of a turn.
-const CHURN: [(Turn, u8); 9] = [
+const CHURN: [(Turn, u8); 10] = [
     (Turn::Daemon(0), 1),
     (Turn::Spawn(1), 1),
     (Turn::Executed(0), 1),
@@ -359,6 +359,7 @@ const CHURN: [(Turn, u8); 9] = [
     (Turn::Exited(0, 1), 40),
     (Turn::Executed(0), 1),
     (Turn::Sign(0, 0), 1),
+    (Turn::Sign(0, 3), 1),
     (Turn::Exited(0, 1), 40),
 ];
 

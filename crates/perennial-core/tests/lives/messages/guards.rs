@@ -384,11 +384,23 @@ fn held_in_line(held: Held) -> Told {
     told
 }
 
+/// What a holder says that may have pasted: a dialog, a doubt, a suspension and a terminal that takes
+/// nothing are found before the paste or after it, and it does not tell which.
+const PASTED: [Held; 7] = [
+    Held::NoEcho,
+    Held::Leftover,
+    Held::Draft,
+    Held::Dialog,
+    Held::Doubt,
+    Held::Suspended,
+    Held::Full,
+];
+
 #[test]
 fn a_text_that_may_stand_in_the_input_line_is_not_taken_back() {
     let unsend = Command::Unsend { id: MessageId(1) };
     let refusal = Refusal::AlreadyOffered { message: MessageId(1) };
-    for held in [Held::NoEcho, Held::Leftover, Held::Draft] {
+    for held in PASTED {
         let mut told = held_in_line(held);
         assert_eq!(told.ask(unsend.clone()), Err(refusal.clone()), "{held:?}");
         // That line went with its session.
@@ -396,16 +408,37 @@ fn a_text_that_may_stand_in_the_input_line_is_not_taken_back() {
         let events = told.ask(unsend.clone()).expect("it stands in no line");
         assert_eq!(words(&events), "withdrawn 1", "{held:?}");
     }
-    for held in [Held::Dialog, Held::NotDrawn, Held::Busy, Held::Full] {
+    for held in [Held::NotDrawn, Held::Busy] {
         let mut told = held_in_line(held);
         let events = told.ask(unsend.clone()).expect("nothing was pasted");
         assert_eq!(words(&events), "withdrawn 1", "{held:?}");
     }
 }
 
+/// T9: the next attempt may find something in the way before it could erase what the last one left.
+#[test]
+fn a_text_that_was_left_in_the_line_stands_there_whatever_the_next_attempt_finds() {
+    let unsend = Command::Unsend { id: MessageId(1) };
+    for held in [Held::Doubt, Held::Dialog, Held::Busy, Held::Suspended, Held::NotDrawn] {
+        let mut told = held_in_line(Held::NoEcho);
+        told.pass_seconds(2);
+        assert_eq!(told.offer(), "offered 1");
+        told.delivered(1, 2, Outcome::Held(held));
+        assert!(told.ask(unsend.clone()).is_err(), "{held:?}");
+        // Once it was entered it stands there no longer, and may be offered and taken back again.
+        told.pass_seconds(60);
+        assert_eq!(told.offer(), "offered 1");
+        told.delivered(1, 3, Outcome::Entered);
+        told.pass_seconds(61);
+        let at = told.now;
+        assert_eq!(told.trace(settled(at)), "held 1 NotTaken");
+        assert!(told.ask(unsend.clone()).is_ok(), "{held:?}");
+    }
+}
+
 #[test]
 fn a_text_that_was_left_in_the_line_may_be_entered_by_a_person() {
-    for held in [Held::NoEcho, Held::Leftover, Held::Draft] {
+    for held in PASTED {
         let mut told = held_in_line(held);
         let heard = Trace::PromptHeard(print("one"));
         assert_eq!(told.trace(heard.clone()), "offered 1, heard 1", "{held:?}");
@@ -493,4 +526,98 @@ fn a_delivery_is_planned_only_while_its_attempt_stands() {
     told.pass_seconds(1);
     told.offer();
     assert_eq!(told.typed(), [(1, 2)], "another attempt");
+}
+
+/// A daemon that hears a backlog records them in one moment.
+#[test]
+fn of_two_reminders_of_one_moment_the_later_one_is_offered_again() {
+    let mut told = idle();
+    told.show(BOB, Sign::TurnBegan);
+    let moment = told.now;
+    for calls in [20, 40] {
+        told.now = moment;
+        assert_eq!(reminder(&mut told, calls), "recorded ours");
+        assert_eq!(hook(&mut told), "offered ours");
+    }
+    told.show(BOB, Sign::Waits(Wait::Input));
+    told.pass_seconds(61);
+    let at = told.now;
+    let mut given_back = told.trace(settled(at)).split(", ").map(str::to_owned).collect::<Vec<_>>();
+    given_back.sort();
+    assert_eq!(given_back, ["held ours NotTaken", "withdrawn ours"]);
+}
+
+#[test]
+fn nothing_is_typed_into_the_session_of_one_that_is_held() {
+    for held_for in [HeldFor::Person, HeldFor::Verdict] {
+        let mut told = idle();
+        told.send(1, "one");
+        told.offer();
+        told.hold(BOB, held_for);
+        assert_eq!(told.typed(), [], "{held_for:?}");
+    }
+}
+
+#[test]
+fn nothing_is_typed_into_the_session_of_one_whose_record_is_unreadable() {
+    let mut told = idle();
+    told.send(1, "one");
+    told.offer();
+    told.damage(BOB);
+    told.restart();
+    assert_eq!(told.typed(), []);
+}
+
+/// The machine sleeps right after Enter: the CLI had no time to take it.
+#[test]
+fn a_suspended_machine_passes_no_text_over() {
+    let mut told = idle();
+    told.send(1, "one");
+    told.offer();
+    told.delivered(1, 1, Outcome::Entered);
+    let by = Duration::from_secs(600);
+    told.pass(by);
+    told.observe(&Observation::ClockJumped { by });
+    told.pass_seconds(1);
+    let at = told.now;
+    assert_eq!(told.trace(settled(at)), "");
+}
+
+#[test]
+fn a_look_of_before_the_session_ended_says_nothing_of_its_texts() {
+    let mut told = idle();
+    told.send(1, "one");
+    told.offer();
+    told.delivered(1, 1, Outcome::Entered);
+    told.pass_seconds(1);
+    let before = told.now;
+    told.pass_seconds(1);
+    let number = told.number(BOB);
+    told.report(BOB, number, Report::Exited(Exit::KillSignal(9)));
+    assert_eq!(told.number(BOB), SessionNumber(2));
+    assert_eq!(told.trace_of(SessionNumber(1), settled(before)), "");
+}
+
+#[test]
+fn a_late_hook_of_an_earlier_session_takes_nothing_out_of_this_ones_line() {
+    let mut told = idle();
+    told.pass_seconds(5);
+    let number = told.number(BOB);
+    told.report(BOB, number, Report::Exited(Exit::KillSignal(9)));
+    told.begun(BOB, "c-1", Followed::Resumed);
+    told.send(1, "one");
+    assert_eq!(told.offer(), "offered 1");
+    told.delivered(1, 1, Outcome::Held(Held::NoEcho));
+    assert_eq!(told.trace_of(SessionNumber(1), Trace::PromptHeard(print("one"))), "");
+}
+
+/// The id of a message is used once.
+#[test]
+fn a_text_is_not_overwritten_by_one_with_its_id() {
+    let mut told = idle();
+    told.send(1, "one");
+    let (body, fingerprint) = body("two");
+    let (id, target) = (MessageId(1), AgentId(BOB).to_string());
+    let again = told.ask(Command::Send { id, target, body, fingerprint, after_turn: false });
+    assert_eq!(again, Err(Refusal::MessageExists { message: id }));
 }

@@ -163,3 +163,90 @@ fn a_text_that_was_typed_and_is_not_seen_says_how_far_it_came() {
     told.pass_seconds(5);
     assert_eq!(told.why(1), Some(Why::Unseen));
 }
+
+/// A turn that waits for a rate limit: the agent CLI goes on by itself.
+fn limited() -> Told {
+    let mut told = idle();
+    told.show(BOB, Sign::TurnBegan);
+    told.show(BOB, Sign::Waits(Wait::RateLimit(None)));
+    told.pass_seconds(1);
+    told
+}
+
+/// The text goes into the queue of the agent CLI.
+fn queue_up(told: &mut Told, id: u128, text: &str) {
+    told.send(id, text);
+    assert_eq!(told.offer(), format!("offered {id}"));
+    told.delivered(id, 1, Outcome::Entered);
+    assert_eq!(told.trace(Trace::PromptHeard(print(text))), format!("heard {id}"));
+}
+
+#[test]
+fn a_text_that_is_queued_in_a_turn_which_waits_for_a_rate_limit_is_not_given_back() {
+    let mut before = idle();
+    before.show(BOB, Sign::TurnBegan);
+    before.pass_seconds(1);
+    queue_up(&mut before, 1, "one");
+    before.show(BOB, Sign::Waits(Wait::RateLimit(None)));
+    let mut within = limited();
+    queue_up(&mut within, 1, "one");
+    for mut told in [before, within] {
+        for _ in 0..10 {
+            told.pass_seconds(61);
+            let at = told.now;
+            assert_eq!(told.trace(settled(at)), "", "the agent CLI has it in its queue");
+        }
+        // Once the limit is given up, the turn is over.
+        told.show(BOB, Sign::Waits(Wait::LimitReached(None)));
+        told.pass_seconds(61);
+        let at = told.now;
+        assert_eq!(told.trace(settled(at)), "held 1 NotTaken");
+    }
+}
+
+#[test]
+fn a_turn_that_waits_for_a_rate_limit_is_waited_for() {
+    let mut told = limited();
+    told.send_after(1, "one", true);
+    assert_eq!((told.offer().as_str(), told.why(1)), ("", Some(Why::TurnRuns)));
+    told.show(BOB, Sign::Waits(Wait::LimitReached(None)));
+    assert_eq!(told.offer(), "offered 1");
+
+    let mut told = limited();
+    queue_up(&mut told, 1, "one");
+    told.send(2, "two");
+    told.pass_seconds(125);
+    assert_eq!((told.offer().as_str(), told.why(2)), ("", Some(Why::Earlier)), "T3");
+}
+
+/// The same for the order: two minutes of idleness.
+#[test]
+fn a_suspended_machine_frees_no_text_behind_one_that_is_queued() {
+    let mut told = idle();
+    told.send(1, "one");
+    told.offer();
+    told.delivered(1, 1, Outcome::Entered);
+    told.trace(Trace::PromptHeard(print("one")));
+    told.send(2, "two");
+    let by = Duration::from_secs(600);
+    told.pass(by);
+    told.observe(&Observation::ClockJumped { by });
+    assert_eq!(told.offer(), "");
+}
+
+#[test]
+fn a_queued_text_holds_others_back_for_two_minutes_since_its_turn_ended() {
+    let mut told = idle();
+    told.show(BOB, Sign::TurnBegan);
+    told.pass_seconds(1);
+    told.send(1, "one");
+    told.offer();
+    told.delivered(1, 1, Outcome::Entered);
+    told.trace(Trace::PromptHeard(print("one")));
+    told.send(2, "two");
+    told.pass_seconds(300);
+    told.show(BOB, Sign::Waits(Wait::Input));
+    assert_eq!(told.offer(), "", "the turn has just ended");
+    told.pass_seconds(120);
+    assert_eq!(told.offer(), "offered 2");
+}

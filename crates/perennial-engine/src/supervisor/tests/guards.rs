@@ -347,7 +347,10 @@ fn an_agent_stays_in_memory_while_a_text_waits_for_it() {
     let at = run.now;
     for what in [
         What::Agent(BOB, AgentEvent::Moved(moved)),
-        What::Agent(BOB, AgentEvent::SessionEnded { number: FIRST, exit, tally: ended }),
+        What::Agent(
+            BOB,
+            AgentEvent::SessionEnded { number: FIRST, exit, is_clean: true, tally: ended },
+        ),
     ] {
         fleet.evolve(&Event { at, what });
     }
@@ -379,4 +382,33 @@ fn a_job_leaves_memory_when_its_end_is_durable_and_in_the_store() {
     assert!(!retire(&mut run), "U5: its end is not durable");
     run.commit();
     assert!(retire(&mut run));
+}
+
+/// H15: the question is not recorded yet when the prompt is heard.
+#[test]
+fn a_prompt_ends_no_dialog_also_while_the_journal_fails() {
+    for fails in [false, true] {
+        let mut run = Run::idle();
+        run.hears(Fact::new(Origin::Hook, Seen::PromptSubmitted { text: Fingerprint([1; 32]) }));
+        let asked = Fact::new(Origin::Hook, Seen::PermissionAsked { tool: None });
+        let queued = Fact::new(Origin::Hook, Seen::PromptSubmitted { text: Fingerprint([2; 32]) });
+        if fails {
+            run.step(Input::Heard { agent: BOB, number: FIRST, fact: asked });
+            for ticket in std::mem::take(&mut run.queued) {
+                run.step(Input::Failed(ticket, "disk full".into()));
+            }
+            run.step(Input::Heard { agent: BOB, number: FIRST, fact: queued });
+            run.now = run.now + TELL_AGAIN_AFTER;
+            run.recorded(Input::Tick);
+        } else {
+            run.hears(asked);
+            run.hears(queued);
+        }
+        let agent = run.supervisor.fleet().agent(BOB).expect("it lives");
+        assert_eq!(
+            (agent.state, agent.reason),
+            (State::Waiting, Reason::NeedsPermission),
+            "{fails}"
+        );
+    }
 }

@@ -44,9 +44,13 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
             Problem::new(404, "no-such-message", format!("no message {message} is waiting"))
                 .next("perennial sent NAME lists what was sent")
         }
+        Refusal::MessageExists { message } => {
+            Problem::new(409, "message-exists", format!("there is a message {message} already"))
+                .next("send the text under another id")
+        }
         Refusal::AlreadyOffered { message } => {
             Problem::new(409, "already-offered", format!("{message} can't be taken back"))
-                .because("the session is being given it right now")
+                .because("its session is being given it, or may have it in its input line")
                 .next(match fleet.messages().get(*message) {
                     Some(message) => {
                         format!("perennial sent {} tells how far it comes", name(message.to))
