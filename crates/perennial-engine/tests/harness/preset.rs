@@ -48,7 +48,6 @@ fn check_refused(text: &str, parts: &[&str]) {
 fn the_built_in_preset_says_what_claude_code_can_do() {
     let preset = claude();
     assert_eq!((preset.name.as_str(), preset.program.as_str()), ("claude", "claude"));
-    assert!(preset.forks());
     assert_eq!(preset.end.clean_codes, [0]);
     assert_eq!(preset.end.kill_signal, KillSignal::Interrupt);
     assert!(preset.mode("bypassPermissions").is_some() && preset.mode("yolo").is_none());
@@ -90,7 +89,7 @@ fn a_key_that_nobody_knows_is_an_error_that_says_where() {
 
 #[test]
 fn placeholders_are_checked_when_the_preset_is_read() {
-    let known = "{extra} {conversation} {parent} {settings} {mcp} {model} {permission} {prompt}";
+    let known = "{extra} {conversation} {settings} {mcp} {model} {permission} {prompt}";
     check_refused(
         &changed("\"{conversation}\"", "\"{session}\""),
         &["no placeholder {session}", known],
@@ -107,9 +106,15 @@ fn what_does_not_fit_together_is_refused() {
     check_refused(&resume, &["argv.resume must name {conversation}"]);
     for (from, to, flaw) in [
         ("home = \".claude\"", "home = \"/etc\"", "conversation.home must be a path below"),
-        ("projects/{dir}/", "../{dir}/", "conversation.transcript must be a path below"),
+        ("projects/{dir}/", "../{dir}/", "must be a path below the home directory"),
         ("projects/{dir}/", "projects/x{dir}/", "{dir} must be a whole component"),
         ("{dir}/{conversation}.jsonl", "{dir}/x.jsonl", "must name {conversation}"),
+        (
+            "sessions/{pid}.json",
+            "*/{pid}.json",
+            "conversation.list must name {pid} in a file's name",
+        ),
+        ("dialect = \"claude\"", "dialect = \"klingon\"", "no dialect `klingon`; there is claude"),
         ("event = \"Stop\"", "event = \"Stop; rm\"", "no name of a hook's event"),
         ("window_source = \"status-line\"", "window_source = \"stars\"", "`stars` is none of"),
     ] {

@@ -1,6 +1,7 @@
 //! `adopt`: an agent made of a conversation that the user already has.
 
 use perennial_api::{ExitCode, client};
+use perennial_engine::harness::preset;
 
 use crate::cli::context::Context;
 use crate::cli::failure::{Ending, usage};
@@ -37,7 +38,7 @@ pub fn run(args: Args, context: &Context) -> Ending {
             .next("adopt it without one, then: perennial send NAME TEXT")
             .into());
     }
-    request.harness.get_or_insert_with(|| "claude".to_owned());
+    request.harness.get_or_insert_with(|| preset::usual().to_owned());
     request.conversation = Some(args.conversation);
     let answer = context.client.post(&client::path(&["agents"], &[]), &request)?;
     context.show(&answer, brief)?;
