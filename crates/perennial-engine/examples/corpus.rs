@@ -2,9 +2,8 @@
 //!
 //! `corpus` writes one into a temporary directory, measures, and removes it; `corpus write DIR`
 //! and `corpus measure DIR` do the halves, so that other readers can be measured on the same
-//! files (`DIR/projects/…` is laid out as Claude Code does it). `corpus figures DIR` only tells the
-//! totals, as such a reader does. Every line that it prints is JSON. The same seed writes the same
-//! bytes.
+//! files (`DIR/projects/…` is laid out as Claude Code does it). Every line that it prints is JSON.
+//! The same seed writes the same bytes.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
@@ -35,13 +34,12 @@ fn main() -> io::Result<()> {
     match arguments[..] {
         ["write", directory] => write(Path::new(directory)),
         ["measure", directory] => measure(Path::new(directory)),
-        ["figures", directory] => tell(Path::new(directory)),
         [] => {
             let directory = tempfile::tempdir()?;
             write(directory.path())?;
             measure(directory.path())
         }
-        _ => Err(io::Error::other("usage: corpus [write DIR | measure DIR | figures DIR]")),
+        _ => Err(io::Error::other("usage: corpus [write DIR | measure DIR]")),
     }
 }
 
@@ -61,18 +59,6 @@ fn write(directory: &Path) -> io::Result<()> {
 /// The preset whose vendor the corpus is laid out as.
 fn preset() -> Preset {
     Preset::load(Path::new("/proc/none"), preset::usual()).expect("the built-in preset")
-}
-
-/// The totals of all files, found and read once.
-fn tell(directory: &Path) -> io::Result<()> {
-    let mut survey = Survey::new(Prices::built_in());
-    let preset = preset();
-    for file in conversation::all(&preset, directory) {
-        survey.add(preset.dialect, file.path, &file.conversation);
-    }
-    survey.update().into_iter().next().map_or(Ok(()), |error| Err(io::Error::other(error)))?;
-    println!("{}", figures(&survey.account().total().tokens));
-    Ok(())
 }
 
 /// First readings, each from nothing; then looks after one file has grown; then one conversation

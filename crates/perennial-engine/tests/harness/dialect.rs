@@ -141,7 +141,7 @@ impl LineReader for Lines {
         let said = line.strip_prefix(b"you ").map(String::from_utf8_lossy);
         let prompt = said.map(|text| Content::Prompt(Excerpt::of_prompt(&text)));
         let content = prompt.or_else(|| usage(line).map(Content::Usage));
-        for content in content {
+        if let Some(content) = content {
             each(Step { id: None, parent: None, time: None, sidechain: false, content });
         }
     }
@@ -241,7 +241,7 @@ fn a_vendor_chooses_the_ids_of_its_conversations() {
     assert_eq!(continuity, Continuity::Begun);
     // It died before it named its conversation: nothing can be resumed, and it begins again.
     let resume = |conversation| Opening::Resume { conversation, turn: Turn::Open };
-    let (argv, continuity) = started(home.path(), &resume(made_up.clone()));
+    let (argv, continuity) = started(home.path(), &resume(made_up));
     assert_eq!((argv[1].as_str(), continuity), ("--hooks", Continuity::Gone));
     let own: ConversationId = "thread-1".parse().expect("an id");
     for (event, input) in [("Hello", "thread-1"), ("Said", "thread-1 hi")] {
