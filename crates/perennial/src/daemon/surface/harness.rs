@@ -58,8 +58,11 @@ pub async fn hook(
     let (agent, preset) = surface.session_of(caller).await?;
     let input = body(request).await?;
     let call = preset.dialect.hook(&called.event, &input);
-    let fact = call.map_err(|error| not_understood(&error))?.fact;
-    let fact = fact.map(|fact| fact.at(called.at.map(Time)));
+    let call = call.map_err(|error| not_understood(&error))?;
+    if call.is_partial {
+        tracing::debug!(%agent, event = called.event, "only part of a hook's input could be read");
+    }
+    let fact = call.fact.map(|fact| fact.at(called.at.map(Time)));
     // A session that lies is not heard.
     let Ok(number) = number(agent, called.session.as_deref()) else {
         return Ok(StatusCode::NO_CONTENT.into_response());
