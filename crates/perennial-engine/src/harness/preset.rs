@@ -139,6 +139,8 @@ pub struct Context {
     pub compaction_reserve_tokens: u64,
     /// The variable by which its owner makes that end come earlier.
     pub compaction_window_variable: Option<String>,
+    /// The harness takes no smaller end. Absent: as the built-in preset of that dialect has it.
+    pub compaction_window_min_tokens: Option<u64>,
     /// The windows of models, for when nobody tells: by the beginning of the model's id.
     #[serde(default)]
     pub windows: Vec<ModelWindow>,
@@ -163,8 +165,8 @@ impl Context {
     /// How much of a window can be used before the harness compacts by itself. `end` is what the
     /// owner set by the variable.
     pub fn usable(&self, window: u64, end: Option<u64>) -> u64 {
-        // The harness takes no smaller end than this.
-        let end = end.map_or(window, |end| end.max(100_000).min(window));
+        let least = self.compaction_window_min_tokens.unwrap_or(0);
+        let end = end.map_or(window, |end| end.max(least).min(window));
         // A window that is hardly more than the reserve is not one that this rule is about.
         end.saturating_sub(self.compaction_reserve_tokens).max(end / 2)
     }
@@ -224,8 +226,12 @@ impl Preset {
         let mut preset: Preset = toml::from_str(text)
             .map_err(|error| PresetError::Malformed { place: place(), source: Box::new(error) })?;
         name.clone_into(&mut preset.name);
-        if preset.input.is_none() {
-            preset.input = Preset::built_in(preset.dialect)?.input;
+        // Keys that presets of earlier versions do not have.
+        let least = &mut preset.context.compaction_window_min_tokens;
+        if preset.input.is_none() || least.is_none() {
+            let built_in = Preset::built_in(preset.dialect)?;
+            *least = least.or(built_in.context.compaction_window_min_tokens);
+            preset.input = preset.input.or(built_in.input);
         }
         match preset.flaw() {
             Some(flaw) => Err(PresetError::Contradiction { place: place(), flaw }),

@@ -121,3 +121,17 @@ fn what_does_not_fit_together_is_refused() {
         check_refused(&changed(from, to), &[flaw]);
     }
 }
+
+/// A preset that was copied from a version before these keys, and with one that is gone.
+#[test]
+fn a_preset_of_an_earlier_version_means_what_it_meant() {
+    let earlier = changed("compaction_window_min_tokens = 100000\n", "");
+    let input = earlier.find("[input]").expect("it has one");
+    let context = earlier.find("[context]").expect("it has one");
+    let earlier = format!("{}{}", &earlier[..input], &earlier[context..])
+        .replace("sessions/{pid}.json", "sessions")
+        .replace("[argv]\n", "[argv]\nfork = [\"--resume\", \"{parent}\", \"--fork-session\"]\n");
+    let (_config, loaded) = load(&earlier);
+    let (loaded, built_in) = (loaded.expect("a good preset"), claude());
+    assert_eq!(loaded, built_in);
+}
