@@ -7,7 +7,7 @@
 //! - PR1  A path that is made or found has as many components below its root as the rule: neither a
 //!   value nor a file's name adds one, or leads up.
 
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
 
 use perennial_core::conversation::ConversationId;
@@ -60,17 +60,10 @@ impl PathRule {
     /// of it to the vendor.
     pub fn place(&self, root: &Path, dir: &str, conversation: &ConversationId) -> Option<PathBuf> {
         let dir = directory_name(dir);
-        let text = |piece: &Piece| match piece {
-            Piece::Text(text) => Some(text.clone()),
-            Piece::Placeholder(Placeholder::Dir) => Some(dir.clone()),
-            Piece::Placeholder(Placeholder::Conversation) => Some(conversation.to_string()),
-            Piece::Placeholder(Placeholder::Pid) | Piece::Any => None,
-        };
-        let mut path = root.to_owned();
-        for component in &self.0 {
-            path.push(component.iter().map(text).collect::<Option<String>>()?);
-        }
-        Some(path)
+        let conversation = Some(conversation.as_str());
+        let values = Values { dir: Some(&dir), conversation, ..Values::default() };
+        let names = self.0.iter().map(|component| filled(component, &values));
+        names.collect::<Option<PathBuf>>().map(|path| root.join(path))
     }
 
     /// Whether all files of the rule are in one directory, its base.
@@ -91,15 +84,16 @@ impl PathRule {
 
     /// The file of a conversation, whichever directory it was begun in.
     pub fn find(&self, root: &Path, conversation: &ConversationId) -> Option<PathBuf> {
-        self.search(0, root, Some(conversation.as_str()), &mut |path, _| {
+        let conversation = Some(conversation.as_str());
+        search(&self.0, root, conversation, Links::Followed, &mut |path, _| {
             path.is_file().then(|| path.to_owned())
         })
     }
 
-    /// All files of the rule with the conversations that they are of. Links are not followed.
+    /// All files of the rule, each with the conversation that it is of. Links are left out.
     pub fn all(&self, root: &Path) -> Vec<(PathBuf, String)> {
         let mut found = Vec::new();
-        self.search(0, root, None, &mut |path, conversation| {
+        search(&self.0, root, None, Links::LeftOut, &mut |path, conversation| {
             if fs::symlink_metadata(path).is_ok_and(|file| file.is_file()) {
                 found.push((path.to_owned(), conversation.to_owned()));
             }
@@ -110,13 +104,8 @@ impl PathRule {
 
     /// The file of a process, in the rule's base.
     pub fn file_of(&self, pid: i32) -> Option<String> {
-        let (name, pid) = (self.0.last()?, pid.to_string());
-        let text = |piece: &Piece| match piece {
-            Piece::Text(text) => Some(text.clone()),
-            Piece::Placeholder(Placeholder::Pid) => Some(pid.clone()),
-            Piece::Placeholder(Placeholder::Dir | Placeholder::Conversation) | Piece::Any => None,
-        };
-        name.iter().map(text).collect()
+        let pid = pid.to_string();
+        filled(self.0.last()?, &Values { pid: Some(&pid), ..Values::default() })
     }
 
     /// Whether a file of that name in the rule's base is about a process.
@@ -124,46 +113,66 @@ impl PathRule {
         let is_pid = |text: &str| text.parse::<i32>().is_ok_and(|pid| pid > 0);
         self.0.last().and_then(|last| matched(last, name, None)).is_some_and(is_pid)
     }
+}
 
-    /// Walks to the files that the rule may mean, until `each` is content with one. `each` is given
-    /// what stands in the place of the conversation.
-    fn search<T>(
-        &self,
-        depth: usize,
-        path: &Path,
-        conversation: Option<&str>,
-        each: &mut dyn FnMut(&Path, &str) -> Option<T>,
-    ) -> Option<T> {
-        let Some(component) = self.0.get(depth) else {
-            return each(path, conversation.unwrap_or_default());
-        };
-        if let Some(name) = fixed(component, conversation) {
-            return self.search(depth + 1, &path.join(name), conversation, each);
-        }
-        let entries = fs::read_dir(path).into_iter().flatten().flatten();
-        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        let mut names: Vec<String> = names.collect();
-        // Dates in names: the newest are asked for most.
-        names.sort_unstable_by(|a, b| b.cmp(a));
-        names.iter().find_map(|name| {
-            let found = matched(component, name, conversation)?;
-            let conversation = conversation.or(Some(found).filter(|found| !found.is_empty()));
-            self.search(depth + 1, &path.join(name), conversation, each)
-        })
-    }
+/// What placeholders stand for, as far as that is known.
+#[derive(Debug, Default)]
+struct Values<'a> {
+    dir: Option<&'a str>,
+    conversation: Option<&'a str>,
+    pid: Option<&'a str>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Links {
+    Followed,
+    LeftOut,
 }
 
 /// The component as text, where nothing of it is left open.
-fn fixed(component: &[Piece], conversation: Option<&str>) -> Option<String> {
+fn filled(component: &[Piece], values: &Values<'_>) -> Option<String> {
     let text = |piece: &Piece| match piece {
         Piece::Text(text) => Some(text.clone()),
-        Piece::Placeholder(Placeholder::Conversation) => conversation.map(str::to_owned),
-        Piece::Placeholder(Placeholder::Dir | Placeholder::Pid) | Piece::Any => None,
+        Piece::Placeholder(Placeholder::Dir) => values.dir.map(str::to_owned),
+        Piece::Placeholder(Placeholder::Conversation) => values.conversation.map(str::to_owned),
+        Piece::Placeholder(Placeholder::Pid) => values.pid.map(str::to_owned),
+        Piece::Any => None,
     };
     component.iter().map(text).collect()
 }
 
-/// What stands in the place of the conversation or the process in this name, if the name fits.
+/// Walks to the files that a rule may mean, until `each` is content with one. `each` is told what
+/// stands in the place of the conversation.
+fn search<T>(
+    components: &[Component],
+    path: &Path,
+    conversation: Option<&str>,
+    links: Links,
+    each: &mut dyn FnMut(&Path, &str) -> Option<T>,
+) -> Option<T> {
+    let Some((component, rest)) = components.split_first() else {
+        return each(path, conversation.unwrap_or_default());
+    };
+    if let Some(name) = filled(component, &Values { conversation, ..Values::default() }) {
+        return search(rest, &path.join(name), conversation, links, each);
+    }
+    let is_walked = |entry: &DirEntry| {
+        links == Links::Followed || entry.file_type().is_ok_and(|kind| !kind.is_symlink())
+    };
+    let entries = fs::read_dir(path).into_iter().flatten().flatten().filter(is_walked);
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> = names.collect();
+    // Where names begin with dates, the newest are asked for most.
+    names.sort_unstable_by(|a, b| b.cmp(a));
+    names.iter().find_map(|name| {
+        let found = matched(component, name, conversation)?;
+        let conversation = conversation.or(Some(found).filter(|found| !found.is_empty()));
+        search(rest, &path.join(name), conversation, links, each)
+    })
+}
+
+/// What stands in the place of the conversation or the process in this name, if the name fits. What is
+/// left open takes as little of the name as it can.
 fn matched<'n>(pieces: &[Piece], name: &'n str, conversation: Option<&str>) -> Option<&'n str> {
     let Some((first, rest)) = pieces.split_first() else {
         return name.is_empty().then_some("");
@@ -278,6 +287,9 @@ mod tests {
             super::tests::rule("s/{dir}/10/other-10-01-{conversation}.jsonl").all(root.path());
         assert_eq!(all, [(root.path().join(files[2]), "c3".to_owned())]);
         assert_eq!(rule.find(Path::new("/proc/none"), &id("a1")), None);
+        std::os::unix::fs::symlink(root.path().join("s/2026"), root.path().join("s/2025"))
+            .expect("linked");
+        assert_eq!(rule.all(root.path()).len(), 2, "links are left out");
     }
 
     #[test]

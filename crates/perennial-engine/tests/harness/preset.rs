@@ -4,7 +4,8 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use perennial_engine::harness::preset::{KillSignal, names};
+use perennial_engine::harness::preset::{KillSignal, names, usual};
+use perennial_engine::harness::vendors::DIALECTS;
 use perennial_engine::harness::{Preset, PresetError};
 use tempfile::TempDir;
 
@@ -56,6 +57,15 @@ fn the_built_in_preset_says_what_claude_code_can_do() {
     for left_by_a_parent in ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID"] {
         assert!(preset.environment.scrub.iter().any(|name| name == left_by_a_parent));
     }
+}
+
+#[test]
+fn every_dialect_has_a_preset_of_its_own() {
+    for dialect in DIALECTS {
+        let preset = Preset::load(Path::new("/proc/none"), dialect.name()).expect("built in");
+        assert_eq!(preset.dialect, dialect);
+    }
+    assert_eq!(usual(), DIALECTS[0].name());
 }
 
 #[test]

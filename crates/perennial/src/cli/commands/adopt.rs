@@ -12,7 +12,8 @@ use crate::cli::render::roster::brief;
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("prompt", |arg| arg.hide(true)))]
 #[command(mut_arg("harness", |arg| {
-    arg.help("The agent CLI whose conversation it is, by its preset's name [default: claude]")
+    let usual = preset::usual();
+    arg.help(format!("The agent CLI whose conversation it is, by its preset's name [default: {usual}]"))
 }))]
 #[command(after_help = "\
 Examples: perennial adopt bob --conversation 0f3c2a1e-…
