@@ -2,9 +2,8 @@
 //!
 //! `corpus` writes one into a temporary directory, measures, and removes it; `corpus write DIR`
 //! and `corpus measure DIR` do the halves, so that other readers can be measured on the same
-//! files (`DIR/projects/…` is laid out as Claude Code does it). `corpus figures DIR` only tells the
-//! totals, as such a reader does. Every line that it prints is JSON. The same seed writes the same
-//! bytes.
+//! files (`DIR/projects/…` is laid out as Claude Code does it). Every line that it prints is JSON.
+//! The same seed writes the same bytes.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
@@ -12,7 +11,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use perennial_engine::transcript::claude;
+use perennial_engine::harness::conversation::{self, TranscriptFile};
+use perennial_engine::harness::{Preset, preset};
+use perennial_engine::transcript::account::Account;
 use perennial_engine::transcript::conversation::Conversation;
 use perennial_engine::transcript::prices::Prices;
 use perennial_engine::transcript::step::Tokens;
@@ -33,13 +34,12 @@ fn main() -> io::Result<()> {
     match arguments[..] {
         ["write", directory] => write(Path::new(directory)),
         ["measure", directory] => measure(Path::new(directory)),
-        ["figures", directory] => tell(Path::new(directory)),
         [] => {
             let directory = tempfile::tempdir()?;
             write(directory.path())?;
             measure(directory.path())
         }
-        _ => Err(io::Error::other("usage: corpus [write DIR | measure DIR | figures DIR]")),
+        _ => Err(io::Error::other("usage: corpus [write DIR | measure DIR]")),
     }
 }
 
@@ -56,24 +56,21 @@ fn write(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The totals of all files, found and read once.
-fn tell(directory: &Path) -> io::Result<()> {
-    let mut survey = Survey::new(Prices::built_in());
-    for file in claude::files(&directory.join("projects")) {
-        survey.add(file.path, &file.conversation);
-    }
-    survey.update().into_iter().next().map_or(Ok(()), |error| Err(io::Error::other(error)))?;
-    println!("{}", figures(&survey.account().total().tokens));
-    Ok(())
+/// The preset whose vendor the corpus is laid out as.
+fn preset() -> Preset {
+    Preset::load(Path::new("/proc/none"), preset::usual()).expect("the built-in preset")
 }
 
 /// First readings, each from nothing; then looks after one file has grown; then one conversation
 /// step by step.
 fn measure(directory: &Path) -> io::Result<()> {
-    let files = claude::files(&directory.join("projects"));
+    let preset = preset();
+    let files: Vec<TranscriptFile> = conversation::all(&preset, directory);
     let fresh = || {
         let mut survey = Survey::new(Prices::built_in());
-        files.iter().for_each(|file| survey.add(file.path.clone(), &file.conversation));
+        for file in &files {
+            survey.add(preset.dialect, file.path.clone(), &file.conversation);
+        }
         survey
     };
     let mut first = Samples::default();
@@ -93,7 +90,7 @@ fn measure(directory: &Path) -> io::Result<()> {
     let directory = tempfile::tempdir()?;
     let grown = directory.path().join("grown.jsonl");
     fs::copy(&files[files.len() / 2].path, &grown)?;
-    survey.add(grown.clone(), "grown");
+    survey.add(preset.dialect, grown.clone(), "grown");
     survey.update();
     let (mut unchanged, mut update) = (Samples::default(), Samples::default());
     let mut author = Author::new(SEED + 1);
@@ -111,7 +108,8 @@ fn measure(directory: &Path) -> io::Result<()> {
     let mut steps = Samples::default();
     let mut buffer = Buffer::default();
     for _ in 0..ROUNDS {
-        let mut conversation = Conversation::new(grown.clone(), Prices::built_in());
+        let account = Account::new(Prices::built_in());
+        let mut conversation = Conversation::new(preset.dialect, grown.clone(), account, 0);
         steps.time(|| conversation.update(&mut buffer, |_| {}));
     }
     let bytes = grown.metadata()?.len();

@@ -19,11 +19,15 @@ use perennial_core::observation::{Observation, Report};
 use perennial_core::restart::Restart;
 use perennial_core::session::Process;
 use perennial_core::time::Time;
-use perennial_engine::harness::claude;
+use perennial_engine::harness::Dialect;
+use perennial_engine::harness::vendors::DIALECTS;
 use perennial_engine::supervisor::{Input, Output, Supervisor, Waiter};
-use perennial_engine::transcript::claude::Reader;
+use perennial_engine::transcript::line_reader::LineReader;
 use perennial_store::{Journal, SqliteJournal};
 use serde_json::json;
+
+/// The vendor's words that the subjects are in.
+const DIALECT: &dyn Dialect = DIALECTS[0];
 
 /// How often each subject is measured; also the number of agents in the fleet.
 const TIMES: u64 = 100;
@@ -51,7 +55,7 @@ fn crashes() {
 }
 
 fn hooks() {
-    let mut fleet = running("claude");
+    let mut fleet = running(DIALECT.name());
     let input = hook_input();
     for number in 1..=TIMES {
         let agent = AgentId(number.into());
@@ -69,9 +73,9 @@ fn lines() {
         "content": [{ "type": "text", "text": "word ".repeat(200) }],
         "usage": { "input_tokens": 100, "output_tokens": 20 } } })
     .to_string();
-    let mut reader = Reader::default();
+    let mut reader = DIALECT.line_reader();
     for _ in 0..TIMES {
-        black_box(measured_line(&mut reader, line.as_bytes()));
+        black_box(measured_line(&mut *reader, line.as_bytes()));
     }
 }
 
@@ -86,7 +90,7 @@ fn measured_hook(fleet: &mut Supervisor, agent: AgentId, event: &str, input: &[u
 }
 
 #[inline(never)]
-fn measured_line(reader: &mut Reader, line: &[u8]) -> usize {
+fn measured_line(reader: &mut dyn LineReader, line: &[u8]) -> usize {
     let mut steps = 0;
     reader.read(line, &mut |_| steps += 1);
     steps
@@ -94,7 +98,7 @@ fn measured_line(reader: &mut Reader, line: &[u8]) -> usize {
 
 /// What one hook brings: read, and its fact heard.
 fn hear(fleet: &mut Supervisor, agent: AgentId, event: &str, input: &[u8]) -> usize {
-    let Ok(call) = claude::hook(event, input) else { return 0 };
+    let Ok(call) = DIALECT.hook(event, input) else { return 0 };
     let number = SessionNumber::FIRST;
     call.fact.map_or(0, |fact| step(fleet, Input::Heard { agent, number, fact }))
 }
@@ -176,7 +180,7 @@ fn journal() -> serde_json::Value {
         &mut |input| {
             record(&mut fleet, &journal, input);
         },
-        "claude",
+        DIALECT.name(),
     );
     let log_bytes = |path: &Path| {
         let log = path.with_extension("db-wal");
@@ -187,7 +191,7 @@ fn journal() -> serde_json::Value {
     let turn = ["SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUse", "Stop"];
     let mut commits = 0;
     for event in turn {
-        let call = claude::hook(event, &input).expect("a hook of ours");
+        let call = DIALECT.hook(event, &input).expect("a hook of ours");
         if let Some(fact) = call.fact {
             let (agent, number) = (AgentId(1), SessionNumber::FIRST);
             commits += record(&mut fleet, &journal, Input::Heard { agent, number, fact });

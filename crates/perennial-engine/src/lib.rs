@@ -9,4 +9,6 @@ pub mod interpret;
 pub mod mirror;
 pub mod supervisor;
 pub mod timers;
+pub mod timestamp;
 pub mod transcript;
+pub mod watch;

@@ -18,6 +18,7 @@ use perennial_core::time::Time;
 use serde::Serialize;
 
 use crate::host::monotonic::{Moment, now};
+use crate::timestamp::rfc3339_seconds;
 
 /// A file is written at most once in this time.
 const PACE: Duration = Duration::from_secs(1);
@@ -120,8 +121,8 @@ impl<'a> Identity<'a> {
             bead_id: None,
             worktree_path: &agent.launch.dir,
             hook_path: None,
-            created_at: moment(agent.created_at),
-            last_seen: last_seen.map(moment),
+            created_at: rfc3339_seconds(agent.created_at),
+            last_seen: last_seen.map(rfc3339_seconds),
             status: status(agent.state),
             predecessor_id: agent.predecessor().map(|id| id.to_string()),
             respawn_count: agent.respawn_count,
@@ -162,11 +163,6 @@ fn directory_name(project: &str) -> String {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
     format!("{readable}-{:08x}", hash >> 32)
-}
-
-fn moment(time: Time) -> String {
-    let seconds = i64::try_from(time.0 / 1_000_000).unwrap_or(i64::MAX);
-    jiff::Timestamp::from_second(seconds).map_or_else(|_| String::new(), |stamp| stamp.to_string())
 }
 
 struct Writer {

@@ -46,6 +46,21 @@ const CALLS: &[Call] = &[
         why: "time is an argument; one clock reads it",
     },
     Call {
+        words: "strftime",
+        homes: &[
+            ("crates/perennial-engine/src/timestamp.rs", "moments in files and on the wire"),
+            ("crates/perennial/src/cli/render/time.rs", "moments for a person, in their zone"),
+        ],
+        in_tests: Tests::Free,
+        why: "a moment has one form",
+    },
+    Call {
+        words: "inotify",
+        homes: &[("crates/perennial-engine/src/watch.rs", "the one watch")],
+        in_tests: Tests::Free,
+        why: "one wrapper asks the kernel for changes",
+    },
+    Call {
         words: "tokio::spawn",
         homes: &[("crates/perennial/src/daemon/", "the one place with a runtime")],
         in_tests: Tests::Free,

@@ -17,6 +17,7 @@ mod metadata;
 mod names;
 mod size;
 mod source;
+mod vendors;
 mod wildcards;
 
 pub use coverage::{COVERAGE, coverage_column};
@@ -56,6 +57,7 @@ const RULES: &[Rule] = &[
     calls::away_from_home,
     wildcards::over_own_enums,
     hosts::named,
+    vendors::away_from_home,
     links::broken,
     coverage::uncovered,
     dependencies::unexplained,

@@ -1,9 +1,10 @@
 //! Agent CLIs: how each is started, resumed and read, so that the rest need not know which one runs.
 //!
 //! `preset` says in data what a harness is started with; `prepare` makes a session's argv,
-//! environment and files of it; `claude` reads what Claude Code shows; `words` are our own texts;
-//! `typing` makes of a text what can be typed into an input line, which `input` describes.
-//! The owner's files are read and never written, but for a lost conversation that is put back.
+//! environment and files of it; `dialect` is the port to one vendor's words, `vendors` lists those
+//! that are built in, each in a directory of its own; `session_texts` are our own texts; `typing`
+//! makes of a text what can be typed into an input line, which `input` describes. The owner's files
+//! are read and never written, but for a lost conversation that is put back.
 //!
 //! Invariants
 //! - A1  An argv is a list from beginning to end; no text of a person or a model meets a shell.
@@ -11,12 +12,16 @@
 
 pub mod claude;
 pub mod conversation;
+pub mod dialect;
 pub mod input;
+pub mod path_rule;
 pub mod prepare;
 pub mod preset;
 pub mod session_texts;
 pub mod template;
 pub mod typing;
+pub mod vendors;
 
+pub use dialect::Dialect;
 pub use prepare::{Prepared, SessionFiles, Unprepared, prepare};
 pub use preset::{Preset, PresetError};

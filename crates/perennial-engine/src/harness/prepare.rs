@@ -12,10 +12,9 @@ use std::path::{Path, PathBuf};
 use perennial_core::conversation::{ConversationId, Opening, Turn};
 use perennial_core::launch::Launch;
 
-use super::claude;
 use super::conversation;
-use super::preset::{Dialect, Preset};
-use super::template::{Slot, Unfilled, Values};
+use super::preset::Preset;
+use super::template::{Slot, Unfilled};
 
 /// The kernel's limit for one argument, its last zero byte aside.
 const ARGUMENT_BYTES: usize = 128 * 1024 - 1;
@@ -82,8 +81,8 @@ pub enum Unprepared {
     PromptWithZero,
     #[error(transparent)]
     Unfilled(#[from] Unfilled),
-    #[error("the owner's settings say `disableAllHooks`: nothing would be heard of the session")]
-    HooksDisabled,
+    #[error("the owner's settings say `{0}`: nothing would be heard of the session")]
+    HooksDisabled(&'static str),
     #[error("{} can't be written into a settings file: it is not UTF-8", .0.display())]
     NotText(PathBuf),
     #[error("can't write {}", path.display())]
@@ -125,15 +124,11 @@ pub fn prepare(
         // Over, or stopped by the operator, whose word it waits for.
         (_, Some(Turn::Over | Turn::Stopped) | None) => None,
     };
-    let files = match preset.dialect {
-        Dialect::Claude => claude::settings::write_files(preset, launch, place, &vendor_home)?,
-    };
-    let mut values = Values::new();
+    let wiring = preset.dialect.wire(preset, launch, place, &vendor_home)?;
+    let mut values = wiring.values;
     values.insert(Slot::Extra, extra.to_vec());
     values.insert(Slot::Conversation, vec![conversation.to_string()]);
-    values.insert(Slot::Settings, vec![files.settings]);
-    values.insert(Slot::Mcp, vec![files.mcp]);
-    values.insert(Slot::Permission, permission(preset, launch, files.owner_has_mode)?);
+    values.insert(Slot::Permission, permission(preset, launch, wiring.owner_has_mode)?);
     values.extend(launch.options.model.clone().map(|model| (Slot::Model, vec![model])));
     values.extend(checked(prompt)?.map(|prompt| (Slot::Prompt, vec![prompt])));
     let template = match continuity {
@@ -157,7 +152,7 @@ fn continuity(
     id: &ConversationId,
 ) -> Result<Continuity, Unprepared> {
     let unrestored = |source| Unprepared::Unrestored { conversation: id.clone(), source };
-    if let Some(transcript) = conversation::find(preset, vendor_home, id) {
+    if let Some(transcript) = preset.conversation.transcript.find(vendor_home, id) {
         if conversation::is_begun(preset, &transcript) {
             return Ok(Continuity::Kept);
         }

@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use perennial_core::context::Source;
 use serde::Deserialize;
 
+use super::dialect::{self, Dialect};
 use super::input::Input;
+use super::path_rule::{PathRule, Placeholder};
 use super::template::{Slot, Template};
-
-/// The presets that are built in, by name.
-const BUILT_IN: [(&str, &str); 1] = [("claude", include_str!("presets/claude.toml"))];
+use super::vendors::DIALECTS;
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -29,7 +29,9 @@ pub struct Preset {
     pub version_args: Vec<String>,
     /// The version that all of this was measured with.
     pub measured: String,
-    pub dialect: Dialect,
+    /// Whose hooks, status line and files it has.
+    #[serde(deserialize_with = "dialect::by_name")]
+    pub dialect: &'static dyn Dialect,
     /// What a conversation is told that was cut off in the middle of a turn.
     pub resume_prompt: String,
     /// Arguments that the owner can't give, since we do.
@@ -46,20 +48,14 @@ pub struct Preset {
     pub context: Context,
 }
 
-/// Whose hooks, status line and files a harness has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Dialect {
-    Claude,
-}
-
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Argv {
     pub start: Template,
     pub resume: Template,
-    /// Absent: it can't.
-    pub fork: Option<Template>,
+    /// Of no use: a preset that was copied from an earlier version has it.
+    #[serde(default, rename = "fork")]
+    _fork: Unused,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -112,10 +108,11 @@ pub struct ConversationFiles {
     pub home_variable: Option<String>,
     /// Their place below the home directory.
     pub home: String,
-    /// Below that, with `{dir}` and `{conversation}`.
-    pub transcript: String,
-    /// The vendor's own list of live sessions, a file `PID.json` for each.
-    pub list: Option<String>,
+    /// Below that, with `{conversation}`, and with `{dir}` or `*` where they differ.
+    pub transcript: PathRule,
+    /// The vendor's own list of live sessions: a file for each, with `{pid}`.
+    #[serde(default, deserialize_with = "list")]
+    pub list: Option<PathRule>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -142,6 +139,8 @@ pub struct Context {
     pub compaction_reserve_tokens: u64,
     /// The variable by which its owner makes that end come earlier.
     pub compaction_window_variable: Option<String>,
+    /// The harness takes no smaller end. Absent: as the built-in preset of that dialect has it.
+    pub compaction_window_min_tokens: Option<u64>,
     /// The windows of models, for when nobody tells: by the beginning of the model's id.
     #[serde(default)]
     pub windows: Vec<ModelWindow>,
@@ -166,8 +165,8 @@ impl Context {
     /// How much of a window can be used before the harness compacts by itself. `end` is what the
     /// owner set by the variable.
     pub fn usable(&self, window: u64, end: Option<u64>) -> u64 {
-        // The harness takes no smaller end than this.
-        let end = end.map_or(window, |end| end.max(100_000).min(window));
+        let least = self.compaction_window_min_tokens.unwrap_or(0);
+        let end = end.map_or(window, |end| end.max(least).min(window));
         // A window that is hardly more than the reserve is not one that this rule is about.
         end.saturating_sub(self.compaction_reserve_tokens).max(end / 2)
     }
@@ -192,10 +191,10 @@ pub enum Flaw {
     NoSuchMode(String),
     #[error("conversation.transcript must name {{conversation}}")]
     NamelessTranscript,
-    #[error("{{dir}} must be a whole component of conversation.transcript")]
-    BrokenDirectory,
-    #[error("conversation.{0} must be a path below the home directory")]
-    Outside(&'static str),
+    #[error("conversation.home must be a path below the home directory")]
+    Outside,
+    #[error("conversation.list must name {{pid}} in a file's name, and one directory")]
+    ScatteredList,
     #[error("argv.resume must name {{conversation}}")]
     ResumesNothing,
     #[error("{0} is no name of a hook's event: letters and digits only")]
@@ -206,7 +205,7 @@ impl Preset {
     /// The owner's preset of that name, else the built-in one.
     pub fn load(config: &Path, name: &str) -> Result<Preset, PresetError> {
         let path = directory(config).join(format!("{name}.toml"));
-        let built_in = BUILT_IN.iter().find(|(known, _)| *known == name);
+        let built_in = DIALECTS.into_iter().find(|dialect| dialect.name() == name);
         let unknown = || PresetError::Unknown { name: name.to_owned(), known: names(config) };
         // A name is never a path.
         if !is_name(name) {
@@ -215,8 +214,8 @@ impl Preset {
         match std::fs::read_to_string(&path) {
             Ok(text) => Preset::read(name, &path.display().to_string(), &text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let (_, text) = built_in.ok_or_else(unknown)?;
-                Preset::read(name, &format!("the built-in preset {name}"), text)
+                let dialect = built_in.ok_or_else(unknown)?;
+                Preset::read(name, &format!("the built-in preset {name}"), dialect.preset())
             }
             Err(source) => Err(PresetError::Unreadable { path, source }),
         }
@@ -227,8 +226,12 @@ impl Preset {
         let mut preset: Preset = toml::from_str(text)
             .map_err(|error| PresetError::Malformed { place: place(), source: Box::new(error) })?;
         name.clone_into(&mut preset.name);
-        if preset.input.is_none() {
-            preset.input = Preset::built_in(preset.dialect)?.input;
+        // Keys that presets of earlier versions do not have.
+        let least = &mut preset.context.compaction_window_min_tokens;
+        if preset.input.is_none() || least.is_none() {
+            let built_in = Preset::built_in(preset.dialect)?;
+            *least = least.or(built_in.context.compaction_window_min_tokens);
+            preset.input = preset.input.or(built_in.input);
         }
         match preset.flaw() {
             Some(flaw) => Err(PresetError::Contradiction { place: place(), flaw }),
@@ -237,12 +240,9 @@ impl Preset {
     }
 
     /// The preset that a dialect was measured with.
-    fn built_in(dialect: Dialect) -> Result<Preset, PresetError> {
-        let (name, text) = match dialect {
-            Dialect::Claude => BUILT_IN[0],
-        };
-        toml::from_str(text).map_err(|error| PresetError::Malformed {
-            place: format!("the built-in preset {name}"),
+    fn built_in(dialect: &dyn Dialect) -> Result<Preset, PresetError> {
+        toml::from_str(dialect.preset()).map_err(|error| PresetError::Malformed {
+            place: format!("the built-in preset {}", dialect.name()),
             source: Box::new(error),
         })
     }
@@ -253,20 +253,15 @@ impl Preset {
         if let Some(word) = default {
             return Some(Flaw::NoSuchMode(word.clone()));
         }
-        if !conversation.transcript.contains("{conversation}") {
+        if !conversation.transcript.names(Placeholder::Conversation) {
             return Some(Flaw::NamelessTranscript);
         }
-        for (key, path) in [("home", &conversation.home), ("transcript", &conversation.transcript)]
-        {
-            let inside = |part| matches!(part, std::path::Component::Normal(_));
-            if !Path::new(path).components().all(inside) {
-                return Some(Flaw::Outside(key));
-            }
+        let inside = |part| matches!(part, std::path::Component::Normal(_));
+        if !Path::new(&conversation.home).components().all(inside) {
+            return Some(Flaw::Outside);
         }
-        let path = Path::new(&conversation.transcript);
-        let whole = path.iter().any(|part| part == "{dir}");
-        if conversation.transcript.contains("{dir}") && !whole {
-            return Some(Flaw::BrokenDirectory);
+        if conversation.list.as_ref().is_some_and(|list| !list.is_flat()) {
+            return Some(Flaw::ScatteredList);
         }
         if !argv.resume.names(Slot::Conversation) {
             return Some(Flaw::ResumesNothing);
@@ -279,10 +274,6 @@ impl Preset {
     /// The arguments of a permission mode, by the harness's own word.
     pub fn mode(&self, word: &str) -> Option<&Mode> {
         self.permission.modes.iter().find(|mode| mode.word == word)
-    }
-
-    pub fn forks(&self) -> bool {
-        self.argv.fork.is_some()
     }
 }
 
@@ -313,7 +304,7 @@ pub fn version(config: &Path, name: &str) -> io::Result<Version> {
 
 /// The names of all presets that there are.
 pub fn names(config: &Path) -> Vec<String> {
-    let mut names: Vec<String> = BUILT_IN.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let mut names: Vec<String> = DIALECTS.map(|dialect| dialect.name().to_owned()).to_vec();
     // An absent or unreadable directory adds none.
     for entry in std::fs::read_dir(directory(config)).into_iter().flatten().flatten() {
         let file = entry.file_name();
@@ -325,6 +316,11 @@ pub fn names(config: &Path) -> Vec<String> {
     names
 }
 
+/// The preset that is meant where a harness is needed and none is named.
+pub fn usual() -> &'static str {
+    DIALECTS[0].name()
+}
+
 fn directory(config: &Path) -> PathBuf {
     config.join("harness")
 }
@@ -332,6 +328,25 @@ fn directory(config: &Path) -> PathBuf {
 fn is_name(name: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     (1..=64).contains(&name.len()) && name.bytes().all(allowed)
+}
+
+/// A list that was said to be in a directory has a file `PID.json` for each session.
+fn list<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<PathRule>, D::Error> {
+    let mut rule = String::deserialize(deserializer)?;
+    if !rule.contains("{pid}") {
+        rule.push_str("/{pid}.json");
+    }
+    rule.try_into().map(Some).map_err(serde::de::Error::custom)
+}
+
+/// A value that is read and not looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Unused;
+
+impl<'de> Deserialize<'de> for Unused {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Unused, D::Error> {
+        serde::de::IgnoredAny::deserialize(deserializer).map(|_| Unused)
+    }
 }
 
 fn source<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Source, D::Error> {

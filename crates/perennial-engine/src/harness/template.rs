@@ -14,8 +14,6 @@ pub enum Slot {
     /// The owner's own arguments; any number.
     Extra,
     Conversation,
-    /// The conversation that a fork begins with.
-    Parent,
     Settings,
     Mcp,
     Model,
@@ -25,10 +23,9 @@ pub enum Slot {
 }
 
 impl Slot {
-    const ALL: [Slot; 8] = [
+    const ALL: [Slot; 7] = [
         Slot::Extra,
         Slot::Conversation,
-        Slot::Parent,
         Slot::Settings,
         Slot::Mcp,
         Slot::Model,
@@ -40,7 +37,6 @@ impl Slot {
         match self {
             Slot::Extra => "extra",
             Slot::Conversation => "conversation",
-            Slot::Parent => "parent",
             Slot::Settings => "settings",
             Slot::Mcp => "mcp",
             Slot::Model => "model",
@@ -52,12 +48,7 @@ impl Slot {
     fn is_list(self) -> bool {
         match self {
             Slot::Extra | Slot::Permission => true,
-            Slot::Conversation
-            | Slot::Parent
-            | Slot::Settings
-            | Slot::Mcp
-            | Slot::Model
-            | Slot::Prompt => false,
+            Slot::Conversation | Slot::Settings | Slot::Mcp | Slot::Model | Slot::Prompt => false,
         }
     }
 }

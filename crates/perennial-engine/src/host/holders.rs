@@ -201,7 +201,6 @@ pub(super) enum Request {
     Job { job: JobId, number: u32, order: JobOrder },
     Send { agent: AgentId, number: SessionNumber, bytes: Vec<u8>, answer: Answer<()> },
     Ticket { agent: AgentId, number: SessionNumber, mode: Mode, answer: Answer<Ticket> },
-    KillSignal { agent: AgentId, number: SessionNumber, signal: i32 },
     Resize { agent: AgentId, number: SessionNumber, size: Size },
     Focus { agent: AgentId, number: SessionNumber, focus: Focus },
     Deliver { agent: AgentId, number: SessionNumber, delivery: Delivery, answer: Answer<Outcome> },
@@ -296,11 +295,6 @@ impl Holders {
         answer: impl FnOnce(Result<Ticket, Refusal>) + Send + 'static,
     ) {
         self.shared.push(Request::Ticket { agent, number, mode, answer: Box::new(answer) });
-    }
-
-    /// Sends a kill signal to a session's main process.
-    pub fn kill_signal(&self, agent: AgentId, number: SessionNumber, signal: i32) {
-        self.shared.push(Request::KillSignal { agent, number, signal });
     }
 
     pub fn resize(&self, agent: AgentId, number: SessionNumber, size: Size) {

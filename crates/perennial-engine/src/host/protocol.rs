@@ -215,6 +215,7 @@ pub enum Order {
     Tell {
         number: u32,
     },
+    /// No daemon of this version sends it; the protocol only grows.
     KillSignal {
         number: u32,
         signal: i32,

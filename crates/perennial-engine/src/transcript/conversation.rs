@@ -6,13 +6,14 @@
 use std::path::{Path, PathBuf};
 
 use super::account::{Account, ConversationNumber};
-use super::claude::{self, Context, Notes, Reader};
-use super::prices::Prices;
+use super::line_reader::{ContextUse, LineReader, Notes};
 use super::step::{Content, Step};
 use super::tail::{self, Buffer, News, Presence, Tail, TailError};
+use crate::harness::Dialect;
 
 #[derive(Debug)]
 pub struct Conversation {
+    dialect: &'static dyn Dialect,
     own: Stream,
     subagents: Vec<Stream>,
     /// Its place in the account.
@@ -24,17 +25,19 @@ pub struct Conversation {
 #[derive(Debug)]
 struct Stream {
     tail: Tail,
-    reader: Reader,
+    reader: Box<dyn LineReader>,
 }
 
 impl Conversation {
-    pub fn new(path: PathBuf, prices: Prices) -> Conversation {
-        Conversation::counted_in(Account::new(prices), 0, path)
-    }
-
-    /// One that is counted together with others, whose account goes on with it.
-    pub fn counted_in(account: Account, number: ConversationNumber, path: PathBuf) -> Conversation {
-        Conversation { own: Stream::new(path), subagents: Vec::new(), number, account }
+    /// Counted in an account that goes on with it, together with others or alone.
+    pub fn new(
+        dialect: &'static dyn Dialect,
+        path: PathBuf,
+        account: Account,
+        number: ConversationNumber,
+    ) -> Conversation {
+        let own = Stream::new(dialect, path);
+        Conversation { dialect, own, subagents: Vec::new(), number, account }
     }
 
     pub fn into_account(self) -> Account {
@@ -69,9 +72,9 @@ impl Conversation {
             each(&step);
         };
         let presence = self.own.update(buffer, &mut told);
-        for path in claude::subagents(self.own.tail.path()) {
+        for path in self.dialect.subagents(self.own.tail.path()) {
             if !self.subagents.iter().any(|stream| stream.tail.path() == path) {
-                self.subagents.push(Stream::new(path));
+                self.subagents.push(Stream::new(self.dialect, path));
             }
         }
         let mut failure = None;
@@ -88,17 +91,8 @@ impl Conversation {
         &self.account
     }
 
-    pub fn context(&self) -> Context {
+    pub fn context(&self) -> ContextUse {
         self.own.reader.context()
-    }
-
-    pub fn compactions(&self) -> u64 {
-        self.own.reader.compactions()
-    }
-
-    /// The conversation's own reader: its branch, and the vendor's id.
-    pub fn reader(&self) -> &Reader {
-        &self.own.reader
     }
 
     /// What was read, subagents included.
@@ -119,8 +113,8 @@ impl Conversation {
 }
 
 impl Stream {
-    fn new(path: PathBuf) -> Stream {
-        Stream { tail: Tail::new(path), reader: Reader::default() }
+    fn new(dialect: &dyn Dialect, path: PathBuf) -> Stream {
+        Stream { tail: Tail::new(path), reader: dialect.line_reader() }
     }
 
     fn update(

@@ -10,7 +10,7 @@
 //! | [`facts`] | its steps, as facts about a session |
 //! | [`account`] | how many tokens, and what they cost |
 //! | [`prices`] | the dated table of prices |
-//! | [`claude`] | the lines of Claude Code |
+//! | [`line_reader`] | the port to one vendor's lines; each vendor has a directory of its own |
 //! | [`conversation`] | one live conversation, followed step by step |
 //! | [`page`] | part of what was said, from a place on |
 //! | [`survey`] | the figures of very many files at once |
@@ -22,6 +22,7 @@ pub mod account;
 pub mod claude;
 pub mod conversation;
 pub mod facts;
+pub mod line_reader;
 pub mod page;
 pub mod prices;
 pub mod step;

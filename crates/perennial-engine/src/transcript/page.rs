@@ -20,9 +20,10 @@ use std::str::FromStr;
 
 use perennial_core::time::Time;
 
-use super::claude::Reader;
+use super::line_reader::LineReader;
 use super::step::{Content, Step, StepId};
 use super::tail::{fnv, mark};
+use crate::harness::Dialect;
 
 pub const LINE_BYTES_MAX: usize = 16 << 20;
 /// As much as one page reads.
@@ -71,12 +72,17 @@ pub struct Page {
 }
 
 /// Reads the next page: of the steps that `keep` wants, the earliest first.
-pub fn read(sources: &[Source], place: &Place, keep: impl Fn(&Step) -> bool) -> Page {
+pub fn read(
+    dialect: &dyn Dialect,
+    sources: &[Source],
+    place: &Place,
+    keep: impl Fn(&Step) -> bool,
+) -> Page {
     let mut page = Page { place: place.clone(), ..Page::default() };
     let mut budget = READ_BYTES_MAX;
     let mut open = Vec::new();
     for (index, source) in sources.iter().enumerate() {
-        match Sheet::open(index, source, place.0.get(&source.key())) {
+        match Sheet::open(dialect, index, source, place.0.get(&source.key())) {
             Ok(Some(mut sheet)) => match sheet.advance(&mut budget, &keep) {
                 Ok(()) => open.push(sheet),
                 Err(error) => page.unread.push((source.path.clone(), error)),
@@ -142,7 +148,7 @@ struct Sheet {
     file: File,
     /// The file's length when the page began.
     end: u64,
-    reader: Reader,
+    reader: Box<dyn LineReader>,
     /// What was read and not looked at; it begins at `read`.
     buffer: Vec<u8>,
     used: usize,
@@ -169,7 +175,12 @@ enum Head {
 
 impl Sheet {
     /// Nothing if the file is not there, or has nothing new.
-    fn open(index: usize, source: &Source, stop: Option<&Stop>) -> io::Result<Option<Sheet>> {
+    fn open(
+        dialect: &dyn Dialect,
+        index: usize,
+        source: &Source,
+        stop: Option<&Stop>,
+    ) -> io::Result<Option<Sheet>> {
         // Nonblocking, so that a pipe in the file's place can't hold us.
         let opened =
             OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(&source.path);
@@ -194,7 +205,7 @@ impl Sheet {
             is_subagent: source.is_subagent,
             file,
             end: found.len(),
-            reader: Reader::default(),
+            reader: dialect.line_reader(),
             buffer: Vec::new(),
             used: 0,
             read: told,

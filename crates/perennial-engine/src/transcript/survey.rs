@@ -11,10 +11,10 @@ use std::sync::{Mutex, mpsc};
 use perennial_core::time::Time;
 
 use super::account::{Account, ConversationNumber};
-use super::claude;
 use super::prices::Prices;
 use super::step::Usage;
 use super::tail::{Buffer, News, Tail, TailError};
+use crate::harness::Dialect;
 
 /// More of them wait for memory, not for the processor.
 const THREADS_MAX: usize = 4;
@@ -30,6 +30,7 @@ pub struct Survey {
 /// One file and how far it was read.
 #[derive(Debug)]
 struct Sheet {
+    dialect: &'static dyn Dialect,
     conversation: ConversationNumber,
     tail: Tail,
     damaged_lines: u64,
@@ -54,13 +55,14 @@ impl Survey {
 
     /// Takes up a file of a conversation. The order is that in which messages find their owner:
     /// what a fork repeats belongs to the conversation that came first.
-    pub fn add(&mut self, path: PathBuf, conversation: &str) {
+    pub fn add(&mut self, dialect: &'static dyn Dialect, path: PathBuf, conversation: &str) {
         if !self.paths.insert(path.clone()) {
             return;
         }
         let next = self.conversations.len() as ConversationNumber;
         let conversation = *self.conversations.entry(conversation.to_owned()).or_insert(next);
-        self.sheets.push(Sheet { conversation, tail: Tail::new(path), damaged_lines: 0 });
+        let tail = Tail::new(path);
+        self.sheets.push(Sheet { dialect, conversation, tail, damaged_lines: 0 });
     }
 
     pub fn account(&self) -> &Account {
@@ -113,12 +115,12 @@ impl Sheet {
     fn read(&mut self, buffer: &mut Buffer) -> Harvest {
         let mut harvest = Harvest::default();
         let Harvest { usages, error } = &mut harvest;
-        let damaged = &mut self.damaged_lines;
+        let (dialect, damaged) = (self.dialect, &mut self.damaged_lines);
         let read = self.tail.read(buffer, |news| match news {
             News::Restarted(_) => *damaged = 0,
             News::Oversized => *damaged += 1,
             News::Lines(whole) => {
-                *damaged += claude::usages(whole, |usage, time| usages.push((usage, time)));
+                *damaged += dialect.usages(whole, &mut |usage, time| usages.push((usage, time)));
             }
         });
         *error = read.err();

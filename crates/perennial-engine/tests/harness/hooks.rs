@@ -3,7 +3,8 @@
 use perennial_core::conversation::Followed;
 use perennial_core::fact::{CallName, Fact, Failure, Origin, Seen};
 use perennial_core::time::Time;
-use perennial_engine::harness::claude::{INPUT_BYTES, NotUnderstood, hook, reply};
+use perennial_engine::harness::claude::Claude;
+use perennial_engine::harness::dialect::{Dialect, INPUT_BYTES, NotUnderstood};
 use perennial_engine::harness::typing::fingerprint;
 use serde_json::{Value, json};
 
@@ -20,7 +21,7 @@ fn sample(event: &str, field: &str, value: &str) -> Value {
 
 /// The fact that a hook with this input tells.
 fn fact(event: &str, input: &Value) -> Option<Fact> {
-    let call = hook(event, input.to_string().as_bytes()).expect("understood");
+    let call = Claude.hook(event, input.to_string().as_bytes()).expect("understood");
     assert!(!call.is_partial);
     call.fact
 }
@@ -85,7 +86,8 @@ fn a_turn_is_told_from_its_beginning_to_its_end() {
     // A reply there would make the turn go on.
     assert!(!check("Stop", "", "", ended(0)).is_answerable);
     let two = HOOKS.lines().find(|line| line.matches("\"tool_use_id\"").count() == 2);
-    let two = hook("PostToolBatch", two.expect("a batch of two").as_bytes()).expect("understood");
+    let two =
+        Claude.hook("PostToolBatch", two.expect("a batch of two").as_bytes()).expect("understood");
     let seen = two.fact.map(|fact| fact.seen);
     assert!(matches!(seen, Some(Seen::ToolsFinished { calls, .. }) if calls.len() == 2));
 }
@@ -100,7 +102,7 @@ fn tasks_in_the_background_are_counted() {
         (json!(null), 0),
     ] {
         input["background_tasks"] = tasks.clone();
-        let call = hook("Stop", input.to_string().as_bytes()).expect("understood");
+        let call = Claude.hook("Stop", input.to_string().as_bytes()).expect("understood");
         assert_eq!(call.fact.map(|fact| fact.seen), Some(ended(count)), "{tasks}");
     }
 }
@@ -177,7 +179,7 @@ fn what_breaks_off_is_read_as_far_as_it_goes() {
     let long = json!([{ "tool_response": "x".repeat(3 * INPUT_BYTES) }]);
     // The fields as the vendor orders them: who it is stands before what it did.
     let text = format!(r#"{{"session_id":{},"tool_calls":{long}}}"#, whole["session_id"]);
-    let call = hook("PostToolBatch", text.as_bytes()).expect("the beginning is enough");
+    let call = Claude.hook("PostToolBatch", text.as_bytes()).expect("the beginning is enough");
     assert!(call.is_partial);
     let fact = call.fact.expect("a fact");
     assert_eq!(fact.conversation.expect("kept").as_str(), whole["session_id"]);
@@ -188,11 +190,15 @@ fn what_breaks_off_is_read_as_far_as_it_goes() {
 #[test]
 fn what_is_no_object_or_names_no_conversation_is_not_understood() {
     for input in ["", " ", "[]", "7", "\"{\"", "null", "\u{feff}{}"] {
-        assert_eq!(hook("Stop", input.as_bytes()), Err(NotUnderstood::NotAnObject), "{input}");
+        assert_eq!(
+            Claude.hook("Stop", input.as_bytes()),
+            Err(NotUnderstood::NotAnObject),
+            "{input}"
+        );
     }
     for id in [json!("../../etc"), json!(7), json!(null), json!("")] {
         let input = json!({ "session_id": id, "source": "startup" });
-        let call = hook("SessionStart", input.to_string().as_bytes());
+        let call = Claude.hook("SessionStart", input.to_string().as_bytes());
         assert_eq!(call, Err(NotUnderstood::NoConversation), "{id}");
         assert_eq!(fact("Stop", &input).expect("a fact").conversation, None);
     }
@@ -202,12 +208,12 @@ fn what_is_no_object_or_names_no_conversation_is_not_understood() {
 fn a_reply_has_the_form_that_reaches_the_model() {
     let text = "quote \" and\nline";
     for event in ["SessionStart", "UserPromptSubmit", "PostToolBatch", "Stop"] {
-        let bytes = reply(event, text).expect("it can be answered");
+        let bytes = Claude.reply(event, text).expect("it can be answered");
         let reply: Value = serde_json::from_slice(&bytes).expect("JSON");
         let specific = json!({ "hookEventName": event, "additionalContext": text });
         assert_eq!(reply, json!({ "hookSpecificOutput": specific }));
     }
     for event in ["Notification", "SessionEnd", "PermissionRequest", "StopFailure", "PreCompact"] {
-        assert_eq!(reply(event, text), None, "{event}");
+        assert_eq!(Claude.reply(event, text), None, "{event}");
     }
 }

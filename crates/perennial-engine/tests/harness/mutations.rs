@@ -1,7 +1,8 @@
 //! 100,000 inputs that no vendor wrote: nothing panics, and what was broken is marked.
 
 use perennial_core::fact::Seen;
-use perennial_engine::harness::claude::{hook, registry, status_line};
+use perennial_engine::harness::Dialect;
+use perennial_engine::harness::claude::Claude;
 use serde::de::IgnoredAny;
 
 use crate::{HOOKS, STATUS_LINES, claude};
@@ -80,16 +81,16 @@ fn no_input_makes_us_panic_and_a_broken_one_is_marked() {
         }
         let is_json = serde_json::from_slice::<IgnoredAny>(&input).is_ok();
         broken += u32::from(!is_json);
-        if let Ok(call) = hook(EVENTS[dice.roll(EVENTS.len())], &input) {
+        if let Ok(call) = Claude.hook(EVENTS[dice.roll(EVENTS.len())], &input) {
             assert!(is_json || call.is_partial, "round {round}");
             understood += u32::from(call.fact.is_some());
         }
-        if let Ok(line) = status_line(&input, &context, None) {
+        if let Ok(line) = Claude.status_line(&input, &context, None) {
             assert!(is_json, "round {round}");
             let Seen::StatusLine { sample, .. } = line.seen else { panic!("{line:?}") };
             assert!(sample.is_none_or(|sample| sample.usable <= sample.window));
         }
-        assert!(is_json || registry(&input).is_none(), "round {round}");
+        assert!(is_json || Claude.listing(&input).is_none(), "round {round}");
     }
     // The dice fell on both sides.
     assert!(broken > INPUTS / 4 && understood > INPUTS / 4, "{broken} broken, {understood} told");

@@ -148,7 +148,6 @@ fn a_conversation_that_the_vendor_lost_is_put_back_from_our_copy() {
     let mut stage = Stage::new();
     stage.variables = vec![("CLAUDE_CONFIG_DIR".into(), stage.path("moved").into())];
     stage.write(&format!("data/conversations/claude/{ID}.jsonl"), "one\ntwo\n");
-    stage.write(&format!("data/conversations/claude/{ID}/subagents/agent-a.jsonl"), "three\n");
     let (argv, continuity) = stage.arguments(&resume(Turn::Open));
     assert_eq!(
         (&argv[..2], continuity),
@@ -163,7 +162,6 @@ fn a_conversation_that_the_vendor_lost_is_put_back_from_our_copy() {
     let back = stage.path("moved/projects").join(name);
     let read = |file: String| fs::read_to_string(back.join(file)).expect("put back");
     assert_eq!(read(format!("{ID}.jsonl")), "one\ntwo\n");
-    assert_eq!(read(format!("{ID}/subagents/agent-a.jsonl")), "three\n");
     // The next time it is there, and what the vendor wrote meanwhile stays.
     fs::write(back.join(format!("{ID}.jsonl")), "theirs\n").expect("written");
     assert_eq!(stage.arguments(&resume(Turn::Over)).1, Continuity::Kept);

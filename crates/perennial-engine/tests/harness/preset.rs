@@ -4,7 +4,8 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use perennial_engine::harness::preset::{KillSignal, names};
+use perennial_engine::harness::preset::{KillSignal, names, usual};
+use perennial_engine::harness::vendors::DIALECTS;
 use perennial_engine::harness::{Preset, PresetError};
 use tempfile::TempDir;
 
@@ -48,7 +49,6 @@ fn check_refused(text: &str, parts: &[&str]) {
 fn the_built_in_preset_says_what_claude_code_can_do() {
     let preset = claude();
     assert_eq!((preset.name.as_str(), preset.program.as_str()), ("claude", "claude"));
-    assert!(preset.forks());
     assert_eq!(preset.end.clean_codes, [0]);
     assert_eq!(preset.end.kill_signal, KillSignal::Interrupt);
     assert!(preset.mode("bypassPermissions").is_some() && preset.mode("yolo").is_none());
@@ -57,6 +57,15 @@ fn the_built_in_preset_says_what_claude_code_can_do() {
     for left_by_a_parent in ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID"] {
         assert!(preset.environment.scrub.iter().any(|name| name == left_by_a_parent));
     }
+}
+
+#[test]
+fn every_dialect_has_a_preset_of_its_own() {
+    for dialect in DIALECTS {
+        let preset = Preset::load(Path::new("/proc/none"), dialect.name()).expect("built in");
+        assert_eq!(preset.dialect, dialect);
+    }
+    assert_eq!(usual(), DIALECTS[0].name());
 }
 
 #[test]
@@ -90,7 +99,7 @@ fn a_key_that_nobody_knows_is_an_error_that_says_where() {
 
 #[test]
 fn placeholders_are_checked_when_the_preset_is_read() {
-    let known = "{extra} {conversation} {parent} {settings} {mcp} {model} {permission} {prompt}";
+    let known = "{extra} {conversation} {settings} {mcp} {model} {permission} {prompt}";
     check_refused(
         &changed("\"{conversation}\"", "\"{session}\""),
         &["no placeholder {session}", known],
@@ -107,12 +116,32 @@ fn what_does_not_fit_together_is_refused() {
     check_refused(&resume, &["argv.resume must name {conversation}"]);
     for (from, to, flaw) in [
         ("home = \".claude\"", "home = \"/etc\"", "conversation.home must be a path below"),
-        ("projects/{dir}/", "../{dir}/", "conversation.transcript must be a path below"),
+        ("projects/{dir}/", "../{dir}/", "must be a path below the home directory"),
         ("projects/{dir}/", "projects/x{dir}/", "{dir} must be a whole component"),
         ("{dir}/{conversation}.jsonl", "{dir}/x.jsonl", "must name {conversation}"),
+        (
+            "sessions/{pid}.json",
+            "*/{pid}.json",
+            "conversation.list must name {pid} in a file's name",
+        ),
+        ("dialect = \"claude\"", "dialect = \"klingon\"", "no dialect `klingon`; there is claude"),
         ("event = \"Stop\"", "event = \"Stop; rm\"", "no name of a hook's event"),
         ("window_source = \"status-line\"", "window_source = \"stars\"", "`stars` is none of"),
     ] {
         check_refused(&changed(from, to), &[flaw]);
     }
+}
+
+/// A preset that was copied from a version before these keys, and with one that is gone.
+#[test]
+fn a_preset_of_an_earlier_version_means_what_it_meant() {
+    let earlier = changed("compaction_window_min_tokens = 100000\n", "");
+    let input = earlier.find("[input]").expect("it has one");
+    let context = earlier.find("[context]").expect("it has one");
+    let earlier = format!("{}{}", &earlier[..input], &earlier[context..])
+        .replace("sessions/{pid}.json", "sessions")
+        .replace("[argv]\n", "[argv]\nfork = [\"--resume\", \"{parent}\", \"--fork-session\"]\n");
+    let (_config, loaded) = load(&earlier);
+    let (loaded, built_in) = (loaded.expect("a good preset"), claude());
+    assert_eq!(loaded, built_in);
 }

@@ -4,7 +4,8 @@ use perennial_core::context::{Sample, Source};
 use perennial_core::fact::{Fact, Listed, Origin, Seen};
 use perennial_core::session::Process;
 use perennial_core::time::Time;
-use perennial_engine::harness::claude::{Listing, NotUnderstood, registry, status_line};
+use perennial_engine::harness::claude::Claude;
+use perennial_engine::harness::dialect::{Dialect, Listing, NotUnderstood};
 use serde_json::{Value, json};
 
 use crate::{STATUS_LINES, claude};
@@ -18,7 +19,8 @@ fn the_percentage_is_the_vendors_own() {
     let context = claude().context;
     let mut seen = Vec::new();
     for input in samples() {
-        let line = status_line(input.to_string().as_bytes(), &context, None).expect("understood");
+        let line =
+            Claude.status_line(input.to_string().as_bytes(), &context, None).expect("understood");
         let vendor = input["context_window"]["used_percentage"].as_u64();
         assert!(line.conversation.is_some());
         let Seen::StatusLine { model, sample } = line.seen else { panic!("{:?}", line.seen) };
@@ -51,7 +53,7 @@ fn what_can_be_used_ends_where_the_vendor_compacts() {
 #[test]
 fn odd_figures_are_no_sample_and_no_panic() {
     let context = claude().context;
-    let line = |input: Value| status_line(input.to_string().as_bytes(), &context, None);
+    let line = |input: Value| Claude.status_line(input.to_string().as_bytes(), &context, None);
     let usage = |tokens: Value, window: Value| {
         json!({ "context_window": {
             "context_window_size": window,
@@ -69,7 +71,7 @@ fn odd_figures_are_no_sample_and_no_panic() {
     let most = Sample { tokens: u64::MAX, window: 9, usable: 4, source: Source::StatusLine };
     assert_eq!(sample(usage(json!(1), json!(9))), Some(most));
     assert_eq!(line(json!([])), Err(NotUnderstood::NotAnObject));
-    assert_eq!(status_line(b"{", &context, None), Err(NotUnderstood::NotAnObject));
+    assert_eq!(Claude.status_line(b"{", &context, None), Err(NotUnderstood::NotAnObject));
 }
 
 #[test]
@@ -90,9 +92,16 @@ fn the_registry_tells_what_no_hook_does() {
             fact.within("a".parse().ok())
         };
         let listing = listed.map(|listed| Listing { process, fact: fact(listed) });
-        assert_eq!(registry(entry.to_string().as_bytes()), listing, "{status} {waiting_for:?}");
+        assert_eq!(
+            Claude.listing(entry.to_string().as_bytes()),
+            listing,
+            "{status} {waiting_for:?}"
+        );
     }
     // Just begun, or half written.
-    assert_eq!(registry(br#"{"pid":3094,"procStart":"1","statusUpdatedAt":7}"#), None);
-    assert_eq!(registry(br#"{"pid":3094,"procStart":"1","statusUpdatedAt":7,"status":"bu"#), None);
+    assert_eq!(Claude.listing(br#"{"pid":3094,"procStart":"1","statusUpdatedAt":7}"#), None);
+    assert_eq!(
+        Claude.listing(br#"{"pid":3094,"procStart":"1","statusUpdatedAt":7,"status":"bu"#),
+        None
+    );
 }

@@ -106,6 +106,21 @@ fn the_newest_daemon_is_obeyed_and_an_older_one_refused() {
     fixture.executed(agent, N1);
 }
 
+#[test]
+fn a_kill_signal_of_another_version_reaches_the_main_process() {
+    let mut fixture = Fixture::new();
+    let agent = fixture.agent();
+    fixture.run(agent, N1, "trap 'exit 33' USR1; echo ready; while :; do sleep 0.01; done");
+    fixture.await_output(agent, N1, "ready");
+    fixture.stop_daemon();
+    let (mut wire, _) = Wire::daemon(&fixture.directory(agent).socket(), 7);
+    wire.say(&Order::KillSignal { number: 1, signal: Signal::USR1.as_raw() });
+    fixture.settings.epoch.0 = 8;
+    fixture.start_daemon();
+    fixture.order(agent, N1, Action::Hold);
+    assert_eq!(fixture.exited(agent, N1), Exit::Code(33));
+}
+
 /// The daemon's side lets no order about an earlier session through; the shim itself must not obey one
 /// either.
 #[test]

@@ -241,16 +241,6 @@ fn questions_to_the_terminal_are_answered_while_nobody_is_there() {
 }
 
 #[test]
-fn a_kill_signal_reaches_the_main_process() {
-    let mut fixture = Fixture::new();
-    let agent = fixture.agent();
-    fixture.run(agent, N1, "trap 'exit 33' USR1; echo ready; while :; do sleep 0.01; done");
-    fixture.await_output(agent, N1, "ready");
-    fixture.holders().kill_signal(agent, N1, 10);
-    assert_eq!(fixture.exited(agent, N1), Exit::Code(33));
-}
-
-#[test]
 fn an_attached_person_survives_the_daemon() {
     let mut fixture = Fixture::new();
     let agent = fixture.agent();

@@ -1,7 +1,8 @@
 //! Lines as no CLI would write them: broken, enormous, absurd.
 
 use perennial_engine::transcript::account::Account;
-use perennial_engine::transcript::claude::{self, Context, Reader};
+use perennial_engine::transcript::claude::{self, Reader};
+use perennial_engine::transcript::line_reader::{ContextUse, LineReader};
 use perennial_engine::transcript::prices::Prices;
 use perennial_engine::transcript::step::{Content, EXCERPT_BYTES, ID_BYTES, PROMPT_BYTES, Step};
 
@@ -126,7 +127,7 @@ fn a_hundred_thousand_mutated_lines() {
         line.push(b'\n');
         damaged += claude::usages(&line, |usage, time| quick.count(0, &usage, time));
         if number % 1_000 == 0 {
-            let _: Context = lasting.context();
+            let _: ContextUse = lasting.context();
         }
     }
     assert_eq!(lasting.notes().lines, MUTATIONS as u64 / 4);

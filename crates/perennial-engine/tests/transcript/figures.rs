@@ -5,8 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use perennial_engine::transcript::account::{Account, Figures};
-use perennial_engine::transcript::claude::{self, Context};
-use perennial_engine::transcript::conversation::Conversation;
+use perennial_engine::transcript::line_reader::ContextUse;
 use perennial_engine::transcript::prices::Prices;
 use perennial_engine::transcript::step::{Tokens, Usage};
 use perennial_engine::transcript::survey::Survey;
@@ -73,18 +72,17 @@ fn unpriced_models_make_the_cost_partial_and_damage_everything() {
     assert!(!account.of_conversation(0).is_partial());
 }
 
-fn survey(projects: &Path) -> Survey {
+fn survey(vendor_home: &Path) -> Survey {
     let mut survey = Survey::new(Prices::built_in());
-    let mut files = claude::files(projects);
-    // The order of a checkout says nothing of when conversations began.
-    files.sort_by(|a, b| a.path.cmp(&b.path));
-    files.iter().for_each(|file| survey.add(file.path.clone(), &file.conversation));
+    for file in fixture::files(vendor_home) {
+        survey.add(fixture::DIALECT, file.path, &file.conversation);
+    }
     survey
 }
 
 #[test]
 fn a_survey_counts_forks_once_and_subagents_too() {
-    let mut survey = survey(&fixture::projects());
+    let mut survey = survey(&fixture::vendor_home());
     assert!(survey.update().is_empty());
     let total = survey.account().total();
     assert_eq!((total.messages, total.tokens.output, total.web_searches), (8, 181, 2));
@@ -112,8 +110,8 @@ fn growth_is_followed() {
         fs::create_dir_all(path.parent().expect("it has one")).expect("made");
         fs::write(&path, "").expect("made");
         let text = fs::read(fixture::sample(fixture::MAIN)).expect("the sample");
-        let mut survey = survey(&directory.path().join("projects"));
-        let mut conversation = Conversation::new(path.clone(), Prices::built_in());
+        let mut survey = survey(directory.path());
+        let mut conversation = fixture::conversation(path.clone());
         let (mut buffer, mut steps) = (Buffer::default(), 0);
         let mut rest = text.as_slice();
         while !rest.is_empty() {
@@ -139,7 +137,7 @@ fn a_file_written_anew_changes_no_figure() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("c.jsonl");
     fs::copy(fixture::sample(fixture::FORK), &path).expect("copied");
-    let mut conversation = Conversation::new(path.clone(), Prices::built_in());
+    let mut conversation = fixture::conversation(path.clone());
     let mut buffer = Buffer::default();
     let mut steps = 0;
     conversation.update(&mut buffer, |_| steps += 1).expect("it can be read");
@@ -153,7 +151,7 @@ fn a_file_written_anew_changes_no_figure() {
     assert_ne!(conversation.context(), context, "that is of what is there now");
     fs::write(&path, "").expect("emptied");
     conversation.update(&mut buffer, |_| steps += 1).expect("it can be read");
-    assert_eq!(conversation.context(), Context::Unknown);
+    assert_eq!(conversation.context(), ContextUse::Unknown);
     fs::write(&path, text).expect("whole again");
     conversation.update(&mut buffer, |_| steps += 1).expect("it can be read");
     assert_eq!((conversation.account().total(), steps), (before, told));
@@ -165,9 +163,9 @@ fn a_file_that_cannot_be_read_stops_no_other() {
     let directory = tempfile::tempdir().expect("a directory");
     fs::create_dir(directory.path().join("no-file.jsonl")).expect("made");
     let mut survey = Survey::new(Prices::built_in());
-    survey.add(directory.path().join("no-file.jsonl"), "x");
-    survey.add(directory.path().join("missing.jsonl"), "y");
-    survey.add(fixture::sample(fixture::FORK), "z");
+    survey.add(fixture::DIALECT, directory.path().join("no-file.jsonl"), "x");
+    survey.add(fixture::DIALECT, directory.path().join("missing.jsonl"), "y");
+    survey.add(fixture::DIALECT, fixture::sample(fixture::FORK), "z");
     assert_eq!(survey.update().len(), 1, "a missing one is no error");
     assert_eq!(survey.account().total().messages, 3);
 }

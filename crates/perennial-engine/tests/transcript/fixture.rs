@@ -1,9 +1,14 @@
 //! Samples, and conversations made of single lines.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use perennial_engine::harness::claude::Claude;
+use perennial_engine::harness::conversation::{self, TranscriptFile};
+use perennial_engine::harness::{Dialect, Preset};
+use perennial_engine::transcript::account::Account;
 use perennial_engine::transcript::claude::Reader;
 use perennial_engine::transcript::conversation::Conversation;
+use perennial_engine::transcript::line_reader::LineReader;
 use perennial_engine::transcript::prices::Prices;
 use perennial_engine::transcript::step::Step;
 use perennial_engine::transcript::tail::Buffer;
@@ -15,12 +20,29 @@ pub const FORK: &str = "22222222-2222-4222-8222-222222222222";
 /// Everything that failed.
 pub const FAILURES: &str = "33333333-3333-4333-8333-333333333333";
 
-pub fn projects() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/transcript/samples/projects")
+pub const DIALECT: &dyn Dialect = &Claude;
+
+/// A vendor's directory with the samples.
+pub fn vendor_home() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/transcript/samples")
 }
 
 pub fn sample(conversation: &str) -> PathBuf {
-    projects().join(format!("-w/{conversation}.jsonl"))
+    vendor_home().join(format!("projects/-w/{conversation}.jsonl"))
+}
+
+/// All transcripts in a vendor's directory, in the order of their paths: the order of a checkout says
+/// nothing of when conversations began.
+pub fn files(vendor_home: &Path) -> Vec<TranscriptFile> {
+    let nowhere = Path::new("/proc/none");
+    let preset = Preset::load(nowhere, DIALECT.name()).expect("the built-in preset");
+    let mut files = conversation::all(&preset, vendor_home);
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    files
+}
+
+pub fn conversation(path: PathBuf) -> Conversation {
+    Conversation::new(DIALECT, path, Account::new(Prices::built_in()), 0)
 }
 
 /// Real transcripts, which are nobody's to publish: in the directory that
@@ -49,7 +71,7 @@ pub fn real_transcripts() -> Vec<PathBuf> {
 
 /// A whole conversation and all of its steps.
 pub fn read(path: PathBuf) -> (Conversation, Vec<Step>) {
-    let mut conversation = Conversation::new(path, Prices::built_in());
+    let mut conversation = conversation(path);
     let mut steps = Vec::new();
     conversation
         .update(&mut Buffer::default(), |step| steps.push(step.clone()))

@@ -7,6 +7,8 @@ use std::path::Path;
 use perennial_engine::transcript::page::{LINE_BYTES_MAX, NotAPlace, Place, Source, read};
 use perennial_engine::transcript::step::{Content, Step};
 
+use crate::fixture::DIALECT;
+
 fn prompt(number: usize, text: &str) -> String {
     let (minute, second) = (number / 60 % 60, number % 60);
     format!(
@@ -35,7 +37,7 @@ fn shown((_, step): &(usize, Step)) -> String {
 fn all(sources: &[Source], place: &mut Place) -> Vec<String> {
     let mut told = Vec::new();
     loop {
-        let page = read(sources, place, |_| true);
+        let page = read(DIALECT, sources, place, |_| true);
         assert!(page.unread.is_empty(), "{:?}", page.unread);
         told.extend(page.steps.iter().map(shown));
         *place = page.place.to_string().parse().expect("a place");
@@ -132,7 +134,7 @@ fn real_transcripts_are_told_whole() {
         whole.retain(|step| !step.sidechain);
         let (mut place, mut told) = (Place::default(), 0);
         loop {
-            let page = read(&[source(&path, false)], &place, |step| !step.sidechain);
+            let page = read(DIALECT, &[source(&path, false)], &place, |step| !step.sidechain);
             told += page.steps.len();
             place = page.place;
             if page.is_last {

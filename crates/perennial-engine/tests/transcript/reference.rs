@@ -68,15 +68,14 @@ fn counted(account: &Account) -> Reference {
 fn surveyed(paths: &[PathBuf]) -> Reference {
     let mut survey = Survey::new(Prices::built_in());
     for path in paths {
-        survey.add(path.clone(), &path.to_string_lossy());
+        survey.add(fixture::DIALECT, path.clone(), &path.to_string_lossy());
     }
     assert!(survey.update().is_empty());
     counted(survey.account())
 }
 
 fn samples() -> Vec<PathBuf> {
-    let files = perennial_engine::transcript::claude::files(&fixture::projects());
-    files.into_iter().map(|file| file.path).collect()
+    fixture::files(&fixture::vendor_home()).into_iter().map(|file| file.path).collect()
 }
 
 /// All files together, as a survey; and each as a conversation with its subagents.
@@ -87,7 +86,7 @@ fn check(paths: &[PathBuf]) -> Reference {
     for path in paths {
         let (conversation, _) = fixture::read(path.clone());
         let mut all = vec![path.clone()];
-        all.extend(perennial_engine::transcript::claude::subagents(path));
+        all.extend(fixture::DIALECT.subagents(path));
         assert_eq!(counted(conversation.account()), count(&all), "{}", path.display());
         assert_eq!(conversation.notes().damaged, 0, "{}", path.display());
     }

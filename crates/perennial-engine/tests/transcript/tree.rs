@@ -1,7 +1,7 @@
 //! Branches, and the context of the one that goes on.
 
-use perennial_engine::transcript::claude::Context;
-use perennial_engine::transcript::step::StepId;
+use perennial_engine::transcript::line_reader::{ContextUse, LineReader};
+use perennial_engine::transcript::step::{Content, StepId};
 
 use crate::fixture::{self, read_lines};
 
@@ -16,13 +16,13 @@ fn answer(id: &str, parent: &str, input: u64, also: &str) -> String {
 }
 
 /// The context after each of these lines.
-fn contexts(lines: &[String]) -> Vec<Context> {
+fn contexts(lines: &[String]) -> Vec<ContextUse> {
     let upto = |end: usize| read_lines(lines[..end].iter().map(String::as_str)).0.context();
     (1..=lines.len()).map(upto).collect()
 }
 
-fn measured(tokens: u64) -> Context {
-    Context::Measured { tokens }
+fn measured(tokens: u64) -> ContextUse {
+    ContextUse::Measured { tokens }
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn going_back_forgets_what_came_after() {
         answer("6", r#""5""#, 200, ""),
     ];
     let expected = [
-        Context::Unknown,
+        ContextUse::Unknown,
         measured(110),
         measured(110),
         measured(510),
@@ -64,13 +64,14 @@ fn a_compaction_begins_a_new_window() {
         user("4", r#""3""#),
         answer("5", r#""4""#, 80, ""),
     ];
-    let compacted = Context::Compacted { tokens: Some(70) };
-    let expected = [Context::Unknown, measured(910), compacted, compacted, measured(90)];
+    let compacted = ContextUse::Compacted { tokens: Some(70) };
+    let expected = [ContextUse::Unknown, measured(910), compacted, compacted, measured(90)];
     assert_eq!(contexts(&lines), expected);
     let unstated = [lines[0].clone(), boundary("")];
-    assert_eq!(contexts(&unstated)[1], Context::Compacted { tokens: None });
-    let (reader, _) = read_lines(lines.iter().chain(&lines).map(String::as_str));
-    assert_eq!(reader.compactions(), 1, "read twice, told once");
+    assert_eq!(contexts(&unstated)[1], ContextUse::Compacted { tokens: None });
+    let (_, steps) = read_lines(lines.iter().chain(&lines).map(String::as_str));
+    let compactions = steps.iter().filter(|step| matches!(step.content, Content::Compaction(_)));
+    assert_eq!(compactions.count(), 1, "read twice, told once");
 }
 
 #[test]
@@ -93,7 +94,7 @@ fn sidechains_and_the_clis_own_words_have_no_context() {
 fn a_circle_of_parents_ends() {
     let lines = [user("1", r#""2""#), user("2", r#""1""#), user("3", r#""3""#)];
     let (reader, _) = read_lines(lines.iter().map(String::as_str));
-    assert_eq!(reader.context(), Context::Unknown);
+    assert_eq!(reader.context(), ContextUse::Unknown);
     assert_eq!(reader.branch().count(), 3, "no further than there are lines");
 }
 
@@ -101,5 +102,4 @@ fn a_circle_of_parents_ends() {
 fn the_samples_context_is_that_after_its_compaction() {
     let (conversation, _) = fixture::read(fixture::sample(fixture::MAIN));
     assert_eq!(conversation.context(), measured(2_601));
-    assert_eq!(conversation.compactions(), 1);
 }

@@ -1,38 +1,29 @@
 //! Noticing that a daemon arrives: its socket appears in the state directory.
 
 use std::io;
-use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use perennial_api::Home;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
+use perennial_engine::watch::{Interest, Watch};
 
 /// A watch over a home; what happens from its beginning on is not missed.
 #[derive(Debug)]
-pub struct Arrival {
-    changes: OwnedFd,
-}
+pub struct Arrival(Watch);
 
 impl Arrival {
     pub fn watch(home: &Home) -> io::Result<Arrival> {
-        let changes = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
+        let watch = Watch::new()?;
         // A daemon changes its socket's mode when it listens already: that is the surest sign.
-        let signs = WatchFlags::CREATE | WatchFlags::MOVED_TO | WatchFlags::ATTRIB;
-        add_watch(&changes, &home.state, signs)?;
-        Ok(Arrival { changes })
+        watch.add(&home.state, Interest::Arrival)?;
+        Ok(Arrival(watch))
     }
 
     /// Waits for a change that may be an arrival, at most so long; whether there was one.
     pub fn wait(&self, limit: Duration) -> bool {
-        let limit = Timespec {
-            tv_sec: limit.as_secs().cast_signed(),
-            tv_nsec: limit.subsec_nanos().into(),
-        };
-        let changed = poll(&mut [PollFd::new(&self.changes, PollFlags::IN)], Some(&limit));
-        let mut seen = [0; 4096];
-        while rustix::io::read(&self.changes, &mut seen).is_ok_and(|count| count > 0) {}
-        changed != Ok(0)
+        // A wait that was cut short may be one for an arrival: the caller looks.
+        let changed = self.0.wait(Some(limit)).unwrap_or(true);
+        let _ = self.0.drain(|_| {});
+        changed
     }
 }
 

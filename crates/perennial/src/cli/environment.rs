@@ -1,14 +1,16 @@
 //! What a new agent inherits of its caller's environment.
 //!
-//! Everything but the names below: they speak of the caller's own place (a multiplexer, another
-//! agent's session), and would be lies in a session of its own. What is given with `--env` always
-//! goes along.
+//! Everything but the names below and those that agent CLIs leave to what they start: they speak of
+//! the caller's own place (a multiplexer, another agent's session), and would be lies in a session of
+//! its own. What is given with `--env` always goes along.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
+use perennial_engine::harness::vendors::LEFT_BY_AGENT_CLIS;
+
 /// Names, or beginnings of names that end in `*`, each group with its reason.
-pub const SCRUBBED: &[(&str, &str)] = &[
+const SCRUBBED: &[(&str, &str)] = &[
     ("PERENNIAL_*", "who the caller is; the session gets its own"),
     ("TMUX", "the caller's multiplexer: a session is not in that pane"),
     ("TMUX_PANE", "as TMUX"),
@@ -23,14 +25,6 @@ pub const SCRUBBED: &[(&str, &str)] = &[
     ("PWD", "where the caller is; the session has its own directory"),
     ("SSH_TTY", "the caller's terminal"),
     ("GPG_TTY", "the caller's terminal: a passphrase would be asked there"),
-    ("CLAUDECODE", "an agent CLI would think that it runs inside another one"),
-    ("CLAUDE_CODE_ENTRYPOINT", "as CLAUDECODE"),
-    ("CLAUDE_CODE_SSE_PORT", "the caller's editor connection"),
-    ("CLAUDE_CODE_SESSION_ID", "the caller's conversation"),
-    ("CODEX_SANDBOX", "as CLAUDECODE, for codex"),
-    ("CODEX_SANDBOX_NETWORK_DISABLED", "as CODEX_SANDBOX"),
-    ("GEMINI_CLI", "as CLAUDECODE, for gemini"),
-    ("CURSOR_AGENT", "as CLAUDECODE, for cursor"),
     ("INVOCATION_ID", "the caller's systemd unit"),
     ("JOURNAL_STREAM", "as INVOCATION_ID"),
     ("NOTIFY_SOCKET", "as INVOCATION_ID: a session must not report in the caller's name"),
@@ -65,7 +59,7 @@ pub fn inherited(variables: impl Iterator<Item = (OsString, OsString)>) -> Inher
 }
 
 fn is_scrubbed(name: &str) -> bool {
-    SCRUBBED.iter().any(|(pattern, _)| match pattern.strip_suffix('*') {
+    SCRUBBED.iter().chain(LEFT_BY_AGENT_CLIS).any(|(pattern, _)| match pattern.strip_suffix('*') {
         Some(beginning) => name.starts_with(beginning),
         None => name == *pattern,
     })

@@ -48,5 +48,6 @@ mod spawn;
 mod states;
 mod stop;
 mod terminal;
+mod tokens;
 mod unreadable;
 mod watch;

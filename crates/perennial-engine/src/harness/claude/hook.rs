@@ -12,18 +12,9 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Value, json};
 
-use super::{NotUnderstood, bounded};
+use crate::harness::dialect::{Call, NotUnderstood, bounded};
 use crate::harness::typing::{fingerprint, older_fingerprint};
 use crate::transcript::step::{EXCERPT_BYTES, ID_BYTES};
-
-/// What a call of a hook said.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call {
-    /// Nothing where the event says nothing of the session.
-    pub fact: Option<Fact>,
-    /// The input broke off or was not well formed: there may have been more.
-    pub is_partial: bool,
-}
 
 /// Reads what a hook was given on its standard input.
 pub fn hook(event: &str, input: &[u8]) -> Result<Call, NotUnderstood> {

@@ -8,26 +8,20 @@ use perennial_core::context::Source;
 use perennial_core::launch::Launch;
 use serde_json::{Map, Value, json};
 
-use super::INPUT_BYTES;
+use crate::harness::dialect::{INPUT_BYTES, Wiring};
 use crate::harness::prepare::{SessionFiles, Unprepared, write};
 use crate::harness::preset::Preset;
+use crate::harness::template::{Slot, Values};
 
 /// The name of our MCP server, which the names of its tools begin with.
 const SERVER: &str = "perennial";
 
-pub(in crate::harness) struct Files {
-    pub settings: String,
-    pub mcp: String,
-    /// Whether the owner's settings choose a permission mode.
-    pub owner_has_mode: bool,
-}
-
-pub(in crate::harness) fn write_files(
+pub fn write_files(
     preset: &Preset,
     launch: &Launch,
     place: &SessionFiles<'_>,
     vendor_home: &Path,
-) -> Result<Files, Unprepared> {
+) -> Result<Wiring, Unprepared> {
     let exe = text(place.exe)?;
     let dir = Path::new(&launch.dir).join(".claude");
     let owner = read(&vendor_home.join("settings.json"));
@@ -35,7 +29,7 @@ pub(in crate::harness) fn write_files(
     let all = [read(&dir.join("settings.local.json")), read(&dir.join("settings.json")), owner];
     let switch = all.iter().find_map(|settings| settings.get("disableAllHooks")?.as_bool());
     if switch == Some(true) {
-        return Err(Unprepared::HooksDisabled);
+        return Err(Unprepared::HooksDisabled("disableAllHooks"));
     }
     let mut settings = json!({
         "hooks": hooks(preset, exe),
@@ -54,11 +48,11 @@ pub(in crate::harness) fn write_files(
     let settings = write(place.session_dir, "settings.json", settings.to_string().as_bytes())?;
     let mcp = write(place.session_dir, "mcp.json", mcp.to_string().as_bytes())?;
     let mode = all[2].pointer("/permissions/defaultMode");
-    Ok(Files {
-        settings: text(&settings)?.to_owned(),
-        mcp: text(&mcp)?.to_owned(),
-        owner_has_mode: mode.is_some_and(Value::is_string),
-    })
+    let values = Values::from([
+        (Slot::Settings, vec![text(&settings)?.to_owned()]),
+        (Slot::Mcp, vec![text(&mcp)?.to_owned()]),
+    ]);
+    Ok(Wiring { values, owner_has_mode: mode.is_some_and(Value::is_string) })
 }
 
 /// Our status line, which calls the owner's own.

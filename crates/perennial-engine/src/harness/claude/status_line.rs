@@ -4,7 +4,7 @@ use perennial_core::context::{Sample, Source};
 use perennial_core::fact::{Fact, Origin, Seen};
 use serde_json::Value;
 
-use super::{NotUnderstood, bounded};
+use crate::harness::dialect::{NotUnderstood, bounded};
 use crate::harness::preset::Context;
 
 /// Reads the input of a status line. `compaction_window` is the value of the variable by which the

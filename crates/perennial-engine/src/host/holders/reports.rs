@@ -288,12 +288,6 @@ impl Run {
         }
     }
 
-    pub fn on_kill_signal(&mut self, owner: Owner, number: SessionNumber, signal: i32) {
-        if self.reach(owner, number).is_ok() {
-            self.say(owner, &Order::KillSignal { number: number.0, signal });
-        }
-    }
-
     pub fn on_resize(&mut self, owner: Owner, number: SessionNumber, size: Size) {
         if self.reach(owner, number).is_ok() {
             self.say(owner, &Order::Resize { number: number.0, size });

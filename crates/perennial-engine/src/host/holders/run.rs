@@ -106,9 +106,6 @@ impl Run {
                 Request::Ticket { agent, number, mode, answer } => {
                     self.on_ticket(Owner::Agent(agent), number, mode, answer);
                 }
-                Request::KillSignal { agent, number, signal } => {
-                    self.on_kill_signal(Owner::Agent(agent), number, signal);
-                }
                 Request::Focus { agent, number, focus } => {
                     self.on_focus(Owner::Agent(agent), number, focus);
                 }

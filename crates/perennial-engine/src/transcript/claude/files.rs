@@ -1,4 +1,4 @@
-//! Where the files of conversations are.
+//! Where the files of a conversation's subagents are.
 //!
 //! Lists, and reads none of them. Links are not followed, and depth is bounded.
 
@@ -7,40 +7,6 @@ use std::path::{Path, PathBuf};
 
 /// Subagents may be sorted into directories below theirs, so deep.
 const SUBAGENT_DEPTH: usize = 4;
-
-/// One file of a conversation.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct File {
-    pub path: PathBuf,
-    /// The vendor's id.
-    pub conversation: String,
-    /// Written by a subagent of the conversation.
-    pub is_subagent: bool,
-}
-
-/// All files of all conversations below a `projects` directory, conversations in the order in
-/// which they were begun: a fork comes after its original. What can't be listed is left out.
-pub fn files(projects: &Path) -> Vec<File> {
-    let mut conversations: Vec<_> = entries(projects)
-        .flat_map(|directory| entries(&directory).collect::<Vec<_>>())
-        .filter(|path| is_transcript(path))
-        .map(|path| {
-            let found = fs::metadata(&path);
-            (found.and_then(|found| found.created().or_else(|_| found.modified())).ok(), path)
-        })
-        .collect();
-    conversations.sort();
-    conversations.into_iter().flat_map(|(_, path)| with_subagents(path)).collect()
-}
-
-fn with_subagents(path: PathBuf) -> Vec<File> {
-    let conversation =
-        path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let subagents = subagents(&path);
-    let file = |path, is_subagent| File { path, conversation: conversation.clone(), is_subagent };
-    let own = [file(path, false)];
-    own.into_iter().chain(subagents.into_iter().map(|path| file(path, true))).collect()
-}
 
 /// The files of a conversation's subagents, in the order of their names.
 pub fn subagents(conversation: &Path) -> Vec<PathBuf> {
@@ -55,6 +21,13 @@ pub fn subagents(conversation: &Path) -> Vec<PathBuf> {
     }
     found.sort();
     found
+}
+
+/// The directory of subagents, and those that they are sorted into.
+pub fn subagent_directories(conversation: &Path) -> Vec<PathBuf> {
+    let directory = conversation.with_extension("").join("subagents");
+    let sorted = entries(&directory).filter(|path| path.is_dir()).collect::<Vec<_>>();
+    sorted.into_iter().chain([directory]).collect()
 }
 
 /// What is in a directory, links aside; nothing if it is none.

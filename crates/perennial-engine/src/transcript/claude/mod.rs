@@ -21,8 +21,8 @@ mod tree;
 mod usage;
 
 pub use begun::is_begun;
-pub use files::{File, files, subagents};
-pub use reader::{Context, Notes, Reader};
+pub use files::{subagent_directories, subagents};
+pub use reader::Reader;
 pub use usage::usages;
 
 /// The name that the CLI writes where no model spoke.

@@ -14,6 +14,7 @@ use super::failure;
 use super::line::{self, CompactMetadata, Line, Message};
 use super::tree::{Bearing, Tree};
 use super::usage::{self, Counts, Damaged};
+use crate::transcript::line_reader::{ContextUse, LineReader, Notes};
 use crate::transcript::step::{Compaction, CompactionTrigger, Content, Step, StepId};
 
 /// Kinds of lines that were seen; most of them hold no step.
@@ -46,44 +47,20 @@ pub struct Reader {
     tree: Tree,
     conversation: Option<String>,
     notes: Notes,
-    compactions: u64,
 }
 
-/// What was read, since the beginning of the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Notes {
-    pub lines: u64,
-    /// Of a kind that this reader has never heard of.
-    pub unknown: u64,
-    /// Cut, broken, over the limit, or saying what can't be.
-    pub damaged: u64,
-}
-
-/// How much of the context is in use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Context {
-    /// No answer yet.
-    Unknown,
-    /// As the model counted it with its last answer.
-    Measured { tokens: u64 },
-    /// Compacted, and no answer since; the tokens are the CLI's own estimate.
-    Compacted { tokens: Option<u64> },
-}
-
-impl Reader {
-    /// The file begins anew. What was told stays told.
-    pub fn restart(&mut self) {
+impl LineReader for Reader {
+    fn restart(&mut self) {
         self.tree.set_leaf(None);
         self.notes = Notes::default();
     }
 
-    /// A line was left out because of its length.
-    pub fn oversized(&mut self) {
+    fn oversized(&mut self) {
         self.notes.lines += 1;
         self.notes.damaged += 1;
     }
 
-    pub fn read(&mut self, line: &[u8], each: &mut dyn FnMut(Step)) {
+    fn read(&mut self, line: &[u8], each: &mut dyn FnMut(Step)) {
         self.notes.lines += 1;
         let line = match serde_json::from_slice::<Line<'_>>(line) {
             Ok(line) => line,
@@ -117,9 +94,6 @@ impl Reader {
         if !is_new {
             return;
         }
-        if matches!(bearing, Bearing::Compacted(_)) && !sidechain {
-            self.compactions += 1;
-        }
         let time = line::time(line.timestamp.as_ref());
         let change = self.conversation_change(&line);
         for content in change.into_iter().chain(contents) {
@@ -127,32 +101,25 @@ impl Reader {
         }
     }
 
-    pub fn notes(&self) -> Notes {
+    fn notes(&self) -> Notes {
         self.notes
     }
 
-    pub fn compactions(&self) -> u64 {
-        self.compactions
+    fn context(&self) -> ContextUse {
+        let told = self.tree.branch().find_map(|(_, bearing)| match bearing {
+            Bearing::None => None,
+            Bearing::Measured(tokens) => Some(ContextUse::Measured { tokens }),
+            Bearing::Compacted(tokens) => Some(ContextUse::Compacted { tokens }),
+        });
+        told.unwrap_or(ContextUse::Unknown)
     }
+}
 
-    /// The vendor's id of what was read last.
-    pub fn conversation(&self) -> Option<&str> {
-        self.conversation.as_deref()
-    }
-
+impl Reader {
     /// The steps that the next one builds on, the newest first; steps of branches that were left
     /// are not among them.
     pub fn branch(&self) -> impl Iterator<Item = StepId> {
         self.tree.branch().map(|(id, _)| id)
-    }
-
-    pub fn context(&self) -> Context {
-        let told = self.tree.branch().find_map(|(_, bearing)| match bearing {
-            Bearing::None => None,
-            Bearing::Measured(tokens) => Some(Context::Measured { tokens }),
-            Bearing::Compacted(tokens) => Some(Context::Compacted { tokens }),
-        });
-        told.unwrap_or(Context::Unknown)
     }
 
     fn conversation_change(&mut self, line: &Line<'_>) -> Option<Content> {

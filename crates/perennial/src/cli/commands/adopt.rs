@@ -1,6 +1,7 @@
 //! `adopt`: an agent made of a conversation that the user already has.
 
 use perennial_api::{ExitCode, client};
+use perennial_engine::harness::preset;
 
 use crate::cli::context::Context;
 use crate::cli::failure::{Ending, usage};
@@ -11,7 +12,8 @@ use crate::cli::render::roster::brief;
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("prompt", |arg| arg.hide(true)))]
 #[command(mut_arg("harness", |arg| {
-    arg.help("The agent CLI whose conversation it is, by its preset's name [default: claude]")
+    let usual = preset::usual();
+    arg.help(format!("The agent CLI whose conversation it is, by its preset's name [default: {usual}]"))
 }))]
 #[command(after_help = "\
 Examples: perennial adopt bob --conversation 0f3c2a1e-…
@@ -37,7 +39,7 @@ pub fn run(args: Args, context: &Context) -> Ending {
             .next("adopt it without one, then: perennial send NAME TEXT")
             .into());
     }
-    request.harness.get_or_insert_with(|| "claude".to_owned());
+    request.harness.get_or_insert_with(|| preset::usual().to_owned());
     request.conversation = Some(args.conversation);
     let answer = context.client.post(&client::path(&["agents"], &[]), &request)?;
     context.show(&answer, brief)?;

@@ -291,8 +291,7 @@ fn of_agent_clis(config: &Path) -> Vec<Finding> {
 fn works(preset: &Preset) -> String {
     let clock = format!("context clock ({})", preset.context.window_source.word());
     let list = preset.conversation.list.as_ref().map(|_| "list of sessions");
-    let fork = preset.argv.fork.as_ref().map(|_| "fork");
-    let all = [Some("start"), Some("resume"), fork, Some("hooks"), Some("own tools"), list];
+    let all = [Some("start"), Some("resume"), Some("hooks"), Some("own tools"), list];
     let words: Vec<&str> = all.into_iter().flatten().chain([clock.as_str()]).collect();
     words.join(", ")
 }

@@ -24,6 +24,7 @@ pub mod show;
 pub mod spawn;
 pub mod statusline;
 pub mod stop;
+pub mod tokens;
 pub mod unsend;
 pub mod up;
 pub mod wake;

@@ -19,7 +19,7 @@ use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::message::Outcome;
 use perennial_core::observation::{Observation, Report};
 use perennial_core::time::Time;
-use perennial_engine::harness::claude::Listing;
+use perennial_engine::harness::dialect::Listing;
 use perennial_engine::host::{Holders, HostReport, holders};
 use perennial_engine::supervisor::{AppendId, Input, Output, Rejection, Reply, Supervisor, Waiter};
 use perennial_store::journal::{AppendError, Seq};

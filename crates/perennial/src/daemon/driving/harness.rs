@@ -16,13 +16,14 @@ use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::launch::Launch;
 use perennial_core::observation::Report;
 use perennial_engine::harness::prepare::Continuity;
-use perennial_engine::harness::preset::{self, Dialect, KillSignal, Version};
+use perennial_engine::harness::preset::{self, KillSignal, Version};
 use perennial_engine::harness::{Preset, PresetError, SessionFiles, conversation, prepare};
 use perennial_engine::host::directory::HolderDirectory;
 use perennial_engine::host::environment;
 use perennial_engine::host::holders::Program;
 
 use crate::daemon::driving::driver::chain;
+use crate::daemon::hearing::session_list_watcher::SessionList;
 
 /// Where presets, environments and copies are.
 #[derive(Debug, Clone)]
@@ -63,40 +64,19 @@ impl Harnesses {
         environment::read(HolderDirectory::new(&self.home.holders(), agent).path())
     }
 
-    /// The transcript of an agent's conversation, by the vendor's rule.
-    pub fn transcript(
-        &self,
-        agent: AgentId,
-        harness: &str,
-        conversation: &ConversationId,
-    ) -> Option<PathBuf> {
-        let preset = self.preset(harness).ok()?;
-        conversation::find(&preset, &self.vendor_home(agent, &preset)?, conversation)
-    }
-
     /// The vendor's own list of live sessions, where this agent's is.
-    pub fn list(&self, agent: AgentId, harness: &str) -> Option<(PathBuf, Dialect)> {
+    pub fn list(&self, agent: AgentId, harness: &str) -> Option<SessionList> {
         let preset = self.preset(harness).ok()?;
-        let list = preset.conversation.list.as_ref()?;
-        Some((self.vendor_home(agent, &preset)?.join(list), preset.dialect))
+        let rule = preset.conversation.list.clone()?;
+        let directory = rule.base(&self.vendor_home(agent, &preset)?);
+        Some(SessionList { directory, rule, dialect: preset.dialect })
     }
 
-    /// Where the vendor writes an agent's conversations: an existing one wherever it was begun, one
-    /// to come where it will be.
-    pub fn transcripts(
-        &self,
-        agent: AgentId,
-        harness: &str,
-        dir: &str,
-        conversations: &[ConversationId],
-    ) -> Option<Vec<PathBuf>> {
+    /// The preset of an agent's harness, and the directory that the agent's vendor writes to.
+    pub fn vendor(&self, agent: AgentId, harness: &str) -> Option<(Arc<Preset>, PathBuf)> {
         let preset = self.preset(harness).ok()?;
         let vendor_home = self.vendor_home(agent, &preset)?;
-        let place = |id: &ConversationId| {
-            conversation::find(&preset, &vendor_home, id)
-                .unwrap_or_else(|| conversation::transcript(&preset, &vendor_home, dir, id))
-        };
-        Some(conversations.iter().map(place).collect())
+        Some((preset, vendor_home))
     }
 
     /// Our copy of a conversation, if there is one.
@@ -156,7 +136,7 @@ impl Harnesses {
         };
         let variable = |name: &str| env.get(name).map(|value| OsStr::new(value.as_str()));
         let vendor_home = conversation::home(&preset.conversation, Path::new(user_home), variable);
-        conversation::find(&preset, &vendor_home, conversation).is_some()
+        preset.conversation.transcript.find(&vendor_home, conversation).is_some()
             || self.copy(harness, conversation).is_file()
     }
 

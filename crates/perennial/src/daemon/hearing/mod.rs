@@ -13,7 +13,7 @@ use perennial_core::event::{AgentEvent, Event};
 use perennial_core::fact::{Fact, Keys, Origin, Seen};
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::message::{Content, MessageState};
-use perennial_engine::harness::claude::Listing;
+use perennial_engine::harness::dialect::Listing;
 use perennial_engine::harness::session_texts;
 use perennial_engine::host::delivery::Line;
 use perennial_engine::supervisor::Input;
@@ -231,9 +231,7 @@ impl Driver {
         let process = known.and_then(|known| known.live_session()?.process);
         let (Some(known), Some(process)) = (known, process) else { return };
         let list = self.world.harnesses.list(agent, &known.launch.harness);
-        let listing = list.and_then(|(list, dialect)| {
-            self.world.session_lists.watch(&list, dialect, process.pid)
-        });
+        let listing = list.and_then(|list| self.world.session_lists.watch(&list, process.pid));
         if let Some(listing) = listing {
             self.listed(listing);
         }

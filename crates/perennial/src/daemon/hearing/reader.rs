@@ -28,7 +28,7 @@ use perennial_engine::transcript::tail::Buffer;
 
 use crate::daemon::driving::driver::{DriverHandle, Message};
 use crate::daemon::driving::harness::Harnesses;
-use open::{InWindow, Open};
+use open::{Found, InWindow, Open};
 
 /// A harness speaks before it has written everything down: so much later it is looked at again.
 const LATE: Duration = Duration::from_millis(500);
@@ -164,7 +164,11 @@ impl OpenTranscripts {
         let find = |id: &ConversationId| {
             let ours = || Some(harnesses.copy(harness, id)).filter(|path| path.is_file());
             let is_earlier = *id != look.conversation;
-            harnesses.transcript(*agent, harness, id).or_else(|| is_earlier.then(ours).flatten())
+            let vendor = harnesses.vendor(*agent, harness);
+            let theirs =
+                vendor.and_then(|(preset, home)| preset.conversation.transcript.find(&home, id));
+            let path = theirs.or_else(|| is_earlier.then(ours).flatten())?;
+            Some(Found { dialect: harnesses.preset(harness).ok()?.dialect, path })
         };
         let mut facts = open.update(&mut self.buffer, find);
         let measured = open.window().and_then(|window| measured(harnesses, look, window));

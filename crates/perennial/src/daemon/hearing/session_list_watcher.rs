@@ -6,37 +6,41 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
-use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use perennial_engine::harness::claude::{self, Listing};
-use perennial_engine::harness::preset::Dialect;
-use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
+use perennial_engine::harness::Dialect;
+use perennial_engine::harness::dialect::Listing;
+use perennial_engine::harness::path_rule::PathRule;
+use perennial_engine::watch::{Interest, Watch, Watched};
 
 use crate::daemon::driving::driver::{DriverHandle, Message};
 
 /// A line of a list is short; the rest of a long file says nothing more.
 const LONGEST_LINE: u64 = 64 * 1024;
 
-/// The way to the thread. Nothing where the kernel gives no watches.
-#[derive(Debug, Clone, Default)]
-pub struct SessionListWatcher(Option<Arc<Watched>>);
-
-#[derive(Debug)]
-struct Watched {
-    inotify: OwnedFd,
-    lists: Mutex<Lists>,
+/// A vendor's list: a directory with a file for each session.
+#[derive(Debug, Clone)]
+pub struct SessionList {
+    pub directory: PathBuf,
+    pub rule: PathRule,
+    pub dialect: &'static dyn Dialect,
 }
 
-/// By the number of their watch.
-type Lists = HashMap<i32, (PathBuf, Dialect)>;
+/// The way to the thread. Nothing where the kernel gives no watches.
+#[derive(Debug, Clone, Default)]
+pub struct SessionListWatcher(Option<Arc<WatchedLists>>);
+
+#[derive(Debug)]
+struct WatchedLists {
+    watch: Watch,
+    lists: Mutex<HashMap<Watched, SessionList>>,
+}
 
 impl SessionListWatcher {
     pub fn start(driver: DriverHandle) -> SessionListWatcher {
-        let started = inotify::init(CreateFlags::CLOEXEC).map_err(io::Error::from).and_then(|fd| {
-            let watched = Arc::new(Watched { inotify: fd, lists: Mutex::default() });
+        let started = Watch::new().and_then(|watch| {
+            let watched = Arc::new(WatchedLists { watch, lists: Mutex::default() });
             let own = Arc::clone(&watched);
             let thread = std::thread::Builder::new().name("session_lists".to_owned());
             thread.spawn(move || own.run(&driver))?;
@@ -52,63 +56,61 @@ impl SessionListWatcher {
     }
 
     /// Watches this list from now on, if it is there; returns what it has of the process now.
-    pub fn watch(&self, list: &Path, dialect: Dialect, pid: i32) -> Option<Listing> {
+    pub fn watch(&self, list: &SessionList, pid: i32) -> Option<Listing> {
         let watched = self.0.as_ref()?;
-        let flags = WatchFlags::CLOSE_WRITE | WatchFlags::MOVED_TO | WatchFlags::DELETE;
-        let watch = inotify::add_watch(&watched.inotify, list, flags).ok()?;
-        watched.lists().insert(watch, (list.to_owned(), dialect));
-        read(&list.join(format!("{pid}.json")), dialect)
+        let number = watched.watch.add(&list.directory, Interest::Written).ok()?;
+        // Before it is read: what changes from here on is told.
+        watched.lists().insert(number, list.clone());
+        list.read(&list.rule.file_of(pid)?)
     }
 }
 
-impl Watched {
-    fn lists(&self) -> MutexGuard<'_, Lists> {
+impl WatchedLists {
+    fn lists(&self) -> MutexGuard<'_, HashMap<Watched, SessionList>> {
         self.lists.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn run(&self, driver: &DriverHandle) {
-        let mut buffer = [MaybeUninit::uninit(); 4096];
-        let mut events = inotify::Reader::new(&self.inotify, &mut buffer);
         loop {
-            let (watch, name, is_over) = match events.next() {
-                Ok(event) => {
-                    let name = event.file_name().and_then(|name| name.to_str().ok());
-                    let is_over = event.events().contains(ReadFlags::IGNORED);
-                    (event.wd(), name.map(str::to_owned), is_over)
+            let mut told = Vec::new();
+            let looked = self.watch.wait(None).and_then(|_| {
+                self.watch.drain(|change| {
+                    if change.is_over {
+                        self.lists().remove(&change.of);
+                    } else if let Some(name) = change.name {
+                        told.extend(self.changed(change.of, name));
+                    }
+                })
+            });
+            for listing in told {
+                if driver.send(Message::Listed(listing)).is_err() {
+                    return;
                 }
-                Err(rustix::io::Errno::INTR) => continue,
-                Err(error) => {
+            }
+            match looked {
+                Err(error) if error.kind() != io::ErrorKind::Interrupted => {
                     tracing::error!(%error, "the vendors' lists of sessions are watched no more");
                     return;
                 }
-            };
-            if is_over {
-                self.lists().remove(&watch);
-                continue;
-            }
-            let listed = name.and_then(|name| self.changed(watch, &name));
-            if let Some(listing) = listed
-                && driver.send(Message::Listed(listing)).is_err()
-            {
-                return;
+                Ok(()) | Err(_) => {}
             }
         }
     }
 
     /// What a list has of a process now.
-    fn changed(&self, watch: i32, name: &str) -> Option<Listing> {
-        // Other files lie there too, some of them secrets.
-        let _pid: i32 = name.strip_suffix(".json")?.parse().ok()?;
+    fn changed(&self, of: Watched, name: &str) -> Option<Listing> {
         let lists = self.lists();
-        let (list, dialect) = lists.get(&watch)?;
-        read(&list.join(name), *dialect)
+        let list = lists.get(&of)?;
+        // Other files lie there too, some of them secrets.
+        if list.rule.is_of_process(name) { list.read(name) } else { None }
     }
 }
 
-fn read(path: &Path, dialect: Dialect) -> Option<Listing> {
-    let mut text = Vec::new();
-    File::open(path).ok()?.take(LONGEST_LINE).read_to_end(&mut text).ok()?;
-    match dialect {
-        Dialect::Claude => claude::registry(&text),
+impl SessionList {
+    fn read(&self, name: &str) -> Option<Listing> {
+        let mut text = Vec::new();
+        let file = File::open(self.directory.join(name)).ok()?;
+        file.take(LONGEST_LINE).read_to_end(&mut text).ok()?;
+        self.dialect.listing(&text)
     }
 }

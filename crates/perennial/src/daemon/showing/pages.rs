@@ -14,7 +14,7 @@ use perennial_core::event::AgentEvent;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::session::Phase;
 use perennial_core::time::Time;
-use perennial_engine::transcript::claude;
+use perennial_engine::harness::{Dialect, conversation};
 use perennial_engine::transcript::page::{self, Place, Source};
 use perennial_engine::transcript::step::{Content, Step};
 use perennial_store::journal::{ReadError, Version};
@@ -66,44 +66,47 @@ impl Subject {
 
     /// Where something may be written that a page would have.
     pub fn directories(&self, harnesses: &Harnesses) -> Vec<PathBuf> {
-        let mut directories = Vec::new();
         // Earlier conversations are over.
-        let current = &self.conversations[..self.conversations.len().min(1)];
-        let found = harnesses.transcripts(self.agent, &self.harness, &self.dir, current);
-        for theirs in found.into_iter().flatten() {
-            let subagents = theirs.with_extension("").join("subagents");
-            directories.extend(theirs.parent().map(Path::to_owned));
-            directories.extend(
-                std::fs::read_dir(&subagents).into_iter().flatten().flatten().filter_map(|entry| {
-                    entry.file_type().is_ok_and(|kind| kind.is_dir()).then(|| entry.path())
-                }),
-            );
-            directories.push(subagents);
-        }
+        let current = self.conversations.first();
+        let vendor = harnesses.vendor(self.agent, &self.harness);
+        let mut directories = match (current, vendor) {
+            (Some(current), Some((preset, home))) => {
+                conversation::directories(&preset, &home, &self.dir, current)
+            }
+            (None, _) | (_, None) => Vec::new(),
+        };
         directories.truncate(FILES_MAX);
         directories
     }
 
-    /// The files that there are, each with whose it is.
-    fn files(&self, harnesses: &Harnesses) -> Files {
-        let ids = &self.conversations;
-        let theirs = harnesses.transcripts(self.agent, &self.harness, &self.dir, ids);
-        let mut files = Files::default();
+    /// The files that there are, each with whose it is; nothing for a harness without a preset.
+    fn files(&self, harnesses: &Harnesses) -> Option<Files> {
+        let (preset, vendor_home) = harnesses.vendor(self.agent, &self.harness)?;
+        let (mut sources, mut owners) = (Vec::new(), Vec::new());
+        let mut add = |id: &ConversationId, path: PathBuf, subagent: Option<String>| {
+            let name = format!("{id}/{}", subagent.as_deref().unwrap_or_default());
+            sources.push(Source { path, name, is_subagent: subagent.is_some() });
+            owners.push((id.clone(), subagent));
+        };
         let mut subagents = Vec::new();
-        for (id, theirs) in ids.iter().zip(theirs.unwrap_or_default()) {
-            subagents.extend(claude::subagents(&theirs).into_iter().map(|path| (id, path)));
+        for id in &self.conversations {
+            let rule = &preset.conversation.transcript;
+            let theirs = rule.find(&vendor_home, id);
+            let theirs = theirs.or_else(|| rule.place(&vendor_home, &self.dir, id));
+            let found = theirs.iter().flat_map(|path| preset.dialect.subagents(path));
+            subagents.extend(found.map(|path| (id, path)));
             let ours = harnesses.copy(&self.harness, id);
             // What is shorter than our copy of it was lost, and perhaps begun again.
-            let path = if length(&theirs) >= length(&ours) { theirs } else { ours };
-            files.add(id, path, None);
+            let path = theirs.filter(|path| length(path) >= length(&ours)).unwrap_or(ours);
+            add(id, path, None);
         }
-        let room = FILES_MAX - files.sources.len();
-        files.left_out = subagents.len().saturating_sub(room);
+        let room = FILES_MAX - self.conversations.len();
+        let left_out = subagents.len().saturating_sub(room);
         for (id, path) in subagents.into_iter().take(room) {
             let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-            files.add(id, path, name);
+            add(id, path, name);
         }
-        files
+        Some(Files { dialect: preset.dialect, sources, owners, left_out })
     }
 }
 
@@ -111,20 +114,13 @@ fn length(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |file| file.len())
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Files {
+    dialect: &'static dyn Dialect,
     sources: Vec<Source>,
     /// Of each source the conversation and the subagent.
     owners: Vec<(ConversationId, Option<String>)>,
     left_out: usize,
-}
-
-impl Files {
-    fn add(&mut self, id: &ConversationId, path: PathBuf, subagent: Option<String>) {
-        let name = format!("{id}/{}", subagent.as_deref().unwrap_or_default());
-        self.sources.push(Source { path, name, is_subagent: subagent.is_some() });
-        self.owners.push((id.clone(), subagent));
-    }
 }
 
 /// A page, each step with the conversation and the subagent that it is of.
@@ -146,8 +142,12 @@ pub fn read(
     place: &Place,
     span: Option<Span>,
 ) -> StepPage {
-    let Files { sources, owners, left_out } = subject.files(harnesses);
-    let page = page::read(&sources, place, |step| is_shown(step) && is_within(step, span));
+    let Some(files) = subject.files(harnesses) else {
+        return StepPage { steps: Vec::new(), place: place.clone(), is_last: true, left_out: 0 };
+    };
+    let Files { dialect, sources, owners, left_out } = files;
+    let keep = |step: &Step| is_shown(step) && is_within(step, span);
+    let page = page::read(dialect, &sources, place, keep);
     for (path, error) in &page.unread {
         report(path, error);
     }

@@ -13,7 +13,7 @@ use perennial_core::launch::{BARE_COMMAND, Host, Launch, Options};
 use perennial_core::name::Name;
 use perennial_core::restart::Restart;
 use perennial_core::work::WorkPhase;
-use perennial_engine::harness::PresetError;
+use perennial_engine::harness::{PresetError, preset};
 
 use crate::daemon::driving::driver::chain;
 use crate::daemon::driving::harness::Harnesses;
@@ -166,7 +166,10 @@ fn for_a_harness(spawn: &request::Spawn) -> Result<(), Problem> {
         Some((option, _)) => {
             Err(Problem::new(400, "needs-harness", format!("{option} needs --harness"))
                 .because("a bare command has no use for it")
-                .next("name the agent CLI, such as --harness claude, or leave the option out"))
+                .next(format!(
+                    "name the agent CLI, such as --harness {}, or leave the option out",
+                    preset::usual()
+                )))
         }
     }
 }

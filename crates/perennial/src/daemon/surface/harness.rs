@@ -3,6 +3,8 @@
 //! Taken only from a process of the agent's own session. When a hook is answered, and with what, is
 //! decided by the supervisor (U6).
 
+use std::sync::Arc;
+
 use axum::body::{Bytes, to_bytes};
 use axum::extract::{Query, Request, State};
 use axum::http::StatusCode;
@@ -15,8 +17,8 @@ use perennial_core::command::Command;
 use perennial_core::id::{AgentId, SessionId, SessionNumber};
 use perennial_core::state::Roster;
 use perennial_core::time::Time;
-use perennial_engine::harness::claude;
-use perennial_engine::harness::preset::Dialect;
+use perennial_engine::harness::Preset;
+use perennial_engine::harness::dialect::NotUnderstood;
 use perennial_engine::harness::session_texts::line;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -53,22 +55,20 @@ pub async fn hook(
     Query(called): Query<Called>,
     request: Request,
 ) -> Answer {
-    let (agent, dialect) = surface.session_of(caller).await?;
+    let (agent, preset) = surface.session_of(caller).await?;
     let input = body(request).await?;
-    let call = match dialect {
-        Dialect::Claude => claude::hook(&called.event, &input),
-    };
-    let fact = call.map_err(|error| not_understood(&error))?.fact;
-    let fact = fact.map(|fact| fact.at(called.at.map(Time)));
+    let call = preset.dialect.hook(&called.event, &input);
+    let call = call.map_err(|error| not_understood(&error))?;
+    if call.is_partial {
+        tracing::debug!(%agent, event = called.event, "only part of a hook's input could be read");
+    }
+    let fact = call.fact.map(|fact| fact.at(called.at.map(Time)));
     // A session that lies is not heard.
     let Ok(number) = number(agent, called.session.as_deref()) else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
     let text = surface.driver.called(agent, number, fact).await?;
-    let reply = text.and_then(|text| match dialect {
-        Dialect::Claude => claude::reply(&called.event, &text),
-    });
-    match reply {
+    match text.and_then(|text| preset.dialect.reply(&called.event, &text)) {
         Some(reply) => Ok((StatusCode::OK, reply).into_response()),
         None => Ok(StatusCode::NO_CONTENT.into_response()),
     }
@@ -80,14 +80,15 @@ pub async fn status_line(
     Query(drawn): Query<Drawn>,
     request: Request,
 ) -> Answer {
-    let (agent, dialect) = surface.session_of(caller).await?;
+    let (agent, preset) = surface.session_of(caller).await?;
     let input = body(request).await?;
     let Ok(number) = number(agent, drawn.session.as_deref()) else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
-    let line = match dialect {
-        Dialect::Claude => surface.status_line(agent, number, drawn.at, &input).await?,
-    };
+    let end = surface.harnesses.compaction_window(agent, &preset);
+    let fact = preset.dialect.status_line(&input, &preset.context, end);
+    let fact = fact.map_err(|error| not_understood(&error))?.at(drawn.at.map(Time));
+    let line = surface.driver.drawn(agent, number, fact).await?;
     Ok((StatusCode::OK, line).into_response())
 }
 
@@ -144,7 +145,7 @@ fn in_roster(agent: &wire::Agent) -> Value {
     })
 }
 
-fn not_understood(error: &claude::NotUnderstood) -> Trouble {
+fn not_understood(error: &NotUnderstood) -> Trouble {
     Trouble(
         Problem::new(422, "not-understood", "what the harness said can't be read")
             .because(error.to_string()),
@@ -152,8 +153,8 @@ fn not_understood(error: &claude::NotUnderstood) -> Trouble {
 }
 
 impl Surface {
-    /// The agent that calls, and whose words its harness speaks.
-    async fn session_of(&self, caller: Caller) -> Result<(AgentId, Dialect), Trouble> {
+    /// The agent that calls, and the preset of its harness.
+    async fn session_of(&self, caller: Caller) -> Result<(AgentId, Arc<Preset>), Trouble> {
         let Caller::Agent(id) = caller else {
             return Err(Trouble(
                 Problem::new(403, "not-a-session", "only a session's own harness may say this")
@@ -165,7 +166,7 @@ impl Surface {
         });
         let harness = harness.await?.unwrap_or_default();
         match self.harnesses.preset(&harness) {
-            Ok(preset) => Ok((id, preset.dialect)),
+            Ok(preset) => Ok((id, preset)),
             Err(error) => Err(Trouble(
                 Problem::new(409, "no-harness", "its harness has no preset")
                     .because(error.to_string()),
@@ -213,30 +214,6 @@ impl Surface {
             }
             Tool::BoardShow { id } => Ok(mcp::post(self.show_post(&id).await?)),
         }
-    }
-
-    /// Takes the measure, and answers with a line of ours.
-    async fn status_line(
-        &self,
-        agent: AgentId,
-        number: Option<SessionNumber>,
-        at: Option<u64>,
-        input: &[u8],
-    ) -> Result<String, Trouble> {
-        let harness = self.driver.look(move |view| {
-            view.supervisor.fleet().agent(agent).map(|agent| agent.launch.harness.clone())
-        });
-        let harness = harness.await?.unwrap_or_default();
-        let preset = self.harnesses.preset(&harness).map_err(|error| {
-            Trouble(
-                Problem::new(409, "no-harness", "its preset can't be read")
-                    .because(error.to_string()),
-            )
-        })?;
-        let end = self.harnesses.compaction_window(agent, &preset);
-        let fact = claude::status_line(input, &preset.context, end)
-            .map_err(|error| not_understood(&error))?;
-        Ok(self.driver.drawn(agent, number, fact.at(at.map(Time))).await?)
     }
 }
 

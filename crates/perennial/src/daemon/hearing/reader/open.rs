@@ -8,11 +8,12 @@ use std::time::Duration;
 use perennial_core::context::Source;
 use perennial_core::conversation::ConversationId;
 use perennial_core::fact::{Fact, Origin, Seen};
+use perennial_engine::harness::Dialect;
 use perennial_engine::host::monotonic::Moment;
 use perennial_engine::transcript::account::{Account, ConversationNumber, Figures};
-use perennial_engine::transcript::claude::Context;
 use perennial_engine::transcript::conversation::Conversation;
 use perennial_engine::transcript::facts;
+use perennial_engine::transcript::line_reader::ContextUse;
 use perennial_engine::transcript::prices::Prices;
 use perennial_engine::transcript::step::{Content, Excerpt, Step};
 use perennial_engine::transcript::tail::Buffer;
@@ -48,6 +49,12 @@ struct Left {
     id: ConversationId,
     conversation: Conversation,
     until: Moment,
+}
+
+/// A transcript, and whose words it is in.
+pub struct Found {
+    pub dialect: &'static dyn Dialect,
+    pub path: PathBuf,
 }
 
 /// What a transcript tells of the window.
@@ -109,14 +116,14 @@ impl Open {
     pub fn update(
         &mut self,
         buffer: &mut Buffer,
-        find: impl Fn(&ConversationId) -> Option<PathBuf>,
+        find: impl Fn(&ConversationId) -> Option<Found>,
     ) -> Vec<Fact> {
         let mut told = Vec::new();
         self.read_left(buffer, &mut told);
         if self.current.is_none() {
             self.read_earlier(buffer, &find, &mut told);
             let conversation = self.look.conversation.clone();
-            self.current = find(&conversation).map(|path| self.counted(&conversation, path));
+            self.current = find(&conversation).map(|found| self.counted(&conversation, found));
         }
         let id = self.look.conversation.clone();
         if let Some(mut conversation) = self.current.take() {
@@ -137,11 +144,13 @@ impl Open {
     pub fn window(&self) -> Option<InWindow> {
         let model = Some(self.model.clone()).filter(|model| !model.is_empty());
         match self.current.as_ref()?.context() {
-            Context::Measured { tokens } => Some(InWindow { tokens, model, source: Source::Table }),
-            Context::Unknown if self.said > 0 => {
+            ContextUse::Measured { tokens } => {
+                Some(InWindow { tokens, model, source: Source::Table })
+            }
+            ContextUse::Unknown if self.said > 0 => {
                 Some(InWindow { tokens: self.said, model: None, source: Source::Estimated })
             }
-            Context::Unknown | Context::Compacted { .. } => None,
+            ContextUse::Unknown | ContextUse::Compacted { .. } => None,
         }
     }
 
@@ -161,22 +170,22 @@ impl Open {
     fn read_earlier(
         &mut self,
         buffer: &mut Buffer,
-        find: &impl Fn(&ConversationId) -> Option<PathBuf>,
+        find: &impl Fn(&ConversationId) -> Option<Found>,
         told: &mut Vec<Fact>,
     ) {
         for id in self.look.earlier.clone() {
             if self.counted.contains(&id) {
                 continue;
             }
-            let Some(path) = find(&id) else { continue };
-            let mut conversation = self.counted(&id, path);
+            let Some(found) = find(&id) else { continue };
+            let mut conversation = self.counted(&id, found);
             read(&id, &mut conversation, buffer, told, |_| {});
             self.account = Some(conversation.into_account());
         }
     }
 
     /// The conversation in this file, counted together with those before it.
-    fn counted(&mut self, id: &ConversationId, path: PathBuf) -> Conversation {
+    fn counted(&mut self, id: &ConversationId, found: Found) -> Conversation {
         let known = self.counted.iter().position(|counted| counted == id);
         let number = known.unwrap_or_else(|| {
             self.counted.push(id.clone());
@@ -184,7 +193,7 @@ impl Open {
         });
         let number = ConversationNumber::try_from(number).unwrap_or(ConversationNumber::MAX);
         let account = self.account.take().unwrap_or_else(|| Account::new(Prices::built_in()));
-        Conversation::counted_in(account, number, path)
+        Conversation::new(found.dialect, found.path, account, number)
     }
 }
 
@@ -233,6 +242,7 @@ fn said_after(said: u64, step: &Step) -> u64 {
 mod tests {
     use super::*;
     use perennial_core::id::{AgentId, SessionNumber};
+    use perennial_engine::harness::vendors::DIALECTS;
 
     fn step(content: Content) -> Step {
         Step { id: None, parent: None, time: None, sidechain: false, content }
@@ -263,7 +273,8 @@ mod tests {
             std::fs::write(dir.path().join(format!("{name}.jsonl")), text).unwrap();
         };
         let find = |id: &ConversationId| {
-            Some(dir.path().join(format!("{id}.jsonl"))).filter(|path| path.exists())
+            let path = dir.path().join(format!("{id}.jsonl"));
+            path.exists().then_some(Found { dialect: DIALECTS[0], path })
         };
         let look = |conversation: &str, earlier: &[&str]| Look {
             agent: AgentId(1),

@@ -8,7 +8,7 @@ use perennial_core::session::Process;
 use perennial_core::time::Time;
 use serde::Deserialize;
 
-use super::bounded;
+use crate::harness::dialect::{Listing, bounded};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -21,15 +21,8 @@ struct Entry {
     waiting_for: Option<String>,
 }
 
-/// One line of the vendor's list of live sessions.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listing {
-    pub process: Process,
-    pub fact: Fact,
-}
-
 /// What the file says; `None` for what is torn, not known, or does not say it yet.
-pub fn registry(input: &[u8]) -> Option<Listing> {
+pub fn listing(input: &[u8]) -> Option<Listing> {
     let entry: Entry = serde_json::from_slice(bounded(input)).ok()?;
     let listed = match (entry.status.as_str(), entry.waiting_for.as_deref()) {
         ("busy", _) => Listed::Busy,
