@@ -400,8 +400,8 @@ impl Agents {
 
     pub fn plan(&self, id: AgentId, now: Time) -> Plan {
         match self.get(id) {
-            Some(agent) => agent::plan(agent, self.may_start(id), now),
-            None => Plan::default(),
+            Some(agent) if self.is_own(agent) => agent::plan(agent, self.may_start(id), now),
+            Some(_) | None => Plan::default(),
         }
     }
 

@@ -386,8 +386,9 @@ impl Fleet {
             }
             What::Agent(id, agent_event) => {
                 let mut touched = self.agents.evolve(*id, agent_event, event.at);
-                let is_buried = |agent: &Agent| agent.state.roster() == Roster::Cemetery;
-                if self.agents.get(*id).is_some_and(is_buried) {
+                let is_burial = matches!(agent_event,
+                    AgentEvent::Moved(moved) if moved.to.roster() == Roster::Cemetery);
+                if is_burial {
                     touched.extend(self.messages.of(*id).map(|text| Entity::Message(text.id)));
                 } else {
                     touched.extend(self.messages.touched_by(*id));
@@ -407,13 +408,11 @@ impl Fleet {
 
     /// What to do for one entity so that the world matches the journal.
     pub fn plan(&self, entity: &Entity, now: Time) -> Plan {
-        if !self.is_own(entity) {
-            return Plan::default();
-        }
         match entity {
             Entity::Agent(id) => self.agents.plan(*id, now),
-            Entity::Message(id) => message::plan(self, *id, now),
-            Entity::Job(id) => job::plan(&self.jobs, *id),
+            Entity::Message(id) if self.is_own(entity) => message::plan(self, *id, now),
+            Entity::Job(id) if self.is_own(entity) => job::plan(&self.jobs, *id),
+            Entity::Message(_) | Entity::Job(_) => Plan::default(),
             Entity::Node(_) | Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => {
                 Plan::default()
             }

@@ -17,7 +17,7 @@ use perennial_core::id::AgentId;
 use perennial_core::time::Time;
 use perennial_store::chain::verify;
 use perennial_store::{
-    AppendError, Batch, Journal, Latest, Seq, SqliteJournal, StoreError, StreamAppend, Version,
+    AppendError, Batch, Latest, Seq, SqliteJournal, StoreError, StreamAppend, Version,
 };
 
 const WRITE: i32 = 1;

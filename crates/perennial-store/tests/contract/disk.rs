@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use perennial_store::chain::verify;
-use perennial_store::{AppendError, Journal, StoreError};
+use perennial_store::{AppendError, StoreError};
 
 use crate::events::*;
 

@@ -16,7 +16,7 @@ use perennial_core::restart::Restart;
 use perennial_core::state::{Cause, State};
 use perennial_core::time::Time;
 use perennial_store::{
-    AppendError, Batch, Journal, Record, Seq, SqliteJournal, StreamAppend, Version, text,
+    AppendError, Batch, Record, Seq, SqliteJournal, StreamAppend, Version, text,
 };
 
 pub const ADA: AgentId = AgentId(0x0193_2b1c_7e4a_7000_8000_0000_0000_0001);

@@ -1,7 +1,6 @@
 //! What holds for every implementation: each function here runs on SQLite and on memory.
 
 use perennial_core::id::NodeId;
-use perennial_store::Projections;
 use perennial_store::Store;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
@@ -23,8 +22,8 @@ use perennial_store::projection::{Context, Usage};
 use perennial_store::record::LONGEST_PAYLOAD_BYTES;
 use perennial_store::text::{self, LONGEST_TEXT_BYTES};
 use perennial_store::{
-    AppendError, Batch, Expected, Hash, Journal, Latest, Link, MemoryJournal, MessageStep,
-    RosterQuery, RosterRow, Seq, Snapshot, SnapshotSet, StreamAppend, Version,
+    AppendError, Batch, Expected, Hash, Latest, Link, MemoryJournal, MessageStep, RosterQuery,
+    RosterRow, Seq, Snapshot, SnapshotSet, StreamAppend, Version,
 };
 
 use crate::events::*;
