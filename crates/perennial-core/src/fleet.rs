@@ -31,6 +31,7 @@ use crate::session::Process;
 use crate::state::Roster;
 use crate::text::TextBody;
 use crate::time::Time;
+use crate::visibility::Sight;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Fleet {
@@ -211,6 +212,21 @@ impl Fleet {
         }
     }
 
+    /// How a caller stands to an agent.
+    pub fn standing(&self, caller: Caller, target: Option<AgentId>) -> Standing {
+        match (caller, target) {
+            (Caller::Agent(own), Some(id)) if own == id => Standing::Itself,
+            (Caller::Agent(own), Some(id)) if self.leads(own, id) => Standing::Lead,
+            (_, Some(_)) => Standing::Other,
+            (_, None) => Standing::NoTarget,
+        }
+    }
+
+    /// What a caller may see of an agent.
+    pub fn sight(&self, caller: Caller, target: Option<AgentId>) -> Sight {
+        Sight::new(caller, self.standing(caller, target))
+    }
+
     /// Refuses what `caller` may not do to `target`; also asked for verbs that decide nothing.
     pub fn authorise(
         &self,
@@ -218,13 +234,7 @@ impl Fleet {
         verb: Verb,
         target: Option<AgentId>,
     ) -> Result<(), Refusal> {
-        let standing = match (caller, target) {
-            (Caller::Agent(own), Some(id)) if own == id => Standing::Itself,
-            (Caller::Agent(own), Some(id)) if self.leads(own, id) => Standing::Lead,
-            (_, Some(_)) => Standing::Other,
-            (_, None) => Standing::NoTarget,
-        };
-        if authority::may(caller, verb, standing) {
+        if authority::may(caller, verb, self.standing(caller, target)) {
             Ok(())
         } else {
             Err(Refusal::NotAllowed { caller, verb })
