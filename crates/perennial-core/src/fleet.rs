@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::{self, Agent};
 use crate::agents::Agents;
-use crate::authority::{self, Caller, Standing};
+use crate::authority::{self, Caller};
 use crate::command::{Command, Request, Spawn};
 use crate::consequence;
 use crate::effect::Plan;
@@ -31,7 +31,6 @@ use crate::session::Process;
 use crate::state::Roster;
 use crate::text::TextBody;
 use crate::time::Time;
-use crate::visibility::Sight;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Fleet {
@@ -210,21 +209,6 @@ impl Fleet {
             Entity::Job(id) => self.jobs.share(&newest.jobs, *id),
             Entity::Node(_) | Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => {}
         }
-    }
-
-    /// How a caller stands to an agent.
-    pub fn standing(&self, caller: Caller, target: Option<AgentId>) -> Standing {
-        match (caller, target) {
-            (Caller::Agent(own), Some(id)) if own == id => Standing::Itself,
-            (Caller::Agent(own), Some(id)) if self.leads(own, id) => Standing::Lead,
-            (_, Some(_)) => Standing::Other,
-            (_, None) => Standing::NoTarget,
-        }
-    }
-
-    /// What a caller may see of an agent.
-    pub fn sight(&self, caller: Caller, target: Option<AgentId>) -> Sight {
-        Sight::new(caller, self.standing(caller, target))
     }
 
     /// Refuses what `caller` may not do to `target`; also asked for verbs that decide nothing.

@@ -10,6 +10,8 @@
 //! - V2  No agent sees anything of this of an agent that is neither itself nor below it.
 
 use crate::authority::{Caller, Standing};
+use crate::fleet::Fleet;
+use crate::id::AgentId;
 
 /// What is not for everybody.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,10 +74,26 @@ impl Sight {
     }
 }
 
+impl Fleet {
+    /// How a caller stands to an agent.
+    pub fn standing(&self, caller: Caller, target: Option<AgentId>) -> Standing {
+        match (caller, target) {
+            (Caller::Agent(own), Some(id)) if own == id => Standing::Itself,
+            (Caller::Agent(own), Some(id)) if self.leads(own, id) => Standing::Lead,
+            (_, Some(_)) => Standing::Other,
+            (_, None) => Standing::NoTarget,
+        }
+    }
+
+    /// What a caller may see of an agent.
+    pub fn sight(&self, caller: Caller, target: Option<AgentId>) -> Sight {
+        Sight::new(caller, self.standing(caller, target))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::AgentId;
 
     #[test]
     fn the_table() {
