@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 pub type Moment = String;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Agent {
     pub id: String,
@@ -19,13 +20,20 @@ pub struct Agent {
     /// The reason as a sentence for people.
     pub reason_text: String,
     pub evidence: Evidence,
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     pub since: Moment,
     /// When this state ends by itself.
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     pub until: Option<Moment>,
     /// What happens next if nobody does anything, as a sentence for people …
     pub next: String,
     /// … and when, if that is known.
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     pub next_at: Option<Moment>,
+    /// What keeps it as it is until somebody decides: `person`, `verdict` or `damage`.
+    pub held_for: Option<String>,
+    /// The node that its sessions run on; nothing for one born before nodes had ids.
+    pub node: Option<String>,
     pub role: Option<String>,
     /// The parent's name, or its id if it has no name.
     pub parent: Option<String>,
@@ -34,8 +42,9 @@ pub struct Agent {
     pub host: String,
     pub project: String,
     pub dir: String,
+    /// Empty for those who may not see it: `withheld` says so.
     pub argv: Vec<String>,
-    /// Names only: values are never on the wire outwards.
+    /// Names only: values are never on the wire outwards. Empty for those who may not see them.
     pub env_names: Vec<String>,
     pub restart: String,
     pub session: Option<Session>,
@@ -43,8 +52,11 @@ pub struct Agent {
     /// How the predecessor session ended.
     pub previous_exit: Option<Exit>,
     pub respawn_count: u64,
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     pub created_at: Moment,
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     pub last_seen: Option<Moment>,
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     pub last_activity: Option<Moment>,
     pub summary: Option<String>,
     /// Where its work stands, by its own word.
@@ -60,10 +72,14 @@ pub struct Agent {
     pub needs_you: bool,
     /// Texts of persons that it has not been offered yet: `sent` says why.
     pub texts_waiting: u64,
+    /// What is left out, because it is not for this caller: `argv`, `env_names`, `evidence.fact`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<String>,
 }
 
 /// The clock: how much of the context window is used.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Context {
     pub tokens: u64,
@@ -75,6 +91,7 @@ pub struct Context {
     pub percent: u64,
     pub usable_percent: u64,
     pub source: String,
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     pub at: Moment,
     /// The highest threshold that has passed in this window.
     pub passed: Option<u64>,
@@ -82,6 +99,7 @@ pub struct Context {
 
 /// Tokens and money.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Usage {
     pub input: u64,
@@ -98,22 +116,27 @@ impl Eq for Usage {}
 
 /// What was seen, by whom, when.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Evidence {
     pub witness: String,
     pub fact: String,
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     pub at: Moment,
 }
 
 /// The newest session of an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Session {
     pub number: u64,
     pub id: String,
     pub phase: String,
     pub pid: Option<u32>,
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     pub started_at: Option<Moment>,
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     pub ended_at: Option<Moment>,
     /// Nothing while it runs.
     pub exit: Option<Exit>,
@@ -121,6 +144,7 @@ pub struct Session {
 
 /// How a session ended: exactly one of the three is set.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Exit {
     pub code: Option<i32>,

@@ -6,28 +6,38 @@ use crate::agent::{Agent, Moment};
 
 /// `GET /v1/agents/{target}/why`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Why {
     pub agent: Agent,
     /// Newest last, bounded.
     pub story: Vec<Chapter>,
-    /// The texts that wait, the oldest first, each with what it waits for. For persons only.
+    /// The texts that wait, the oldest first, each with what it waits for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub texts: Vec<Message>,
+    /// What is left out, because it is not for this caller: `texts`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<String>,
 }
 
 /// One event of an agent's story, told for people.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Chapter {
     pub seq: u64,
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     pub at: Moment,
     pub text: String,
     pub kind: String,
+    /// What the text leaves out, because it is not for this caller: members of the event.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<String>,
 }
 
 /// `POST /v1/agents/{target}/bury`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Buried {
     #[serde(flatten)]
@@ -40,6 +50,7 @@ pub struct Buried {
 /// One text to an agent, as far as it has come: `POST /v1/agents/{target}/send`,
 /// `GET /v1/messages/{id}`, and each of `GET /v1/agents/{target}/sent`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Message {
     pub id: String,
@@ -58,12 +69,13 @@ pub struct Message {
     pub needs_you: bool,
     /// The session that it was offered to last.
     pub session: Option<u64>,
-    pub recorded_at: String,
-    pub changed_at: String,
+    pub recorded_at: Moment,
+    pub changed_at: Moment,
 }
 
 /// `POST /v1/agents/{target}/ticket`: good for one connection to the holder.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Ticket {
     pub ticket: String,
@@ -75,6 +87,7 @@ pub struct Ticket {
 
 /// `GET /v1/health`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Health {
     pub version: String,
@@ -92,6 +105,7 @@ pub struct Health {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Counts {
     pub living: u64,
@@ -102,6 +116,7 @@ pub struct Counts {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct StoreHealth {
     pub path: String,
@@ -113,6 +128,7 @@ pub struct StoreHealth {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CgroupHealth {
     pub available: bool,
@@ -124,9 +140,15 @@ pub struct CgroupHealth {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Identity {
     pub uid: u32,
     /// Whom the daemon takes the caller for.
     pub you: String,
 }
+
+/// `POST /v1/down`: the daemon ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Down {}

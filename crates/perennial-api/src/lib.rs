@@ -4,6 +4,11 @@
 //! Never depends on core, store or engine, and starts no runtime: hooks and other short-lived
 //! processes use it too. Reading is tolerant (unknown fields are ignored, missing ones are empty),
 //! so that a client and a daemon of different versions understand each other.
+//!
+//! With the feature `schema` it also makes OpenAPI and the schemas of an agent's tools from these types;
+//! only `cargo xtask docs` needs that, and the product is built without.
+
+#![forbid(unsafe_code)]
 
 pub mod agent;
 pub mod answer;
@@ -12,15 +17,20 @@ pub mod event;
 pub mod exit_code;
 pub mod home;
 mod http;
+#[cfg(feature = "schema")]
+pub mod openapi;
 pub mod post;
 pub mod problem;
+pub mod query;
 pub mod request;
+pub mod route;
 pub mod sse;
 pub mod step;
+pub mod tool;
 
 pub use agent::Agent;
 pub use client::{Client, ClientError, Response};
-pub use event::EventView;
+pub use event::{Event, EventView};
 pub use exit_code::ExitCode;
 pub use home::Home;
 pub use problem::Problem;

@@ -7,9 +7,11 @@ use crate::agent::Moment;
 /// `GET /v1/board` lists these, newest first; `GET /v1/board/{id}` and `POST /v1/board` answer with
 /// one and its text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Post {
     pub id: String,
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     pub at: Moment,
     /// `person` or `agent`; `unknown` where the record can't be read.
     pub author: String,

@@ -10,6 +10,7 @@ use crate::exit_code::ExitCode;
 pub const CONTENT_TYPE: &str = "application/problem+json";
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Problem {
     /// `urn:perennial:problem:<kind>`

@@ -19,7 +19,9 @@ pub const ENV_LIMIT: usize = 512 << 10;
 
 /// `POST /v1/agents`
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
+#[cfg_attr(feature = "schema", schemars(rename = "SpawnRequest"))]
 pub struct Spawn {
     pub name: Option<String>,
     pub role: Option<String>,
@@ -63,7 +65,9 @@ impl fmt::Debug for Spawn {
 
 /// `POST /v1/agents/{target}/stop`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
+#[cfg_attr(feature = "schema", schemars(rename = "StopRequest"))]
 pub struct Stop {
     /// Answer when the session's whole tree is gone, not when the stop is recorded.
     pub wait: bool,
@@ -77,21 +81,27 @@ impl Default for Stop {
 
 /// `POST /v1/agents/{target}/rename`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
+#[cfg_attr(feature = "schema", schemars(rename = "RenameRequest"))]
 pub struct Rename {
     pub name: String,
 }
 
 /// `POST /v1/agents/{target}/bury`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
+#[cfg_attr(feature = "schema", schemars(rename = "BuryRequest"))]
 pub struct Bury {
     pub summary: String,
 }
 
 /// `POST /v1/agents/{target}/send`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
+#[cfg_attr(feature = "schema", schemars(rename = "SendRequest"))]
 pub struct Send {
     pub text: String,
     /// Not before the end of a turn.
@@ -100,20 +110,54 @@ pub struct Send {
 
 /// `POST /v1/board`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
+#[cfg_attr(feature = "schema", schemars(rename = "PostRequest"))]
 pub struct Post {
+    /// One line of at most 200 bytes.
     pub title: Option<String>,
+    /// At most 64 KiB.
     pub text: String,
+}
+
+/// An agent says where its own work stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "ReportRequest"))]
+#[serde(default, deny_unknown_fields)]
+pub struct Report {
+    pub phase: Option<WorkPhase>,
+    /// One line.
+    #[cfg_attr(feature = "schema", schemars(length(max = 400)))]
+    pub summary: Option<String>,
+    /// How much of your context window is used, if you know; what is measured counts more.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 100)))]
+    pub context_percent: Option<u64>,
+}
+
+/// Where an agent's work stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(inline))]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkPhase {
+    Investigation,
+    Planning,
+    Implementation,
+    Testing,
+    Completion,
 }
 
 /// `POST /v1/agents/{target}/ticket`
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TicketRequest {
     pub mode: Mode,
 }
 
 /// What a ticket lets its bearer do at the holder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// See and type.

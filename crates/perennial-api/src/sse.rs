@@ -14,6 +14,8 @@ const MESSAGE_LIMIT: usize = 4 << 20;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Message {
     pub id: Option<String>,
+    /// Which kind of message it is, where the feed has several.
+    pub event: Option<String>,
     pub data: String,
 }
 
@@ -53,6 +55,7 @@ impl<R: Read> Feed<R> {
             let value = value.strip_prefix(' ').unwrap_or(value);
             match field {
                 "id" => message.id = Some(value.to_owned()),
+                "event" => message.event = Some(value.to_owned()),
                 "data" => {
                     if has_data {
                         message.data.push('\n');
@@ -87,8 +90,8 @@ mod tests {
         assert_eq!(
             seen,
             [
-                Message { id: Some("7".into()), data: "{\"a\":1}".into() },
-                Message { id: None, data: "x\ny".into() },
+                Message { id: Some("7".into()), event: Some("e".into()), data: "{\"a\":1}".into() },
+                Message { id: None, event: None, data: "x\ny".into() },
             ]
         );
     }

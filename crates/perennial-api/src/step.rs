@@ -9,6 +9,7 @@ use crate::agent::Moment;
 
 /// `GET /v1/agents/{target}/steps`: the steps after a place.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Steps {
     pub steps: Vec<Step>,
@@ -22,12 +23,14 @@ pub struct Steps {
 
 /// One step. Fields that its kind does not have are left out.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Step {
     /// `prompt`, `text`, `thinking`, `tool-call`, `tool-result`, `error`, `rate-limit`,
     /// `compaction`, `interrupted` or `conversation`; a newer daemon may know more.
     pub kind: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     pub at: Option<Moment>,
     /// The vendor's id of the conversation.
     pub conversation: String,
@@ -64,6 +67,7 @@ pub struct Step {
     pub error: Option<String>,
     /// When a `rate-limit` ends, or an `error` is tried again, if that was said.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     pub until: Option<Moment>,
     /// Of a `compaction`: `automatic` or `manual`.
     #[serde(skip_serializing_if = "Option::is_none")]

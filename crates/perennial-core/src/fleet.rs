@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use crate::agent::{self, Agent};
 use crate::agents::Agents;
-use crate::authority::{self, Caller, Standing};
+use crate::authority::{self, Caller};
 use crate::command::{Command, Request, Spawn};
 use crate::consequence;
 use crate::effect::Plan;
@@ -169,13 +169,7 @@ impl Fleet {
         verb: Verb,
         target: Option<AgentId>,
     ) -> Result<(), Refusal> {
-        let standing = match (caller, target) {
-            (Caller::Agent(own), Some(id)) if own == id => Standing::Itself,
-            (Caller::Agent(own), Some(id)) if self.leads(own, id) => Standing::Lead,
-            (_, Some(_)) => Standing::Other,
-            (_, None) => Standing::NoTarget,
-        };
-        if authority::may(caller, verb, standing) {
+        if authority::may(caller, verb, self.standing(caller, target)) {
             Ok(())
         } else {
             Err(Refusal::NotAllowed { caller, verb })

@@ -35,4 +35,5 @@ pub mod session;
 pub mod state;
 pub mod text;
 pub mod time;
+pub mod visibility;
 pub mod work;

@@ -4,6 +4,9 @@ mod diagram;
 mod states;
 mod words;
 
+use perennial_api::openapi;
+use serde_json::Value;
+
 use crate::failure::Failure;
 use crate::repository;
 use crate::tidy;
@@ -16,6 +19,8 @@ struct Document {
 const DOCUMENTS: &[Document] = &[
     Document { path: "docs/states.md", make: || Ok(states::document()) },
     Document { path: tidy::COVERAGE, make: coverage },
+    Document { path: "docs/openapi.json", make: || Ok(json(&openapi::document())) },
+    Document { path: "docs/mcp-tools.json", make: || Ok(json(&openapi::tools())) },
 ];
 
 pub fn write() -> Result<(), Failure> {
@@ -50,4 +55,8 @@ pub fn stale() -> Result<Vec<&'static str>, Failure> {
 fn coverage() -> Result<String, Failure> {
     let document = repository::read(tidy::COVERAGE)?;
     Ok(tidy::coverage_column(&document, &repository::texts()?))
+}
+
+fn json(document: &Value) -> String {
+    format!("{document:#}\n")
 }

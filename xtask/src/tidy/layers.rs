@@ -58,7 +58,13 @@ const LAYERS: &[Layer] = &[
     Layer { name: "understudy", own: &[], others: None, never: &[] },
     Layer {
         name: "xtask",
-        own: &["perennial-core", "perennial-engine", "perennial-sim", "perennial-store"],
+        own: &[
+            "perennial-api",
+            "perennial-core",
+            "perennial-engine",
+            "perennial-sim",
+            "perennial-store",
+        ],
         others: None,
         never: RUNTIME,
     },

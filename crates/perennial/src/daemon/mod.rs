@@ -253,9 +253,10 @@ fn start_holders(
 
 /// The journal of this node, and what it tells.
 fn open(home: &Home) -> anyhow::Result<(Arc<dyn Store>, Loaded)> {
-    let node = node::id(&home.data).context("the id of this node can't be kept")?;
     let journal: Arc<dyn Store> =
         Arc::new(SqliteJournal::open(&home.journal()).context("the journal can't be opened")?);
+    // Not before: a home that this version can't open is left as it is.
+    let node = node::id(&home.data).context("the id of this node can't be kept")?;
     let loaded = load(&*journal, node).context("the journal can't be read")?;
     for unreadable in &loaded.unreadable {
         tracing::error!(%unreadable, "a record can't be read");

@@ -127,7 +127,8 @@ fn claude_code_posts_and_reads_with_its_own_tools() {
     ]);
     stage.spawn("ada", &["--permission-mode", "manual"], &turns(&program));
     watch.wait("the post", |seen| {
-        let is_hers = seen.event.kind == "post-written" && seen.event.data["by"] != "person";
+        let is_hers =
+            seen.event.kind == "post-written" && seen.event.data["by"]["kind"] != "person";
         is_hers.then_some(())
     });
     state(&mut watch, "ada", "waiting", "idle");

@@ -9,6 +9,7 @@ use perennial_api::Agent;
 use perennial_api::home::SocketAddress;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use crate::problems::exchange;
 use crate::sealed::{Sealed, ended};
 
 const CONNECTIONS: usize = 1000;
@@ -20,16 +21,6 @@ fn connect(sealed: &Sealed) -> UnixStream {
     let stream = UnixStream::connect(address.path()).expect("the daemon listens");
     stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a limit");
     stream
-}
-
-/// Sends bytes and reads the whole answer, up to the end of the connection.
-fn exchange(sealed: &Sealed, bytes: &[u8]) -> String {
-    let mut stream = connect(sealed);
-    // A daemon that refuses early closes before it has read all.
-    let _refused = stream.write_all(bytes);
-    let mut answer = Vec::new();
-    let _reset = stream.read_to_end(&mut answer);
-    String::from_utf8_lossy(&answer).into_owned()
 }
 
 #[track_caller]

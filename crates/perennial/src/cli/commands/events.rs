@@ -154,7 +154,7 @@ fn who(event: &EventView) -> String {
     match agent {
         Some(agent) => plain(agent),
         None if !event.kind.starts_with("post") => "daemon".to_owned(),
-        None => match author["agent"]["name"].as_str().or(author["agent"]["id"].as_str()) {
+        None => match author["name"].as_str().or(author["id"].as_str()) {
             Some(agent) => plain(agent),
             None => "person".to_owned(),
         },

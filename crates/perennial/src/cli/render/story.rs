@@ -75,6 +75,7 @@ mod tests {
             at: at.into(),
             text: text.into(),
             kind: "moved".into(),
+            ..Chapter::default()
         };
         let texts = vec![Message {
             id: "msg_01k9zq5v2r7m3x8c4t6b0d1f2g".into(),
@@ -85,6 +86,7 @@ mod tests {
         }];
         Why {
             texts,
+            withheld: Vec::new(),
             agent: sample::crashed(),
             story: vec![
                 chapter(1, "2026-11-14T10:00:00Z", "hatched: make watch"),

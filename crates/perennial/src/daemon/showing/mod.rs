@@ -1,10 +1,11 @@
 //! What people and programs are shown: core types as wire types, and as sentences.
 //!
-//! Reads, and changes nothing. Who may see what is decided by the surface that asks.
+//! Reads, and changes nothing. Who may see what is the core's rule (`visibility.rs`), applied here.
 
 pub mod briefing;
 pub mod pages;
 pub mod problems;
 pub mod sentences;
 pub mod view;
+pub mod wire_event;
 pub mod wire_step;

@@ -86,12 +86,15 @@ pub fn fact(evidence: &Evidence) -> String {
     match &evidence.fact {
         Finding::Asked(verb) => format!("{} was requested{by}", verb.word()),
         Finding::Executed(process) => format!("its program was executed as pid {}", process.pid),
+        // Without the system's own words for those who may not see them.
+        Finding::NotStarted(why) if why.is_empty() => "its program could not be started".to_owned(),
         Finding::NotStarted(why) => format!("its program could not be started: {why}"),
         Finding::Exited(end) => format!("its process ended: {}", exit(*end)),
         Finding::Shown(show) => shown(*show).to_owned(),
         Finding::TimeCame => "the time for it had come".to_owned(),
         Finding::BootChanged => "the machine has another boot id than before".to_owned(),
         Finding::HomeCopied => "this home is a copy of another one".to_owned(),
+        Finding::Unreadable(why) if why.is_empty() => "a record can't be read".to_owned(),
         Finding::Unreadable(why) => format!("a record can't be read: {why}"),
     }
 }
@@ -205,6 +208,8 @@ pub fn sentence(what: &What) -> String {
 fn message_sentence(event: &MessageEvent) -> String {
     match event {
         MessageEvent::Recorded { content, .. } => match content {
+            // Without its words for those who may not read them.
+            Content::Typed { text, .. } if text.head.is_empty() => "text recorded".to_owned(),
             Content::Typed { text, .. } => format!("text recorded: {}", text.head),
             Content::Notice { threshold, .. } => {
                 format!("notice recorded: clock at {} %", threshold.percent())
@@ -377,6 +382,8 @@ fn job_sentence(event: &JobEvent) -> String {
 
 fn agent_sentence(event: &AgentEvent) -> String {
     match event {
+        // Without its command line for those who may not see it.
+        AgentEvent::Hatched(birth) if birth.launch.argv.is_empty() => "born".to_owned(),
         AgentEvent::Hatched(birth) => format!("born to run {}", quoted(&birth.launch.argv)),
         AgentEvent::Moved(moved) => move_sentence(moved),
         AgentEvent::Rehomed { node } => format!("its sessions run on {node} from now on"),

@@ -1,42 +1,92 @@
 //! Agents as the surface shows them: core types to wire types, field by field.
 //!
-//! Shows only what can be vouched for: a running session that nobody confirms is `unknown`.
+//! Shows only what can be vouched for: a running session that nobody confirms is `unknown`. And only
+//! what the caller may see: the rest is left out and named in `withheld`.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use perennial_api::agent as wire;
 use perennial_core::agent::{Agent, Confirmation, needs_operator, outlook};
+use perennial_core::authority::Caller;
 use perennial_core::exit::Exit;
 use perennial_core::hearing::Hearing;
 use perennial_core::message::{Message, MessageState};
-use perennial_core::reason::{Evidence, Witness};
+use perennial_core::reason::{Evidence, Finding, Witness};
 use perennial_core::state::{Roster, State};
 use perennial_core::time::Time;
+use perennial_core::visibility::{Private, Sight};
 use perennial_store::Latest;
 
 use crate::daemon::driving::driver::FleetView;
 use crate::daemon::driving::presence::Presence;
 use crate::daemon::hearing::spending::{self, Spending, Used};
-use crate::daemon::showing::sentences;
+use crate::daemon::showing::{sentences, wire_event};
 use crate::daemon::time::rfc3339;
 
-/// One agent, with what is known of its holder right now.
-pub fn agent(agent: &Agent, view: &FleetView<'_>) -> wire::Agent {
+/// One agent as a caller sees it, with what is known of its holder right now.
+pub fn agent(agent: &Agent, view: &FleetView<'_>, caller: Caller) -> wire::Agent {
     let parent = agent.parent.and_then(|id| view.supervisor.fleet().agent(id)).map(name);
     let (hearing, spending) = (view.supervisor.hearing(agent.id), view.spending);
     let texts = || view.supervisor.fleet().messages().of(agent.id);
     let texts_waiting = texts().filter(|text| is_waiting_text(text)).count() as u64;
     let shown = shown(agent, parent, (hearing, spending), (view.presence, view.now));
     let needs_you = shown.needs_you || texts().any(Message::needs_person);
-    wire::Agent { texts_waiting, needs_you, ..shown }
+    let shown = wire::Agent { texts_waiting, needs_you, ..shown };
+    seen(shown, agent, view.supervisor.fleet().sight(caller, Some(agent.id)))
 }
 
 /// One that has left memory, as it ended; `kept` is the latest that was measured of it.
-pub fn ended(agent: &Agent, parent: Option<String>, kept: &[Latest]) -> wire::Agent {
+pub fn ended(agent: &Agent, parent: Option<String>, kept: &[Latest], sight: Sight) -> wire::Agent {
     let measured = spending::kept(kept).remove(&agent.id);
     let hearing = measured.and_then(|kept| Hearing::resume(agent, kept, 0));
     let heard = kept.iter().filter_map(|sample| Some((sample.agent, sample.last_seen?)));
     let presence = Presence::begin(heard.collect(), agent.since);
     let measured = (hearing.as_ref(), &Spending::begin(kept));
-    shown(agent, parent, measured, (&presence, agent.since))
+    seen(shown(agent, parent, measured, (&presence, agent.since)), agent, sight)
+}
+
+/// What is left of an agent for whoever may see this of it.
+fn seen(mut shown: wire::Agent, agent: &Agent, sight: Sight) -> wire::Agent {
+    if !sight.sees(Private::Launch) {
+        (shown.argv, shown.env_names) = (Vec::new(), Vec::new());
+        shown.withheld.extend(["argv", "env_names"].map(str::to_owned));
+    }
+    let is_private = match agent.evidence.fact {
+        Finding::NotStarted(_) => !sight.sees(Private::Launch),
+        Finding::Unreadable(_) => !sight.sees(Private::Operator),
+        Finding::Asked(_)
+        | Finding::Executed(_)
+        | Finding::Exited(_)
+        | Finding::Shown(_)
+        | Finding::TimeCame
+        | Finding::BootChanged
+        | Finding::HomeCopied => false,
+    };
+    if is_private {
+        let mut public = agent.evidence.clone();
+        wire_event::hush(&mut public);
+        // Where the state is not the recorded one, the evidence is another.
+        if shown.evidence == evidence(&agent.evidence) {
+            shown.evidence = evidence(&public);
+            shown.withheld.push("evidence.fact".to_owned());
+        }
+    }
+    shown
+}
+
+/// What no event tells of an agent, as a number that changes with it: whether its session is confirmed,
+/// what was measured of it, what it used.
+pub fn unrecorded(agent: &Agent, view: &FleetView<'_>) -> u64 {
+    let hearing = view.supervisor.hearing(agent.id);
+    let sample = hearing.and_then(Hearing::sample).map(|(sample, _)| sample);
+    let used = view.spending.of(agent.id).map(|used| (used.tokens, used.cost_microusd));
+    let mut hasher = DefaultHasher::new();
+    agent.vouched(view.presence.confirmation(agent)).hash(&mut hasher);
+    sample.map(|it| (it.tokens, it.window, it.usable, it.source)).hash(&mut hasher);
+    hearing.and_then(Hearing::model).hash(&mut hasher);
+    used.map(|(it, cost)| (it.input, it.output, it.cache_read, it.cache_creation, cost))
+        .hash(&mut hasher);
+    hasher.finish()
 }
 
 fn shown(
@@ -64,6 +114,8 @@ fn shown(
         until: agent.until.map(rfc3339),
         next: next.to_owned(),
         next_at: next_at.map(rfc3339),
+        held_for: agent.hold.as_ref().map(|hold| hold.held_for.word().to_owned()),
+        node: (agent.node != NodeId::HOME).then(|| agent.node.to_string()),
         role: agent.role.clone(),
         parent,
         parent_id: agent.parent.map(|id| id.to_string()),
@@ -94,6 +146,7 @@ fn shown(
         needs_you: needs_operator(state, reason),
         // One that has left memory gets no text any more.
         texts_waiting: 0,
+        withheld: Vec::new(),
     }
 }
 
@@ -229,7 +282,7 @@ impl Filter {
 }
 
 /// The agents in memory that a filter lets through: who needs you first, then by roster, then by name.
-pub fn listing(view: &FleetView<'_>, filter: &Filter) -> Vec<wire::Agent> {
+pub fn listing(view: &FleetView<'_>, filter: &Filter, caller: Caller) -> Vec<wire::Agent> {
     let FleetView { presence, now, .. } = *view;
     let mut shown: Vec<((bool, Roster, String), wire::Agent)> = view
         .supervisor
@@ -237,7 +290,7 @@ pub fn listing(view: &FleetView<'_>, filter: &Filter) -> Vec<wire::Agent> {
         .agents()
         .filter(|agent| passes(agent, presence, filter, now))
         .map(|known| {
-            let view = agent(known, view);
+            let view = agent(known, view, caller);
             let roster = known.vouched(presence.confirmation(known)).0.roster();
             ((!view.needs_you, roster, view.name.to_ascii_lowercase()), view)
         })

@@ -38,16 +38,6 @@ pub fn agent(journal: &dyn Store, record: &Record) -> Result<Option<AgentId>, Re
     }
 }
 
-/// The id of a message, post or job.
-pub fn id(entity: &Entity) -> Option<String> {
-    match entity {
-        Entity::Message(id) => Some(id.to_string()),
-        Entity::Post(id) => Some(id.to_string()),
-        Entity::Job(id) => Some(id.to_string()),
-        Entity::Agent(_) | Entity::Node(_) | Entity::Name(_) | Entity::Conversation(_) => None,
-    }
-}
-
 fn told_of(record: &Record) -> Option<AgentId> {
     match &record.event.as_ref().ok()?.what {
         What::Job(_, JobEvent::Wanted { purpose: Purpose::Notify { agent, .. }, .. }) => {

@@ -7,6 +7,9 @@ use perennial_api::Problem;
 use perennial_api::problem;
 use serde::Serialize;
 
+use super::agents::gone;
+use super::board::no_such_post;
+use super::extract::CallerIdentity;
 use crate::daemon::driving::driver::Closing;
 use crate::daemon::surface::checks::sanitised;
 
@@ -55,7 +58,20 @@ pub fn json_with(status: StatusCode, value: &impl Serialize) -> Answer {
     }
 }
 
+/// The surface as OpenAPI, as `cargo xtask docs` made it from the types.
+const OPENAPI: &str = include_str!("../../../../../docs/openapi.json");
+
+pub async fn openapi(_: CallerIdentity) -> Answer {
+    Ok(([(CONTENT_TYPE, "application/json")], OPENAPI).into_response())
+}
+
 pub async fn no_such_route(uri: Uri) -> Trouble {
+    // An empty name is nobody's, and an empty id no post's: they are no other routes.
+    match uri.path() {
+        "/v1/agents/" => return gone(),
+        "/v1/board/" => return no_such_post(),
+        _ => {}
+    }
     Trouble(
         Problem::new(
             404,

@@ -3,14 +3,9 @@
 //! Posts are read from the journal, a page at a time; none is kept. A text is read only through its
 //! post.
 
-use perennial_store::Store;
-use std::sync::Arc;
-
-use axum::extract::{Path as Route, Query, State};
-use axum::http::StatusCode;
-use perennial_api::Problem;
+use axum::extract::State;
 use perennial_api::post::Post;
-use perennial_api::request;
+use perennial_api::{Problem, query};
 use perennial_core::authority::Caller;
 use perennial_core::command::Command;
 use perennial_core::entity::Entity;
@@ -18,40 +13,24 @@ use perennial_core::event::{Event, What};
 use perennial_core::id::PostId;
 use perennial_core::post::{Author, PostEvent};
 use perennial_core::text::Text;
-use perennial_store::journal::{ReadError, Version};
+use perennial_store::Store;
+use perennial_store::journal::Version;
 use perennial_store::record::Record;
 use perennial_store::text;
-use serde::Deserialize;
 
-use super::answer::{Answer, Trouble, json, json_with};
-use super::extract::{Body, CallerIdentity};
+use super::answer::{Answer, Trouble, json};
+use super::extract::{CallerIdentity, Query, Segment};
 use super::{Shared, Surface};
-use crate::daemon::driving::driver::chain;
 use crate::daemon::surface::checks;
 use crate::daemon::time;
 
 const PAGE: usize = 50;
 const LARGEST_PAGE: usize = 500;
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Wanted {
-    before: Option<String>,
-    limit: Option<usize>,
-}
-
-pub async fn post(
-    State(surface): State<Shared>,
-    CallerIdentity(caller): CallerIdentity,
-    Body(body): Body<request::Post>,
-) -> Answer {
-    json_with(StatusCode::CREATED, &surface.post(caller, body.title, &body.text).await?)
-}
-
 pub async fn list(
     State(surface): State<Shared>,
     _: CallerIdentity,
-    Query(wanted): Query<Wanted>,
+    Query(wanted): Query<query::Board>,
 ) -> Answer {
     let limit = wanted.limit.unwrap_or(PAGE).min(LARGEST_PAGE);
     json(&surface.posts(wanted.before.as_deref(), limit).await?)
@@ -60,14 +39,9 @@ pub async fn list(
 pub async fn show(
     State(surface): State<Shared>,
     _: CallerIdentity,
-    Route(id): Route<String>,
+    Segment(id): Segment,
 ) -> Answer {
     json(&surface.show_post(&id).await?)
-}
-
-/// An empty id is no post's, and not another route.
-pub async fn no_post(surface: State<Shared>, caller: CallerIdentity) -> Answer {
-    show(surface, caller, Route(String::new())).await
 }
 
 impl Surface {
@@ -92,7 +66,7 @@ impl Surface {
             let records = journal.streams_before(&Entity::Post(before), limit)?;
             Ok(records.iter().map(|record| listed(record).0).collect())
         };
-        self.read_journal(read).await
+        self.read(read).await
     }
 
     /// One post with its text.
@@ -107,7 +81,7 @@ impl Surface {
             }
             Ok(Some(post))
         };
-        let post: Post = self.read_journal(read).await?.ok_or_else(|| {
+        let post: Post = self.read(read).await?.ok_or_else(|| {
             Problem::new(404, "no-such-post", format!("there is no post {id}"))
                 .next("perennial board ls lists the newest posts")
         })?;
@@ -120,20 +94,11 @@ impl Surface {
         }
         Ok(post)
     }
+}
 
-    async fn read_journal<T: Send + 'static>(
-        &self,
-        read: impl FnOnce(&dyn Store) -> Result<T, ReadError> + Send + 'static,
-    ) -> Result<T, Trouble> {
-        let journal = Arc::clone(&self.journal);
-        let unread = |why: String| {
-            Trouble(Problem::new(500, "journal-unread", "the journal can't be read").because(why))
-        };
-        tokio::task::spawn_blocking(move || read(&*journal))
-            .await
-            .map_err(|_| unread("the read was interrupted".to_owned()))?
-            .map_err(|error| unread(chain(&error)))
-    }
+/// To whoever asks for a post without naming one.
+pub fn no_such_post() -> Trouble {
+    Trouble(checks::no_such_post(""))
 }
 
 /// A post as it is listed, and its text as the event names it.

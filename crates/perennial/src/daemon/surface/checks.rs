@@ -12,7 +12,6 @@ use perennial_core::id::PostId;
 use perennial_core::launch::{BARE_COMMAND, Host, Launch, Options};
 use perennial_core::name::Name;
 use perennial_core::restart::Restart;
-use perennial_core::work::WorkPhase;
 use perennial_engine::harness::{PresetError, preset};
 
 use crate::daemon::driving::driver::chain;
@@ -95,11 +94,13 @@ pub fn post(title: Option<&str>, text: &str) -> Result<(), Problem> {
 }
 
 pub fn post_id(text: &str) -> Result<PostId, Problem> {
-    text.parse().map_err(|_| {
-        Problem::new(404, "no-such-post", format!("there is no post '{}'", sanitised(text)))
-            .because("it is not the id of a post")
-            .next("perennial board ls lists the newest posts with their ids")
-    })
+    text.parse().map_err(|_| no_such_post(text))
+}
+
+pub fn no_such_post(text: &str) -> Problem {
+    Problem::new(404, "no-such-post", format!("there is no post '{}'", sanitised(text)))
+        .because("it is not the id of a post")
+        .next("perennial board ls lists the newest posts with their ids")
 }
 
 pub fn restart(word: Option<&str>) -> Result<Restart, Problem> {
@@ -203,14 +204,6 @@ fn harness(
     }
     let program = std::iter::once(preset.program.clone());
     Ok((name.to_owned(), program.chain(spawn.argv.iter().cloned()).collect()))
-}
-
-pub fn work_phase(word: &str) -> Result<WorkPhase, Problem> {
-    WorkPhase::ALL.into_iter().find(|phase| phase.word() == word).ok_or_else(|| {
-        let known = WorkPhase::ALL.map(WorkPhase::word).join(", ");
-        Problem::new(400, "bad-phase", format!("there is no phase '{}'", sanitised(word)))
-            .next(format!("use one of {known}"))
-    })
 }
 
 pub fn conversation(text: &str) -> Result<ConversationId, Problem> {

@@ -3,7 +3,6 @@
 //!
 //! Reads the store on threads of their own, never on the loop's.
 
-use perennial_store::Store;
 use std::collections::BTreeSet;
 use std::io;
 
@@ -14,6 +13,7 @@ use perennial_api::Problem;
 use perennial_api::agent as wire;
 use perennial_core::agent::Agent;
 use perennial_core::agents::name_and_back;
+use perennial_core::authority::Caller;
 use perennial_core::command::Request;
 use perennial_core::fleet::Fleet;
 use perennial_core::id::AgentId;
@@ -21,6 +21,7 @@ use perennial_core::name::NameKey;
 use perennial_core::refusal::Refusal;
 use perennial_core::state::State;
 use perennial_core::time::Time;
+use perennial_store::Store;
 use perennial_store::journal::ReadError;
 use perennial_store::{RosterQuery, recall};
 use tokio::sync::mpsc::{Sender, channel};
@@ -29,6 +30,7 @@ use super::Surface;
 use super::agents::add_activity;
 use super::answer::Trouble;
 use super::events::unread;
+use super::sight;
 use crate::daemon::driving::driver::chain;
 use crate::daemon::showing::problems;
 use crate::daemon::showing::view::{self, Filter};
@@ -37,7 +39,7 @@ use crate::daemon::showing::view::{self, Filter};
 const PAGE: usize = 200;
 
 /// So many leads of one that has left memory are looked for, one above the other.
-const LEADS_MAX: usize = 64;
+pub const LEADS_MAX: usize = 64;
 
 /// Whom a target means.
 pub enum Found {
@@ -103,8 +105,8 @@ impl Surface {
     }
 
     /// An agent that has left memory, as it is shown.
-    pub async fn ended(&self, agent: Agent) -> Result<wire::Agent, Trouble> {
-        self.read(move |journal| ended(journal, &agent)).await
+    pub async fn ended(&self, caller: Caller, agent: Agent) -> Result<wire::Agent, Trouble> {
+        self.read(move |journal| ended(journal, caller, &agent)).await
     }
 
     /// Why a command about an agent that has left memory is refused.
@@ -126,6 +128,7 @@ impl Surface {
     /// The agents in memory, then the dead in the store, the youngest first; sent as they are read.
     pub fn listed(
         &self,
+        caller: Caller,
         shown: Vec<wire::Agent>,
         in_memory: BTreeSet<AgentId>,
         filter: Filter,
@@ -135,7 +138,7 @@ impl Surface {
         tokio::task::spawn_blocking(move || {
             let mut list = List { sender, is_empty: true };
             let told = list.all(&shown).and_then(|()| {
-                dead(&*journal, &in_memory, &filter, |mut page| {
+                dead(&*journal, caller, (&in_memory, &filter), |mut page| {
                     page.iter_mut().for_each(|agent| add_activity(&home, agent));
                     list.all(&page)
                 })?;
@@ -196,17 +199,18 @@ fn dead_leads(journal: &dyn Store, agent: &Agent) -> Result<Vec<Agent>, ReadErro
     Ok(leads)
 }
 
-fn ended(journal: &dyn Store, agent: &Agent) -> Result<wire::Agent, ReadError> {
+fn ended(journal: &dyn Store, caller: Caller, agent: &Agent) -> Result<wire::Agent, ReadError> {
     let parents = journal.roster(RosterQuery::Of(agent.parent.as_slice()))?;
     let parent = parents.into_iter().find_map(|row| row.name);
-    Ok(view::ended(agent, parent, &journal.latest(&[agent.id])?))
+    let sight = sight::of_ended(journal, caller, agent.id)?;
+    Ok(view::ended(agent, parent, &journal.latest(&[agent.id])?, sight))
 }
 
 /// Hands out the dead that are not in memory, page by page.
 fn dead(
     journal: &dyn Store,
-    in_memory: &BTreeSet<AgentId>,
-    filter: &Filter,
+    caller: Caller,
+    (in_memory, filter): (&BTreeSet<AgentId>, &Filter),
     mut page: impl FnMut(Vec<wire::Agent>) -> io::Result<()>,
 ) -> io::Result<()> {
     let failed = |error: ReadError| io::Error::other(error);
@@ -220,7 +224,7 @@ fn dead(
         for row in rows.iter().filter(|row| !in_memory.contains(&row.agent)) {
             let agent = recall(journal, row.agent).map_err(failed)?;
             if let Some(agent) = agent.filter(|agent| filter.passes_dead(agent)) {
-                shown.push(ended(journal, &agent).map_err(failed)?);
+                shown.push(ended(journal, caller, &agent).map_err(failed)?);
             }
         }
         page(shown)?;

@@ -1,19 +1,22 @@
-//! What handlers take out of a request: who calls, and a bounded body that arrives in time.
+//! What handlers take out of a request: who calls, the one named part of its path, its query, and a
+//! bounded body that arrives in time. Whatever is wrong with one of them is told as a problem.
 
 use std::sync::Arc;
 
-use axum::body::to_bytes;
-use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::extract::{FromRequest, FromRequestParts, Path, Query as AxumQuery, Request};
+use axum::http::header::CONTENT_LENGTH;
 use axum::http::request::Parts;
 use perennial_api::Problem;
 use perennial_api::request::BODY_LIMIT;
 use perennial_core::authority::Caller;
 use serde::de::DeserializeOwned;
+use tokio_stream::StreamExt;
 
 use super::Shared;
 use super::answer::Trouble;
 use super::server::PATIENCE;
 use crate::daemon::showing::problems;
+use crate::daemon::surface::checks::sanitised;
 use crate::daemon::surface::identity::Peer;
 
 /// The caller, as processes show it. Every route asks for it, and none is open to a job.
@@ -41,6 +44,43 @@ impl FromRequestParts<Shared> for CallerIdentity {
     }
 }
 
+/// The part of the path that names an agent, a message or a post.
+#[derive(Debug)]
+pub struct Segment(pub String);
+
+impl FromRequestParts<Shared> for Segment {
+    type Rejection = Trouble;
+
+    async fn from_request_parts(parts: &mut Parts, surface: &Shared) -> Result<Segment, Trouble> {
+        match Path::<String>::from_request_parts(parts, surface).await {
+            Ok(Path(segment)) => Ok(Segment(segment)),
+            Err(rejection) => Err(Trouble(
+                Problem::new(400, "bad-path", "the path of the request can't be read")
+                    .because(sanitised(&rejection.body_text())),
+            )),
+        }
+    }
+}
+
+/// The query, read as `T`.
+#[derive(Debug)]
+pub struct Query<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequestParts<Shared> for Query<T> {
+    type Rejection = Trouble;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Query<T>, Trouble> {
+        match AxumQuery::<T>::try_from_uri(&parts.uri) {
+            Ok(AxumQuery(query)) => Ok(Query(query)),
+            Err(rejection) => Err(Trouble(
+                Problem::new(400, "bad-query", "the query of the request can't be read")
+                    .because(sanitised(&rejection.body_text()))
+                    .next("/v1/openapi.json lists what each route takes"),
+            )),
+        }
+    }
+}
+
 /// A JSON body; an empty one counts as `{}`.
 #[derive(Debug)]
 pub struct Body<T>(pub T);
@@ -49,23 +89,7 @@ impl<T: DeserializeOwned> FromRequest<Shared> for Body<T> {
     type Rejection = Trouble;
 
     async fn from_request(request: Request, _: &Shared) -> Result<Body<T>, Trouble> {
-        let body = to_bytes(request.into_body(), BODY_LIMIT);
-        let bytes = match tokio::time::timeout(PATIENCE, body).await {
-            Err(_) => {
-                return Err(Trouble(Problem::new(
-                    408,
-                    "half-sent",
-                    "the request never came whole",
-                )));
-            }
-            Ok(Err(_)) => {
-                return Err(Trouble(
-                    Problem::new(413, "too-large", "the request is too large")
-                        .because(format!("a request's body has at most {BODY_LIMIT} bytes")),
-                ));
-            }
-            Ok(Ok(bytes)) => bytes,
-        };
+        let bytes = body(request, BODY_LIMIT).await?;
         let text: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
         serde_json::from_slice(text).map(Body).map_err(|error| {
             Trouble(
@@ -74,4 +98,42 @@ impl<T: DeserializeOwned> FromRequest<Shared> for Body<T> {
             )
         })
     }
+}
+
+/// Reads a body to its end: the one reader of all requests, bounded in size and in time.
+pub async fn body(request: Request, limit: usize) -> Result<Vec<u8>, Trouble> {
+    let announced = request.headers().get(CONTENT_LENGTH).and_then(|text| text.to_str().ok());
+    if announced.and_then(|text| text.parse().ok()).is_some_and(|length: usize| length > limit) {
+        return Err(too_large(limit));
+    }
+    let read = async {
+        let mut parts = request.into_body().into_data_stream();
+        let mut bytes = Vec::new();
+        while let Some(part) = parts.next().await {
+            let part = part.map_err(|error| {
+                Trouble(
+                    Problem::new(400, "bad-body", "the body of the request can't be read")
+                        .because(sanitised(&error.to_string())),
+                )
+            })?;
+            if bytes.len() + part.len() > limit {
+                return Err(too_large(limit));
+            }
+            bytes.extend_from_slice(&part);
+        }
+        Ok(bytes)
+    };
+    tokio::time::timeout(PATIENCE, read).await.unwrap_or_else(|_| {
+        Err(Trouble(
+            Problem::new(408, "half-sent", "the request never came whole")
+                .because(format!("a request's body has to arrive within {} s", PATIENCE.as_secs())),
+        ))
+    })
+}
+
+fn too_large(limit: usize) -> Trouble {
+    Trouble(
+        Problem::new(413, "too-large", "the request is too large")
+            .because(format!("the body of such a request has at most {limit} bytes")),
+    )
 }

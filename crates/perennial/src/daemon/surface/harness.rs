@@ -5,58 +5,31 @@
 
 use std::sync::Arc;
 
-use axum::body::{Bytes, to_bytes};
-use axum::extract::{Query, Request, State};
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use perennial_api::Problem;
-use perennial_api::agent as wire;
-use perennial_api::request;
+use perennial_api::{Problem, query};
 use perennial_core::authority::Caller;
-use perennial_core::command::Command;
 use perennial_core::id::{AgentId, SessionId, SessionNumber};
-use perennial_core::state::Roster;
 use perennial_core::time::Time;
 use perennial_engine::harness::Preset;
 use perennial_engine::harness::dialect::NotUnderstood;
-use perennial_engine::harness::session_texts::line;
-use serde::Deserialize;
-use serde_json::{Value, json};
 
 use super::answer::{Answer, Trouble};
-use super::extract::CallerIdentity;
-use super::server::PATIENCE;
+use super::extract::{CallerIdentity, Query, body};
 use super::{Shared, Surface};
-use crate::daemon::driving::driver::Message;
-use crate::daemon::showing::view::{self, Filter};
-use crate::daemon::surface::checks;
-use crate::daemon::surface::mcp::{self, Asked, Tool};
 
 /// A hook's input is read up to here; a harness may send whole files.
-const LONGEST_INPUT: usize = 8 << 20;
-
-#[derive(Debug, Deserialize)]
-pub struct Called {
-    event: String,
-    session: Option<String>,
-    /// When the harness called, by the wall clock, in microseconds.
-    at: Option<u64>,
-}
-
-#[derive(Debug, Deserialize)]
-pub struct Drawn {
-    session: Option<String>,
-    at: Option<u64>,
-}
+pub const LONGEST_INPUT: usize = 8 << 20;
 
 pub async fn hook(
     State(surface): State<Shared>,
     CallerIdentity(caller): CallerIdentity,
-    Query(called): Query<Called>,
+    Query(called): Query<query::Hook>,
     request: Request,
 ) -> Answer {
     let (agent, preset) = surface.session_of(caller).await?;
-    let input = body(request).await?;
+    let input = body(request, LONGEST_INPUT).await?;
     let call = preset.dialect.hook(&called.event, &input);
     let call = call.map_err(|error| not_understood(&error))?;
     if call.is_partial {
@@ -77,11 +50,11 @@ pub async fn hook(
 pub async fn status_line(
     State(surface): State<Shared>,
     CallerIdentity(caller): CallerIdentity,
-    Query(drawn): Query<Drawn>,
+    Query(drawn): Query<query::StatusLine>,
     request: Request,
 ) -> Answer {
     let (agent, preset) = surface.session_of(caller).await?;
-    let input = body(request).await?;
+    let input = body(request, LONGEST_INPUT).await?;
     let Ok(number) = number(agent, drawn.session.as_deref()) else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
@@ -90,25 +63,6 @@ pub async fn status_line(
     let fact = fact.map_err(|error| not_understood(&error))?.at(drawn.at.map(Time));
     let line = surface.driver.drawn(agent, number, fact).await?;
     Ok((StatusCode::OK, line).into_response())
-}
-
-pub async fn mcp(
-    State(surface): State<Shared>,
-    CallerIdentity(caller): CallerIdentity,
-    request: Request,
-) -> Answer {
-    let (id, tool) = match mcp::read(&body(request).await?) {
-        Asked::Answer(None) => return Ok(StatusCode::NO_CONTENT.into_response()),
-        Asked::Answer(Some(answer)) => {
-            return Ok((StatusCode::OK, answer.to_string()).into_response());
-        }
-        Asked::Call { id, tool } => (id, tool),
-    };
-    let answer = match surface.tool(caller, tool).await {
-        Ok(content) => mcp::answered(&id, &content),
-        Err(Trouble(problem)) => mcp::refused(&id, &problem),
-    };
-    Ok((StatusCode::OK, answer.to_string()).into_response())
 }
 
 /// The mark of a session is not one of this agent's.
@@ -120,29 +74,6 @@ fn number(agent: AgentId, mark: Option<&str>) -> Result<Option<SessionNumber>, W
     let Some(mark) = mark else { return Ok(None) };
     let id: SessionId = mark.parse().map_err(|_| WrongMark)?;
     if id.agent == agent { Ok(Some(id.number)) } else { Err(WrongMark) }
-}
-
-async fn body(request: Request) -> Result<Bytes, Trouble> {
-    let body = to_bytes(request.into_body(), LONGEST_INPUT);
-    match tokio::time::timeout(PATIENCE, body).await {
-        Ok(Ok(bytes)) => Ok(bytes),
-        Ok(Err(_)) => Err(Trouble(Problem::new(413, "too-large", "the input is too large"))),
-        Err(_) => Err(Trouble(Problem::new(408, "half-sent", "the input never came whole"))),
-    }
-}
-
-/// What agents see of each other: no argv, no directories' contents, no transcripts.
-fn in_roster(agent: &wire::Agent) -> Value {
-    json!({
-        "name": agent.name,
-        "state": agent.state,
-        "reason": agent.reason,
-        "role": agent.role,
-        "parent": agent.parent,
-        "project": agent.project,
-        "phase": agent.work_phase,
-        "summary": agent.summary.as_deref().map(|it| line(it, request::SUMMARY_LIMIT)),
-    })
 }
 
 fn not_understood(error: &NotUnderstood) -> Trouble {
@@ -173,48 +104,6 @@ impl Surface {
             )),
         }
     }
-
-    /// Carries one of an agent's own tools out.
-    async fn tool(&self, caller: Caller, tool: Tool) -> Result<Value, Trouble> {
-        let Caller::Agent(own) = caller else {
-            return Err(Trouble(
-                Problem::new(403, "not-a-session", "these tools are an agent's own")
-                    .because("the caller is no process of a session"),
-            ));
-        };
-        match tool {
-            Tool::Roster => {
-                let filter = Filter { roster: Some(Roster::Living), ..Filter::default() };
-                let agents = self.driver.look(move |view| view::listing(view, &filter)).await?;
-                Ok(agents.iter().map(in_roster).collect())
-            }
-            Tool::Myself => {
-                Ok(serde_json::to_value(self.find(own.to_string()).await?).unwrap_or_default())
-            }
-            Tool::Clock => {
-                let agent = self.find(own.to_string()).await?;
-                Ok(json!({ "context": agent.context, "session": agent.session.map(|s| s.number) }))
-            }
-            Tool::Report { phase, summary, context_percent } => {
-                let phase = phase.as_deref().map(checks::work_phase).transpose()?;
-                let summary = summary.as_deref().map(checks::summary).transpose()?;
-                self.command(caller, Command::Report { phase, summary }).await?;
-                if let Some(percent) = context_percent {
-                    self.driver.send(Message::Reported { agent: own, percent })?;
-                }
-                Ok(json!({ "recorded": true }))
-            }
-            Tool::BoardPost { title, text } => {
-                let post = self.post(caller, title, &text).await?;
-                Ok(json!({ "posted": post.id }))
-            }
-            Tool::BoardList { before, limit } => {
-                let limit = limit.unwrap_or(mcp::USUAL_LIST).min(mcp::LARGEST_LIST);
-                Ok(mcp::posts(&self.posts(before.as_deref(), limit as usize).await?))
-            }
-            Tool::BoardShow { id } => Ok(mcp::post(self.show_post(&id).await?)),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -230,12 +119,5 @@ mod tests {
         for wrong in [mark(other, "3"), mark(own, "4294967296"), mark(own, "-1"), String::new()] {
             assert_eq!(number(own, Some(&wrong)), Err(WrongMark), "{wrong}");
         }
-    }
-
-    #[test]
-    fn what_an_agent_says_of_itself_reaches_others_on_one_harmless_line() {
-        let summary = Some("a\n\x1b[2J\u{202e}b".to_owned());
-        let shown = in_roster(&wire::Agent { summary, ..wire::Agent::default() });
-        assert_eq!(shown["summary"], "a  [2J b");
     }
 }

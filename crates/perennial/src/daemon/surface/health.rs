@@ -1,11 +1,11 @@
-//! How the daemon is, and its orderly end.
+//! How the daemon is.
 
 use axum::extract::State;
 use perennial_api::answer::{CgroupHealth, Health, Identity, StoreHealth};
-use perennial_core::authority::Caller;
+use perennial_core::authority::{Caller, Standing};
 use perennial_core::entity::Entity;
-use perennial_core::reason::Verb;
 use perennial_core::state::Roster;
+use perennial_core::visibility::{Private, Sight};
 use perennial_engine::host::{cgroup, monotonic};
 use perennial_store::record::Unreadable;
 
@@ -56,6 +56,7 @@ pub async fn health(
         .await?;
     health.findings.extend(surface.missed.iter().cloned());
     let unreadable = surface.journal.quarantine();
+    let sight = Sight::new(caller, Standing::NoTarget);
     health.version = env!("CARGO_PKG_VERSION").to_owned();
     health.pid = std::process::id();
     health.boot_id.clone_from(&surface.boot);
@@ -65,7 +66,7 @@ pub async fn health(
         path: surface.home.journal().to_string_lossy().into_owned(),
         ok: health.store.read_only.is_none() && unreadable.is_empty(),
         read_only: health.store.read_only,
-        unreadable: unreadable.iter().map(told).collect(),
+        unreadable: unreadable.iter().map(|one| told(one, sight)).collect(),
     };
     health.cgroup = match cgroup::available() {
         Ok(path) => CgroupHealth {
@@ -80,7 +81,7 @@ pub async fn health(
 }
 
 /// What is wrong with a record, and what it is of: the operator finds that by its id.
-fn told(unreadable: &Unreadable) -> String {
+fn told(unreadable: &Unreadable, sight: Sight) -> String {
     let of = match &unreadable.stream {
         Some(Entity::Agent(id)) => format!("of agent {id}"),
         Some(Entity::Message(id)) => format!("of text {id}"),
@@ -91,11 +92,9 @@ fn told(unreadable: &Unreadable) -> String {
         }
         None => "of what is not known".to_owned(),
     };
-    format!("{unreadable} ({of})")
-}
-
-pub async fn down(State(surface): State<Shared>, CallerIdentity(caller): CallerIdentity) -> Answer {
-    surface.authorise(caller, Verb::Down, None).await?;
-    surface.ending.send_replace(true);
-    json(&serde_json::json!({}))
+    match sight.sees(Private::Operator) {
+        true => format!("{unreadable} ({of})"),
+        // What is wrong may quote what the record holds.
+        false => format!("record {} can't be read ({of})", unreadable.seq),
+    }
 }

@@ -3,10 +3,10 @@
 use perennial_store::Store;
 use std::time::Duration;
 
-use axum::extract::{Path as Route, Query, State};
+use axum::extract::State;
 use perennial_api::Problem;
 use perennial_api::answer;
-use perennial_api::request;
+use perennial_api::{query, request};
 use perennial_core::authority::Caller;
 use perennial_core::command::Command;
 use perennial_core::entity::Entity;
@@ -14,15 +14,15 @@ use perennial_core::event::{Event, What};
 use perennial_core::id::{AgentId, MessageId};
 use perennial_core::message::{self, Sender};
 use perennial_core::reason::{Reason, Verb};
+use perennial_core::visibility::Private;
 use perennial_engine::harness::typing;
 use perennial_store::journal::ReadError;
 use perennial_store::text;
 use perennial_store::{MessageRow, MessageStep, Version};
-use serde::Deserialize;
 use tokio::time::timeout;
 
 use super::answer::{Answer, Trouble, json};
-use super::extract::{Body, CallerIdentity};
+use super::extract::{CallerIdentity, Query, Segment};
 use super::{Shared, Surface};
 use crate::daemon::driving::driver::{Closing, FleetView};
 use crate::daemon::showing::sentences;
@@ -36,41 +36,11 @@ const LISTED_MAX: usize = 1000;
 /// A caller that waits for a message asks again after this.
 const LONGEST_WAIT: Duration = Duration::from_secs(25);
 
-pub async fn send(
-    State(surface): State<Shared>,
-    CallerIdentity(caller): CallerIdentity,
-    Route(target): Route<String>,
-    Body(body): Body<request::Send>,
-) -> Answer {
-    let named = Some(target.clone());
-    let agent = surface.authorise(caller, Verb::Send, named).await?.ok_or(Closing)?;
-    let typed = surface.typed(agent, &target, &body.text).await?;
-    let id = MessageId(uuid::Uuid::now_v7().as_u128());
-    let command = Command::Send {
-        id,
-        target: agent.to_string(),
-        fingerprint: typing::fingerprint(&typed.text),
-        body: text::body(&typed.text),
-        after_turn: body.after_turn,
-    };
-    surface.command(caller, command).await?;
-    json(&surface.message(id).await?)
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Wait {
-    /// Answer when nothing more will happen to it, or after a while …
-    wait: bool,
-    /// … which is not longer than this.
-    seconds: Option<u64>,
-}
-
 pub async fn show(
     State(surface): State<Shared>,
     CallerIdentity(caller): CallerIdentity,
-    Route(id): Route<String>,
-    Query(Wait { wait, seconds }): Query<Wait>,
+    Segment(id): Segment,
+    Query(query::Message { wait, seconds }): Query<query::Message>,
 ) -> Answer {
     let id = message_id(&id)?;
     surface.seen_by(caller, id).await?;
@@ -82,19 +52,13 @@ pub async fn show(
     json(&surface.message(id).await?)
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Part {
-    limit: Option<usize>,
-}
-
 pub async fn list(
     State(surface): State<Shared>,
     CallerIdentity(caller): CallerIdentity,
-    Route(target): Route<String>,
-    Query(Part { limit }): Query<Part>,
+    Segment(target): Segment,
+    Query(query::Sent { limit }): Query<query::Sent>,
 ) -> Answer {
-    let agent = surface.authorise(caller, Verb::Send, Some(target)).await?.ok_or(Closing)?;
+    let agent = surface.may_see(caller, target, Private::Texts, Verb::Send).await?;
     let limit = limit.unwrap_or(LISTED).clamp(1, LISTED_MAX);
     let journal = std::sync::Arc::clone(&surface.journal);
     let listed = tokio::task::spawn_blocking(move || journal.messages(agent, limit));
@@ -115,33 +79,6 @@ fn unreadable_row() -> answer::Message {
     }
 }
 
-pub async fn withdraw(
-    State(surface): State<Shared>,
-    CallerIdentity(caller): CallerIdentity,
-    Route(id): Route<String>,
-) -> Answer {
-    let id = message_id(&id)?;
-    surface.seen_by(caller, id).await?;
-    // One that is over is told as it is, so that nobody wonders …
-    let message = surface.message(id).await?;
-    // … unless it is held for damage: then a person may.
-    let is_held = message.why.as_deref() == Some(sentences::UNREADABLE);
-    if message.is_final && !is_held {
-        return Err(over(message));
-    }
-    match surface.command(caller, Command::Unsend { id }).await {
-        Ok(_) => {
-            let state = state(MessageStep::Withdrawn).to_owned();
-            // Its row may not tell.
-            let taken = answer::Message { state, is_final: true, why: None, ..message };
-            json(&surface.message(id).await.unwrap_or(taken))
-        }
-        // … also where it has come to its end since.
-        Err(Trouble(problem)) if problem.status == 404 => Err(over(surface.message(id).await?)),
-        Err(trouble) => Err(trouble),
-    }
-}
-
 fn over(message: answer::Message) -> Trouble {
     let answer::Message { id, state, why, .. } = message;
     let next = if why.as_deref() == Some(sentences::LOST) {
@@ -157,6 +94,52 @@ fn over(message: answer::Message) -> Trouble {
 }
 
 impl Surface {
+    /// Records a text for an agent.
+    pub async fn send(
+        &self,
+        caller: Caller,
+        target: String,
+        send: &request::Send,
+    ) -> Result<answer::Message, Trouble> {
+        let named = Some(target.clone());
+        let agent = self.authorise(caller, Verb::Send, named).await?.ok_or(Closing)?;
+        let typed = self.typed(agent, &target, &send.text).await?;
+        let id = MessageId(uuid::Uuid::now_v7().as_u128());
+        let command = Command::Send {
+            id,
+            target: agent.to_string(),
+            fingerprint: typing::fingerprint(&typed.text),
+            body: text::body(&typed.text),
+            after_turn: send.after_turn,
+        };
+        self.command(caller, command).await?;
+        self.message(id).await
+    }
+
+    /// Takes a text back that waits.
+    pub async fn withdraw(&self, caller: Caller, id: &str) -> Result<answer::Message, Trouble> {
+        let id = message_id(id)?;
+        self.seen_by(caller, id).await?;
+        // One that is over is told as it is, so that nobody wonders …
+        let message = self.message(id).await?;
+        // … unless it is held for damage: then a person may.
+        let is_held = message.why.as_deref() == Some(sentences::UNREADABLE);
+        if message.is_final && !is_held {
+            return Err(over(message));
+        }
+        match self.command(caller, Command::Unsend { id }).await {
+            Ok(_) => {
+                let state = state(MessageStep::Withdrawn).to_owned();
+                // Its row may not tell.
+                let taken = answer::Message { state, is_final: true, why: None, ..message };
+                Ok(self.message(id).await.unwrap_or(taken))
+            }
+            // … also where it has come to its end since.
+            Err(Trouble(problem)) if problem.status == 404 => Err(over(self.message(id).await?)),
+            Err(trouble) => Err(trouble),
+        }
+    }
+
     /// The text as the agent's harness takes it.
     async fn typed(
         &self,
@@ -230,11 +213,11 @@ impl Surface {
     /// Refuses a caller who may not see this message in the very words for one that does not exist:
     /// ids can't be probed.
     async fn seen_by(&self, caller: Caller, id: MessageId) -> Result<(), Trouble> {
-        let row = self.message_row(id).await?;
-        match self.authorise(caller, Verb::Send, Some(row.agent.to_string())).await {
-            Ok(_) => Ok(()),
-            Err(Trouble(problem)) if problem.status == 403 => Err(no_such_message(id)),
-            Err(trouble) => Err(trouble),
+        let agent = self.message_row(id).await?.agent;
+        let sights = self.sights(caller, [agent].into()).await?;
+        match sights.get(&agent).is_some_and(|sight| sight.sees(Private::Texts)) {
+            true => Ok(()),
+            false => Err(no_such_message(id)),
         }
     }
 

@@ -1,4 +1,6 @@
 //! The surface: HTTP/JSON on the unix socket. Handlers translate; they decide nothing.
+//!
+//! Which routes there are is `perennial_api::route`; what changes something is one `Order`.
 
 mod about;
 mod agents;
@@ -8,31 +10,40 @@ pub mod checks;
 mod ended;
 mod events;
 mod extract;
+mod feed;
 mod harness;
 mod health;
 pub mod identity;
-pub mod mcp;
+mod line;
+mod mcp;
 mod messages;
+mod orders;
 pub mod project;
 mod server;
+mod sight;
 mod steps;
 mod terminal;
 
-use perennial_store::Store;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::routing::{get, post};
+use axum::extract::State;
+use axum::routing::{MethodRouter, get, post};
 use perennial_api::Home;
+use perennial_api::route::Route;
 use perennial_engine::host::Holders;
 use perennial_engine::host::monotonic::Moment;
+use perennial_store::Store;
 use perennial_store::journal::Seq;
+use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
 use crate::daemon::driving::driver::DriverHandle;
 use crate::daemon::driving::harness::Harnesses;
 
+use extract::{Body, CallerIdentity, Segment};
 use identity::Registry;
+use orders::Order;
 pub use server::serve;
 
 /// What handlers share.
@@ -57,34 +68,86 @@ pub struct Surface {
 
 type Shared = Arc<Surface>;
 
+/// Every route of the table, and no other.
 pub fn router(surface: Shared) -> Router {
-    Router::new()
-        .route("/v1/agents", get(agents::list).post(agents::spawn))
-        .route("/v1/agents/", get(agents::nobody))
-        .route("/v1/agents/{target}", get(agents::show))
-        .route("/v1/agents/{target}/why", get(agents::why))
-        .route("/v1/agents/{target}/stop", post(agents::stop))
-        .route("/v1/agents/{target}/wake", post(agents::wake))
-        .route("/v1/agents/{target}/rename", post(agents::rename))
-        .route("/v1/agents/{target}/bury", post(agents::bury))
-        .route("/v1/stop-all", post(agents::stop_all))
-        .route("/v1/agents/{target}/send", post(messages::send))
-        .route("/v1/agents/{target}/sent", get(messages::list))
-        .route("/v1/messages/{id}", get(messages::show))
-        .route("/v1/messages/{id}/withdraw", post(messages::withdraw))
-        .route("/v1/agents/{target}/ticket", post(terminal::ticket))
-        .route("/v1/agents/{target}/logs", get(terminal::logs))
-        .route("/v1/agents/{target}/steps", get(steps::steps))
-        .route("/v1/events", get(events::events))
-        .route("/v1/board", get(board::list).post(board::post))
-        .route("/v1/board/", get(board::no_post))
-        .route("/v1/board/{id}", get(board::show))
-        .route("/v1/hook", post(harness::hook))
-        .route("/v1/mcp", post(harness::mcp))
-        .route("/v1/statusline", post(harness::status_line))
-        .route("/v1/health", get(health::health))
-        .route("/v1/down", post(health::down))
+    let add = |router: Router<Shared>, route: Route| router.route(route.path(), handler(route));
+    Route::ALL
+        .into_iter()
+        .fold(Router::new(), add)
         .fallback(answer::no_such_route)
         .method_not_allowed_fallback(answer::no_such_method)
         .with_state(surface)
+}
+
+fn handler(route: Route) -> MethodRouter<Shared> {
+    match route {
+        Route::ListAgents => get(agents::list),
+        Route::ShowAgent => get(agents::show),
+        Route::Why => get(agents::why),
+        Route::ListSent => get(messages::list),
+        Route::ShowMessage => get(messages::show),
+        Route::Ticket => post(terminal::ticket),
+        Route::Logs => get(terminal::logs),
+        Route::Steps => get(steps::steps),
+        Route::ListEvents => get(events::events),
+        Route::Feed => get(feed::feed),
+        Route::ListPosts => get(board::list),
+        Route::ShowPost => get(board::show),
+        Route::Hook => post(harness::hook),
+        Route::StatusLine => post(harness::status_line),
+        Route::Mcp => post(mcp::mcp),
+        Route::Health => get(health::health),
+        Route::OpenApi => get(answer::openapi),
+        Route::Spawn => with_body(|spawn| Order::Spawn(Box::new(spawn))),
+        Route::Post => with_body(Order::Post),
+        Route::Stop => with_target_and_body(Order::Stop),
+        Route::Rename => with_target_and_body(Order::Rename),
+        Route::Bury => with_target_and_body(Order::Bury),
+        Route::Send => with_target_and_body(Order::Send),
+        Route::Wake => with_target(Order::Wake),
+        Route::Withdraw => with_target(Order::Withdraw),
+        Route::StopAll => alone(|| Order::StopAll),
+        Route::Down => alone(|| Order::Down),
+    }
+}
+
+// An order from the parts of a request that it is made of.
+
+fn alone(order: fn() -> Order) -> MethodRouter<Shared> {
+    post(move |State(surface): State<Shared>, CallerIdentity(caller): CallerIdentity| async move {
+        surface.carry_out(caller, order()).await?.answer()
+    })
+}
+
+fn with_target(order: fn(String) -> Order) -> MethodRouter<Shared> {
+    post(
+        move |State(surface): State<Shared>,
+              CallerIdentity(caller): CallerIdentity,
+              Segment(target): Segment| async move {
+            surface.carry_out(caller, order(target)).await?.answer()
+        },
+    )
+}
+
+fn with_body<B: DeserializeOwned + Send + 'static>(order: fn(B) -> Order) -> MethodRouter<Shared> {
+    post(
+        move |State(surface): State<Shared>,
+              CallerIdentity(caller): CallerIdentity,
+              Body(body): Body<B>| async move {
+            surface.carry_out(caller, order(body)).await?.answer()
+        },
+    )
+}
+
+fn with_target_and_body<B: DeserializeOwned + Send + 'static>(
+    order: fn(String, B) -> Order,
+) -> MethodRouter<Shared> {
+    post(
+        move |State(surface): State<Shared>,
+              CallerIdentity(caller): CallerIdentity,
+              Segment(target): Segment,
+              Body(body): Body<B>| async move {
+            surface.carry_out(caller, order(target, body)).await?.answer()
+        },
+    )
 }

@@ -6,16 +6,17 @@
 
 use std::time::Duration;
 
-use axum::extract::{Path as Route, Query, State};
-use perennial_api::Problem;
+use axum::extract::State;
 use perennial_api::step::Steps;
+use perennial_api::{Problem, query};
+use perennial_core::authority::Caller;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::reason::Verb;
+use perennial_core::visibility::Private;
 use perennial_engine::transcript::page::{NotAPlace, Place};
-use serde::Deserialize;
 
 use super::answer::{Answer, Trouble, json};
-use super::extract::CallerIdentity;
+use super::extract::{CallerIdentity, Query, Segment};
 use super::{Shared, Surface};
 use crate::daemon::driving::driver::{Closing, chain};
 use crate::daemon::hearing::changes::Changes;
@@ -30,23 +31,13 @@ const BLIND_WAIT: Duration = Duration::from_secs(1);
 /// Of many changes in a row the first few are one.
 const SETTLING: Duration = Duration::from_millis(20);
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Wanted {
-    from: String,
-    /// Only steps of the time of this session.
-    session: Option<u32>,
-    /// How many seconds to wait for something if there is nothing.
-    wait: u64,
-}
-
 pub async fn steps(
     State(surface): State<Shared>,
     CallerIdentity(caller): CallerIdentity,
-    Route(target): Route<String>,
-    Query(wanted): Query<Wanted>,
+    Segment(target): Segment,
+    Query(wanted): Query<query::Steps>,
 ) -> Answer {
-    let id = surface.authorise(caller, Verb::Logs, Some(target)).await?.ok_or(Closing)?;
+    let id = surface.may_see(caller, target, Private::Transcript, Verb::Logs).await?;
     let place: Place = wanted.from.parse().map_err(|error: NotAPlace| {
         Trouble(
             Problem::new(400, "bad-place", "there is no such place")
@@ -56,7 +47,7 @@ pub async fn steps(
     })?;
     let mut subject = surface.subject(id).await?;
     let span = match wanted.session {
-        Some(number) => Some(surface.span(&subject, number).await?),
+        Some(number) => Some(surface.span(caller, &subject, number).await?),
         None => None,
     };
     let patience = Duration::from_secs(wanted.wait).min(LONGEST_WAIT);
@@ -161,7 +152,7 @@ impl Surface {
         Ok(read.await.map_err(|_| Closing)?)
     }
 
-    async fn span(&self, subject: &Subject, number: u32) -> Result<Span, Trouble> {
+    async fn span(&self, caller: Caller, subject: &Subject, number: u32) -> Result<Span, Trouble> {
         let (journal, agent) = (self.journal.clone(), subject.agent());
         let read = tokio::task::spawn_blocking(move || {
             pages::span(&*journal, agent, SessionNumber(number))
@@ -175,7 +166,7 @@ impl Surface {
         match span {
             Some(span) => Ok(span),
             None => {
-                let name = self.find(agent.to_string()).await?.name;
+                let name = self.find(caller, agent.to_string()).await?.name;
                 let (number, newest) = (u64::from(number), u64::from(subject.newest_session()));
                 Err(Trouble(problems::no_such_session(&name, number, newest)))
             }

@@ -1,21 +1,23 @@
 //! Terminals: tickets to a session's holder, and what it printed.
 
-use axum::extract::{Path as Route, Query, State};
+use axum::extract::State;
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use perennial_api::Problem;
 use perennial_api::answer::Ticket;
+use perennial_api::query;
 use perennial_api::request::{Mode, TicketRequest};
+use perennial_core::authority::Caller;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::reason::Verb;
+use perennial_core::visibility::Private;
 use perennial_engine::host::holders;
 use perennial_engine::host::recording::Recording;
-use serde::Deserialize;
 use tokio::sync::oneshot;
 
 use super::answer::{Answer, Trouble, json};
-use super::extract::{Body, CallerIdentity};
+use super::extract::{Body, CallerIdentity, Query, Segment};
 use super::{Shared, Surface};
 use crate::daemon::driving::driver::Closing;
 use crate::daemon::showing::problems;
@@ -26,15 +28,20 @@ const LONGEST_LOG: usize = 16 << 20;
 pub async fn ticket(
     State(surface): State<Shared>,
     CallerIdentity(caller): CallerIdentity,
-    Route(target): Route<String>,
+    Segment(target): Segment,
     Body(body): Body<TicketRequest>,
 ) -> Answer {
-    let (verb, mode) = match body.mode {
-        Mode::Attach => (Verb::Attach, holders::Mode::Attach),
-        Mode::Watch => (Verb::Logs, holders::Mode::Watch),
+    let (id, mode) = match body.mode {
+        Mode::Attach => {
+            let id = surface.authorise(caller, Verb::Attach, Some(target)).await?;
+            (id.ok_or(Closing)?, holders::Mode::Attach)
+        }
+        Mode::Watch => {
+            let id = surface.may_see(caller, target, Private::Terminal, Verb::Logs).await?;
+            (id, holders::Mode::Watch)
+        }
     };
-    let id = surface.authorise(caller, verb, Some(target)).await?;
-    let (id, number) = surface.running(id).await?;
+    let (id, number) = surface.running(caller, id).await?;
     let (reply, answer) = oneshot::channel();
     surface.holders.ticket(id, number, mode, move |result| {
         let _ = reply.send(result);
@@ -50,26 +57,18 @@ pub async fn ticket(
         ticket: ticket.token,
         socket: ticket.socket.to_string_lossy().into_owned(),
         session: u64::from(number.0),
-        agent: surface.find(id.to_string()).await?,
+        agent: surface.find(caller, id.to_string()).await?,
     })
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Part {
-    session: Option<u32>,
-    from: Option<u64>,
-    max: Option<usize>,
 }
 
 pub async fn logs(
     State(surface): State<Shared>,
     CallerIdentity(caller): CallerIdentity,
-    Route(target): Route<String>,
-    Query(part): Query<Part>,
+    Segment(target): Segment,
+    Query(part): Query<query::Logs>,
 ) -> Answer {
-    let id = surface.authorise(caller, Verb::Logs, Some(target.clone())).await?.ok_or(Closing)?;
-    let agent = surface.find(id.to_string()).await?;
+    let id = surface.may_see(caller, target, Private::Terminal, Verb::Logs).await?;
+    let agent = surface.find(caller, id.to_string()).await?;
     let newest = agent.session.map_or(0, |session| session.number);
     let number = part.session.map_or(newest, u64::from);
     if number == 0 || number > newest {
@@ -122,8 +121,11 @@ fn read(
 
 impl Surface {
     /// The running session of an agent.
-    async fn running(&self, id: Option<AgentId>) -> Result<(AgentId, SessionNumber), Trouble> {
-        let id = id.ok_or(Closing)?;
+    async fn running(
+        &self,
+        caller: Caller,
+        id: AgentId,
+    ) -> Result<(AgentId, SessionNumber), Trouble> {
         let session = self.driver.look(move |view| {
             let agent = view.supervisor.fleet().agent(id)?;
             agent.live_session().filter(|session| session.process.is_some()).map(|s| s.number)
@@ -131,7 +133,7 @@ impl Surface {
         match session.await? {
             Some(number) => Ok((id, number)),
             None => {
-                let name = self.find(id.to_string()).await?.name;
+                let name = self.find(caller, id.to_string()).await?.name;
                 let title = format!("{name} has no running session");
                 Err(Trouble(Problem::new(409, "no-session", title).next(format!(
                     "perennial wake {name} gives it one; perennial logs {name} shows the last"

@@ -1,0 +1,249 @@
+//! What happened, kind by kind: `kind` and `data` of an event.
+//!
+//! Words (states, reasons, causes, …) are text: a newer daemon may know more of them.
+
+use serde::{Deserialize, Serialize};
+
+use super::part::{
+    Author, Claimed, Content, Evidence, Exit, Hatched, JobEnd, Moved, Opening, Process, Purpose,
+    Sample, Text,
+};
+use crate::agent::Moment;
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "kind", content = "data", rename_all = "kebab-case")]
+pub enum What {
+    /// An agent was born.
+    Hatched(Box<Hatched>),
+    /// An agent changed its state, or the reason for it.
+    Moved(Moved),
+    /// The agent's sessions run on this node from here on.
+    Rehomed {
+        node: String,
+    },
+    /// Nothing starts, prompts or ends the agent by itself from here on.
+    Held {
+        /// `verdict`, `person` or `damage`.
+        held_for: String,
+        evidence: Evidence,
+        #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
+        since: Moment,
+    },
+    HoldLifted {
+        evidence: Evidence,
+    },
+    /// A session is to be started when its turn comes.
+    SessionWanted {
+        number: u32,
+        opening: Opening,
+    },
+    /// The order to start a session was given.
+    SessionStarting {
+        number: u32,
+        /// How long the agent has from here on to give a first sign of life.
+        limit_seconds: f64,
+    },
+    /// The session's program was executed.
+    SessionRunning {
+        number: u32,
+        process: Process,
+    },
+    SessionEnding {
+        number: u32,
+        /// `graceful` or `at-once`.
+        pace: String,
+    },
+    SessionEnded {
+        number: u32,
+        exit: Exit,
+    },
+    /// The session's harness showed that work was done; told once for each session.
+    SessionProgressed {
+        number: u32,
+    },
+    /// The session's conversation is this one now.
+    ConversationFollowed {
+        number: u32,
+        conversation: String,
+        /// `started`, `resumed`, `cleared`, `compacted` or `forked`.
+        how: String,
+    },
+    /// A new context window began.
+    WindowBegan {
+        number: u32,
+    },
+    /// The context window is used up to a threshold.
+    ClockPassed {
+        number: u32,
+        /// `half`, `three-quarters` or `nine-tenths`.
+        threshold: String,
+        sample: Sample,
+    },
+    /// The session was told so.
+    ClockTold {
+        number: u32,
+        threshold: String,
+    },
+    /// The agent said where its work stands.
+    PhaseReported {
+        phase: String,
+    },
+    Renamed {
+        name: String,
+    },
+    /// The agent, or whoever buried it, said in short what it does or leaves behind.
+    Summarised {
+        summary: String,
+    },
+    /// Nobody could see the world for a while (the machine was suspended).
+    PutOff {
+        /// When the state ends by itself, now.
+        #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
+        until: Option<Moment>,
+        unseen_seconds: f64,
+    },
+    DaemonStarted {
+        epoch: u64,
+        /// The machine's boot id.
+        boot: String,
+        version: String,
+    },
+    DaemonStopped {
+        epoch: u64,
+    },
+    /// The journal can be written again; it could not be since then.
+    JournalRestored {
+        #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
+        since: Moment,
+    },
+    /// An agent has this name or conversation from here on.
+    Taken(Claimed),
+    /// The name or conversation is free again.
+    Left(Claimed),
+    /// A text for an agent was recorded.
+    MessageRecorded {
+        /// The agent's id.
+        to: String,
+        /// `person` or `perennial`.
+        from: String,
+        /// Left out for those who may not read it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        content: Option<Content>,
+    },
+    /// The text was given to a session.
+    MessageOffered {
+        session: u32,
+        attempt: u32,
+    },
+    /// The text was typed, and Enter pressed.
+    MessageEntered {
+        attempt: u32,
+        /// Nothing more will be known of it: a bare command has it.
+        last: bool,
+    },
+    /// The attempt came to nothing.
+    MessageHeld {
+        attempt: u32,
+        why: String,
+        /// It is not tried again before.
+        #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
+        until: Moment,
+    },
+    /// The agent CLI said that it has the text.
+    MessageHeard {
+        attempt: u32,
+    },
+    /// The conversation holds the text.
+    MessageSeen {
+        session: u32,
+    },
+    MessageWithdrawn {
+        /// `person` or `outdated`.
+        by: String,
+    },
+    /// The agent was buried before it had the text.
+    MessageReturned {},
+    PostWritten {
+        by: Author,
+        title: Option<String>,
+        text: Text,
+    },
+    /// A command that Perennial runs itself is to be run.
+    JobWanted {
+        /// Where it is run.
+        node: String,
+        purpose: Purpose,
+        /// Left out for those who may not see it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        argv: Option<Vec<String>>,
+        dir: String,
+        limit_seconds: f64,
+    },
+    JobRunning {
+        number: u32,
+        process: Process,
+    },
+    JobEnded {
+        number: u32,
+        end: JobEnd,
+        /// The end of what it printed. Left out for those who may not see it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<String>,
+    },
+    /// A record that can't be read: damaged, or of a newer program.
+    Unreadable {
+        /// What it calls itself, as far as that can be made out.
+        stored_kind: String,
+        form: u64,
+        /// Left out for those who may not see it: it may quote the record.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
+}
+
+impl What {
+    /// The word for its kind, as `kind` has it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            What::Hatched(_) => "hatched",
+            What::Moved(_) => "moved",
+            What::Rehomed { .. } => "rehomed",
+            What::Held { .. } => "held",
+            What::HoldLifted { .. } => "hold-lifted",
+            What::SessionWanted { .. } => "session-wanted",
+            What::SessionStarting { .. } => "session-starting",
+            What::SessionRunning { .. } => "session-running",
+            What::SessionEnding { .. } => "session-ending",
+            What::SessionEnded { .. } => "session-ended",
+            What::SessionProgressed { .. } => "session-progressed",
+            What::ConversationFollowed { .. } => "conversation-followed",
+            What::WindowBegan { .. } => "window-began",
+            What::ClockPassed { .. } => "clock-passed",
+            What::ClockTold { .. } => "clock-told",
+            What::PhaseReported { .. } => "phase-reported",
+            What::Renamed { .. } => "renamed",
+            What::Summarised { .. } => "summarised",
+            What::PutOff { .. } => "put-off",
+            What::DaemonStarted { .. } => "daemon-started",
+            What::DaemonStopped { .. } => "daemon-stopped",
+            What::JournalRestored { .. } => "journal-restored",
+            What::Taken(_) => "taken",
+            What::Left(_) => "left",
+            What::MessageRecorded { .. } => "message-recorded",
+            What::MessageOffered { .. } => "message-offered",
+            What::MessageEntered { .. } => "message-entered",
+            What::MessageHeld { .. } => "message-held",
+            What::MessageHeard { .. } => "message-heard",
+            What::MessageSeen { .. } => "message-seen",
+            What::MessageWithdrawn { .. } => "message-withdrawn",
+            What::MessageReturned {} => "message-returned",
+            What::PostWritten { .. } => "post-written",
+            What::JobWanted { .. } => "job-wanted",
+            What::JobRunning { .. } => "job-running",
+            What::JobEnded { .. } => "job-ended",
+            What::Unreadable { .. } => "unreadable",
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! The OpenAPI document of the surface and the list of an agent's tools, made from the wire types.
+//!
+//! What a route takes and answers stands in `operation`; everything else follows from the types and
+//! from the table of routes. Called by `cargo xtask docs`; the daemon serves what that wrote.
+
+use schemars::JsonSchema;
+use schemars::generate::{SchemaGenerator, SchemaSettings};
+use serde_json::{Map, Value, json};
+
+use crate::agent::Agent;
+use crate::answer::{Buried, Down, Health, Message, Ticket, Why};
+use crate::event::Event;
+use crate::post::Post;
+use crate::problem::{self, Problem};
+use crate::route::{Method, Route};
+use crate::step::Steps;
+use crate::tool::{self, Tool};
+use crate::{query, request};
+
+/// The whole document.
+pub fn document() -> Value {
+    let mut writer = Writer::new();
+    let mut paths = Map::new();
+    for route in Route::ALL {
+        let operation = operation(route, &mut writer);
+        let path = paths.entry(route.path()).or_insert_with(|| json!({}));
+        let method = match route.method() {
+            Method::Get => "get",
+            Method::Post => "post",
+        };
+        path[method] = operation;
+    }
+    let problem = writer.answer::<Problem>();
+    json!({
+        "openapi": "3.1.1",
+        "info": {
+            "title": "Perennial",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "The surface of a Perennial daemon: HTTP/1.1 on the unix socket of its \
+                home. Who calls is shown by the calling process; there are no tokens. Words of the \
+                model (states, reasons, kinds) are open: a newer daemon may know more of them.",
+        },
+        "paths": paths,
+        "components": {
+            "schemas": writer.definitions(),
+            "responses": {
+                "Problem": {
+                    "description": "What did not work, why, and what to do next (RFC 9457).",
+                    "content": { problem::CONTENT_TYPE: { "schema": problem } },
+                },
+            },
+        },
+    })
+}
+
+/// What `tools/list` of the Model Context Protocol answers.
+pub fn tools() -> Value {
+    Tool::ALL
+        .into_iter()
+        .map(|tool| {
+            let schema = match tool {
+                Tool::Roster | Tool::Myself | Tool::Clock => arguments::<tool::Nothing>(),
+                Tool::Report => arguments::<request::Report>(),
+                Tool::BoardPost => arguments::<tool::BoardPost>(),
+                Tool::BoardList => arguments::<tool::BoardList>(),
+                Tool::BoardShow => arguments::<tool::BoardShow>(),
+            };
+            json!({
+                "name": tool.name(),
+                "description": tool.description(),
+                "inputSchema": schema,
+            })
+        })
+        .collect()
+}
+
+/// What a route takes and answers.
+fn operation(route: Route, writer: &mut Writer) -> Value {
+    let it = writer.operation(route);
+    match route {
+        Route::ListAgents => {
+            it.query::<query::Agents>().answers::<Vec<Agent>>(200, "The agents; x-dead: the dead.")
+        }
+        Route::Spawn => it.body::<request::Spawn>().answers::<Agent>(201, "The agent."),
+        Route::ShowAgent | Route::Wake => it.answers::<Agent>(200, "The agent."),
+        Route::Why => it.answers::<Why>(200, "The agent, its story and its texts."),
+        Route::Stop => it.body::<request::Stop>().answers::<Agent>(200, "The agent."),
+        Route::StopAll => it.answers::<Vec<Agent>>(200, "Those that were stopped."),
+        Route::Rename => it.body::<request::Rename>().answers::<Agent>(200, "The agent."),
+        Route::Bury => it.body::<request::Bury>().answers::<Buried>(200, "The agent."),
+        Route::Send => it.body::<request::Send>().answers::<Message>(200, "The text."),
+        Route::ListSent => it.query::<query::Sent>().answers::<Vec<Message>>(200, "The texts."),
+        Route::ShowMessage => it.query::<query::Message>().answers::<Message>(200, "The text."),
+        Route::Withdraw => it.answers::<Message>(200, "The text."),
+        Route::Ticket => it.body::<request::TicketRequest>().answers::<Ticket>(200, "The ticket."),
+        Route::Logs => it.query::<query::Logs>().answers_as(
+            "application/octet-stream",
+            "The bytes; x-session, x-offset and x-end say which.",
+            &json!({}),
+        ),
+        Route::Steps => it.query::<query::Steps>().answers::<Steps>(200, "The steps."),
+        Route::ListEvents => events(it),
+        Route::Feed => feed(it),
+        Route::ListPosts => it.query::<query::Board>().answers::<Vec<Post>>(200, "The posts."),
+        Route::Post => it.body::<request::Post>().answers::<Post>(201, "The post."),
+        Route::ShowPost => it.answers::<Post>(200, "The post."),
+        Route::Hook => it
+            .query::<query::Hook>()
+            .any_body()
+            .answers_or_nothing("What the hook returns, in the vendor's own form."),
+        Route::StatusLine => it
+            .query::<query::StatusLine>()
+            .any_body()
+            .answers_or_nothing("A line for the agent CLI to draw."),
+        Route::Mcp => it.any_body().answers_or_nothing("The answer, in JSON-RPC."),
+        Route::Health => it.answers::<Health>(200, "How the daemon is."),
+        Route::Down => it.answers::<Down>(200, "The daemon ends."),
+        Route::OpenApi => {
+            it.answers_as("application/json", "OpenAPI 3.1.", &json!({ "type": "object" }))
+        }
+    }
+}
+
+fn events(operation: Operation<'_>) -> Value {
+    let mut operation = operation.query::<query::Events>().answers::<Vec<Event>>(
+        200,
+        "The events. With `Accept: text/event-stream` all events from `since` or `Last-Event-ID` on, \
+         and further ones as they come: `id` is the event's `seq`, `data` the event.",
+    );
+    operation["responses"]["200"]["content"]["text/event-stream"] =
+        json!({ "schema": { "type": "string" } });
+    operation
+}
+
+fn feed(operation: Operation<'_>) -> Value {
+    // The data of the feed's messages are these types.
+    let messages = json!({
+        "event": operation.writer.answer::<Event>(),
+        "agent": operation.writer.answer::<Agent>(),
+    });
+    let mut operation = operation.query::<query::Feed>().answers_as(
+        "text/event-stream",
+        "Server-sent events. It begins with every agent in memory. `event: event`: an event, with its \
+         `seq` as `id`. `event: agent`: an agent that has changed, as it is now, before the events that \
+         changed it. A slow reader gets all events, and the newest state of an agent. Resumed by \
+         `Last-Event-ID`.",
+        &json!({ "type": "string" }),
+    );
+    operation["responses"]["200"]["content"]["text/event-stream"]["x-messages"] = messages;
+    operation
+}
+
+/// The schema of a tool's arguments, whole in itself.
+fn arguments<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    for noise in ["title", "description"] {
+        schema.as_object_mut().map(|schema| schema.remove(noise));
+    }
+    without_defaults(&mut schema);
+    // A model reads this: an absent list of properties would be a riddle.
+    if schema.get("properties").is_none() {
+        schema["properties"] = json!({});
+    }
+    schema
+}
+
+/// Types become schemas: of answers as they are written, of requests as they are read.
+struct Writer {
+    answers: SchemaGenerator,
+    requests: SchemaGenerator,
+}
+
+impl Writer {
+    fn new() -> Writer {
+        let settings = || {
+            SchemaSettings::draft2020_12().with(|settings| {
+                settings.definitions_path = "/components/schemas".into();
+                settings.meta_schema = None;
+            })
+        };
+        Writer {
+            answers: settings().for_serialize().into_generator(),
+            requests: settings().for_deserialize().into_generator(),
+        }
+    }
+
+    fn answer<T: JsonSchema>(&mut self) -> Value {
+        self.answers.subschema_for::<T>().to_value()
+    }
+
+    fn definitions(mut self) -> Value {
+        let mut all = self.answers.take_definitions(true);
+        all.values_mut().for_each(without_defaults);
+        for (name, schema) in self.requests.take_definitions(true) {
+            let known = all.insert(name.clone(), schema);
+            assert!(known.is_none(), "two types are called {name} on the wire");
+        }
+        Value::Object(all)
+    }
+
+    fn operation(&mut self, route: Route) -> Operation<'_> {
+        let mut id = format!("{route:?}");
+        id[..1].make_ascii_lowercase();
+        let parameters: Vec<Value> = route.path().split('/').filter_map(parameter).collect();
+        let value = json!({
+            "operationId": id,
+            "summary": route.summary(),
+            "parameters": parameters,
+            "responses": { "default": { "$ref": "#/components/responses/Problem" } },
+        });
+        Operation { value, writer: self }
+    }
+}
+
+/// The parameter that a segment of a path stands for.
+fn parameter(segment: &str) -> Option<Value> {
+    let name = segment.strip_prefix('{')?.strip_suffix('}')?;
+    let description = match name {
+        "target" => "An agent: its name, `NAME~1` for the one before it, or its id.",
+        _ => "An id, as the surface gave it.",
+    };
+    Some(json!({
+        "name": name,
+        "in": "path",
+        "required": true,
+        "description": description,
+        "schema": { "type": "string" },
+    }))
+}
+
+struct Operation<'a> {
+    value: Value,
+    writer: &'a mut Writer,
+}
+
+impl Operation<'_> {
+    fn query<T: JsonSchema>(mut self) -> Self {
+        let schema = self.writer.requests.root_schema_for::<T>().to_value();
+        let required = schema["required"].as_array().cloned().unwrap_or_default();
+        let properties = schema["properties"].as_object().cloned().unwrap_or_default();
+        for (name, mut schema) in properties {
+            let is_required = required.iter().any(|one| *one == name.as_str());
+            let described = schema.as_object_mut().and_then(|schema| schema.remove("description"));
+            present(&mut schema);
+            let mut parameter =
+                json!({ "name": name, "in": "query", "required": is_required, "schema": schema });
+            if let Some(described) = described {
+                parameter["description"] = described;
+            }
+            if let Some(parameters) = self.value["parameters"].as_array_mut() {
+                parameters.push(parameter);
+            }
+        }
+        self
+    }
+
+    fn body<T: JsonSchema>(mut self) -> Self {
+        let schema = self.writer.requests.subschema_for::<T>().to_value();
+        self.value["requestBody"] =
+            json!({ "content": { "application/json": { "schema": schema } } });
+        self
+    }
+
+    /// A body in somebody else's form.
+    fn any_body(mut self) -> Self {
+        self.value["requestBody"] = json!({ "content": { "application/json": { "schema": {} } } });
+        self
+    }
+
+    fn answers<T: JsonSchema>(mut self, status: u16, what: &str) -> Value {
+        let schema = self.writer.answer::<T>();
+        self.value["responses"][status.to_string()] =
+            json!({ "description": what, "content": { "application/json": { "schema": schema } } });
+        self.value
+    }
+
+    fn answers_as(mut self, media: &str, what: &str, schema: &Value) -> Value {
+        self.value["responses"]["200"] =
+            json!({ "description": what, "content": { media: { "schema": schema } } });
+        self.value
+    }
+
+    fn answers_or_nothing(mut self, what: &str) -> Value {
+        self.value["responses"]["204"] = json!({ "description": "Nothing to say." });
+        self.answers_as("text/plain", what, &json!({ "type": "string" }))
+    }
+}
+
+/// A parameter that is not there is left out; there is no null in a query.
+fn present(schema: &mut Value) {
+    if let Value::Array(types) = &mut schema["type"] {
+        types.retain(|one| one != "null");
+        if let [only] = types.as_slice() {
+            schema["type"] = only.clone();
+        }
+    }
+    if schema["default"].is_null() {
+        schema.as_object_mut().map(|schema| schema.remove("default"));
+    }
+}
+
+/// What an absent member would be read as says nothing of what is written.
+fn without_defaults(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            if let Some(Value::Object(properties)) = members.get_mut("properties") {
+                for property in properties.values_mut().filter_map(Value::as_object_mut) {
+                    property.remove("default");
+                }
+            }
+            members.values_mut().for_each(without_defaults);
+        }
+        Value::Array(parts) => parts.iter_mut().for_each(without_defaults),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}

@@ -1,0 +1,124 @@
+//! What clients ask for in the query of a request. Whatever is left out has its usual value.
+
+use serde::{Deserialize, Serialize};
+
+/// `GET /v1/agents`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Agents {
+    /// The cemetery too.
+    pub all: bool,
+    /// `living`, `freezer` or `cemetery`.
+    pub roster: Option<String>,
+    pub state: Option<String>,
+    /// A project's path, or the last part of it.
+    pub project: Option<String>,
+    /// Only those that nothing has confirmed for so many seconds.
+    pub stale: Option<u64>,
+}
+
+/// `GET /v1/events`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Events {
+    /// Only events after this one.
+    pub since: u64,
+    /// Only events of this agent, of texts to it, and of jobs that tell of it.
+    pub agent: Option<String>,
+    /// At most so many; 1,000 unless given, never more than 10,000.
+    pub limit: Option<usize>,
+}
+
+/// `GET /v1/feed`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Feed {
+    /// Only events after this one; the header `Last-Event-ID` goes before it. Without either: from now
+    /// on.
+    pub since: Option<u64>,
+    /// Only this agent.
+    pub agent: Option<String>,
+}
+
+/// `GET /v1/messages/{id}`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Message {
+    /// Answer when nothing more will happen to it, or after a while …
+    pub wait: bool,
+    /// … which is not longer than this; at most 25 s.
+    pub seconds: Option<u64>,
+}
+
+/// `GET /v1/agents/{target}/sent`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Sent {
+    /// At most so many; 20 unless given, never more than 1,000.
+    pub limit: Option<usize>,
+}
+
+/// `GET /v1/agents/{target}/logs`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Logs {
+    /// Which session; the newest unless given.
+    pub session: Option<u32>,
+    /// From this byte on; without it, the end.
+    pub from: Option<u64>,
+    /// At most so many bytes, never more than 16 MiB.
+    pub max: Option<usize>,
+}
+
+/// `GET /v1/agents/{target}/steps`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Steps {
+    /// `next` of the answer before; empty to begin.
+    pub from: String,
+    /// Only steps of the time of this session.
+    pub session: Option<u32>,
+    /// How many seconds to wait for something if there is nothing; at most 25.
+    pub wait: u64,
+}
+
+/// `GET /v1/board`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Board {
+    /// Only posts older than the one with this id.
+    pub before: Option<String>,
+    /// At most so many; 50 unless given, never more than 500.
+    pub limit: Option<usize>,
+}
+
+/// `POST /v1/hook`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Hook {
+    /// The vendor's name of the hook.
+    pub event: String,
+    /// The mark of the session, from its environment.
+    pub session: Option<String>,
+    /// When the harness called, by the wall clock, in microseconds.
+    pub at: Option<u64>,
+}
+
+/// `POST /v1/statusline`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct StatusLine {
+    /// The mark of the session, from its environment.
+    pub session: Option<String>,
+    /// When the harness called, by the wall clock, in microseconds.
+    pub at: Option<u64>,
+}

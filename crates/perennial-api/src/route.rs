@@ -1,0 +1,166 @@
+//! The routes of the surface: every one, by method and path.
+//!
+//! The daemon's router and the OpenAPI document are both made from this table, so that neither has a
+//! route that the other lacks.
+
+/// A route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Route {
+    ListAgents,
+    Spawn,
+    ShowAgent,
+    Why,
+    Stop,
+    StopAll,
+    Wake,
+    Rename,
+    Bury,
+    Send,
+    ListSent,
+    ShowMessage,
+    Withdraw,
+    Ticket,
+    Logs,
+    Steps,
+    ListEvents,
+    Feed,
+    ListPosts,
+    Post,
+    ShowPost,
+    Hook,
+    StatusLine,
+    Mcp,
+    Health,
+    Down,
+    OpenApi,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    Get,
+    Post,
+}
+
+impl Route {
+    pub const ALL: [Route; 27] = [
+        Route::ListAgents,
+        Route::Spawn,
+        Route::ShowAgent,
+        Route::Why,
+        Route::Stop,
+        Route::StopAll,
+        Route::Wake,
+        Route::Rename,
+        Route::Bury,
+        Route::Send,
+        Route::ListSent,
+        Route::ShowMessage,
+        Route::Withdraw,
+        Route::Ticket,
+        Route::Logs,
+        Route::Steps,
+        Route::ListEvents,
+        Route::Feed,
+        Route::ListPosts,
+        Route::Post,
+        Route::ShowPost,
+        Route::Hook,
+        Route::StatusLine,
+        Route::Mcp,
+        Route::Health,
+        Route::Down,
+        Route::OpenApi,
+    ];
+
+    pub fn method(self) -> Method {
+        self.card().0
+    }
+
+    /// With `{target}` for an agent and `{id}` for a message or post.
+    pub fn path(self) -> &'static str {
+        self.card().1
+    }
+
+    /// What it does, in a line.
+    pub fn summary(self) -> &'static str {
+        self.card().2
+    }
+
+    fn card(self) -> (Method, &'static str, &'static str) {
+        use Method::{Get, Post};
+        match self {
+            Route::ListAgents => {
+                (Get, "/v1/agents", "List agents: who needs you first, then by roster and name")
+            }
+            Route::Spawn => (Post, "/v1/agents", "Start a new agent"),
+            Route::ShowAgent => (Get, "/v1/agents/{target}", "Show one agent"),
+            Route::Why => (Get, "/v1/agents/{target}/why", "Tell why an agent is in its state"),
+            Route::Stop => {
+                (Post, "/v1/agents/{target}/stop", "Stop an agent's session; the agent sleeps")
+            }
+            Route::StopAll => (Post, "/v1/stop-all", "Stop every agent"),
+            Route::Wake => (
+                Post,
+                "/v1/agents/{target}/wake",
+                "Give a sleeping or crashed agent its next session",
+            ),
+            Route::Rename => (Post, "/v1/agents/{target}/rename", "Give an agent another name"),
+            Route::Bury => {
+                (Post, "/v1/agents/{target}/bury", "End an agent for good; its record is kept")
+            }
+            Route::Send => (Post, "/v1/agents/{target}/send", "Send an agent a text"),
+            Route::ListSent => {
+                (Get, "/v1/agents/{target}/sent", "List the texts to an agent, newest first")
+            }
+            Route::ShowMessage => (Get, "/v1/messages/{id}", "Tell how far a text has come"),
+            Route::Withdraw => (Post, "/v1/messages/{id}/withdraw", "Take back a text that waits"),
+            Route::Ticket => (
+                Post,
+                "/v1/agents/{target}/ticket",
+                "Get a ticket for one connection to an agent's terminal",
+            ),
+            Route::Logs => {
+                (Get, "/v1/agents/{target}/logs", "Read what an agent's terminal showed, as bytes")
+            }
+            Route::Steps => {
+                (Get, "/v1/agents/{target}/steps", "Read an agent's conversations, step by step")
+            }
+            Route::ListEvents => (Get, "/v1/events", "List events, oldest first, or follow them"),
+            Route::Feed => (Get, "/v1/feed", "Follow events, and agents as they change"),
+            Route::ListPosts => (Get, "/v1/board", "List posts on the board, newest first"),
+            Route::Post => (Post, "/v1/board", "Post a text on the board"),
+            Route::ShowPost => (Get, "/v1/board/{id}", "Show one post with its text"),
+            Route::Hook => {
+                (Post, "/v1/hook", "Take a call of an agent CLI's hook; for sessions only")
+            }
+            Route::StatusLine => (
+                Post,
+                "/v1/statusline",
+                "Take the input of an agent CLI's status line; for sessions only",
+            ),
+            Route::Mcp => (
+                Post,
+                "/v1/mcp",
+                "Take one message of the Model Context Protocol; for sessions only",
+            ),
+            Route::Health => (Get, "/v1/health", "Tell how the daemon is"),
+            Route::Down => (Post, "/v1/down", "End the daemon; sessions go on"),
+            Route::OpenApi => (Get, "/v1/openapi.json", "Get this document"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_route_is_listed_once() {
+        let mut seen = Vec::new();
+        for route in Route::ALL {
+            let key = (route.method() == Method::Get, route.path());
+            assert!(!seen.contains(&key), "{route:?}");
+            seen.push(key);
+        }
+    }
+}

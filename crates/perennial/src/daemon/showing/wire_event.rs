@@ -1,0 +1,456 @@
+//! Events as the surface shows them: core types to wire types, kind by kind.
+//!
+//! The stored form is not the API: this mapping is what stands between them. Every match is exhaustive, so
+//! that a new event of the core does not compile until it has a form on the wire. What the caller may
+//! not see is left out here, by the core's rule, and named in `withheld`.
+
+mod parts;
+
+use perennial_api::event as wire;
+use perennial_core::entity::Entity;
+use perennial_core::event::{AgentEvent, Birth, ClaimEvent, NodeEvent, What};
+use perennial_core::id::AgentId;
+use perennial_core::job::{JobEnd, JobEvent, Purpose};
+use perennial_core::launch::{Launch, Options};
+use perennial_core::message::{Content, MessageEvent, Withdrawer};
+use perennial_core::post::PostEvent;
+use perennial_core::reason::{Evidence, Finding};
+use perennial_core::session::Pace;
+use perennial_core::visibility::{Private, Sight};
+use perennial_store::record::{Record, Unreadable};
+
+use parts::{
+    author, claimed, content, exit, held, opening, process, sample, seconds, show, text, threshold,
+    witness,
+};
+
+use crate::daemon::showing::sentences;
+use crate::daemon::time::rfc3339;
+
+/// A record as a caller sees it who may see this of the agent that it is about.
+pub fn event(
+    record: &Record,
+    agent: Option<(AgentId, Option<String>)>,
+    sight: Sight,
+) -> wire::Event {
+    let mut writer = Writer { sight, withheld: Vec::new() };
+    let entity = record.stream.as_ref().map(|entity| writer.entity(entity));
+    let (what, text) = match &record.event {
+        Ok(event) => {
+            let what = writer.what(&event.what);
+            let text = match writer.withheld.is_empty() {
+                true => sentences::sentence(&event.what),
+                false => sentences::sentence(&without_private(&event.what)),
+            };
+            (what, text)
+        }
+        Err(unreadable) => writer.unreadable(unreadable),
+    };
+    let (agent_id, agent) = agent.unzip();
+    let id = entity.as_ref().and_then(|entity| entity.id.clone());
+    wire::Event {
+        seq: record.seq.0,
+        at: rfc3339(record.at),
+        agent_id: agent_id.map(|id| id.to_string()),
+        agent: agent.flatten(),
+        about: id.filter(|_| record.stream.as_ref().is_some_and(is_named_apart)),
+        entity,
+        text,
+        withheld: writer.withheld,
+        what,
+    }
+}
+
+/// Whether it has an id beside that of the agent that it is about.
+fn is_named_apart(entity: &Entity) -> bool {
+    match entity {
+        Entity::Message(_) | Entity::Post(_) | Entity::Job(_) => true,
+        Entity::Node(_) | Entity::Agent(_) | Entity::Name(_) | Entity::Conversation(_) => false,
+    }
+}
+
+struct Writer {
+    sight: Sight,
+    withheld: Vec<String>,
+}
+
+impl Writer {
+    /// A value that is not for everybody, or a note of what is left out.
+    fn private<T>(&mut self, private: Private, member: &str, value: T) -> Option<T> {
+        if self.sight.sees(private) {
+            return Some(value);
+        }
+        self.withheld.push(member.to_owned());
+        None
+    }
+
+    fn entity(&mut self, entity: &Entity) -> wire::EntityRef {
+        let (kind, id) = match entity {
+            Entity::Node(id) => ("node", Some(id.to_string())),
+            Entity::Agent(id) => ("agent", Some(id.to_string())),
+            Entity::Name(key) => ("name", Some(key.to_string())),
+            Entity::Conversation(id) => ("conversation", Some(id.to_string())),
+            // Whoever knows the id of a text could ask for it.
+            Entity::Message(id) => {
+                ("message", self.private(Private::Texts, "entity.id", id.to_string()))
+            }
+            Entity::Post(id) => ("post", Some(id.to_string())),
+            Entity::Job(id) => ("job", Some(id.to_string())),
+        };
+        wire::EntityRef { kind: kind.to_owned(), id }
+    }
+
+    fn unreadable(&mut self, unreadable: &Unreadable) -> (wire::What, String) {
+        // It may quote what the record holds.
+        let why = self.private(Private::Operator, "why", unreadable.why.to_string());
+        let text = match &why {
+            Some(_) => unreadable.to_string(),
+            None => format!("record {} can't be read", unreadable.seq),
+        };
+        let (stored_kind, form) = (unreadable.kind.clone(), unreadable.form);
+        (wire::What::Unreadable { stored_kind, form, why }, text)
+    }
+
+    fn what(&mut self, what: &What) -> wire::What {
+        match what {
+            What::Agent(_, event) => self.agent(event),
+            What::Message(_, event) => self.message(event),
+            What::Post(_, PostEvent::Written { by, title, text: body }) => {
+                wire::What::PostWritten { by: author(by), title: title.clone(), text: text(body) }
+            }
+            What::Job(_, event) => self.job(event),
+            What::Name(_, claim) | What::Conversation(_, claim) => match claim {
+                ClaimEvent::Taken { by } => wire::What::Taken(claimed(*by)),
+                ClaimEvent::Left { by } => wire::What::Left(claimed(*by)),
+            },
+            What::Node(_, NodeEvent::DaemonStarted { epoch, boot, version }) => {
+                let (boot, version) = (boot.0.clone(), version.clone());
+                wire::What::DaemonStarted { epoch: epoch.0, boot, version }
+            }
+            What::Node(_, NodeEvent::DaemonStopped { epoch }) => {
+                wire::What::DaemonStopped { epoch: epoch.0 }
+            }
+            What::Node(_, NodeEvent::JournalRestored { since }) => {
+                wire::What::JournalRestored { since: rfc3339(*since) }
+            }
+        }
+    }
+
+    fn agent(&mut self, event: &AgentEvent) -> wire::What {
+        match event {
+            AgentEvent::Hatched(birth) => wire::What::Hatched(Box::new(self.birth(birth))),
+            AgentEvent::Moved(moved) => wire::What::Moved(wire::Moved {
+                cause: moved.cause.word().to_owned(),
+                to: moved.to.word().to_owned(),
+                reason: moved.reason.word().to_owned(),
+                evidence: self.evidence(&moved.evidence),
+                until: moved.until.map(rfc3339),
+            }),
+            AgentEvent::Rehomed { node } => wire::What::Rehomed { node: node.to_string() },
+            AgentEvent::Held(hold) => wire::What::Held {
+                held_for: hold.held_for.word().to_owned(),
+                evidence: self.evidence(&hold.evidence),
+                since: rfc3339(hold.since),
+            },
+            AgentEvent::HoldLifted { evidence } => {
+                wire::What::HoldLifted { evidence: self.evidence(evidence) }
+            }
+            AgentEvent::SessionWanted { number, opening } => {
+                wire::What::SessionWanted { number: number.0, opening: self::opening(opening) }
+            }
+            AgentEvent::SessionStarting { number, limit } => {
+                wire::What::SessionStarting { number: number.0, limit_seconds: seconds(*limit) }
+            }
+            AgentEvent::SessionRunning { number, process: by } => {
+                wire::What::SessionRunning { number: number.0, process: process(*by) }
+            }
+            AgentEvent::SessionEnding { number, pace } => {
+                let pace = match pace {
+                    Pace::Graceful => "graceful",
+                    Pace::AtOnce => "at-once",
+                };
+                wire::What::SessionEnding { number: number.0, pace: pace.to_owned() }
+            }
+            // What the restart policy remembers of it is the daemon's own.
+            AgentEvent::SessionEnded { number, exit, tally: _, is_clean: _ } => {
+                wire::What::SessionEnded { number: number.0, exit: self::exit(*exit) }
+            }
+            AgentEvent::SessionProgressed { number } => {
+                wire::What::SessionProgressed { number: number.0 }
+            }
+            AgentEvent::ConversationFollowed { number, conversation, how } => {
+                wire::What::ConversationFollowed {
+                    number: number.0,
+                    conversation: conversation.to_string(),
+                    how: how.word().to_owned(),
+                }
+            }
+            AgentEvent::WindowBegan { number } => wire::What::WindowBegan { number: number.0 },
+            AgentEvent::ClockPassed { number, threshold: passed, sample: measured } => {
+                let (threshold, sample) = (threshold(*passed), sample(measured));
+                wire::What::ClockPassed { number: number.0, threshold, sample }
+            }
+            AgentEvent::ClockTold { number, threshold: passed } => {
+                wire::What::ClockTold { number: number.0, threshold: threshold(*passed) }
+            }
+            AgentEvent::PhaseReported { phase } => {
+                wire::What::PhaseReported { phase: phase.word().to_owned() }
+            }
+            AgentEvent::Renamed { name } => wire::What::Renamed { name: name.to_string() },
+            AgentEvent::Summarised { summary } => {
+                wire::What::Summarised { summary: summary.clone() }
+            }
+            AgentEvent::PutOff { until, unseen } => {
+                wire::What::PutOff { until: until.map(rfc3339), unseen_seconds: seconds(*unseen) }
+            }
+        }
+    }
+
+    fn birth(&mut self, birth: &Birth) -> wire::Hatched {
+        let Birth { name, role, parent, node, launch, restart, evidence, until } = birth;
+        wire::Hatched {
+            name: name.as_ref().map(ToString::to_string),
+            role: role.clone(),
+            parent: parent.map(|id| id.to_string()),
+            node: node.to_string(),
+            launch: self.launch(launch),
+            restart: sentences::restart(*restart).to_owned(),
+            evidence: self.evidence(evidence),
+            until: rfc3339(*until),
+        }
+    }
+
+    fn launch(&mut self, launch: &Launch) -> wire::Launch {
+        let Launch { harness, host, argv, dir, env_names, project, options } = launch.clone();
+        let Options { model, prompt, permission_mode, trust } = options;
+        let launch = |member: &str| format!("launch.{member}");
+        let prompt = prompt
+            .and_then(|prompt| self.private(Private::Launch, &launch("options.prompt"), prompt));
+        wire::Launch {
+            harness,
+            host: sentences::host(host).to_owned(),
+            argv: self.private(Private::Launch, &launch("argv"), argv),
+            dir,
+            env_names: self.private(Private::Launch, &launch("env_names"), env_names),
+            project,
+            options: wire::LaunchOptions { model, prompt, permission_mode, trust },
+        }
+    }
+
+    fn evidence(&mut self, evidence: &Evidence) -> wire::Evidence {
+        let Evidence { witness: by, fact, at } = evidence;
+        let fact = match fact {
+            Finding::Asked(verb) => wire::Fact::Asked { verb: verb.word().to_owned() },
+            Finding::Executed(by) => wire::Fact::Executed { process: process(*by) },
+            Finding::NotStarted(why) => wire::Fact::NotStarted {
+                why: self.private(Private::Launch, "evidence.fact.why", why.clone()),
+            },
+            Finding::Exited(exit) => wire::Fact::Exited { exit: self::exit(*exit) },
+            Finding::Shown(shown) => wire::Fact::Shown { show: show(*shown).to_owned() },
+            Finding::TimeCame => wire::Fact::TimeCame,
+            Finding::BootChanged => wire::Fact::BootChanged,
+            Finding::HomeCopied => wire::Fact::HomeCopied,
+            Finding::Unreadable(why) => wire::Fact::Unreadable {
+                why: self.private(Private::Operator, "evidence.fact.why", why.clone()),
+            },
+        };
+        wire::Evidence { witness: witness(*by), fact, at: rfc3339(*at) }
+    }
+
+    fn message(&mut self, event: &MessageEvent) -> wire::What {
+        match event {
+            MessageEvent::Recorded { to, from, content: said } => wire::What::MessageRecorded {
+                to: to.to_string(),
+                from: sentences::sender(*from).to_owned(),
+                content: self.private(Private::Texts, "content", content(said)),
+            },
+            // How far the clock was behind is for the daemon's own reading of transcripts.
+            MessageEvent::Offered { session, attempt, behind: _ } => {
+                wire::What::MessageOffered { session: session.0, attempt: *attempt }
+            }
+            MessageEvent::Entered { attempt, is_last } => {
+                wire::What::MessageEntered { attempt: *attempt, last: *is_last }
+            }
+            MessageEvent::Held { attempt, why, until } => wire::What::MessageHeld {
+                attempt: *attempt,
+                why: held(*why).to_owned(),
+                until: rfc3339(*until),
+            },
+            MessageEvent::Heard { attempt } => wire::What::MessageHeard { attempt: *attempt },
+            MessageEvent::Seen { session } => wire::What::MessageSeen { session: session.0 },
+            MessageEvent::Withdrawn { by } => {
+                let by = match by {
+                    Withdrawer::Person => "person",
+                    Withdrawer::Outdated => "outdated",
+                };
+                wire::What::MessageWithdrawn { by: by.to_owned() }
+            }
+            MessageEvent::Returned => wire::What::MessageReturned {},
+        }
+    }
+
+    fn job(&mut self, event: &JobEvent) -> wire::What {
+        match event {
+            JobEvent::Wanted {
+                node,
+                purpose: Purpose::Notify { agent, name, reason },
+                command,
+            } => wire::What::JobWanted {
+                node: node.to_string(),
+                purpose: wire::Purpose::Notify {
+                    agent: agent.to_string(),
+                    name: name.clone(),
+                    reason: reason.word().to_owned(),
+                },
+                argv: self.private(Private::Operator, "argv", command.argv.clone()),
+                dir: command.dir.clone(),
+                limit_seconds: seconds(command.limit),
+            },
+            JobEvent::Running { number, process: by } => {
+                wire::What::JobRunning { number: *number, process: process(*by) }
+            }
+            JobEvent::Ended { number, end, output } => wire::What::JobEnded {
+                number: *number,
+                end: match end {
+                    JobEnd::Code(code) => wire::JobEnd::Code { code: *code },
+                    JobEnd::KillSignal(signal) => wire::JobEnd::KillSignal { signal: *signal },
+                    JobEnd::Limit => wire::JobEnd::Limit,
+                    JobEnd::NotStarted => wire::JobEnd::NotStarted,
+                    JobEnd::Unknown => wire::JobEnd::Unknown,
+                    JobEnd::Outdated => wire::JobEnd::Outdated,
+                },
+                output: self.private(Private::Operator, "output", output.clone()),
+            },
+        }
+    }
+}
+
+/// The same with nothing in it that is not for everybody, for a sentence.
+fn without_private(what: &What) -> What {
+    let mut what = what.clone();
+    match &mut what {
+        What::Agent(_, AgentEvent::Hatched(birth)) => birth.launch.argv.clear(),
+        What::Agent(_, AgentEvent::Moved(moved)) => hush(&mut moved.evidence),
+        What::Agent(_, AgentEvent::Held(hold)) => hush(&mut hold.evidence),
+        What::Agent(_, AgentEvent::HoldLifted { evidence }) => hush(evidence),
+        What::Message(_, MessageEvent::Recorded { content: Content::Typed { text, .. }, .. }) => {
+            text.head.clear();
+        }
+        // No sentence of the others tells anything private.
+        What::Agent(..)
+        | What::Message(..)
+        | What::Node(..)
+        | What::Name(..)
+        | What::Conversation(..)
+        | What::Post(..)
+        | What::Job(..) => {}
+    }
+    what
+}
+
+/// Takes the one free text out of evidence: what the world itself said.
+pub fn hush(evidence: &mut Evidence) {
+    match &mut evidence.fact {
+        Finding::NotStarted(why) | Finding::Unreadable(why) => why.clear(),
+        Finding::Asked(_)
+        | Finding::Executed(_)
+        | Finding::Exited(_)
+        | Finding::Shown(_)
+        | Finding::TimeCame
+        | Finding::BootChanged
+        | Finding::HomeCopied => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use perennial_core::authority::{Caller, Standing};
+    use perennial_core::id::{JobId, MessageId, NodeId, PostId};
+    use perennial_core::name::NameKey;
+    use perennial_store::stored;
+    use serde_json::Value;
+
+    use super::*;
+
+    /// Every event that was ever recorded, by the golden files of its stored forms.
+    fn recorded() -> Vec<(String, What)> {
+        let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../perennial-store/golden");
+        let files = std::fs::read_dir(golden).expect("golden files").flatten();
+        let files = files.filter(|file| file.path().to_string_lossy().contains(".v"));
+        let recorded = files.map(|file| {
+            let text = std::fs::read_to_string(file.path()).expect("a file");
+            let read: Value = serde_json::from_str(&text).expect("JSON");
+            let (kind, form) = (read["kind"].as_str().expect("a kind"), read["v"].as_u64());
+            let payload = read["payload"].to_string();
+            let streams = [
+                Entity::Agent(AgentId(1)),
+                Entity::Node(NodeId(1)),
+                Entity::Name(NameKey::of("ada")),
+                Entity::Message(MessageId(1)),
+                Entity::Post(PostId(1)),
+                Entity::Job(JobId(1)),
+            ];
+            let what = streams.iter().find_map(|stream| {
+                stored::read(stream, kind, form.expect("a form"), payload.as_bytes()).ok()
+            });
+            (kind.to_owned(), what.unwrap_or_else(|| panic!("{}", file.path().display())))
+        });
+        recorded.collect()
+    }
+
+    fn told(what: &What, caller: Caller) -> (wire::What, Vec<String>) {
+        let sight = Sight::new(caller, Standing::Other);
+        let mut writer = Writer { sight, withheld: Vec::new() };
+        (writer.what(what), writer.withheld)
+    }
+
+    fn members(value: &Value, is_good: &mut dyn FnMut(&str, &Value)) {
+        match value {
+            Value::Object(members) => members.iter().for_each(|(name, value)| {
+                is_good(name, value);
+                self::members(value, is_good);
+            }),
+            Value::Array(parts) => parts.iter().for_each(|part| members(part, is_good)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    #[test]
+    fn every_event_has_a_form_of_its_own_kind_with_moments_in_words() {
+        let recorded = recorded();
+        assert!(recorded.len() > 50);
+        for (kind, what) in recorded {
+            let (wire, withheld) = told(&what, Caller::Person);
+            assert!(withheld.is_empty(), "{kind}");
+            assert_eq!(wire.kind(), kind);
+            let json = serde_json::to_value(&wire).expect("JSON");
+            assert_eq!(json["kind"], kind.as_str());
+            assert!(json["data"].is_object(), "{json}");
+            let read: wire::What = serde_json::from_value(json.clone()).expect("it is read back");
+            assert_eq!(read, wire);
+            members(&json, &mut |name, value| {
+                assert!(!name.ends_with("micros") && !name.ends_with("_us"), "{json}");
+                if ["at", "until", "since"].contains(&name) {
+                    assert!(value.is_string() || value.is_null(), "{json}");
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_is_in_the_sentence_neither() {
+        let is_hidden =
+            |kind: &str| ["hatched", "message-recorded", "job-wanted", "job-ended"].contains(&kind);
+        for (kind, what) in recorded() {
+            let (wire, withheld) = told(&what, Caller::Viewer);
+            assert!(withheld.is_empty() || is_hidden(&kind) || kind == "moved", "{kind}");
+            assert!(!withheld.is_empty() || !is_hidden(&kind), "{kind}");
+            let json = serde_json::to_string(&wire).expect("JSON");
+            let shown = format!("{json} {}", sentences::sentence(&without_private(&what)));
+            for secret in ["echo é", "LANG", "say \\\"hi", "say \"hi"] {
+                let is_said = shown.contains(secret) && !kind.starts_with("post");
+                assert!(!is_said || kind == "summarised", "{kind}: {shown}");
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The parts of events that everybody may see, and the words in them: core types to wire types.
+
+use std::time::Duration;
+
+use perennial_api::event as wire;
+use perennial_core::context::{Sample, Threshold};
+use perennial_core::conversation::{Opening, Turn};
+use perennial_core::exit::Exit;
+use perennial_core::id::AgentId;
+use perennial_core::message::{Content, Held};
+use perennial_core::post::Author;
+use perennial_core::reason::{Show, Witness};
+use perennial_core::session::Process;
+use perennial_core::text::Text;
+
+use crate::daemon::showing::sentences;
+
+pub fn witness(witness: Witness) -> wire::Witness {
+    let id = match witness {
+        Witness::Lead(id) | Witness::Agent(id) => Some(id.to_string()),
+        Witness::Kernel
+        | Witness::Holder
+        | Witness::Harness
+        | Witness::Operator
+        | Witness::Daemon => None,
+    };
+    wire::Witness { kind: sentences::witness(witness).to_owned(), id }
+}
+
+pub fn exit(exit: Exit) -> wire::Exit {
+    match exit {
+        Exit::Code(code) => wire::Exit::Code(code),
+        Exit::KillSignal(signal) => wire::Exit::Signal(signal),
+        Exit::Unknown(why) => wire::Exit::Unknown(sentences::unknown_exit(why).to_owned()),
+    }
+}
+
+pub fn claimed(by: AgentId) -> wire::Claimed {
+    wire::Claimed { by: by.to_string() }
+}
+
+pub fn process(process: Process) -> wire::Process {
+    let Process { pid, start_ticks } = process;
+    wire::Process { pid, start_ticks }
+}
+
+pub fn opening(opening: &Opening) -> wire::Opening {
+    match opening {
+        Opening::Bare => wire::Opening::Bare,
+        Opening::Fresh(id) => wire::Opening::Fresh { conversation: id.to_string() },
+        Opening::Resume { conversation, turn } => {
+            let turn = match turn {
+                Turn::Over => "over",
+                Turn::Open => "open",
+                Turn::Stopped => "stopped",
+            };
+            let conversation = conversation.to_string();
+            wire::Opening::Resume { conversation, turn: turn.to_owned() }
+        }
+    }
+}
+
+pub fn content(content: &Content) -> wire::Content {
+    match content {
+        // What the text is recognised by in a transcript is the daemon's own.
+        Content::Typed { text: said, fingerprint: _, after_turn } => {
+            wire::Content::Typed { text: text(said), after_turn: *after_turn }
+        }
+        Content::Notice { threshold: passed, sample: measured } => {
+            wire::Content::Notice { threshold: threshold(*passed), sample: sample(measured) }
+        }
+        Content::Reminder { calls, sample: measured } => {
+            wire::Content::Reminder { calls: *calls, sample: measured.as_ref().map(sample) }
+        }
+    }
+}
+
+pub fn text(text: &Text) -> wire::Text {
+    let Text { digest, bytes, head } = text;
+    wire::Text { bytes: *bytes, head: head.clone(), digest: digest.to_string() }
+}
+
+pub fn author(author: &Author) -> wire::Author {
+    match author {
+        Author::Person => wire::Author::Person,
+        Author::Agent { id, name } => {
+            wire::Author::Agent { id: id.to_string(), name: name.as_ref().map(ToString::to_string) }
+        }
+    }
+}
+
+pub fn sample(sample: &Sample) -> wire::Sample {
+    let Sample { tokens, window, usable, source } = *sample;
+    wire::Sample { tokens, window, usable, source: source.word().to_owned() }
+}
+
+pub fn seconds(span: Duration) -> f64 {
+    span.as_secs_f64()
+}
+
+pub fn threshold(threshold: Threshold) -> String {
+    let word = match threshold {
+        Threshold::Half => "half",
+        Threshold::ThreeQuarters => "three-quarters",
+        Threshold::NineTenths => "nine-tenths",
+    };
+    word.to_owned()
+}
+
+pub fn show(show: Show) -> &'static str {
+    match show {
+        Show::SessionBegan => "session-began",
+        Show::TurnBegan => "turn-began",
+        Show::TurnEnded => "turn-ended",
+        Show::PermissionDialog => "permission-dialog",
+        Show::Question => "question",
+        Show::RateLimit => "rate-limit",
+        Show::ServiceError => "service-error",
+        Show::BackgroundWork => "background-work",
+        Show::LimitReached => "limit-reached",
+        Show::NothingAtFirst => "nothing-at-first",
+        Show::NothingInTurn => "nothing-in-turn",
+    }
+}
+
+pub fn held(held: Held) -> &'static str {
+    match held {
+        Held::Draft => "draft",
+        Held::Doubt => "doubt",
+        Held::Dialog => "dialog",
+        Held::Suspended => "suspended",
+        Held::NotDrawn => "not-drawn",
+        Held::NoEcho => "no-echo",
+        Held::Leftover => "leftover",
+        Held::Busy => "busy",
+        Held::Full => "full",
+        Held::OldHolder => "old-holder",
+        Held::Damaged => "damaged",
+        Held::Unfit => "unfit",
+        Held::LongLine => "long-line",
+        Held::SessionEnded => "session-ended",
+        Held::NotTaken => "not-taken",
+    }
+}

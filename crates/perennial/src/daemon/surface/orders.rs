@@ -1,0 +1,268 @@
+//! Verbs that change something: one way in for HTTP, for the command line that speaks it, and for an
+//! agent's own tools.
+//!
+//! A request is checked, becomes a command, is decided by the core, and is answered when that is durable
+//! and has come as far as the verb promises. A new verb is one case of `Order` and one arm of
+//! `carry_out`.
+
+use axum::http::StatusCode;
+use perennial_api::agent::Agent;
+use perennial_api::answer::{Buried, Down, Message};
+use perennial_api::post::Post;
+use perennial_api::{Problem, request};
+use perennial_core::authority::Caller;
+use perennial_core::command::{Command, Request, Spawn};
+use perennial_core::entity::Entity;
+use perennial_core::exit::{Exit, UnknownExit};
+use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::reason::Verb;
+use perennial_core::refusal::Refusal;
+use perennial_core::visibility::Private;
+use perennial_core::work::WorkPhase;
+use perennial_engine::host::directory::HolderDirectory;
+use perennial_engine::host::environment;
+use perennial_engine::host::holders::Size;
+use perennial_engine::supervisor::Rejection;
+use serde::Serialize;
+
+use super::Surface;
+use super::agents::gone;
+use super::answer::{Answer, Trouble, json_with};
+use super::ended::Found;
+use crate::daemon::driving::awaited::Milestone;
+use crate::daemon::driving::driver;
+use crate::daemon::showing::{problems, view};
+use crate::daemon::surface::checks;
+
+/// What somebody wants changed. Targets are agents as people write them.
+#[derive(Debug)]
+pub enum Order {
+    Spawn(Box<request::Spawn>),
+    Stop(String, request::Stop),
+    StopAll,
+    Wake(String),
+    Rename(String, request::Rename),
+    Bury(String, request::Bury),
+    Send(String, request::Send),
+    /// Takes a message back, by its id.
+    Withdraw(String),
+    Post(request::Post),
+    Report(request::Report),
+    Down,
+}
+
+/// What came of it.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Done {
+    Born(Box<Agent>),
+    Agent(Box<Agent>),
+    Agents(Vec<Agent>),
+    Buried(Box<Buried>),
+    Message(Message),
+    Posted(Post),
+    Reported {},
+    Down(Down),
+}
+
+impl Done {
+    pub fn answer(&self) -> Answer {
+        let status = match self {
+            Done::Born(_) | Done::Posted(_) => StatusCode::CREATED,
+            Done::Agent(_)
+            | Done::Agents(_)
+            | Done::Buried(_)
+            | Done::Message(_)
+            | Done::Reported {}
+            | Done::Down(_) => StatusCode::OK,
+        };
+        json_with(status, self)
+    }
+}
+
+impl Surface {
+    /// Carries an order out, or says why not.
+    pub async fn carry_out(&self, caller: Caller, order: Order) -> Result<Done, Trouble> {
+        match order {
+            Order::Spawn(spawn) => self.spawn(caller, &spawn).await,
+            Order::Stop(target, stop) => {
+                let id = self.command_agent(caller, Command::Stop(target)).await?;
+                if stop.wait {
+                    self.driver.reached(id, Milestone::Over).await?;
+                }
+                self.shown_after(caller, id).await
+            }
+            Order::StopAll => {
+                let mut stopped = Vec::new();
+                for entity in self.command(caller, Command::StopAll).await? {
+                    let Some(id) = entity.agent() else { continue };
+                    self.driver.reached(id, Milestone::Over).await?;
+                    stopped.push(self.find(caller, id.to_string()).await?);
+                }
+                Ok(Done::Agents(stopped))
+            }
+            Order::Wake(target) => {
+                let id = self.command_agent(caller, Command::Wake(target)).await?;
+                Ok(Done::Agent(Box::new(self.begun(caller, id).await?)))
+            }
+            Order::Rename(target, request::Rename { name }) => {
+                let name = checks::name(&name)?;
+                let id = self.command_agent(caller, Command::Rename { target, name }).await?;
+                self.shown_after(caller, id).await
+            }
+            Order::Bury(target, request::Bury { summary }) => {
+                let summary = checks::summary(&summary)?;
+                let id = self.command_agent(caller, Command::Bury { target, summary }).await?;
+                self.driver.reached(id, Milestone::Over).await?;
+                self.buried(caller, id).await
+            }
+            Order::Send(target, send) => Ok(Done::Message(self.send(caller, target, &send).await?)),
+            Order::Withdraw(id) => Ok(Done::Message(self.withdraw(caller, &id).await?)),
+            Order::Post(request::Post { title, text }) => {
+                Ok(Done::Posted(self.post(caller, title, &text).await?))
+            }
+            Order::Report(report) => self.report(caller, report).await,
+            Order::Down => {
+                self.authorise(caller, Verb::Down, None).await?;
+                self.ending.send_replace(true);
+                Ok(Done::Down(Down {}))
+            }
+        }
+    }
+
+    /// Has the core decide, and returns what it was about once that is durable.
+    pub async fn command(&self, caller: Caller, command: Command) -> Result<Vec<Entity>, Trouble> {
+        let request = Request { caller, command };
+        match self.driver.request(request.clone()).await? {
+            Ok(about) => Ok(about),
+            Err(Rejection::Refused(Refusal::NoSuchAgent { target })) => {
+                match self.resolve(target.clone()).await? {
+                    Found::Ended(ended) => Err(Trouble(self.refused(request, *ended).await?)),
+                    Found::InMemory(_) => Err(gone()),
+                }
+            }
+            Err(rejection) => {
+                let problem = self
+                    .driver
+                    .look(move |view| problems::rejection(&rejection, view.supervisor.fleet()));
+                Err(Trouble(problem.await?))
+            }
+        }
+    }
+
+    /// The same, for a command that is about one agent.
+    async fn command_agent(&self, caller: Caller, command: Command) -> Result<AgentId, Trouble> {
+        let about = self.command(caller, command).await?;
+        about.iter().find_map(Entity::agent).ok_or_else(gone)
+    }
+
+    async fn shown_after(&self, caller: Caller, id: AgentId) -> Result<Done, Trouble> {
+        Ok(Done::Agent(Box::new(self.find(caller, id.to_string()).await?)))
+    }
+
+    async fn spawn(&self, caller: Caller, body: &request::Spawn) -> Result<Done, Trouble> {
+        self.authorise(caller, Verb::Spawn, None).await?;
+        let name = body.name.as_deref().map(checks::name).transpose()?;
+        let role = body.role.as_deref().map(checks::role).transpose()?;
+        let restart = checks::restart(body.restart.as_deref())?;
+        let conversation = body.conversation.as_deref().map(checks::conversation).transpose()?;
+        let launch = checks::launch(body, &self.harnesses)?;
+        if let Some(id) = &conversation
+            && !self.harnesses.has_conversation(&launch.harness, &body.env, id)
+        {
+            let why = format!("{} has no transcript of it, and we have no copy", launch.harness);
+            let title = format!("there is no conversation {id}");
+            return Err(Trouble(
+                Problem::new(404, "no-such-conversation", title)
+                    .because(why)
+                    .next("its id is the name of its transcript file"),
+            ));
+        }
+        let id = AgentId(uuid::Uuid::now_v7().as_u128());
+        let holder = HolderDirectory::new(&self.home.holders(), id);
+        holder
+            .create()
+            .and_then(|()| environment::write(holder.path(), &body.env))
+            .map_err(|error| environment_not_kept(&error))?;
+        let parent = body.parent.clone();
+        let spawn = Spawn { id, name, role, parent, launch, restart, conversation };
+        if let Err(trouble) = self.command(caller, Command::Spawn(Box::new(spawn))).await {
+            // Nobody was born: nothing of it stays.
+            let _ = std::fs::remove_dir_all(holder.path());
+            return Err(trouble);
+        }
+        let born = self.begun(caller, id).await;
+        if let Some([rows, cols]) = body.size {
+            self.holders.resize(id, SessionNumber::FIRST, Size { rows, cols });
+        }
+        Ok(Done::Born(Box::new(born?)))
+    }
+
+    /// The agent once its session runs; one that came to nothing is a problem.
+    async fn begun(&self, caller: Caller, id: AgentId) -> Result<Agent, Trouble> {
+        self.driver.reached(id, Milestone::Begun).await?;
+        let (agent, failed) = self
+            .driver
+            .look(move |view| {
+                let known = view.supervisor.fleet().agent(id)?;
+                let exit = known.session.as_ref().and_then(|session| session.exit);
+                let failed = exit == Some(Exit::Unknown(UnknownExit::NotStarted));
+                Some((view::agent(known, view, caller), failed))
+            })
+            .await?
+            .ok_or_else(gone)?;
+        if failed {
+            return Err(Trouble(
+                Problem::new(422, "not-started", format!("{} could not be started", agent.name))
+                    .because(agent.evidence.fact.clone())
+                    .next(format!("perennial why {} tells what happens next", agent.name)),
+            ));
+        }
+        Ok(agent)
+    }
+
+    async fn buried(&self, caller: Caller, id: AgentId) -> Result<Done, Trouble> {
+        let agent = self.find(caller, id.to_string()).await?;
+        let sights = self.sights(caller, [id].into()).await?;
+        let returned = match sights.get(&id).is_some_and(|sight| sight.sees(Private::Texts)) {
+            true => self.returned_texts(id).await?,
+            false => Vec::new(),
+        };
+        Ok(Done::Buried(Box::new(Buried { agent, returned })))
+    }
+
+    async fn report(&self, caller: Caller, report: request::Report) -> Result<Done, Trouble> {
+        let request::Report { phase, summary, context_percent } = report;
+        let summary = summary.as_deref().map(checks::summary).transpose()?;
+        let phase = phase.map(work_phase);
+        if context_percent.is_some_and(|percent| percent > 100) {
+            return Err(Trouble(
+                Problem::new(400, "bad-percent", "context_percent is more than 100")
+                    .next("give a whole number from 0 to 100"),
+            ));
+        }
+        self.command(caller, Command::Report { phase, summary }).await?;
+        if let (Some(percent), Caller::Agent(agent)) = (context_percent, caller) {
+            self.driver.send(driver::Message::Reported { agent, percent })?;
+        }
+        Ok(Done::Reported {})
+    }
+}
+
+fn work_phase(phase: request::WorkPhase) -> WorkPhase {
+    match phase {
+        request::WorkPhase::Investigation => WorkPhase::Investigation,
+        request::WorkPhase::Planning => WorkPhase::Planning,
+        request::WorkPhase::Implementation => WorkPhase::Implementation,
+        request::WorkPhase::Testing => WorkPhase::Testing,
+        request::WorkPhase::Completion => WorkPhase::Completion,
+    }
+}
+
+fn environment_not_kept(error: &std::io::Error) -> Trouble {
+    Trouble(
+        Problem::new(503, "not-recorded", "nothing was changed")
+            .because(format!("the agent's environment can't be kept: {error}"))
+            .next("sessions go on; make room on the disk and try again"),
+    )
+}
