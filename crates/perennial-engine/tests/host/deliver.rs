@@ -35,7 +35,7 @@ fn stage(manner: Manner) -> (Fixture, AgentId) {
     match manner {
         Manner::Undrawn | Manner::ClassicUndrawn => {}
         Manner::Classic | Manner::Swallows => fixture.await_output(agent, N1, "\x1b[?2004h"),
-        Manner::Echoes | Manner::Menu | Manner::Gated | Manner::Appends => {
+        Manner::Echoes | Manner::Menu | Manner::Gated | Manner::Appends | Manner::PutsBack => {
             fixture.await_output(agent, N1, "\x1b[22;3H");
         }
     }
@@ -220,6 +220,22 @@ fn a_text_behind_something_else_gets_no_enter_and_both_are_never_glued() {
     assert_eq!(tui::sent(fixture.path()), Vec::<String>::new());
     assert_eq!(deliver(&fixture, agent, ("m1", 2), "the cat"), ENTERED);
     await_sent(&fixture, &["the cat"]);
+}
+
+/// As an interrupted turn does it.
+#[test]
+fn keys_in_a_line_that_the_program_filled_hold_a_text_back() {
+    let (mut fixture, agent) = stage(Manner::PutsBack);
+    let mut client = attach(&fixture, agent);
+    client.send(b"\x1b").expect("typed");
+    fixture.await_output(agent, N1, "back");
+    client.send(b"\x1b[H").expect("typed");
+    line_is(&mut fixture, agent, DRAFT);
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(Held::Draft));
+    client.send(b"\x03").expect("typed");
+    line_is(&mut fixture, agent, Line::default());
+    assert_eq!(deliver(&fixture, agent, ("m1", 2), "text"), ENTERED);
+    await_sent(&fixture, &["text"]);
 }
 
 #[test]

@@ -123,7 +123,7 @@ fn an_interrupted_turn_is_over_though_no_hook_tells() {
     stage.sealed.ok(["send", "ada", "once more"]);
     stage.until_it_waits("ada", "its input line is not empty");
     let mut terminal = attach(&stage);
-    terminal.type_keys("\x15");
+    terminal.type_keys("\x03");
     stage.told("once more");
     assert!(!stage.main_requests().iter().any(|request| request.contains("wordsonce")));
     watch.moved_after(idle.event.seq, "ada", "waiting", "idle");
