@@ -239,6 +239,24 @@ fn keys_in_a_line_that_the_program_filled_hold_a_text_back() {
 }
 
 #[test]
+fn what_keys_reach_is_not_known_once_the_daemon_has_gone_that_told_it() {
+    let (mut fixture, agent) = stage(Manner::Classic);
+    let mut client = attach(&fixture, agent);
+    fixture.holders().focus(agent, N1, Focus::Dialog);
+    // Answered behind the order.
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(Held::Dialog));
+    fixture.stop_daemon();
+    client.send(b"word").expect("typed");
+    fixture.await_output(agent, N1, "word");
+    fixture.start_daemon();
+    fixture.order(agent, N1, Action::Hold);
+    fixture.executed(agent, N1);
+    line_is(&mut fixture, agent, DRAFT);
+    fixture.holders().focus(agent, N1, Focus::Line);
+    assert_eq!(deliver(&fixture, agent, ("m1", 2), "text"), held(Held::Draft));
+}
+
+#[test]
 fn a_dialog_between_paste_and_enter_gets_no_enter() {
     let (fixture, agent) = stage(Manner::Gated);
     let answer = order(&fixture, agent, ("m1", 1), "text");

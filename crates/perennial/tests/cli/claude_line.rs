@@ -67,6 +67,14 @@ impl Session {
         Session { dir, model, holders, reports, input, attempts: 0 }
     }
 
+    /// The next run of the daemon; `between` is while none runs.
+    fn restart_daemon(&mut self, between: impl FnOnce()) {
+        self.holders.clone().stop();
+        between();
+        (self.holders, self.reports) = holders(self.dir.path(), Epoch(2));
+        self.holders.order(SessionEffect { agent: AGENT, number: NUMBER, action: Action::Hold });
+    }
+
     /// `also_seen` joins what the client remembers of earlier starts.
     fn start(&self, also_seen: &Value) {
         let dir = self.dir.path();
@@ -511,6 +519,55 @@ fn an_answer_that_was_interrupted_leaves_the_line_free() {
     client.send(b"\x1b").expect("typed");
     session.await_more(before, "nterrupted");
     session.delivered("another question");
+}
+
+/// A daemon that is stopped, or hangs, does not tell that the menu is closed.
+#[test]
+fn words_behind_a_closed_menu_are_a_draft_though_the_daemon_tells_nothing() {
+    let mut session = Session::new([hello()]);
+    let mut client = open_help(&session);
+    let before = session.output().len();
+    close_and_type(&session.directory(), before, &mut client);
+    session.line_is(Line { draft: true, ..Line::default() });
+    session.holders.focus(AGENT, NUMBER, Focus::Line);
+    assert_eq!(session.deliver("a text"), Outcome::Held(Held::Draft));
+    assert!(session.prompts().is_empty());
+}
+
+#[test]
+fn words_that_were_typed_without_a_daemon_are_a_draft() {
+    let mut session = Session::new([hello()]);
+    let mut client = open_help(&session);
+    let (holder, before) = (session.directory(), session.output().len());
+    session.restart_daemon(|| close_and_type(&holder, before, &mut client));
+    session.line_is(Line { draft: true, ..Line::default() });
+    session.holders.focus(AGENT, NUMBER, Focus::Line);
+    assert_eq!(session.deliver("a text"), Outcome::Held(Held::Draft));
+    assert!(session.prompts().is_empty());
+}
+
+/// A menu that the daemon was told of.
+fn open_help(session: &Session) -> Attachment {
+    let mut client = session.attach();
+    client.send(b"/help").expect("typed");
+    session.line_is(Line { draft: true, ..Line::default() });
+    session.await_output("/help");
+    client.send(b"\r").expect("typed");
+    session.line_is(Line::default());
+    session.await_output("\x1b[4;10H");
+    session.holders.focus(AGENT, NUMBER, Focus::Dialog);
+    // Answered behind the order.
+    let _ticket = session.attach();
+    client
+}
+
+/// Closes the menu, and types words that end in an empty row.
+fn close_and_type(holder: &HolderDirectory, before: usize, client: &mut Attachment) {
+    client.send(b"\x1b").expect("typed");
+    await_recorded(holder, before, "\x1b[22;3H");
+    client.send(b"secret draft").expect("typed");
+    await_recorded(holder, before, "\x1b[22;15H");
+    client.send(b"\n").expect("typed");
 }
 
 #[test]

@@ -12,6 +12,8 @@
 //! - D7  A program puts words into its line by itself, too (an interrupted prompt, one that waited), and
 //!   not every Enter sends. So a line that should be empty is known to be so only while the caret is
 //!   shown where an empty line has it; a key that is typed while it is not leaves a draft.
+//! - D8  A daemon's word about a dialog holds for keys that are typed while that daemon is there, until
+//!   the caret is back in the input line's row; what is sent or erased after that is a draft still.
 
 mod line;
 
@@ -29,6 +31,15 @@ pub struct Draft {
     line: Line,
     doubt: Option<Doubt>,
     focus: Focus,
+    /// A dialog was open when the daemon left that told of it.
+    is_abandoned: bool,
+    /// Where the caret is, and where it was in the input line, in rows from the last one.
+    caret_row: Option<u16>,
+    line_row: Option<u16>,
+    /// It is where an empty line has it.
+    is_at_start: bool,
+    /// It was outside that row since a dialog was told of.
+    has_left_line: bool,
     /// The program shows where its caret is.
     shows_caret: bool,
     place: KeyScan,
@@ -95,7 +106,17 @@ impl Draft {
 
     /// What keys reach from now on, by the daemon's word.
     pub fn focus(&mut self, focus: Focus) {
+        if self.focus != Focus::Dialog {
+            self.has_left_line = self.caret_row != self.line_row;
+        }
         self.focus = focus;
+        self.is_abandoned = false;
+    }
+
+    /// D8: nobody is there to say what keys reach. A turn may begin or end unheard.
+    pub fn abandon(&mut self) {
+        self.is_abandoned |= self.focus == Focus::Dialog;
+        self.focus = Focus::Turn;
     }
 
     /// How wide a row of the line is.

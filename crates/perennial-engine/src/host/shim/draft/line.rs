@@ -60,10 +60,16 @@ impl Draft {
     /// D7: a frame has ended, with the caret there.
     pub fn see(&mut self, caret: Option<Caret>, first_column: u16) {
         self.shows_caret = true;
+        self.caret_row = caret.map(|caret| caret.rows_up);
+        self.has_left_line |= self.caret_row != self.line_row;
         if self.doubt.is_some() {
             return;
         }
         let is_at_start = caret.is_some_and(|caret| caret.column == first_column);
+        self.is_at_start = is_at_start;
+        if is_at_start && self.focus != Focus::Dialog {
+            self.line_row = self.caret_row;
+        }
         if let Line::Empty(sight) = &mut self.line {
             *sight = match *sight {
                 _ if is_at_start => Sight::Shown,
@@ -84,6 +90,9 @@ impl Draft {
             self.edit();
         } else if std::mem::take(&mut self.is_stashed) {
             // What was put aside is back.
+            self.edit();
+        } else if (self.is_abandoned || self.focus == Focus::Dialog) && self.is_kept() {
+            // It may have answered the dialog.
             self.edit();
         } else {
             self.set(Line::Empty(Sight::Claimed));
@@ -183,9 +192,11 @@ impl Draft {
         !is_put_back && matches!(self.line, Line::Empty(Sight::Shown | Sight::Erased))
     }
 
-    /// Keys answer a dialog.
+    /// Keys answer a dialog. One that is not drawn yet takes them, too.
     pub(super) fn is_for_dialog(&self) -> bool {
-        self.focus == Focus::Dialog
+        let is_in_line = self.line_row.is_some() && self.caret_row == self.line_row;
+        let is_back = is_in_line && (self.has_left_line || !self.is_at_start);
+        self.focus == Focus::Dialog && !is_back
     }
 
     /// The caret was moved, or something erased, if there is anything.

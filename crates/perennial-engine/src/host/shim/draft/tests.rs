@@ -312,3 +312,42 @@ fn in_a_turn_an_interruption_leaves_the_words() {
 fn a_pasted_backslash_makes_a_new_line_of_enter_too() {
     assert!(kept(&[b"\x1b[200~C:\\\x1b[201~", b"\r"]));
 }
+
+#[test]
+fn words_in_the_line_are_a_draft_whatever_the_daemon_last_said() {
+    let mut draft = empty();
+    draft.focus(Focus::Dialog);
+    draft.typed(b"1", SLOW);
+    assert!(!draft.is_kept(), "it is not drawn yet");
+    draft.see(Some(Caret { column: 10, rows_up: 20 }), FIRST);
+    draft.typed(b"2\x1b[B", SLOW);
+    assert!(!draft.is_kept(), "the menu is open");
+    draft.typed(b"\x1b", SLOW);
+    shown(&mut draft, FIRST);
+    draft.typed(b"word", SLOW);
+    shown(&mut draft, 7);
+    draft.typed(b"\n", SLOW);
+    assert!(draft.is_kept(), "it was closed, and nobody told");
+    draft.typed(b"\r\x03", SLOW);
+    assert!(draft.is_kept(), "an Enter may have answered another");
+}
+
+#[test]
+fn a_dialog_is_nobodys_word_once_the_daemon_has_left() {
+    let in_dialog = |draft: &mut Draft| {
+        draft.focus(Focus::Dialog);
+        draft.typed(b"2", SLOW);
+        draft.abandon();
+    };
+    let mut draft = claude();
+    in_dialog(&mut draft);
+    assert!(!draft.is_kept());
+    draft.typed(b"word", SLOW);
+    assert!(draft.is_kept());
+    // An Enter may answer the dialog.
+    draft.typed(b"\r", SLOW);
+    assert!(draft.is_kept());
+    draft.focus(Focus::Line);
+    draft.typed(b"\r", SLOW);
+    assert!(!draft.is_kept());
+}
