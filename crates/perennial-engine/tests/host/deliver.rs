@@ -214,12 +214,17 @@ fn an_echo_that_comes_late_gets_no_enter_and_the_text_is_erased_before_the_next(
 }
 
 #[test]
-fn a_text_behind_something_else_gets_no_enter_and_both_are_never_glued() {
-    let (fixture, agent) = stage(Manner::Appends);
+fn a_text_behind_something_else_gets_no_enter_and_nothing_is_erased_for_it() {
+    let (mut fixture, agent) = stage(Manner::Appends);
     assert_eq!(deliver(&fixture, agent, ("m1", 1), "the cat"), held(Held::NoEcho));
-    assert_eq!(tui::sent(fixture.path()), Vec::<String>::new());
-    assert_eq!(deliver(&fixture, agent, ("m1", 2), "the cat"), ENTERED);
-    await_sent(&fixture, &["the cat"]);
+    line_is(&mut fixture, agent, DRAFT);
+    assert_eq!(deliver(&fixture, agent, ("m1", 2), "the cat"), held(Held::Draft));
+    let mut client = attach(&fixture, agent);
+    client.send(b"\r").expect("typed");
+    await_sent(&fixture, &["rm -rf the cat"]);
+    line_is(&mut fixture, agent, Line::default());
+    assert_eq!(deliver(&fixture, agent, ("m1", 3), "the cat"), ENTERED);
+    await_sent(&fixture, &["rm -rf the cat", "the cat"]);
 }
 
 /// As an interrupted turn does it.

@@ -173,6 +173,7 @@ impl Tui {
             }
             0x03 => {
                 self.line.clear();
+                self.hidden = "";
                 self.is_home = false;
             }
             0x12 => {

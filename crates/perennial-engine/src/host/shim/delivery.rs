@@ -266,6 +266,7 @@ impl Session {
             Phase::Pasted { echo, .. } => {
                 let is_proven = echo.feed(output);
                 if is_late {
+                    self.draft.leave(echo.is_among_words());
                     return Err(Held::NoEcho);
                 }
                 if !is_proven {
@@ -345,6 +346,9 @@ impl Session {
 
     /// A delivery is over: whoever waits for that goes on.
     fn concluded(&mut self, outcome: Outcome, now: Moment) {
+        if !self.is_entered {
+            self.draft.leave(false);
+        }
         self.awaits_caret = matches!(outcome, Outcome::Held(Held::Doubt | Held::Leftover));
         if self.withheld.is_empty() {
             return;

@@ -86,13 +86,13 @@ impl Draft {
     pub fn is_kept(&self) -> bool {
         match self.line {
             Line::Plain { .. } | Line::Edited => true,
-            Line::Empty(_) | Line::Ours => false,
+            Line::Empty(_) | Line::Ours { .. } => false,
         }
     }
 
     /// A text of ours was pasted into the line, and nobody has touched it since.
     pub fn is_ours(&self) -> bool {
-        self.line == Line::Ours
+        matches!(self.line, Line::Ours { .. })
     }
 
     /// It is not known what the next key reaches.
@@ -131,7 +131,20 @@ impl Draft {
 
     /// We have pasted into the line.
     pub fn pasted(&mut self) {
-        self.line = Line::Ours;
+        let is_alone = match self.line {
+            Line::Ours { is_alone } => is_alone,
+            line => line == Line::Empty(Sight::Shown),
+        };
+        self.line = Line::Ours { is_alone };
+    }
+
+    /// What we pasted stays in the line. Unless it is alone there, it is not ours to erase.
+    pub fn leave(&mut self, is_behind_words: bool) {
+        if let Line::Ours { is_alone } = self.line
+            && (is_behind_words || !is_alone)
+        {
+            self.line = Line::Edited;
+        }
     }
 
     /// It is proven that nothing of a person's is in the line.
@@ -144,7 +157,7 @@ impl Draft {
         let sight = if self.shows_caret { sight } else { Sight::Shown };
         let before = self.doubt.as_mut().map(|doubt| &mut doubt.before);
         for line in before.into_iter().chain([&mut self.line]) {
-            if *line == Line::Ours {
+            if matches!(line, Line::Ours { .. }) {
                 *line = Line::Empty(sight);
             }
         }
@@ -232,7 +245,7 @@ impl Draft {
                 Line::Plain { columns, .. } if columns < u32::from(self.room) => {
                     self.set(Line::Empty(Sight::Erased));
                 }
-                Line::Empty(_) | Line::Plain { .. } | Line::Ours | Line::Edited => {
+                Line::Empty(_) | Line::Plain { .. } | Line::Ours { .. } | Line::Edited => {
                     self.moved();
                 }
             },
@@ -241,7 +254,7 @@ impl Draft {
                 Line::Plain { characters, columns } => {
                     self.set(Line::Plain { characters: characters - 1, columns });
                 }
-                Line::Empty(_) | Line::Ours | Line::Edited => self.moved(),
+                Line::Empty(_) | Line::Ours { .. } | Line::Edited => self.moved(),
             },
             // Ctrl with A B D E F K L O T W Z: nothing comes of them in an empty line.
             0x01 | 0x02 | 0x04..=0x06 | 0x0b | 0x0c | 0x0f | 0x14 | 0x17 | 0x1a => self.moved(),
@@ -258,7 +271,7 @@ impl Draft {
                         characters: characters.saturating_add(1),
                         columns: columns.saturating_add(width),
                     }),
-                    Line::Empty(_) | Line::Ours | Line::Edited => self.edit(),
+                    Line::Empty(_) | Line::Ours { .. } | Line::Edited => self.edit(),
                 }
                 self.is_after_backslash = byte == b'\\';
             }

@@ -144,6 +144,14 @@ impl Echo {
         self.is_proven()
     }
 
+    /// The text is in the output, and words that are not ours stand before or behind it.
+    pub fn is_among_words(&self) -> bool {
+        let Sought { end_column, has_caret, is_after_ours, .. } = self.sought;
+        let is_further = self.caret.zip(end_column).is_some_and(|(caret, end)| caret > end);
+        let is_before = self.found.text && is_further && !is_after_ours;
+        has_caret && (is_before || self.has_more_behind())
+    }
+
     /// E4.
     fn has_more_behind(&self) -> bool {
         self.found.longer_row == Some(self.caret_row)
@@ -384,6 +392,21 @@ mod tests {
         assert!(!proves(make, glued.as_bytes()));
         let elsewhere = format!("\x1b[5;3Hpasted words\x1b[H{alone}");
         assert!(proves(make, elsewhere.as_bytes()), "another row begins alike");
+        let mut among = make();
+        among.feed(glued.as_bytes());
+        assert!(among.is_among_words());
+    }
+
+    #[test]
+    fn a_text_behind_words_is_among_them() {
+        let among = |frame: &str| {
+            let mut echo = echo("text", &[4]);
+            assert!(!echo.feed(frame.as_bytes()));
+            echo.is_among_words()
+        };
+        assert!(among("\x1b[H\x1b[21B\x1b[10Gtext\x1b[24;1H\x1b[22;14H"));
+        assert!(!among("\x1b[H\x1b[24;1H\x1b[22;14H"), "it was not shown");
+        assert!(!among("\x1b[H\x1b[21B\x1b[3Gtext\x1b[24;1H\x1b[22;5H"), "not all of it yet");
     }
 
     #[test]

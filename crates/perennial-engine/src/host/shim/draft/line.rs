@@ -20,8 +20,8 @@ pub enum Line {
     /// Characters that were typed one after the other, and the columns that they take at most; the
     /// caret is behind them.
     Plain { characters: u32, columns: u32 },
-    /// Our own text, pasted into an empty line.
-    Ours,
+    /// Our own text. It is alone there if the line was seen to be empty before.
+    Ours { is_alone: bool },
     /// Anything else.
     Edited,
 }
@@ -131,7 +131,7 @@ impl Draft {
                 self.line = Line::Edited;
             }
             Line::Empty(Sight::Erased) => self.line = Line::Empty(Sight::Claimed),
-            Line::Empty(_) | Line::Ours | Line::Edited => {}
+            Line::Empty(_) | Line::Ours { .. } | Line::Edited => {}
         }
     }
 
@@ -151,7 +151,7 @@ impl Draft {
             self.set(match before {
                 _ if is_entered => Line::Edited,
                 Line::Empty(_) => Line::Empty(Sight::Claimed),
-                Line::Plain { .. } | Line::Ours | Line::Edited => before,
+                Line::Plain { .. } | Line::Ours { .. } | Line::Edited => before,
             });
         }
     }
@@ -165,7 +165,7 @@ impl Draft {
         let has_words = match self.line {
             Line::Empty(Sight::Shown | Sight::Erased | Sight::Claimed) => false,
             Line::Empty(Sight::Strange) => true,
-            Line::Plain { .. } | Line::Ours | Line::Edited => true,
+            Line::Plain { .. } | Line::Ours { .. } | Line::Edited => true,
         };
         if is_plain || rule.in_empty_line && has_words {
             return false;

@@ -351,3 +351,19 @@ fn a_dialog_is_nobodys_word_once_the_daemon_has_left() {
     draft.typed(b"\r", SLOW);
     assert!(!draft.is_kept());
 }
+
+#[test]
+fn what_is_not_alone_in_the_line_is_not_ours_to_erase() {
+    let mut alone = empty();
+    alone.pasted();
+    alone.leave(false);
+    assert!(alone.is_ours());
+    alone.pasted();
+    alone.leave(true);
+    assert!(alone.is_kept(), "it was seen among words");
+    let mut unseen = empty();
+    unseen.typed(b"word\r", SLOW);
+    unseen.pasted();
+    unseen.leave(false);
+    assert!(unseen.is_kept() && !unseen.is_ours());
+}
