@@ -247,8 +247,8 @@ pub fn held(why: Held) -> &'static str {
              `perennial attach`"
         }
         Held::Doubt => {
-            "its input line is not empty, or a menu is open in its terminal; close that, or press \
-             Ctrl-C, in `perennial attach`"
+            "its input line is not empty, or a menu is open in its terminal; clear it with Ctrl-C, or \
+             close the menu with Esc, in `perennial attach`"
         }
         Held::Dialog => "a dialog is open",
         Held::Suspended => "the program is suspended",

@@ -50,6 +50,7 @@ pub struct Doubt {
     by: Key,
     escapes_left: u8,
     is_toggle: bool,
+    is_interruptible: bool,
     /// The line when the doubt began.
     pub before: Line,
     /// Enter was typed since.
@@ -101,6 +102,12 @@ impl Draft {
 
     /// Ctrl-C takes all of the line back; in a turn it ends that, and the line stays.
     pub(super) fn interrupt(&mut self) {
+        if let Some(doubt) = self.doubt.filter(|_| !self.is_for_dialog()) {
+            if doubt.is_interruptible {
+                self.resolve_doubt();
+            }
+            return;
+        }
         match (self.focus, self.line) {
             (Focus::Line, _) | (_, Line::Empty(_)) => self.set(Line::Empty(Sight::Claimed)),
             (Focus::Turn | Focus::Dialog, _) => self.edit(),
@@ -230,7 +237,8 @@ impl Draft {
 
 impl Doubt {
     fn new(rule: DoubtKey, before: Line) -> Doubt {
-        let DoubtKey { key, escapes, is_toggle, .. } = rule;
-        Doubt { by: key, escapes_left: escapes, is_toggle, before, is_entered: false }
+        let DoubtKey { key, escapes, is_toggle, is_interruptible, .. } = rule;
+        let escapes_left = escapes;
+        Doubt { by: key, escapes_left, is_toggle, is_interruptible, before, is_entered: false }
     }
 }

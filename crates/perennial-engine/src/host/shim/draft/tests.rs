@@ -90,12 +90,13 @@ fn claude() -> Draft {
         key,
         escapes,
         is_toggle: false,
+        is_interruptible: false,
         in_empty_line: false,
     };
     let keys = vec![
         DoubtKey { in_empty_line: true, ..key(Key::Left, 4) },
-        key(Key::Control(b'r'), 1),
-        DoubtKey { is_toggle: true, ..key(Key::Control(b'o'), 1) },
+        DoubtKey { is_interruptible: true, ..key(Key::Control(b'r'), 1) },
+        DoubtKey { is_toggle: true, is_interruptible: true, ..key(Key::Control(b'o'), 1) },
         key(Key::Control(b'g'), 0),
         key(Key::Alt(b'p'), 1),
     ];
@@ -366,4 +367,13 @@ fn what_is_not_alone_in_the_line_is_not_ours_to_erase() {
     unseen.pasted();
     unseen.leave(false);
     assert!(unseen.is_kept() && !unseen.is_ours());
+}
+
+#[test]
+fn ctrl_c_leads_back_where_the_program_takes_it_for_that() {
+    for (key, is_in_doubt) in [(&b"\x12"[..], false), (b"\x0f", false), (b"\x1bp", true)] {
+        assert_eq!(state(&[key, b"\x03"]), (false, is_in_doubt), "{key:?}");
+        assert_eq!(state(&[b"word", key, b"\x03"]), (true, is_in_doubt), "{key:?}");
+    }
+    assert_eq!(state(&[b"\x12", b"\r", b"\x03"]), (true, false), "an old prompt is in the line");
 }
