@@ -243,7 +243,7 @@ fn post_sentence(event: &PostEvent) -> String {
 pub fn held(why: Held) -> &'static str {
     match why {
         Held::Draft => {
-            "somebody has text in the input line; send it, or clear it with Ctrl-C, in \
+            "somebody may have text in the input line; send it, or clear it with Ctrl-C, in \
              `perennial attach`"
         }
         Held::Doubt => {
