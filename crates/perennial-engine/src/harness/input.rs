@@ -54,6 +54,9 @@ pub struct DoubtWords {
     /// The same key leads back, too.
     #[serde(default)]
     pub is_toggle: bool,
+    /// Ctrl-C leads back, too.
+    #[serde(default)]
+    pub is_interruptible: bool,
     /// In a line with words the key only moves the caret.
     #[serde(default)]
     pub in_empty_line: bool,
@@ -63,8 +66,8 @@ impl Input {
     /// What the shim goes by.
     pub fn rules(&self) -> InputRules {
         let doubt = |words: &DoubtWords| {
-            let DoubtWords { key, escapes, is_toggle, in_empty_line } = *words;
-            DoubtKey { key, escapes, is_toggle, in_empty_line }
+            let DoubtWords { key, escapes, is_toggle, is_interruptible, in_empty_line } = *words;
+            DoubtKey { key, escapes, is_toggle, is_interruptible, in_empty_line }
         };
         InputRules {
             first_column: self.first_column,

@@ -54,6 +54,9 @@ pub struct DoubtKey {
     /// The same key leads back, too.
     #[serde(default)]
     pub is_toggle: bool,
+    /// Ctrl-C leads back, too.
+    #[serde(default)]
+    pub is_interruptible: bool,
     /// In a line with words the key only moves the caret.
     #[serde(default)]
     pub in_empty_line: bool,

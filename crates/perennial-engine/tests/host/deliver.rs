@@ -35,7 +35,7 @@ fn stage(manner: Manner) -> (Fixture, AgentId) {
     match manner {
         Manner::Undrawn | Manner::ClassicUndrawn => {}
         Manner::Classic | Manner::Swallows => fixture.await_output(agent, N1, "\x1b[?2004h"),
-        Manner::Echoes | Manner::Menu | Manner::Gated | Manner::Appends => {
+        Manner::Echoes | Manner::Menu | Manner::Gated | Manner::Appends | Manner::PutsBack => {
             fixture.await_output(agent, N1, "\x1b[22;3H");
         }
     }
@@ -214,12 +214,51 @@ fn an_echo_that_comes_late_gets_no_enter_and_the_text_is_erased_before_the_next(
 }
 
 #[test]
-fn a_text_behind_something_else_gets_no_enter_and_both_are_never_glued() {
-    let (fixture, agent) = stage(Manner::Appends);
+fn a_text_behind_something_else_gets_no_enter_and_nothing_is_erased_for_it() {
+    let (mut fixture, agent) = stage(Manner::Appends);
     assert_eq!(deliver(&fixture, agent, ("m1", 1), "the cat"), held(Held::NoEcho));
-    assert_eq!(tui::sent(fixture.path()), Vec::<String>::new());
-    assert_eq!(deliver(&fixture, agent, ("m1", 2), "the cat"), ENTERED);
-    await_sent(&fixture, &["the cat"]);
+    line_is(&mut fixture, agent, DRAFT);
+    assert_eq!(deliver(&fixture, agent, ("m1", 2), "the cat"), held(Held::Draft));
+    let mut client = attach(&fixture, agent);
+    client.send(b"\r").expect("typed");
+    await_sent(&fixture, &["rm -rf the cat"]);
+    line_is(&mut fixture, agent, Line::default());
+    assert_eq!(deliver(&fixture, agent, ("m1", 3), "the cat"), ENTERED);
+    await_sent(&fixture, &["rm -rf the cat", "the cat"]);
+}
+
+/// As an interrupted turn does it.
+#[test]
+fn keys_in_a_line_that_the_program_filled_hold_a_text_back() {
+    let (mut fixture, agent) = stage(Manner::PutsBack);
+    let mut client = attach(&fixture, agent);
+    client.send(b"\x1b").expect("typed");
+    fixture.await_output(agent, N1, "back");
+    client.send(b"\x1b[H").expect("typed");
+    line_is(&mut fixture, agent, DRAFT);
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(Held::Draft));
+    client.send(b"\x03").expect("typed");
+    line_is(&mut fixture, agent, Line::default());
+    assert_eq!(deliver(&fixture, agent, ("m1", 2), "text"), ENTERED);
+    await_sent(&fixture, &["text"]);
+}
+
+#[test]
+fn what_keys_reach_is_not_known_once_the_daemon_has_gone_that_told_it() {
+    let (mut fixture, agent) = stage(Manner::Classic);
+    let mut client = attach(&fixture, agent);
+    fixture.holders().focus(agent, N1, Focus::Dialog);
+    // Answered behind the order.
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(Held::Dialog));
+    fixture.stop_daemon();
+    client.send(b"word").expect("typed");
+    fixture.await_output(agent, N1, "word");
+    fixture.start_daemon();
+    fixture.order(agent, N1, Action::Hold);
+    fixture.executed(agent, N1);
+    line_is(&mut fixture, agent, DRAFT);
+    fixture.holders().focus(agent, N1, Focus::Line);
+    assert_eq!(deliver(&fixture, agent, ("m1", 2), "text"), held(Held::Draft));
 }
 
 #[test]

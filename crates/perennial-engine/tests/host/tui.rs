@@ -23,6 +23,8 @@ pub enum Manner {
     Gated,
     /// Something that nobody typed is before the first paste.
     Appends,
+    /// Escape puts an earlier text into the line, and Home leads to its beginning.
+    PutsBack,
     /// Draws nothing at all until there is a word on the pipe `go`.
     Undrawn,
     /// Draws on the main screen, without a caret's place, and waits as `Gated` does.
@@ -34,11 +36,12 @@ pub enum Manner {
     ClassicUndrawn,
 }
 
-const MANNERS: [(&str, Manner); 8] = [
+const MANNERS: [(&str, Manner); 9] = [
     ("echoes", Manner::Echoes),
     ("menu", Manner::Menu),
     ("gated", Manner::Gated),
     ("appends", Manner::Appends),
+    ("puts-back", Manner::PutsBack),
     ("undrawn", Manner::Undrawn),
     ("classic", Manner::Classic),
     ("swallows", Manner::Swallows),
@@ -99,6 +102,7 @@ fn be_the_program() {
         cooked,
         line: String::new(),
         is_searching: false,
+        is_home: false,
         hidden: "",
         drawn: None,
         dir: PathBuf::from("."),
@@ -120,10 +124,12 @@ struct Tui {
     cooked: Termios,
     line: String,
     is_searching: bool,
+    /// The caret is before the line's words.
+    is_home: bool,
     /// Stands in the line before what is typed.
     hidden: &'static str,
-    /// The column and the text that are on the screen.
-    drawn: Option<(usize, String)>,
+    /// The column, whether the caret is there, and the text that are on the screen.
+    drawn: Option<(usize, bool, String)>,
     dir: PathBuf,
 }
 
@@ -165,12 +171,23 @@ impl Tui {
             0x7f => {
                 self.line.pop();
             }
-            0x03 => self.line.clear(),
+            0x03 => {
+                self.line.clear();
+                self.hidden = "";
+                self.is_home = false;
+            }
             0x12 => {
                 self.is_searching = true;
             }
             0x1b if input.len() == 1 => {
                 self.is_searching = false;
+                if self.manner == Manner::PutsBack {
+                    self.line.push_str("put back");
+                }
+            }
+            0x1b if input.starts_with(b"\x1b[H") => {
+                self.is_home = true;
+                return Some(3);
             }
             0x1a => self.suspend(),
             0x1b => return Some(input.len()),
@@ -191,9 +208,10 @@ impl Tui {
                 self.note("appended", "");
                 self.hidden = "rm -rf ";
             }
-            Manner::Echoes | Manner::Appends | Manner::Undrawn => {}
+            Manner::Echoes | Manner::Appends | Manner::PutsBack | Manner::Undrawn => {}
         }
-        self.line.push_str(text);
+        let at = if self.is_home { 0 } else { self.line.len() };
+        self.line.insert_str(at, text);
     }
 
     fn enter(&mut self) {
@@ -214,7 +232,7 @@ impl Tui {
     fn draw(&mut self) {
         let shown = format!("{}{}", self.hidden, self.line);
         let begin = if self.is_searching { 7 } else { 3 };
-        let now = Some((begin, shown.clone()));
+        let now = Some((begin, self.is_home, shown.clone()));
         if self.drawn == now {
             return;
         }
@@ -225,7 +243,7 @@ impl Tui {
             frame.push_str(&format!("\x1b[{column}G{word}"));
             column += word.chars().count() + 1;
         }
-        let caret = begin + shown.chars().count();
+        let caret = if self.is_home { begin } else { begin + shown.chars().count() };
         if self.manner.is_classic() {
             frame.push_str("\x1b[1B\r");
         } else {

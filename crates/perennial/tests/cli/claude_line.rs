@@ -14,7 +14,9 @@ use perennial_engine::harness::input::Input;
 use perennial_engine::harness::{Preset, typing};
 use perennial_engine::host::attach::Attachment;
 use perennial_engine::host::directory::HolderDirectory;
-use perennial_engine::host::holders::{Delivery, Held, Line, Mode, Outcome, Program, Refusal};
+use perennial_engine::host::holders::{
+    Delivery, Focus, Held, Line, Mode, Outcome, Program, Refusal,
+};
 use perennial_engine::host::recording::Recording;
 use perennial_engine::host::{Holders, HostReport, Ladder, Settings, environment};
 use serde_json::{Value, json};
@@ -61,23 +63,16 @@ impl Session {
         let model = Understudy::start(Script::new(turns)).expect("a model");
         let preset = Preset::load(Path::new("/nonexistent"), "claude").expect("built in");
         let input = preset.input.expect("has an input line");
-        let (sender, reports) = channel();
-        let settings = Settings {
-            holders_dir: dir.path().join("holders"),
-            jobs_dir: dir.path().join("jobs"),
-            home: None,
-            program: env!("CARGO_BIN_EXE_perennial").into(),
-            epoch: Epoch(1),
-            ladder: Ladder::default(),
-            record_limit_bytes: 8 << 20,
-            nofile: None,
-            cgroup: None,
-        };
-        let holders = Holders::start(settings, move |report| {
-            let _test_over = sender.send(report);
-        });
-        let holders = holders.expect("holders start");
+        let (holders, reports) = holders(dir.path(), Epoch(1));
         Session { dir, model, holders, reports, input, attempts: 0 }
+    }
+
+    /// The next run of the daemon; `between` is while none runs.
+    fn restart_daemon(&mut self, between: impl FnOnce()) {
+        self.holders.clone().stop();
+        between();
+        (self.holders, self.reports) = holders(self.dir.path(), Epoch(2));
+        self.holders.order(SessionEffect { agent: AGENT, number: NUMBER, action: Action::Hold });
     }
 
     /// `also_seen` joins what the client remembers of earlier starts.
@@ -149,13 +144,16 @@ impl Session {
     }
 
     fn output(&self) -> String {
-        let recording = Recording::open(&self.directory().session(NUMBER));
-        let tail = recording.and_then(|recording| recording.tail(8 << 20));
-        String::from_utf8_lossy(&tail.map(|(_, bytes)| bytes).unwrap_or_default()).into_owned()
+        recorded(&self.directory())
     }
 
     fn await_output(&self, words: &str) {
         until(words, || self.output().contains(words), || self.output());
+    }
+
+    /// Waits for these words behind what has been printed before.
+    fn await_more(&self, before: usize, words: &str) {
+        await_recorded(&self.directory(), before, words);
     }
 
     fn line_is(&self, expected: Line) {
@@ -262,6 +260,36 @@ impl Drop for Session {
         self.holders.order(SessionEffect { agent: AGENT, number: NUMBER, action: release });
         self.holders.clone().stop();
     }
+}
+
+fn holders(dir: &Path, epoch: Epoch) -> (Holders, Receiver<HostReport>) {
+    let (sender, reports) = channel();
+    let settings = Settings {
+        holders_dir: dir.join("holders"),
+        jobs_dir: dir.join("jobs"),
+        home: None,
+        program: env!("CARGO_BIN_EXE_perennial").into(),
+        epoch,
+        ladder: Ladder::default(),
+        record_limit_bytes: 8 << 20,
+        nofile: None,
+        cgroup: None,
+    };
+    let holders = Holders::start(settings, move |report| {
+        let _test_over = sender.send(report);
+    });
+    (holders.expect("holders start"), reports)
+}
+
+fn recorded(holder: &HolderDirectory) -> String {
+    let recording = Recording::open(&holder.session(NUMBER));
+    let tail = recording.and_then(|recording| recording.tail(8 << 20));
+    String::from_utf8_lossy(&tail.map(|(_, bytes)| bytes).unwrap_or_default()).into_owned()
+}
+
+fn await_recorded(holder: &HolderDirectory, before: usize, words: &str) {
+    let is_there = || recorded(holder).get(before..).is_some_and(|more| more.contains(words));
+    until(words, is_there, || recorded(holder));
 }
 
 fn until(what: &str, mut is_so: impl FnMut() -> bool, shown: impl Fn() -> String) {
@@ -446,6 +474,100 @@ fn in_a_turn_texts_are_one_prompt_each() {
         session.delivered(&format!("meanwhile {index}"));
     }
     session.model.release("lunch");
+}
+
+/// An interrupted prompt comes back into the line, and a key takes the caret to where an empty line
+/// has it.
+#[test]
+fn a_prompt_that_came_back_is_not_glued_to_a_text() {
+    let cases = [
+        ("please look", "\x1b[22;14H", &b"\x1b[H"[..]),
+        ("first paragraph\n\nsecond", "\x1b[22;9H", b"\x15"),
+    ];
+    for (prompt, caret, key) in cases {
+        let mut session = Session::new([Turn::text("Held.").gate("lunch"), hello()]);
+        session.delivered(prompt);
+        session.model.wait_until_held("lunch").expect("the model is asked");
+        let mut client = session.attach();
+        session.holders.focus(AGENT, NUMBER, Focus::Turn);
+        let before = session.output().len();
+        client.send(b"\x1b").expect("typed");
+        session.await_more(before, caret);
+        session.holders.focus(AGENT, NUMBER, Focus::Line);
+        let before = session.output().len();
+        client.send(key).expect("typed");
+        session.await_more(before, "\x1b[22;3H");
+        assert_eq!(session.deliver("another question"), Outcome::Held(Held::Draft));
+        assert_eq!(session.prompts(), [prompt]);
+        client.send(b"\x03").expect("typed");
+        session.line_is(Line::default());
+        session.delivered("another question");
+    }
+}
+
+/// Nothing came back: the line is free, without a key of anybody's.
+#[test]
+fn an_answer_that_was_interrupted_leaves_the_line_free() {
+    let answer = Turn::text("Words that come one by one. ".repeat(9)).gate_in_the_middle("lunch");
+    let mut session = Session::new([answer, hello()]);
+    session.delivered("please look");
+    session.model.wait_until_held("lunch").expect("it answers");
+    session.await_output("Words");
+    let mut client = session.attach();
+    session.holders.focus(AGENT, NUMBER, Focus::Turn);
+    let before = session.output().len();
+    client.send(b"\x1b").expect("typed");
+    session.await_more(before, "nterrupted");
+    session.delivered("another question");
+}
+
+/// A daemon that is stopped, or hangs, does not tell that the menu is closed.
+#[test]
+fn words_behind_a_closed_menu_are_a_draft_though_the_daemon_tells_nothing() {
+    let mut session = Session::new([hello()]);
+    let mut client = open_help(&session);
+    let before = session.output().len();
+    close_and_type(&session.directory(), before, &mut client);
+    session.line_is(Line { draft: true, ..Line::default() });
+    session.holders.focus(AGENT, NUMBER, Focus::Line);
+    assert_eq!(session.deliver("a text"), Outcome::Held(Held::Draft));
+    assert!(session.prompts().is_empty());
+}
+
+#[test]
+fn words_that_were_typed_without_a_daemon_are_a_draft() {
+    let mut session = Session::new([hello()]);
+    let mut client = open_help(&session);
+    let (holder, before) = (session.directory(), session.output().len());
+    session.restart_daemon(|| close_and_type(&holder, before, &mut client));
+    session.line_is(Line { draft: true, ..Line::default() });
+    session.holders.focus(AGENT, NUMBER, Focus::Line);
+    assert_eq!(session.deliver("a text"), Outcome::Held(Held::Draft));
+    assert!(session.prompts().is_empty());
+}
+
+/// A menu that the daemon was told of.
+fn open_help(session: &Session) -> Attachment {
+    let mut client = session.attach();
+    client.send(b"/help").expect("typed");
+    session.line_is(Line { draft: true, ..Line::default() });
+    session.await_output("/help");
+    client.send(b"\r").expect("typed");
+    session.line_is(Line::default());
+    session.await_output("\x1b[4;10H");
+    session.holders.focus(AGENT, NUMBER, Focus::Dialog);
+    // Answered behind the order.
+    let _ticket = session.attach();
+    client
+}
+
+/// Closes the menu, and types words that end in an empty row.
+fn close_and_type(holder: &HolderDirectory, before: usize, client: &mut Attachment) {
+    client.send(b"\x1b").expect("typed");
+    await_recorded(holder, before, "\x1b[22;3H");
+    client.send(b"secret draft").expect("typed");
+    await_recorded(holder, before, "\x1b[22;15H");
+    client.send(b"\n").expect("typed");
 }
 
 #[test]

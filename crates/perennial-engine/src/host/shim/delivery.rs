@@ -21,6 +21,7 @@ use super::super::delivery::{DeliverOrder, Held, InputRules, Line, Outcome};
 use super::super::monotonic::{Moment, now};
 use super::super::protocol::ShimReport;
 use super::Shim;
+use super::draft::Sight;
 use super::echo::{Echo, Sought};
 use super::session::Session;
 
@@ -60,7 +61,7 @@ enum Phase {
     /// Until what an earlier delivery left is erased.
     Erasing { by: Moment },
     /// Until the echo is proven.
-    Pasted { by: Moment, echo: Echo },
+    Pasted { by: Moment, echo: Box<Echo> },
 }
 
 impl Delivery {
@@ -265,6 +266,7 @@ impl Session {
             Phase::Pasted { echo, .. } => {
                 let is_proven = echo.feed(output);
                 if is_late {
+                    self.draft.leave(echo.is_among_words());
                     return Err(Held::NoEcho);
                 }
                 if !is_proven {
@@ -304,7 +306,8 @@ impl Session {
         self.erase_keys = (self.erase_keys + rows.saturating_mul(2)).min(ERASE_KEYS_MAX);
         self.is_entered = false;
         self.draft.pasted();
-        delivery.phase = Phase::Pasted { by: now + ENTER_WITHIN, echo: Echo::new(sought) };
+        delivery.phase =
+            Phase::Pasted { by: now + ENTER_WITHIN, echo: Box::new(Echo::new(sought)) };
         Ok(())
     }
 
@@ -316,9 +319,14 @@ impl Session {
 
     /// What the caret shows of the line, where there is one.
     fn look_at_caret(&mut self) {
+        let first_column = self.rules.as_ref().map(|rules| rules.first_column);
+        let frame = self.modes.take_frame().filter(|_| self.modes.is_alternate());
+        if let (Some(caret), Some(first_column)) = (frame, first_column) {
+            self.draft.see(caret, first_column);
+        }
         let is_at_start = self.is_caret_at_start();
         if self.is_entered && is_at_start {
-            self.taken();
+            self.taken(Sight::Shown);
         }
         if !self.is_drawn && self.modes.bracketed_paste() == Some(true) {
             let is_alternate = self.modes.is_alternate();
@@ -338,6 +346,9 @@ impl Session {
 
     /// A delivery is over: whoever waits for that goes on.
     fn concluded(&mut self, outcome: Outcome, now: Moment) {
+        if !self.is_entered {
+            self.draft.leave(false);
+        }
         self.awaits_caret = matches!(outcome, Outcome::Held(Held::Doubt | Held::Leftover));
         if self.withheld.is_empty() {
             return;
@@ -347,23 +358,23 @@ impl Session {
             let erase = self.rules.as_ref().map(|rules| rules.erase_row.as_str());
             let keys = erase.unwrap_or_default().repeat(self.erase_keys as usize);
             if self.write(keys.as_bytes()).is_ok() {
-                self.draft.emptied();
+                self.draft.emptied(Sight::Erased);
             }
         }
         self.release(now);
     }
 
     /// The program took what was entered: nothing of ours is in the line.
-    fn taken(&mut self) {
+    fn taken(&mut self, sight: Sight) {
         self.is_entered = false;
-        self.draft.emptied();
+        self.draft.emptied(sight);
     }
 
     /// The program has told that it took a prompt.
     pub fn heard(&mut self) {
         self.draft.heard();
         if self.is_entered {
-            self.taken();
+            self.taken(Sight::Erased);
         }
         if std::mem::take(&mut self.has_early_keys) {
             self.draft.forget();

@@ -1,5 +1,5 @@
 //! Whether a person has words in the input line that are not sent yet, and whether it is known that
-//! keys reach that line at all: read from their keys alone.
+//! keys reach that line at all: read from their keys, and from where the program shows the caret.
 //!
 //! Invariants
 //! - D1  Errs to one side: in doubt there is a draft, and nothing is typed into it.
@@ -9,15 +9,20 @@
 //! - D5  After a key that opens a menu or a mode (the preset names them) there is doubt, until its
 //!   known way back, or until the program took a prompt that was entered after that key.
 //! - D6  Keys that the program does not read yet are a draft, Enter among them.
+//! - D7  A program puts words into its line by itself, too (an interrupted prompt, one that waited), and
+//!   not every Enter sends. So a line that should be empty is known to be so only while the caret is
+//!   shown where an empty line has it; a key that is typed while it is not leaves a draft.
+//! - D8  A daemon's word about a dialog holds for keys that are typed while that daemon is there, until
+//!   the caret is back in the input line's row; what is sent or erased after that is a draft still.
 
-use std::time::Duration;
+mod line;
 
 use super::super::delivery::{DoubtKey, InputRules, Key};
 use super::super::monotonic::Moment;
 use super::super::protocol::Focus;
+pub use line::Sight;
+use line::{Doubt, Line};
 
-/// Two Escapes within this time take a draft back.
-const TWICE_WITHIN: Duration = Duration::from_millis(500);
 /// A longer escape sequence is none.
 const SEQUENCE_BYTES_MAX: usize = 64;
 
@@ -26,6 +31,17 @@ pub struct Draft {
     line: Line,
     doubt: Option<Doubt>,
     focus: Focus,
+    /// A dialog was open when the daemon left that told of it.
+    is_abandoned: bool,
+    /// Where the caret is, and where it was in the input line, in rows from the last one.
+    caret_row: Option<u16>,
+    line_row: Option<u16>,
+    /// It is where an empty line has it.
+    is_at_start: bool,
+    /// It was outside that row since a dialog was told of.
+    has_left_line: bool,
+    /// The program shows where its caret is.
+    shows_caret: bool,
     place: KeyScan,
     is_pasted: bool,
     is_after_backslash: bool,
@@ -34,34 +50,13 @@ pub struct Draft {
     /// An earlier line was put aside, and comes back after the next prompt.
     is_stashed: bool,
     escaped_at: Option<Moment>,
+    put_back_by: Option<Moment>,
+    /// When the present keys were typed.
+    now: Moment,
     keys: Vec<DoubtKey>,
     stash: Option<Key>,
     /// Columns of one row of the line; 0: not known.
     room: u16,
-}
-
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Line {
-    #[default]
-    Empty,
-    /// Characters that were typed one after the other, and the columns that they take at most; the
-    /// caret is behind them.
-    Plain { characters: u32, columns: u32 },
-    /// Our own text, pasted into an empty line.
-    Ours,
-    /// Anything else.
-    Edited,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Doubt {
-    by: Key,
-    escapes_left: u8,
-    is_toggle: bool,
-    /// The line when the doubt began.
-    before: Line,
-    /// Enter was typed since.
-    is_entered: bool,
 }
 
 /// Where in the stream of keys we are.
@@ -91,13 +86,13 @@ impl Draft {
     pub fn is_kept(&self) -> bool {
         match self.line {
             Line::Plain { .. } | Line::Edited => true,
-            Line::Empty | Line::Ours => false,
+            Line::Empty(_) | Line::Ours { .. } => false,
         }
     }
 
     /// A text of ours was pasted into the line, and nobody has touched it since.
     pub fn is_ours(&self) -> bool {
-        self.line == Line::Ours
+        matches!(self.line, Line::Ours { .. })
     }
 
     /// It is not known what the next key reaches.
@@ -109,9 +104,19 @@ impl Draft {
         self.focus == Focus::Dialog
     }
 
-    /// What keys reach from now on.
+    /// What keys reach from now on, by the daemon's word.
     pub fn focus(&mut self, focus: Focus) {
+        if self.focus != Focus::Dialog {
+            self.has_left_line = self.caret_row != self.line_row;
+        }
         self.focus = focus;
+        self.is_abandoned = false;
+    }
+
+    /// D8: nobody is there to say what keys reach. A turn may begin or end unheard.
+    pub fn abandon(&mut self) {
+        self.is_abandoned |= self.focus == Focus::Dialog;
+        self.focus = Focus::Turn;
     }
 
     /// How wide a row of the line is.
@@ -124,22 +129,36 @@ impl Draft {
         self.is_unread = is_unread;
     }
 
-    /// We have pasted into the empty line.
+    /// We have pasted into the line.
     pub fn pasted(&mut self) {
-        self.line = Line::Ours;
+        let is_alone = match self.line {
+            Line::Ours { is_alone } => is_alone,
+            line => line == Line::Empty(Sight::Shown),
+        };
+        self.line = Line::Ours { is_alone };
+    }
+
+    /// What we pasted stays in the line. Unless it is alone there, it is not ours to erase.
+    pub fn leave(&mut self, is_behind_words: bool) {
+        if let Line::Ours { is_alone } = self.line
+            && (is_behind_words || !is_alone)
+        {
+            self.line = Line::Edited;
+        }
     }
 
     /// It is proven that nothing of a person's is in the line.
     pub fn forget(&mut self) {
-        self.line = Line::Empty;
+        self.line = Line::default();
     }
 
     /// Nothing of ours is in the line any more.
-    pub fn emptied(&mut self) {
+    pub fn emptied(&mut self, sight: Sight) {
+        let sight = if self.shows_caret { sight } else { Sight::Shown };
         let before = self.doubt.as_mut().map(|doubt| &mut doubt.before);
         for line in before.into_iter().chain([&mut self.line]) {
-            if *line == Line::Ours {
-                *line = Line::Empty;
+            if matches!(line, Line::Ours { .. }) {
+                *line = Line::Empty(sight);
             }
         }
     }
@@ -147,9 +166,13 @@ impl Draft {
     /// D5: the program took a prompt, so keys reach its line again.
     pub fn heard(&mut self) {
         self.doubt.take_if(|doubt| doubt.is_entered);
+        if !self.shows_caret && self.line == Line::Empty(Sight::Claimed) {
+            self.forget();
+        }
     }
 
     pub fn typed(&mut self, bytes: &[u8], now: Moment) {
+        self.now = now;
         for byte in bytes {
             self.byte(*byte, now);
         }
@@ -209,25 +232,29 @@ impl Draft {
     /// A byte that is a key by itself.
     fn key(&mut self, byte: u8) {
         match byte {
-            _ if self.is_pasted || self.is_unread => self.edit(),
+            _ if self.is_pasted || self.is_unread => {
+                self.edit();
+                self.is_after_backslash = byte == b'\\';
+            }
             b'\r' => self.enter(),
             0x01..=0x1a if self.opens(Key::Control(byte | 0x60)) => {}
             0x01..=0x1a if self.stash == Some(Key::Control(byte | 0x60)) => self.put_aside(),
-            // Ctrl-C takes all of it back, Ctrl-U what stands before the caret in its row.
-            0x03 => self.set(Line::Empty),
+            0x03 => self.interrupt(),
+            // Ctrl-U takes back what stands before the caret in its row.
             0x15 => match self.line {
-                Line::Empty => self.set(Line::Empty),
                 Line::Plain { columns, .. } if columns < u32::from(self.room) => {
-                    self.set(Line::Empty);
+                    self.set(Line::Empty(Sight::Erased));
                 }
-                Line::Plain { .. } | Line::Ours | Line::Edited => self.edit(),
+                Line::Empty(_) | Line::Plain { .. } | Line::Ours { .. } | Line::Edited => {
+                    self.moved();
+                }
             },
             0x08 | 0x7f => match self.line {
-                Line::Empty | Line::Plain { characters: 0 | 1, .. } => self.set(Line::Empty),
+                Line::Plain { characters: 0 | 1, .. } => self.set(Line::Empty(Sight::Erased)),
                 Line::Plain { characters, columns } => {
                     self.set(Line::Plain { characters: characters - 1, columns });
                 }
-                Line::Ours | Line::Edited => self.edit(),
+                Line::Empty(_) | Line::Ours { .. } | Line::Edited => self.moved(),
             },
             // Ctrl with A B D E F K L O T W Z: nothing comes of them in an empty line.
             0x01 | 0x02 | 0x04..=0x06 | 0x0b | 0x0c | 0x0f | 0x14 | 0x17 | 0x1a => self.moved(),
@@ -237,12 +264,14 @@ impl Draft {
             _ => {
                 let width = if byte.is_ascii() { 1 } else { 2 };
                 match self.line {
-                    Line::Empty => self.set(Line::Plain { characters: 1, columns: width }),
+                    Line::Empty(_) if self.is_known_empty() => {
+                        self.set(Line::Plain { characters: 1, columns: width });
+                    }
                     Line::Plain { characters, columns } => self.set(Line::Plain {
                         characters: characters.saturating_add(1),
                         columns: columns.saturating_add(width),
                     }),
-                    Line::Ours | Line::Edited => self.set(Line::Edited),
+                    Line::Empty(_) | Line::Ours { .. } | Line::Edited => self.edit(),
                 }
                 self.is_after_backslash = byte == b'\\';
             }
@@ -286,100 +315,6 @@ impl Draft {
                 if self.opens(Key::Alt(u8::try_from(letter).unwrap_or_default())) => {}
             (_, _) => self.edit(),
         }
-    }
-
-    fn enter(&mut self) {
-        if let Some(doubt) = self.doubt.as_mut().filter(|_| self.focus != Focus::Dialog) {
-            doubt.is_entered = true;
-        }
-        if self.is_after_backslash || self.is_unread {
-            // That is a new line of it.
-            self.edit();
-        } else if std::mem::take(&mut self.is_stashed) {
-            // What was put aside is back.
-            self.edit();
-        } else {
-            self.set(Line::Empty);
-        }
-    }
-
-    fn escape(&mut self, now: Moment) {
-        if self.focus != Focus::Dialog && self.doubt.is_some() {
-            self.escape_doubt();
-            return;
-        }
-        let is_second = self.escaped_at.is_some_and(|at| now.saturating_sub(at) < TWICE_WITHIN);
-        match self.focus {
-            Focus::Line if is_second => self.set(Line::Empty),
-            Focus::Line => self.escaped_at = Some(now),
-            // The first one ends the turn: how many are left for the line is not known.
-            Focus::Turn | Focus::Dialog => {}
-        }
-    }
-
-    /// One step on the way back, if there is one.
-    fn escape_doubt(&mut self) {
-        let Some(doubt) = &mut self.doubt else { return };
-        match doubt.escapes_left {
-            0 => {}
-            1 => self.resolve_doubt(),
-            _ => doubt.escapes_left -= 1,
-        }
-    }
-
-    /// Keys reach the line again, as it was; unless something may have been put into it.
-    fn resolve_doubt(&mut self) {
-        if let Some(doubt) = self.doubt.take() {
-            self.set(if doubt.is_entered { Line::Edited } else { doubt.before });
-        }
-    }
-
-    /// Whether this key opens something; then there is doubt, or no more.
-    fn opens(&mut self, key: Key) -> bool {
-        let Some(rule) = self.keys.iter().find(|rule| rule.key == key).copied() else {
-            return false;
-        };
-        let is_plain = self.is_pasted || self.is_unread || self.focus == Focus::Dialog;
-        if is_plain || rule.in_empty_line && self.line != Line::Empty {
-            return false;
-        }
-        match self.doubt {
-            Some(doubt) if doubt.is_toggle && doubt.by == key => self.resolve_doubt(),
-            Some(Doubt { before, .. }) => self.doubt = Some(Doubt::new(rule, before)),
-            None => self.doubt = Some(Doubt::new(rule, self.line)),
-        }
-        true
-    }
-
-    fn put_aside(&mut self) {
-        self.is_stashed = self.focus != Focus::Dialog;
-        self.edit();
-    }
-
-    /// The caret was moved, if there is anything to move in.
-    fn moved(&mut self) {
-        if self.line != Line::Empty {
-            self.edit();
-        }
-    }
-
-    fn edit(&mut self) {
-        self.set(Line::Edited);
-    }
-
-    fn set(&mut self, line: Line) {
-        self.is_after_backslash = false;
-        self.escaped_at = None;
-        if self.focus != Focus::Dialog {
-            self.line = line;
-        }
-    }
-}
-
-impl Doubt {
-    fn new(rule: DoubtKey, before: Line) -> Doubt {
-        let DoubtKey { key, escapes, is_toggle, .. } = rule;
-        Doubt { by: key, escapes_left: escapes, is_toggle, before, is_entered: false }
     }
 }
 

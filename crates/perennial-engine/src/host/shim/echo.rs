@@ -8,6 +8,7 @@
 //! - E2  The proof speaks of output after the paste only.
 //! - E3  In a row of its own the text ends exactly where the caret is, and without a caret it begins
 //!   where a line does: a text that was appended to something else is not proven.
+//! - E4  A text with something behind it in its last row is not proven.
 
 use super::modes::column;
 
@@ -38,6 +39,9 @@ pub struct Echo {
     at: u16,
     found: Found,
     caret: Option<u16>,
+    /// The row of the next character, and the caret's, as far as that is known.
+    at_row: u16,
+    caret_row: u16,
 }
 
 /// What a paste should look like.
@@ -45,8 +49,9 @@ pub struct Echo {
 pub struct Sought {
     /// Without white space.
     text: Vec<u8>,
-    /// Its first line, likewise.
+    /// Its first and its last line, likewise.
     first_line: Vec<u8>,
+    last_line: Vec<u8>,
     /// The stand-in's beginning, without white space.
     placeholder: Vec<u8>,
     first_column: u16,
@@ -73,6 +78,7 @@ impl Sought {
         Sought {
             text: without_space(text.as_bytes()),
             first_line: without_space(text.lines().next().unwrap_or_default().as_bytes()),
+            last_line: without_space(text.lines().next_back().unwrap_or_default().as_bytes()),
             placeholder: placeholder.map(|text| without_space(text.as_bytes())).unwrap_or_default(),
             first_column,
             end_column: fits.map(|last| first_column.saturating_add(last)),
@@ -99,6 +105,8 @@ struct Found {
     tail_end: Option<u16>,
     /// The column behind a stand-in that begins where a line does.
     placeholder_end: Option<u16>,
+    /// The row that holds the text's last line, and more behind it.
+    longer_row: Option<u16>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,6 +130,8 @@ impl Echo {
             at: 1,
             found: Found::default(),
             caret: None,
+            at_row: 1,
+            caret_row: 1,
         }
     }
 
@@ -134,6 +144,19 @@ impl Echo {
         self.is_proven()
     }
 
+    /// The text is in the output, and words that are not ours stand before or behind it.
+    pub fn is_among_words(&self) -> bool {
+        let Sought { end_column, has_caret, is_after_ours, .. } = self.sought;
+        let is_further = self.caret.zip(end_column).is_some_and(|(caret, end)| caret > end);
+        let is_before = self.found.text && is_further && !is_after_ours;
+        has_caret && (is_before || self.has_more_behind())
+    }
+
+    /// E4.
+    fn has_more_behind(&self) -> bool {
+        self.found.longer_row == Some(self.caret_row)
+    }
+
     fn is_proven(&self) -> bool {
         let Sought { first_column, end_column, is_one_row, has_caret, .. } = self.sought;
         if !has_caret {
@@ -143,7 +166,7 @@ impl Echo {
             let is_found = self.found.whole_row || self.found.text && is_long && is_alone;
             return is_found || self.found.placeholder_end.is_some();
         }
-        let Some(caret) = self.caret else { return false };
+        let Some(caret) = self.caret.filter(|_| !self.has_more_behind()) else { return false };
         if self.found.placeholder_end == Some(caret) {
             return true;
         }
@@ -185,7 +208,10 @@ impl Echo {
                 self.end_row();
                 self.at = 1;
             }
-            b'\n' => self.end_row(),
+            b'\n' => {
+                self.end_row();
+                self.at_row = self.at_row.saturating_add(1);
+            }
             0x08 => self.at = self.at.saturating_sub(1).max(1),
             0x00..=0x1f | 0x7f => {}
             b' ' => self.at = self.at.saturating_add(1),
@@ -220,15 +246,20 @@ impl Echo {
             b'C' | b'a' => self.at = self.at.saturating_add(count),
             b'D' => self.at = self.at.saturating_sub(count).max(1),
             b'G' | b'`' => self.at = count,
-            b'A' | b'B' | b'd' => self.end_row(),
-            b'E' | b'F' => {
+            b'A' | b'B' | b'd' | b'E' | b'F' => {
                 self.end_row();
-                self.at = 1;
+                self.at_row = match last {
+                    b'd' => count,
+                    b'A' | b'F' => self.at_row.saturating_sub(count).max(1),
+                    _ => self.at_row.saturating_add(count),
+                };
+                self.at = if matches!(last, b'E' | b'F') { 1 } else { self.at };
             }
             b'H' | b'f' => {
                 self.end_row();
                 self.caret = column(&self.parameters);
                 self.at = self.caret.unwrap_or(1);
+                (self.at_row, self.caret_row) = (count, count);
             }
             _ => {}
         }
@@ -249,6 +280,10 @@ impl Echo {
         if !row.is_empty() && self.sought.text.ends_with(&row) {
             // Wide characters are counted by the sender; here only plain text is.
             self.found.tail_end = if row.is_ascii() { Some(end) } else { self.sought.end_column };
+        }
+        let last_line = &self.sought.last_line;
+        if !last_line.is_empty() && row.len() > last_line.len() && row.starts_with(last_line) {
+            self.found.longer_row = Some(self.at_row);
         }
         let placeholder = &self.sought.placeholder;
         let is_one = row.iter().position(|byte| *byte == b']') == Some(row.len().wrapping_sub(1));
@@ -343,6 +378,35 @@ mod tests {
         assert!(!proves(make, b"\x1b[22;18H"), "no text");
         assert!(!proves(make, b"hello big\x1b[22;18H"), "half of it");
         assert!(!proves(make, b"\x1b]0;hello big world\x07\x1b[22;18H"), "a title");
+    }
+
+    /// Home was typed in a line that the program had filled.
+    #[test]
+    fn a_text_before_something_else_is_not_proven() {
+        let make = || echo("pasted", &[6]);
+        let frame = "\x1b[H\r\x1b[50C\x1b[19B /effor\r\x1b[2C\x1b[2B\x1b[39mpasted";
+        let end = "\x1b[24;1H\x1b[22;9H";
+        let alone = format!("{frame}\x1b[7m \x1b[27m{end}");
+        assert!(proves(make, alone.as_bytes()));
+        let glued = format!("{frame}\x1b[7mp\x1b[11G\x1b[27mease look\x1b[21Gat{end}");
+        assert!(!proves(make, glued.as_bytes()));
+        let elsewhere = format!("\x1b[5;3Hpasted words\x1b[H{alone}");
+        assert!(proves(make, elsewhere.as_bytes()), "another row begins alike");
+        let mut among = make();
+        among.feed(glued.as_bytes());
+        assert!(among.is_among_words());
+    }
+
+    #[test]
+    fn a_text_behind_words_is_among_them() {
+        let among = |frame: &str| {
+            let mut echo = echo("text", &[4]);
+            assert!(!echo.feed(frame.as_bytes()));
+            echo.is_among_words()
+        };
+        assert!(among("\x1b[H\x1b[21B\x1b[10Gtext\x1b[24;1H\x1b[22;14H"));
+        assert!(!among("\x1b[H\x1b[24;1H\x1b[22;14H"), "it was not shown");
+        assert!(!among("\x1b[H\x1b[21B\x1b[3Gtext\x1b[24;1H\x1b[22;5H"), "not all of it yet");
     }
 
     #[test]

@@ -189,9 +189,10 @@ impl Shim {
         if let Some(session) = self.session.as_mut().filter(|s| s.told_exit().is_some()) {
             session.answer_by = Some(now() + super::ANSWER_WITHIN);
         }
-        // It has heard nothing of the input line yet.
+        // It has heard nothing of the input line yet, and said nothing.
         if let Some(session) = &mut self.session {
             session.told_line = None;
+            session.draft.abandon();
         }
     }
 

@@ -17,10 +17,25 @@ pub struct Modes {
     is_alternate: bool,
     /// The column of the last absolute move, from 1.
     column: Option<u16>,
+    /// Where the last whole frame left the caret.
+    caret: Option<Caret>,
+    /// A frame's last row, in whose first column it ended so far.
+    corner: Option<u16>,
+    /// A frame has ended that nobody has asked for.
+    is_new_frame: bool,
     /// The parameters of a control sequence whose end has not come yet.
     pending: [u8; SEQUENCE_BYTES_MAX],
     length: u8,
     place: Scan,
+}
+
+/// Where a frame left the caret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caret {
+    /// From 1.
+    pub column: u16,
+    /// Rows from the screen's last one up to the caret's.
+    pub rows_up: u16,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +59,12 @@ impl Modes {
 
     pub fn caret_column(&self) -> Option<u16> {
         self.column
+    }
+
+    /// Where the last frame left the caret, if one has ended since this was asked: each frame goes to
+    /// the corner at its end, and from there to the caret, where it shows one.
+    pub fn take_frame(&mut self) -> Option<Option<Caret>> {
+        std::mem::take(&mut self.is_new_frame).then_some(self.caret)
     }
 
     pub fn scan(&mut self, bytes: &[u8]) {
@@ -97,14 +118,32 @@ impl Modes {
                         b"2004" => self.bracketed_paste = Some(last == b'h'),
                         b"1049" => {
                             self.is_alternate = last == b'h';
-                            self.column = None;
+                            (self.column, self.caret, self.corner) = (None, None, None);
                         }
                         _ => {}
                     }
                 }
             }
-            (_, b'H' | b'f') => self.column = column(parameters),
+            (_, b'H' | b'f') => {
+                self.column = column(parameters);
+                self.end_frame(row(parameters));
+            }
             (_, _) => {}
+        }
+    }
+
+    fn end_frame(&mut self, row: Option<u16>) {
+        let (Some(row), Some(column)) = (row, self.column) else { return };
+        match self.corner.take() {
+            Some(last_row) if row < last_row && row > 1 => {
+                self.caret = Some(Caret { column, rows_up: last_row - row });
+                self.is_new_frame = true;
+            }
+            Some(_) | None if column == 1 && row > 1 => {
+                (self.corner, self.caret) = (Some(row), None);
+                self.is_new_frame = true;
+            }
+            Some(_) | None => {}
         }
     }
 }
@@ -115,6 +154,15 @@ pub fn column(parameters: &[u8]) -> Option<u16> {
     match text.split_once(';') {
         Some((_, "")) | None => Some(1),
         Some((_, column)) => column.parse().ok().map(|column: u16| column.max(1)),
+    }
+}
+
+/// The row, likewise.
+fn row(parameters: &[u8]) -> Option<u16> {
+    let text = std::str::from_utf8(parameters).ok()?;
+    match text.split(';').next() {
+        Some("") | None => Some(1),
+        Some(row) => row.parse().ok().map(|row: u16| row.max(1)),
     }
 }
 
@@ -137,6 +185,21 @@ mod tests {
             assert_eq!(modes.bracketed_paste(), Some(true), "{cut}");
             assert!(modes.is_alternate(), "{cut}");
             assert_eq!(modes.caret_column(), Some(18), "{cut}");
+        }
+    }
+
+    #[test]
+    fn a_frame_ends_in_the_corner_and_from_there_at_the_caret() {
+        let frames = b"\x1b[?1049h\x1b[H\r\x1b[2Cx\x1b[24;1H\x1b[22;18H\x1b[H\r\x1b[2Cy";
+        let caret = Some(Caret { column: 18, rows_up: 2 });
+        for cut in 0..=frames.len() {
+            let mut modes = scanned(frames, cut);
+            assert_eq!(modes.take_frame(), Some(caret), "{cut}");
+            assert_eq!(modes.take_frame(), None, "told once");
+            modes.scan(b"\x1b[24;1H");
+            assert_eq!(modes.take_frame(), Some(None), "a menu without a caret");
+            modes.scan(b"\x1b[H\r\x1b[2Cz");
+            assert_eq!(modes.take_frame(), None, "it is being drawn");
         }
     }
 

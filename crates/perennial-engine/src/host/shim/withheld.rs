@@ -59,9 +59,13 @@ impl Shim {
 
     /// Types a person's keys, and takes note of what they make of the line.
     pub(super) fn type_keys(&mut self, bytes: &[u8]) {
+        let has_daemon = self.peers.iter().any(super::Peer::is_daemon);
         let Some(session) = self.session.as_mut().filter(|session| session.exit.is_none()) else {
             return;
         };
+        if !has_daemon {
+            session.draft.abandon();
+        }
         session.type_keys(bytes, now());
         self.watch_input();
     }

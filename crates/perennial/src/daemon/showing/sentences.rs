@@ -248,12 +248,12 @@ fn post_sentence(event: &PostEvent) -> String {
 pub fn held(why: Held) -> &'static str {
     match why {
         Held::Draft => {
-            "somebody has text in the input line; send it, or clear it with Ctrl-C, in \
+            "somebody may have text in the input line; send it, or clear it with Ctrl-C, in \
              `perennial attach`"
         }
         Held::Doubt => {
-            "its input line is not empty, or a menu is open in its terminal; close that, or press \
-             Ctrl-C, in `perennial attach`"
+            "its input line is not empty, or a menu is open in its terminal; clear it with Ctrl-C, or \
+             close the menu with Esc, in `perennial attach`"
         }
         Held::Dialog => "a dialog is open",
         Held::Suspended => "the program is suspended",

@@ -1,5 +1,8 @@
 //! Keys, and what becomes of the draft.
 
+use std::time::Duration;
+
+use super::super::modes::Caret;
 use super::*;
 
 const SLOW: Duration = Duration::from_secs(1);
@@ -73,6 +76,7 @@ fn keys_for_a_dialog_leave_the_draft_as_it_was() {
         let mut draft = Draft::default();
         draft.typed(before, SLOW);
         draft.focus(Focus::Dialog);
+        draft.see(None, FIRST);
         draft.typed(b"\x1b[B2\r\x1b\x1b\x03", SLOW);
         draft.focus(Focus::Turn);
         draft.typed(b"\x1b\x1b", SLOW);
@@ -82,11 +86,17 @@ fn keys_for_a_dialog_leave_the_draft_as_it_was() {
 
 /// As Claude Code's preset has it.
 fn claude() -> Draft {
-    let key = |key, escapes| DoubtKey { key, escapes, is_toggle: false, in_empty_line: false };
+    let key = |key, escapes| DoubtKey {
+        key,
+        escapes,
+        is_toggle: false,
+        is_interruptible: false,
+        in_empty_line: false,
+    };
     let keys = vec![
         DoubtKey { in_empty_line: true, ..key(Key::Left, 4) },
-        key(Key::Control(b'r'), 1),
-        DoubtKey { is_toggle: true, ..key(Key::Control(b'o'), 1) },
+        DoubtKey { is_interruptible: true, ..key(Key::Control(b'r'), 1) },
+        DoubtKey { is_toggle: true, is_interruptible: true, ..key(Key::Control(b'o'), 1) },
         key(Key::Control(b'g'), 0),
         key(Key::Alt(b'p'), 1),
     ];
@@ -189,7 +199,181 @@ fn our_text_that_was_taken_does_not_come_back_with_the_line() {
     let mut draft = claude();
     draft.pasted();
     draft.typed(b"\x12", SLOW);
-    draft.emptied();
+    draft.emptied(Sight::Shown);
     draft.typed(b"\x1b", SLOW);
     assert!(!draft.is_ours() && !draft.is_kept() && !draft.is_in_doubt());
+}
+
+const FIRST: u16 = 3;
+const IN_LINE: u16 = 2;
+
+/// A frame ended with the caret in this column of the input line.
+fn shown(draft: &mut Draft, column: u16) {
+    draft.see(Some(Caret { column, rows_up: IN_LINE }), FIRST);
+}
+
+/// A line that the program has shown to be empty.
+fn empty() -> Draft {
+    let mut draft = claude();
+    shown(&mut draft, FIRST);
+    draft
+}
+
+#[test]
+fn a_key_in_a_line_that_the_program_filled_leaves_a_draft() {
+    for key in [&b"\x1b[H"[..], b"\x01", b"\x15", b"\x7f", b"\x0b", b"\x1b[D", b"x", b"\x1b[3~"] {
+        let mut draft = empty();
+        shown(&mut draft, 20);
+        assert!(!draft.is_kept(), "nobody has typed anything");
+        draft.typed(key, SLOW);
+        shown(&mut draft, FIRST);
+        assert!(draft.is_kept() && !draft.is_in_doubt(), "{key:?}");
+        draft.typed(b"\x03", SLOW);
+        assert!(!draft.is_kept(), "{key:?}");
+    }
+}
+
+#[test]
+fn a_caret_that_comes_back_by_itself_shows_an_empty_line_again() {
+    let mut draft = empty();
+    draft.see(None, FIRST);
+    shown(&mut draft, 20);
+    shown(&mut draft, FIRST);
+    draft.typed(b"\x1b[H\x15\x7f", SLOW);
+    assert!(!draft.is_kept());
+}
+
+/// Frames from before the interruption show an empty line still.
+#[test]
+fn keys_right_behind_an_interruption_leave_a_draft() {
+    for interruption in [&b"\x1b"[..], b"\x03"] {
+        for focus in [Focus::Line, Focus::Turn] {
+            let mut draft = empty();
+            draft.focus(focus);
+            draft.typed(interruption, SLOW);
+            shown(&mut draft, FIRST);
+            assert!(!draft.is_kept());
+            draft.typed(b"\x1b[H", SLOW);
+            assert!(draft.is_kept(), "{interruption:?} {focus:?}");
+        }
+        let mut draft = empty();
+        draft.typed(interruption, SLOW);
+        shown(&mut draft, FIRST);
+        draft.typed(b"\x1b[H", SLOW * 3);
+        assert!(!draft.is_kept(), "nothing was put back");
+    }
+}
+
+#[test]
+fn without_a_caret_an_interrupted_turn_leaves_a_draft() {
+    let mut draft = claude();
+    draft.focus(Focus::Turn);
+    draft.typed(b"\x1b", SLOW);
+    assert!(draft.is_kept());
+    draft.typed(b"\r", SLOW);
+    assert!(!draft.is_kept());
+}
+
+#[test]
+fn an_enter_that_did_not_send_leaves_a_draft_with_the_next_key() {
+    let mut draft = empty();
+    draft.typed(b"look at @mod\r", SLOW);
+    shown(&mut draft, 22);
+    draft.typed(b"\x01", SLOW * 3);
+    shown(&mut draft, FIRST);
+    assert!(draft.is_kept());
+}
+
+#[test]
+fn words_that_were_erased_key_by_key_are_gone_though_the_caret_is_late() {
+    let mut draft = empty();
+    draft.typed(b"ab", SLOW);
+    shown(&mut draft, 5);
+    draft.typed(b"\x7f\x7f\x7f\x7f", SLOW);
+    shown(&mut draft, 4);
+    draft.typed(b"\x7f\x15", SLOW);
+    assert!(!draft.is_kept());
+    draft.typed(b"c", SLOW);
+    draft.typed(b"\x7f", SLOW);
+    assert!(!draft.is_kept());
+}
+
+#[test]
+fn in_a_turn_an_interruption_leaves_the_words() {
+    for (focus, is_kept) in [(Focus::Line, false), (Focus::Turn, true)] {
+        let mut draft = empty();
+        draft.focus(focus);
+        draft.typed(b"word\x1b\r", SLOW);
+        draft.typed(b"\x03", SLOW);
+        assert_eq!(draft.is_kept(), is_kept, "{focus:?}");
+    }
+}
+
+#[test]
+fn a_pasted_backslash_makes_a_new_line_of_enter_too() {
+    assert!(kept(&[b"\x1b[200~C:\\\x1b[201~", b"\r"]));
+}
+
+#[test]
+fn words_in_the_line_are_a_draft_whatever_the_daemon_last_said() {
+    let mut draft = empty();
+    draft.focus(Focus::Dialog);
+    draft.typed(b"1", SLOW);
+    assert!(!draft.is_kept(), "it is not drawn yet");
+    draft.see(Some(Caret { column: 10, rows_up: 20 }), FIRST);
+    draft.typed(b"2\x1b[B", SLOW);
+    assert!(!draft.is_kept(), "the menu is open");
+    draft.typed(b"\x1b", SLOW);
+    shown(&mut draft, FIRST);
+    draft.typed(b"word", SLOW);
+    shown(&mut draft, 7);
+    draft.typed(b"\n", SLOW);
+    assert!(draft.is_kept(), "it was closed, and nobody told");
+    draft.typed(b"\r\x03", SLOW);
+    assert!(draft.is_kept(), "an Enter may have answered another");
+}
+
+#[test]
+fn a_dialog_is_nobodys_word_once_the_daemon_has_left() {
+    let in_dialog = |draft: &mut Draft| {
+        draft.focus(Focus::Dialog);
+        draft.typed(b"2", SLOW);
+        draft.abandon();
+    };
+    let mut draft = claude();
+    in_dialog(&mut draft);
+    assert!(!draft.is_kept());
+    draft.typed(b"word", SLOW);
+    assert!(draft.is_kept());
+    // An Enter may answer the dialog.
+    draft.typed(b"\r", SLOW);
+    assert!(draft.is_kept());
+    draft.focus(Focus::Line);
+    draft.typed(b"\r", SLOW);
+    assert!(!draft.is_kept());
+}
+
+#[test]
+fn what_is_not_alone_in_the_line_is_not_ours_to_erase() {
+    let mut alone = empty();
+    alone.pasted();
+    alone.leave(false);
+    assert!(alone.is_ours());
+    alone.pasted();
+    alone.leave(true);
+    assert!(alone.is_kept(), "it was seen among words");
+    let mut unseen = empty();
+    unseen.typed(b"word\r", SLOW);
+    unseen.pasted();
+    unseen.leave(false);
+    assert!(unseen.is_kept() && !unseen.is_ours());
+}
+
+#[test]
+fn ctrl_c_leads_back_where_the_program_takes_it_for_that() {
+    for (key, is_in_doubt) in [(&b"\x12"[..], false), (b"\x0f", false), (b"\x1bp", true)] {
+        assert_eq!(state(&[key, b"\x03"]), (false, is_in_doubt), "{key:?}");
+        assert_eq!(state(&[b"word", key, b"\x03"]), (true, is_in_doubt), "{key:?}");
+    }
+    assert_eq!(state(&[b"\x12", b"\r", b"\x03"]), (true, false), "an old prompt is in the line");
 }

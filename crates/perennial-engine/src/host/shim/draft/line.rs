@@ -1,0 +1,244 @@
+//! What keys make of the input line, and what the caret shows of it.
+
+use std::time::Duration;
+
+use super::super::super::delivery::{DoubtKey, Key};
+use super::super::super::monotonic::Moment;
+use super::super::super::protocol::Focus;
+use super::super::modes::Caret;
+use super::Draft;
+
+/// Two Escapes within this time take a draft back.
+const TWICE_WITHIN: Duration = Duration::from_millis(500);
+/// What an interruption puts back into the line is shown by then.
+const PUT_BACK_WITHIN: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Line {
+    /// By all that is known.
+    Empty(Sight),
+    /// Characters that were typed one after the other, and the columns that they take at most; the
+    /// caret is behind them.
+    Plain { characters: u32, columns: u32 },
+    /// Our own text. It is alone there if the line was seen to be empty before.
+    Ours { is_alone: bool },
+    /// Anything else.
+    Edited,
+}
+
+impl Default for Line {
+    fn default() -> Line {
+        Line::Empty(Sight::Shown)
+    }
+}
+
+/// What shows that the line is empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sight {
+    /// The caret was last seen where an empty line has it.
+    Shown,
+    /// All that there was is erased, or is known to be taken; the program has not drawn that yet.
+    Erased,
+    /// It was sent or taken back, if the program took the key for that.
+    Claimed,
+    /// The caret went elsewhere, and no key of a person's explains it.
+    Strange,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Doubt {
+    by: Key,
+    escapes_left: u8,
+    is_toggle: bool,
+    is_interruptible: bool,
+    /// The line when the doubt began.
+    pub before: Line,
+    /// Enter was typed since.
+    pub is_entered: bool,
+}
+
+impl Draft {
+    /// D7: a frame has ended, with the caret there.
+    pub fn see(&mut self, caret: Option<Caret>, first_column: u16) {
+        self.shows_caret = true;
+        self.caret_row = caret.map(|caret| caret.rows_up);
+        self.has_left_line |= self.caret_row != self.line_row;
+        if self.doubt.is_some() {
+            return;
+        }
+        let is_at_start = caret.is_some_and(|caret| caret.column == first_column);
+        self.is_at_start = is_at_start;
+        if is_at_start && self.focus != Focus::Dialog {
+            self.line_row = self.caret_row;
+        }
+        if let Line::Empty(sight) = &mut self.line {
+            *sight = match *sight {
+                _ if is_at_start => Sight::Shown,
+                Sight::Shown | Sight::Strange => Sight::Strange,
+                // It is where the words were that are gone.
+                Sight::Erased | Sight::Claimed => *sight,
+            };
+        }
+    }
+
+    pub(super) fn enter(&mut self) {
+        let is_for_dialog = self.is_for_dialog();
+        if let Some(doubt) = self.doubt.as_mut().filter(|_| !is_for_dialog) {
+            doubt.is_entered = true;
+        }
+        if self.is_after_backslash || self.is_unread {
+            // That is a new line of it.
+            self.edit();
+        } else if std::mem::take(&mut self.is_stashed) {
+            // What was put aside is back.
+            self.edit();
+        } else if (self.is_abandoned || self.focus == Focus::Dialog) && self.is_kept() {
+            // It may have answered the dialog.
+            self.edit();
+        } else {
+            self.set(Line::Empty(Sight::Claimed));
+        }
+    }
+
+    /// Ctrl-C takes all of the line back; in a turn it ends that, and the line stays.
+    pub(super) fn interrupt(&mut self) {
+        if let Some(doubt) = self.doubt.filter(|_| !self.is_for_dialog()) {
+            if doubt.is_interruptible {
+                self.resolve_doubt();
+            }
+            return;
+        }
+        match (self.focus, self.line) {
+            (Focus::Line, _) | (_, Line::Empty(_)) => self.set(Line::Empty(Sight::Claimed)),
+            (Focus::Turn | Focus::Dialog, _) => self.edit(),
+        }
+        self.put_back_by = Some(self.now + PUT_BACK_WITHIN);
+    }
+
+    pub(super) fn escape(&mut self, now: Moment) {
+        if self.is_for_dialog() {
+            return;
+        }
+        if self.doubt.is_some() {
+            self.escape_doubt();
+            return;
+        }
+        let is_second = self.escaped_at.is_some_and(|at| now.saturating_sub(at) < TWICE_WITHIN);
+        match self.focus {
+            Focus::Line if is_second => self.set(Line::Empty(Sight::Claimed)),
+            Focus::Line => self.escaped_at = Some(now),
+            // The first one ends the turn: how many are left for the line is not known.
+            Focus::Turn | Focus::Dialog => {}
+        }
+        // D7: from now on keys do not tell what is in the line.
+        self.put_back_by = Some(now + PUT_BACK_WITHIN);
+        match self.line {
+            Line::Plain { .. } => self.line = Line::Edited,
+            Line::Empty(_) if !self.shows_caret && self.focus != Focus::Line => {
+                self.line = Line::Edited;
+            }
+            Line::Empty(Sight::Erased) => self.line = Line::Empty(Sight::Claimed),
+            Line::Empty(_) | Line::Ours { .. } | Line::Edited => {}
+        }
+    }
+
+    /// One step on the way back, if there is one.
+    fn escape_doubt(&mut self) {
+        let Some(doubt) = &mut self.doubt else { return };
+        match doubt.escapes_left {
+            0 => {}
+            1 => self.resolve_doubt(),
+            _ => doubt.escapes_left -= 1,
+        }
+    }
+
+    /// Keys reach the line again, as it was; unless something may have been put into it.
+    fn resolve_doubt(&mut self) {
+        if let Some(Doubt { is_entered, before, .. }) = self.doubt.take() {
+            self.set(match before {
+                _ if is_entered => Line::Edited,
+                Line::Empty(_) => Line::Empty(Sight::Claimed),
+                Line::Plain { .. } | Line::Ours { .. } | Line::Edited => before,
+            });
+        }
+    }
+
+    /// Whether this key opens something; then there is doubt, or no more.
+    pub(super) fn opens(&mut self, key: Key) -> bool {
+        let Some(rule) = self.keys.iter().find(|rule| rule.key == key).copied() else {
+            return false;
+        };
+        let is_plain = self.is_pasted || self.is_unread || self.is_for_dialog();
+        let has_words = match self.line {
+            Line::Empty(Sight::Shown | Sight::Erased | Sight::Claimed) => false,
+            Line::Empty(Sight::Strange) => true,
+            Line::Plain { .. } | Line::Ours { .. } | Line::Edited => true,
+        };
+        if is_plain || rule.in_empty_line && has_words {
+            return false;
+        }
+        match self.doubt {
+            Some(doubt) if doubt.is_toggle && doubt.by == key => self.resolve_doubt(),
+            Some(Doubt { before, .. }) => self.doubt = Some(Doubt::new(rule, before)),
+            None => {
+                self.moved_in_unknown();
+                self.doubt = Some(Doubt::new(rule, self.line));
+            }
+        }
+        true
+    }
+
+    pub(super) fn put_aside(&mut self) {
+        self.is_stashed = !self.is_for_dialog();
+        self.edit();
+    }
+
+    /// Whether a key finds an empty line, and does nothing there but what it prints.
+    pub(super) fn is_known_empty(&self) -> bool {
+        let is_put_back = self.put_back_by.is_some_and(|by| self.now < by);
+        !is_put_back && matches!(self.line, Line::Empty(Sight::Shown | Sight::Erased))
+    }
+
+    /// Keys answer a dialog. One that is not drawn yet takes them, too.
+    pub(super) fn is_for_dialog(&self) -> bool {
+        let is_in_line = self.line_row.is_some() && self.caret_row == self.line_row;
+        let is_back = is_in_line && (self.has_left_line || !self.is_at_start);
+        self.focus == Focus::Dialog && !is_back
+    }
+
+    /// The caret was moved, or something erased, if there is anything.
+    pub(super) fn moved(&mut self) {
+        if matches!(self.line, Line::Empty(_)) {
+            self.moved_in_unknown();
+        } else {
+            self.edit();
+        }
+    }
+
+    /// D7.
+    fn moved_in_unknown(&mut self) {
+        if matches!(self.line, Line::Empty(_)) && !self.is_known_empty() {
+            self.edit();
+        }
+    }
+
+    pub(super) fn edit(&mut self) {
+        self.set(Line::Edited);
+    }
+
+    pub(super) fn set(&mut self, line: Line) {
+        self.is_after_backslash = false;
+        self.escaped_at = None;
+        if !self.is_for_dialog() {
+            self.line = line;
+        }
+    }
+}
+
+impl Doubt {
+    fn new(rule: DoubtKey, before: Line) -> Doubt {
+        let DoubtKey { key, escapes, is_toggle, is_interruptible, .. } = rule;
+        let escapes_left = escapes;
+        Doubt { by: key, escapes_left, is_toggle, is_interruptible, before, is_entered: false }
+    }
+}
