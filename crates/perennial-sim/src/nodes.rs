@@ -11,7 +11,9 @@
 //! - M4  Every request is answered once, unless its node died; what was granted is in the journal.
 //! - M5  At rest all nodes see the same, which is what the journal tells, and nothing is left undone.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+mod checks;
+
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -19,8 +21,7 @@ use perennial_core::agent::Agent;
 use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Request, Spawn};
 use perennial_core::effect::{Action, Effect, SessionEffect};
-use perennial_core::entity::Entity;
-use perennial_core::event::{AgentEvent, Event};
+use perennial_core::event::Event;
 use perennial_core::exit::Exit;
 use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, BootId, MessageId, NodeId, SessionNumber};
@@ -28,10 +29,9 @@ use perennial_core::launch::{BARE_COMMAND, Host, Launch, Options};
 use perennial_core::observation::{Observation, Report};
 use perennial_core::restart::Restart;
 use perennial_core::session::Process;
-use perennial_core::state::{self, Roster};
 use perennial_core::text::Fingerprint;
 use perennial_core::time::Time;
-use perennial_engine::supervisor::{AppendId, Input, Output, Rejection, Supervisor, Waiter};
+use perennial_engine::supervisor::{AppendId, Input, Output, Supervisor, Waiter};
 use perennial_store::{
     AppendError, Batch, Expected, Journal, Link, MemoryJournal, Seq, load, text,
 };
@@ -201,34 +201,6 @@ impl Cluster {
         Err(format!("M4: it does not come to rest; asked and not answered: {asked:?}"))
     }
 
-    fn check_rest(&self) -> Result<(), Broken> {
-        for node in &self.nodes {
-            let (seen, told) = (node.supervisor.fleet(), &self.truth);
-            for agent in told.agents() {
-                if seen.agent(agent.id) != Some(agent) {
-                    let seen = seen.agent(agent.id);
-                    return Err(format!("M5: {} sees\n{seen:?}\nand not\n{agent:?}", node.id));
-                }
-            }
-            if seen.messages() != told.messages() {
-                return Err(format!("M5: {} sees other texts than there are", node.id));
-            }
-        }
-        for message in self.truth.messages().iter() {
-            let to = self.truth.agent(message.to);
-            if to.is_some_and(|agent| agent.state.roster() == Roster::Cemetery) {
-                return Err(format!("M5: {} waits for a buried agent", message.id));
-            }
-        }
-        for ((agent, number), (_, runs)) in &self.sessions {
-            let live = self.truth.agent(*agent).and_then(Agent::live_session);
-            if *runs && live.is_none_or(|live| live.number != *number) {
-                return Err(format!("M5: session {number} of {agent} runs, and nobody knows it"));
-            }
-        }
-        Ok(())
-    }
-
     fn begin(&mut self, id: NodeId) -> Node {
         let loaded = load(&self.journal, id).expect("memory is read");
         let life = Life(self.fresh());
@@ -333,66 +305,6 @@ impl Cluster {
         Ok(())
     }
 
-    /// The events up to this record, each held against what the journal told before it (M1, M2).
-    fn recorded(&mut self, seq: Seq) -> Result<Vec<Event>, Broken> {
-        let records = self.journal.read(self.told, usize::MAX).expect("memory is read");
-        let records = records.into_iter().take_while(|record| record.seq <= seq);
-        let events: Vec<Event> = records.filter_map(|record| record.event.ok()).collect();
-        self.told = seq;
-        for event in &events {
-            self.check_event(event)?;
-            self.truth.evolve(event);
-        }
-        let mut names = BTreeSet::new();
-        let living = |agent: &&Agent| agent.state.roster() != Roster::Cemetery;
-        for agent in self.truth.agents().filter(living) {
-            let name = agent.name.as_ref().map(|name| name.key());
-            if name.is_some_and(|name| !names.insert(name)) {
-                return Err(format!("M2: two have the name {:?}", agent.name));
-            }
-        }
-        Ok(events)
-    }
-
-    fn check_event(&self, event: &Event) -> Result<(), Broken> {
-        let Some((id, what)) = event.of_agent() else { return Ok(()) };
-        let known = self.truth.agent(id);
-        let live = known.and_then(Agent::live_session).map(|session| session.number);
-        let fits = match what {
-            AgentEvent::Hatched(birth) => {
-                let is_buried = |parent: AgentId| {
-                    let parent = self.truth.agent(parent);
-                    parent.is_none_or(|parent| parent.state.roster() == Roster::Cemetery)
-                };
-                known.is_none() && !birth.parent.is_some_and(is_buried)
-            }
-            AgentEvent::Moved(moved) => {
-                known.and_then(|agent| state::next(agent.state, moved.cause)) == Some(moved.to)
-            }
-            AgentEvent::SessionWanted { number, .. } => {
-                let last = known.and_then(|agent| agent.session.as_ref());
-                live.is_none() && last.is_none_or(|last| last.number.next() == *number)
-            }
-            AgentEvent::SessionRunning { number, .. }
-            | AgentEvent::SessionEnded { number, .. }
-            | AgentEvent::SessionEnding { number, .. } => live == Some(*number),
-            AgentEvent::Rehomed { .. }
-            | AgentEvent::Held(_)
-            | AgentEvent::HoldLifted { .. }
-            | AgentEvent::SessionStarting { .. }
-            | AgentEvent::SessionProgressed { .. }
-            | AgentEvent::ConversationFollowed { .. }
-            | AgentEvent::WindowBegan { .. }
-            | AgentEvent::ClockPassed { .. }
-            | AgentEvent::ClockTold { .. }
-            | AgentEvent::PhaseReported { .. }
-            | AgentEvent::Renamed { .. }
-            | AgentEvent::Summarised { .. }
-            | AgentEvent::PutOff { .. } => known.is_some(),
-        };
-        if fits { Ok(()) } else { Err(format!("M1: {what:?} of\n{known:?}")) }
-    }
-
     fn publish(&mut self, writer: Life, ticket: AppendId, seq: Seq, events: &[Event]) {
         for node in &mut self.nodes {
             if node.life == writer {
@@ -469,29 +381,6 @@ impl Cluster {
             outcomes.push_back(Outcome { writer, ticket, taken });
         };
         self.journal.append(batch, Box::new(done));
-    }
-
-    /// M4
-    fn answered(
-        &mut self,
-        position: usize,
-        waiter: Waiter,
-        answer: Result<Vec<Entity>, Rejection>,
-    ) -> Result<(), Broken> {
-        let Some(command) = self.nodes[position].asked.remove(&waiter) else {
-            return Err(format!("M4: {waiter:?} is answered twice"));
-        };
-        match (command, answer) {
-            (Command::Spawn(spawn), Ok(_)) if self.truth.agent(spawn.id).is_none() => {
-                Err(format!("M4: {} was granted and is nowhere", spawn.id))
-            }
-            (Command::Spawn(_), Err(_)) => {
-                self.summary.names_refused += 1;
-                Ok(())
-            }
-            (_, Err(Rejection::NotRecorded(why))) => Err(format!("M4: not recorded: {why}")),
-            (_, Ok(_) | Err(Rejection::Refused(_))) => Ok(()),
-        }
     }
 
     /// M3. Holders claim a session once; one that is there already is found again.

@@ -10,6 +10,7 @@ use perennial_core::agent::{Agent, Confirmation, needs_operator, outlook};
 use perennial_core::authority::Caller;
 use perennial_core::exit::Exit;
 use perennial_core::hearing::Hearing;
+use perennial_core::id::NodeId;
 use perennial_core::message::{Message, MessageState};
 use perennial_core::reason::{Evidence, Finding, Witness};
 use perennial_core::state::{Roster, State};
