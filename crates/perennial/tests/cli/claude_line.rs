@@ -15,7 +15,7 @@ use perennial_engine::harness::{Preset, typing};
 use perennial_engine::host::attach::Attachment;
 use perennial_engine::host::directory::HolderDirectory;
 use perennial_engine::host::holders::{
-    Delivery, Focus, Held, Line, Mode, Outcome, Program, Refusal,
+    Delivery, Focus, Held, HostRefusal, Line, Mode, Outcome, Program,
 };
 use perennial_engine::host::recording::Recording;
 use perennial_engine::host::{Holders, HostReport, Ladder, Settings, environment};
@@ -178,7 +178,11 @@ impl Session {
         answers.recv_timeout(PATIENCE).expect("an answer").expect("the shim answers")
     }
 
-    fn order(&mut self, text: &str, too_many_columns: u32) -> Receiver<Result<Outcome, Refusal>> {
+    fn order(
+        &mut self,
+        text: &str,
+        too_many_columns: u32,
+    ) -> Receiver<Result<Outcome, HostRefusal>> {
         let mut typed = typing::clean(text, &self.input).expect("a prompt");
         *typed.columns.last_mut().expect("a line") += too_many_columns;
         self.attempts += 1;
