@@ -25,7 +25,7 @@ pub fn advice(why: &Why) -> Vec<(String, &'static str)> {
             vec![send, attach, logs]
         }
         ("working" | "waiting", _) => vec![attach, logs],
-        ("unknown", "record-unreadable") => vec![doctor, wake],
+        ("unknown", "record-unreadable" | "home-copied") => vec![doctor, wake],
         ("unknown", _) => vec![doctor],
         ("handing-off", _) => vec![attach],
         ("crashed", _) => vec![logs, wake],
