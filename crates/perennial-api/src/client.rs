@@ -38,19 +38,19 @@ pub struct Response {
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    #[error("no daemon is running here")]
+    #[error("no daemon is running")]
     NoDaemon(#[source] io::Error),
-    #[error("the daemon's socket can't be used")]
+    #[error("can't use the daemon's socket")]
     Unreachable(#[source] io::Error),
-    #[error("the daemon has not answered for {0} s")]
+    #[error("the daemon did not answer within {0} s")]
     NoAnswer(u64),
-    #[error("the connection to the daemon broke before its answer was complete")]
+    #[error("lost the connection to the daemon before its answer was complete")]
     Broken(#[source] io::Error),
     #[error("the daemon's answer can't be understood")]
     Garbled(#[source] io::Error),
-    #[error("the daemon's answer is not the JSON that was expected")]
+    #[error("the daemon's answer is not the expected JSON")]
     Unexpected(#[source] serde_json::Error),
-    #[error("the request can't be put in JSON")]
+    #[error("can't write the request as JSON")]
     Unspeakable(#[source] serde_json::Error),
     #[error("{}", .0.title)]
     Problem(Box<Problem>),
@@ -167,7 +167,7 @@ impl Client {
             let said = String::from_utf8_lossy(&body[..body.len().min(400)]).into_owned();
             Problem::new(status, "no-reason", format!("the daemon answered with status {status}"))
                 .because(said)
-                .next("perennial doctor")
+                .next("run `perennial doctor`")
         })))
     }
 }
@@ -203,21 +203,21 @@ impl ClientError {
         let why = std::error::Error::source(self).map(ToString::to_string).unwrap_or_default();
         match self {
             ClientError::NoDaemon(_) => Problem::new(503, "no-daemon", self.to_string())
-                .because("nothing listens on the socket of this home")
-                .next("start it: perennial up")
+                .because("nothing is listening on this home's socket")
+                .next("run `perennial up` to start it")
                 .exiting(ExitCode::NoDaemon),
-            ClientError::Unreachable(_) => {
-                failed("socket-unreachable").because(why).next("see who owns it: perennial doctor")
-            }
+            ClientError::Unreachable(_) => failed("socket-unreachable")
+                .because(why)
+                .next("run `perennial doctor` to see what is wrong"),
             ClientError::NoAnswer(_) => failed("no-answer")
-                .because("it may be busy, and what was asked may still be done")
-                .next("look again: perennial ls"),
+                .because("it may be busy, and may still carry out the request")
+                .next("run `perennial ls` to see whether it did"),
             ClientError::Broken(_) => failed("connection-broken")
-                .because(format!("{why}; what was asked may or may not have been done"))
-                .next("look again: perennial ls"),
+                .because(format!("{why}; the request may or may not have been carried out"))
+                .next("run `perennial ls` to see whether it did"),
             ClientError::Garbled(_) | ClientError::Unexpected(_) => failed("answer-garbled")
                 .because(why)
-                .next("compare the versions of program and daemon: perennial doctor"),
+                .next("run `perennial doctor` to compare the versions of command and daemon"),
             ClientError::Unspeakable(_) => failed("request-garbled").because(why),
             ClientError::Problem(problem) => (**problem).clone(),
         }

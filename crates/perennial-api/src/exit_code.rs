@@ -49,14 +49,14 @@ impl ExitCode {
 
     pub fn meaning(self) -> &'static str {
         match self {
-            ExitCode::Done => "done",
-            ExitCode::Failed => "failed",
-            ExitCode::Usage => "wrong usage",
+            ExitCode::Done => "success",
+            ExitCode::Failed => "failure",
+            ExitCode::Usage => "usage error",
             ExitCode::Refused => "refused",
             ExitCode::NotFound => "not found",
             ExitCode::NoDaemon => "no daemon is running",
-            ExitCode::NeedsOperator => "needs a person",
-            ExitCode::NotYet => "not yet: the time was up",
+            ExitCode::NeedsOperator => "needs the operator",
+            ExitCode::NotYet => "timed out",
         }
     }
 }

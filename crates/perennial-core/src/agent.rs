@@ -3,7 +3,7 @@
 //! Pure: no clock, no I/O; time arrives as an argument.
 //!
 //! Invariants
-//! - G1  At most one session that is not over; the next one is wanted only when the last is over.
+//! - G1  At most one session has not ended; the next one is requested only when the last has ended.
 //! - G2  A report about another session number says nothing.
 //! - G3  `decide` and `observe` make only moves that `state::next` allows.
 //! - G4  `stop` leaves no retry behind: only the operator (or a lead) wakes a stopped agent.
@@ -44,7 +44,7 @@ pub use outlook::{Outlook, outlook};
 /// A session's program must run within this. An agent CLI that runs and gives no sign of life for so
 /// long needs the operator.
 pub const START_LIMIT: Duration = Duration::from_secs(90);
-/// A harness that shows nothing for so long may have a dialog in its way.
+/// A harness that gives no sign of life for this long may be showing a dialog.
 pub const DIALOG_AFTER: Duration = Duration::from_secs(20);
 /// An agent without a name must get one within this.
 pub const HATCH_LIMIT: Duration = Duration::from_secs(300);
@@ -97,7 +97,7 @@ pub enum Confirmation {
     Lost,
 }
 
-/// Whether somebody has to look at an agent that is shown like this.
+/// Whether an agent with this state and reason needs the operator.
 pub fn needs_operator(state: State, reason: Reason) -> bool {
     match reason {
         Reason::NeedsPermission
@@ -281,7 +281,7 @@ impl Agent {
         agent
     }
 
-    /// The state that can be vouched for now: a running session that nobody confirms is unknown.
+    /// The state that is confirmed now: a running session whose holder does not answer is unknown.
     /// A view, never an event: the journal holds what happened, not what could not be seen.
     pub fn vouched(&self, confirmation: Confirmation) -> (State, Reason) {
         let runs = self.live_session().is_some_and(|s| s.process.is_some());
@@ -331,7 +331,7 @@ impl Agent {
         Some(known)
     }
 
-    /// How the next session begins: where the last one was, or anew if that leads nowhere.
+    /// How the next session begins: where the last one was, or afresh if that keeps failing.
     fn next_opening(&self, number: SessionNumber) -> Opening {
         if self.launch.is_bare() {
             return Opening::Bare;

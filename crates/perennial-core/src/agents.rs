@@ -30,7 +30,7 @@ use crate::session::{Process, Session};
 use crate::state::{Roster, State};
 use crate::time::Time;
 
-/// After a reboot, so many agents are resumed at a time.
+/// After a reboot, this many agents are resumed at a time.
 pub const RESUMED_AT_ONCE: usize = 2;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -123,13 +123,13 @@ impl Agents {
         self.names.get(name).into_iter().flatten().filter_map(|id| self.get(*id))
     }
 
-    /// Whether an agent is dead and without a session, and nobody in memory needs it as a parent.
+    /// Whether an agent is dead, has no session, and is no parent of an agent in memory.
     pub fn is_over(&self, id: AgentId) -> bool {
         let ended = |agent: &Agent| agent.state == State::Dead && agent.live_session().is_none();
         self.get(id).is_some_and(ended) && !self.children.contains_key(&id)
     }
 
-    /// Lets an agent go that is over; returns its parent.
+    /// Forgets an agent that has ended; returns its parent.
     pub fn retire(&mut self, id: AgentId) -> Option<AgentId> {
         let agent = self.all.remove(&id)?;
         if let Some(name) = &agent.name {
@@ -184,7 +184,7 @@ impl Agents {
         }
     }
 
-    /// A conversation has one writer: nobody else outside the cemetery may have it.
+    /// A conversation has one writer: no other agent outside the cemetery may have it.
     pub fn conversation_is_free(
         &self,
         conversation: &ConversationId,
@@ -241,7 +241,7 @@ impl Agents {
         Ok(agent::hatch(spawn.id, birth, spawn.conversation.clone()))
     }
 
-    /// Nobody answers to somebody in the cemetery.
+    /// An agent in the cemetery can't be a parent.
     fn parent(&self, target: &str) -> Result<AgentId, Refusal> {
         let parent = self.find(target)?;
         match parent.state.roster() {
@@ -270,7 +270,7 @@ impl Agents {
         self.get(*id).filter(|agent| live_process(agent) == Some(process))
     }
 
-    /// Folds one event of one agent; returns whom to plan anew.
+    /// Folds one event of one agent; returns which agents to plan again.
     pub fn evolve(&mut self, id: AgentId, event: &AgentEvent, at: Time) -> Vec<Entity> {
         if let AgentEvent::Hatched(birth) = event {
             self.born(id, birth, at);
@@ -381,7 +381,7 @@ impl Agents {
         let is_own = self.is_own(agent);
         let waits = is_own && agent.waits_in_line() && self.line.insert(agent.id);
         let starts = is_own && agent.is_out_of_line() && self.admitted.insert(agent.id);
-        // One more than may start: who comes into the line may displace somebody.
+        // One more than may start: an agent that joins the line may displace another.
         let ahead = self.line.iter().take(RESUMED_AT_ONCE + 1);
         let is_same = (was_in_line, was_admitted) == (waits, starts);
         if is_same { Vec::new() } else { ahead.copied().collect() }
@@ -392,7 +392,7 @@ impl Agents {
         agent.node == self.node || agent.node == NodeId::HOME
     }
 
-    /// Whether a session of the agent may start now: by its turn, or since nobody stands in line.
+    /// Whether a session of the agent may start now: it is its turn, or the line is empty.
     pub fn may_start(&self, id: AgentId) -> bool {
         let free = RESUMED_AT_ONCE.saturating_sub(self.admitted.len());
         self.line.is_empty() || self.line.iter().take(free).any(|first| *first == id)
@@ -433,7 +433,7 @@ fn live_process(agent: &Agent) -> Option<Process> {
     agent.live_session()?.process
 }
 
-/// Conversations that nobody else may write.
+/// Conversations that no other agent may write.
 type Written<'a> = [Option<&'a ConversationId>; 2];
 
 /// The agent's current conversation, and the one that its session was begun with. A buried agent's

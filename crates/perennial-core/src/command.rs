@@ -1,4 +1,4 @@
-//! What somebody wants: a command with its caller. It may be refused; a report never is.
+//! A command with its caller. It may be refused; a report never is.
 
 use crate::authority::Caller;
 use crate::conversation::ConversationId;

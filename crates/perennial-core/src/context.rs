@@ -86,14 +86,14 @@ fn share(part: u64, whole: u64) -> u64 {
     u64::try_from(percent).unwrap_or(u64::MAX)
 }
 
-/// How far the clock of an agent's window has come.
+/// The context clock of an agent's window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Clock {
     /// When this window began.
     pub since: Option<Time>,
     /// The highest threshold that has passed.
     pub passed: Option<Threshold>,
-    /// The highest one that the session was told of.
+    /// The highest threshold that the session was told about.
     pub told: Option<Threshold>,
 }
 

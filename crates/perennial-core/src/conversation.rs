@@ -95,7 +95,7 @@ pub enum Opening {
 /// Where the turn of a conversation stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Turn {
-    /// Nothing is left to do until somebody says something.
+    /// Nothing is left to do until the next prompt.
     Over,
     /// In the middle of a turn, an open dialog included: the next session goes on with it.
     Open,
@@ -132,7 +132,7 @@ impl Followed {
         }
     }
 
-    /// Whether the session's context window begins anew with it.
+    /// Whether a new context window begins with it.
     pub fn begins_a_window(self) -> bool {
         match self {
             Followed::Started | Followed::Cleared | Followed::Compacted => true,

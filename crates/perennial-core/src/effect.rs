@@ -85,7 +85,7 @@ pub enum Action {
     Hold,
     /// End the session and its whole tree.
     End(Pace),
-    /// Let a holder go whose session is over.
+    /// Release a holder whose session has ended.
     Release,
 }
 
@@ -170,6 +170,6 @@ pub enum Timer {
     Turn,
     /// A message that waits is offered.
     Offer,
-    /// A conversation that nobody could read counts as read.
+    /// A conversation that could not be read counts as read.
     Settled,
 }

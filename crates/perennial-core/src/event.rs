@@ -120,8 +120,8 @@ pub enum AgentEvent {
     Summarised {
         summary: String,
     },
-    /// Nobody could see the world for a while: the state's time was put off, and the session did not
-    /// live meanwhile.
+    /// The machine was suspended: the state's time limit was moved, and the session's age does not count
+    /// that time.
     PutOff {
         until: Option<Time>,
         unseen: Duration,

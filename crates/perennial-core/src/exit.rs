@@ -1,6 +1,6 @@
 //! How a session ended, and how that end is read.
 //!
-//! An end that nobody saw is `Unknown` with its reason; it is never guessed.
+//! An end that was not seen is `Unknown` with the reason; it is never guessed.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub enum Exit {
     Unknown(UnknownExit),
 }
 
-/// Why nobody knows how a session ended.
+/// Why it is not known how a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum UnknownExit {
     /// Its holder was killed, and the tree was ended after it.

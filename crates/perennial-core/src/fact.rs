@@ -2,7 +2,7 @@
 //!
 //! A fact says what was seen, by whom, when and in which conversation. It never says a state, a turn
 //! or a reason: those are concluded in `hearing`. Dialects translate a vendor's words into facts;
-//! the daemon's threads fetch them. Every text in a fact is bounded by whoever made it.
+//! the daemon's threads fetch them. Every text in a fact is bounded by its source.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -61,7 +61,7 @@ pub enum Seen {
     PromptSubmitted {
         text: Fingerprint,
     },
-    /// Tool calls are over. Those that the source does not name are not among them.
+    /// These tool calls have finished; others may have, too.
     ToolsFinished {
         calls: Vec<CallName>,
         in_subagent: bool,
@@ -111,7 +111,7 @@ pub enum Seen {
     /// The same, and nothing had been written since the look before.
     Settled,
     Listed(Listed),
-    /// Nothing was heard or written for so long.
+    /// Nothing was heard or written for this long.
     Silence {
         lasted: Duration,
         /// The last byte on any open connection of the program was received this long ago. Nothing
@@ -183,7 +183,7 @@ impl Fact {
     }
 
     /// The same by the core's time, which the clock that dates facts is so far behind. What lay in a
-    /// file before this daemon looked keeps its date: nobody knows what the clock was behind then.
+    /// file before this daemon looked keeps its date: how far the clock was behind then is unknown.
     pub fn by_core_time(&self, behind: Duration) -> Cow<'_, Fact> {
         match self.at {
             Some(at) if !behind.is_zero() && !self.is_old => {

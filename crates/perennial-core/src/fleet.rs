@@ -302,7 +302,7 @@ impl Fleet {
         }
     }
 
-    /// A time that `plan` named has come.
+    /// A time that `plan` named has passed.
     fn due(&self, entity: &Entity, now: Time) -> Vec<Event> {
         match entity {
             Entity::Agent(id) => match self.agents.get(*id) {
@@ -368,7 +368,7 @@ impl Fleet {
         batch
     }
 
-    /// Folds one event; returns what to plan anew.
+    /// Folds one event; returns what to plan again.
     pub fn evolve(&mut self, event: &Event) -> Vec<Entity> {
         match &event.what {
             What::Node(id, NodeEvent::DaemonStarted { epoch, boot, .. }) => {
@@ -395,7 +395,7 @@ impl Fleet {
                 self.agents.hold_claim(key, *claim, event.at);
                 Vec::new()
             }
-            // Who has a conversation follows from the agents; a post is over.
+            // The agents say who has a conversation; a post never changes.
             What::Conversation(..) | What::Post(..) => Vec::new(),
         }
     }
@@ -414,7 +414,7 @@ impl Fleet {
     }
 }
 
-/// What a command comes to: what it is about, and what happened by it. No events: it was so already.
+/// The outcome of a command: what it is about, and its events. Without events, nothing had to change.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Decision {
     pub about: Vec<Entity>,

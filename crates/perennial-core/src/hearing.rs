@@ -73,7 +73,7 @@ const TOOL_LATE: Duration = Duration::from_secs(600);
 /// What the operator decides about hearing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
-    /// A session that is silent for so long hangs; without a limit none does.
+    /// A session that is silent for this long counts as hung; without a limit none does.
     pub silent_after: Option<Duration>,
 }
 
@@ -97,14 +97,14 @@ pub struct Kept {
     pub reminded: Option<(SessionNumber, u64)>,
 }
 
-/// What a fact comes to.
+/// What follows from a fact.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Heard {
     /// In their order.
     pub signs: Vec<Sign>,
     /// To be told to the model in reply.
     pub tell: Vec<Tell>,
-    /// Nothing was heard of its turn for so long that a person may want to know.
+    /// Its turn has been silent for so long that a person may want to know.
     pub silence: Option<Duration>,
 }
 
@@ -114,7 +114,7 @@ pub struct Hearing {
     number: SessionNumber,
     /// The latest prompt, or the session's beginning.
     turn_at: Time,
-    /// When the hooks were called that told of the last prompt, and of the last end of a turn.
+    /// When the hooks for the last prompt and for the last end of a turn were called.
     prompt_called_at: Time,
     end_called_at: Time,
     /// The same for the last tool calls that finished.
@@ -141,11 +141,11 @@ pub struct Hearing {
     /// The turn of the first answer after the last compaction, or the window's beginning: figures count
     /// from there. The status line may be drawn before the answer is dated.
     figures_from: Time,
-    /// The last compaction that a hook told of.
+    /// The last compaction that a hook reported.
     compaction_told_at: Time,
     /// In the transcript no answer stands after the last compaction.
     is_just_compacted: bool,
-    /// A hook told of a compaction that the transcript has not, so far.
+    /// A hook reported a compaction that is not in the transcript yet.
     is_compaction_hinted: bool,
     /// Steps of a transcript were heard in this session.
     has_transcript: bool,
@@ -255,7 +255,7 @@ impl Hearing {
         self.model.as_deref()
     }
 
-    /// Tool calls of the main loop that are over.
+    /// Finished tool calls of the main loop.
     pub fn tool_calls(&self) -> u64 {
         self.answered.len() as u64
     }
@@ -415,7 +415,7 @@ impl Hearing {
     }
 }
 
-/// When it happened. A report of the future is one of now: nobody's clock is believed that far.
+/// When it happened. A report dated in the future counts as one from now.
 fn dated(fact: &Fact, now: Time) -> Time {
     match fact.origin {
         Origin::Hook | Origin::StatusLine => fact.at.map_or(now, |at| at.min(now)),

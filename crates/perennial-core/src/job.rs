@@ -135,12 +135,12 @@ impl Jobs {
         }
     }
 
-    /// Lets a job go that is over and was released.
+    /// Forgets a job that has ended and was released.
     pub fn retire(&mut self, id: JobId) {
         self.all.remove(&id);
     }
 
-    /// Folds one event; returns what to plan anew.
+    /// Folds one event; returns what to plan again.
     pub fn evolve(&mut self, id: JobId, event: &JobEvent, at: Time) -> Vec<Entity> {
         match event {
             JobEvent::Wanted { node, purpose, command } => {
@@ -215,7 +215,7 @@ pub fn outdated(jobs: &Jobs, agent: AgentId, now: Time) -> Vec<(JobId, JobEvent)
     jobs.waiting(agent).filter(|job| job.id != of_now).map(ended).collect()
 }
 
-/// O2: the end of a job that nobody here can see.
+/// O2: the end of a job that could not be seen here.
 pub fn lost(job: &Job) -> JobEvent {
     JobEvent::Ended { number: job.number, end: JobEnd::Unknown, output: String::new() }
 }

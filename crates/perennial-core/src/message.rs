@@ -107,23 +107,23 @@ pub enum Content {
     },
     /// The clock passed a threshold.
     Notice { threshold: Threshold, sample: Sample },
-    /// How the clock stands after so many tool calls.
+    /// The state of the context clock after `calls` tool calls.
     Reminder { calls: u64, sample: Option<Sample> },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MessageState {
-    /// Since its last attempt came to nothing, if there was one; not tried again before `until`.
+    /// Waiting, after a last attempt that failed, if there was one; not tried again before `until`.
     Waiting { after: Option<Held>, until: Time },
     Offered {
         session: SessionNumber,
-        /// Since when it has come so far.
+        /// When it reached this progress.
         at: Time,
         progress: Progress,
     },
 }
 
-/// How far an offer has come.
+/// The progress of an offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Progress {
     /// Given to the holder, or into the reply to a hook.
@@ -233,7 +233,7 @@ impl MessageEvent {
     }
 }
 
-/// Folds one event into a message; whether it is over with it.
+/// Folds one event into a message; returns whether the message has ended.
 fn fold(message: &mut Message, event: &MessageEvent, at: Time) -> bool {
     let progressed = |message: &mut Message, to: Progress| {
         message.left_in = None;

@@ -16,15 +16,15 @@ pub struct Name(String);
 /// What is wrong with a would-be name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadName {
-    #[error("a name has at least one character")]
+    #[error("a name needs at least one character")]
     Empty,
-    #[error("a name has at most 64 characters")]
+    #[error("a name may have at most 64 characters")]
     TooLong,
-    #[error("a name has only ASCII letters, digits, '-' and '_'")]
+    #[error("a name may contain only ASCII letters, digits, - and _")]
     Character,
-    #[error("a name does not begin with '-'")]
+    #[error("a name may not begin with -")]
     LeadingDash,
-    #[error("a name does not begin with 'agt_', which ids begin with")]
+    #[error("a name may not begin with agt_, the prefix of ids")]
     LooksLikeAnId,
 }
 
@@ -44,7 +44,7 @@ impl Name {
 pub struct NameKey(String);
 
 impl NameKey {
-    /// The key of what may be a name; one that is none is nobody's.
+    /// The key of what may be a name; an invalid name has a key that no agent has.
     pub fn of(text: &str) -> NameKey {
         NameKey(text.to_ascii_lowercase())
     }

@@ -34,7 +34,7 @@ pub enum Observation {
         number: SessionNumber,
         trace: Trace,
     },
-    /// The session is to be told how its clock stands, after so many tool calls.
+    /// The session should be reminded of its context clock, after `calls` tool calls.
     ReminderDue {
         agent: AgentId,
         number: SessionNumber,
@@ -52,7 +52,7 @@ pub enum Observation {
         number: u32,
         report: JobReport,
     },
-    /// A time that `plan` named has come for this entity.
+    /// A time that `plan` named for this entity has passed.
     Due {
         entity: Entity,
         timer: Timer,
@@ -70,7 +70,7 @@ pub enum Observation {
     JournalFailed {
         since: Time,
     },
-    /// The wall clock moved ahead by this much while nobody could see the world (sleep, suspend).
+    /// The wall clock moved ahead by this much while the machine was suspended.
     ClockJumped {
         by: Duration,
     },
@@ -98,11 +98,11 @@ pub enum Sign {
         how: Followed,
     },
     TurnBegan,
-    /// The turn is over, and work that it began goes on in the background.
+    /// The turn has ended, and work that it began continues in the background.
     BackgroundWork,
     /// It reminds that it waits for input: no turn has ended by this.
     StillIdle,
-    /// The turn is over, or cannot go on without somebody.
+    /// The turn has ended, or can't continue without a person.
     Waits(Wait),
     /// It got something done.
     Progressed,

@@ -1,4 +1,4 @@
-//! The life of a post on the board: written, and with that it is over.
+//! The life of a post on the board: it is written, and never changes.
 //!
 //! Pure. Everybody may read the board; a person and any agent may write to it. A post is never
 //! edited or taken down, so nothing of it stays in memory: it is read from the journal.

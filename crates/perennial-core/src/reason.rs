@@ -1,4 +1,4 @@
-//! Why an agent is in its state, and what was seen that says so.
+//! Why an agent is in its state, and the evidence for it.
 //!
 //! Both are closed sets: text for people is made from them, never stored instead of them. The one
 //! free text is what the world itself said (an error, an unreadable record), bounded.
@@ -18,7 +18,7 @@ pub enum Reason {
     // working
     Running,
     InTurn,
-    /// Its turn is over, and work that the turn began goes on in the background.
+    /// Its turn has ended, and work that the turn began continues in the background.
     BackgroundTasks,
     // waiting
     Idle,
@@ -32,13 +32,13 @@ pub enum Reason {
     FirstRunDialog,
     /// It has shown nothing since it was started, for longer than a start may take.
     SilentAtStart,
-    /// The operator stopped it in the middle of a turn and woke it: it waits for their word.
+    /// The operator stopped it in the middle of a turn and woke it: it waits for instructions.
     StoppedInTurn,
     // unknown
     DaemonStarted,
     HolderUnreachable,
     LeadSilent,
-    /// In a turn, and nothing was heard of it for too long.
+    /// In a turn, and silent for too long.
     Silent,
     RecordUnreadable,
     /// The home was copied: its session belongs to the original.
@@ -46,9 +46,9 @@ pub enum Reason {
     // handing-off
     HandoffAsked,
     // crashed
-    /// A retry stands for the moment that the state carries.
+    /// A retry is due at the state's time limit.
     Retrying,
-    /// Too many restarts; one more try at the moment that the state carries.
+    /// Too many restarts; the next try is due at the state's time limit.
     BreakerOpen,
     // sleeping
     Finished,
@@ -194,7 +194,7 @@ pub enum Finding {
     Exited(Exit),
     /// What the harness showed.
     Shown(Show),
-    /// The time that the state carried has come.
+    /// The time limit of its state has passed.
     TimeCame,
     BootChanged,
     /// The home is a copy of another one.
@@ -217,7 +217,7 @@ pub enum Show {
     BackgroundWork,
     /// The vendor's limit, at which it gave up the turn.
     LimitReached,
-    /// Nothing, for so long that something must be in its way.
+    /// Nothing for so long that a dialog probably blocks it.
     NothingAtFirst,
     /// Nothing in a turn: no byte, no file, no child at work.
     NothingInTurn,

@@ -78,7 +78,7 @@ pub enum Next {
 }
 
 impl History {
-    /// The end of a session that lived so long, before anything is decided about the next.
+    /// Notes the end of a session that lived for `lived`, before anything is decided about the next.
     pub fn ended(&mut self, lived: Duration, progress: Progress, now: Time) {
         let is_futile = progress == Progress::None;
         if lived >= HEALTHY && !is_futile {
@@ -112,7 +112,7 @@ impl History {
         }
     }
 
-    /// What follows the crash of a session that lived so long.
+    /// What follows the crash of a session that lived for `lived`.
     pub fn after_crash(&self, agent: AgentId, lived: Duration, now: Time) -> Next {
         let tries = self.restarts.iter().filter(|at| now.since(**at) < WINDOW).count();
         if self.opened > 0 || tries >= RESTARTS_IN_WINDOW || self.futile >= CHURN_LIMIT {

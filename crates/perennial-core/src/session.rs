@@ -35,7 +35,7 @@ pub struct Session {
     pub has_announced: bool,
     /// It got something done, as far as its harness shows.
     pub has_progressed: bool,
-    /// How long of its life nobody could see the world (the machine was suspended).
+    /// For how much of its life the machine was suspended.
     pub unseen: Duration,
     /// When the world could be seen again, if it ever could not.
     pub seen_again_at: Option<Time>,

@@ -101,9 +101,9 @@ pub enum Cause {
     /// No name in time, or its process gone before it had one.
     NeverNamed,
     TurnBegan,
-    /// The turn is over, and work that it began goes on.
+    /// The turn has ended, and work that it began continues.
     BackgroundWork,
-    /// The turn is over, or input is needed; also a change of what is waited for.
+    /// The turn has ended, or input is needed; also if what it waits for changes.
     TurnEnded,
     ConfirmationLost,
     SeenWorking,
@@ -121,7 +121,7 @@ pub enum Cause {
     /// The lead's report, or the end of the lead's session, says it no longer runs.
     Unlisted,
     Listed,
-    /// Led, unknown, and nobody reported it in time.
+    /// Led, unknown, and not reported in time.
     Unreported,
     HandoffAsked,
     /// Saved, or its deadline passed, or its session ended while handing off.

@@ -20,7 +20,7 @@ impl Time {
         Duration::from_micros(self.0.saturating_sub(earlier.0))
     }
 
-    /// The moment that was so long before `self`.
+    /// The moment this long before `self`.
     pub fn before(self, span: Duration) -> Time {
         Time(self.0.saturating_sub(u64::try_from(span.as_micros()).unwrap_or(u64::MAX)))
     }

@@ -228,7 +228,7 @@ pub enum AppendError {
     TextTooLarge { bytes: usize },
     #[error("an event of {found:?} was put to {stream:?}")]
     Misplaced { stream: Entity, found: Entity },
-    #[error("an append that it rests on was not taken")]
+    #[error("an append that this one depends on failed")]
     AfterFailed,
     #[error("the journal could not be written")]
     Store(#[source] StoreError),
@@ -261,6 +261,6 @@ pub type Cause = Arc<dyn std::error::Error + Send + Sync>;
 pub enum ReadError {
     #[error("the journal could not be read")]
     Store(#[source] StoreError),
-    #[error("a row of {table} holds {value:?}, which says nothing")]
+    #[error("invalid value {value:?} in table {table}")]
     Row { table: &'static str, value: String },
 }

@@ -52,9 +52,9 @@ pub struct Unreadable {
 /// What is wrong with a record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Why {
-    #[error("it is gone, with all from {from}")]
+    #[error("it is missing, with all records from {from}")]
     Missing { from: Seq },
-    #[error("its hash does not fit: it, or the record before it, was altered")]
+    #[error("its hash does not match: this record or the one before it was altered")]
     Altered,
     #[error("the file is damaged here")]
     Damaged,

@@ -6,6 +6,9 @@
 mod cli;
 mod command_line;
 mod daemon;
+mod kill_signal;
+#[cfg(test)]
+mod messages;
 
 fn main() -> std::process::ExitCode {
     perennial_engine::host::shim::early::link();

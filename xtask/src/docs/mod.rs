@@ -1,4 +1,6 @@
 //! `cargo xtask docs`: the documents that are made from code, so that they cannot be wrong.
+//!
+//! `docs/messages.md` needs the product's own code, so a test of the product writes and checks it.
 
 mod diagram;
 mod states;
@@ -8,6 +10,7 @@ use perennial_api::openapi;
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::program;
 use crate::repository;
 use crate::tidy;
 
@@ -31,15 +34,30 @@ pub fn write() -> Result<(), Failure> {
             println!("wrote {}", document.path);
         }
     }
-    Ok(())
+    program::run(&[&["env", "PERENNIAL_WRITE_DOCS=1"], MESSAGES_TEST].concat())
 }
 
 pub fn check() -> Result<(), Failure> {
     let paths = stale()?;
-    if paths.is_empty() { Ok(()) } else { Err(Failure::Stale { paths }) }
+    if !paths.is_empty() {
+        return Err(Failure::Stale { paths });
+    }
+    program::run(MESSAGES_TEST)
 }
 
-/// The documents that are missing or not what the code says.
+/// Compares `docs/messages.md` with the code; writes it, if the variable asks for that.
+const MESSAGES_TEST: &[&str] = &[
+    "cargo",
+    "test",
+    "--quiet",
+    "--package",
+    "perennial",
+    "--bin",
+    "perennial",
+    "docs_messages_is_what_the_code_says",
+];
+
+/// The documents of `DOCUMENTS` that are missing or out of date.
 pub fn stale() -> Result<Vec<&'static str>, Failure> {
     let mut paths = Vec::new();
     for document in DOCUMENTS {

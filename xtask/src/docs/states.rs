@@ -16,8 +16,8 @@ pub fn document() -> String {
     let mut text = String::from(
         "<!-- Made by `cargo xtask docs` from perennial-core; edit the code, not this file. -->\n\n\
         # The states of an agent\n\n\
-        The machine is complete: causes of work that is not built yet (tasks, freezing, verdicts,\n\
-        leads) are in it, so that nothing has to be moved when they come. What is not in the table\n\
+        The state machine is complete: it has the causes of planned work (tasks, freezing, verdicts,\n\
+        leads) too, so that no state changes when they are built. What is not in the table\n\
         of moves does not happen.\n\n",
     );
     text += &states();
@@ -76,15 +76,15 @@ fn exits() -> String {
     format!(
         "## How a session's end is read\n\n\
         A bare command ended cleanly if its exit code is 0. An agent CLI ended cleanly if its preset\n\
-        says so and it had given a sign of life; before that any end is a crash.\n\n\
+        says so and it had given a sign of life; before that, any end is a crash.\n\n\
         Under `--restart always`, a session that lived for less than {} or ended before its agent was\n\
-        born counts as crashed, however it ended: what ends at once, again and again, waits between\n\
-        its tries, and opens the breaker. So does one that ends while its agent is held.\n\n\
+        confirmed counts as crashed, however it ended: a program that keeps ending at once is\n\
+        restarted with growing waits, and opens the breaker. The same holds while its agent is held.\n\n\
         | ended | `--restart never` | `--restart on-crash` (default) | `--restart always` |\n\
         |---|---|---|---|\n\
-        | asked for by a verb | the verb's state | the verb's state | the verb's state |\n\
+        | requested by a verb | the verb's state | the verb's state | the verb's state |\n\
         | cleanly | {} |\n\
-        | in any other way, or nobody knows how | {} |\n\n",
+        | in any other way, or unknown | {} |\n\n",
         span(restart::NOT_INSTANT),
         row(true),
         row(false)
@@ -93,21 +93,27 @@ fn exits() -> String {
 
 fn restarts() -> String {
     let rows = [
-        ("a session's program runs within, or that counts as a crash", span(START_LIMIT)),
+        ("a program that has not started by then counts as a crash", span(START_LIMIT)),
         (
-            "an agent CLI that runs and shows nothing is taken to show a dialog after",
+            "an agent CLI without a sign of life is assumed to show a dialog after",
             span(DIALOG_AFTER),
         ),
-        ("and is silent, which needs you and ends nothing, after", span(START_LIMIT)),
-        ("an agent without a name gets one within", span(HATCH_LIMIT)),
-        ("the first restart is at once if the session lived", span(restart::NOT_INSTANT)),
-        ("waits before the restarts in that time", waits()),
-        ("restarts count for", span(restart::WINDOW)),
-        ("restarts in that time after which a crash opens the breaker", restarts_in_window()),
-        ("the breaker half opens after", span(restart::FIRST_OPEN)),
-        ("and doubles each time up to", span(restart::LONGEST_OPEN)),
+        ("and is marked as silent, and needing you, after", span(START_LIMIT)),
+        ("an agent must get a name within", span(HATCH_LIMIT)),
         (
-            "a session that lived so long and was not futile was healthy; all is forgotten",
+            "the first restart is immediate if the session lived at least",
+            span(restart::NOT_INSTANT),
+        ),
+        ("waits before successive restarts", waits()),
+        ("a restart is counted for", span(restart::WINDOW)),
+        (
+            "after this many restarts within that time, a crash opens the breaker",
+            restarts_in_window(),
+        ),
+        ("the breaker half-opens after", span(restart::FIRST_OPEN)),
+        ("which doubles each time, up to", span(restart::LONGEST_OPEN)),
+        (
+            "a session that made progress and lived this long resets all of this",
             span(restart::HEALTHY),
         ),
     ];

@@ -2,33 +2,31 @@
 
 use perennial_core::state::{Cause, State};
 
-/// What an agent in this state is, and what ends the state without anybody's word.
+/// What an agent in this state is, and what ends the state without a command.
 pub fn state(state: State) -> (&'static str, &'static str) {
     match state {
-        State::Hatching => ("born now; nothing has announced itself yet", "announced; start limit"),
-        State::Waking => (
-            "a known agent's next session is wanted and not yet confirmed",
-            "first evidence; start limit",
-        ),
+        State::Hatching => ("just spawned; no sign of life yet", "first sign of life; start limit"),
+        State::Waking => {
+            ("its next session is starting and not yet confirmed", "first evidence; start limit")
+        }
         State::Working => (
-            "confirmed alive, in a turn or with background tasks that still run",
+            "confirmed alive, in a turn or with background tasks still running",
             "the turn's end, exit, silence",
         ),
         State::Waiting => (
             "confirmed alive: idle, or needs input or permission, or its turn failed",
             "input, exit",
         ),
-        State::Unknown => (
-            "confirmation is lost; not known is a state, not an error",
-            "evidence; limit for led agents",
-        ),
+        State::Unknown => {
+            ("can't be confirmed; that is a state, not an error", "evidence; limit for led agents")
+        }
         State::HandingOff => ("asked to save and exit; a successor follows", "saved; deadline"),
-        State::Crashed => ("its session ended and should not have", "retry; half-open breaker"),
-        State::Sleeping => ("its session is over, the identity intact", "nothing: wake it"),
+        State::Crashed => ("its session exited unexpectedly", "retry; half-open breaker"),
+        State::Sleeping => ("its session has ended; its identity is intact", "nothing: wake it"),
         State::Hibernating => ("its task is done and its queue empty", "a task on its queue"),
         State::Frozen => ("suspended on purpose", "nothing: only an approval wakes it"),
-        State::Dead => ("over; its name may be used again", "nothing: final"),
-        State::Expired => ("hatched past the limit without a name", "nothing: hidden, kept"),
+        State::Dead => ("retired for good; its name may be used again", "nothing: final"),
+        State::Expired => ("did not get a name in time", "nothing: hidden, but kept"),
     }
 }
 
@@ -36,31 +34,31 @@ pub fn state(state: State) -> (&'static str, &'static str) {
 pub fn cause(cause: Cause) -> &'static str {
     match cause {
         Cause::Announced => "first sign of life of a session",
-        Cause::StartLimit => "its program does not run in time",
-        Cause::DialogSeen => "it runs and shows nothing: after 20 s, and after 90 s",
-        Cause::BackgroundWork => "a turn ends, and work that it began goes on in the background",
-        Cause::NeverNamed => "no name in time, or gone before it had one",
+        Cause::StartLimit => "its program did not start in time",
+        Cause::DialogSeen => "it runs but gives no sign of life: after 20 s, and after 90 s",
+        Cause::BackgroundWork => "a turn ends, and its background tasks continue",
+        Cause::NeverNamed => "no name in time, or exited before it had one",
         Cause::TurnBegan => "a turn begins",
         Cause::TurnEnded => "a turn ends, or input is needed",
-        Cause::ConfirmationLost => "nobody can say any more, or yet, what is so",
-        Cause::SeenWorking => "evidence: it works",
-        Cause::SeenWaiting => "evidence: it waits",
-        Cause::EndedFinished => "session ended cleanly",
-        Cause::EndedRestartOff => "session ended otherwise, restart is off",
-        Cause::EndedCrashed => "session ended otherwise, a retry follows",
-        Cause::EndedAgain => "session ended cleanly, the next one follows",
+        Cause::ConfirmationLost => "its state can't be confirmed any more, or not yet",
+        Cause::SeenWorking => "evidence that it works",
+        Cause::SeenWaiting => "evidence that it waits",
+        Cause::EndedFinished => "its session ended cleanly",
+        Cause::EndedRestartOff => "its session crashed, restarts are off",
+        Cause::EndedCrashed => "its session crashed, a retry follows",
+        Cause::EndedAgain => "its session ended cleanly, the next one follows",
         Cause::Retry => "the retry is due, or the breaker half open",
-        Cause::GaveUp => "the role's limit of retries is reached",
+        Cause::GaveUp => "the role's restart limit is reached",
         Cause::Wake => "`wake`",
         Cause::Stop => "`stop`",
         Cause::Unlisted => "the lead no longer lists it, or the lead's session ended",
         Cause::Listed => "the lead lists it as alive",
         Cause::Unreported => "led, unknown, and not reported in time",
-        Cause::HandoffAsked => "a handoff is asked for",
+        Cause::HandoffAsked => "a handoff is requested",
         Cause::HandedOff => "saved, deadline passed, or its session ended meanwhile",
         Cause::Rested => "task verified, queue empty, persistent role",
         Cause::Completed => "task verified, queue empty, mortal role",
-        Cause::TaskQueued => "a task comes to its queue",
+        Cause::TaskQueued => "a task is put on its queue",
         Cause::Frozen => "it is frozen",
         Cause::Approved => "an operator's approval",
         Cause::Restarted => "verdict: restart",

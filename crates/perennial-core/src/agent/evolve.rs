@@ -116,7 +116,7 @@ fn take(agent: &mut Agent, moved: &Move, at: Time) {
         agent.history.restarted(at);
     }
     if moved.cause == Cause::Wake {
-        // Whoever wakes it has looked at it: it gets its tries anew.
+        // The one who wakes it has looked at it, so its retries are counted afresh.
         agent.history = History::default();
     }
     if moved.reason == Reason::BreakerOpen {

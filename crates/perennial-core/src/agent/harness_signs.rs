@@ -106,7 +106,7 @@ fn began(
     events
 }
 
-/// Its turn is over, and work that the turn began goes on.
+/// Its turn has ended, and work that the turn began continues.
 fn background(agent: &Agent, now: Time) -> Vec<AgentEvent> {
     if works_in_background(agent) {
         return Vec::new();

@@ -85,7 +85,7 @@ fn follow(
     match agent.state {
         State::HandingOff if is_held => Vec::new(),
         State::HandingOff => next_session(agent, Cause::HandedOff, true, evidence, now),
-        // Woken while the last session was still ending: its turn has come.
+        // Woken while the last session was still ending: the next one may start now.
         State::Waking if session.was_asked => {
             begin(agent).into_iter().filter(|_| !is_held).collect()
         }
@@ -203,8 +203,8 @@ pub fn progress(agent: &Agent, session: &Session) -> Progress {
     }
 }
 
-/// The time that `plan` named has come.
-/// `may_start`: nobody in the line is before it.
+/// The time that `plan` named has passed.
+/// `may_start`: no agent is ahead of it in line.
 pub fn due(agent: &Agent, may_start: bool, now: Time) -> Vec<AgentEvent> {
     if agent.hold.is_some() {
         return Vec::new();
@@ -256,7 +256,7 @@ pub fn due(agent: &Agent, may_start: bool, now: Time) -> Vec<AgentEvent> {
     }
 }
 
-/// The session runs and has shown nothing so far: somebody has to look at it, and it is not ended.
+/// The session runs and has given no sign of life: a person has to look at it, and it is not ended.
 fn silent(agent: &Agent, reason: Reason, until: Option<Time>, now: Time) -> Vec<AgentEvent> {
     let fact = Finding::Shown(Show::NothingAtFirst);
     let evidence = Evidence { witness: Witness::Harness, fact, at: now };
@@ -396,7 +396,7 @@ mod tests {
 
     const NOW: Time = Time(1_000_000_000);
 
-    /// A bare command under `restart` whose first session ran for so long and then ended.
+    /// A bare command under `restart` whose first session ran for `lived` and then ended.
     fn ended_after(restart: Restart, lived: Duration, executed: bool, exit: Exit) -> Agent {
         let id = AgentId(7);
         let launch = Launch {

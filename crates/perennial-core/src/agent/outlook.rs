@@ -1,4 +1,4 @@
-//! What happens to an agent next if nobody does anything: the rules of `observe`, told as data.
+//! What happens to an agent next if no one intervenes: the rules of `observe`, as data.
 //!
 //! Changes nothing, and is never recorded. Each answer follows from the same fields that `due` and
 //! `observe` go by.
@@ -21,9 +21,9 @@ pub enum Outlook {
     AfterLastSession,
     /// Its program is being started; at this time that counts as a crash.
     Start { crash_at: Option<Time> },
-    /// An agent CLI runs and has shown nothing yet; from this time on it needs a person.
+    /// An agent CLI runs and has given no sign of life yet; from this time on it needs a person.
     FirstSign { needs_person_at: Option<Time> },
-    /// An agent CLI has shown nothing for long: it is left as it is until somebody looks.
+    /// An agent CLI has given no sign of life for long: it is left as it is until a person looks.
     Person,
     /// It works until its program ends.
     Exit(Restart),
@@ -43,7 +43,7 @@ pub enum Outlook {
     Successor { at: Option<Time> },
     /// The next session starts.
     Retry { at: Option<Time> },
-    /// It rests until somebody wakes it.
+    /// It sleeps until it is woken.
     Wake,
     /// Only a person's approval wakes it.
     Approval,

@@ -44,7 +44,7 @@ impl Fleet {
         }
     }
 
-    /// Lets go of what is over; returns what may be over by that.
+    /// Forgets what has ended; returns what may have ended with it.
     pub fn retire(&mut self, entity: &Entity) -> Option<Entity> {
         match entity {
             Entity::Agent(id) => self.agents.retire(*id).map(Entity::Agent),

@@ -64,7 +64,8 @@ impl Hearing {
         self.sample.take_if(|(_, measured)| *measured <= now);
     }
 
-    /// A hook told of a compaction: figures wait for the transcript, unless that has it already.
+    /// A hook reported a compaction: samples wait for the transcript, unless it has the compaction
+    /// already.
     pub(super) fn hint_at_compaction(&mut self) {
         self.is_compaction_hinted = !self.is_just_compacted;
     }

@@ -3,7 +3,7 @@
 use super::{Heard, Hearing};
 use crate::fact::{Fact, Seen};
 
-/// A reminder comes with every so many tool calls.
+/// A reminder is due every this many tool calls.
 pub const REMINDER_CALLS: u64 = 20;
 
 /// What is to be told. The words are made elsewhere.
@@ -11,7 +11,7 @@ pub const REMINDER_CALLS: u64 = 20;
 pub enum Tell {
     /// Who it is and who else is there.
     Briefing,
-    /// How it stands after so many tool calls.
+    /// The state of the clock after this many tool calls.
     Reminder { calls: u64 },
 }
 

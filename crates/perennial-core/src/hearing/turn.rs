@@ -68,7 +68,7 @@ impl Hearing {
         agent.state == State::Working && self.asked_at > Some(agent.since) && !has_gone_on
     }
 
-    /// A dialog asks for somebody since then.
+    /// Since when a dialog has been waiting for a person.
     pub(super) fn asked(&mut self, wait: Wait, at: Time) -> Sign {
         self.asked_at = self.asked_at.max(Some(at));
         Sign::Waits(wait)
@@ -145,13 +145,13 @@ impl Hearing {
         Sign::Waits(given_up(failure))
     }
 
-    /// A hook tells that the turn was interrupted.
+    /// A hook reports that the turn was interrupted.
     pub(super) fn broke_off(&mut self, at: Time) -> Sign {
         self.end_called_at = self.end_called_at.max(at);
         Sign::Waits(Wait::Input)
     }
 
-    /// A hook tells that tool calls of the main loop are over.
+    /// A hook reports that tool calls of the main loop have finished.
     pub(super) fn finished(
         &mut self,
         agent: &Agent,
@@ -198,7 +198,7 @@ impl Hearing {
         }
     }
 
-    /// A turn began then, whether a hook told of it or not.
+    /// A turn began then, whether a hook reported it or not.
     fn begins_by(&mut self, at: Time) {
         self.prompt_at = self.prompt_at.max(Some(at));
         if at > self.spoke_at {
@@ -216,7 +216,7 @@ impl Hearing {
         self.spoke_at = self.spoke_at.max(at);
     }
 
-    /// A call that a session before this one left open is answered by nobody.
+    /// A call that an earlier session left open is never answered.
     pub(super) fn called(&mut self, agent: &Agent, call: &CallName, at: Time) {
         if began_by(agent, at) && !self.answered.contains(call) {
             self.open_calls.insert(call.clone());

@@ -18,7 +18,7 @@ use crate::state::{Roster, State};
 use crate::text::Fingerprint;
 use crate::time::Time;
 
-/// The first wait after an attempt that came to nothing; each one doubles it …
+/// The wait after the first failed attempt; it doubles with each further one …
 const FIRST_WAIT: Duration = Duration::from_millis(300);
 /// … up to this. What a person has in the input line is not asked for again before: the holder
 /// tells when the line is free.
@@ -27,7 +27,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// What happens to which message.
 pub type Happened = (MessageId, MessageEvent);
 
-/// A time that `plan` named has come.
+/// A time that `plan` named has passed.
 pub fn due(fleet: &Fleet, id: MessageId, now: Time) -> Vec<Happened> {
     let Some(message) = fleet.messages().get(id) else { return Vec::new() };
     if message.is_orphaned(fleet) {
@@ -77,7 +77,7 @@ fn held(message: &Message, why: Held, now: Time) -> Happened {
         Held::Draft | Held::Dialog | Held::Suspended | Held::OldHolder => LONGEST_WAIT,
         // Only the operator, or another mode of the terminal, changes these.
         Held::Damaged | Held::Unfit | Held::LongLine => LONGEST_WAIT,
-        // Nobody tells when these are over.
+        // No report says when these end.
         Held::Doubt | Held::NotDrawn | Held::NoEcho | Held::Leftover | Held::Busy | Held::Full => {
             let doublings = message.attempts.saturating_sub(1).min(8);
             FIRST_WAIT.saturating_mul(1 << doublings).min(LONGEST_WAIT)
@@ -120,7 +120,7 @@ pub fn observe(
     };
     let MessageState::Offered { progress, .. } = message.state else { return Vec::new() };
     match outcome {
-        // The harness may have told of it before the holder did.
+        // The harness may have reported it before the holder did.
         Outcome::Entered if progress > Progress::Given => Vec::new(),
         Outcome::Entered => {
             let is_last = fleet.agent(message.to).is_some_and(|agent| agent.launch.is_bare());
@@ -357,7 +357,8 @@ fn seen(message: &Message, session: SessionNumber) -> Happened {
     (message.id, MessageEvent::Seen { session })
 }
 
-/// The clock passed a threshold: it is told, and what was to be told of a lower one no longer is.
+/// The clock passed a threshold: a notice is recorded, and waiting notices of lower ones are
+/// withdrawn.
 pub fn noticed(
     fleet: &Fleet,
     agent: AgentId,
@@ -372,7 +373,8 @@ pub fn noticed(
     happened
 }
 
-/// Notices that wait speak of a window that is over, or of less than is so now.
+/// Waiting notices that are out of date: their window has ended, or the clock has passed a higher
+/// threshold.
 pub fn outdated(fleet: &Fleet, agent: AgentId) -> Vec<Happened> {
     let is_outdated = |message: &&Message| {
         let waits = matches!(message.state, MessageState::Waiting { .. });
@@ -403,7 +405,7 @@ pub fn reminded(
     happened
 }
 
-/// Reminders that wait speak of a session that is over, or of less than is so now.
+/// Waiting reminders that are out of date: their session has ended, or a later reminder is due.
 pub fn unreminded(fleet: &Fleet, agent: AgentId) -> Vec<Happened> {
     let waits = |message: &&Message| matches!(message.state, MessageState::Waiting { .. });
     let withdrawn = MessageEvent::Withdrawn { by: Withdrawer::Outdated };

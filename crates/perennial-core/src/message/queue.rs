@@ -45,7 +45,7 @@ impl Messages {
         self.all.values().map(|message| &**message)
     }
 
-    /// What an agent has still to get, in order.
+    /// The texts that an agent has not seen yet, in order.
     pub fn of(&self, agent: AgentId) -> impl Iterator<Item = &Message> {
         self.places(agent, |queue| &queue.all)
     }

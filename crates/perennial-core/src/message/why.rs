@@ -10,7 +10,7 @@ use crate::session::Phase;
 use crate::state::State;
 use crate::time::Time;
 
-/// A text that was typed and is not in the conversation after this is explained to whoever asks.
+/// A typed text that is not in the conversation after this long is shown with a reason.
 const UNSEEN_AFTER: Duration = Duration::from_secs(5);
 
 /// Why a message is not seen yet.
@@ -102,7 +102,7 @@ fn may_type(agent: &Agent, after_turn: bool) -> Why {
 }
 
 impl Message {
-    /// T8: whether what its last attempt came to is in its way in this session.
+    /// T8: whether the failure of its last attempt still matters in this session.
     fn is_held_in(&self, session: SessionNumber, now: Time) -> Option<Held> {
         match self.state {
             MessageState::Waiting { after: Some(why), until } if until > now => {

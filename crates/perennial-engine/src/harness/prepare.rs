@@ -71,23 +71,23 @@ pub enum Continuity {
 pub enum Unprepared {
     #[error("a bare command needs no preparation")]
     Bare,
-    #[error("no permission mode `{word}`: there is {}", known.join(", "))]
+    #[error("no permission mode `{word}`; known modes: {}", known.join(", "))]
     NoSuchMode { word: String, known: Vec<String> },
-    #[error("the argument {0} is given by Perennial and can't be the owner's")]
+    #[error("the argument {0} is reserved for Perennial")]
     Reserved(String),
-    #[error("the prompt has {0} bytes; an argument holds {ARGUMENT_BYTES}")]
+    #[error("the prompt has {0} bytes; the limit is {ARGUMENT_BYTES}")]
     PromptTooLong(usize),
-    #[error("the prompt holds a zero byte")]
+    #[error("the prompt contains a NUL byte")]
     PromptWithZero,
     #[error(transparent)]
     Unfilled(#[from] Unfilled),
-    #[error("the owner's settings say `{0}`: nothing would be heard of the session")]
+    #[error("the user's settings set `{0}`, so the session could not be followed")]
     HooksDisabled(&'static str),
     #[error("{} can't be written into a settings file: it is not UTF-8", .0.display())]
     NotText(PathBuf),
     #[error("can't write {}", path.display())]
     Unwritten { path: PathBuf, source: io::Error },
-    #[error("can't put the transcript of conversation {conversation} in its place")]
+    #[error("can't restore the transcript of conversation {conversation}")]
     Unrestored { conversation: ConversationId, source: io::Error },
 }
 

@@ -174,7 +174,7 @@ impl Context {
 
 #[derive(Debug, thiserror::Error)]
 pub enum PresetError {
-    #[error("no harness {name}: there is {}", known.join(", "))]
+    #[error("no harness {name}; known harnesses: {}", known.join(", "))]
     Unknown { name: String, known: Vec<String> },
     #[error("can't read {}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
@@ -187,7 +187,7 @@ pub enum PresetError {
 /// What does not fit together in a preset that reads well.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Flaw {
-    #[error("permission.default `{0}` is none of permission.modes")]
+    #[error("permission.default `{0}` is not in permission.modes")]
     NoSuchMode(String),
     #[error("conversation.transcript must name {{conversation}}")]
     NamelessTranscript,
@@ -197,7 +197,7 @@ pub enum Flaw {
     ScatteredList,
     #[error("argv.resume must name {{conversation}}")]
     ResumesNothing,
-    #[error("{0} is no name of a hook's event: letters and digits only")]
+    #[error("invalid hook event name {0}: use letters and digits")]
     BadEvent(String),
 }
 

@@ -35,11 +35,9 @@ pub enum Unsendable {
     EndsProgram(String),
     #[error("the text begins with `{0}`: it would run as a shell command")]
     Shell(char),
-    #[error("the text begins with `{0}`: it would be a command of the program's own")]
+    #[error("the text begins with `{0}`: it would run one of the program's own commands")]
     Command(String),
-    #[error(
-        "the text begins with `{0}`: the conversation would show a record of the program's own"
-    )]
+    #[error("the text begins with `{0}`, which marks the program's own records in a conversation")]
     OwnMark(String),
 }
 

@@ -20,7 +20,7 @@ pub enum Lost {
     Closed,
     #[error("the connection broke: {0}")]
     Broken(#[source] Errno),
-    #[error("the other side does not read")]
+    #[error("the peer does not read")]
     NotReading,
     #[error(transparent)]
     Frame(#[from] FrameError),

@@ -171,22 +171,22 @@ impl fmt::Debug for Ticket {
 
 /// Why input was not typed, or a ticket not given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum HostRefusal {
     #[error("that session is not running")]
     NotRunning,
-    #[error("a person attached to the session has typed something and not sent it")]
+    #[error("the input line holds text that a person typed but did not send")]
     Draft,
-    #[error("it has a dialog open, and the keys would answer that")]
+    #[error("a dialog is open, and the keys would answer it")]
     Dialog,
     #[error("the program does not read its input")]
     Full,
-    #[error("that is more than {RAW_BYTES_MAX} bytes")]
+    #[error("more than {RAW_BYTES_MAX} bytes")]
     TooLong,
     #[error("the session's holder can't be reached")]
     Unreachable,
 }
 
-type Answer<T> = Box<dyn FnOnce(Result<T, Refusal>) + Send>;
+type Answer<T> = Box<dyn FnOnce(Result<T, HostRefusal>) + Send>;
 
 /// What an order leaves open.
 pub(super) enum Manner {
@@ -281,7 +281,7 @@ impl Holders {
         agent: AgentId,
         number: SessionNumber,
         bytes: Vec<u8>,
-        answer: impl FnOnce(Result<(), Refusal>) + Send + 'static,
+        answer: impl FnOnce(Result<(), HostRefusal>) + Send + 'static,
     ) {
         self.shared.push(Request::Send { agent, number, bytes, answer: Box::new(answer) });
     }
@@ -292,7 +292,7 @@ impl Holders {
         agent: AgentId,
         number: SessionNumber,
         mode: Mode,
-        answer: impl FnOnce(Result<Ticket, Refusal>) + Send + 'static,
+        answer: impl FnOnce(Result<Ticket, HostRefusal>) + Send + 'static,
     ) {
         self.shared.push(Request::Ticket { agent, number, mode, answer: Box::new(answer) });
     }
@@ -314,7 +314,7 @@ impl Holders {
         agent: AgentId,
         number: SessionNumber,
         delivery: Delivery,
-        answer: impl FnOnce(Result<Outcome, Refusal>) + Send + 'static,
+        answer: impl FnOnce(Result<Outcome, HostRefusal>) + Send + 'static,
     ) {
         let answer = Box::new(answer);
         self.shared.push(Request::Deliver { agent, number, delivery, answer });

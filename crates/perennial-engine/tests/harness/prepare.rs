@@ -287,7 +287,7 @@ fn what_cannot_be_started_is_refused_with_the_reason() {
     };
     assert!(refused(&stage, Opening::Bare).contains("bare command"));
     stage.launch.options.permission_mode = Some("yolo".to_owned());
-    assert!(refused(&stage, fresh()).starts_with("no permission mode `yolo`: there is plan, "));
+    assert!(refused(&stage, fresh()).starts_with("no permission mode `yolo`; known modes: plan, "));
     stage.launch.options = Options::default();
     for flag in ["--settings=x", "--session-id", "-p", "--permission-mode=plan"] {
         stage.launch.argv = vec!["claude".to_owned(), flag.to_owned()];
@@ -295,9 +295,9 @@ fn what_cannot_be_started_is_refused_with_the_reason() {
     }
     stage.launch.argv.truncate(1);
     stage.launch.options.prompt = Some("x".repeat(131_072));
-    assert!(refused(&stage, fresh()).contains("131072 bytes; an argument holds 131071"));
+    assert!(refused(&stage, fresh()).contains("131072 bytes; the limit is 131071"));
     stage.launch.options.prompt = Some("a\0b".to_owned());
-    assert!(refused(&stage, fresh()).contains("zero byte"));
+    assert!(refused(&stage, fresh()).contains("NUL byte"));
     stage.launch.options.prompt = None;
     stage.write("home/.claude/settings.json", r#"{"disableAllHooks":true}"#);
     assert!(refused(&stage, fresh()).contains("disableAllHooks"));

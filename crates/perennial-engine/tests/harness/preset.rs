@@ -84,7 +84,7 @@ fn a_harness_that_is_not_there_is_refused_with_those_that_are() {
     let nowhere = Path::new("/proc/none");
     for name in ["gemini", "../claude", "", "a/b", &"x".repeat(65)] {
         let error = Preset::load(nowhere, name).expect_err("no such harness");
-        assert_eq!(error.to_string(), format!("no harness {name}: there is claude"));
+        assert_eq!(error.to_string(), format!("no harness {name}; known harnesses: claude"));
     }
 }
 
@@ -111,7 +111,10 @@ fn placeholders_are_checked_when_the_preset_is_read() {
 
 #[test]
 fn what_does_not_fit_together_is_refused() {
-    check_refused(&changed("default = \"manual\"", "default = \"maybe\""), &["`maybe` is none of"]);
+    check_refused(
+        &changed("default = \"manual\"", "default = \"maybe\""),
+        &["`maybe` is not in permission.modes"],
+    );
     let resume = changed("\"--resume\", \"{conversation}\"", "\"--continue\"");
     check_refused(&resume, &["argv.resume must name {conversation}"]);
     for (from, to, flaw) in [
@@ -125,7 +128,7 @@ fn what_does_not_fit_together_is_refused() {
             "conversation.list must name {pid} in a file's name",
         ),
         ("dialect = \"claude\"", "dialect = \"klingon\"", "no dialect `klingon`; there is claude"),
-        ("event = \"Stop\"", "event = \"Stop; rm\"", "no name of a hook's event"),
+        ("event = \"Stop\"", "event = \"Stop; rm\"", "invalid hook event name"),
         ("window_source = \"status-line\"", "window_source = \"stars\"", "`stars` is none of"),
     ] {
         check_refused(&changed(from, to), &[flaw]);

@@ -8,15 +8,15 @@ use perennial_core::effect::{Action, SessionEffect};
 use perennial_core::id::AgentId;
 use perennial_engine::host::HostReport;
 use perennial_engine::host::attach::Attachment;
-use perennial_engine::host::holders::{Delivery, Focus, Held, Line, Mode, Outcome, Refusal};
+use perennial_engine::host::holders::{Delivery, Focus, Held, HostRefusal, Line, Mode, Outcome};
 use perennial_engine::host::protocol::{Order, ShimReport};
 
 use crate::fixture::{Fixture, LONG, N1, N2, Wire, launch, until};
 use crate::tui::{self, Manner, program};
 
-const ENTERED: Result<Outcome, Refusal> = Ok(Outcome::Entered);
+const ENTERED: Result<Outcome, HostRefusal> = Ok(Outcome::Entered);
 
-fn held(why: Held) -> Result<Outcome, Refusal> {
+fn held(why: Held) -> Result<Outcome, HostRefusal> {
     Ok(Outcome::Held(why))
 }
 
@@ -47,7 +47,7 @@ fn order(
     agent: AgentId,
     (message, attempt): (&str, u32),
     text: &str,
-) -> Receiver<Result<Outcome, Refusal>> {
+) -> Receiver<Result<Outcome, HostRefusal>> {
     let (sender, answers) = channel();
     let columns = text.split('\n').map(|line| line.chars().count() as u32).collect();
     let (message, text) = (message.to_owned(), text.to_owned());
@@ -63,7 +63,7 @@ fn deliver(
     agent: AgentId,
     which: (&str, u32),
     text: &str,
-) -> Result<Outcome, Refusal> {
+) -> Result<Outcome, HostRefusal> {
     order(fixture, agent, which, text).recv_timeout(LONG).expect("an answer")
 }
 
@@ -493,9 +493,9 @@ fn a_text_for_another_session_is_not_typed() {
     fixture.holders().deliver(agent, N2, delivery, move |answer| {
         let _test_over = sender.send(answer);
     });
-    assert_eq!(answers.recv_timeout(LONG).expect("an answer"), Err(Refusal::NotRunning));
+    assert_eq!(answers.recv_timeout(LONG).expect("an answer"), Err(HostRefusal::NotRunning));
     let long = "x".repeat(64 << 10);
-    assert_eq!(deliver(&fixture, agent, ("m", 1), &long), Err(Refusal::TooLong));
+    assert_eq!(deliver(&fixture, agent, ("m", 1), &long), Err(HostRefusal::TooLong));
 }
 
 #[test]

@@ -16,7 +16,7 @@ use perennial_core::launch::{Host, Launch};
 use perennial_core::observation::Report;
 use perennial_core::session::{Pace, Process};
 use perennial_engine::host::directory::HolderDirectory;
-use perennial_engine::host::holders::{Mode, Refusal, Ticket};
+use perennial_engine::host::holders::{HostRefusal, Mode, Ticket};
 use perennial_engine::host::protocol::{self, ClientHello, Frame, Inbox, Role, ShimHello};
 use perennial_engine::host::{Holders, HostReport, Ladder, Settings, environment};
 
@@ -244,7 +244,12 @@ impl Fixture {
     }
 
     /// The answer to typed input.
-    pub fn send(&self, agent: AgentId, number: SessionNumber, bytes: &[u8]) -> Result<(), Refusal> {
+    pub fn send(
+        &self,
+        agent: AgentId,
+        number: SessionNumber,
+        bytes: &[u8],
+    ) -> Result<(), HostRefusal> {
         let (sender, answers) = channel();
         self.holders().send(agent, number, bytes.to_vec(), move |answer| {
             let _test_over = sender.send(answer);
@@ -257,7 +262,7 @@ impl Fixture {
         agent: AgentId,
         number: SessionNumber,
         mode: Mode,
-    ) -> Result<Ticket, Refusal> {
+    ) -> Result<Ticket, HostRefusal> {
         let (sender, answers) = channel();
         self.holders().ticket(agent, number, mode, move |answer| {
             let _test_over = sender.send(answer);

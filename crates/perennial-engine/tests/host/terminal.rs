@@ -5,7 +5,7 @@ use perennial_core::exit::Exit;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::session::Pace;
 use perennial_engine::host::attach::{AttachError, Attachment, End, News};
-use perennial_engine::host::holders::{Mode, Refusal};
+use perennial_engine::host::holders::{HostRefusal, Mode};
 use perennial_engine::host::recording::Recording;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::Signal;
@@ -188,7 +188,7 @@ fn a_ticket_opens_one_door_once() {
     fixture.send(agent, N1, b"from the daemon\r").expect("typed");
     read_until(&mut watcher, |news| text(news).contains("from the daemon"));
     assert!(!String::from_utf8_lossy(&fixture.output(agent, N1)).contains("from a watcher"));
-    assert_eq!(fixture.ticket(agent, N2, Mode::Attach).err(), Some(Refusal::NotRunning));
+    assert_eq!(fixture.ticket(agent, N2, Mode::Attach).err(), Some(HostRefusal::NotRunning));
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn a_persons_draft_is_left_alone() {
     client.send(b"\x1b[?62;22c").expect("sent");
     client.send(b"x").expect("sent");
     read_until(&mut client, |news| text(news).contains('x'));
-    assert_eq!(fixture.send(agent, N1, b"y\r"), Err(Refusal::Draft));
+    assert_eq!(fixture.send(agent, N1, b"y\r"), Err(HostRefusal::Draft));
     client.send(b"\r").expect("sent");
     read_until(&mut client, |news| text(news).contains('\n'));
     fixture.send(agent, N1, b"y\r").expect("typed");
@@ -210,9 +210,9 @@ fn a_persons_draft_is_left_alone() {
     drop(client);
     // C8: it outlives its typist.
     let mut client = attach(&fixture, agent, N1);
-    assert_eq!(fixture.send(agent, N1, b"y\r"), Err(Refusal::Draft));
+    assert_eq!(fixture.send(agent, N1, b"y\r"), Err(HostRefusal::Draft));
     client.send(b"\x03").expect("sent");
-    until("it is taken back", || fixture.send(agent, N1, b"y\r") != Err(Refusal::Draft));
+    until("it is taken back", || fixture.send(agent, N1, b"y\r") != Err(HostRefusal::Draft));
 }
 
 #[test]
@@ -222,8 +222,8 @@ fn a_program_that_does_not_read_blocks_nobody() {
     fixture.run(agent, N1, "stty raw; echo ready; exec sleep 1000");
     fixture.await_output(agent, N1, "ready");
     let chunk = vec![b'x'; 32 << 10];
-    until("the queue is full", || fixture.send(agent, N1, &chunk) == Err(Refusal::Full));
-    assert_eq!(fixture.send(agent, N1, &vec![b'x'; 65 << 10]), Err(Refusal::TooLong));
+    until("the queue is full", || fixture.send(agent, N1, &chunk) == Err(HostRefusal::Full));
+    assert_eq!(fixture.send(agent, N1, &vec![b'x'; 65 << 10]), Err(HostRefusal::TooLong));
     fixture.end(agent, N1, Pace::Graceful);
     fixture.exited(agent, N1);
 }

@@ -25,13 +25,13 @@ pub(super) const VERIFIED: &str = "verified";
 
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    #[error("{} can't be made", path.display())]
+    #[error("can't create {}", path.display())]
     Make { path: PathBuf, source: io::Error },
-    #[error("{} is empty or cut off, or gone while its log is there", path.display())]
+    #[error("{} is empty, truncated, or missing while its log exists", path.display())]
     Incomplete { path: PathBuf },
-    #[error("{} can't be opened as a journal", path.display())]
+    #[error("can't open {} as a journal", path.display())]
     Schema { path: PathBuf, source: SchemaError },
-    #[error("{} can't be opened", path.display())]
+    #[error("can't open {}", path.display())]
     Store { path: PathBuf, source: StoreError },
     #[error("the journal's thread can't be started")]
     Thread { source: io::Error },

@@ -1,4 +1,4 @@
-//! Noticing that a daemon arrives: its socket appears in the state directory.
+//! Notices that a daemon has started: its socket appears in the state directory.
 
 use std::io;
 use std::time::Duration;
@@ -18,7 +18,7 @@ impl Arrival {
         Ok(Arrival(watch))
     }
 
-    /// Waits for a change that may be an arrival, at most so long; whether there was one.
+    /// Waits up to `limit` for a change that may be an arrival; returns whether there was one.
     pub fn wait(&self, limit: Duration) -> bool {
         // A wait that was cut short may be one for an arrival: the caller looks.
         let changed = self.0.wait(Some(limit)).unwrap_or(true);

@@ -1,4 +1,4 @@
-//! What every verb has at hand: the home, a client, the output and how to draw on it.
+//! What every verb uses: the home, a client, the output and how to draw on it.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use perennial_api::{Client, Home};
 use serde::de::DeserializeOwned;
 
-use super::failure::{Failure, failed};
+use super::failure::Failure;
+use super::problems;
 use super::render::paint::Paint;
 use super::render::roster::Canvas;
-use super::render::time::Clock;
+use super::render::time::LocalTime;
 use super::terminal;
 
 #[derive(Debug)]
@@ -23,9 +24,7 @@ pub struct Context {
 
 impl Context {
     pub fn from_env(json: bool) -> Result<Context, Failure> {
-        let home = Home::from_env().map_err(|error| {
-            failed("no-home", error.to_string()).next("set PERENNIAL_HOME to a directory of yours")
-        })?;
+        let home = Home::from_env().map_err(|error| problems::no_home(&error))?;
         let client = Client::new(&home);
         let paint = Paint::choose(io::stdout().is_terminal(), |name| std::env::var(name).ok());
         Ok(Context { home, client, json, paint })
@@ -66,7 +65,7 @@ impl Context {
 
     /// Draws with the terminal's width and colours, at this moment.
     pub fn draw(&self, draw: impl FnOnce(&Canvas<'_>) -> String) -> String {
-        let clock = Clock::system();
+        let clock = LocalTime::system();
         let user = std::env::var_os("HOME").map(PathBuf::from);
         draw(&Canvas {
             clock: &clock,

@@ -1,8 +1,8 @@
-//! What a new agent inherits of its caller's environment.
+//! What a new agent inherits from its caller's environment.
 //!
-//! Everything but the names below and those that agent CLIs leave to what they start: they speak of
-//! the caller's own place (a multiplexer, another agent's session), and would be lies in a session of
-//! its own. What is given with `--env` always goes along.
+//! Everything but the names below and those that agent CLIs set for their children. They describe the
+//! caller's terminal, multiplexer or session, and would be wrong in a new session. Variables given with
+//! `--env` are always passed.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,8 +11,8 @@ use perennial_engine::harness::vendors::LEFT_BY_AGENT_CLIS;
 
 /// Names, or beginnings of names that end in `*`, each group with its reason.
 const SCRUBBED: &[(&str, &str)] = &[
-    ("PERENNIAL_*", "who the caller is; the session gets its own"),
-    ("TMUX", "the caller's multiplexer: a session is not in that pane"),
+    ("PERENNIAL_*", "identifies the caller; the session gets its own"),
+    ("TMUX", "the caller's multiplexer; a session is not in that pane"),
     ("TMUX_PANE", "as TMUX"),
     ("STY", "as TMUX, for screen"),
     ("ZELLIJ*", "as TMUX, for zellij"),
@@ -35,7 +35,7 @@ const SCRUBBED: &[(&str, &str)] = &[
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Inherited {
     pub variables: BTreeMap<String, String>,
-    /// Not Unicode, so they can't be told in JSON; left out.
+    /// Names of variables that are not Unicode and can't be put into JSON; left out.
     pub unspeakable: Vec<String>,
 }
 

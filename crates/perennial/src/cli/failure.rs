@@ -1,4 +1,4 @@
-//! How a command ends when it does not end well.
+//! How a command fails.
 
 use std::io;
 
@@ -11,8 +11,8 @@ pub type Ending = Result<ExitCode, Failure>;
 pub enum Failure {
     #[error("{}", .0.title)]
     Problem(Box<Problem>),
-    /// Standard output can't be written; when its reader has gone there is nobody to tell.
-    #[error("the output can't be written")]
+    /// Standard output can't be written. If its reader is gone, that is not an error.
+    #[error("can't write the output")]
     Output(#[source] io::Error),
 }
 
@@ -33,14 +33,4 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
         Failure::Output(error)
     }
-}
-
-/// A problem with how the command was called.
-pub fn usage(kind: &str, title: impl Into<String>) -> Problem {
-    Problem::new(400, kind, title)
-}
-
-/// A problem of this process, not of the daemon.
-pub fn failed(kind: &str, title: impl Into<String>) -> Problem {
-    Problem::new(500, kind, title)
 }

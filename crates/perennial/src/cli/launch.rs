@@ -1,45 +1,47 @@
-//! What `spawn` and `run` ask for: a program with its directory, environment and restart rule.
+//! The request of `spawn`, `run` and `adopt`: a program with its directory, environment and restart
+//! policy.
 
 use std::path::{Path, PathBuf};
 
 use perennial_api::request::Spawn;
 
 use super::environment::{self, Inherited};
-use super::failure::{Failure, usage};
+use super::failure::Failure;
+use super::problems;
 use super::render::text::plain;
 use super::terminal;
 
 /// The options that `spawn` and `run` share.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// The mandate that it holds, such as builder or reviewer
+    /// Its role, such as builder or reviewer
     #[arg(long)]
     role: Option<String>,
-    /// The agent that it answers to
+    /// The agent that it reports to
     #[arg(long, value_name = "AGENT")]
     parent: Option<String>,
-    /// Where it works [default: here]
+    /// Its working directory [default: the current one]
     #[arg(long)]
     dir: Option<PathBuf>,
-    /// What follows when its program ends by itself [default: on-crash]
+    /// When to restart its program [default: on-crash]
     #[arg(long, value_name = "WHEN", value_parser = ["never", "on-crash", "always"])]
     restart: Option<String>,
-    /// The agent CLI to run, by its preset's name, such as claude; without it: a bare command
+    /// The agent CLI to run, by preset name, such as claude
     #[arg(long)]
     harness: Option<String>,
-    /// The model that the agent CLI is asked to use
+    /// The model for the agent CLI to use
     #[arg(long)]
     model: Option<String>,
-    /// What the agent is told first
+    /// The first prompt
     #[arg(long)]
     prompt: Option<String>,
-    /// What it may do without asking, in the agent CLI's own word
+    /// What it may do without asking: a permission mode of the agent CLI
     #[arg(long, value_name = "MODE")]
     permission_mode: Option<String>,
-    /// You consent to the agent CLI's first-run dialogs for this directory
+    /// Accept the agent CLI's first-run dialogs for this directory
     #[arg(long)]
     trust: bool,
-    /// A variable of its environment, on top of yours; may be repeated
+    /// Set an environment variable; may be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     env: Vec<String>,
 }
@@ -48,7 +50,7 @@ pub struct Options {
 pub fn request(name: String, options: Options, argv: Vec<String>) -> Result<Spawn, Failure> {
     let Inherited { mut variables, unspeakable } = environment::inherited(std::env::vars_os());
     for name in unspeakable {
-        eprintln!("note: the variable {} is not Unicode and is left out", plain(&name));
+        eprintln!("note: skipping the variable {}: it is not Unicode", plain(&name));
     }
     let mut set_env = Vec::new();
     for pair in options.env {
@@ -78,29 +80,22 @@ pub fn request(name: String, options: Options, argv: Vec<String>) -> Result<Spaw
 fn variable(pair: &str) -> Result<(&str, &str), Failure> {
     match pair.split_once('=') {
         Some((name, _)) if name.starts_with("PERENNIAL_") => {
-            Err(usage("bad-variable", format!("--env {name} can't be given"))
-                .because("names that begin with PERENNIAL_ tell a session who it is")
-                .into())
+            Err(problems::own_variable(name).into())
         }
         Some((name, value)) if !name.is_empty() => Ok((name, value)),
-        // The value may be a secret that lost its name: it is not repeated.
-        Some(_) | None => Err(usage("bad-variable", "a variable after --env has no name")
-            .next("write --env NAME=VALUE")
-            .into()),
+        Some(_) | None => Err(problems::nameless_variable().into()),
     }
 }
 
 /// Absolute; whether it exists is the daemon's to say.
 fn directory(dir: Option<&Path>) -> Result<String, Failure> {
-    let dir = std::path::absolute(dir.unwrap_or(Path::new("."))).map_err(|error| {
-        usage("bad-directory", "the directory can't be found").because(error.to_string())
-    })?;
+    let dir = std::path::absolute(dir.unwrap_or(Path::new(".")))
+        .map_err(|error| problems::no_directory(&error))?;
     // `absolute` keeps "..", which would be wrong after a rename or through a link.
     let dir = dir.canonicalize().unwrap_or(dir);
-    dir.into_os_string().into_string().map_err(|dir| {
-        let title = format!("the directory {} is not Unicode", plain(&dir.to_string_lossy()));
-        usage("bad-directory", title).into()
-    })
+    dir.into_os_string()
+        .into_string()
+        .map_err(|dir| problems::directory_not_unicode(&dir.to_string_lossy()).into())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The command line: one verb, one file in `commands/`.
 //!
-//! A thin client: it asks the daemon, draws what it answers and knows no rule of its own. What it
-//! writes to standard output is the result; everything else goes to standard error.
+//! A thin client: it asks the daemon and draws the answer; it has no policy of its own. Results go to
+//! standard output, everything else to standard error.
 
 mod arrival;
 mod commands;
@@ -11,8 +11,9 @@ mod failure;
 mod installed;
 mod launch;
 mod next_session;
+pub mod problems;
 mod progress;
-mod render;
+pub mod render;
 mod terminal;
 
 use std::ffi::OsString;
@@ -24,23 +25,25 @@ use perennial_api::{ExitCode, Problem};
 use commands::*;
 use context::Context;
 use failure::{Ending, Failure};
-use render::text::plain;
+use render::text::{plain, wrapped};
 
 const AFTER_HELP: &str = "\
-New here?  perennial demo          a fleet that is killed and survives, in half a minute
+New here?  perennial demo          watch a small fleet survive being killed
            perennial up            start the daemon
-           perennial run -- bash   a shell that outlives its terminal
-           perennial ls            who is there, and who needs you
+           perennial run -- bash   start a shell that outlives its terminal
+           perennial ls            list agents, those that need you first
 
-Exit codes: 0 done, 1 failed, 2 usage, 3 refused, 4 not found, 5 no daemon, 6 needs a person, 7 not yet.
-Files are under PERENNIAL_HOME if it is set, else in the XDG directories.";
+Exit codes: 0 success, 1 failure, 2 usage error, 3 refused, 4 not found,
+            5 no daemon, 6 needs the operator, 7 timed out.
 
-/// Keeps AI coding agents alive as identities while the sessions that run them come and go.
+Files are kept in PERENNIAL_HOME if it is set, otherwise in the XDG directories.";
+
+/// Keep your AI coding agents alive through crashes, restarts and full context windows
 #[derive(Debug, Parser)]
 #[command(name = "perennial", version, after_help = AFTER_HELP, arg_required_else_help = true)]
-#[command(max_term_width = 100)]
+#[command(max_term_width = 80)]
 struct Cli {
-    /// Print JSON: results to standard output, problems to standard error
+    /// Print JSON: results to stdout, problems to stderr
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]
@@ -117,8 +120,7 @@ pub fn main() -> std::process::ExitCode {
             ExitCode::Done.into()
         }
         Err(Failure::Output(error)) => {
-            let problem = failure::failed("output", "the output can't be written");
-            tell(&problem.because(error.to_string()), json);
+            tell(&problems::output(&error), json);
             ExitCode::Failed.into()
         }
     }
@@ -160,41 +162,43 @@ impl Verb {
     }
 }
 
-/// Whether the words of a command line that could not be read ask for JSON; those behind `--` are
-/// somebody else's.
+/// Whether a command line that could not be parsed asks for JSON. Words after `--` do not count:
+/// they belong to the agent's program.
 fn asks_for_json(mut words: impl Iterator<Item = OsString>) -> bool {
     words.find(|word| word == "--json" || word == "--").is_some_and(|word| word == "--json")
 }
 
-/// A command line that can't be read, as a problem: the parser's first paragraph is what is wrong, the
-/// last one where to look.
+/// A command line that can't be parsed, as a problem. The parser's first paragraph says what is wrong,
+/// its last one where to find help.
 fn misused(error: &clap::Error) -> Problem {
     let text = error.render().to_string();
     let paragraph = |part: &str| part.split_whitespace().collect::<Vec<_>>().join(" ");
     let paragraphs: Vec<String> = text.trim().split("\n\n").map(paragraph).collect();
     let (title, rest) = match &paragraphs[..] {
-        [] => ("the command line can't be read", &[][..]),
+        [] => ("can't parse the command line", &[][..]),
         [first, rest @ ..] => (first.strip_prefix("error: ").unwrap_or(first), rest),
     };
     let (next, detail) = rest.split_last().map_or(("", &[][..]), |(last, rest)| (last, rest));
-    failure::usage("usage", title).because(detail.join(" ")).next(next)
+    problems::misused(title, detail.join(" "), next)
 }
 
-/// Tells a problem on standard error: what, why, what to do next.
+/// Prints a problem to standard error: what, why, what to do next.
 fn tell(problem: &Problem, json: bool) {
-    // Standard error that can't be written leaves nobody to tell.
-    let _ = io::stderr().lock().write_all(told(problem, json).as_bytes());
+    // If standard error can't be written, there is no one left to tell.
+    let _ = io::stderr().lock().write_all(told(problem, json, terminal::error_width()).as_bytes());
 }
 
-fn told(problem: &Problem, json: bool) -> String {
+/// A problem as JSON, or as lines for a screen of this width.
+pub fn told(problem: &Problem, json: bool, width: Option<usize>) -> String {
     if json {
         return serde_json::to_string(problem).unwrap_or_default() + "\n";
     }
-    let mut text = format!("error: {}\n", plain(&problem.title));
-    for (label, value) in [("why", &problem.detail), ("next", &problem.next)] {
-        if !value.is_empty() {
-            text.push_str(&format!("{label}: {}\n", plain(value)));
-        }
+    let lines = [("error", &problem.title), ("why", &problem.detail), ("next", &problem.next)];
+    let mut text = String::new();
+    for (label, value) in lines.into_iter().filter(|(_, value)| !value.is_empty()) {
+        let indent = label.len() + 2;
+        let value = wrapped(&plain(value), indent, indent, width);
+        text.push_str(&format!("{label}: {value}\n"));
     }
     text
 }
@@ -202,6 +206,7 @@ fn told(problem: &Problem, json: bool) -> String {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
+    use render::text::width;
 
     use super::*;
 
@@ -220,23 +225,33 @@ mod tests {
         }
     }
 
-    /// Examples fit a terminal of 80 columns; prose is broken by whoever shows it.
     #[test]
-    fn helps_can_be_shown_at_any_width() {
-        fn check(command: &clap::Command) {
-            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-            let mut last = "";
-            for line in help.lines() {
-                let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
-                let is_example = line.starts_with("Example") || line.starts_with(' ');
-                let name = command.get_name();
-                assert!(!is_example || line.chars().count() <= 80, "{name}: {line}");
-                assert!(!is_prose(last) || !is_prose(line), "{name}: {last}\n{line}");
-                last = line;
-            }
-            command.get_subcommands().filter(|verb| !verb.is_hide_set()).for_each(check);
+    fn every_verb_has_a_file_of_tests_from_outside() {
+        let tests = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli");
+        for verb in Cli::command().get_subcommands().filter(|verb| !verb.is_hide_set()) {
+            let file = tests.join(format!("{}.rs", verb.get_name()));
+            assert!(file.exists(), "{} is missing", file.display());
         }
-        Cli::command().get_subcommands().filter(|verb| !verb.is_hide_set()).for_each(check);
+    }
+
+    /// Every verb that is shown, with its own verbs, as `--help` prints it on 80 columns.
+    #[test]
+    fn help_of_every_verb() {
+        fn add(command: &clap::Command, path: &[&str], all: &mut String) {
+            let words = path.iter().copied().chain(["--help"]);
+            let shown = Cli::command().term_width(80).try_get_matches_from(words);
+            let help = shown.expect_err("help").render().to_string();
+            for line in help.lines() {
+                assert!(width(line) <= 80, "{path:?}: {line}");
+            }
+            all.push_str(&format!("$ {} --help\n{help}\n\n", path.join(" ")));
+            for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
+                add(verb, &[path, &[verb.get_name()]].concat(), all);
+            }
+        }
+        let mut all = String::new();
+        add(&Cli::command(), &["perennial"], &mut all);
+        insta::assert_snapshot!(all);
     }
 
     #[test]
@@ -280,14 +295,14 @@ mod tests {
 
     #[test]
     fn problems_are_told_in_three_lines_or_as_json() {
-        let problem = Problem::new(404, "no-such-agent", "there is no agent b\x1bob")
+        let problem = Problem::new(404, "no-such-agent", "no agent b\x1bob")
             .because("nobody has that name")
             .next("perennial ls");
         assert_eq!(
-            told(&problem, false),
-            "error: there is no agent b\\u{1b}ob\nwhy: nobody has that name\nnext: perennial ls\n"
+            told(&problem, false, None),
+            "error: no agent b\\u{1b}ob\nwhy: nobody has that name\nnext: perennial ls\n"
         );
-        let read: Problem = serde_json::from_str(&told(&problem, true)).unwrap();
+        let read: Problem = serde_json::from_str(&told(&problem, true, None)).unwrap();
         assert_eq!(read, problem);
     }
 }

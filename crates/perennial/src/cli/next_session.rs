@@ -1,4 +1,4 @@
-//! Waiting for an agent's next session after one is over: a retry may stand.
+//! Waits for an agent's next session after one has ended, if a retry is due.
 
 use std::time::Duration;
 
@@ -7,19 +7,18 @@ use perennial_api::answer::Health;
 use perennial_api::{Agent, ClientError, client};
 
 use super::context::Context;
-use super::render::time::Clock;
+use super::render::time::LocalTime;
 
-/// What a session's end leaves behind.
+/// What follows the end of a session.
 #[derive(Debug)]
 pub enum Then {
     /// A later session runs.
     Running,
-    /// None is coming, or not soon; how the agent is now, if a daemon said so.
+    /// No session follows, or not soon; the agent as it is now, if a daemon could tell.
     Over(Option<Box<Agent>>),
 }
 
-/// Waits for a session after `number`, if one comes by itself within `patience`; calls `waiting`
-/// before it waits.
+/// Waits for a session after `number`, if one starts within `patience`; calls `waiting` first.
 pub fn next_session(
     agent: &str,
     number: u32,
@@ -47,7 +46,7 @@ fn look(
         if runs_after(&agent, number) {
             return Ok(Then::Running);
         }
-        if !is_coming(&agent, patience, &Clock::system()) {
+        if !is_coming(&agent, patience, &LocalTime::system()) {
             return Ok(Then::Over(Some(Box::new(agent))));
         }
         if !is_told {
@@ -70,7 +69,7 @@ fn runs_after(agent: &Agent, number: u32) -> bool {
 }
 
 /// Whether a session comes by itself, soon enough.
-pub fn is_coming(agent: &Agent, patience: Duration, clock: &Clock) -> bool {
+pub fn is_coming(agent: &Agent, patience: Duration, clock: &LocalTime) -> bool {
     let patience = SignedDuration::try_from(patience).unwrap_or(SignedDuration::MAX);
     let within = |until: &str| {
         until.parse::<Timestamp>().is_ok_and(|until| until.duration_since(clock.now) <= patience)

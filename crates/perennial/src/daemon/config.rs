@@ -8,9 +8,9 @@ use serde::Deserialize;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// An argv that is called when an agent needs its operator.
+    /// The command that is run when an agent needs the operator.
     pub notify: Vec<String>,
-    /// A model that is awaited and says nothing for so long is not coming; 0: wait for ever.
+    /// After how many seconds of silence in a turn a session counts as hung; 0 means never.
     pub silent_after_s: u64,
 }
 
@@ -21,10 +21,11 @@ impl Default for Config {
 }
 
 impl Config {
-    /// What is written there, or the defaults; a file that says something else is told, not obeyed.
+    /// The file's values, or the defaults where there is no file. A file with a mistake is reported
+    /// and ignored as a whole.
     pub fn load(config: &Path) -> Result<Config, String> {
         match std::fs::read_to_string(config.join("config.toml")) {
-            Ok(text) => toml::from_str(&text).map_err(|error| error.to_string()),
+            Ok(text) => toml::from_str(&text).map_err(|error| told(&text, &error)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Config::default()),
             Err(error) => Err(error.to_string()),
         }
@@ -32,6 +33,16 @@ impl Config {
 
     pub fn silent_after(&self) -> Option<Duration> {
         (self.silent_after_s > 0).then(|| Duration::from_secs(self.silent_after_s))
+    }
+}
+
+/// What is wrong with the file, and where, on one line.
+fn told(text: &str, error: &toml::de::Error) -> String {
+    let message = error.message().lines().collect::<Vec<_>>().join(" ");
+    let before = error.span().and_then(|span| text.get(..span.start));
+    match before {
+        Some(before) => format!("line {}: {message}", before.matches('\n').count() + 1),
+        None => message,
     }
 }
 

@@ -1,4 +1,4 @@
-//! One daemon per home: an exclusive lock on a file, held for life and freed by the kernel.
+//! One daemon per home: an exclusive file lock, held while the daemon lives and freed by the kernel.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};

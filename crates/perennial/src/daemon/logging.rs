@@ -1,6 +1,6 @@
 //! The daemon's log: one file in the state directory, for its owner only, bounded at each start.
 //!
-//! `PERENNIAL_LOG` chooses what is written, in the usual filter's words; `info` otherwise.
+//! `PERENNIAL_LOG` is the filter, in the syntax of `tracing`; the default is `info`.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;

@@ -1,6 +1,6 @@
-//! The daemon: owns a home's truth, and supervises. The one place with an async runtime.
+//! The daemon: owns the state of a home, and supervises. The only place with an async runtime.
 //!
-//! It decides nothing itself: inputs go to the supervisor's step, outputs are carried out.
+//! It decides nothing itself: it feeds the supervisor's step with inputs and carries out its outputs.
 
 pub mod config;
 mod driving;
@@ -8,7 +8,7 @@ mod hearing;
 mod lock;
 mod logging;
 mod node;
-mod showing;
+pub mod showing;
 mod surface;
 mod time;
 
@@ -50,11 +50,11 @@ use surface::identity::Registry;
 
 /// Runs until it is told to end; `ready` is called when requests are answered.
 pub fn run(home: &Home, ready: impl FnOnce()) -> anyhow::Result<ExitCode> {
-    home.create().with_context(|| format!("the home {} can't be used", home.state.display()))?;
+    home.create().with_context(|| format!("can't use the home {}", home.state.display()))?;
     let _lock = match Lock::take(&home.lock()) {
         Ok(lock) => lock,
         Err(held @ LockError::Held { .. }) => return Ok(refuse(&held)),
-        Err(error) => return Err(error).context("the home can't be locked"),
+        Err(error) => return Err(error).context("can't lock the home"),
     };
     logging::start(&home.daemon_log())?;
     // Agents of the same user must not read the daemon's memory or take its descriptors.
@@ -75,13 +75,15 @@ pub fn run(home: &Home, ready: impl FnOnce()) -> anyhow::Result<ExitCode> {
     match drove {
         Ok(Ok(())) => Ok(ExitCode::Done),
         Ok(Err(superseded)) => Ok(refuse(&superseded)),
-        Err(_) => anyhow::bail!("the driver's thread panicked; sessions go on, up starts anew"),
+        Err(_) => anyhow::bail!(
+            "the driver thread panicked; sessions keep running: run `perennial up` to start again"
+        ),
     }
 }
 
-/// The loser of two daemons says so and leaves.
+/// Of two daemons that start at once, the one without the lock reports it and exits.
 fn refuse(why: &dyn std::error::Error) -> ExitCode {
-    eprintln!("error: {why}\nnext: use that one; perennial doctor tells more about it");
+    eprintln!("error: {why}\nnext: use that daemon; `perennial doctor` shows its state");
     ExitCode::Refused
 }
 
@@ -107,7 +109,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
     let registry = Arc::new(known_holders(home, &loaded.fleet));
     let holders = start_holders(home, exe, epoch, Arc::clone(&registry), driver.clone())?;
     let (ending, shown) = (watch::Sender::new(false), watch::Sender::new(loaded.head));
-    let mut clock = time::Clock::start(loaded.latest);
+    let mut clock = time::CoreClock::start(loaded.latest);
     let kept = kept(&*journal, &loaded.fleet);
     let heard = kept.iter().filter_map(|sample| Some((sample.agent, sample.last_seen?)));
     let presence = Presence::begin(heard.collect(), clock.read().now);
@@ -254,10 +256,10 @@ fn start_holders(
 /// The journal of this node, and what it tells.
 fn open(home: &Home) -> anyhow::Result<(Arc<dyn Store>, Loaded)> {
     let journal: Arc<dyn Store> =
-        Arc::new(SqliteJournal::open(&home.journal()).context("the journal can't be opened")?);
+        Arc::new(SqliteJournal::open(&home.journal()).context("can't open the journal")?);
     // Not before: a home that this version can't open is left as it is.
-    let node = node::id(&home.data).context("the id of this node can't be kept")?;
-    let loaded = load(&*journal, node).context("the journal can't be read")?;
+    let node = node::id(&home.data).context("can't store the id of this node")?;
+    let loaded = load(&*journal, node).context("can't read the journal")?;
     for unreadable in &loaded.unreadable {
         tracing::error!(%unreadable, "a record can't be read");
     }

@@ -1,8 +1,8 @@
 //! The daemon's clock: the one place that reads time.
 //!
-//! Core time is wall time that never decreases. Between readings it goes on by the monotonic clock;
-//! where the wall clock runs ahead of that (suspend, a corrected clock) it jumps, and the jump is told.
-//! Where the wall clock was set back it is told how far that is behind.
+//! Core time is wall time that never decreases. Between readings it follows the monotonic clock. If
+//! the wall clock is ahead of that (after a suspend or a correction), core time jumps, and the jump is
+//! reported. If the wall clock was set back, the distance is reported.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -15,7 +15,7 @@ const JUMP: Duration = Duration::from_secs(5);
 const SET_BACK: Duration = Duration::from_millis(10);
 
 #[derive(Debug)]
-pub struct Clock {
+pub struct CoreClock {
     anchor: Time,
     anchored: Instant,
 }
@@ -29,10 +29,10 @@ pub struct Reading {
     pub behind: Duration,
 }
 
-impl Clock {
+impl CoreClock {
     /// A clock that is never behind `floor`, the newest moment in the journal.
-    pub fn start(floor: Time) -> Clock {
-        Clock { anchor: wall().max(floor), anchored: Instant::now() }
+    pub fn start(floor: Time) -> CoreClock {
+        CoreClock { anchor: wall().max(floor), anchored: Instant::now() }
     }
 
     pub fn read(&mut self) -> Reading {
@@ -64,8 +64,8 @@ mod tests {
     const NOON: Time = Time(1_700_000_000_000_000);
     const HOUR: Duration = Duration::from_secs(3600);
 
-    fn clock() -> Clock {
-        Clock { anchor: NOON, anchored: Instant::now() }
+    fn clock() -> CoreClock {
+        CoreClock { anchor: NOON, anchored: Instant::now() }
     }
 
     #[test]

@@ -32,7 +32,7 @@ fn a_program_that_dies_at_once_opens_the_breaker_after_five_restarts() {
         story.story.iter().filter(is_told).count()
     };
     assert_eq!(told("session-ended", "exit code 3"), 6, "{story:#?}");
-    assert_eq!(told("moved", "restarted too often"), 1, "{story:#?}");
+    assert_eq!(told("moved", "crashed too often"), 1, "{story:#?}");
     let text = sealed.ok(["why", "dies"]);
     assert!(text.contains("exit code 3") && text.contains("too often"), "{text}");
 

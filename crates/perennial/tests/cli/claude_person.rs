@@ -71,7 +71,7 @@ fn nothing_is_sent_into_a_half_typed_line_and_everything_after_it() {
     terminal.type_keys("half a sen");
     terminal.wait("sen");
     stage.sealed.ok(["send", "ada", "in between"]);
-    stage.until_it_waits("ada", "may have text in the input line");
+    stage.until_it_waits("ada", "the input line may hold text that was typed");
     terminal.type_keys("tence\r");
     stage.told("half a sentence");
     watch.moved_after(idle.event.seq, "ada", "waiting", "idle");
@@ -97,7 +97,7 @@ fn a_draft_that_is_taken_back_is_in_nobodys_way() {
         terminal.wait(word);
         let said = format!("after the {word} draft");
         stage.sealed.ok(["send", "ada", &said]);
-        stage.until_it_waits("ada", "may have text in the input line");
+        stage.until_it_waits("ada", "the input line may hold text that was typed");
         terminal.type_keys(keys);
         stage.told(&said);
         let requests = stage.main_requests();
@@ -121,7 +121,7 @@ fn an_interrupted_turn_is_over_though_no_hook_tells() {
     leave(terminal);
     // The client has put the prompt back into the input line, where nobody typed it.
     stage.sealed.ok(["send", "ada", "once more"]);
-    stage.until_it_waits("ada", "its input line is not empty");
+    stage.until_it_waits("ada", "the input line is not empty");
     let mut terminal = attach(&stage);
     terminal.type_keys("\x03");
     stage.told("once more");

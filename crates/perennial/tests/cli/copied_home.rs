@@ -74,7 +74,9 @@ fn a_copied_home_leaves_the_originals_sessions_alone_and_holds_its_agents() {
 fn a_home_that_was_moved_is_the_same_node() {
     let original = Sealed::up();
     let worker = original.spawn("worker", "read x");
-    original.ok(["down", "--stop"]);
+    original.ok(["stop", "worker"]);
+    original.watch().ended("worker", 1);
+    original.ok(["down"]);
     let temporary =
         TempDir::new_in(original.root.parent().expect("a parent")).expect("a directory");
     let root = temporary.path().join("h");
@@ -83,5 +85,6 @@ fn a_home_that_was_moved_is_the_same_node() {
     moved.start_daemon();
     let found = moved.show("worker");
     assert_eq!((found.id, found.held_for), (worker.id, None), "{}", found.reason);
-    moved.ok(["down", "--stop"]);
+    moved.ok(["wake", "worker"]);
+    moved.watch().running("worker", 2);
 }

@@ -41,7 +41,7 @@ fn entries(dir: &Path) -> Vec<String> {
 fn the_demo_ends_by_itself_and_leaves_nothing() {
     let sealed = Sealed::new();
     let told = played(&sealed, "/nowhere");
-    assert!(told.contains("Left out: the scene with a real agent CLI; claude is not in PATH"));
+    assert!(told.contains("Skipped: the scene with a real agent CLI; claude not found in PATH"));
     assert!(!told.contains("margaret"), "{told}");
 }
 
@@ -54,7 +54,7 @@ fn with_a_real_agent_cli_it_has_one_more_scene() {
     std::fs::create_dir(&bin).expect("a directory");
     std::os::unix::fs::symlink(claude, bin.join("claude")).expect("linked");
     let told = played(&sealed, &format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display()));
-    for words in ["spawn margaret --harness claude", "in the same conversation", "cut off"] {
+    for words in ["spawn margaret --harness claude", "in the same conversation", "interrupted"] {
         assert!(told.contains(words), "no {words:?} in {told}");
     }
     let mut left = entries(&sealed.dir);

@@ -74,7 +74,7 @@ fn a_full_disk_is_told_and_lost_nothing_when_space_is_back() {
     }
     assert_eq!(sealed.ls().len(), 2, "nobody was half born");
     let doctor = sealed.run(["doctor"]);
-    assert!(doctor.code == 1 && doctor.stdout.contains("read only"), "{doctor:?}");
+    assert!(doctor.code == 1 && doctor.stdout.contains("read-only"), "{doctor:?}");
     let (first, second) = (running(pid(&ada)), running(pid(&bob)));
     assert!(is_alive(first) && is_alive(second), "sessions keep running");
 

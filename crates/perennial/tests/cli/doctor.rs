@@ -1,4 +1,4 @@
-//! `doctor`, `completions`, help: what a person asks the program about itself. And every exit code.
+//! `doctor`: what it checks, with and without a daemon. And every exit code.
 
 use serde_json::Value;
 
@@ -22,10 +22,10 @@ fn doctor_works_with_and_without_a_daemon() {
     for what in ["home", "daemon", "store", "agents", "identity"] {
         assert_eq!(verdict(what), Some("ok".into()), "{what}: {report:#}");
     }
-    // Either may hold on this machine; which one is told.
+    // Whether there are cgroups depends on the machine; doctor says which.
     assert!(verdict("cgroup").is_some());
     assert_eq!(report["health"]["identity"]["you"], "person");
-    assert!(sealed.ok(["doctor"]).contains("you for: person"));
+    assert!(sealed.ok(["doctor"]).contains("identified as: person"));
 }
 
 /// Which agent CLIs there are, their versions, what works with each; and a configuration's faults.
@@ -47,39 +47,21 @@ fn doctor_knows_agent_clis_and_reads_the_configuration() {
 }
 
 #[test]
-fn completions_are_scripts_that_know_the_verbs() {
-    let sealed = Sealed::new();
-    for shell in ["bash", "zsh", "fish"] {
-        let script = sealed.ok(["completions", shell]);
-        for verb in ["spawn", "attach", "bury", "doctor"] {
-            assert!(script.contains(verb), "{shell} does not know {verb}");
-        }
-    }
-    assert_eq!(sealed.run(["completions", "tcl"]).code, 2);
-}
-
-#[test]
-fn every_exit_code_is_shown_once() {
+fn every_exit_code_but_7_can_be_seen() {
     let sealed = Sealed::new();
     assert_eq!(sealed.refused(5, &["ls"]).kind, "no-daemon");
     assert_eq!(sealed.run(["--help"]).code, 0);
     assert_eq!(sealed.run(["--version"]).code, 0);
     assert_eq!(sealed.run(["no-such-verb"]).code, 2);
     assert_eq!(sealed.run(["spawn"]).code, 2);
-    // A home that can't be made: the world failed.
+    // A home that can't be created.
     std::fs::write(&sealed.root, "in the way").expect("a file");
-    let ran = sealed.run(["up"]);
-    assert!(ran.code == 1 && ran.stderr.contains("why: "), "{ran:?}");
+    assert_eq!(sealed.run(["up"]).code, 1);
     std::fs::remove_file(&sealed.root).expect("a file");
     sealed.start_daemon();
     sealed.spawn("bob", "read x");
     assert_eq!(sealed.refused(4, &["show", "no-one"]).kind, "no-such-agent");
-    let problem = sealed.refused(3, &["wake", "bob"]);
-    assert_eq!(problem.kind, "running");
-    // For people: what, why, what to do next.
-    let told = sealed.run(["wake", "bob"]).stderr;
-    let begins: Vec<&str> = told.lines().filter_map(|line| line.split(':').next()).collect();
-    assert_eq!(begins, ["error", "why", "next"], "{told}");
+    assert_eq!(sealed.refused(3, &["wake", "bob"]).kind, "running");
     crate::frozen::freeze(&sealed, "bob");
     assert_eq!(sealed.refused(6, &["wake", "bob"]).kind, "needs-approval");
 }

@@ -18,7 +18,7 @@ fn an_orderly_end_leaves_sessions_running_and_the_next_daemon_adopts_them() {
     );
     let daemon = sealed.daemon();
     let told = sealed.ok(["down"]);
-    assert!(told.contains("2 living agents go on"), "{told}");
+    assert!(told.contains("2 living agents keep running"), "{told}");
     assert!(!is_alive(daemon), "it has ended when the command returns");
     assert!(!sealed.home.socket().exists());
     let log = sealed.home.journal().with_extension("db-wal");
@@ -76,7 +76,7 @@ fn a_term_signal_is_an_orderly_end_and_a_hangup_is_none() {
     assert!(wait_end(daemon, Duration::from_secs(10)));
     sealed.start_daemon();
     let events = sealed.ok(["events"]);
-    assert!(events.contains("daemon stopped in order"), "{events}");
+    assert!(events.contains("daemon shut down cleanly"), "{events}");
     sealed.until("she is confirmed", || sealed.show("ada").state == "working");
     assert_eq!(pid(&sealed.show("ada")), pid(&ada));
 }

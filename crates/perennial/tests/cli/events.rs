@@ -38,7 +38,7 @@ fn since_and_agent_choose_and_every_line_is_json() {
     );
     assert!(sealed.ok(["events", "--since", "1000000"]).is_empty());
     sealed.refused(4, &["events", "--agent", "no-one"]);
-    assert!(sealed.ok(["events"]).contains("session 1 runs as pid"));
+    assert!(sealed.ok(["events"]).contains("session 1 running as pid"));
 }
 
 /// Of texts too, and every one says which text it is about.

@@ -1,11 +1,13 @@
-//! The product from outside: the built binary in sealed homes, one file for each verb or theme.
+//! The product from outside: the built binary in sealed homes, one file for each verb, and one for each theme.
 //!
 //! Tests wait for events, never for a time that has to pass, and end by pid what they started.
 
+mod adopt;
 mod attach;
 mod authority;
 mod board;
 mod breaker;
+mod bury;
 mod callers;
 mod chance;
 mod claude;
@@ -16,6 +18,7 @@ mod claude_person;
 mod claude_silence;
 mod claude_texts;
 mod claude_trouble;
+mod completions;
 mod copied_home;
 mod daemon_killed;
 mod daemon_races;
@@ -42,9 +45,11 @@ mod processes;
 mod reboot;
 mod record;
 mod rename;
+mod run;
 mod schema;
 mod sealed;
 mod send;
+mod sent;
 mod session_killed;
 mod shim_killed;
 mod show;
@@ -54,5 +59,9 @@ mod stop;
 mod terminal;
 mod tokens;
 mod unreadable;
+mod unsend;
+mod up;
 mod visibility;
+mod wake;
 mod watch;
+mod why;

@@ -90,7 +90,7 @@ fn logs_of_one_that_died_before_its_conversation_show_its_terminal() {
     watch.moved("ada", "sleeping", "crashed-restart-off");
     let ran = sealed.run(["logs", "ada"]);
     assert!(ran.code == 0 && ran.stdout.contains("no such model"), "{ran:?}");
-    assert!(ran.stderr.contains("ended before its conversation began"), "{ran:?}");
+    assert!(ran.stderr.contains("exited before its conversation began"), "{ran:?}");
     let ran = sealed.run(["logs", "ada", "--json"]);
     assert!(ran.stdout.is_empty() && ran.stderr.contains("--terminal"), "{ran:?}");
 }

@@ -1,4 +1,4 @@
-//! `show` and `ls`: the agent object, whole, in one JSON document.
+//! `show`: the whole agent in one JSON document, as in `ls`.
 
 use serde_json::Value;
 
@@ -75,24 +75,11 @@ fn every_promised_field_is_there() {
 
 /// An empty name is nobody's: the daemon is not taken for an older one that does not know the route.
 #[test]
-fn an_empty_name_is_nobodys() {
+fn an_empty_name_is_not_found() {
     let sealed = Sealed::up();
     for verb in ["show", "logs", "why"] {
         let problem = sealed.refused(4, &[verb, ""]);
         assert_eq!(problem.kind, "no-such-agent", "{verb}: {problem:?}");
     }
     assert_eq!(sealed.refused(4, &["board", "show", ""]).kind, "no-such-post");
-}
-
-/// What comes next is the core's word.
-#[test]
-fn what_happens_next_follows_the_restart_rule() {
-    let sealed = Sealed::up();
-    for (restart, next) in [("never", "it sleeps"), ("always", "the next session starts")] {
-        let agent = sealed.spawn_with(&[restart, "--restart", restart], &["/bin/cat"]);
-        assert_eq!(agent.next, format!("when its program ends, {next}"));
-        assert!(sealed.ok(["why", restart]).contains(&agent.next));
-    }
-    sealed.ok(["stop", "never"]);
-    assert_eq!(sealed.show("never").next, "it sleeps until it is woken");
 }

@@ -125,5 +125,5 @@ fn an_agent_cli_that_is_not_there_says_what_to_install() {
     assert!(unknown.detail.contains("claude") && !unknown.detail.contains("foo"), "{unknown:?}");
     sealed.spawn("bob", "read x");
     let taken = sealed.refused(3, &["spawn", "bob", "--", "cat"]);
-    assert!(taken.next.ends_with("perennial show bob"), "{taken:?}");
+    assert!(taken.next.contains("perennial show bob"), "{taken:?}");
 }

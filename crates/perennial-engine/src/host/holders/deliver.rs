@@ -11,7 +11,7 @@ use super::super::owner::Owner;
 use super::super::protocol::Order;
 use super::holder::WaitingDelivery;
 use super::run::Run;
-use super::{Answer, Delivery, HostReport, Refusal};
+use super::{Answer, Delivery, HostRefusal, HostReport};
 
 impl Run {
     pub fn on_deliver(
@@ -23,7 +23,7 @@ impl Run {
     ) {
         let Delivery { message, attempt, text, columns } = delivery;
         if text.len() > TEXT_BYTES_MAX {
-            answer(Err(Refusal::TooLong));
+            answer(Err(HostRefusal::TooLong));
             return;
         }
         if let Err(refusal) = self.reach(owner, number) {
@@ -31,7 +31,7 @@ impl Run {
             return;
         }
         let Some(holder) = self.holders.get_mut(&owner) else {
-            answer(Err(Refusal::NotRunning));
+            answer(Err(HostRefusal::NotRunning));
             return;
         };
         if !holder.delivers {

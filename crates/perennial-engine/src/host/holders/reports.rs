@@ -17,7 +17,7 @@ use super::super::protocol::{
 };
 use super::holder::{Ending, Link, RETRY_FIRST, Waiting};
 use super::run::{LINK, PROCESS, Run};
-use super::{Answer, Refusal, Ticket, drive};
+use super::{Answer, HostRefusal, Ticket, drive};
 
 /// How long a ticket is good for.
 const TICKET_TTL_MS: u64 = 30_000;
@@ -252,7 +252,7 @@ impl Run {
         answer: Answer<()>,
     ) {
         if bytes.len() > RAW_BYTES_MAX {
-            answer(Err(Refusal::TooLong));
+            answer(Err(HostRefusal::TooLong));
             return;
         }
         match self.reach(owner, number) {
@@ -272,8 +272,8 @@ impl Run {
         answer: Answer<Ticket>,
     ) {
         let reached = self.reach(owner, number).and_then(|request| {
-            let token = random_token().ok_or(Refusal::Unreachable)?;
-            let holder = self.holders.get(&owner).ok_or(Refusal::NotRunning)?;
+            let token = random_token().ok_or(HostRefusal::Unreachable)?;
+            let holder = self.holders.get(&owner).ok_or(HostRefusal::NotRunning)?;
             Ok((request, Ticket { token, socket: holder.directory.socket() }))
         });
         match reached {
@@ -301,18 +301,18 @@ impl Run {
     }
 
     /// A number for a request to a running session's shim, if that can be reached.
-    pub fn reach(&mut self, owner: Owner, number: SessionNumber) -> Result<u64, Refusal> {
-        let holder = self.holders.get_mut(&owner).ok_or(Refusal::NotRunning)?;
-        let current = holder.session(number).ok_or(Refusal::NotRunning)?;
+    pub fn reach(&mut self, owner: Owner, number: SessionNumber) -> Result<u64, HostRefusal> {
+        let holder = self.holders.get_mut(&owner).ok_or(HostRefusal::NotRunning)?;
+        let current = holder.session(number).ok_or(HostRefusal::NotRunning)?;
         if current.ending.is_some() || current.process.is_none() {
-            return Err(Refusal::NotRunning);
+            return Err(HostRefusal::NotRunning);
         }
         match holder.link {
             Link::Up(_) => {
                 self.next_request += 1;
                 Ok(self.next_request)
             }
-            Link::Down | Link::Greeting { .. } => Err(Refusal::Unreachable),
+            Link::Down | Link::Greeting { .. } => Err(HostRefusal::Unreachable),
         }
     }
 
@@ -329,11 +329,11 @@ impl Run {
         };
         let (_, waiting) = holder.waiting.remove(at);
         let refusal = refused.map(|refused| match refused {
-            Refused::Stale => Refusal::NotRunning,
-            Refused::Draft => Refusal::Draft,
-            Refused::Dialog => Refusal::Dialog,
-            Refused::Full => Refusal::Full,
-            Refused::Unknown => Refusal::Unreachable,
+            Refused::Stale => HostRefusal::NotRunning,
+            Refused::Draft => HostRefusal::Draft,
+            Refused::Dialog => HostRefusal::Dialog,
+            Refused::Full => HostRefusal::Full,
+            Refused::Unknown => HostRefusal::Unreachable,
         });
         waiting.answer(refusal);
     }
@@ -342,17 +342,17 @@ impl Run {
     pub fn refuse_waiting(&mut self, owner: Owner) {
         let Some(holder) = self.holders.get_mut(&owner) else { return };
         for (_, waiting) in std::mem::take(&mut holder.waiting) {
-            waiting.answer(Some(Refusal::Unreachable));
+            waiting.answer(Some(HostRefusal::Unreachable));
         }
         let Some(holder) = self.holders.get_mut(&owner) else { return };
         for waiting in std::mem::take(&mut holder.deliveries) {
-            (waiting.answer)(Err(Refusal::Unreachable));
+            (waiting.answer)(Err(HostRefusal::Unreachable));
         }
     }
 }
 
 impl Waiting {
-    fn answer(self, refusal: Option<Refusal>) {
+    fn answer(self, refusal: Option<HostRefusal>) {
         match self {
             Waiting::Send(answer) => answer(refusal.map_or(Ok(()), Err)),
             Waiting::Ticket(ticket, answer) => answer(refusal.map_or(Ok(ticket), Err)),

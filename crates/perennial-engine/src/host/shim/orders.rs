@@ -157,7 +157,7 @@ impl Shim {
                 return;
             }
             Err(error) => {
-                let why = format!("its directory can't be made: {error}");
+                let why = format!("can't create its directory: {error}");
                 self.report_exit(order.number, ExitRecord::NotStarted(why));
                 return;
             }

@@ -25,13 +25,13 @@ pub enum StartError {
     Empty,
     #[error("{0} was not found in PATH")]
     NotFound(String),
-    #[error("the environment can't be read: {0}")]
+    #[error("can't read its environment: {0}")]
     Environment(#[source] io::Error),
-    #[error("an argument, variable or path holds a NUL byte")]
+    #[error("an argument, variable or path contains a NUL byte")]
     Nul(#[from] std::ffi::NulError),
-    #[error("a process can't be made: {0}")]
+    #[error("can't create a process: {0}")]
     Fork(#[source] io::Error),
-    #[error("its input and output can't be set up: {0}")]
+    #[error("can't set up its input and output: {0}")]
     Stdio(#[source] io::Error),
     #[error("directory {dir}: {source}")]
     Directory { dir: String, source: io::Error },

@@ -7,15 +7,16 @@ use std::time::Duration;
 
 use perennial_api::answer::Ticket;
 use perennial_api::request::{Mode, TicketRequest};
-use perennial_api::{Agent, ExitCode, Problem, client};
+use perennial_api::{Agent, ExitCode, client};
 use perennial_engine::host::attach::Attachment;
 
 use crate::cli::context::Context;
-use crate::cli::failure::{Ending, Failure, failed, usage};
+use crate::cli::failure::{Ending, Failure};
 use crate::cli::next_session::{Then, next_session};
+use crate::cli::problems;
 use crate::cli::render::roster::{name, next};
 use crate::cli::render::text::plain;
-use crate::cli::render::time::Clock;
+use crate::cli::render::time::LocalTime;
 use crate::cli::terminal::detach_key::{self, DetachKey};
 use crate::cli::terminal::visit::{Leaving, Visit};
 use crate::cli::terminal::{self, Size};
@@ -26,19 +27,19 @@ pub const DETACH_KEY: u8 = 0x1c;
 const RETRY_PATIENCE: Duration = Duration::from_secs(30);
 const USUAL_SIZE: Size = Size { rows: 24, cols: 80 };
 
-/// See an agent's terminal and type in it; Ctrl-\ twice detaches
+/// Use an agent's terminal; press Ctrl-\ twice to detach
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples: perennial attach bob
           perennial attach bob --detach-key q
 
-The agent runs on when you detach, and when this terminal closes. You stay attached when its program \
-is restarted and when the daemon ends.")]
+The agent keeps running when you detach or close this terminal. You stay attached when its program \
+restarts and when the daemon stops.")]
 pub struct Args {
-    /// Name, NAME~1 for an earlier one of that name, or id
+    /// Its name or id; bob~1 is the previous agent called bob
     #[arg(value_name = "AGENT")]
     target: String,
-    /// The key that, pressed twice with Ctrl, detaches
+    /// The key that detaches when pressed twice together with Ctrl
     #[arg(long, value_name = "KEY", default_value = "\\", value_parser = detach_key::parse)]
     detach_key: u8,
 }
@@ -47,16 +48,9 @@ pub fn run(args: &Args, context: &Context) -> Ending {
     to(&args.target, args.detach_key, context)
 }
 
-/// A verb that needs a person's terminal was called without one.
-pub fn no_terminal(verb: &str) -> Problem {
-    usage("no-terminal", format!("{verb} needs a terminal"))
-        .because("stdin and stdout must both be terminals")
-}
-
 pub fn to(target: &str, detach_key: u8, context: &Context) -> Ending {
     if !terminal::is_interactive() {
-        let next = format!("to read what it printed: perennial logs {target}");
-        return Err(no_terminal("attach").next(next).into());
+        return Err(problems::no_terminal_to_attach(target).into());
     }
     loop {
         let ticket = ticket(target, Mode::Attach, context)?;
@@ -64,10 +58,10 @@ pub fn to(target: &str, detach_key: u8, context: &Context) -> Ending {
         let Leaving::Ended(end) = &leaving else {
             return farewell(&ticket.agent, leaving, context);
         };
-        context.print(&format!("\r\n[session {session} is over: {end}]\n"))?;
+        context.print(&format!("\r\n[session {session} ended: {end}]\n"))?;
         let waiting = |agent: &Agent| {
-            let next = next(agent, &Clock::system()).map(|next| format!("{next}; "));
-            eprintln!("[{}Ctrl-C leaves]", next.unwrap_or_default());
+            let next = next(agent, &LocalTime::system()).map(|next| format!("{next}; "));
+            eprintln!("[{}press Ctrl-C to leave]", next.unwrap_or_default());
         };
         match next_session(&ticket.agent.id, session, RETRY_PATIENCE, context, waiting) {
             Then::Running => {}
@@ -86,16 +80,14 @@ fn visit(
     let size = terminal::any_size().unwrap_or(USUAL_SIZE);
     let socket = Path::new(&ticket.socket);
     let attachment = Attachment::attach(socket, &ticket.ticket, (size.rows, size.cols), None)
-        .map_err(|error| unreachable(target, &error))?;
+        .map_err(|error| problems::holder_unreachable(target, &error))?;
     let replayed_to = recorded(target, attachment.session(), context);
     let who = name(&ticket.agent);
     let key = detach_key::name(detach_key);
     let session = attachment.session();
-    let visit =
-        Visit::begin(attachment, DetachKey::new(detach_key), replayed_to).map_err(|error| {
-            failed("terminal", "the terminal can't be used").because(error.to_string())
-        })?;
-    // After the terminal is raw: whoever sees this can type.
+    let visit = Visit::begin(attachment, DetachKey::new(detach_key), replayed_to)
+        .map_err(|error| problems::terminal_unusable(&error))?;
+    // Printed once the terminal is raw, so a person who sees it can type.
     context.print(&format!("[{who}, session {session}; detach: {key} {key}]\r\n"))?;
     Ok(visit.stay())
 }
@@ -103,13 +95,6 @@ fn visit(
 pub fn ticket(target: &str, mode: Mode, context: &Context) -> Result<Ticket, Failure> {
     let path = client::path(&["agents", target, "ticket"], &[]);
     Ok(context.client.post(&path, &TicketRequest { mode })?.read()?)
-}
-
-pub fn unreachable(target: &str, error: &dyn std::error::Error) -> Problem {
-    let why = error.source().map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"));
-    failed("holder-unreachable", format!("the terminal of {target} can't be reached"))
-        .because(why)
-        .next(format!("perennial why {target}"))
 }
 
 /// How much of the session is recorded by now: what is older is history, whose questions to the
@@ -130,25 +115,27 @@ fn farewell(agent: &Agent, leaving: Leaving, context: &Context) -> Ending {
     let who = name(agent);
     let (text, code) = match leaving {
         Leaving::Detached => {
-            (format!("detached; {who} runs on: perennial attach {who}"), ExitCode::Done)
+            (format!("detached; {who} keeps running: perennial attach {who}"), ExitCode::Done)
         }
-        Leaving::Ended(end) => (format!("the session of {who} is over: {end}"), ExitCode::Done),
-        Leaving::TooSlow => {
-            (format!("this terminal was too slow; again: perennial attach {who}"), ExitCode::Failed)
-        }
-        Leaving::Lost(why) => {
-            (format!("lost the holder of {who} ({why}): perennial why {who}"), ExitCode::Failed)
-        }
-        Leaving::Told => (format!("detached; {who} runs on"), ExitCode::Failed),
+        Leaving::Ended(end) => (format!("the session of {who} ended: {end}"), ExitCode::Done),
+        Leaving::TooSlow => (
+            format!("this terminal was too slow; to return: perennial attach {who}"),
+            ExitCode::Failed,
+        ),
+        Leaving::Lost(why) => (
+            format!("lost the connection to {who} ({why}); see perennial why {who}"),
+            ExitCode::Failed,
+        ),
+        Leaving::Told => (format!("detached; {who} keeps running"), ExitCode::Failed),
     };
     context.print(&format!("\r\n[{text}]\n"))?;
     Ok(code)
 }
 
-/// Says how the agent is after its session, if a daemon is there to say.
+/// Shows the agent's state after its session, if a daemon can tell it.
 fn over(agent: Option<&Agent>, context: &Context) -> Ending {
     if let Some(agent) = agent {
-        let next = next(agent, &Clock::system()).map(|next| format!(": {next}"));
+        let next = next(agent, &LocalTime::system()).map(|next| format!(": {next}"));
         let (name, state) = (name(agent), plain(&agent.state));
         context.print(&format!("[{name} is {state}{}]\n", next.unwrap_or_default()))?;
     }

@@ -1,4 +1,4 @@
-//! `board`: texts for everybody, posted by persons and by agents.
+//! `board`: texts for everyone, posted by persons and agents.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,11 +11,12 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::cli::context::Context;
-use crate::cli::failure::{Ending, Failure, failed, usage};
+use crate::cli::failure::{Ending, Failure};
+use crate::cli::problems;
 use crate::cli::render::board;
 use crate::cli::render::text::plain;
 
-/// Read and write the board, where you and all agents post
+/// Read and write the board that you and all agents share
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples: perennial board ls
@@ -33,26 +34,26 @@ enum Verb {
     Show(ShowArgs),
 }
 
-/// Post a text that everybody can read; it is never edited or removed
+/// Post a text that every agent can read; posts are never edited or removed
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples: perennial board post 'the build is green again'
           perennial board post -s 'release on Friday' --file NOTES
           git log -3 | perennial board post -s 'what landed today' -
 
-A title is one line of at most 200 bytes, a text has at most 64 KiB.")]
+A title is one line of at most 200 bytes; a text is at most 64 KiB.")]
 pub struct PostArgs {
-    /// A title, one line
+    /// A one-line title
     #[arg(short = 's', long, value_name = "TITLE", allow_hyphen_values = true)]
     title: Option<String>,
     #[command(flatten)]
-    source: Source,
+    source: TextSource,
 }
 
 /// Where the text comes from.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
-struct Source {
+struct TextSource {
     /// The text, or - to read it from standard input
     text: Option<String>,
     /// Read the text from a file
@@ -67,11 +68,11 @@ Examples: perennial board ls
           perennial board ls -n 100 --json
           perennial board ls --before pst_01kf3v6mbnefyr5j9mmct2xk8e")]
 pub struct LsArgs {
-    /// At most this many
+    /// Show at most this many
     #[arg(short = 'n', long = "limit", value_name = "COUNT", default_value_t = 20)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000))]
     count: u64,
-    /// Only posts that are older than this one
+    /// Show only posts older than this one
     #[arg(long, value_name = "ID")]
     before: Option<String>,
 }
@@ -81,7 +82,7 @@ pub struct LsArgs {
 #[command(after_help = "\
 Example: perennial board show pst_01kf3v6mbnefyr5j9mmct2xk8e")]
 pub struct ShowArgs {
-    /// The post's id, as board ls lists it
+    /// The post's id, from `perennial board ls`
     id: String,
 }
 
@@ -149,7 +150,7 @@ fn show(args: &ShowArgs, context: &Context) -> Ending {
     Ok(ExitCode::Done)
 }
 
-impl Source {
+impl TextSource {
     fn read(self) -> Result<String, Failure> {
         match (self.text.as_deref(), &self.file) {
             (Some("-"), _) => bounded(io::stdin().lock(), "standard input"),
@@ -158,10 +159,10 @@ impl Source {
                 let name = plain(&path.to_string_lossy());
                 match File::open(path) {
                     Ok(file) => bounded(file, &name),
-                    Err(error) => Err(unreadable(&name, &error)),
+                    Err(error) => Err(problems::post_unreadable(&name, &error).into()),
                 }
             }
-            (None, None) => Err(usage("no-text", "there is nothing to post").into()),
+            (None, None) => Err(problems::nothing_to_post().into()),
         }
     }
 }
@@ -170,24 +171,9 @@ impl Source {
 fn bounded(source: impl Read, name: &str) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let mut source = source.take(POST_TEXT_LIMIT as u64 + 1);
-    source.read_to_end(&mut bytes).map_err(|error| unreadable(name, &error))?;
+    source.read_to_end(&mut bytes).map_err(|error| problems::post_unreadable(name, &error))?;
     if bytes.len() > POST_TEXT_LIMIT {
-        return Err(usage("too-long", "the text is too long")
-            .because(format!("{name} has more than {POST_TEXT_LIMIT} bytes"))
-            .next("post a summary, and say where the whole text is")
-            .into());
+        return Err(problems::post_too_long(name).into());
     }
-    String::from_utf8(bytes).map_err(|_| {
-        usage("not-text", format!("{name} can't be posted"))
-            .because("it is not UTF-8 text")
-            .next("post a description, and say where the file is")
-            .into()
-    })
-}
-
-fn unreadable(name: &str, error: &io::Error) -> Failure {
-    failed("unreadable", format!("{name} can't be read"))
-        .because(error.to_string())
-        .next("check the path and that you may read it")
-        .into()
+    String::from_utf8(bytes).map_err(|_| problems::post_not_text(name).into())
 }

@@ -1,4 +1,4 @@
-//! `bury`: the end of an agent; its record stays.
+//! `bury`: retires an agent for good; its record stays.
 
 use perennial_api::answer::{Buried, Message};
 use perennial_api::request::Bury;
@@ -10,17 +10,17 @@ use crate::cli::progress;
 use crate::cli::render::roster::brief;
 use crate::cli::render::text::plain;
 
-/// Retire an agent for good: its session ends, its record stays in the cemetery
+/// Retire an agent for good; its record stays in the cemetery
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example: perennial bury bob --summary 'the parser is done, see branch parser'
 
-Texts that it has not read are returned, and listed.")]
+Its session is ended. Texts that it has not seen are returned and listed.")]
 pub struct Args {
-    /// Name, NAME~1 for an earlier one of that name, or id
+    /// Its name or id; bob~1 is the previous agent called bob
     #[arg(value_name = "AGENT")]
     target: String,
-    /// What it leaves behind, for whoever comes later
+    /// What it leaves behind, for later readers
     #[arg(long, value_name = "TEXT")]
     summary: String,
 }
@@ -37,11 +37,11 @@ pub fn run(args: Args, context: &Context) -> Ending {
 
 fn told(buried: &Buried) -> String {
     let mut text = brief(&buried.agent);
-    // What was given to a session says so.
+    // A text that was offered to a session has a note that says so.
     let given = |message: &&Message| message.why.is_some();
     let (given, waiting): (Vec<&Message>, Vec<&Message>) = buried.returned.iter().partition(given);
     for (title, messages) in
-        [("these texts never reached it:", waiting), ("these texts may have reached it:", given)]
+        [("texts that never reached it:", waiting), ("texts that may have reached it:", given)]
     {
         if !messages.is_empty() {
             text.push_str(&format!("{title}\n"));
@@ -67,8 +67,8 @@ mod tests {
         let given = message("msg_given", Some("it was given to a session"));
         let returned = vec![given, message("msg_waited", None)];
         let shown = told(&Buried { returned, ..Buried::default() });
-        let lists = shown.split_once("these texts never reached it:\n  msg_waited");
+        let lists = shown.split_once("texts that never reached it:\n  msg_waited");
         let (_, rest) = lists.expect("the one that waited");
-        assert!(rest.contains("these texts may have reached it:\n  msg_given"), "{shown}");
+        assert!(rest.contains("texts that may have reached it:\n  msg_given"), "{shown}");
     }
 }

@@ -1,4 +1,4 @@
-//! `completions`: a script that teaches a shell the verbs.
+//! `completions`: prints a shell's completion script.
 
 use clap::CommandFactory;
 use clap_complete::Shell;
@@ -15,6 +15,7 @@ Examples: source <(perennial completions bash)
           perennial completions zsh > ~/.zfunc/_perennial
           perennial completions fish > ~/.config/fish/completions/perennial.fish")]
 pub struct Args {
+    /// The shell to print the script for
     shell: Shell,
 }
 

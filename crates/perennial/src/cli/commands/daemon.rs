@@ -7,7 +7,8 @@ use std::fs::File;
 use std::io::{self, Write};
 
 use crate::cli::context::Context;
-use crate::cli::failure::{Ending, failed};
+use crate::cli::failure::Ending;
+use crate::cli::problems;
 
 /// The line that says: requests are answered from now on.
 pub const READY: &str = "ready";
@@ -27,7 +28,7 @@ pub fn run(args: &Args, context: &Context) -> Ending {
     let detached = args.detached;
     let code = crate::daemon::run(&context.home, move || say_ready(detached)).map_err(|error| {
         let causes: Vec<String> = error.chain().skip(1).map(ToString::to_string).collect();
-        failed("daemon-failed", error.to_string()).because(causes.join(": "))
+        problems::daemon_error(&error.to_string(), causes.join(": "))
     })?;
     Ok(code)
 }

@@ -1,6 +1,6 @@
-//! `doctor`: what it found, line by line, and what to do about it.
+//! `doctor`: checks the daemon, its home and the machine, and says what to do about each finding.
 //!
-//! Works with the daemon down. It looks and changes nothing.
+//! Works without a daemon. Changes nothing.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -27,7 +27,7 @@ use crate::daemon::config::Config;
 Examples: perennial doctor
           perennial doctor --json
 
-Ends with 0 when nothing failed, 5 when no daemon is running, else 1.")]
+Exit codes: 0 no failures, 1 something failed, 5 no daemon is running.")]
 pub struct Args {}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -49,7 +49,7 @@ struct Finding {
 }
 
 #[derive(Debug, Serialize)]
-struct Report {
+struct DoctorReport {
     findings: Vec<Finding>,
     health: Option<Health>,
 }
@@ -73,7 +73,7 @@ pub fn run(_args: &Args, context: &Context) -> Ending {
     findings.extend(of_agent_clis(&context.home.config));
     let has_failed = findings.iter().any(|one| one.verdict == Verdict::Fail);
     let code = if reached == ExitCode::Done && has_failed { ExitCode::Failed } else { reached };
-    let report = Report { findings, health };
+    let report = DoctorReport { findings, health };
     if context.json {
         context.print_json(&serde_json::to_vec(&report).unwrap_or_default())?;
     } else {
@@ -119,10 +119,14 @@ fn home(context: &Context) -> Finding {
     };
     for dir in [&home.data, &home.state] {
         match dir.metadata() {
-            Err(_) => return finding("home", Verdict::Ok, format!("{shown}, not made yet")),
+            Err(_) => return finding("home", Verdict::Ok, format!("{shown}, not created yet")),
             Ok(seen) if seen.permissions().mode() & 0o077 != 0 => {
-                return finding("home", Verdict::Warn, format!("{shown}: others can enter it"))
-                    .next("the next daemon closes it when it starts");
+                return finding(
+                    "home",
+                    Verdict::Warn,
+                    format!("{shown}: accessible to other users"),
+                )
+                .next("the daemon fixes the permissions when it starts");
             }
             Ok(_) => {}
         }
@@ -135,7 +139,7 @@ fn without_daemon(error: &ClientError) -> Finding {
     finding("daemon", Verdict::Fail, problem.title).next(problem.next)
 }
 
-/// The journal's file and its whole chain, looked at while nobody writes; nothing before there is one.
+/// Checks the journal's file and its whole chain while no daemon writes; `None` if there is no journal.
 fn journal(path: &Path) -> Option<Finding> {
     if !path.exists() {
         return None;
@@ -147,17 +151,19 @@ fn journal(path: &Path) -> Option<Finding> {
             let faults: Vec<String> = file_faults.into_iter().chain(unreadable).collect();
             match faults.first() {
                 None => {
-                    let text = format!("{shown}: all {} records are whole", records.head);
+                    let text = format!("{shown}: all {} records are intact", records.head);
                     finding("store", Verdict::Ok, text)
                 }
                 Some(first) => {
-                    let text = format!("{shown}: {} faults, the first: {first}", faults.len());
-                    finding("store", Verdict::Fail, text).next("keep a copy of the file as it is")
+                    let text =
+                        format!("{shown}: {}; the first: {first}", counted(faults.len(), "fault"));
+                    finding("store", Verdict::Fail, text)
+                        .next("keep a copy of the file before you do anything else")
                 }
             }
         }
         Err(error) => finding("store", Verdict::Fail, format!("{shown}: {error}"))
-            .next("keep a copy of the file as it is"),
+            .next("keep a copy of the file before you do anything else"),
     };
     Some(finding)
 }
@@ -166,14 +172,14 @@ fn journal(path: &Path) -> Option<Finding> {
 fn of_daemon(health: &Health) -> Vec<Finding> {
     let own = env!("CARGO_PKG_VERSION");
     let daemon = format!(
-        "version {}, pid {}, up {} s, epoch {}, journal at {}",
+        "version {}, pid {}, up {} s, epoch {}, journal at event {}",
         health.version, health.pid, health.uptime_seconds, health.epoch, health.head_seq
     );
     let mut findings = vec![if health.version == own {
         finding("daemon", Verdict::Ok, daemon)
     } else {
-        finding("daemon", Verdict::Warn, format!("{daemon}; this program is {own}"))
-            .next("let the new one take over, nobody stops working: perennial down, perennial up")
+        finding("daemon", Verdict::Warn, format!("{daemon}; this command is version {own}"))
+            .next("to upgrade while agents keep working: perennial down && perennial up")
     }];
     findings.push(store(health));
     let agents = &health.agents;
@@ -188,37 +194,45 @@ fn of_daemon(health: &Health) -> Vec<Finding> {
     findings.push(match (&health.cgroup.available, &health.cgroup.path, &health.cgroup.why) {
         (true, path, _) => {
             let path = path.as_deref().unwrap_or("available");
-            finding("cgroup", Verdict::Ok, format!("{path}: a session's whole tree ends at once"))
+            finding(
+                "cgroup",
+                Verdict::Ok,
+                format!("{path}: all processes of a session are ended at once"),
+            )
         }
         (false, _, why) => {
             let why = why.as_deref().unwrap_or("not available");
-            finding("cgroup", Verdict::Warn, format!("{why}; trees are ended child by child"))
+            finding(
+                "cgroup",
+                Verdict::Warn,
+                format!("{why}; processes of a session are ended one by one"),
+            )
         }
     });
     findings.push(finding(
         "identity",
         Verdict::Ok,
-        format!("the daemon takes you for: {} (uid {})", health.identity.you, health.identity.uid),
+        format!("identified as: {} (uid {})", health.identity.you, health.identity.uid),
     ));
     findings.extend(health.findings.iter().map(|text| finding("note", Verdict::Warn, text)));
     findings
 }
 
-/// What records that can't be read come to.
-const UNREADABLE: &str = "an agent with such a record is held (perennial ls --state unknown); a text is \
-    not delivered (perennial sent AGENT, perennial unsend ID); a notification is not run again";
+/// What unreadable records mean for agents, texts and notifications.
+const UNREADABLE: &str = "affected agents are held (perennial ls --state unknown); affected texts are \
+    not delivered (perennial sent, perennial unsend); affected notifications are not repeated";
 
 fn store(health: &Health) -> Finding {
     let store = &health.store;
     if let Some(why) = &store.read_only {
-        return finding("store", Verdict::Fail, format!("{}: read only, {why}", store.path))
-            .next("sessions go on; free some space or mend the disk, and it writes again");
+        return finding("store", Verdict::Fail, format!("{}: read-only: {why}", store.path))
+            .next("sessions keep running; free disk space or repair the disk to make it writable");
     }
     if !store.unreadable.is_empty() {
         let text = format!(
-            "{}: {} records can't be read, the first: {}",
+            "{}: {} can't be read; the first: {}",
             store.path,
-            store.unreadable.len(),
+            counted(store.unreadable.len(), "record"),
             store.unreadable[0]
         );
         return finding("store", Verdict::Warn, text).next(UNREADABLE);
@@ -227,24 +241,28 @@ fn store(health: &Health) -> Finding {
     finding("store", verdict, store.path.clone())
 }
 
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// What this machine has.
 fn of_machine(data: &Path) -> Vec<Finding> {
     let mut findings = vec![
         match program("git") {
             Some(path) => finding("git", Verdict::Ok, path.display().to_string()),
             None => finding("git", Verdict::Warn, "not found in PATH")
-                .next("projects are then known by their directory only"),
+                .next("without git, a project is identified by its directory only"),
         },
         match program("tmux") {
             Some(path) => finding("tmux", Verdict::Ok, format!("{} (optional)", path.display())),
-            None => finding("tmux", Verdict::Ok, "not found, and not needed"),
+            None => finding("tmux", Verdict::Ok, "not found (optional)"),
         },
     ];
     let files = getrlimit(Resource::Nofile);
     let most = files.maximum.map_or_else(|| "unlimited".to_owned(), |most| most.to_string());
     let few = files.maximum.is_some_and(|most| most < 4096);
     let verdict = if few { Verdict::Warn } else { Verdict::Ok };
-    findings.push(finding("limits", verdict, format!("{most} open files at most")).next(if few {
+    findings.push(finding("limits", verdict, format!("at most {most} open files")).next(if few {
         "a large fleet needs more: raise the hard limit (ulimit -Hn)"
     } else {
         ""
@@ -259,7 +277,7 @@ fn of_config(config: &Path) -> Option<Finding> {
     let file = config.join("config.toml");
     Some(
         finding("config", Verdict::Warn, format!("{}: {}", file.display(), plain(&error)))
-            .next("nothing in it holds until it is mended and the daemon started anew"),
+            .next("ignored until fixed; then restart the daemon"),
     )
 }
 
@@ -273,30 +291,39 @@ fn of_agent_clis(config: &Path) -> Vec<Finding> {
                 match version == preset.measured {
                     true => finding("agent cli", Verdict::Ok, text),
                     false => finding("agent cli", Verdict::Ok, text)
-                        .next(format!("it was measured with {}", preset.measured)),
+                        .next(format!("tested with version {}", preset.measured)),
                 }
             }
             None => {
-                let text = format!("{name}: {} is not in PATH", preset.program);
+                let text = format!("{name}: {} not found in PATH", preset.program);
                 finding("agent cli", Verdict::Warn, text).next("install it to run it as an agent")
             }
         },
-        Err(error) => finding("agent cli", Verdict::Warn, format!("{name}: {error}"))
-            .next("mend its file below the configuration directory"),
+        Err(error) => finding("agent cli", Verdict::Warn, format!("{name}: {}", told(&error)))
+            .next("fix its file in the configuration directory"),
     };
     preset::names(config).into_iter().map(of).collect()
+}
+
+/// What is wrong with a preset, on one line: a parser's message ends with what it expected.
+fn told(error: &dyn std::error::Error) -> String {
+    let cause = error.source().map(ToString::to_string).unwrap_or_default();
+    match cause.trim().lines().last() {
+        Some(cause) => format!("{error}: {}", cause.trim()),
+        None => error.to_string(),
+    }
 }
 
 /// What works with a harness, by its preset.
 fn works(preset: &Preset) -> String {
     let clock = format!("context clock ({})", preset.context.window_source.word());
-    let list = preset.conversation.list.as_ref().map(|_| "list of sessions");
-    let all = [Some("start"), Some("resume"), Some("hooks"), Some("own tools"), list];
+    let list = preset.conversation.list.as_ref().map(|_| "session list");
+    let all = [Some("start"), Some("resume"), Some("hooks"), Some("tools"), list];
     let words: Vec<&str> = all.into_iter().flatten().chain([clock.as_str()]).collect();
     words.join(", ")
 }
 
-/// Free space where the journal is; nothing before there is one.
+/// Free space on the journal's disk; `None` if there is no journal yet.
 fn space(data: &Path) -> Option<Finding> {
     let seen = rustix::fs::statvfs(data).ok()?;
     let free_mib = seen.f_bavail.saturating_mul(seen.f_frsize) >> 20;
@@ -309,7 +336,7 @@ mod tests {
     use super::*;
     use crate::cli::render::paint::Paint;
     use crate::cli::render::text::width;
-    use crate::cli::render::time::Clock;
+    use crate::cli::render::time::LocalTime;
 
     fn verdicts(health: &Health) -> Vec<(&'static str, Verdict)> {
         of_daemon(health).iter().map(|one| (one.what, one.verdict)).collect()
@@ -317,12 +344,43 @@ mod tests {
 
     #[test]
     fn findings_fit_a_terminal() {
-        let (clock, paint) = (Clock::system(), Paint::OFF);
+        let (clock, paint) = (LocalTime::system(), Paint::OFF);
         let canvas = Canvas { clock: &clock, paint, width: Some(80), user: None };
         let long = "a word ".repeat(30);
         let shown = line(&finding("store", Verdict::Warn, &long).next(&long), &canvas);
         assert!(shown.lines().all(|line| width(line) <= 80), "{shown}");
         assert_eq!(shown.matches("word").count(), 60);
+    }
+
+    #[test]
+    fn findings_at_80_columns() {
+        let (clock, paint) = (LocalTime::system(), Paint::OFF);
+        let canvas = Canvas { clock: &clock, paint, width: Some(80), user: None };
+        let mut sound = Health { version: env!("CARGO_PKG_VERSION").into(), ..Health::default() };
+        (sound.pid, sound.uptime_seconds, sound.epoch, sound.head_seq) = (4711, 60, 3, 120);
+        (sound.agents.living, sound.agents.freezer, sound.holders_connected) = (2, 1, 2);
+        sound.store.ok = true;
+        sound.store.path = "/home/eve/.local/share/perennial/journal.db".into();
+        sound.cgroup.available = true;
+        sound.identity.you = "person".into();
+        let mut ailing = sound.clone();
+        ailing.version = "9.9.9".into();
+        ailing.cgroup.available = false;
+        ailing.store.unreadable = vec!["record 7 (moved v1) can't be read".into()];
+        let mut full = sound.clone();
+        full.store.read_only = Some("the disk is full".into());
+        let absent = ClientError::NoDaemon(std::io::Error::other("refused"));
+        let dir = tempfile::tempdir().expect("a directory");
+        std::fs::write(dir.path().join("config.toml"), "notifi = []").expect("a file");
+        let mut found = [of_daemon(&sound), of_daemon(&ailing), vec![store(&full)]].concat();
+        found.push(without_daemon(&absent));
+        let temporary = dir.path().to_string_lossy();
+        found.extend(of_config(dir.path()).map(|one| Finding {
+            text: one.text.replace(&*temporary, "/home/eve/.config/perennial"),
+            ..one
+        }));
+        let drawn: String = found.iter().map(|one| line(one, &canvas)).collect();
+        insta::assert_snapshot!(drawn);
     }
 
     #[test]

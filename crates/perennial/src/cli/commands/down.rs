@@ -1,4 +1,4 @@
-//! `down`: ends the daemon; sessions go on.
+//! `down`: shuts the daemon down; sessions keep running.
 
 use std::time::Duration;
 
@@ -8,15 +8,16 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::cli::context::Context;
-use crate::cli::failure::{Ending, failed};
+use crate::cli::failure::Ending;
+use crate::cli::problems;
 use crate::cli::progress;
 
-/// End the daemon in an orderly way; all sessions go on without it
+/// Shut the daemon down; sessions keep running
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example: perennial down && perennial up
 
-Sessions run on meanwhile: that is how a new version takes over.")]
+Sessions keep running without it; this is how you upgrade to a new version.")]
 pub struct Args {}
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -31,26 +32,20 @@ pub fn run(_args: &Args, context: &Context) -> Ending {
     let answer = context.client.post(&client::path(&["down"], &[]), &serde_json::json!({}))?;
     if let Some(daemon) = &daemon {
         let patience = Timespec { tv_sec: PATIENCE.as_secs().cast_signed(), tv_nsec: 0 };
-        let gone = progress::told("waiting for the daemon to end", || {
+        let gone = progress::told("waiting for the daemon to shut down", || {
             poll(&mut [PollFd::new(daemon, PollFlags::IN)], Some(&patience))
         });
         if gone == Ok(0) {
-            return Err(failed(
-                "still-there",
-                "the daemon has been told to end and is still there",
-            )
-            .because(format!("its pid is {}", health.pid))
-            .next("look again: perennial doctor")
-            .into());
+            return Err(problems::daemon_still_running(health.pid, PATIENCE.as_secs()).into());
         }
     }
     context.show(&answer, |_: &serde_json::Value| {
         let sessions = match health.agents.living {
-            0 => "nobody was running".to_owned(),
-            1 => "1 living agent goes on".to_owned(),
-            count => format!("{count} living agents go on"),
+            0 => "no living agents".to_owned(),
+            1 => "1 living agent keeps running".to_owned(),
+            count => format!("{count} living agents keep running"),
         };
-        format!("the daemon has ended; {sessions}\n")
+        format!("the daemon has shut down; {sessions}\n")
     })?;
     Ok(ExitCode::Done)
 }

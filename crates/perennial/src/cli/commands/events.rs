@@ -12,7 +12,8 @@ use crate::cli::context::Context;
 use crate::cli::failure::{Ending, Failure};
 use crate::cli::render::paint::Ink;
 use crate::cli::render::text::{self, plain};
-use crate::cli::render::time::Clock;
+use crate::cli::render::time::LocalTime;
+use crate::cli::terminal;
 
 /// Print events from the journal, oldest first
 #[derive(Debug, clap::Args)]
@@ -21,15 +22,15 @@ Examples: perennial events
           perennial events --agent bob --follow
           perennial events --since 120 --json
 
---follow goes on when the daemon is restarted, and misses nothing. --json prints an event a line.")]
+With --follow, no event is missed when the daemon restarts. With --json, each line is one event.")]
 pub struct Args {
-    /// Only events after this sequence number
+    /// Print only events after this sequence number
     #[arg(long, value_name = "SEQ")]
     since: Option<u64>,
-    /// Only events of this agent, of texts to it, and of jobs that tell you of it
+    /// Print only events of this agent, its texts and its notifications
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
-    /// Print new ones as they happen
+    /// Keep printing events as they happen
     #[arg(long, short)]
     follow: bool,
 }
@@ -51,7 +52,7 @@ struct EventNumber {
 fn list(args: &Args, context: &Context) -> Ending {
     let mut since = args.since.unwrap_or(0);
     let limit = PAGE.to_string();
-    let mut printer = Printer::new(context);
+    let mut printer = EventPrinter::new(context);
     loop {
         let query = [
             ("since", Some(since.to_string())),
@@ -76,7 +77,7 @@ fn follow(args: &Args, context: &Context) -> Ending {
     let mut since = args.since.unwrap_or(0);
     let mut feed = context.client.follow(&path, Some(since))?;
     let arrival = Arrival::watch(&context.home).map_err(ClientError::Unreachable)?;
-    let mut printer = Printer::new(context);
+    let mut printer = EventPrinter::new(context);
     loop {
         // A feed that breaks in whatever way is taken up again after the last event seen.
         while let Ok(Some(message)) = feed.next_message() {
@@ -85,7 +86,7 @@ fn follow(args: &Args, context: &Context) -> Ending {
                 since = seq;
             }
         }
-        eprintln!("note: the daemon is gone; waiting for the next one");
+        eprintln!("note: the daemon is gone; waiting for it to come back");
         feed = loop {
             match context.client.follow(&path, Some(since)) {
                 Ok(feed) => break feed,
@@ -111,15 +112,15 @@ fn place(event: &RawValue) -> Result<u64, Failure> {
     Ok(place.seq)
 }
 
-struct Printer<'a> {
+struct EventPrinter<'a> {
     context: &'a Context,
     /// The widest name so far: the column of the texts never moves back.
     widest: usize,
 }
 
-impl Printer<'_> {
-    fn new(context: &Context) -> Printer<'_> {
-        Printer { context, widest: 12 }
+impl EventPrinter<'_> {
+    fn new(context: &Context) -> EventPrinter<'_> {
+        EventPrinter { context, widest: 12 }
     }
 
     fn print<'a>(&mut self, events: impl Iterator<Item = &'a str>) -> Result<(), Failure> {
@@ -139,7 +140,7 @@ impl Printer<'_> {
             .map_err(ClientError::Unexpected)?;
         let widest = views.iter().map(|view| text::width(&who(view))).max();
         self.widest = self.widest.max(widest.unwrap_or(0));
-        let clock = Clock::system();
+        let clock = LocalTime::system();
         for view in &views {
             out.write_all(line(view, self.widest, &clock, self.context).as_bytes())?;
         }
@@ -161,7 +162,7 @@ fn who(event: &EventView) -> String {
     }
 }
 
-fn line(event: &EventView, widest: usize, clock: &Clock, context: &Context) -> String {
+fn line(event: &EventView, widest: usize, clock: &LocalTime, context: &Context) -> String {
     let place = context.paint.ink(Ink::Faint, &format!("{:>6}", event.seq));
     let time = context.paint.ink(Ink::Faint, &clock.time(&event.at));
     let who = who(event);
@@ -170,6 +171,8 @@ fn line(event: &EventView, widest: usize, clock: &Clock, context: &Context) -> S
     let text = plain(&event.text);
     // Some sentences have the id already.
     let about = event.about.as_deref().map(plain).filter(|about| !text.contains(about.as_str()));
-    let about = about.map(|about| context.paint.ink(Ink::Faint, &format!("  {about}")));
-    format!("{place}  {time}  {who}  {text}{}\n", about.unwrap_or_default())
+    let text = about.map_or_else(|| text.clone(), |about| format!("{text}  {about}"));
+    let indent = 6 + 2 + clock.time(&event.at).len() + 2 + widest + 2;
+    let text = text::wrapped(&text, indent, indent, terminal::output_width());
+    format!("{place}  {time}  {who}  {text}\n")
 }

@@ -1,4 +1,4 @@
-//! `hook` (hidden): what an agent CLI calls at its own events. One round trip, and never in its way.
+//! `hook` (hidden): an agent CLI calls it at its own events. One round trip; it never blocks the CLI.
 //!
 //! Fails open: without a daemon it says nothing and ends with 0, and what it was told is kept for
 //! the next daemon to count.
@@ -18,7 +18,7 @@ use rustix::io::retry_on_intr;
 use crate::cli::context::Context;
 use crate::cli::failure::Ending;
 
-/// A harness waits for its hooks: so long at the most.
+/// An agent CLI waits for its hooks, so this is bounded.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// What is left of it for the daemon, however long the input took.
 const LEAST: Duration = Duration::from_millis(100);

@@ -1,4 +1,4 @@
-//! `ls`: who is there, and who needs you.
+//! `ls`: lists agents, those that need you first.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ const STATES: [&str; 12] = [
     "expired",
 ];
 
-/// List agents, those that need you first; the dead only when asked for
+/// List agents, those that need you first
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples: perennial ls
@@ -31,23 +31,24 @@ Examples: perennial ls
           perennial ls --all
           perennial ls --stale=60
 
-  !        needs you: perennial why NAME says for what
-  CONTEXT  how full its context window is, of what the agent CLI can use
-  TEXTS    how many texts wait for it: perennial sent NAME says for what")]
+  !        needs you; `perennial why` shows the reason
+  CONTEXT  how much of its usable context window is filled
+  TEXTS    how many texts are waiting for it; `perennial sent` lists them")]
 pub struct Args {
-    /// The dead too
+    /// Include the dead
     #[arg(long)]
     all: bool,
-    /// Only this roster
+    /// List only this roster
     #[arg(long, value_parser = ["living", "freezer", "cemetery"])]
     roster: Option<String>,
-    /// Only this state
+    /// List only this state
     #[arg(long, value_parser = STATES)]
     state: Option<String>,
-    /// Only agents of this project
+    /// List only agents that work in this project
     #[arg(long, value_name = "DIR")]
     project: Option<String>,
-    /// Only living agents not confirmed for this long [300 without a number]
+    /// List only living agents that were last confirmed this long ago [300 if no
+    /// number is given]
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "300")]
     stale: Option<u64>,
@@ -96,9 +97,9 @@ fn nobody(args: &Args, dead: usize) -> String {
     } else {
         let dead = match dead {
             0 => "no agents yet\n".to_owned(),
-            count => format!("{count} in the cemetery:  perennial ls --all\n"),
+            count => format!("{count} in the cemetery; to list them:  perennial ls --all\n"),
         };
-        dead + "start one:  perennial spawn NAME -- PROGRAM ARGS…\n\
-                or type in one:  perennial run -- bash\n"
+        dead + "start one:             perennial spawn bob -- sleep 1000\n\
+                or use it right away:  perennial run -- bash\n"
     }
 }

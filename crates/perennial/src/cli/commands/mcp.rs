@@ -23,12 +23,12 @@ pub fn run(_: &Args, context: &Context) -> Ending {
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     while let Some(line) = next_line(&mut input)? {
         let answer = match line {
-            Line::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => continue,
-            Line::Whole(line) => match context.client.post_bytes(&path, &line) {
+            InputLine::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => continue,
+            InputLine::Whole(line) => match context.client.post_bytes(&path, &line) {
                 Ok(answer) => answer.body,
                 Err(error) => refusal(&line, &error.to_string()),
             },
-            Line::TooLong => failure(&Value::Null, -32600, "the message is too long"),
+            InputLine::TooLong => failure(&Value::Null, -32600, "the message is too long"),
         };
         if !answer.is_empty() {
             output.write_all(&answer)?;
@@ -41,13 +41,13 @@ pub fn run(_: &Args, context: &Context) -> Ending {
 
 /// A line of the input.
 #[derive(Debug, PartialEq, Eq)]
-enum Line {
+enum InputLine {
     Whole(Vec<u8>),
     /// Read to its end, and not kept.
     TooLong,
 }
 
-fn next_line(input: &mut impl BufRead) -> io::Result<Option<Line>> {
+fn next_line(input: &mut impl BufRead) -> io::Result<Option<InputLine>> {
     let mut line = Vec::new();
     if input.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line)? == 0 {
         return Ok(None);
@@ -55,9 +55,9 @@ fn next_line(input: &mut impl BufRead) -> io::Result<Option<Line>> {
     if line.len() as u64 == LONGEST_LINE && !line.ends_with(b"\n") {
         drop(line);
         input.skip_until(b'\n')?;
-        return Ok(Some(Line::TooLong));
+        return Ok(Some(InputLine::TooLong));
     }
-    Ok(Some(Line::Whole(line)))
+    Ok(Some(InputLine::Whole(line)))
 }
 
 /// The daemon did not answer: the asker is told, and may ask again.
@@ -84,10 +84,10 @@ mod tests {
         let input = [&fits, &vec![b'y'; 3 * long][..], b"\nnext\nlast"].concat();
         let mut input = &input[..];
         let mut next = || next_line(&mut input).expect("bytes");
-        assert_eq!(next(), Some(Line::Whole(fits)));
-        assert_eq!(next(), Some(Line::TooLong));
-        assert_eq!(next(), Some(Line::Whole(b"next\n".to_vec())));
-        assert_eq!(next(), Some(Line::Whole(b"last".to_vec())));
+        assert_eq!(next(), Some(InputLine::Whole(fits)));
+        assert_eq!(next(), Some(InputLine::TooLong));
+        assert_eq!(next(), Some(InputLine::Whole(b"next\n".to_vec())));
+        assert_eq!(next(), Some(InputLine::Whole(b"last".to_vec())));
         assert_eq!(next(), None);
     }
 }

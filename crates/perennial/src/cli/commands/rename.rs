@@ -1,4 +1,4 @@
-//! `rename`: another name for the same agent.
+//! `rename`: gives an agent another name.
 
 use perennial_api::request::Rename;
 use perennial_api::{ExitCode, client};
@@ -7,14 +7,14 @@ use crate::cli::context::Context;
 use crate::cli::failure::Ending;
 use crate::cli::render::roster::brief;
 
-/// Give an agent another name; its id and history stay
+/// Rename an agent; its id and history stay the same
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: perennial rename bob robert")]
 pub struct Args {
-    /// Name, NAME~1 for an earlier one of that name, or id
+    /// Its name or id; bob~1 is the previous agent called bob
     #[arg(value_name = "AGENT")]
     target: String,
-    /// ASCII letters, digits, - and _, up to 64
+    /// Its name: up to 64 letters, digits, - and _
     name: String,
 }
 

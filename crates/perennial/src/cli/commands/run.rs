@@ -1,4 +1,4 @@
-//! `run`: a new agent with an automatic name, and its terminal at once.
+//! `run`: starts a new agent, named after its program, and attaches to its terminal.
 
 use perennial_api::{Agent, client};
 
@@ -6,9 +6,10 @@ use super::attach;
 use crate::cli::context::Context;
 use crate::cli::failure::{Ending, Failure};
 use crate::cli::launch::{self, Options};
+use crate::cli::problems;
 use crate::cli::terminal;
 
-/// Start a program as a new agent and attach to it
+/// Start a new agent and attach to its terminal
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "perennial run [OPTIONS] -- <ARGV>...
        perennial run --harness <HARNESS> [OPTIONS] [-- <ARGUMENTS>...]")]
@@ -16,11 +17,11 @@ use crate::cli::terminal;
 Examples: perennial run -- bash
           perennial run --harness claude --dir ~/src
 
-Detach with Ctrl-\\ pressed twice: the agent runs on. Its name is made from the program's.")]
+Press Ctrl-\\ twice to detach; the agent keeps running. It is named after its program.")]
 pub struct Args {
     #[command(flatten)]
     options: Options,
-    /// The program and its arguments; with --harness: further arguments for it
+    /// The program and its arguments; with --harness, extra arguments for it
     #[arg(required_unless_present = "harness", trailing_var_arg = true, value_name = "ARGV")]
     argv: Vec<String>,
 }
@@ -30,9 +31,7 @@ const ATTEMPTS: usize = 5;
 
 pub fn run(args: Args, context: &Context) -> Ending {
     if !terminal::is_interactive() {
-        return Err(attach::no_terminal("run")
-            .next("without one: perennial spawn NAME -- …")
-            .into());
+        return Err(problems::no_terminal_to_run().into());
     }
     let mut request = launch::request(String::new(), args.options, args.argv)?;
     let program = request.harness.as_ref().or(request.argv.first()).cloned().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `send`: a text for an agent, typed into its terminal when its input line is free.
+//! `send`: records a text for an agent, to be typed when its input line is free.
 
 use std::io::Read;
 use std::time::Duration;
@@ -9,14 +9,15 @@ use perennial_api::{ExitCode, Response, client};
 use perennial_engine::host::monotonic;
 
 use crate::cli::context::Context;
-use crate::cli::failure::{Ending, Failure, failed};
+use crate::cli::failure::{Ending, Failure};
+use crate::cli::problems;
 use crate::cli::progress;
 use crate::cli::render::text::plain;
 
 /// The daemon answers sooner than that, finished or not.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Send a text to an agent: it is typed into its terminal, followed by Enter
+/// Type a text into an agent's terminal and press Enter
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples: perennial send bob 'run the tests again'
@@ -25,36 +26,38 @@ Examples: perennial send bob 'run the tests again'
           perennial send bob -- '-x is an option'
           perennial send bob - < notes.txt
 
-A text that begins with - goes after --.
+Write a text that begins with - after --.
 
-The text is recorded first, and typed when the input line is free: not into a person's half-typed line, \
-a dialog or a menu. It survives crashes of the agent, the daemon and the machine. perennial sent bob \
-shows how far each text has come; perennial unsend takes one back that still waits.
+The text is recorded first and typed as soon as the input line is free, so it never mixes with a \
+person's half-typed line, a dialog or a menu. Once recorded, it survives crashes of the agent, the \
+daemon and the machine. `perennial sent` shows the progress of each text; `perennial unsend` \
+withdraws one that is still waiting.
 
-Refused: an empty text; 60 KiB or more; to an agent CLI also what it would not take for a prompt, such \
-as a command of its own (/clear), a shell line (!ls) or a word that ends it (exit): type those in \
-perennial attach. A bare command's terminal may take lines of up to 4,095 bytes only; a text with a \
-longer one waits and says so.
+Refused are empty texts, texts of 60 KiB or more and, for an agent CLI, texts that it would not take \
+as a prompt: its own commands (/clear), shell lines (!ls) and words that end it (exit). Type those in \
+`perennial attach`. The terminal of a bare command may accept lines of up to 4,095 bytes only; a text \
+with a longer line keeps waiting and says so.
 
-Exit codes: 0 recorded, with --wait seen (to a bare command: written);
-            1 withdrawn or returned; with --wait also: the daemon ended
-              (the text stays recorded);
-            2 the text can't be sent; 3 refused; 4 no such agent; 5 no daemon;
-            7 with --timeout: the time was up, and the text still waits.")]
+Exit codes: 0 recorded; with --wait, seen (bare command: typed)
+            1 withdrawn or returned; with --wait, also if the daemon stopped
+              (the text stays recorded)
+            2 the text can't be sent    3 refused
+            4 no such agent             5 no daemon
+            7 --timeout passed and the text is still waiting")]
 pub struct Args {
-    /// Name, NAME~1 for an earlier one of that name, or id
+    /// Its name or id; bob~1 is the previous agent called bob
     #[arg(value_name = "AGENT")]
     target: String,
-    /// The text; `-` reads it from standard input
+    /// The text, or - to read it from standard input
     text: String,
-    /// Return when the agent has seen it, or when it is certain that it won't
+    /// Return once the agent has seen it, or certainly will not
     #[arg(long)]
     wait: bool,
-    /// With --wait: return after this long at the latest, with exit code 7; the text stays
+    /// With --wait: give up waiting after this long (exit code 7); the text keeps waiting
     #[arg(long, value_name = "SECONDS", requires = "wait")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=31_536_000))]
     timeout: Option<u64>,
-    /// Type it when the agent's turn has ended, not in the middle of it
+    /// Type it after the agent's current turn, not during it
     #[arg(long)]
     after_turn: bool,
 }
@@ -68,19 +71,22 @@ pub fn run(args: Args, context: &Context) -> Ending {
     if args.wait {
         if !context.json {
             let why = sent.why.as_ref().map(|why| format!(" ({})", plain(why))).unwrap_or_default();
-            eprintln!("recorded: {}{why}; interrupting this leaves it waiting", sent.id);
+            eprintln!(
+                "recorded: {}{why}; if you interrupt this command, the text keeps waiting",
+                sent.id
+            );
         }
         answer = wait(&sent.id, args.timeout.map(Duration::from_secs), context)?;
     }
     let Message { state, is_final, .. } = answer.read()?;
     if args.wait && !is_final && !context.json {
         let seconds = args.timeout.unwrap_or_default();
-        eprintln!("note: not seen within {seconds} s; it still waits");
+        eprintln!("note: not seen within {seconds} s; the text is still waiting");
     }
     context.show(&answer, |sent: &Message| told(&args.target, sent))?;
     Ok(match state.as_str() {
         "withdrawn" | "returned" => ExitCode::Failed,
-        // A record of it is damaged: it goes nowhere.
+        // One of its records is damaged: it will not be delivered.
         "waiting" if is_final => ExitCode::Failed,
         _ if args.wait && !is_final => ExitCode::NotYet,
         _ => ExitCode::Done,
@@ -91,7 +97,7 @@ pub fn run(args: Args, context: &Context) -> Ending {
 fn wait(id: &str, timeout: Option<Duration>, context: &Context) -> Result<Response, Failure> {
     let until = timeout.map(|timeout| monotonic::now() + timeout);
     let http = context.client.clone().patience(PATIENCE);
-    progress::told("waiting until it is seen", move || {
+    progress::told("waiting until the agent has seen it", move || {
         loop {
             let left = until.map(|until| until.saturating_sub(monotonic::now()));
             // Whole seconds: the last one is asked for whole.
@@ -120,10 +126,9 @@ fn from_stdin() -> Result<String, Failure> {
     /// More than any text may have.
     const BYTES_MAX: u64 = 1 << 20;
     let mut text = String::new();
-    std::io::stdin().take(BYTES_MAX).read_to_string(&mut text).map_err(|error| {
-        failed("no-text", "the text can't be read from standard input")
-            .because(error.to_string())
-            .next("a text is UTF-8; of anything else send the path of its file")
-    })?;
+    std::io::stdin()
+        .take(BYTES_MAX)
+        .read_to_string(&mut text)
+        .map_err(|error| problems::stdin_not_text(&error))?;
     Ok(text)
 }

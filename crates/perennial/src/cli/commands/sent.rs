@@ -1,4 +1,4 @@
-//! `sent`: the texts to an agent, and how far each has come.
+//! `sent`: lists the texts sent to an agent and the state of each.
 
 use perennial_api::answer::Message;
 use perennial_api::{ExitCode, client};
@@ -10,24 +10,25 @@ use crate::cli::render::roster::Canvas;
 use crate::cli::render::table::{Cell, Clip, Column, table};
 use crate::cli::render::text::{plain, wrapped};
 
-/// List the texts sent to an agent, the newest first
+/// List the texts sent to an agent, newest first
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example: perennial sent bob
 
 STATE is one of
-  waiting    not on its way; the line below it says what it waits for
-  offered    given to a session, not seen yet; after a few seconds the line
-             below it says how far it came; a bare command shows no more
-  seen       the agent's conversation holds it
-  withdrawn  taken back by perennial unsend, or out of date before it was given
-  returned   the agent was buried before it was seen
-perennial unsend ID takes one back that waits.")]
+  waiting    not yet being delivered; the line below says why
+  offered    given to a session but not seen yet; the line below says how far
+             it got. A text to a bare command stays in this state
+  seen       the agent's conversation contains it
+  withdrawn  by `perennial unsend`, or because it was no longer current
+  returned   the agent was buried before it saw the text
+
+`perennial unsend` withdraws a text that is still waiting.")]
 pub struct Args {
-    /// Name, NAME~1 for an earlier one of that name, or id
+    /// Its name or id; bob~1 is the previous agent called bob
     #[arg(value_name = "AGENT")]
     target: String,
-    /// At most this many
+    /// Show at most this many
     #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 20)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1000))]
     limit: u64,
@@ -39,7 +40,7 @@ pub fn run(args: &Args, context: &Context) -> Ending {
     let answer = context.client.get(&path)?;
     context.show(&answer, |messages: &Vec<Message>| {
         if messages.is_empty() {
-            return "nothing was sent\n".to_owned();
+            return "no texts sent\n".to_owned();
         }
         context.draw(|canvas| drawn(messages, canvas))
     })?;
@@ -80,7 +81,7 @@ mod tests {
     use super::*;
     use crate::cli::render::paint::Paint;
     use crate::cli::render::text;
-    use crate::cli::render::time::Clock;
+    use crate::cli::render::time::LocalTime;
 
     #[test]
     fn a_list_fits_a_terminal_and_the_reason_is_whole() {
@@ -94,7 +95,7 @@ mod tests {
             session: Some(12),
             ..Message::default()
         };
-        let (clock, paint) = (Clock::system(), Paint::OFF);
+        let (clock, paint) = (LocalTime::system(), Paint::OFF);
         let canvas = Canvas { clock: &clock, paint, width: Some(80), user: None };
         let shown = drawn(&[message.clone(), message], &canvas);
         assert!(shown.lines().all(|line| text::width(line) <= 80), "{shown}");

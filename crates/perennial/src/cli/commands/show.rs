@@ -6,14 +6,14 @@ use crate::cli::context::Context;
 use crate::cli::failure::Ending;
 use crate::cli::render::card::card;
 
-/// Show one agent: state, session, exit, evidence
+/// Show everything about one agent
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples: perennial show bob
           perennial show bob --json
           perennial show bob~1")]
 pub struct Args {
-    /// Name, NAME~1 for an earlier one of that name, or id
+    /// Its name or id; bob~1 is the previous agent called bob
     #[arg(value_name = "AGENT")]
     target: String,
 }

@@ -1,4 +1,4 @@
-//! `spawn`: a new agent with its first session.
+//! `spawn`: starts a new agent and its first session.
 
 use perennial_api::{ExitCode, client};
 
@@ -7,25 +7,26 @@ use crate::cli::failure::Ending;
 use crate::cli::launch::{self, Options};
 use crate::cli::render::roster::brief;
 
-/// Start a new agent; returns when its program has been started
+/// Start a new agent
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "perennial spawn [OPTIONS] <NAME> -- <ARGV>...
        perennial spawn --harness <HARNESS> [OPTIONS] <NAME> [-- <ARGUMENTS>...]")]
 #[command(after_help = "\
-Examples: perennial spawn bob --harness claude --prompt 'mend the failing test'
+Examples: perennial spawn bob --harness claude --prompt 'fix the failing test'
           perennial spawn watcher --restart always --dir ~/src -- make watch
           perennial spawn tester --role tester --env CI=1 -- ./run-tests --slow
 
-The agent gets your environment, except what is about your own terminal or session. It outlives \
-this terminal and the daemon; when its program crashes it is started again (see --restart).
+The command returns when the program has been started. The agent inherits your environment except \
+terminal-specific variables. It outlives this terminal and the daemon, and is restarted when its \
+program crashes (see --restart).
 
-An agent CLI is hatching until it has shown something.")]
+An agent that runs an agent CLI is `hatching` until the CLI gives its first sign of life.")]
 pub struct Args {
-    /// ASCII letters, digits, - and _, up to 64
+    /// Its name: up to 64 letters, digits, - and _
     name: String,
     #[command(flatten)]
     options: Options,
-    /// The program and its arguments; with --harness: further arguments for it
+    /// The program and its arguments; with --harness, extra arguments for it
     #[arg(required_unless_present = "harness", trailing_var_arg = true, value_name = "ARGV")]
     argv: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! `stop`: ends sessions; the agents sleep.
+//! `stop`: ends sessions; their agents sleep.
 
 use perennial_api::request::Stop;
 use perennial_api::{Agent, ExitCode, client};
@@ -8,20 +8,21 @@ use crate::cli::failure::Ending;
 use crate::cli::progress;
 use crate::cli::render::roster::brief;
 
-/// End an agent's session and let it sleep until it is woken
+/// End an agent's session; it sleeps until woken
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples: perennial stop bob
           perennial stop --all
 
-The session is interrupted, asked to terminate after 2 s and killed 5 s later, with everything it \
-started. The command returns when all of it is gone; nothing but `perennial wake` starts it again.")]
+The session is sent SIGINT, after 2 s SIGTERM, and 5 s later SIGKILL, together with every process that \
+it started. The command returns when all of them are gone. Only `perennial wake` starts the agent \
+again.")]
 #[command(group = clap::ArgGroup::new("whom").required(true))]
 pub struct Args {
-    /// Name, NAME~1 for an earlier one of that name, or id
+    /// Its name or id; bob~1 is the previous agent called bob
     #[arg(value_name = "AGENT", group = "whom")]
     target: Option<String>,
-    /// Everybody
+    /// Stop all agents
     #[arg(long, group = "whom")]
     all: bool,
 }
@@ -48,7 +49,7 @@ pub fn run(args: &Args, context: &Context) -> Ending {
 
 fn stopped(agents: &[Agent]) -> String {
     if agents.is_empty() {
-        return "nobody was running\n".to_owned();
+        return "no running agents\n".to_owned();
     }
     agents.iter().map(brief).collect()
 }

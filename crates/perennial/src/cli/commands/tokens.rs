@@ -1,7 +1,7 @@
-//! `tokens`: what all conversations that an agent CLI has kept have used, by model.
+//! `tokens`: the tokens of all conversations of an agent CLI, by model.
 //!
-//! Reads the vendor's own transcripts, in this process: no daemon takes part, and agents are no part
-//! of it. What one agent used is in `show`.
+//! Reads the vendor's own transcripts in this process, without a daemon, and independently of agents.
+//! `show` has what one agent used.
 
 use std::path::PathBuf;
 
@@ -14,21 +14,22 @@ use perennial_engine::transcript::survey::Survey;
 use serde::Serialize;
 
 use crate::cli::context::Context;
-use crate::cli::failure::{Ending, failed, usage};
+use crate::cli::failure::Ending;
+use crate::cli::problems;
 use crate::cli::render::paint::Paint;
 use crate::cli::render::table::{Cell, Clip, Column, table};
 use crate::cli::render::text::plain;
 
-/// Count the tokens of all conversations that an agent CLI has kept
+/// Count the tokens of all conversations of an agent CLI
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples: perennial tokens
           perennial tokens --json
 
-It counts every conversation on this machine, whoever began it, each message once. What one agent has \
-used: perennial show NAME.")]
+This counts every conversation on this machine, no matter who began it, and each message once. \
+`perennial show` shows what one agent has used.")]
 pub struct Args {
-    /// The agent CLI, by its preset's name
+    /// The agent CLI, by preset name
     #[arg(long, value_name = "NAME", default_value = preset::usual())]
     harness: String,
 }
@@ -51,11 +52,9 @@ struct Model {
 
 pub fn run(args: &Args, context: &Context) -> Ending {
     let preset = Preset::load(&context.home.config, &args.harness)
-        .map_err(|error| usage("no-harness", error.to_string()))?;
-    let home = std::env::var_os("HOME").map(PathBuf::from).ok_or_else(|| {
-        failed("no-home", "the variable HOME is not set")
-            .because("conversations are kept below the home directory")
-    })?;
+        .map_err(|error| problems::preset_unusable(&error))?;
+    let home =
+        std::env::var_os("HOME").map(PathBuf::from).ok_or_else(problems::no_home_variable)?;
     let variables: Vec<_> = std::env::vars_os().collect();
     let variable = |name: &str| {
         let found = variables.iter().find(|(key, _)| key == name)?;

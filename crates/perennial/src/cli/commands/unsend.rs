@@ -1,4 +1,4 @@
-//! `unsend`: takes a text back that the agent has not been offered yet.
+//! `unsend`: withdraws a text that has not been offered to the agent yet.
 
 use perennial_api::answer::Message;
 use perennial_api::{ExitCode, client};
@@ -7,14 +7,14 @@ use crate::cli::context::Context;
 use crate::cli::failure::Ending;
 use crate::cli::render::text::plain;
 
-/// Take back a text that is still waiting
+/// Withdraw a text that is still waiting
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example: perennial unsend msg_01k9zq5v2r7m3x8c4t6b0d1f2g
 
-Refused once the text is being typed: then the agent may have it.")]
+Refused once the text is being typed, because the agent may already have it.")]
 pub struct Args {
-    /// The message's id, as send and sent print it
+    /// The text's id, as printed by `send` and `sent`
     #[arg(value_name = "ID")]
     id: String,
 }

@@ -14,8 +14,9 @@ use perennial_engine::host::monotonic;
 use super::daemon::READY;
 use crate::cli::arrival::Arrival;
 use crate::cli::context::Context;
-use crate::cli::failure::{Ending, Failure, failed};
+use crate::cli::failure::{Ending, Failure};
 use crate::cli::installed::program;
+use crate::cli::problems;
 use crate::cli::progress;
 use crate::cli::render::text::plain;
 
@@ -25,9 +26,10 @@ use crate::cli::render::text::plain;
 Examples: perennial up
           perennial up --foreground
 
-Stopping, upgrading or killing the daemon stops nobody's work: `perennial up` finds everybody again.")]
+Agents keep working while the daemon is stopped, upgraded or killed; `perennial up` reconnects to \
+all of them.")]
 pub struct Args {
-    /// Run it in this process, for a service manager (with KillMode=process)
+    /// Run in this process, for a service manager (with KillMode=process)
     #[arg(long)]
     foreground: bool,
 }
@@ -35,13 +37,11 @@ pub struct Args {
 pub fn run(args: &Args, context: &Context) -> Ending {
     if args.foreground {
         let error = daemon(&context.home, &[])?.exec();
-        return Err(failed("not-started", "the daemon can't be started")
-            .because(error.to_string())
-            .into());
+        return Err(problems::daemon_not_started(&error).into());
     }
     match health(context) {
         Ok(health) => {
-            tell(context, &health, "the daemon is running already")?;
+            tell(context, &health, "the daemon is already running")?;
             Ok(ExitCode::Done)
         }
         // One that was killed breaks its connections first, and lets go of the home later.
@@ -54,9 +54,9 @@ fn health(context: &Context) -> Result<Health, ClientError> {
     context.client.get(&client::path(&["health"], &[]))?.read()
 }
 
-/// Whoever holds the home and shows no sign of life for so long has troubles of its own.
+/// If the daemon that holds the home does not answer for this long, it is reported as failed.
 const ANOTHERS_START: Duration = Duration::from_secs(5);
-/// After so long without a sign, it is seen whether the home is free by now.
+/// How often to check whether the home has become free.
 const TRY_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
 fn start(context: &Context) -> Ending {
@@ -81,7 +81,7 @@ fn start(context: &Context) -> Ending {
             Ok(health) => {
                 let is_own = code == ExitCode::Done;
                 let what =
-                    if is_own { "the daemon is running" } else { "the daemon is running already" };
+                    if is_own { "the daemon is running" } else { "the daemon is already running" };
                 tell(context, &health, what)?;
                 return Ok(ExitCode::Done);
             }
@@ -113,7 +113,10 @@ fn failure(context: &Context, said_before: u64, code: ExitCode) -> Problem {
 
 /// A problem as `tell` wrote it; anything else that was said, such as a panic, is the reason.
 fn read_failure(said: &str, home: &Home) -> Problem {
-    let mut problem = failed("daemon-failed", "the daemon ended before it was ready");
+    if said.trim().is_empty() {
+        return problems::daemon_failed_silently(&home.daemon_log());
+    }
+    let mut problem = problems::daemon_failed();
     let mut why = Vec::new();
     for line in said.lines().filter(|line| !line.trim().is_empty()) {
         if let Some(what) = line.strip_prefix("error: ") {
@@ -124,19 +127,12 @@ fn read_failure(said: &str, home: &Home) -> Problem {
             why.push(line.strip_prefix("why: ").unwrap_or(line));
         }
     }
-    if said.trim().is_empty() {
-        problem.next = format!("read its log: {}", home.daemon_log().display());
-    }
     problem.because(why.join("; "))
 }
 
 /// Starts a daemon of its own session and waits until it is ready (`Done`), or has failed.
 pub fn start_detached(home: &Home) -> Result<ExitCode, Failure> {
-    let unusable = |error: io::Error| {
-        failed("home-unusable", "the home can't be used")
-            .because(format!("{}: {error}", home.state.display()))
-            .next("set PERENNIAL_HOME to a directory of yours that can be written")
-    };
+    let unusable = |error: io::Error| problems::home_unusable(&home.state, &error);
     home.create().map_err(unusable)?;
     let stderr =
         File::options().create(true).append(true).open(stderr_path(home)).map_err(unusable)?;
@@ -145,12 +141,9 @@ pub fn start_detached(home: &Home) -> Result<ExitCode, Failure> {
         .stdout(Stdio::piped())
         .stderr(stderr)
         .spawn()
-        .map_err(|error| {
-            failed("not-started", "the daemon can't be started").because(error.to_string())
-        })?;
-    progress::told("waiting for the daemon", || wait_ready(&mut child)).map_err(|error| {
-        failed("not-started", "the daemon can't be waited for").because(error.to_string()).into()
-    })
+        .map_err(|error| problems::daemon_not_started(&error))?;
+    progress::told("waiting for the daemon", || wait_ready(&mut child))
+        .map_err(|error| problems::daemon_not_awaited(&error).into())
 }
 
 fn wait_ready(child: &mut Child) -> io::Result<ExitCode> {
@@ -168,9 +161,7 @@ fn wait_ready(child: &mut Child) -> io::Result<ExitCode> {
 
 /// The command that becomes the daemon, with its home spelt out for it and for its shims.
 fn daemon(home: &Home, flags: &[&str]) -> Result<Command, Failure> {
-    let program = std::env::current_exe().map_err(|error| {
-        failed("no-program", "this program can't find itself").because(error.to_string())
-    })?;
+    let program = std::env::current_exe().map_err(|error| problems::own_program_unknown(&error))?;
     let mut command = Command::new(program);
     command.arg0("perennial").arg("daemon").args(flags);
     if let Some(root) = &home.root {
@@ -188,13 +179,13 @@ fn said_length(home: &Home) -> u64 {
     std::fs::metadata(stderr_path(home)).map_or(0, |seen| seen.len())
 }
 
-/// What somebody may try who has no agent yet; with a coding agent if one is installed.
+/// What to try without any agents yet; includes a coding agent if one is installed.
 fn first_steps(context: &Context) -> String {
     let config = &context.home.config;
     let installed = preset::names(config).into_iter().find(|name| {
         Preset::load(config, name).is_ok_and(|preset| program(&preset.program).is_some())
     });
-    let mut text = "try:  perennial demo           a fleet that is killed and survives\n      \
+    let mut text = "try:  perennial demo           a small fleet survives being killed\n      \
                           perennial run -- bash    a shell that outlives its terminal\n"
         .to_owned();
     if let Some(name) = installed {

@@ -1,4 +1,4 @@
-//! `wake`: gives an agent a session.
+//! `wake`: starts a session for an agent.
 
 use perennial_api::{ExitCode, client};
 
@@ -6,11 +6,11 @@ use crate::cli::context::Context;
 use crate::cli::failure::Ending;
 use crate::cli::render::roster::brief;
 
-/// Give a sleeping or crashed agent a session
+/// Start a session for a sleeping or crashed agent
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: perennial wake bob")]
 pub struct Args {
-    /// Name, NAME~1 for an earlier one of that name, or id
+    /// Its name or id; bob~1 is the previous agent called bob
     #[arg(value_name = "AGENT")]
     target: String,
 }

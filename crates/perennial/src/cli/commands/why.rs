@@ -1,4 +1,4 @@
-//! `why`: how an agent came to its state, and what comes next.
+//! `why`: explains how an agent came to its state and what happens next.
 
 use perennial_api::{ExitCode, client};
 
@@ -6,11 +6,11 @@ use crate::cli::context::Context;
 use crate::cli::failure::Ending;
 use crate::cli::render::story::story;
 
-/// Tell why an agent is in its state, on what evidence, and what would change it
+/// Explain an agent's state: evidence, history, what happens next
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: perennial why bob")]
 pub struct Args {
-    /// Name, NAME~1 for an earlier one of that name, or id
+    /// Its name or id; bob~1 is the previous agent called bob
     #[arg(value_name = "AGENT")]
     target: String,
 }

@@ -1,4 +1,4 @@
-//! What a person can do about an agent's state. What happens next is the daemon's to say.
+//! What a person can do about an agent's state. What happens next is decided by the daemon.
 //!
 //! Never suggests to end, bury or delete anything: agents follow such texts.
 
@@ -12,11 +12,11 @@ pub fn advice(why: &Why) -> Vec<(String, &'static str)> {
     let agent = &why.agent;
     let name = name(agent);
     let command = |verb: &str, what| (format!("perennial {verb} {name}"), what);
-    let attach = command("attach", "to see its terminal and type");
-    let logs = command("logs", "to read what it printed");
-    let wake = command("wake", "to give it a session now");
-    let send = (format!("perennial send {name} TEXT"), "to tell it what to do");
-    let doctor = ("perennial doctor".to_owned(), "to see what is wrong");
+    let attach = command("attach", "use its terminal");
+    let logs = command("logs", "read what it did");
+    let wake = command("wake", "start a session now");
+    let send = (format!("perennial send {name} '…'"), "tell it what to do");
+    let doctor = ("perennial doctor".to_owned(), "find out what is wrong");
     let has_process = agent.session.as_ref().is_some_and(|session| session.pid.is_some());
     let mut commands = match (agent.state.as_str(), agent.reason.as_str()) {
         ("hatching" | "waking", _) if has_process => vec![attach, logs],
@@ -25,19 +25,19 @@ pub fn advice(why: &Why) -> Vec<(String, &'static str)> {
             vec![send, attach, logs]
         }
         ("working" | "waiting", _) => vec![attach, logs],
-        ("unknown", "record-unreadable") => vec![doctor, wake],
+        ("unknown", "record-unreadable" | "home-copied") => vec![doctor, wake],
         ("unknown", _) => vec![doctor],
         ("handing-off", _) => vec![attach],
         ("crashed", _) => vec![logs, wake],
         ("sleeping", _) => vec![wake, logs],
         ("hibernating", _) => vec![wake],
         ("dead" | "expired", _) => vec![logs],
-        // Also a word of a newer daemon.
+        // Includes states that only a newer daemon knows.
         _ => vec![],
     };
     let stuck = why.texts.iter().filter(|text| text.needs_you);
     commands.extend(stuck.map(|text| {
-        (format!("perennial unsend {}", plain(&text.id)), "to take back a text that can't arrive")
+        (format!("perennial unsend {}", plain(&text.id)), "withdraw a text that can't be delivered")
     }));
     commands
 }
@@ -61,7 +61,7 @@ mod tests {
         assert!(crashed.contains(&"perennial wake bob".to_owned()), "{crashed:?}");
         let (state, reason) = ("waiting".to_owned(), "idle".to_owned());
         let idle = commands(Agent { state, reason, ..sample::working() }, Vec::new());
-        assert_eq!(idle[0], "perennial send alice TEXT");
+        assert_eq!(idle[0], "perennial send alice '…'");
     }
 
     #[test]

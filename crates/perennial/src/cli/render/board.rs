@@ -14,7 +14,8 @@ pub fn list(posts: &[Post], is_end: bool, is_later_page: bool, canvas: &Canvas<'
         if is_later_page {
             return "no older posts\n".to_owned();
         }
-        return "no posts\nwrite one:  perennial board post -s TITLE TEXT\n".to_owned();
+        return "no posts\nwrite one:  perennial board post 'the build is green again'\n"
+            .to_owned();
     };
     let column = |title, importance, narrowest, clip, cell: &dyn Fn(&Post) -> Cell| Column {
         title,
@@ -121,7 +122,7 @@ mod tests {
         let canvas = Canvas { clock: &clock, paint: Paint::OFF, width: None, user: None };
         insta::assert_snapshot!(list(&[], true, false, &canvas), @r"
         no posts
-        write one:  perennial board post -s TITLE TEXT
+        write one:  perennial board post 'the build is green again'
         ");
         insta::assert_snapshot!(show(&posts()[1], &canvas), @r"
         a\u{9b}31m title

@@ -1,4 +1,4 @@
-//! The card of `show`: everything about one agent, the important first.
+//! The output of `show`: everything about one agent, the most important first.
 
 use perennial_api::Agent;
 use perennial_api::agent::{Context, Exit, Usage};
@@ -6,6 +6,7 @@ use perennial_api::agent::{Context, Exit, Usage};
 use super::paint::Ink;
 use super::roster::{Canvas, headline, name, reason};
 use super::text::{self, plain};
+use crate::kill_signal;
 
 pub fn card(agent: &Agent, canvas: &Canvas<'_>) -> String {
     let mut lines = Lines { canvas, text: String::new() };
@@ -29,7 +30,8 @@ pub fn card(agent: &Agent, canvas: &Canvas<'_>) -> String {
         lines.row("project", &text::path(&agent.project, canvas.user));
     }
     lines.row("restart", &format!("{}, {}", plain(&agent.restart), restarts(agent.respawn_count)));
-    lines.row("held by", &format!("{}, harness {}", plain(&agent.host), plain(&agent.harness)));
+    lines.row("harness", &plain(&agent.harness));
+    lines.row("host", &plain(&agent.host));
     let moment =
         |moment: &str| format!("{} ({} ago)", canvas.clock.time(moment), canvas.clock.ago(moment));
     lines.row("created", &moment(&agent.created_at));
@@ -49,6 +51,8 @@ struct Lines<'a> {
 
 impl Lines<'_> {
     fn row(&mut self, label: &str, value: &str) {
+        const INDENT: usize = 15;
+        let value = text::wrapped(value, INDENT, INDENT, self.canvas.width);
         let label = self.canvas.paint.ink(Ink::Faint, &format!("{label:<12}"));
         self.text.push_str(&format!("  {label} {value}\n"));
     }
@@ -78,11 +82,11 @@ impl Lines<'_> {
     fn texts(&mut self, agent: &Agent) {
         let waiting = match agent.texts_waiting {
             0 => return,
-            1 => "1 waits".to_owned(),
-            count => format!("{count} wait"),
+            1 => "1 waiting".to_owned(),
+            count => format!("{count} waiting"),
         };
         let sent = format!("perennial sent {}", name(agent));
-        self.row("texts", &format!("{waiting}: {sent} says for what"));
+        self.row("texts", &format!("{waiting}; see {sent}"));
     }
 
     /// What an agent CLI shows of itself; nothing for a bare command.
@@ -123,8 +127,8 @@ impl Lines<'_> {
             let end = agent
                 .previous_exit
                 .as_ref()
-                .map_or_else(String::new, |end| format!(", ended: {}", exit(end)));
-            self.row("before it", &format!("{}{end}", plain(predecessor)));
+                .map_or_else(String::new, |end| format!(", {}", exit(end)));
+            self.row("previous", &format!("{}{end}", plain(predecessor)));
         }
     }
 }
@@ -134,12 +138,12 @@ fn context_bar(context: &Context) -> String {
     let filled = usize::try_from(context.usable_percent.min(100) / 10).unwrap_or(10);
     let bar = "█".repeat(filled) + &"░".repeat(10 - filled);
     let whole = if context.usable < context.window {
-        format!(", {} % of the whole {}", context.percent, context.window)
+        format!(" ({} % of all {})", context.percent, context.window)
     } else {
         String::new()
     };
     format!(
-        "{bar} {} % of {} usable tokens{whole} ({})",
+        "{bar} {} % of {} usable tokens{whole}, by {}",
         context.usable_percent,
         context.usable,
         plain(&context.source)
@@ -148,9 +152,9 @@ fn context_bar(context: &Context) -> String {
 
 fn usage_line(usage: &Usage) -> String {
     let cost = usage.cost_usd.map_or_else(String::new, |cost| format!(", ${cost:.4}"));
-    let partial = if usage.partial { ", at least" } else { "" };
+    let partial = if usage.partial { "at least " } else { "" };
     format!(
-        "{} in, {} out, {} read from cache, {} written to it{cost}{partial}",
+        "{partial}{} in, {} out, {} read from cache, {} written to cache{cost}",
         usage.input, usage.output, usage.cache_read, usage.cache_creation
     )
 }
@@ -178,20 +182,10 @@ fn restarts(count: u64) -> String {
 pub fn exit(exit: &Exit) -> String {
     match (exit.code, exit.signal, &exit.unknown) {
         (Some(code), _, _) => format!("exit code {code}"),
-        (None, Some(signal), _) => match signal_word(signal) {
-            Some(word) => format!("kill signal {signal} ({word})"),
-            None => format!("kill signal {signal}"),
-        },
+        (None, Some(signal), _) => format!("killed by {}", kill_signal::name(signal)),
         (None, None, Some(why)) => format!("unknown ({})", plain(why)),
         (None, None, None) => "unknown".to_owned(),
     }
-}
-
-fn signal_word(signal: i32) -> Option<&'static str> {
-    nix::sys::signal::Signal::try_from(signal).ok().map(|signal| {
-        let word = signal.as_str();
-        word.strip_prefix("SIG").unwrap_or(word)
-    })
 }
 
 #[cfg(test)]
@@ -217,6 +211,35 @@ mod tests {
     }
 
     #[test]
+    fn an_agent_cli_at_80_columns() {
+        let clock = fixed();
+        let agent = Agent {
+            context: Some(Context {
+                tokens: 125_251,
+                window: 200_000,
+                usable: 167_000,
+                percent: 62,
+                usable_percent: 75,
+                source: "status-line".into(),
+                ..Context::default()
+            }),
+            usage: Some(Usage { input: 1200, output: 345, partial: true, ..Usage::default() }),
+            summary: Some("the parser is done, and its tests pass; next is the printer".into()),
+            conversations: vec!["0b5c0a1e-6d53-8c1f-9a77-2f4f1d6a0c3b".into()],
+            texts_waiting: 2,
+            harness: "claude".into(),
+            argv: ["claude", "--append-system-prompt", "be brief, and ask before you push"]
+                .map(str::to_owned)
+                .into(),
+            ..sample::working()
+        };
+        let canvas = Canvas { clock: &clock, paint: Paint::OFF, width: Some(80), user: None };
+        let drawn = card(&agent, &canvas);
+        assert!(drawn.lines().all(|line| text::width(line) <= 80), "{drawn}");
+        insta::assert_snapshot!(drawn);
+    }
+
+    #[test]
     fn an_agent_of_a_daemon_that_says_nearly_nothing() {
         let bare: Agent = serde_json::from_str(r#"{"id":"agt_9","state":"new-word"}"#).unwrap();
         let shown = drawn(&bare);
@@ -227,8 +250,8 @@ mod tests {
     fn exits() {
         for (text, shown) in [
             (r#"{"code":0}"#, "exit code 0"),
-            (r#"{"signal":9}"#, "kill signal 9 (KILL)"),
-            (r#"{"signal":99}"#, "kill signal 99"),
+            (r#"{"signal":9}"#, "killed by SIGKILL"),
+            (r#"{"signal":99}"#, "killed by signal 99"),
             (r#"{"unknown":"holder-died"}"#, "unknown (holder-died)"),
             ("{}", "unknown"),
         ] {

@@ -60,7 +60,7 @@ pub fn state_ink(state: &str) -> Ink {
         "waiting" | "unknown" => Ink::Attention,
         "crashed" => Ink::Alarm,
         "frozen" => Ink::Cold,
-        // Asleep, dead, or a word of a newer daemon.
+        // Asleep, dead, or a state that only a newer daemon knows.
         _ => Ink::Faint,
     }
 }

@@ -1,4 +1,4 @@
-//! The table of `ls`: who needs you first, as the daemon sorted it.
+//! The table of `ls`, in the daemon's order: agents that need you first.
 
 use std::path::Path;
 
@@ -7,19 +7,19 @@ use perennial_api::Agent;
 use super::paint::{Ink, Paint, state_ink};
 use super::table::{Cell, Clip, Column, table};
 use super::text::{self, plain};
-use super::time::Clock;
+use super::time::LocalTime;
 
 /// What the table is drawn on.
 #[derive(Debug)]
 pub struct Canvas<'a> {
-    pub clock: &'a Clock,
+    pub clock: &'a LocalTime,
     pub paint: Paint,
     pub width: Option<usize>,
     /// The user's own directory, shown as `~`.
     pub user: Option<&'a Path>,
 }
 
-/// `dead` counts those too that are not listed.
+/// `dead` also counts dead agents that are not listed.
 pub fn roster(agents: &[Agent], dead: usize, canvas: &Canvas<'_>) -> String {
     let column = |title, importance, narrowest, clip, cell: &dyn Fn(&Agent) -> Cell| Column {
         title,
@@ -62,7 +62,7 @@ pub fn name(agent: &Agent) -> String {
     plain(if agent.name.is_empty() { &agent.id } else { &agent.name })
 }
 
-/// Who is in which state, and for how long.
+/// The agent's state, and for how long it has been in it.
 pub fn headline(agent: &Agent, canvas: &Canvas<'_>) -> String {
     let name = canvas.paint.ink(Ink::Strong, &name(agent));
     let ink = |word: &str| canvas.paint.ink(state_ink(&agent.state), word);
@@ -91,24 +91,25 @@ pub fn brief(agent: &Agent) -> String {
     };
     let is_silent = matches!(agent.state.as_str(), "hatching" | "waking")
         && agent.session.as_ref().is_some_and(|session| session.pid.is_some());
-    let silent = if is_silent { ": its program runs and has shown nothing yet" } else { "" };
+    let silent = if is_silent { ": running, no sign of life yet" } else { "" };
     format!("{} is {}{session}{silent}\n", name(agent), plain(&agent.state))
 }
 
-/// The reason as a sentence, and how long it will last where that is known: how long a start may take
-/// says nothing of the reason.
-pub fn reason(agent: &Agent, clock: &Clock) -> String {
+/// The reason, and how long it will last where that is known. The time limit of a start is not shown:
+/// it says nothing about the reason.
+pub fn reason(agent: &Agent, clock: &LocalTime) -> String {
     let text = if agent.reason_text.is_empty() { &agent.reason } else { &agent.reason_text };
     let starts = matches!(agent.state.as_str(), "hatching" | "waking");
     let ends = agent.next_at.as_deref().filter(|_| !starts);
-    match ends.and_then(|at| clock.until(at)) {
-        Some(left) => format!("{} ({left} left)", plain(text)),
-        None => plain(text),
+    match (ends.and_then(|at| clock.until(at)), agent.reason.as_str()) {
+        (Some(left), "retrying") => format!("{}; retrying in {left}", plain(text)),
+        (Some(left), _) => format!("{} ({left} left)", plain(text)),
+        (None, _) => plain(text),
     }
 }
 
-/// What happens next, and when; nothing from a daemon that does not say it.
-pub fn next(agent: &Agent, clock: &Clock) -> Option<String> {
+/// What happens next, and when; `None` from an older daemon.
+pub fn next(agent: &Agent, clock: &LocalTime) -> Option<String> {
     let next = Some(plain(&agent.next)).filter(|next| !next.is_empty())?;
     Some(match agent.next_at.as_deref().and_then(|at| clock.until(at)) {
         Some(left) => format!("{next} in {left}"),
@@ -116,13 +117,13 @@ pub fn next(agent: &Agent, clock: &Clock) -> Option<String> {
     })
 }
 
-/// How many texts wait for it; nothing where none does.
+/// How many texts are waiting for it; empty if there are none.
 fn texts(agent: &Agent) -> Cell {
     let count = Some(agent.texts_waiting).filter(|count| *count > 0);
     Cell::ink(count.map(|count| count.to_string()).unwrap_or_default(), Ink::Attention)
 }
 
-/// How full its usable window is; nothing where nobody has one.
+/// How full its usable window is; empty if no agent has one.
 fn context(agent: &Agent, is_measured: bool) -> Cell {
     match &agent.context {
         Some(context) => {
@@ -181,10 +182,10 @@ pub mod sample {
             state: "working".into(),
             roster: "living".into(),
             reason: "running".into(),
-            reason_text: "its program runs".into(),
+            reason_text: "running".into(),
             evidence: Evidence {
                 witness: "kernel".into(),
-                fact: "executed pid 4711".into(),
+                fact: "its program started as pid 4711".into(),
                 at: "2026-11-15T11:55:00.000125Z".into(),
             },
             since: "2026-11-15T11:55:00Z".into(),
@@ -218,9 +219,9 @@ pub mod sample {
             name: "bob".into(),
             state: "crashed".into(),
             reason: "breaker-open".into(),
-            reason_text: "it crashed too often; one more try later".into(),
+            reason_text: "crashed too often (exit 1); restarts are paused".into(),
             until: Some("2026-11-15T12:04:00Z".into()),
-            next: "it is tried again".into(),
+            next: "it is restarted".into(),
             next_at: Some("2026-11-15T12:04:00Z".into()),
             role: None,
             dir: "/srv/\x1b[31mred".into(),
@@ -243,7 +244,7 @@ pub mod sample {
             state: "sleeping".into(),
             roster: "freezer".into(),
             reason: "stopped".into(),
-            reason_text: "it was stopped".into(),
+            reason_text: "stopped".into(),
             since: "2026-11-13T09:00:00Z".into(),
             role: None,
             session: None,

@@ -1,4 +1,4 @@
-//! Steps of a conversation for reading in a terminal: who said what, which tools, what came of it.
+//! Steps of a conversation, drawn for a terminal: prompts, answers, tool calls and their results.
 //!
 //! Everything in a step is hostile text: it goes through `plain`, line by line.
 
@@ -11,9 +11,9 @@ use super::paint::Ink;
 use super::roster::Canvas;
 use super::text::{self, plain};
 
-/// Of a result so many lines are shown, unless all are wanted …
+/// At most this many lines of a result are shown, unless `--full` is given …
 const RESULT_LINES: usize = 8;
-/// … and of one line, or of the arguments of a call, so many columns.
+/// … and this many columns of a line, or of the arguments of a call.
 const LINE_COLUMNS: usize = 400;
 /// Where the time stands; what is told begins behind it.
 const TIME_COLUMNS: usize = 10;
@@ -122,7 +122,7 @@ impl Teller {
                 (look(if failed { "✗" } else { "·" }, ink, ink), self.result(step, tool.as_deref()))
             }
             "error" => {
-                let retry = until.map(|at| format!(" (again at {at})")).unwrap_or_default();
+                let retry = until.map(|at| format!(" (until {at})")).unwrap_or_default();
                 let kind = plain(step.error.as_deref().unwrap_or("unclassified"));
                 let line = with_text(format!("error, {kind}{retry}"), text);
                 (look("!", Ink::Alarm, Ink::Alarm), vec![line])
@@ -134,14 +134,14 @@ impl Teller {
             }
             "compaction" => (look("~", Ink::Busy, Ink::Busy), vec![compaction(step)]),
             "interrupted" => {
-                let line = "interrupted by a person".to_owned();
+                let line = "interrupted by the operator".to_owned();
                 (look("■", Ink::Attention, Ink::Attention), vec![line])
             }
             "conversation" => {
-                let line = format!("the conversation is now {}", plain(text));
+                let line = format!("conversation {}", plain(text));
                 (look("~", Ink::Busy, Ink::Busy), vec![line])
             }
-            // That a model thought; or a word of a newer daemon.
+            // Thinking, or a kind that only a newer daemon knows.
             _ => return None,
         })
     }
@@ -171,7 +171,7 @@ impl Teller {
         };
         let mut shown = self.clipped(&arguments);
         if step.cut_bytes > 0 {
-            shown.push_str(&format!(" … and {} bytes more", step.cut_bytes));
+            shown.push_str(&format!(" … {} more bytes", step.cut_bytes));
         }
         let tool = plain(step.tool.as_deref().unwrap_or("?"));
         format!("{tool}  {shown}").trim_end().to_owned()

@@ -1,4 +1,4 @@
-//! The story of `why`: what is, on what evidence, how it came to that, what comes next.
+//! The output of `why`: state and evidence, history, what happens next, what the reader can do.
 
 use perennial_api::answer::{Chapter, Message, Why};
 
@@ -22,7 +22,7 @@ pub fn story(why: &Why, canvas: &Canvas<'_>) -> String {
         told.push_str(&format!("evidence: {evidence}\n"));
     }
     if !why.texts.is_empty() {
-        told.push_str("\nTexts that wait:\n");
+        told.push_str("\nWaiting texts:\n");
         why.texts.iter().for_each(|message| told.push_str(&waiting(message, canvas)));
     }
     if !why.story.is_empty() {

@@ -1,4 +1,4 @@
-//! A table that fits its terminal: columns shrink, then the least important ones go.
+//! A table that fits its terminal: columns shrink, then the least important ones are dropped.
 
 use super::paint::{Ink, Paint};
 use super::text;

@@ -6,7 +6,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::command_line::quoted;
 
-/// The same text with everything that acts on a terminal, or hides text, shown as an escape.
+/// The text, with control characters and characters that hide or reorder text escaped.
 pub fn plain(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -75,7 +75,7 @@ pub fn wrapped(text: &str, label: usize, indent: usize, width: Option<usize>) ->
     lines.join(&format!("\n{}", " ".repeat(indent)))
 }
 
-/// Where the part of a text ends that fits in so many columns: at least one character of it.
+/// The length of the longest prefix that fits into `limit` columns, but at least one character.
 pub fn fitting(text: &str, limit: usize) -> usize {
     let mut columns = 0;
     let over = text.char_indices().skip_while(|(index, c)| {

@@ -1,22 +1,22 @@
-//! Moments and spans for people: how long ago, at what time of the day.
+//! Times and durations for people: how long ago, at what time of day.
 //!
-//! A moment that can't be read is shown as it came, escaped: a listing never fails over one.
+//! A time that can't be parsed is shown as it is, escaped: a listing never fails because of one.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use super::text::plain;
 
-/// What time it is for whoever reads, and where.
+/// The reader's time and time zone.
 #[derive(Debug, Clone)]
-pub struct Clock {
+pub struct LocalTime {
     pub now: Timestamp,
     pub zone: TimeZone,
 }
 
-impl Clock {
-    pub fn system() -> Clock {
-        Clock { now: Timestamp::now(), zone: TimeZone::system() }
+impl LocalTime {
+    pub fn system() -> LocalTime {
+        LocalTime { now: Timestamp::now(), zone: TimeZone::system() }
     }
 
     /// `42s`, `12m`, `5h`, `3d`: how long ago it was.
@@ -69,8 +69,8 @@ pub fn span(span: SignedDuration) -> String {
 }
 
 #[cfg(test)]
-pub fn fixed() -> Clock {
-    Clock { now: "2026-11-15T12:00:00Z".parse().unwrap(), zone: TimeZone::UTC }
+pub fn fixed() -> LocalTime {
+    LocalTime { now: "2026-11-15T12:00:00Z".parse().unwrap(), zone: TimeZone::UTC }
 }
 
 #[cfg(test)]

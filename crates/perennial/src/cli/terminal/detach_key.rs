@@ -101,11 +101,9 @@ pub fn parse(text: &str) -> Result<u8, String> {
     };
     match key {
         // Ctrl-C, Ctrl-[ (escape), Ctrl-I (tab), Ctrl-J and Ctrl-M (enter) are needed by everybody.
-        b'C' | b'I' | b'J' | b'M' | b'[' => {
-            Err(format!("Ctrl-{} is needed by programs", char::from(key)))
-        }
+        b'C' | b'I' | b'J' | b'M' | b'[' => Err(format!("programs need Ctrl-{}", char::from(key))),
         b'A'..=b'Z' | b'\\' | b']' | b'^' | b'_' => Ok(key & 0x1f),
-        _ => Err("one letter, or one of \\ ] ^ _".to_owned()),
+        _ => Err("use one letter, or one of \\ ] ^ _".to_owned()),
     }
 }
 

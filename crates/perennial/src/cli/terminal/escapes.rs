@@ -18,13 +18,13 @@ pub enum Token<'a> {
 
 #[derive(Debug, Default)]
 pub struct Scanner {
-    state: State,
+    state: ScannerState,
     held: Vec<u8>,
     is_fragment: bool,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ScannerState {
     #[default]
     Text,
     Escape,
@@ -47,7 +47,7 @@ impl Scanner {
     pub fn feed(&mut self, bytes: &[u8], mut take: impl FnMut(Token<'_>)) {
         let mut rest = bytes;
         while !rest.is_empty() {
-            if self.state == State::Text {
+            if self.state == ScannerState::Text {
                 let end = rest.iter().position(|byte| *byte == ESC).unwrap_or(rest.len());
                 if end > 0 {
                     take(Token::Text(&rest[..end]));
@@ -62,7 +62,7 @@ impl Scanner {
 
     fn hold(&mut self, byte: u8, take: &mut impl FnMut(Token<'_>)) {
         let next = step(self.state, byte);
-        if next == Some(State::Escape) && self.state != State::Text && byte == ESC {
+        if next == Some(ScannerState::Escape) && self.state != ScannerState::Text && byte == ESC {
             // A sequence that another one interrupts never had a meaning.
             self.release(take);
         }
@@ -81,7 +81,7 @@ impl Scanner {
     }
 
     fn release(&mut self, take: &mut impl FnMut(Token<'_>)) {
-        self.state = State::Text;
+        self.state = ScannerState::Text;
         let token = if self.is_fragment {
             Token::Fragment(&self.held)
         } else {
@@ -96,39 +96,39 @@ impl Scanner {
 }
 
 /// The state after `byte`; nothing when it ends the sequence.
-fn step(state: State, byte: u8) -> Option<State> {
+fn step(state: ScannerState, byte: u8) -> Option<ScannerState> {
     // CAN and SUB end any sequence.
     if byte == 0x18 || byte == 0x1a {
         return None;
     }
     match state {
-        State::Text => Some(State::Escape),
-        State::Escape => match byte {
-            b'[' => Some(State::Control),
-            b']' => Some(State::String { is_osc: true }),
-            b'P' | b'X' | b'^' | b'_' => Some(State::String { is_osc: false }),
-            0x20..=0x2f => Some(State::Intermediate),
-            ESC => Some(State::Escape),
+        ScannerState::Text => Some(ScannerState::Escape),
+        ScannerState::Escape => match byte {
+            b'[' => Some(ScannerState::Control),
+            b']' => Some(ScannerState::String { is_osc: true }),
+            b'P' | b'X' | b'^' | b'_' => Some(ScannerState::String { is_osc: false }),
+            0x20..=0x2f => Some(ScannerState::Intermediate),
+            ESC => Some(ScannerState::Escape),
             _ => None,
         },
-        State::Intermediate => match byte {
-            0x20..=0x2f => Some(State::Intermediate),
-            ESC => Some(State::Escape),
+        ScannerState::Intermediate => match byte {
+            0x20..=0x2f => Some(ScannerState::Intermediate),
+            ESC => Some(ScannerState::Escape),
             _ => None,
         },
-        State::Control => match byte {
+        ScannerState::Control => match byte {
             0x40..=0x7e => None,
-            ESC => Some(State::Escape),
-            _ => Some(State::Control),
+            ESC => Some(ScannerState::Escape),
+            _ => Some(ScannerState::Control),
         },
-        State::String { is_osc } => match byte {
+        ScannerState::String { is_osc } => match byte {
             0x07 if is_osc => None,
-            ESC => Some(State::StringEscape { is_osc }),
-            _ => Some(State::String { is_osc }),
+            ESC => Some(ScannerState::StringEscape { is_osc }),
+            _ => Some(ScannerState::String { is_osc }),
         },
-        State::StringEscape { is_osc } => match byte {
+        ScannerState::StringEscape { is_osc } => match byte {
             b'\\' => None,
-            _ => Some(State::String { is_osc }),
+            _ => Some(ScannerState::String { is_osc }),
         },
     }
 }

@@ -1,8 +1,8 @@
 //! The caller's terminal: its size, and raw mode that is always undone.
 //!
 //! Invariant
-//! - TE1  Whoever makes a terminal raw holds a `Raw`; dropping it restores the terminal, on return,
-//!   on a panic, and after the kill signals that `attach` catches.
+//! - TE1  Raw mode lasts as long as a `Raw` value; dropping it restores the terminal, on return, on a
+//!   panic, and after the kill signals that `attach` catches.
 
 pub mod detach_key;
 pub mod escapes;
@@ -34,15 +34,22 @@ pub fn any_size() -> Option<Size> {
         .or_else(|| size(rustix::stdio::stderr()))
 }
 
-/// How wide output may be; unlimited when nobody reads it on a screen.
+/// How wide lines on standard output may be; unlimited if it is not a terminal.
 pub fn output_width() -> Option<usize> {
-    if !io::stdout().is_terminal() {
+    width(&io::stdout(), rustix::stdio::stdout())
+}
+
+/// How wide lines on standard error may be; unlimited if it is not a terminal.
+pub fn error_width() -> Option<usize> {
+    width(&io::stderr(), rustix::stdio::stderr())
+}
+
+fn width(stream: &impl IsTerminal, fd: BorrowedFd<'_>) -> Option<usize> {
+    if !stream.is_terminal() {
         return None;
     }
     let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-    columns
-        .filter(|columns| *columns > 0)
-        .or_else(|| size(rustix::stdio::stdout()).map(|size| usize::from(size.cols)))
+    columns.filter(|columns| *columns > 0).or_else(|| size(fd).map(|size| usize::from(size.cols)))
 }
 
 /// Input from and output to a person.

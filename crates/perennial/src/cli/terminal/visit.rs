@@ -1,4 +1,4 @@
-//! A person's stay at an agent's terminal: keys there, output here, until someone goes.
+//! A person attached to an agent's terminal: passes keys and output until either side leaves.
 //!
 //! One thread, one poll over keyboard, holder and kill signals. Invariant: TE1.
 
@@ -14,8 +14,9 @@ use super::detach_key::{self, DetachKey, Typed};
 use super::escapes::{Scanner, Token, is_query};
 use super::modes::Modes;
 use super::{Raw, size};
+use crate::kill_signal;
 
-/// Why a stay is over.
+/// Why a visit ended.
 #[derive(Debug)]
 pub enum Leaving {
     Detached,
@@ -176,7 +177,7 @@ impl Visit {
                     self.scanner = Scanner::default();
                     let undo = self.screen.modes.undo();
                     self.screen.modes = Modes::default();
-                    let note = format!("{undo}\r\n[session {number} began]\r\n");
+                    let note = format!("{undo}\r\n[session {number} started]\r\n");
                     if write_out(note.as_bytes()).is_err() {
                         return Some(Leaving::Told);
                     }
@@ -216,8 +217,8 @@ fn write_out(bytes: &[u8]) -> io::Result<()> {
 pub fn ended(end: Option<End>) -> String {
     match end {
         Some(End::Code(code)) => format!("exit code {code}"),
-        Some(End::KillSignal(signal)) => format!("kill signal {signal}"),
+        Some(End::KillSignal(signal)) => format!("killed by {}", kill_signal::name(signal)),
         Some(End::NotStarted(why)) => format!("not started: {why}"),
-        None => "its holder went".to_owned(),
+        None => "its holder is gone".to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! Who waits for what: a point in a session's life, or the end of a message.
+//! Callers that wait: for a milestone of a session, or for the end of a message.
 
 use perennial_core::agent::Agent;
 use perennial_core::fleet::Fleet;
@@ -6,10 +6,10 @@ use perennial_core::id::{AgentId, MessageId};
 use perennial_core::session::Phase;
 use tokio::sync::oneshot;
 
-/// A point in a session's life that somebody waits for.
+/// A point in a session's life that a caller can wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Milestone {
-    /// The session runs, or came to nothing.
+    /// The session runs, or could not be started.
     Begun,
     /// No session is left.
     Over,
@@ -43,7 +43,7 @@ impl Awaited {
         self.ends.push((message, reply));
     }
 
-    /// Tells those whose time has come, now that these agents have changed.
+    /// Answers the callers whose milestone has been reached, now that these agents have changed.
     pub fn tell(&mut self, fleet: &Fleet, touched: &[AgentId]) {
         let is_reached = |(agent, point, _): &mut (AgentId, Milestone, oneshot::Sender<()>)| {
             touched.contains(agent)

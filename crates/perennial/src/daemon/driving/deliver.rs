@@ -1,11 +1,11 @@
-//! Carries deliveries out: reads a text from the store and has the session's holder type it.
+//! Carries out deliveries: reads a text from the store and has the session's holder type it.
 //!
-//! One thread. Tries until the holder answers, since only the holder knows whether it typed; decides
-//! nothing: what follows from an answer is said in the core.
+//! One thread. Repeats an order until the holder answers, because only the holder knows whether it
+//! typed the text. Decides nothing: the core concludes from the answer.
 //!
 //! Invariants
-//! - D1  A delivery is made again only while the core plans it: meanwhile its text may have been seen and
-//!   the next one typed, or its session may have ended.
+//! - D1  A delivery is repeated only while the core still plans it: meanwhile its text may have been
+//!   seen and the next one typed, or its session may have ended.
 
 use perennial_store::Store;
 use std::collections::VecDeque;
@@ -31,13 +31,13 @@ const AGAIN_AFTER: Duration = Duration::from_millis(500);
 
 /// The way to the thread.
 #[derive(Debug, Clone)]
-pub struct Deliveries(Sender<Order>);
+pub struct Deliveries(Sender<DeliveryOrder>);
 
 /// A delivery, and the harness of its session; without one, of a bare command.
 type Errand = (Delivery, Option<String>);
 
 #[derive(Debug)]
-enum Order {
+enum DeliveryOrder {
     Deliver(Errand),
     /// The holder was not reached: after a while, if it is still to be done.
     Again(Errand),
@@ -48,7 +48,7 @@ struct Executor {
     holders: Holders,
     harnesses: Harnesses,
     driver: DriverHandle,
-    orders: Sender<Order>,
+    orders: Sender<DeliveryOrder>,
     /// Those that are tried again, with their time.
     later: VecDeque<(Moment, Errand)>,
 }
@@ -72,20 +72,20 @@ impl Deliveries {
     /// Types a text into a session of this harness; without one, of a bare command.
     pub fn order(&self, delivery: Delivery, harness: Option<String>) {
         // A thread that is gone types nothing more; the daemon is ending.
-        let _ = self.0.send(Order::Deliver((delivery, harness)));
+        let _ = self.0.send(DeliveryOrder::Deliver((delivery, harness)));
     }
 }
 
 impl Executor {
-    fn run(&mut self, inbox: &Receiver<Order>) {
+    fn run(&mut self, inbox: &Receiver<DeliveryOrder>) {
         loop {
             let next = match self.later.front() {
                 Some((at, _)) => inbox.recv_timeout(at.saturating_sub(monotonic::now())),
                 None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             match next {
-                Ok(Order::Deliver(errand)) => self.carry(errand),
-                Ok(Order::Again(errand)) => {
+                Ok(DeliveryOrder::Deliver(errand)) => self.carry(errand),
+                Ok(DeliveryOrder::Again(errand)) => {
                     self.later.push_back((monotonic::now() + AGAIN_AFTER, errand));
                 }
                 Err(RecvTimeoutError::Timeout) => {
@@ -121,7 +121,7 @@ impl Executor {
             // Whether it was typed is not known: the same attempt, ordered again, tells.
             Err(refusal) => {
                 tracing::debug!(%agent, %number, %refusal, "a text is not delivered yet");
-                let _ = orders.send(Order::Again((delivery, harness)));
+                let _ = orders.send(DeliveryOrder::Again((delivery, harness)));
             }
         });
     }
@@ -153,11 +153,15 @@ impl Executor {
 }
 
 /// D1: only the driver knows what is planned.
-fn order_if_planned(driver: &DriverHandle, orders: &Sender<Order>, (delivery, harness): Errand) {
+fn order_if_planned(
+    driver: &DriverHandle,
+    orders: &Sender<DeliveryOrder>,
+    (delivery, harness): Errand,
+) {
     let orders = orders.clone();
     let look = move |view: &FleetView<'_>| {
         if is_planned(view.supervisor.fleet(), &delivery, view.now) {
-            let _ = orders.send(Order::Deliver((delivery, harness)));
+            let _ = orders.send(DeliveryOrder::Deliver((delivery, harness)));
         }
     };
     // Without a driver the daemon is ending.

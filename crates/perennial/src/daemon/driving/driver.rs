@@ -1,7 +1,7 @@
 //! Drives the supervisor: one thread that feeds it inputs and carries its outputs out.
 //!
-//! Every wish reaches the world through here: appends to the journal, effects to the host, rows to
-//! the projections, files to the mirror. Holds no rule of its own.
+//! Every output passes through here: appends to the journal, effects to the host, rows to the
+//! projections, files to the mirror. It has no policy.
 
 use perennial_store::Store;
 use std::collections::HashMap;
@@ -35,7 +35,7 @@ use crate::daemon::hearing::reader::{Reader, Sighting};
 use crate::daemon::hearing::session_list_watcher::SessionListWatcher;
 use crate::daemon::hearing::spending::Spending;
 use crate::daemon::surface::identity::Registry;
-use crate::daemon::time::Clock;
+use crate::daemon::time::CoreClock;
 
 /// What reaches the driver's thread.
 pub enum Message {
@@ -133,7 +133,7 @@ impl DriverHandle {
         answer.await.map_err(|_| Closing)
     }
 
-    /// Waits until the agent's session has come to that point.
+    /// Waits until the agent's session has reached this milestone.
     pub async fn reached(&self, agent: AgentId, point: Milestone) -> Result<(), Closing> {
         let (reply, answer) = oneshot::channel();
         self.send(Message::Await { agent, point, reply })?;
@@ -162,7 +162,7 @@ pub struct World {
     pub session_lists: SessionListWatcher,
     pub projections: Projections,
     pub deliveries: Deliveries,
-    pub clock: Clock,
+    pub clock: CoreClock,
     /// The last record that what is shown takes in.
     pub shown: watch::Sender<Seq>,
     /// Set to true when the daemon must end.

@@ -1,7 +1,7 @@
 //! The shell around agent CLIs: what a session runs, where its files are, and how it ends, by its
 //! preset and the agent's environment.
 //!
-//! Translates; what begins and when was decided before.
+//! Only translates; the core has decided what starts, and when.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};

@@ -1,4 +1,4 @@
-//! Jobs as the host runs them: what the core wants in the host's words, and back.
+//! Jobs: translates the core's types into the host's, and back.
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ pub fn spec(purpose: &Purpose, command: &JobCommand) -> JobSpec {
     }
 }
 
-/// What the core is told of a report; nothing of one that only the registry needs.
+/// A report as the core's observation; `None` for one that only the registry needs.
 pub fn report(report: host::JobReport) -> Option<JobReport> {
     match report {
         host::JobReport::Held { .. } => None,

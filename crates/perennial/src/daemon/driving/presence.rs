@@ -1,6 +1,6 @@
-//! Whom the daemon hears now: the holders that are connected, and when others were last heard.
+//! Which holders are connected now, and when the others were last heard.
 //!
-//! Memory of this run only, but for the last times, which are kept as samples.
+//! Kept for this run only, except for the last times, which are stored as latest values.
 
 use std::collections::BTreeMap;
 

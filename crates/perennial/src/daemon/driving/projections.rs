@@ -1,13 +1,13 @@
-//! What is derived from the journal and laid out for others: roster rows, samples, snapshots, the
-//! readable mirror. And who leaves memory: what is over, once the store has it as it ended.
+//! What is derived from the journal for readers: roster rows, latest values, snapshots, the mirror.
+//! Also which ended entities leave memory, once the store has their last state.
 //!
-//! Nothing here is ever read back to decide. A sample replaces the one before it whole, so that each
-//! has everything: what was heard, and what was measured.
+//! Nothing here is read back to decide anything. A latest value replaces the previous one as a whole,
+//! so each one is complete: what was heard and what was measured.
 //!
 //! Invariants
 //! - SF1  An agent leaves memory only when its last snapshot and roster row are durable: it is in
 //!   memory or in the store at every moment.
-//! - SF2  A set of snapshots that was not kept is made up for by the next one.
+//! - SF2  If a set of snapshots was dropped, the next one includes what it had.
 
 use perennial_store::Store;
 use std::collections::BTreeSet;
@@ -31,7 +31,8 @@ use crate::daemon::driving::presence::Presence;
 use crate::daemon::hearing::spending::{self, Spending};
 use crate::daemon::showing::view;
 
-/// After so many events what has changed is kept, so that the next start need not fold them.
+/// After this many events, changed entities are stored as snapshots, so that the next start need not
+/// fold them.
 const SNAPSHOT_EVERY: u64 = 1000;
 
 #[derive(Debug)]
@@ -49,7 +50,7 @@ pub struct Projections {
 #[derive(Debug)]
 struct UnderWay {
     changed: BTreeSet<Entity>,
-    /// What is over in it, as it ended.
+    /// The ended entities in it, in their last state.
     over: Vec<(Entity, Version)>,
 }
 
@@ -124,7 +125,7 @@ impl Driver {
         world.projections.under_way = Some(UnderWay { changed, over });
     }
 
-    /// The last set is durable, or it was dropped; what is over in one that is kept leaves memory.
+    /// The last set is durable, or was dropped; ended entities of a durable set leave memory.
     pub fn kept(&mut self, is_kept: bool) {
         let Driver { supervisor, presence, spending, world, .. } = self;
         let Some(UnderWay { changed, over }) = world.projections.under_way.take() else { return };

@@ -1,4 +1,4 @@
-//! What a session is told when it starts: who it is, who else is there, how its clock stands.
+//! The briefing of a new session: which agent it is, which other agents there are, its context clock.
 
 use perennial_core::agent::Agent;
 use perennial_core::context::Sample;

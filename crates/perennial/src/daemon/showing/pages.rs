@@ -1,7 +1,7 @@
-//! What an agent's conversations hold, page by page: the vendor's files, else our copies.
+//! The contents of an agent's conversations, page by page: from the vendor's files, or from our copies.
 //!
-//! Paths are made from the vendor's rule and the conversations' ids; none that a session names is
-//! believed.
+//! Paths follow from the vendor's rule and the conversations' ids; a path that a session names is not
+//! trusted.
 
 use perennial_store::Store;
 use std::io;
@@ -21,9 +21,9 @@ use perennial_store::journal::{ReadError, Version};
 
 use crate::daemon::driving::harness::Harnesses;
 
-/// Of an agent so many conversations are read, the newest …
+/// At most this many conversations of an agent are read, newest first …
 const CONVERSATIONS_MAX: usize = 64;
-/// … and so many files: a place names each, and is part of a request's head.
+/// … and this many files: a place names each of them, and travels in the head of a request.
 const FILES_MAX: usize = 256;
 const EVENTS: usize = 1000;
 

@@ -1,6 +1,6 @@
 //! Agents as the surface shows them: core types to wire types, field by field.
 //!
-//! Shows only what can be vouched for: a running session that nobody confirms is `unknown`. And only
+//! Shows only what is confirmed: a running session whose holder does not answer is `unknown`. And only
 //! what the caller may see: the rest is left out and named in `withheld`.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -106,7 +106,7 @@ fn shown(
         state: state.word().to_owned(),
         roster: state.roster().word().to_owned(),
         reason: reason.word().to_owned(),
-        reason_text: sentences::reason(reason).to_owned(),
+        reason_text: sentences::explained(reason, &agent.evidence),
         evidence: match silent_since {
             Some(at) => silence(agent, presence, at),
             None => evidence(&agent.evidence),
@@ -133,7 +133,7 @@ fn shown(
         respawn_count: u64::from(agent.respawn_count),
         created_at: rfc3339(agent.created_at),
         last_seen: last_seen(agent, presence, now).map(rfc3339),
-        // Filled from the recording by whoever may look at files.
+        // Filled in from the recording by a caller that may read files.
         last_activity: agent.session.as_ref().and_then(|s| s.started_at).map(rfc3339),
         summary: agent.summary.clone(),
         work_phase: agent.work_phase.map(|phase| phase.word().to_owned()),
@@ -164,14 +164,14 @@ fn evidence(evidence: &Evidence) -> wire::Evidence {
     }
 }
 
-/// What there is to say of a session that nobody confirms.
+/// The evidence for a session whose holder does not answer.
 fn silence(agent: &Agent, presence: &Presence, since: Time) -> wire::Evidence {
     let last = presence.heard(agent.id).or_else(|| agent.session.as_ref()?.started_at);
     wire::Evidence {
         witness: sentences::witness(Witness::Daemon).to_owned(),
         fact: match last {
             Some(last) => format!("its holder was last heard at {}", rfc3339(last)),
-            None => "its holder was never heard".to_owned(),
+            None => "its holder has never been heard".to_owned(),
         },
         at: rfc3339(since),
     }
@@ -263,7 +263,7 @@ pub struct Filter {
     pub roster: Option<Roster>,
     pub state: Option<State>,
     pub project: Option<String>,
-    /// Only those that nobody has confirmed for so many seconds.
+    /// Only agents that were last confirmed at least this many seconds ago.
     pub stale_seconds: Option<u64>,
 }
 

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use axum::extract::State;
 use axum::http::HeaderValue;
+use perennial_api::Home;
 use perennial_api::agent as wire;
 use perennial_api::answer::{Chapter, Why};
 use perennial_api::query;
-use perennial_api::{Home, Problem};
 use perennial_core::authority::Caller;
 use perennial_core::entity::Entity;
 use perennial_core::fleet::Fleet;
@@ -28,7 +28,6 @@ use super::{Shared, Surface};
 use crate::daemon::driving::driver::Closing;
 use crate::daemon::showing::view::{self, Filter};
 use crate::daemon::showing::{problems, wire_event};
-use crate::daemon::surface::checks;
 use crate::daemon::time;
 
 /// How many agents are dead, beside a list that may leave them out.
@@ -79,30 +78,13 @@ pub async fn list(
 
 fn roster(word: &str) -> Result<Roster, Trouble> {
     let all = [Roster::Living, Roster::Freezer, Roster::Cemetery];
-    all.into_iter().find(|roster| roster.word() == word).ok_or_else(|| {
-        Trouble(
-            Problem::new(
-                400,
-                "bad-roster",
-                format!("there is no roster '{}'", checks::sanitised(word)),
-            )
-            .next("use living, freezer or cemetery"),
-        )
-    })
+    let known = all.into_iter().find(|roster| roster.word() == word);
+    known.ok_or_else(|| Trouble(problems::bad_roster(word)))
 }
 
 fn agent_state(word: &str) -> Result<AgentState, Trouble> {
-    AgentState::ALL.into_iter().find(|state| state.word() == word).ok_or_else(|| {
-        let words: Vec<&str> = AgentState::ALL.into_iter().map(AgentState::word).collect();
-        Trouble(
-            Problem::new(
-                400,
-                "bad-state",
-                format!("there is no state '{}'", checks::sanitised(word)),
-            )
-            .next(format!("use one of {}", words.join(", "))),
-        )
-    })
+    let known = AgentState::ALL.into_iter().find(|state| state.word() == word);
+    known.ok_or_else(|| Trouble(problems::bad_state(word)))
 }
 
 /// The last sign of work of a bare command is the last thing it printed.
@@ -171,10 +153,7 @@ fn chapter(record: &Record, sight: Sight) -> Chapter {
 }
 
 pub fn gone() -> Trouble {
-    Trouble(
-        Problem::new(404, "no-such-agent", "there is no such agent")
-            .next("perennial ls --all shows everyone"),
-    )
+    Trouble(problems::agent_gone())
 }
 
 impl Surface {

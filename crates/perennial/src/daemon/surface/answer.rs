@@ -11,7 +11,7 @@ use super::agents::gone;
 use super::board::no_such_post;
 use super::extract::CallerIdentity;
 use crate::daemon::driving::driver::Closing;
-use crate::daemon::surface::checks::sanitised;
+use crate::daemon::showing::problems;
 
 /// A problem on its way out.
 #[derive(Debug)]
@@ -27,11 +27,7 @@ impl From<Problem> for Trouble {
 
 impl From<Closing> for Trouble {
     fn from(_: Closing) -> Trouble {
-        Trouble(
-            Problem::new(503, "ending", "the daemon is ending")
-                .because("it was asked to, and answers nothing more")
-                .next("perennial up starts it again"),
-        )
+        Trouble(problems::daemon_ending())
     }
 }
 
@@ -51,10 +47,7 @@ pub fn json(value: &impl Serialize) -> Answer {
 pub fn json_with(status: StatusCode, value: &impl Serialize) -> Answer {
     match serde_json::to_vec(value) {
         Ok(body) => Ok((status, [(CONTENT_TYPE, "application/json")], body).into_response()),
-        Err(error) => Err(Trouble(
-            Problem::new(500, "not-writable", "the answer can't be written")
-                .because(error.to_string()),
-        )),
+        Err(error) => Err(Trouble(problems::answer_not_writable(&error.to_string()))),
     }
 }
 
@@ -72,20 +65,9 @@ pub async fn no_such_route(uri: Uri) -> Trouble {
         "/v1/board/" => return no_such_post(),
         _ => {}
     }
-    Trouble(
-        Problem::new(
-            404,
-            "no-such-route",
-            format!("there is nothing at {}", sanitised(uri.path())),
-        )
-        .next("a newer perennial may know it: compare perennial --version with perennial doctor"),
-    )
+    Trouble(problems::no_such_route(uri.path()))
 }
 
 pub async fn no_such_method(uri: Uri) -> Trouble {
-    Trouble(Problem::new(
-        405,
-        "no-such-method",
-        format!("{} is not used like that", sanitised(uri.path())),
-    ))
+    Trouble(problems::no_such_method(uri.path()))
 }

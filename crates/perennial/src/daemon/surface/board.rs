@@ -5,7 +5,7 @@
 
 use axum::extract::State;
 use perennial_api::post::Post;
-use perennial_api::{Problem, query};
+use perennial_api::query;
 use perennial_core::authority::Caller;
 use perennial_core::command::Command;
 use perennial_core::entity::Entity;
@@ -21,6 +21,7 @@ use perennial_store::text;
 use super::answer::{Answer, Trouble, json};
 use super::extract::{CallerIdentity, Query, Segment};
 use super::{Shared, Surface};
+use crate::daemon::showing::problems;
 use crate::daemon::surface::checks;
 use crate::daemon::time;
 
@@ -81,24 +82,18 @@ impl Surface {
             }
             Ok(Some(post))
         };
-        let post: Post = self.read(read).await?.ok_or_else(|| {
-            Problem::new(404, "no-such-post", format!("there is no post {id}"))
-                .next("perennial board ls lists the newest posts")
-        })?;
+        let post: Post =
+            self.read(read).await?.ok_or_else(|| problems::no_such_post(&id.to_string()))?;
         if post.text.is_none() {
-            return Err(Trouble(
-                Problem::new(500, "post-unread", format!("the text of {id} can't be read"))
-                    .because("its record or its text is damaged")
-                    .next("perennial doctor checks the journal"),
-            ));
+            return Err(Trouble(problems::post_unread(id)));
         }
         Ok(post)
     }
 }
 
-/// To whoever asks for a post without naming one.
+/// The answer to a request for a post without an id.
 pub fn no_such_post() -> Trouble {
-    Trouble(checks::no_such_post(""))
+    Trouble(problems::no_such_post(""))
 }
 
 /// A post as it is listed, and its text as the event names it.

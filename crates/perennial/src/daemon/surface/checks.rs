@@ -1,7 +1,7 @@
 //! What a request must be before it reaches the core: bounded, well-formed, and about a world that
 //! exists.
 //!
-//! Pure checks and file look-ups; says no with a problem that tells what to do instead.
+//! Pure checks and file look-ups. A request that fails one is answered with a problem.
 
 use std::path::{Path, PathBuf};
 
@@ -12,39 +12,28 @@ use perennial_core::id::PostId;
 use perennial_core::launch::{BARE_COMMAND, Host, Launch, Options};
 use perennial_core::name::Name;
 use perennial_core::restart::Restart;
-use perennial_engine::harness::{PresetError, preset};
+use perennial_engine::harness::PresetError;
 
 use crate::daemon::driving::driver::chain;
 use crate::daemon::driving::harness::Harnesses;
+use crate::daemon::showing::problems;
 use crate::daemon::surface::project;
 
 pub fn name(text: &str) -> Result<Name, Problem> {
-    text.parse::<Name>().map_err(|bad| {
-        Problem::new(400, "bad-name", format!("'{}' is no name for an agent", sanitised(text)))
-            .because(bad.to_string())
-            .next("choose a name of letters, digits, '-' and '_', up to 64")
-    })
+    text.parse::<Name>().map_err(|bad| problems::bad_name(text, &bad))
 }
 
 pub fn role(text: &str) -> Result<String, Problem> {
-    name(text).map(|name| name.as_str().to_owned()).map_err(|problem| {
-        Problem::new(400, "bad-role", format!("'{}' is no name for a role", sanitised(text)))
-            .because(problem.detail)
-    })
+    let role = text.parse::<Name>().map_err(|bad| problems::bad_role(text, &bad))?;
+    Ok(role.as_str().to_owned())
 }
 
 pub fn summary(text: &str) -> Result<String, Problem> {
     if text.trim().is_empty() {
-        return Err(Problem::new(400, "no-summary", "the summary is empty")
-            .because("it is what whoever comes later reads of the agent")
-            .next("say in a line what it leaves behind"));
+        return Err(problems::empty_summary());
     }
     if text.len() > request::SUMMARY_LIMIT {
-        return Err(Problem::new(400, "too-long", "the summary is too long").because(format!(
-            "it has {} bytes; {} are kept",
-            text.len(),
-            request::SUMMARY_LIMIT
-        )));
+        return Err(problems::long_summary(text.len()));
     }
     Ok(text.to_owned())
 }
@@ -54,53 +43,26 @@ pub fn post(title: Option<&str>, text: &str) -> Result<(), Problem> {
     let is_line_end = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
     if let Some(title) = title {
         if title.len() > request::POST_TITLE_LIMIT {
-            return Err(Problem::new(400, "too-long", "the title is too long")
-                .because(format!(
-                    "it has {} bytes; {} are allowed",
-                    title.len(),
-                    request::POST_TITLE_LIMIT
-                ))
-                .next("shorten the title; the text has room for more"));
+            return Err(problems::long_title(title.len()));
         }
         if title.trim().is_empty() {
-            return Err(Problem::new(400, "bad-title", "the title is blank")
-                .next("give a title, or leave it out"));
+            return Err(problems::blank_title());
         }
         if title.contains(is_line_end) {
-            return Err(Problem::new(
-                400,
-                "bad-title",
-                format!("invalid title '{}'", sanitised(title)),
-            )
-            .because("a title is one line, without control characters")
-            .next("put further lines into the text"));
+            return Err(problems::bad_title(title));
         }
     }
     if text.len() > request::POST_TEXT_LIMIT {
-        return Err(Problem::new(400, "too-long", "the text is too long")
-            .because(format!(
-                "it has {} bytes; {} are allowed",
-                text.len(),
-                request::POST_TEXT_LIMIT
-            ))
-            .next("post a summary, and say where the whole text is"));
+        return Err(problems::long_post(text.len()));
     }
     if text.trim().is_empty() {
-        return Err(Problem::new(400, "no-text", "there is nothing to post")
-            .because("the text is empty")
-            .next("give a text: perennial board post -s TITLE TEXT"));
+        return Err(problems::empty_post());
     }
     Ok(())
 }
 
 pub fn post_id(text: &str) -> Result<PostId, Problem> {
-    text.parse().map_err(|_| no_such_post(text))
-}
-
-pub fn no_such_post(text: &str) -> Problem {
-    Problem::new(404, "no-such-post", format!("there is no post '{}'", sanitised(text)))
-        .because("it is not the id of a post")
-        .next("perennial board ls lists the newest posts with their ids")
+    text.parse().map_err(|_| problems::no_such_post(text))
 }
 
 pub fn restart(word: Option<&str>) -> Result<Restart, Problem> {
@@ -109,12 +71,7 @@ pub fn restart(word: Option<&str>) -> Result<Restart, Problem> {
         Some("never") => Ok(Restart::Never),
         Some("on-crash") => Ok(Restart::OnCrash),
         Some("always") => Ok(Restart::Always),
-        Some(other) => Err(Problem::new(
-            400,
-            "bad-restart",
-            format!("'{}' is no restart policy", sanitised(other)),
-        )
-        .next("use never, on-crash or always")),
+        Some(other) => Err(problems::bad_restart(other)),
     }
 }
 
@@ -125,12 +82,9 @@ pub fn launch(spawn: &request::Spawn, harnesses: &Harnesses) -> Result<Launch, P
     let (harness, argv) = harness(spawn, harnesses)?;
     let dir = directory(&spawn.dir)?;
     let path = spawn.env.get("PATH").map_or("/usr/local/bin:/usr/bin:/bin", String::as_str);
-    program(&argv[0], path, &dir).map_err(|problem| match harness.as_str() {
-        BARE_COMMAND => problem.next("check the spelling, or give the program's full path"),
-        name => problem.next(format!(
-            "install {}, or add its directory to PATH: --harness {name} runs it",
-            argv[0]
-        )),
+    program(&argv[0], path, &dir).map_err(|why| {
+        let preset = Some(harness.as_str()).filter(|name| *name != BARE_COMMAND);
+        problems::program_not_runnable(&argv[0], &why, preset)
     })?;
     let mut env_names = spawn.set_env.clone();
     env_names.sort();
@@ -164,14 +118,7 @@ fn for_a_harness(spawn: &request::Spawn) -> Result<(), Problem> {
     ];
     match given.into_iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),
-        Some((option, _)) => {
-            Err(Problem::new(400, "needs-harness", format!("{option} needs --harness"))
-                .because("a bare command has no use for it")
-                .next(format!(
-                    "name the agent CLI, such as --harness {}, or leave the option out",
-                    preset::usual()
-                )))
-        }
+        Some((option, _)) => Err(problems::needs_harness(option)),
     }
 }
 
@@ -184,80 +131,56 @@ fn harness(
         return Ok((BARE_COMMAND.to_owned(), spawn.argv.clone()));
     };
     let preset = harnesses.preset(name).map_err(|error| {
-        Problem::new(422, "no-harness", format!("there is no harness '{}'", sanitised(name)))
-            .because(match &error {
-                PresetError::Unknown { known, .. } => format!("known: {}", known.join(", ")),
-                error => chain(error),
-            })
-            .next("perennial doctor shows which agent CLIs were found")
+        let known = match &error {
+            PresetError::Unknown { known, .. } => &known[..],
+            _ => &[],
+        };
+        problems::no_harness(name, known, &chain(&error))
     })?;
     if let Some(word) = spawn.permission_mode.as_deref().filter(|word| preset.mode(word).is_none())
     {
         let known: Vec<&str> =
             preset.permission.modes.iter().map(|mode| mode.word.as_str()).collect();
-        return Err(Problem::new(
-            422,
-            "no-such-mode",
-            format!("there is no permission mode '{}'", sanitised(word)),
-        )
-        .next(format!("use one of {}", known.join(", "))));
+        return Err(problems::no_such_mode(word, &known));
     }
     let program = std::iter::once(preset.program.clone());
     Ok((name.to_owned(), program.chain(spawn.argv.iter().cloned()).collect()))
 }
 
 pub fn conversation(text: &str) -> Result<ConversationId, Problem> {
-    text.parse().map_err(|_| {
-        Problem::new(
-            400,
-            "bad-conversation",
-            format!("'{}' is no conversation's id", sanitised(text)),
-        )
-        .next("take it from the agent CLI: the name of its transcript file")
-    })
+    text.parse().map_err(|_| problems::bad_conversation(text))
 }
 
 fn bounds(spawn: &request::Spawn) -> Result<(), Problem> {
-    let bad = |kind, title: String| Err(Problem::new(400, kind, title));
     let has_program = spawn.argv.first().is_some_and(|program| !program.is_empty());
     if spawn.harness.is_none() && !has_program {
-        return bad("no-program", "there is no program to run".into()).map_err(|problem| {
-            problem.next("put it after --: perennial spawn NAME -- PROGRAM ARGUMENTS")
-        });
+        return Err(problems::no_program());
     }
     let argv_bytes: usize = spawn.argv.iter().map(|word| word.len() + 1).sum();
     if spawn.argv.len() > request::ARGV_COUNT_LIMIT || argv_bytes > request::ARGV_LIMIT {
-        return bad("too-long", "the command line is too long".into());
+        return Err(problems::long_command_line());
     }
     let env_bytes: usize = spawn.env.iter().map(|(key, value)| key.len() + value.len() + 2).sum();
     if env_bytes > request::ENV_LIMIT {
-        return bad("too-long", "the environment is too large".into());
+        return Err(problems::large_environment());
     }
     if spawn.argv.iter().any(|word| word.contains('\0')) {
-        return bad("bad-argument", "an argument holds a NUL byte".into());
+        return Err(problems::nul_in_argument());
     }
     for (key, value) in &spawn.env {
         if key.is_empty() || key.contains(['=', '\0']) || value.contains('\0') {
-            return bad("bad-variable", format!("'{}' is no variable", sanitised(key)));
+            return Err(problems::bad_variable(key));
         }
     }
     if let Some(name) = spawn.set_env.iter().find(|name| !spawn.env.contains_key(*name)) {
-        return bad("bad-variable", format!("'{}' was named but has no value", sanitised(name)));
+        return Err(problems::variable_without_value(name));
     }
     Ok(())
 }
 
 fn directory(text: &str) -> Result<PathBuf, Problem> {
     let path = PathBuf::from(text);
-    let refused = |why: &str| {
-        Problem::new(
-            422,
-            "no-directory",
-            format!("'{}' is no directory to work in", sanitised(text)),
-        )
-        .because(why)
-        .next("give an existing directory with --dir")
-    };
+    let refused = |why: &str| problems::no_directory(text, why);
     if text.contains('\0') || !path.is_absolute() {
         return Err(refused("the path must be absolute"));
     }
@@ -268,28 +191,21 @@ fn directory(text: &str) -> Result<PathBuf, Problem> {
     }
 }
 
-/// Finds a program as `execvp` would, relative to `dir`.
-fn program(word: &str, path: &str, dir: &Path) -> Result<PathBuf, Problem> {
-    let refused = |why: String| {
-        Problem::new(422, "no-program", format!("'{}' can't be run", sanitised(word))).because(why)
-    };
+/// Looks a program up as `execvp` would, relative to `dir`; otherwise says why it can't be run.
+fn program(word: &str, path: &str, dir: &Path) -> Result<(), String> {
     if word.contains('/') {
-        let candidate = dir.join(word);
-        return match executable(&candidate) {
-            Ok(()) => Ok(candidate),
-            Err(why) => Err(refused(why)),
-        };
+        return executable(&dir.join(word));
     }
     let mut forbidden = None;
     for entry in path.split(':').filter(|entry| !entry.is_empty()) {
         let candidate = dir.join(entry).join(word);
         match executable(&candidate) {
-            Ok(()) => return Ok(candidate),
+            Ok(()) => return Ok(()),
             Err(why) if candidate.exists() => forbidden = Some(why),
             Err(_) => {}
         }
     }
-    Err(refused(forbidden.unwrap_or_else(|| "not found in PATH".to_owned())))
+    Err(forbidden.unwrap_or_else(|| "not found in PATH".to_owned()))
 }
 
 fn executable(path: &Path) -> Result<(), String> {

@@ -10,7 +10,7 @@ use axum::http::header::ACCEPT;
 use axum::response::IntoResponse;
 use axum::response::sse::{Event as Line, KeepAlive, Sse};
 use perennial_api::event as wire;
-use perennial_api::{Problem, query};
+use perennial_api::query;
 use perennial_core::authority::{Caller, Standing};
 use perennial_core::entity::Entity;
 use perennial_core::id::AgentId;
@@ -27,6 +27,7 @@ use super::ended::Found;
 use super::extract::{CallerIdentity, Query};
 use super::{Shared, Surface};
 use crate::daemon::driving::driver::{Closing, chain};
+use crate::daemon::showing::problems;
 use crate::daemon::showing::view;
 use crate::daemon::showing::wire_event;
 
@@ -200,5 +201,5 @@ impl Surface {
 }
 
 pub fn unread(why: &str) -> Trouble {
-    Trouble(Problem::new(500, "journal-unread", "the journal can't be read").because(why))
+    Trouble(problems::journal_unread(why))
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query as AxumQuery, Request};
 use axum::http::header::CONTENT_LENGTH;
 use axum::http::request::Parts;
-use perennial_api::Problem;
 use perennial_api::request::BODY_LIMIT;
 use perennial_core::authority::Caller;
 use serde::de::DeserializeOwned;
@@ -16,7 +15,6 @@ use super::Shared;
 use super::answer::Trouble;
 use super::server::PATIENCE;
 use crate::daemon::showing::problems;
-use crate::daemon::surface::checks::sanitised;
 use crate::daemon::surface::identity::Peer;
 
 /// The caller, as processes show it. Every route asks for it, and none is open to a job.
@@ -36,10 +34,7 @@ impl FromRequestParts<Shared> for CallerIdentity {
             Some(caller @ (Caller::Person | Caller::Agent(_) | Caller::Viewer)) => {
                 Ok(CallerIdentity(caller))
             }
-            None => Err(Trouble(
-                Problem::new(403, "nobody", "nobody is calling")
-                    .because("the calling process is gone, so it can't be shown who it was"),
-            )),
+            None => Err(Trouble(problems::caller_gone())),
         }
     }
 }
@@ -54,10 +49,7 @@ impl FromRequestParts<Shared> for Segment {
     async fn from_request_parts(parts: &mut Parts, surface: &Shared) -> Result<Segment, Trouble> {
         match Path::<String>::from_request_parts(parts, surface).await {
             Ok(Path(segment)) => Ok(Segment(segment)),
-            Err(rejection) => Err(Trouble(
-                Problem::new(400, "bad-path", "the path of the request can't be read")
-                    .because(sanitised(&rejection.body_text())),
-            )),
+            Err(rejection) => Err(Trouble(problems::bad_path(&rejection.body_text()))),
         }
     }
 }
@@ -72,11 +64,7 @@ impl<T: DeserializeOwned> FromRequestParts<Shared> for Query<T> {
     async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Query<T>, Trouble> {
         match AxumQuery::<T>::try_from_uri(&parts.uri) {
             Ok(AxumQuery(query)) => Ok(Query(query)),
-            Err(rejection) => Err(Trouble(
-                Problem::new(400, "bad-query", "the query of the request can't be read")
-                    .because(sanitised(&rejection.body_text()))
-                    .next("/v1/openapi.json lists what each route takes"),
-            )),
+            Err(rejection) => Err(Trouble(problems::bad_query(&rejection.body_text()))),
         }
     }
 }
@@ -91,12 +79,9 @@ impl<T: DeserializeOwned> FromRequest<Shared> for Body<T> {
     async fn from_request(request: Request, _: &Shared) -> Result<Body<T>, Trouble> {
         let bytes = body(request, BODY_LIMIT).await?;
         let text: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
-        serde_json::from_slice(text).map(Body).map_err(|error| {
-            Trouble(
-                Problem::new(400, "bad-request", "the request can't be read")
-                    .because(error.to_string()),
-            )
-        })
+        serde_json::from_slice(text)
+            .map(Body)
+            .map_err(|error| Trouble(problems::bad_request(&error)))
     }
 }
 
@@ -110,12 +95,7 @@ pub async fn body(request: Request, limit: usize) -> Result<Vec<u8>, Trouble> {
         let mut parts = request.into_body().into_data_stream();
         let mut bytes = Vec::new();
         while let Some(part) = parts.next().await {
-            let part = part.map_err(|error| {
-                Trouble(
-                    Problem::new(400, "bad-body", "the body of the request can't be read")
-                        .because(sanitised(&error.to_string())),
-                )
-            })?;
+            let part = part.map_err(|error| problems::bad_body(&error))?;
             if bytes.len() + part.len() > limit {
                 return Err(too_large(limit));
             }
@@ -123,17 +103,11 @@ pub async fn body(request: Request, limit: usize) -> Result<Vec<u8>, Trouble> {
         }
         Ok(bytes)
     };
-    tokio::time::timeout(PATIENCE, read).await.unwrap_or_else(|_| {
-        Err(Trouble(
-            Problem::new(408, "half-sent", "the request never came whole")
-                .because(format!("a request's body has to arrive within {} s", PATIENCE.as_secs())),
-        ))
-    })
+    tokio::time::timeout(PATIENCE, read)
+        .await
+        .unwrap_or_else(|_| Err(Trouble(problems::half_sent("body", PATIENCE))))
 }
 
 fn too_large(limit: usize) -> Trouble {
-    Trouble(
-        Problem::new(413, "too-large", "the request is too large")
-            .because(format!("the body of such a request has at most {limit} bytes")),
-    )
+    Trouble(problems::large_body(limit))
 }

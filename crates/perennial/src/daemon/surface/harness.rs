@@ -8,7 +8,7 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use perennial_api::{Problem, query};
+use perennial_api::query;
 use perennial_core::authority::Caller;
 use perennial_core::id::{AgentId, SessionId, SessionNumber};
 use perennial_core::time::Time;
@@ -18,6 +18,7 @@ use perennial_engine::harness::dialect::NotUnderstood;
 use super::answer::{Answer, Trouble};
 use super::extract::{CallerIdentity, Query, body};
 use super::{Shared, Surface};
+use crate::daemon::showing::problems;
 
 /// A hook's input is read up to here; a harness may send whole files.
 pub const LONGEST_INPUT: usize = 8 << 20;
@@ -77,20 +78,14 @@ fn number(agent: AgentId, mark: Option<&str>) -> Result<Option<SessionNumber>, W
 }
 
 fn not_understood(error: &NotUnderstood) -> Trouble {
-    Trouble(
-        Problem::new(422, "not-understood", "what the harness said can't be read")
-            .because(error.to_string()),
-    )
+    Trouble(problems::harness_not_understood(error))
 }
 
 impl Surface {
     /// The agent that calls, and the preset of its harness.
     async fn session_of(&self, caller: Caller) -> Result<(AgentId, Arc<Preset>), Trouble> {
         let Caller::Agent(id) = caller else {
-            return Err(Trouble(
-                Problem::new(403, "not-a-session", "only a session's own harness may say this")
-                    .because("the caller is no process of a session"),
-            ));
+            return Err(Trouble(problems::not_a_session()));
         };
         let harness = self.driver.look(move |view| {
             view.supervisor.fleet().agent(id).map(|agent| agent.launch.harness.clone())
@@ -98,10 +93,7 @@ impl Surface {
         let harness = harness.await?.unwrap_or_default();
         match self.harnesses.preset(&harness) {
             Ok(preset) => Ok((id, preset)),
-            Err(error) => Err(Trouble(
-                Problem::new(409, "no-harness", "its harness has no preset")
-                    .because(error.to_string()),
-            )),
+            Err(error) => Err(Trouble(problems::preset_unusable(&error.to_string()))),
         }
     }
 }

@@ -90,7 +90,7 @@ fn told(unreadable: &Unreadable, sight: Sight) -> String {
         Some(Entity::Node(_) | Entity::Name(_) | Entity::Conversation(_)) => {
             "of no agent".to_owned()
         }
-        None => "of what is not known".to_owned(),
+        None => "of an unknown entity".to_owned(),
     };
     match sight.sees(Private::Operator) {
         true => format!("{unreadable} ({of})"),

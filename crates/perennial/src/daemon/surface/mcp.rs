@@ -25,6 +25,7 @@ use super::extract::{CallerIdentity, body};
 use super::harness::LONGEST_INPUT;
 use super::orders::{Done, Order};
 use super::{Shared, Surface};
+use crate::daemon::showing::problems;
 use crate::daemon::showing::view::{self, Filter};
 
 pub const SERVER: &str = "perennial";
@@ -90,10 +91,7 @@ impl Surface {
     /// Carries one of an agent's own tools out.
     async fn call(&self, caller: Caller, call: Call) -> Result<Value, Trouble> {
         let Caller::Agent(own) = caller else {
-            return Err(Trouble(
-                Problem::new(403, "not-a-session", "these tools are an agent's own")
-                    .because("the caller is no process of a session"),
-            ));
+            return Err(Trouble(problems::not_a_session()));
         };
         match call {
             Call::Order(order) => Ok(done(&self.carry_out(caller, order).await?)),
@@ -166,7 +164,7 @@ fn read(input: &[u8]) -> Asked {
         return refuse(&Value::Null, INVALID_REQUEST, "an id is a string or a number");
     }
     let Some(method) = message["method"].as_str() else {
-        return refuse(&id.unwrap_or_default(), INVALID_REQUEST, "there is no method");
+        return refuse(&id.unwrap_or_default(), INVALID_REQUEST, "the request names no method");
     };
     // A notification expects nothing.
     let Some(id) = id else { return Asked::Answer(None) };
@@ -179,7 +177,7 @@ fn read(input: &[u8]) -> Asked {
             Ok(call) => Asked::Call { id, call },
             Err(why) => refuse(&id, INVALID_PARAMETERS, &why),
         },
-        _ => refuse(&id, -32601, "there is no such method"),
+        _ => refuse(&id, -32601, "no such method"),
     }
 }
 

@@ -4,7 +4,6 @@ use perennial_store::Store;
 use std::time::Duration;
 
 use axum::extract::State;
-use perennial_api::Problem;
 use perennial_api::answer;
 use perennial_api::{query, request};
 use perennial_core::authority::Caller;
@@ -24,10 +23,10 @@ use tokio::time::timeout;
 use super::answer::{Answer, Trouble, json};
 use super::extract::{CallerIdentity, Query, Segment};
 use super::{Shared, Surface};
-use crate::daemon::driving::driver::{Closing, FleetView};
+use crate::daemon::driving::driver::{Closing, FleetView, chain};
+use crate::daemon::showing::problems;
 use crate::daemon::showing::sentences;
 use crate::daemon::showing::view;
-use crate::daemon::surface::checks;
 use crate::daemon::time;
 
 /// So many are listed unless the caller says otherwise, and at most.
@@ -81,16 +80,9 @@ fn unreadable_row() -> answer::Message {
 
 fn over(message: answer::Message) -> Trouble {
     let answer::Message { id, state, why, .. } = message;
-    let next = if why.as_deref() == Some(sentences::LOST) {
-        "nothing more happens to it; send it again if it is still needed"
-    } else {
-        "send another text: what was said can't be unsaid"
-    };
-    Trouble(
-        Problem::new(409, "message-over", format!("{id} can't be taken back"))
-            .because(why.unwrap_or_else(|| format!("it was {state}")))
-            .next(next),
-    )
+    let is_lost = why.as_deref() == Some(sentences::LOST);
+    let why = why.unwrap_or_else(|| format!("it was {state}"));
+    Trouble(problems::message_over(&id, &why, is_lost))
 }
 
 impl Surface {
@@ -155,12 +147,10 @@ impl Surface {
         let input = match launch.await? {
             None => None,
             Some(harness) => {
-                let preset = self.harnesses.preset(&harness).map_err(|error| {
-                    Trouble(
-                        Problem::new(409, "no-harness", "its harness has no preset")
-                            .because(error.to_string()),
-                    )
-                })?;
+                let preset = self
+                    .harnesses
+                    .preset(&harness)
+                    .map_err(|error| problems::preset_unusable(&chain(&error)))?;
                 preset.input.clone()
             }
         };
@@ -168,28 +158,7 @@ impl Surface {
             Some(input) => typing::clean(text, input),
             None => typing::bare(text),
         };
-        typed.map_err(|why| {
-            let (status, kind, next) = match &why {
-                typing::Unsendable::TooLong(_) => {
-                    (400, "too-long", "put it in a file and send the file's path".to_owned())
-                }
-                typing::Unsendable::Empty => {
-                    (422, "unsendable", format!("give a text: perennial send {target} TEXT"))
-                }
-                typing::Unsendable::EndsProgram(_)
-                | typing::Unsendable::Shell(_)
-                | typing::Unsendable::Command(_)
-                | typing::Unsendable::OwnMark(_) => {
-                    let next = format!("perennial attach {target} lets you type it yourself");
-                    (422, "unsendable", next)
-                }
-            };
-            Trouble(
-                Problem::new(status, kind, "the text can't be sent")
-                    .because(why.to_string())
-                    .next(next),
-            )
-        })
+        typed.map_err(|why| Trouble(problems::unsendable(&why, target)))
     }
 
     /// How far a message has come; where its row says nothing, as far as memory knows.
@@ -351,31 +320,15 @@ fn state(step: MessageStep) -> &'static str {
 }
 
 fn message_id(id: &str) -> Result<MessageId, Trouble> {
-    id.parse().map_err(|_| {
-        Trouble(
-            Problem::new(
-                404,
-                "no-such-message",
-                format!("there is no message '{}'", checks::sanitised(id)),
-            )
-            .because("it is not the id of a message")
-            .next("perennial sent NAME lists what was sent"),
-        )
-    })
+    id.parse().map_err(|_| Trouble(problems::no_such_message(id)))
 }
 
 fn no_such_message(id: MessageId) -> Trouble {
-    Trouble(
-        Problem::new(404, "no-such-message", format!("there is no message {id}"))
-            .next("perennial sent NAME lists what was sent"),
-    )
+    Trouble(problems::no_such_message(&id.to_string()))
 }
 
 fn unread(error: &dyn std::error::Error) -> Trouble {
-    Trouble(
-        Problem::new(500, "journal-unread", "the journal can't be read")
-            .because(crate::daemon::driving::driver::chain(error)),
-    )
+    Trouble(problems::journal_unread(&chain(error)))
 }
 
 #[cfg(test)]

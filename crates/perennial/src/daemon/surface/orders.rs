@@ -9,7 +9,7 @@ use axum::http::StatusCode;
 use perennial_api::agent::Agent;
 use perennial_api::answer::{Buried, Down, Message};
 use perennial_api::post::Post;
-use perennial_api::{Problem, request};
+use perennial_api::request;
 use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Request, Spawn};
 use perennial_core::entity::Entity;
@@ -170,13 +170,7 @@ impl Surface {
         if let Some(id) = &conversation
             && !self.harnesses.has_conversation(&launch.harness, &body.env, id)
         {
-            let why = format!("{} has no transcript of it, and we have no copy", launch.harness);
-            let title = format!("there is no conversation {id}");
-            return Err(Trouble(
-                Problem::new(404, "no-such-conversation", title)
-                    .because(why)
-                    .next("its id is the name of its transcript file"),
-            ));
+            return Err(Trouble(problems::no_such_conversation(id, &launch.harness)));
         }
         let id = AgentId(uuid::Uuid::now_v7().as_u128());
         let holder = HolderDirectory::new(&self.home.holders(), id);
@@ -212,11 +206,7 @@ impl Surface {
             .await?
             .ok_or_else(gone)?;
         if failed {
-            return Err(Trouble(
-                Problem::new(422, "not-started", format!("{} could not be started", agent.name))
-                    .because(agent.evidence.fact.clone())
-                    .next(format!("perennial why {} tells what happens next", agent.name)),
-            ));
+            return Err(Trouble(problems::not_started(&agent.name, &agent.evidence.fact)));
         }
         Ok(agent)
     }
@@ -236,10 +226,7 @@ impl Surface {
         let summary = summary.as_deref().map(checks::summary).transpose()?;
         let phase = phase.map(work_phase);
         if context_percent.is_some_and(|percent| percent > 100) {
-            return Err(Trouble(
-                Problem::new(400, "bad-percent", "context_percent is more than 100")
-                    .next("give a whole number from 0 to 100"),
-            ));
+            return Err(Trouble(problems::bad_percent()));
         }
         self.command(caller, Command::Report { phase, summary }).await?;
         if let (Some(percent), Caller::Agent(agent)) = (context_percent, caller) {
@@ -260,9 +247,5 @@ fn work_phase(phase: request::WorkPhase) -> WorkPhase {
 }
 
 fn environment_not_kept(error: &std::io::Error) -> Trouble {
-    Trouble(
-        Problem::new(503, "not-recorded", "nothing was changed")
-            .because(format!("the agent's environment can't be kept: {error}"))
-            .next("sessions go on; make room on the disk and try again"),
-    )
+    Trouble(problems::not_recorded("the agent's environment", &error.to_string()))
 }

@@ -20,6 +20,7 @@ use tokio::sync::{Semaphore, watch};
 use tower_service::Service;
 
 use super::line::Line;
+use crate::daemon::showing::problems;
 use crate::daemon::surface::identity::Peer;
 
 const CONNECTIONS: usize = 4096;
@@ -89,27 +90,20 @@ async fn connection(stream: UnixStream, router: Router) {
 /// Why what came is no request; nothing where nobody is left to be told.
 fn no_request(error: &hyper::Error) -> Option<Problem> {
     if error.is_timeout() {
-        let why = format!("the head of a request has to arrive within {} s", PATIENCE.as_secs());
-        return Some(Problem::new(408, "half-sent", "the request never came whole").because(why));
+        return Some(problems::half_sent("head", PATIENCE));
     }
     if error.is_parse_too_large() {
-        let why = format!("the head of a request has at most {HEADER_BYTES} bytes");
-        return Some(Problem::new(431, "too-large", "the request is too large").because(why));
+        return Some(problems::large_head(HEADER_BYTES));
     }
-    error.is_parse().then(|| {
-        Problem::new(400, "bad-request", "the request can't be read").because(error.to_string())
-    })
+    error.is_parse().then(|| problems::bad_request(error))
 }
 
 fn too_many() -> Problem {
-    Problem::new(503, "too-many", "there are too many connections")
-        .because(format!("{CONNECTIONS} are open already"))
-        .next("try again when some of them are closed")
+    problems::too_many_connections(CONNECTIONS)
 }
 
 fn not_identified() -> Problem {
-    Problem::new(403, "nobody", "it can't be shown who is calling")
-        .because("the system does not tell which process is at the other end")
+    problems::caller_unknown()
 }
 
 /// Answers a connection that is not served, and closes it. Nothing was written to it before, so that

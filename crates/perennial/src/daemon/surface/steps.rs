@@ -7,8 +7,8 @@
 use std::time::Duration;
 
 use axum::extract::State;
+use perennial_api::query;
 use perennial_api::step::Steps;
-use perennial_api::{Problem, query};
 use perennial_core::authority::Caller;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::reason::Verb;
@@ -38,13 +38,8 @@ pub async fn steps(
     Query(wanted): Query<query::Steps>,
 ) -> Answer {
     let id = surface.may_see(caller, target, Private::Transcript, Verb::Logs).await?;
-    let place: Place = wanted.from.parse().map_err(|error: NotAPlace| {
-        Trouble(
-            Problem::new(400, "bad-place", "there is no such place")
-                .because(error.to_string())
-                .next("begin without one, and go on with the next of each answer"),
-        )
-    })?;
+    let place: Place =
+        wanted.from.parse().map_err(|error: NotAPlace| problems::bad_place(&error))?;
     let mut subject = surface.subject(id).await?;
     let span = match wanted.session {
         Some(number) => Some(surface.span(caller, &subject, number).await?),
@@ -94,13 +89,13 @@ impl Surface {
                 agent.as_ref().and_then(Subject::of)
             }
         };
-        found.ok_or_else(|| {
-            Trouble(
-                Problem::new(409, "no-conversation", "it has no conversation")
-                    .because("it is a bare command, not an agent CLI")
-                    .next("perennial logs NAME --terminal shows what it printed"),
-            )
-        })
+        match found {
+            Some(subject) => Ok(subject),
+            None => {
+                let name = self.find(Caller::Viewer, id.to_string()).await?.name;
+                Err(Trouble(problems::no_conversation(&name)))
+            }
+        }
     }
 
     /// The agent once it is another than it was: a conversation, a session.
@@ -157,12 +152,10 @@ impl Surface {
         let read = tokio::task::spawn_blocking(move || {
             pages::span(&*journal, agent, SessionNumber(number))
         });
-        let span = read.await.map_err(|_| Closing)?.map_err(|error| {
-            Trouble(
-                Problem::new(500, "journal-unread", "the journal can't be read")
-                    .because(chain(&error)),
-            )
-        })?;
+        let span = read
+            .await
+            .map_err(|_| Closing)?
+            .map_err(|error| problems::journal_unread(&chain(&error)))?;
         match span {
             Some(span) => Ok(span),
             None => {

@@ -4,7 +4,6 @@ use axum::extract::State;
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
-use perennial_api::Problem;
 use perennial_api::answer::Ticket;
 use perennial_api::query;
 use perennial_api::request::{Mode, TicketRequest};
@@ -33,11 +32,11 @@ pub async fn ticket(
 ) -> Answer {
     let (id, mode) = match body.mode {
         Mode::Attach => {
-            let id = surface.authorise(caller, Verb::Attach, Some(target)).await?;
+            let id = surface.authorise(caller, Verb::Attach, Some(target.clone())).await?;
             (id.ok_or(Closing)?, holders::Mode::Attach)
         }
         Mode::Watch => {
-            let id = surface.may_see(caller, target, Private::Terminal, Verb::Logs).await?;
+            let id = surface.may_see(caller, target.clone(), Private::Terminal, Verb::Logs).await?;
             (id, holders::Mode::Watch)
         }
     };
@@ -46,13 +45,10 @@ pub async fn ticket(
     surface.holders.ticket(id, number, mode, move |result| {
         let _ = reply.send(result);
     });
-    let ticket = answer.await.map_err(|_| Closing)?.map_err(|refused| {
-        Trouble(
-            Problem::new(409, "no-ticket", "the terminal can't be reached")
-                .because(refused.to_string())
-                .next("perennial why NAME tells whether its holder answers"),
-        )
-    })?;
+    let ticket = answer
+        .await
+        .map_err(|_| Closing)?
+        .map_err(|refused| problems::terminal_unreachable(&target, &refused.to_string()))?;
     json(&Ticket {
         ticket: ticket.token,
         socket: ticket.socket.to_string_lossy().into_owned(),
@@ -76,12 +72,10 @@ pub async fn logs(
     }
     let dir = surface.session_dir(id, SessionNumber(u32::try_from(number).unwrap_or(0)));
     let read = tokio::task::spawn_blocking(move || read(&dir, part.from, part.max));
-    let (first, bytes) = read.await.map_err(|_| Closing)?.map_err(|error| {
-        Trouble(
-            Problem::new(500, "recording-unread", "the recording can't be read")
-                .because(error.to_string()),
-        )
-    })?;
+    let (first, bytes) = read
+        .await
+        .map_err(|_| Closing)?
+        .map_err(|error| problems::recording_unread(&error.to_string()))?;
     let end = first + bytes.len() as u64;
     let headers = [
         (CONTENT_TYPE.as_str(), HeaderValue::from_static("application/octet-stream")),
@@ -134,10 +128,7 @@ impl Surface {
             Some(number) => Ok((id, number)),
             None => {
                 let name = self.find(caller, id.to_string()).await?.name;
-                let title = format!("{name} has no running session");
-                Err(Trouble(Problem::new(409, "no-session", title).next(format!(
-                    "perennial wake {name} gives it one; perennial logs {name} shows the last"
-                ))))
+                Err(Trouble(problems::no_running_session(&name)))
             }
         }
     }

@@ -1,7 +1,7 @@
-//! `demo`: a small fleet in a throwaway home that is killed in every way and survives.
+//! `demo`: a small fleet in a throwaway home survives being killed.
 //!
-//! Every sentence is checked against what the daemon says before it is told; the first one that is
-//! not true ends the demo with a failure. Nothing of the user's own fleet is touched.
+//! Every sentence is checked against the daemon before it is printed; the first one that is not true
+//! ends the demo with a failure. The user's own fleet is not touched.
 
 mod real;
 mod stage;
@@ -12,25 +12,26 @@ use perennial_api::{Agent, ExitCode, client};
 
 use crate::cli::context::Context;
 use crate::cli::failure::{Ending, Failure};
+use crate::cli::problems;
 use crate::cli::render::paint::Ink;
 use crate::cli::render::roster::roster;
 use crate::cli::render::story::story;
 use stage::{Interrupted, Stage};
 
-/// Watch a small fleet survive kills, in a throwaway home
+/// Watch a small fleet survive being killed, in a throwaway home
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples: perennial demo
           perennial demo --once")]
 pub struct Args {
-    /// Do not wait at the end; exit with 0 if everything happened as told
+    /// Do not wait at the end; exit with 0 if everything went as planned
     #[arg(long)]
     once: bool,
 }
 
 const CAST: [(&str, &str); 3] = [("ada", "builder"), ("grace", "reviewer"), ("linus", "watcher")];
 
-/// Why a demo is over before its end.
+/// Why a demo ended early.
 #[derive(Debug, thiserror::Error)]
 enum Break {
     #[error(transparent)]
@@ -60,10 +61,7 @@ pub fn run(args: &Args, context: &Context) -> Ending {
             Ok(ExitCode::Done)
         }
         Err(Break::Failure(failure)) => Err(failure),
-        Err(Break::Untrue(what)) => {
-            let title = format!("this did not happen as told: {what}");
-            Err(crate::cli::failure::failed("demo-untrue", title).into())
-        }
+        Err(Break::Untrue(what)) => Err(problems::demo_untrue(&what).into()),
         Err(Break::Interrupted(_)) => {
             cleared?;
             Ok(ExitCode::Failed)
@@ -72,25 +70,25 @@ pub fn run(args: &Args, context: &Context) -> Ending {
 }
 
 fn play(stage: &mut Stage<'_>, once: bool) -> Scene {
-    stage.tell("Perennial keeps agents alive as identities while sessions come and go.")?;
-    stage.tell("Three scripted agents, a home of their own, and a few murders:")?;
+    stage.tell("Perennial keeps your AI coding agents alive through crashes and restarts.")?;
+    stage.tell("Three scripted agents, a home of their own, and a few kills:")?;
     birth(stage)?;
-    murder(stage)?;
+    kill_agent(stage)?;
     rest(stage)?;
-    regicide(stage)?;
+    kill_daemon(stage)?;
     reasons(stage)?;
     // Kept to the end: a person may attach to her, and she may ask it something.
     let _model = real::play(stage)?;
-    stage.heading("That is all")?;
+    stage.heading("The end")?;
     if !once {
-        stage.tell("The fleet stays until you press Enter. From another terminal:")?;
+        stage.tell("The fleet stays until you press Enter. In another terminal, try:")?;
         let root = stage.home.root.clone().unwrap_or_default();
         for verb in ["ls", "attach ada", "events --follow"] {
             stage.tell(&format!("  PERENNIAL_HOME={} perennial {verb}", root.display()))?;
         }
         stage.wait_for_enter()?;
     }
-    stage.tell("Now with your own:  perennial up,  then  perennial run --harness claude")?;
+    stage.tell("Now with your own agents:  perennial up && perennial run --harness claude")?;
     Ok(())
 }
 
@@ -105,7 +103,7 @@ fn birth(stage: &mut Stage<'_>) -> Scene {
     listing(stage)
 }
 
-fn murder(stage: &mut Stage<'_>) -> Scene {
+fn kill_agent(stage: &mut Stage<'_>) -> Scene {
     stage.heading("One is killed and comes back")?;
     stage.let_work("ada")?;
     stage.command("logs ada")?;
@@ -116,7 +114,7 @@ fn murder(stage: &mut Stage<'_>) -> Scene {
     let head = stage.health()?.head_seq;
     stage.shell(&format!("kill -9 {pid}"))?;
     let killed_at = stage.kill(pid)?;
-    stage.wait_until("ada's second session does not run", |agents| {
+    stage.wait_until("ada's second session is not running", |agents| {
         let second = |agent: &Agent| agent.session.as_ref().is_some_and(|one| one.number > 1);
         agents.iter().any(|agent| agent.name == "ada" && agent.state == "working" && second(agent))
     })?;
@@ -126,12 +124,12 @@ fn murder(stage: &mut Stage<'_>) -> Scene {
     let session = after.session.clone().unwrap_or_default();
     stage.expect(session.number == 2, || format!("ada's session is {}", session.number))?;
     let signal = after.previous_exit.as_ref().and_then(|exit| exit.signal);
-    stage.expect(signal == Some(9), || "the kill signal is not on record".to_owned())?;
+    stage.expect(signal == Some(9), || "the kill signal is not recorded".to_owned())?;
     stage.expect(session.pid.is_some() && session.pid != Some(pid), || {
         "no new process".to_owned()
     })?;
     stage.tell(&format!(
-        "by the journal: her exit {:.1} ms after the kill, session 2 running after {:.1} ms",
+        "the journal has her exit {:.1} ms after the kill, session 2 after {:.1} ms",
         watch::millis(killed_at, &ended.at),
         watch::millis(killed_at, &running.at),
     ))?;
@@ -139,16 +137,16 @@ fn murder(stage: &mut Stage<'_>) -> Scene {
 }
 
 fn rest(stage: &mut Stage<'_>) -> Scene {
-    stage.heading("One is stopped and stays so")?;
+    stage.heading("One is stopped and stays stopped")?;
     let pid = pid_of(&stage.agent("grace")?)?;
     stage.command("stop grace")?;
     let agent = stage.stop("grace")?;
     stage.expect(agent.state == "sleeping", || format!("grace is {}", agent.state))?;
     stage.expect(!watch::is_alive(pid), || format!("process {pid} is still there"))?;
-    stage.tell("asleep, and nothing but `perennial wake grace` starts her again")
+    stage.tell("grace sleeps; only `perennial wake grace` starts her again")
 }
 
-fn regicide(stage: &mut Stage<'_>) -> Scene {
+fn kill_daemon(stage: &mut Stage<'_>) -> Scene {
     stage.heading("The daemon itself is killed")?;
     let living = ["ada", "linus"];
     let mut pids = Vec::new();
@@ -159,12 +157,12 @@ fn regicide(stage: &mut Stage<'_>) -> Scene {
     stage.shell(&format!("kill -9 {daemon}"))?;
     stage.kill_daemon(daemon)?;
     let alive = pids.iter().all(|pid| watch::is_alive(*pid));
-    stage.expect(alive, || "an agent went with the daemon".to_owned())?;
-    stage.tell("no daemon now, and the agents work on")?;
+    stage.expect(alive, || "an agent died with the daemon".to_owned())?;
+    stage.tell("the daemon is gone; the agents keep working")?;
     stage.pause()?;
     stage.command("up")?;
     stage.start_daemon()?;
-    let took = stage.wait_until("not everybody is confirmed", |agents| {
+    let took = stage.wait_until("not every agent is confirmed", |agents| {
         living
             .iter()
             .all(|name| agents.iter().any(|agent| agent.name == *name && agent.state == "working"))
@@ -176,14 +174,14 @@ fn regicide(stage: &mut Stage<'_>) -> Scene {
     let grace = stage.agent("grace")?;
     stage.expect(grace.state == "sleeping", || format!("grace is {}", grace.state))?;
     stage.tell(&format!(
-        "{} ms after the new daemon answered everybody was adopted, same processes as before:",
+        "{} ms after the new daemon answered, it had adopted the same processes:",
         took.as_millis()
     ))?;
     listing(stage)
 }
 
 fn reasons(stage: &mut Stage<'_>) -> Scene {
-    stage.heading("Every state has its reason and evidence")?;
+    stage.heading("Every state has a reason and evidence")?;
     stage.command("why ada")?;
     let path = client::path(&["agents", "ada", "why"], &[]);
     let why: Why = stage.client.get(&path)?.read()?;

@@ -33,19 +33,19 @@ pub fn play(stage: &mut Stage<'_>) -> Result<Option<Understudy>, Break> {
     let version = match version(&stage.home.config, &place) {
         Ok(version) => version,
         Err(missing) => {
-            stage.tell(&format!("\n(Left out: the scene with a real agent CLI; {missing})"))?;
+            stage.tell(&format!("\n(Skipped: the scene with a real agent CLI; {missing})"))?;
             return Ok(None);
         }
     };
     stage.heading("A real agent CLI is killed in a tool call")?;
     stage.tell(&format!(
-        "Claude Code {version} from your PATH, in a home of its own, with a scripted model:"
+        "Claude Code {version} from your PATH, with its own home and a scripted model:"
     ))?;
     let model = Understudy::start(script())
-        .map_err(|error| Break::Untrue(format!("the scripted model does not start: {error}")))?;
+        .map_err(|error| Break::Untrue(format!("the scripted model did not start: {error}")))?;
     let tool = begin(stage, &place, &model)?;
     let before = stage.agent(NAME)?;
-    murder(stage, pid_of(&before)?, tool)?;
+    kill(stage, pid_of(&before)?, tool)?;
     resume(stage, &before, &model)?;
     Ok(Some(model))
 }
@@ -67,49 +67,51 @@ fn begin(stage: &mut Stage<'_>, place: &Workspace, model: &Understudy) -> Result
     })?;
     let mut tool = None;
     let said = place.work.join("tool");
-    stage.wait_for("her second tool call does not begin", PATIENCE, |_| {
+    stage.wait_for("her second tool call did not begin", PATIENCE, |_| {
         tool = std::fs::read_to_string(&said).ok().and_then(|pid| pid.trim().parse().ok());
         Ok(tool.is_some())
     })?;
     // The client writes its conversation down a moment later; killed before, it would not know of
     // the call.
-    stage.wait_for("her conversation is not written down", PATIENCE, |_| Ok(place.has_call()))?;
+    stage.wait_for("her conversation was not written", PATIENCE, |_| Ok(place.has_call()))?;
     let (calls, tool) = (main_requests(model).len(), tool.unwrap_or_default());
     stage.expect(calls == 2, || format!("the model was asked {calls} times"))?;
-    stage.tell("one tool call is done; she is in the middle of the next one")?;
+    stage.tell("one tool call is done, and the next one is running")?;
     Ok(tool)
 }
 
-fn murder(stage: &mut Stage<'_>, pid: u32, tool: u32) -> Scene {
+fn kill(stage: &mut Stage<'_>, pid: u32, tool: u32) -> Scene {
     stage.shell(&format!("kill -9 {pid}"))?;
     stage.kill(pid)?;
-    stage.wait_for("her second session does not begin", PATIENCE, |stage| {
+    stage.wait_for("her second session did not begin", PATIENCE, |stage| {
         Ok(stage.agent(NAME)?.session.is_some_and(|session| session.number == 2))
     })?;
-    stage.expect(!watch::is_alive(tool), || format!("her tool {tool} outlived her"))?;
-    stage.tell("what her tool call had started was ended with her session")
+    stage.expect(!watch::is_alive(tool), || {
+        format!("her tool process {tool} outlived her session")
+    })?;
+    stage.tell("the processes of her tool call were ended with her session")
 }
 
 fn resume(stage: &mut Stage<'_>, before: &Agent, model: &Understudy) -> Scene {
-    let took = stage.wait_for("she does not end her turn", PATIENCE, |stage| {
+    let took = stage.wait_for("she did not finish her turn", PATIENCE, |stage| {
         let now = stage.agent(NAME)?;
         Ok(now.state == "waiting" && now.reason == "idle")
     })?;
     let after = stage.agent(NAME)?;
     let conversation = before.conversations.first().cloned().unwrap_or_default();
     let is_same = !conversation.is_empty() && after.conversations.first() == Some(&conversation);
-    stage.expect(is_same, || format!("her conversation {conversation} does not go on"))?;
+    stage.expect(is_same, || format!("her conversation {conversation} did not continue"))?;
     let resume_prompt = Preset::load(&stage.home.config, "claude").map(|one| one.resume_prompt);
     let told = resume_prompt.unwrap_or_default();
     let seen = main_requests(model).pop();
     let knows = |words: &str| seen.as_ref().is_some_and(|one| one.request.contains(words));
     stage.expect(knows(PROMPT) && knows("41 lines"), || "the model forgot her work".to_owned())?;
-    stage.expect(knows(told.trim()), || "she was not told that she was cut off".to_owned())?;
+    stage.expect(knows(told.trim()), || "she was not told that she was interrupted".to_owned())?;
     stage.tell(&format!(
-        "{:.1} s later session 2 has ended the turn, in the same conversation {conversation}:",
+        "{:.1} s later, session 2 has finished the turn in the same conversation:",
         took.as_secs_f64()
     ))?;
-    stage.tell("the model saw her prompt, her first result, and that she was cut off")
+    stage.tell("the model saw her prompt, her first result, and that she was interrupted")
 }
 
 /// One short tool call, one that never ends, and whatever is asked after that.
@@ -136,13 +138,13 @@ fn version(config: &Path, place: &Workspace) -> Result<String, String> {
         command.env_clear().envs(environment).current_dir(&place.work);
     };
     let Some(Installed { path, version }) = installed::agent_cli(&preset, asked) else {
-        return Err(format!("{} is not in PATH", preset.program));
+        return Err(format!("{} not found in PATH", preset.program));
     };
     if is_known(&version, &preset.measured) {
         return Ok(version);
     }
     let path = path.display();
-    Err(format!("it was seen with {}, and {path} is '{version}'", preset.measured))
+    Err(format!("it was tested with {}, but {path} is '{version}'", preset.measured))
 }
 
 /// Later versions of the series that was measured are taken, too.
@@ -172,7 +174,7 @@ impl Workspace {
             Ok(place)
         };
         make().map_err(|error| {
-            Break::Untrue(format!("a home for the agent CLI can't be made: {error}"))
+            Break::Untrue(format!("can't create a home for the agent CLI: {error}"))
         })
     }
 

@@ -20,7 +20,8 @@ use super::{Break, Scene, watch};
 use crate::cli::commands::up;
 use crate::cli::context::Context;
 use crate::cli::environment;
-use crate::cli::failure::{Failure, failed};
+use crate::cli::failure::Failure;
+use crate::cli::problems;
 use crate::cli::render::recording::RecordingText;
 
 /// What a person does that ends a pause.
@@ -56,10 +57,10 @@ impl<'a> Stage<'a> {
     pub fn build(context: &'a Context) -> Result<Stage<'a>, Failure> {
         let root = std::env::temp_dir().join(format!("perennial-demo-{}", std::process::id()));
         // Exclusive: a directory that somebody else prepared is not used.
-        std::fs::DirBuilder::new().mode(0o700).create(&root).map_err(|error| {
-            failed("no-stage", format!("{} can't be made", root.display()))
-                .because(error.to_string())
-        })?;
+        std::fs::DirBuilder::new()
+            .mode(0o700)
+            .create(&root)
+            .map_err(|error| problems::no_stage(&root, &error))?;
         let (nudger, nudges) = mpsc::channel();
         hear_kill_signals(nudger.clone());
         let home = Home::at(root);
@@ -154,7 +155,7 @@ impl<'a> Stage<'a> {
         events
             .into_iter()
             .find(|event| event.kind == kind)
-            .ok_or_else(|| Break::Untrue(format!("there is no '{kind}' of {agent} in the journal")))
+            .ok_or_else(|| Break::Untrue(format!("the journal has no '{kind}' event of {agent}")))
     }
 
     /// Lets an agent live a little: one that dies at once is restarted with a delay.
@@ -184,7 +185,7 @@ impl<'a> Stage<'a> {
 
     pub fn kill_daemon(&self, pid: u32) -> Scene {
         let is_gone = watch::gone_after(pid, PATIENCE, || watch::kill(pid))?;
-        self.told(is_gone, "the daemon survived kill -9")
+        self.told(is_gone, "the daemon survived SIGKILL")
     }
 
     /// Looks at everybody until it is so; how long that took.
@@ -242,11 +243,8 @@ impl<'a> Stage<'a> {
         if !is_gone {
             watch::gone_after(health.pid, PATIENCE, || watch::kill(health.pid))?;
         }
-        std::fs::remove_dir_all(self.root()).map_err(|error| {
-            failed("not-removed", format!("{} can't be removed", self.root().display()))
-                .because(error.to_string())
-                .into()
-        })
+        std::fs::remove_dir_all(self.root())
+            .map_err(|error| problems::stage_not_removed(&self.root(), &error).into())
     }
 }
 

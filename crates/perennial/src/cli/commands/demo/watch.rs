@@ -7,13 +7,11 @@ use perennial_api::Problem;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, test_kill_process};
 
-use crate::cli::failure::{Failure, failed};
+use crate::cli::failure::Failure;
+use crate::cli::problems;
 
 fn pid(pid: u32) -> Result<Pid, Problem> {
-    i32::try_from(pid)
-        .ok()
-        .and_then(Pid::from_raw)
-        .ok_or_else(|| failed("bad-pid", format!("{pid} is no process")))
+    i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or_else(|| problems::bad_pid(pid))
 }
 
 pub fn is_alive(number: u32) -> bool {
@@ -23,11 +21,7 @@ pub fn is_alive(number: u32) -> bool {
 /// Kills a process that our own daemon named.
 pub fn kill(number: u32) -> Result<(), Failure> {
     let killed = kill_process(pid(number)?, Signal::KILL);
-    killed.map_err(|error| {
-        failed("not-killed", format!("process {number} can't be killed"))
-            .because(error.to_string())
-            .into()
-    })
+    killed.map_err(|error| problems::not_killed(number, &error).into())
 }
 
 /// Does `act`, and waits until the process is gone; whether it is in time.
@@ -37,10 +31,8 @@ pub fn gone_after(
     act: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<bool, Failure> {
     // Opened first: whatever gets the number later is not meant.
-    let handle = pidfd_open(pid(number)?, PidfdFlags::empty()).map_err(|error| {
-        failed("no-process", format!("process {number} can't be watched"))
-            .because(error.to_string())
-    })?;
+    let handle = pidfd_open(pid(number)?, PidfdFlags::empty())
+        .map_err(|error| problems::not_watched(number, &error))?;
     act()?;
     let limit = Timespec { tv_sec: patience.as_secs().cast_signed(), tv_nsec: 0 };
     Ok(poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&limit)) != Ok(0))

@@ -6,10 +6,10 @@ mod terminal;
 use perennial_api::{Agent, client};
 
 use crate::cli::context::Context;
-use crate::cli::failure::{Ending, Failure, usage};
-use crate::cli::render::text::plain;
+use crate::cli::failure::{Ending, Failure};
+use crate::cli::problems;
 
-/// Print what an agent did: the steps of an agent CLI's conversations, else what its terminal showed
+/// Print what an agent did, from its conversation or its terminal
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples: perennial logs bob
@@ -19,60 +19,65 @@ Examples: perennial logs bob
           perennial logs bob --json
           perennial logs bob --terminal > recording
 
-An agent CLI's conversations are the agent's, not a session's: without --session all of them are \
-told, in the order of time. With it, what was written from that session's start to its end. \
---json prints a step a line.
+For an agent CLI, this prints the steps of all its conversations in order of time; with --session, \
+only those written during that session. With --json, each line is one step. For a bare command, it \
+prints what the newest session showed in its terminal.
 
 Steps: prompt, text, tool-call, tool-result, error, rate-limit, compaction, interrupted.")]
 pub struct Args {
-    /// Name, NAME~1 for an earlier one of that name, or id
+    /// Its name or id; bob~1 is the previous agent called bob
     #[arg(value_name = "AGENT")]
     target: String,
-    /// Which session [default: all steps; of a terminal the newest]
+    /// Only this session [default: all; of a recording, the newest]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     session: Option<u64>,
-    /// Print more as it comes
+    /// Keep printing as more comes
     #[arg(long, short, conflicts_with = "session")]
     follow: bool,
-    /// The terminal's bytes instead of steps
+    /// Print the terminal's recording instead of steps
     #[arg(long)]
     terminal: bool,
-    /// Only the last steps
+    /// Print only the last N steps
     #[arg(long, value_name = "N", conflicts_with = "terminal")]
     tail: Option<usize>,
-    /// Long results and arguments whole
+    /// Do not shorten long results and arguments
     #[arg(long, conflicts_with = "terminal")]
     full: bool,
 }
 
-/// The harness of a bare command, which has a terminal only.
+/// The harness of a bare command, which has a terminal and no conversation.
 const BARE: &str = "command";
 
 pub fn run(args: &Args, context: &Context) -> Ending {
     if args.terminal {
-        refuse_options_of_steps(args, context, "the logs of a terminal are bytes, not steps")?;
+        refuse_options_of_steps(
+            args,
+            context,
+            "a terminal's recording consists of bytes, not steps",
+        )?;
         return terminal::run(args, context);
     }
     let agent: Agent = context.client.get(&client::path(&["agents", &args.target], &[]))?.read()?;
     if agent.harness == BARE {
-        refuse_options_of_steps(args, context, "a bare command's logs are bytes, not steps")?;
+        refuse_options_of_steps(
+            args,
+            context,
+            "a bare command has no steps, only a terminal's recording",
+        )?;
         return terminal::run(args, context);
     }
     steps::run(args, &agent, context)
 }
 
-/// What is about steps would be ignored where bytes are printed.
+/// Options for steps would have no effect on a recording, so they are refused.
 fn refuse_options_of_steps(args: &Args, context: &Context, why: &str) -> Result<(), Failure> {
     let given = [("--json", context.json), ("--tail", args.tail.is_some()), ("--full", args.full)];
     let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given) else {
         return Ok(());
     };
-    // Whoever may not read it, or asks for what is not there, is told that.
+    // A caller who may not read it, or asks for a session that does not exist, hears that first.
     let session = args.session.map(|number| number.to_string());
     let query = [("session", session.as_deref()), ("max", Some("0"))];
     context.client.get(&client::path(&["agents", &args.target, "logs"], &query))?;
-    Err(usage("no-steps", format!("{option} does not apply here"))
-        .because(why)
-        .next(format!("perennial logs {} | tail", plain(&args.target)))
-        .into())
+    Err(problems::no_steps(option, why, &args.target).into())
 }

@@ -16,7 +16,7 @@ use crate::cli::failure::{Ending, Failure};
 use crate::cli::next_session::is_coming;
 use crate::cli::render::steps::Teller;
 use crate::cli::render::text::plain;
-use crate::cli::render::time::Clock;
+use crate::cli::render::time::LocalTime;
 
 /// How long the daemon may wait for a step, in seconds.
 const WAIT_SECONDS: &str = "10";
@@ -32,7 +32,7 @@ pub fn run(args: &Args, agent: &Agent, context: &Context) -> Ending {
         place: String::new(),
         is_warned: false,
     };
-    let mut printer = Printer { context, teller: Teller::new(args.full), printed: 0 };
+    let mut printer = StepPrinter { context, teller: Teller::new(args.full), printed: 0 };
     match args.tail {
         Some(count) => {
             let mut last = VecDeque::new();
@@ -60,16 +60,16 @@ fn without_steps(args: &Args, agent: &Agent, context: &Context) -> Ending {
     let is_over = agent.session.as_ref().is_none_or(|session| session.exit.is_some());
     if context.json || args.follow || !is_over {
         let command = format!("perennial logs {name} --terminal");
-        eprintln!("note: no conversation of {name} has a step yet; its terminal: {command}");
+        eprintln!("note: {name} has no steps yet; `{command}` shows its terminal");
         return Ok(ExitCode::Done);
     }
-    eprintln!("note: {name} ended before its conversation began; this is what its terminal showed");
+    eprintln!("note: {name} exited before its conversation began; its terminal showed:");
     super::terminal::run(args, context)
 }
 
 /// A page as it came, so that JSON is passed through.
 #[derive(Debug, Deserialize)]
-struct Page {
+struct RawPage {
     steps: Vec<Box<RawValue>>,
     next: String,
     more: bool,
@@ -87,14 +87,14 @@ struct PageReader<'a> {
 
 impl PageReader<'_> {
     /// The next page; the place is moved behind it.
-    fn page(&mut self, wait: Option<&str>) -> Result<Page, ClientError> {
+    fn page(&mut self, wait: Option<&str>) -> Result<RawPage, ClientError> {
         let from = Some(self.place.as_str()).filter(|place| !place.is_empty());
         let query = [("session", self.session.as_deref()), ("wait", wait), ("from", from)];
         let path = client::path(&["agents", &self.agent.id, "steps"], &query);
-        let page: Page = self.context.client.get(&path)?.read()?;
+        let page: RawPage = self.context.client.get(&path)?.read()?;
         self.place.clone_from(&page.next);
         if page.left_out > 0 && !std::mem::replace(&mut self.is_warned, true) {
-            eprintln!("note: {} files of subagents are too many, and left out", page.left_out);
+            eprintln!("note: {} subagent transcripts left out: there are too many", page.left_out);
         }
         Ok(page)
     }
@@ -121,7 +121,7 @@ impl PageReader<'_> {
 /// Goes on until no session of the agent is there or comes by itself.
 fn follow(
     reader: &mut PageReader<'_>,
-    printer: &mut Printer<'_>,
+    printer: &mut StepPrinter<'_>,
     arrival: &Arrival,
 ) -> Result<(), Failure> {
     let number = |agent: &Agent| agent.session.as_ref().map_or(0, |session| session.number);
@@ -142,7 +142,7 @@ fn follow(
             }
             Err(_) => {
                 if !std::mem::replace(&mut is_gone, true) {
-                    eprintln!("note: the daemon is gone; waiting for the next one");
+                    eprintln!("note: the daemon is gone; waiting for it to come back");
                 }
                 arrival.wait(LOOK_AGAIN);
                 continue;
@@ -153,22 +153,22 @@ fn follow(
         let Some(agent) = agent else { continue };
         if number(&agent) > session {
             session = number(&agent);
-            eprintln!("note: session {session} of {} began", reader.agent.name);
+            eprintln!("note: session {session} of {} started", reader.agent.name);
         }
-        if !is_coming(&agent, Duration::MAX, &Clock::system()) {
-            eprintln!("note: session {session} of {} is over", reader.agent.name);
+        if !is_coming(&agent, Duration::MAX, &LocalTime::system()) {
+            eprintln!("note: session {session} of {} ended", reader.agent.name);
             return reader.read_on(|steps| printer.print(steps));
         }
     }
 }
 
-struct Printer<'a> {
+struct StepPrinter<'a> {
     context: &'a Context,
     teller: Teller,
     printed: usize,
 }
 
-impl Printer<'_> {
+impl StepPrinter<'_> {
     fn print(&mut self, steps: Vec<Box<RawValue>>) -> Result<(), Failure> {
         self.printed += steps.len();
         let mut out = BufWriter::new(io::stdout().lock());

@@ -15,16 +15,19 @@ use rustix::event::{PollFd, PollFlags, poll};
 use super::super::attach;
 use super::Args;
 use crate::cli::context::Context;
-use crate::cli::failure::{Ending, Failure, failed};
+use crate::cli::failure::{Ending, Failure};
 use crate::cli::next_session::{Then, next_session};
+use crate::cli::problems;
 use crate::cli::render::recording::RecordingText;
 use crate::cli::terminal::visit::ended;
 
 const PAGE: &str = "1048576";
 
 pub fn run(args: &Args, context: &Context) -> Ending {
-    let mut printer =
-        Printer { context, reader: io::stdout().is_terminal().then(RecordingText::default) };
+    let mut printer = RecordingPrinter {
+        context,
+        reader: io::stdout().is_terminal().then(RecordingText::default),
+    };
     let read = recorded(args, &mut printer)?;
     if args.follow {
         follow(&args.target, read, &mut printer)?;
@@ -40,7 +43,7 @@ struct Printed {
     offset: u64,
 }
 
-fn recorded(args: &Args, printer: &mut Printer<'_>) -> Result<Printed, Failure> {
+fn recorded(args: &Args, printer: &mut RecordingPrinter<'_>) -> Result<Printed, Failure> {
     let mut place = Printed { session: args.session.unwrap_or(0), offset: 0 };
     loop {
         // Once known the session stays the same, whatever happens meanwhile.
@@ -62,17 +65,21 @@ fn recorded(args: &Args, printer: &mut Printer<'_>) -> Result<Printed, Failure> 
     }
 }
 
-fn follow(target: &str, mut read: Printed, printer: &mut Printer<'_>) -> Result<(), Failure> {
+fn follow(
+    target: &str,
+    mut read: Printed,
+    printer: &mut RecordingPrinter<'_>,
+) -> Result<(), Failure> {
     loop {
         let ticket = attach::ticket(target, Mode::Watch, printer.context)?;
         // A session that began meanwhile is shown from its beginning.
         let from = if ticket.session == read.session { read.offset } else { 0 };
         let socket = Path::new(&ticket.socket);
         let mut attachment = Attachment::watch(socket, &ticket.ticket, Some(from))
-            .map_err(|error| attach::unreachable(target, &error))?;
+            .map_err(|error| problems::holder_unreachable(target, &error))?;
         let end = watch(target, &mut attachment, printer)?;
         let session = attachment.session();
-        eprintln!("note: session {session} of {target} is over: {end}");
+        eprintln!("note: session {session} of {target} ended: {end}");
         let id = &ticket.agent.id;
         match next_session(id, session, Duration::MAX, printer.context, |_| ()) {
             Then::Running => read = Printed { session: u64::from(session), offset: 0 },
@@ -85,7 +92,7 @@ fn follow(target: &str, mut read: Printed, printer: &mut Printer<'_>) -> Result<
 fn watch(
     target: &str,
     attachment: &mut Attachment,
-    printer: &mut Printer<'_>,
+    printer: &mut RecordingPrinter<'_>,
 ) -> Result<String, Failure> {
     loop {
         // A kill signal ends this process by its default: nothing is to be restored.
@@ -94,29 +101,28 @@ fn watch(
         {
             continue;
         }
-        let news = attachment.read().map_err(|error| attach::unreachable(target, &error))?;
+        let news =
+            attachment.read().map_err(|error| problems::holder_unreachable(target, &error))?;
         for one in news {
             match one {
                 News::Output(bytes) => printer.print(&bytes)?,
-                News::Session(number) => eprintln!("note: session {number} of {target} began"),
+                News::Session(number) => eprintln!("note: session {number} of {target} started"),
                 News::Ended(end) => return Ok(ended(end)),
                 News::TooSlow => {
-                    return Err(failed("too-slow", "the output was not read fast enough")
-                        .next(format!("the recording has it: perennial logs {target}"))
-                        .into());
+                    return Err(problems::too_slow(target).into());
                 }
             }
         }
     }
 }
 
-struct Printer<'a> {
+struct RecordingPrinter<'a> {
     context: &'a Context,
     /// Present when a terminal shows it.
     reader: Option<RecordingText>,
 }
 
-impl Printer<'_> {
+impl RecordingPrinter<'_> {
     fn print(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         match &mut self.reader {
             Some(reader) => self.context.print(&reader.feed(bytes)),

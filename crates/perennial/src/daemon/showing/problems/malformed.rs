@@ -1,0 +1,258 @@
+//! Requests that can't be carried out as they were written: what is wrong with them, and what to
+//! write instead.
+//!
+//! Text that a caller wrote is quoted sanitised and bounded.
+
+use std::time::Duration;
+
+use perennial_api::Problem;
+use perennial_api::request;
+use perennial_core::state::State;
+use perennial_engine::harness::preset;
+use perennial_engine::harness::typing::Unsendable;
+
+use crate::daemon::surface::checks::sanitised;
+
+pub fn bad_name(name: &str, why: &dyn std::error::Error) -> Problem {
+    let title = format!("invalid agent name '{}': use letters, digits, - and _", sanitised(name));
+    Problem::new(400, "bad-name", title)
+        .because(why.to_string())
+        .next("choose another name, such as bob-2")
+}
+
+pub fn bad_role(role: &str, why: &dyn std::error::Error) -> Problem {
+    let title = format!("invalid role '{}': use letters, digits, - and _", sanitised(role));
+    Problem::new(400, "bad-role", title)
+        .because(why.to_string())
+        .next("choose another role, such as code-reviewer")
+}
+
+pub fn empty_summary() -> Problem {
+    Problem::new(400, "no-summary", "the summary is empty")
+        .because("the summary is what people read about the agent later")
+        .next("say in one line what the agent leaves behind")
+}
+
+pub fn long_summary(bytes: usize) -> Problem {
+    Problem::new(400, "too-long", "the summary is too long")
+        .because(format!("it has {bytes} bytes; the limit is {}", request::SUMMARY_LIMIT))
+        .next("shorten it")
+}
+
+pub fn long_title(bytes: usize) -> Problem {
+    Problem::new(400, "too-long", "the title is too long")
+        .because(format!("it has {bytes} bytes; the limit is {}", request::POST_TITLE_LIMIT))
+        .next("shorten the title, and put the rest into the text")
+}
+
+pub fn blank_title() -> Problem {
+    Problem::new(400, "bad-title", "the title is blank").next("give a title, or leave it out")
+}
+
+pub fn bad_title(title: &str) -> Problem {
+    Problem::new(400, "bad-title", format!("invalid title '{}'", sanitised(title)))
+        .because("a title is one line without control characters")
+        .next("put further lines into the text")
+}
+
+pub fn long_post(bytes: usize) -> Problem {
+    Problem::new(400, "too-long", "the text is too long")
+        .because(format!("it has {bytes} bytes; the limit is {}", request::POST_TEXT_LIMIT))
+        .next("post a summary, and say where to find the full text")
+}
+
+pub fn empty_post() -> Problem {
+    Problem::new(400, "no-text", "there is nothing to post")
+        .because("the text is empty")
+        .next("give a text: perennial board post 'the build is green again'")
+}
+
+pub fn bad_restart(word: &str) -> Problem {
+    Problem::new(400, "bad-restart", format!("invalid restart policy '{}'", sanitised(word)))
+        .next("use never, on-crash or always")
+}
+
+pub fn needs_harness(option: &str) -> Problem {
+    Problem::new(400, "needs-harness", format!("{option} needs --harness"))
+        .because("the option is for an agent CLI; a bare command can't use it")
+        .next(format!(
+            "name the agent CLI, such as --harness {}, or leave the option out",
+            preset::usual()
+        ))
+}
+
+/// `known` is empty where a preset exists but can't be read; `why` then says so.
+pub fn no_harness(name: &str, known: &[String], why: &str) -> Problem {
+    let title = format!("no usable preset for harness '{}'", sanitised(name));
+    Problem::new(422, "no-harness", title)
+        .because(match known {
+            [] => why.to_owned(),
+            known => format!("the known harnesses are: {}", known.join(", ")),
+        })
+        .next("run `perennial doctor` to see which agent CLIs were found")
+}
+
+pub fn no_such_mode(word: &str, known: &[&str]) -> Problem {
+    Problem::new(422, "no-such-mode", format!("no permission mode '{}'", sanitised(word)))
+        .next(format!("use one of {}", known.join(", ")))
+}
+
+pub fn bad_roster(word: &str) -> Problem {
+    Problem::new(400, "bad-roster", format!("no roster '{}'", sanitised(word)))
+        .next("use living, freezer or cemetery")
+}
+
+pub fn bad_state(word: &str) -> Problem {
+    let known = State::ALL.map(State::word).join(", ");
+    Problem::new(400, "bad-state", format!("no state '{}'", sanitised(word)))
+        .next(format!("use one of {known}"))
+}
+
+pub fn bad_conversation(id: &str) -> Problem {
+    Problem::new(400, "bad-conversation", format!("invalid conversation id '{}'", sanitised(id)))
+        .next("use the agent CLI's own id: the name of its transcript file")
+}
+
+pub fn no_program() -> Problem {
+    Problem::new(400, "no-program", "there is no program to run")
+        .next("put it after --, as in: perennial spawn bob -- bash")
+}
+
+pub fn long_command_line() -> Problem {
+    let (words, bytes) = (request::ARGV_COUNT_LIMIT, request::ARGV_LIMIT);
+    Problem::new(400, "too-long", "the command line is too long")
+        .because(format!("the limit is {words} arguments and {bytes} bytes"))
+        .next("put the arguments into a script, and run that")
+}
+
+pub fn large_environment() -> Problem {
+    Problem::new(400, "too-long", "the environment is too large")
+        .because(format!("the limit is {} bytes", request::ENV_LIMIT))
+        .next("unset large variables and try again")
+}
+
+pub fn nul_in_argument() -> Problem {
+    Problem::new(400, "bad-argument", "an argument contains a NUL byte")
+        .because("a program can't be given such an argument")
+}
+
+pub fn bad_variable(name: &str) -> Problem {
+    let title = format!("invalid environment variable '{}'", sanitised(name));
+    Problem::new(400, "bad-variable", title)
+        .because("a name is not empty and has no '='; neither name nor value contains a NUL byte")
+}
+
+pub fn variable_without_value(name: &str) -> Problem {
+    let title = format!("environment variable '{}' has no value", sanitised(name));
+    Problem::new(400, "bad-variable", title)
+        .because("`set_env` names it, but `env` does not hold it")
+}
+
+pub fn no_directory(path: &str, why: &str) -> Problem {
+    Problem::new(422, "no-directory", format!("can't work in directory '{}'", sanitised(path)))
+        .because(why)
+        .next("give an existing directory with --dir")
+}
+
+/// `harness` is the preset that names the program, if one does.
+pub fn program_not_runnable(program: &str, why: &str, harness: Option<&str>) -> Problem {
+    let program = sanitised(program);
+    Problem::new(422, "no-program", format!("can't run '{program}'")).because(why).next(
+        match harness {
+            None => "check the spelling, or give the program's full path".to_owned(),
+            Some(name) => format!(
+                "install {program} or add its directory to PATH: --harness {} runs it",
+                sanitised(name)
+            ),
+        },
+    )
+}
+
+/// `target` is the agent as the caller named it.
+pub fn unsendable(why: &Unsendable, target: &str) -> Problem {
+    let target = sanitised(target);
+    let (status, kind, next) = match why {
+        Unsendable::TooLong(_) => {
+            (400, "too-long", "put the text into a file, and send the file's path".to_owned())
+        }
+        Unsendable::Empty => {
+            (422, "unsendable", format!("give a text: perennial send {target} 'run the tests'"))
+        }
+        Unsendable::EndsProgram(_)
+        | Unsendable::Shell(_)
+        | Unsendable::Command(_)
+        | Unsendable::OwnMark(_) => {
+            (422, "unsendable", format!("type it yourself in `perennial attach {target}`"))
+        }
+    };
+    Problem::new(status, kind, "the text can't be sent").because(why.to_string()).next(next)
+}
+
+pub fn bad_place(why: &dyn std::error::Error) -> Problem {
+    Problem::new(400, "bad-place", "invalid place in the conversation")
+        .because(why.to_string())
+        .next("start without `from`, then pass the `next` of each answer")
+}
+
+pub fn bad_request(why: &dyn std::error::Error) -> Problem {
+    Problem::new(400, "bad-request", "the request can't be read").because(why.to_string())
+}
+
+pub fn bad_path(why: &str) -> Problem {
+    Problem::new(400, "bad-path", "the path of the request can't be read").because(sanitised(why))
+}
+
+pub fn bad_query(why: &str) -> Problem {
+    Problem::new(400, "bad-query", "the query of the request can't be read")
+        .because(sanitised(why))
+        .next("/v1/openapi.json lists the parameters of each route")
+}
+
+pub fn bad_body(why: &dyn std::error::Error) -> Problem {
+    Problem::new(400, "bad-body", "the body of the request can't be read")
+        .because(sanitised(&why.to_string()))
+}
+
+pub fn bad_percent() -> Problem {
+    Problem::new(400, "bad-percent", "context_percent is more than 100")
+        .next("give a whole number from 0 to 100")
+}
+
+/// `part` is the head or the body.
+pub fn half_sent(part: &str, patience: Duration) -> Problem {
+    Problem::new(408, "half-sent", "the request did not arrive completely")
+        .because(format!("the {part} of a request has to arrive within {} s", patience.as_secs()))
+}
+
+pub fn large_body(limit: usize) -> Problem {
+    Problem::new(413, "too-large", "the request is too large")
+        .because(format!("the limit for its body is {limit} bytes"))
+}
+
+pub fn large_head(limit: usize) -> Problem {
+    Problem::new(431, "too-large", "the request is too large")
+        .because(format!("the limit for its head is {limit} bytes"))
+}
+
+pub fn too_many_connections(limit: usize) -> Problem {
+    Problem::new(503, "too-many", "there are too many connections")
+        .because(format!("{limit} are already open"))
+        .next("try again when some of them are closed")
+}
+
+pub fn harness_not_understood(why: &dyn std::error::Error) -> Problem {
+    Problem::new(422, "not-understood", "the agent CLI's input can't be read")
+        .because(why.to_string())
+        .next("compare its version with the one in `perennial doctor`")
+}
+
+pub fn no_such_route(path: &str) -> Problem {
+    Problem::new(404, "no-such-route", format!("nothing is served at {}", sanitised(path)))
+        .because("a newer version of perennial may serve it")
+        .next("compare `perennial --version` with `perennial doctor`")
+}
+
+pub fn no_such_method(path: &str) -> Problem {
+    let title = format!("{} does not support this method", sanitised(path));
+    Problem::new(405, "no-such-method", title)
+}

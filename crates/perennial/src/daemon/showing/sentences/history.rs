@@ -1,0 +1,197 @@
+//! One event as one sentence: the lines of `why`, `events` and the mirror's story.
+//!
+//! Never names a person or an agent that the event does not name.
+
+use perennial_core::conversation::{Opening, Turn};
+use perennial_core::event::{AgentEvent, ClaimEvent, Move, NodeEvent, What};
+use perennial_core::job::{JobEnd, JobEvent, Purpose};
+use perennial_core::message::{Content, MessageEvent, Withdrawer};
+use perennial_core::post::{Author, PostEvent};
+use perennial_core::session::Pace;
+use perennial_core::state::Cause;
+
+use super::{exit, explained, fact, held, held_for, reason};
+use crate::command_line::quoted;
+use crate::daemon::time::rfc3339;
+use crate::kill_signal;
+
+/// An event as one sentence.
+pub fn sentence(what: &What) -> String {
+    match what {
+        What::Agent(_, event) => agent_sentence(event),
+        What::Message(_, event) => message_sentence(event),
+        What::Post(id, event) => format!("{}: {id}", post_sentence(event)),
+        What::Job(_, event) => job_sentence(event),
+        What::Name(name, ClaimEvent::Taken { .. }) => format!("name {name} taken"),
+        What::Name(name, ClaimEvent::Left { .. }) => format!("name {name} released"),
+        What::Conversation(id, ClaimEvent::Taken { .. }) => format!("conversation {id} taken"),
+        What::Conversation(id, ClaimEvent::Left { .. }) => format!("conversation {id} released"),
+        What::Node(_, NodeEvent::DaemonStarted { epoch, version, .. }) => {
+            format!("daemon {version} started (epoch {})", epoch.0)
+        }
+        What::Node(_, NodeEvent::DaemonStopped { epoch }) => {
+            format!("daemon shut down cleanly (epoch {})", epoch.0)
+        }
+        What::Node(_, NodeEvent::JournalRestored { since }) => {
+            format!("journal writable again, after failing since {}", rfc3339(*since))
+        }
+    }
+}
+
+fn message_sentence(event: &MessageEvent) -> String {
+    match event {
+        MessageEvent::Recorded { content, .. } => match content {
+            // Without its words for callers who may not read them.
+            Content::Typed { text, .. } if text.head.is_empty() => "text recorded".to_owned(),
+            Content::Typed { text, .. } => format!("text recorded: {}", text.head),
+            Content::Notice { threshold, .. } => {
+                format!("notice recorded: context at {} %", threshold.percent())
+            }
+            Content::Reminder { calls, .. } => {
+                format!("reminder recorded after {calls} tool calls")
+            }
+        },
+        MessageEvent::Offered { session, attempt, .. } => {
+            format!("text offered to session {session} (attempt {attempt})")
+        }
+        MessageEvent::Entered { .. } => "text typed, Enter pressed".to_owned(),
+        MessageEvent::Held { why, .. } => format!("text waiting: {}", held(*why)),
+        MessageEvent::Heard { .. } => "text accepted by the agent CLI".to_owned(),
+        MessageEvent::Seen { session } => format!("text seen by session {session}"),
+        MessageEvent::Withdrawn { by: Withdrawer::Person } => {
+            "text withdrawn by the operator".to_owned()
+        }
+        MessageEvent::Withdrawn { by: Withdrawer::Outdated } => {
+            "text withdrawn: no longer current".to_owned()
+        }
+        MessageEvent::Returned => "text returned: its agent was buried".to_owned(),
+    }
+}
+
+fn post_sentence(event: &PostEvent) -> String {
+    match event {
+        PostEvent::Written { by, title, text } => {
+            let by = match by {
+                Author::Person => "the operator".to_owned(),
+                Author::Agent { name: Some(name), .. } => name.to_string(),
+                Author::Agent { id, name: None } => id.to_string(),
+            };
+            format!("{by} posted \"{}\"", title.as_ref().unwrap_or(&text.head))
+        }
+    }
+}
+
+fn job_sentence(event: &JobEvent) -> String {
+    match event {
+        JobEvent::Wanted { purpose: Purpose::Notify { name, reason: why, .. }, .. } => {
+            format!("notification requested: {name}: {}", reason(*why))
+        }
+        JobEvent::Running { process, .. } => {
+            format!("notification command running as pid {}", process.pid)
+        }
+        JobEvent::Ended { end, .. } => match end {
+            JobEnd::Code(0) => "notification command finished (exit 0)".to_owned(),
+            JobEnd::Code(code) => format!("notification command failed (exit {code})"),
+            JobEnd::KillSignal(signal) => {
+                format!("notification command killed by {}", kill_signal::name(*signal))
+            }
+            JobEnd::Limit => "notification command ended at its time limit".to_owned(),
+            JobEnd::NotStarted => "notification command could not be started".to_owned(),
+            JobEnd::Unknown => "notification command ended; its exit is unknown".to_owned(),
+            JobEnd::Outdated => "notification dropped: the agent no longer needs you".to_owned(),
+        },
+    }
+}
+
+fn agent_sentence(event: &AgentEvent) -> String {
+    match event {
+        // Without its command line for callers who may not see it.
+        AgentEvent::Hatched(birth) if birth.launch.argv.is_empty() => "hatched".to_owned(),
+        AgentEvent::Hatched(birth) => format!("hatched to run {}", quoted(&birth.launch.argv)),
+        AgentEvent::Moved(moved) => move_sentence(moved),
+        AgentEvent::Held(hold) => {
+            format!("{} ({})", held_for(hold.held_for), fact(&hold.evidence))
+        }
+        AgentEvent::HoldLifted { evidence } => format!("hold lifted ({})", fact(evidence)),
+        AgentEvent::SessionWanted { number, opening } => match opening {
+            Opening::Bare => format!("session {number} requested"),
+            Opening::Fresh(id) => {
+                format!("session {number} requested, with new conversation {id}")
+            }
+            Opening::Resume { conversation, turn: Turn::Open } => {
+                format!("session {number} requested, to continue the turn in {conversation}")
+            }
+            Opening::Resume { conversation, turn: Turn::Over | Turn::Stopped } => {
+                format!("session {number} requested, to resume {conversation}")
+            }
+        },
+        AgentEvent::SessionStarting { number, .. } => format!("session {number} starting"),
+        AgentEvent::SessionRunning { number, process } => {
+            format!("session {number} running as pid {}", process.pid)
+        }
+        AgentEvent::SessionEnding { number, pace: Pace::Graceful } => {
+            format!("session {number} asked to exit")
+        }
+        AgentEvent::SessionEnding { number, pace: Pace::AtOnce } => {
+            format!("session {number} being killed")
+        }
+        AgentEvent::SessionEnded { number, exit: end, .. } => {
+            format!("session {number} ended: {}", exit(*end))
+        }
+        AgentEvent::SessionProgressed { number } => format!("session {number} made progress"),
+        AgentEvent::ConversationFollowed { conversation, how, .. } => {
+            format!("conversation is now {conversation} ({})", how.word())
+        }
+        AgentEvent::WindowBegan { .. } => "new context window".to_owned(),
+        AgentEvent::ClockPassed { threshold, sample, .. } => format!(
+            "context passed {} % of the usable window: {} of {} tokens",
+            threshold.percent(),
+            sample.tokens,
+            sample.usable
+        ),
+        AgentEvent::ClockTold { threshold, .. } => {
+            format!("told that its context passed {} %", threshold.percent())
+        }
+        AgentEvent::PhaseReported { phase } => format!("reported its phase: {}", phase.word()),
+        AgentEvent::Renamed { name } => format!("renamed to {name}"),
+        AgentEvent::Rehomed { node } => format!("now runs on node {node}"),
+        AgentEvent::Summarised { summary } => format!("summary: {summary}"),
+        AgentEvent::PutOff { until: Some(until), unseen } if unseen.is_zero() => {
+            format!("timer moved to {}", rfc3339(*until))
+        }
+        AgentEvent::PutOff { until: Some(until), unseen } => format!(
+            "the machine was suspended for {} s; timer moved to {}",
+            unseen.as_secs(),
+            rfc3339(*until)
+        ),
+        AgentEvent::PutOff { until: None, unseen } => {
+            format!("the machine was suspended for {} s", unseen.as_secs())
+        }
+    }
+}
+
+/// The new state, its reason and the evidence, without saying the same thing twice.
+fn move_sentence(moved: &Move) -> String {
+    let retry = match (moved.cause, moved.until) {
+        (Cause::EndedCrashed | Cause::StartLimit, Some(until)) => {
+            match until.since(moved.evidence.at).as_millis() {
+                0 => "; retrying at once".to_owned(),
+                wait if wait < 60_000 => {
+                    format!("; retrying in {}.{} s", wait / 1000, wait / 100 % 10)
+                }
+                wait => format!("; retrying in {} min", wait / 60_000),
+            }
+        }
+        _ => String::new(),
+    };
+    let (why, seen) = (explained(moved.reason, &moved.evidence), fact(&moved.evidence));
+    let is_whole = why != reason(moved.reason);
+    let told = if is_whole {
+        why
+    } else if seen.starts_with(&why) {
+        seen
+    } else {
+        format!("{why} ({seen})")
+    };
+    format!("{}: {told}{retry}", moved.to.word())
+}

@@ -1,0 +1,25 @@
+//! `wake`: the next session of an agent that has none.
+
+use crate::sealed::{Sealed, pid};
+
+#[test]
+fn a_stopped_agent_gets_its_next_session_and_keeps_its_identity() {
+    let sealed = Sealed::up();
+    let first = sealed.spawn("bob", "read x");
+    sealed.ok(["stop", "bob"]);
+    let told = sealed.ok(["wake", "bob"]);
+    assert!(told.starts_with("bob is working (session 2, pid "), "{told}");
+    let second = sealed.show("bob");
+    assert_eq!(second.id, first.id);
+    assert_ne!(pid(&second), pid(&first));
+}
+
+#[test]
+fn an_agent_that_is_awake_is_refused_with_what_why_and_what_to_do_next() {
+    let sealed = Sealed::up();
+    sealed.spawn("bob", "read x");
+    assert_eq!(sealed.refused(3, &["wake", "bob"]).kind, "running");
+    let told = sealed.run(["wake", "bob"]).stderr;
+    let labels: Vec<&str> = told.lines().filter_map(|line| line.split(':').next()).collect();
+    assert_eq!(labels, ["error", "why", "next"], "{told}");
+}
