@@ -4,6 +4,7 @@
 //! carry everything: `decide` answers a command, `observe` takes note of a report, `evolve` folds
 //! one event, `plan` says what the world should look like.
 
+#![forbid(unsafe_code)]
 #![warn(clippy::wildcard_enum_match_arm)]
 
 pub mod agent;

@@ -4,6 +4,8 @@
 //! Never real time, real processes or real chance: a world is wholly determined by its seed, and a
 //! violation can be run again from it. The properties are the model's invariants.
 
+#![forbid(unsafe_code)]
+
 mod checks;
 mod cli;
 mod contract;

@@ -3,6 +3,8 @@
 //! Knows events and rows; never processes, git, the network or the time of day. Everything that is
 //! acknowledged here is on the disk first.
 
+#![forbid(unsafe_code)]
+
 pub mod chain;
 pub mod follow;
 pub mod journal;
