@@ -43,11 +43,12 @@ impl World {
         self.run(REST);
         self.check_rest("settled", |_| true);
         self.check_talks();
-        // What waits for a hook comes with the next turns.
+        // What waits for a hook comes with the next turns. Between them they are idle for longer than a text that
+        // was swallowed is waited for.
         let quiet_since = self.now;
         for _ in 0..3 {
             self.prompt_everybody();
-            self.run(MINUTE);
+            self.run(MINUTE * 3);
         }
         self.check_no_text_lost(quiet_since);
         self.check_jobs();

@@ -179,9 +179,8 @@ fn crash(
         return Vec::new();
     };
     let mut events = vec![AgentEvent::Moved(Move { until: Some(at), ..moved })];
-    // Never for a start that failed: what did not run waits for a second at least, and its end brings
-    // the retry about if its tree is still there then.
-    if at <= now && agent.hold.is_none() {
+    // The tree of a start that failed may still be there; its end brings the retry about.
+    if at <= now && cause == Cause::EndedCrashed && agent.hold.is_none() {
         let crashed = Agent { state: State::Crashed, ..agent.clone() };
         events.extend(next_session(&crashed, Cause::Retry, true, evidence, now));
     }
@@ -449,5 +448,27 @@ mod tests {
     fn a_command_that_ended_well_before_its_start_was_heard_of_has_finished() {
         let missed = ended_after(Restart::OnCrash, Duration::from_secs(9), false, Exit::Code(0));
         assert_eq!((missed.state, missed.reason), (State::Sleeping, Reason::Finished));
+    }
+
+    /// Found by the exploration: a record in which it was moved could not be read, so its program had run for
+    /// long when its start limit came.
+    #[test]
+    fn a_start_that_failed_after_long_is_not_retried_beside_its_session() {
+        let mut agent = ended_after(Restart::OnCrash, Duration::from_secs(9), false, Exit::Code(1));
+        let number = SessionNumber(9);
+        let running = Process { pid: 1, start_ticks: 1 };
+        agent.state = State::Waking;
+        for event in [
+            AgentEvent::SessionWanted { number, opening: crate::conversation::Opening::Bare },
+            starting(number),
+            AgentEvent::SessionRunning { number, process: running },
+        ] {
+            evolve(&mut agent, &event, NOW);
+        }
+        let late = NOW + Duration::from_secs(4000);
+        let events = super::due(&agent, true, late);
+        let begins = |event: &AgentEvent| matches!(event, AgentEvent::SessionWanted { .. });
+        assert!(!events.is_empty(), "its limit has come");
+        assert!(!events.iter().any(begins), "{events:?}");
     }
 }

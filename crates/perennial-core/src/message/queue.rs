@@ -130,9 +130,11 @@ impl Messages {
         }
     }
 
-    /// The first record of this message, which is not here, can't be read: it is listed all the same.
+    /// The first record of this message can't be read: it is listed all the same.
     pub fn list_unrecorded(&mut self, message: Message) {
-        self.keep(Arc::new(message));
+        if !self.all.contains_key(&message.id) {
+            self.keep(Arc::new(message));
+        }
     }
 
     fn keep(&mut self, message: Arc<Message>) {
