@@ -1,6 +1,6 @@
 //! Nodes: machines, or homes on them, that share the journal. Each plans its own agents and jobs.
 //!
-//! Pure. What a node is bound to, and whether its home was copied, is found out outside.
+//! Pure. What a node is bound to is found out outside.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -36,6 +36,13 @@ impl Fleet {
     /// The newest run of a daemon of this node.
     pub fn epoch(&self) -> Epoch {
         self.own_node().map(|node| node.epoch).unwrap_or_default()
+    }
+
+    /// Whether the journal is a copy of another node's: it knows others, and not this one. One from before
+    /// nodes had ids knows none.
+    pub fn is_copied(&self) -> bool {
+        let mut others = self.nodes.keys().filter(|node| **node != NodeId::HOME);
+        !self.nodes.contains_key(&self.node) && others.next().is_some()
     }
 
     /// What the next daemon of this node is counted as: newer than any, also where the home was copied.

@@ -58,6 +58,24 @@ impl Held {
         }
     }
 
+    /// Whether it tells of one session's terminal, input line or holder.
+    pub(super) fn is_of_session(self) -> bool {
+        match self {
+            Held::Draft
+            | Held::Doubt
+            | Held::Dialog
+            | Held::Suspended
+            | Held::NotDrawn
+            | Held::NoEcho
+            | Held::Leftover
+            | Held::Busy
+            | Held::Full
+            | Held::OldHolder
+            | Held::LongLine => true,
+            Held::Damaged | Held::Unfit | Held::SessionEnded | Held::NotTaken => false,
+        }
+    }
+
     /// Whether the next attempt can only come to the same: a person has to take the text back.
     pub fn needs_person(self) -> bool {
         match self {

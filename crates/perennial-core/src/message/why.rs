@@ -113,23 +113,3 @@ impl Message {
         }
     }
 }
-
-impl Held {
-    /// Whether it tells of one session's terminal, input line or holder.
-    fn is_of_session(self) -> bool {
-        match self {
-            Held::Draft
-            | Held::Doubt
-            | Held::Dialog
-            | Held::Suspended
-            | Held::NotDrawn
-            | Held::NoEcho
-            | Held::Leftover
-            | Held::Busy
-            | Held::Full
-            | Held::OldHolder
-            | Held::LongLine => true,
-            Held::Damaged | Held::Unfit | Held::SessionEnded | Held::NotTaken => false,
-        }
-    }
-}

@@ -97,7 +97,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
     for told in &missed {
         tracing::warn!("{told}");
     }
-    let is_copy = node::is_copy(&loaded.fleet);
+    let is_copy = loaded.fleet.is_copied();
     if is_copy {
         disown_copied(home);
     }

@@ -6,7 +6,6 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use perennial_core::fleet::Fleet;
 use perennial_core::id::NodeId;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -42,13 +41,6 @@ pub fn id(data: &Path) -> io::Result<NodeId> {
     std::fs::rename(unfinished, path)?;
     File::open(data)?.sync_all()?;
     Ok(id)
-}
-
-/// Whether the journal that was loaded is a copy of another node's: it knows others, and not this one. A home
-/// from before nodes had ids knows none.
-pub fn is_copy(fleet: &Fleet) -> bool {
-    let mut others = fleet.nodes().keys().filter(|node| **node != NodeId::HOME);
-    !fleet.nodes().contains_key(&fleet.node()) && others.next().is_some()
 }
 
 /// The machine, the file system and the directory. The number of a device may change when the machine restarts;
