@@ -8,6 +8,7 @@
 //! - G3  `decide` and `observe` make only moves that `state::next` allows.
 //! - G4  `stop` leaves no retry behind: only the operator (or a lead) wakes a stopped agent.
 
+mod becoming;
 mod decide;
 mod evolve;
 mod harness_signs;
@@ -306,9 +307,9 @@ impl Agent {
         }
     }
 
-    /// Whether this session begins with something to do.
-    fn opens_with_a_prompt(&self, session: &Session) -> bool {
-        match &session.opening {
+    /// Whether a session that begins so has something to do.
+    fn opens_with_a_prompt(&self, opening: &Opening) -> bool {
+        match opening {
             Opening::Bare => true,
             Opening::Fresh(_) => self.launch.options.prompt.is_some(),
             Opening::Resume { turn, .. } => *turn == Turn::Open,

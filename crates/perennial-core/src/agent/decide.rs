@@ -1,6 +1,7 @@
 //! What verbs do to one agent: events, or a refusal. Changes nothing.
 
 use super::Agent;
+use super::becoming::Becoming;
 use super::step::{begin, end_session, next_session, starting};
 use crate::conversation::{ConversationId, Opening, Turn};
 use crate::event::{AgentEvent, Birth};
@@ -40,13 +41,13 @@ pub fn stop(agent: &Agent, witness: Witness, now: Time) -> Result<Vec<AgentEvent
     }
     let evidence = Evidence { witness, fact: Finding::Asked(Verb::Stop), at: now };
     // What a person orders is known, whatever can't be read of the time before.
-    let is_known = agent.is_damaged() && HeldFor::Damage.is_lifted_by(witness);
-    let lifted = is_known.then(|| AgentEvent::HoldLifted { evidence: evidence.clone() });
-    let moved = agent.moved(Cause::Stop, Reason::Stopped, evidence);
-    let mut events: Vec<AgentEvent> =
-        lifted.into_iter().chain(moved.map(AgentEvent::Moved)).collect();
-    events.extend(end_session(agent, Pace::Graceful, now));
-    Ok(events)
+    let mut next = Becoming::new(agent, now);
+    if agent.is_damaged() && HeldFor::Damage.is_lifted_by(witness) {
+        next.emit(AgentEvent::HoldLifted { evidence: evidence.clone() });
+    }
+    next.moves(Cause::Stop, Reason::Stopped, evidence, None);
+    end_session(&mut next, Pace::Graceful);
+    Ok(next.into_events())
 }
 
 /// Gives the agent a session, now or as soon as the last one is gone. A hold that the caller may lift
@@ -66,25 +67,24 @@ pub fn wake(agent: &Agent, witness: Witness, now: Time) -> Result<Vec<AgentEvent
         | State::Hibernating => {}
     }
     let evidence = Evidence { witness, fact: Finding::Asked(Verb::Wake), at: now };
-    let mut events = lift(agent, &evidence)?;
+    let mut next = Becoming::new(agent, now);
+    let is_lifted = lift(&mut next, &evidence)?;
     if lives(agent) {
         let running = Refusal::Running { agent: agent.id };
-        return if events.is_empty() { Err(running) } else { Ok(events) };
+        return if is_lifted { Ok(next.into_events()) } else { Err(running) };
     }
     let phase = agent.live_session().map(|session| session.phase);
-    let is_over = phase.is_none();
-    events.extend(match agent.state {
+    match agent.state {
         // A session ended while it was held, and the next one waited for this.
-        State::Waking => begin(agent).into(),
-        State::HandingOff => next_session(agent, Cause::HandedOff, is_over, evidence, now),
+        State::Waking => begin(&mut next),
+        State::HandingOff => next_session(&mut next, Cause::HandedOff, evidence),
         // Its session may live, whatever record can't be read: it is taken up, not doubled.
-        State::Unknown if phase == Some(Phase::Running) => taken_up(agent, evidence, now),
+        State::Unknown if phase == Some(Phase::Running) => taken_up(&mut next, evidence),
         // What can't be read may be the order to start it: it stands from here on, and finds the
         // session that runs, if one does.
         State::Unknown if phase == Some(Phase::Wanted) && agent.is_damaged() => {
-            let mut events = next_session(agent, Cause::Wake, false, evidence, now);
-            events.extend(agent.session.as_ref().map(|session| starting(session.number)));
-            events
+            next_session(&mut next, Cause::Wake, evidence);
+            agent.session.iter().for_each(|session| next.emit(starting(session.number)));
         }
         State::Unknown
         | State::Crashed
@@ -95,31 +95,34 @@ pub fn wake(agent: &Agent, witness: Witness, now: Time) -> Result<Vec<AgentEvent
         | State::Waiting
         | State::Frozen
         | State::Dead
-        | State::Expired => next_session(agent, Cause::Wake, is_over, evidence, now),
-    });
-    Ok(events)
+        | State::Expired => next_session(&mut next, Cause::Wake, evidence),
+    }
+    Ok(next.into_events())
 }
 
 /// A session that runs goes on. What a command does is known by that; where a turn of an agent CLI
 /// stands is said by what is heard of it.
-fn taken_up(agent: &Agent, evidence: Evidence, now: Time) -> Vec<AgentEvent> {
+fn taken_up(next: &mut Becoming<'_>, evidence: Evidence) {
+    let agent = next.agent();
     let has_announced = agent.session.as_ref().is_some_and(|session| session.has_announced);
     let (cause, reason) = match (agent.launch.is_bare(), has_announced) {
         (true, _) => (Cause::SeenWorking, Reason::Running),
         (false, true) => (Cause::ConfirmationLost, Reason::DaemonStarted),
-        (false, false) => return next_session(agent, Cause::Wake, false, evidence, now),
+        (false, false) => return next_session(next, Cause::Wake, evidence),
     };
-    agent.moved(cause, reason, evidence).map(AgentEvent::Moved).into_iter().collect()
+    next.moves(cause, reason, evidence, None);
 }
 
-/// The end of a hold, if there is one that the witness may lift.
-fn lift(agent: &Agent, evidence: &Evidence) -> Result<Vec<AgentEvent>, Refusal> {
-    let Some(hold) = &agent.hold else { return Ok(Vec::new()) };
+/// Ends the hold, if there is one that the witness may lift; says whether it did.
+fn lift(next: &mut Becoming<'_>, evidence: &Evidence) -> Result<bool, Refusal> {
+    let agent = next.before();
+    let Some(hold) = &agent.hold else { return Ok(false) };
     let runs = agent.live_session().is_some_and(|session| session.phase == Phase::Running);
     // One whose birth can't be read has nothing that could be started.
     let has_program = runs || !agent.launch.argv.is_empty();
     if hold.held_for.is_lifted_by(evidence.witness) && has_program {
-        Ok(vec![AgentEvent::HoldLifted { evidence: evidence.clone() }])
+        next.emit(AgentEvent::HoldLifted { evidence: evidence.clone() });
+        Ok(true)
     } else {
         Err(Refusal::Held { agent: agent.id, held_for: hold.held_for })
     }
@@ -147,12 +150,13 @@ pub fn bury(
     now: Time,
 ) -> Result<Vec<AgentEvent>, Refusal> {
     let evidence = Evidence { witness, fact: Finding::Asked(Verb::Bury), at: now };
-    let moved = agent
-        .moved(Cause::Buried, Reason::Retired, evidence)
-        .ok_or_else(|| wrong_state(agent, Verb::Bury))?;
-    let mut events = vec![AgentEvent::Summarised { summary }, AgentEvent::Moved(moved)];
-    events.extend(end_session(agent, Pace::Graceful, now));
-    Ok(events)
+    let mut next = Becoming::new(agent, now);
+    next.emit(AgentEvent::Summarised { summary });
+    if !next.moves(Cause::Buried, Reason::Retired, evidence, None) {
+        return Err(wrong_state(agent, Verb::Bury));
+    }
+    end_session(&mut next, Pace::Graceful);
+    Ok(next.into_events())
 }
 
 pub fn rename(agent: &Agent, name: Name) -> Result<Vec<AgentEvent>, Refusal> {

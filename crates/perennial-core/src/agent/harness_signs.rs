@@ -4,6 +4,7 @@
 //! weaker than the kernel's word: it never ends a session by itself, but for one that hangs.
 
 use super::Agent;
+use super::becoming::Becoming;
 use super::step::end_session;
 use crate::context::{Sample, Source};
 use crate::conversation::{ConversationId, Followed, Opening, Turn};
@@ -28,54 +29,53 @@ pub fn observe_harness(
     let Some(session) = live.filter(talks) else {
         return Vec::new();
     };
+    let mut next = Becoming::new(agent, now);
+    take(&mut next, session, sign);
+    next.into_events()
+}
+
+fn take(next: &mut Becoming<'_>, session: &Session, sign: &Sign) {
+    let (agent, number) = (next.before(), session.number);
     match sign {
-        Sign::Began { conversation, how } => began(agent, session, conversation, *how, now),
+        Sign::Began { conversation, how } => began(next, session, conversation, *how),
         // Its first word was not heard; this one is as good.
         Sign::TurnBegan if starts(agent) => {
-            moved(agent, Cause::Announced, Reason::InTurn, Show::TurnBegan, now)
+            shows(next, Cause::Announced, Reason::InTurn, Show::TurnBegan, None);
         }
         // It is in a turn already.
-        Sign::TurnBegan if agent.state == State::Working && !works_in_background(agent) => {
-            Vec::new()
+        Sign::TurnBegan if agent.state == State::Working && !works_in_background(agent) => {}
+        Sign::TurnBegan => shows(next, Cause::TurnBegan, Reason::InTurn, Show::TurnBegan, None),
+        Sign::BackgroundWork => background(next),
+        Sign::StillIdle => still_idle(next),
+        Sign::Waits(wait) => waits(next, *wait),
+        Sign::VendorStatus { wait, since } => {
+            if let Some(sign) = listed(agent, *wait, *since) {
+                take(next, session, &sign);
+            }
         }
-        Sign::TurnBegan => moved(agent, Cause::TurnBegan, Reason::InTurn, Show::TurnBegan, now),
-        Sign::BackgroundWork => background(agent, now),
-        Sign::StillIdle => still_idle(agent, now),
-        Sign::Waits(wait) => waits(agent, *wait, now),
-        Sign::VendorStatus { wait, since } => match listed(agent, *wait, *since) {
-            Some(sign) => observe_harness(agent, number, &sign, now),
-            None => Vec::new(),
-        },
         Sign::Progressed => {
-            let fresh =
-                (!session.has_progressed).then_some(AgentEvent::SessionProgressed { number });
-            fresh.into_iter().chain(announced(agent, session, now)).collect()
+            if !session.has_progressed {
+                next.emit(AgentEvent::SessionProgressed { number });
+            }
+            announced(next, session, &session.opening);
         }
         Sign::Measured { conversation, sample } => {
-            let mut events = passed(agent, number, conversation.as_ref(), sample);
+            passed(next, number, conversation.as_ref(), sample);
             // A file may tell of the session before: no sign of life.
             if sample.source == Source::StatusLine {
-                events.extend(announced(agent, session, now));
+                announced(next, session, &session.opening);
             }
-            events
         }
-        Sign::WindowBegan => vec![AgentEvent::WindowBegan { number }],
-        Sign::Drawn => announced(agent, session, now),
-        Sign::Hangs => hangs(agent, now),
+        Sign::WindowBegan => next.emit(AgentEvent::WindowBegan { number }),
+        Sign::Drawn => announced(next, session, &session.opening),
+        Sign::Hangs => hangs(next),
     }
 }
 
 /// It began, or another conversation did in it.
-fn began(
-    agent: &Agent,
-    session: &Session,
-    conversation: &ConversationId,
-    how: Followed,
-    now: Time,
-) -> Vec<AgentEvent> {
+fn began(next: &mut Becoming<'_>, session: &Session, conversation: &ConversationId, how: Followed) {
     let number = session.number;
-    let mut events = Vec::new();
-    let known = agent.conversations.as_ref();
+    let known = next.before().conversations.as_ref();
     let is_current = known.is_some_and(|known| known.current == *conversation);
     let was_left = known.is_some_and(|known| known.earlier.contains(conversation));
     // Only a compaction begins anything in a conversation that goes on, and only a session
@@ -88,86 +88,83 @@ fn began(
         };
     if !is_again {
         let (conversation, how) = (conversation.clone(), how);
-        events.push(AgentEvent::ConversationFollowed { number, conversation, how });
+        next.emit(AgentEvent::ConversationFollowed { number, conversation, how });
     }
     if !is_again && how.begins_a_window() && session.has_announced {
-        events.push(AgentEvent::WindowBegan { number });
+        next.emit(AgentEvent::WindowBegan { number });
     }
     // Nobody had the conversation any more: it was told what a first session is told, or nothing.
     let is_anew = how == Followed::Started && matches!(session.opening, Opening::Resume { .. });
     if is_anew {
-        let opening = Opening::Fresh(conversation.clone());
-        let session = Session { opening, ..session.clone() };
-        let agent = Agent { session: Some(session.clone()), ..agent.clone() };
-        events.extend(announced(&agent, &session, now));
+        announced(next, session, &Opening::Fresh(conversation.clone()));
     } else {
-        events.extend(announced(agent, session, now));
+        announced(next, session, &session.opening);
     }
-    events
 }
 
 /// Its turn has ended, and work that the turn began continues.
-fn background(agent: &Agent, now: Time) -> Vec<AgentEvent> {
+fn background(next: &mut Becoming<'_>) {
+    let agent = next.agent();
     if works_in_background(agent) {
-        return Vec::new();
+        return;
     }
     let cause = if starts(agent) { Cause::Announced } else { Cause::BackgroundWork };
-    moved(agent, cause, Reason::BackgroundTasks, Show::BackgroundWork, now)
+    shows(next, cause, Reason::BackgroundTasks, Show::BackgroundWork, None);
 }
 
 /// A reminder tells of a turn's end that was not heard. Why the agent waits, or that it works in the
 /// background, was told before and is no less true.
-fn still_idle(agent: &Agent, now: Time) -> Vec<AgentEvent> {
+fn still_idle(next: &mut Becoming<'_>) {
+    let now = next.now();
+    let agent = next.agent();
     let is_waiting = agent.state == State::Waiting && !agent.reason.is_before_first_sign();
     let waits_on = is_waiting && !agent.is_past_limit(now);
-    if waits_on || works_in_background(agent) {
-        return Vec::new();
+    if !waits_on && !works_in_background(agent) {
+        waits(next, Wait::Input);
     }
-    waits(agent, Wait::Input, now)
 }
 
 /// Nothing at all was heard in a turn for too long: the session is ended, and its end followed.
-fn hangs(agent: &Agent, now: Time) -> Vec<AgentEvent> {
+fn hangs(next: &mut Becoming<'_>) {
+    let agent = next.agent();
     // One that hangs in a turn has no dialog in its way: its first words were lost.
     let is_taken_for_a_dialog =
         agent.state == State::Waiting && agent.reason.is_before_first_sign();
     let may_hang = agent.state == State::Working || is_taken_for_a_dialog;
-    if !may_hang || agent.hold.is_some() {
-        return Vec::new();
+    if may_hang && agent.hold.is_none() {
+        shows(next, Cause::ConfirmationLost, Reason::Silent, Show::NothingInTurn, None);
+        end_session(next, Pace::AtOnce);
     }
-    let mut events =
-        moved(agent, Cause::ConfirmationLost, Reason::Silent, Show::NothingInTurn, now);
-    events.extend(end_session(agent, Pace::AtOnce, now));
-    events
 }
 
 /// The thresholds that a sample of this conversation's window passes.
 fn passed(
-    agent: &Agent,
+    next: &mut Becoming<'_>,
     number: SessionNumber,
     conversation: Option<&ConversationId>,
     sample: &Sample,
-) -> Vec<AgentEvent> {
+) {
+    let agent = next.before();
     let current = agent.conversations.as_ref().map(|known| &known.current);
     // A sample of a conversation that was left says nothing about the window of this one.
     if current.is_some() && conversation.is_some() && conversation != current {
-        return Vec::new();
+        return;
     }
-    let passed = |threshold| AgentEvent::ClockPassed { number, threshold, sample: *sample };
-    agent.clock.passes(sample).into_iter().map(passed).collect()
+    for threshold in agent.clock.passes(sample) {
+        next.emit(AgentEvent::ClockPassed { number, threshold, sample: *sample });
+    }
 }
 
 fn works_in_background(agent: &Agent) -> bool {
     agent.state == State::Working && agent.reason == Reason::BackgroundTasks
 }
 
-/// Why it waits for input: a turn has ended, or its session began without anything to do and waits for
-/// what the one before waited for.
-fn input_reason(agent: &Agent) -> Reason {
+/// Why it waits for input: a turn has ended, or its session began, as `opening` says, without anything to
+/// do and waits for what the one before waited for.
+fn input_reason(agent: &Agent, opening: Option<&Opening>) -> Reason {
     let is_silent =
         starts(agent) || (agent.state == State::Waiting && agent.reason.is_before_first_sign());
-    let opened = agent.live_session().filter(|s| is_silent && !agent.opens_with_a_prompt(s));
-    match opened.map(|session| &session.opening) {
+    match opening.filter(|opening| is_silent && !agent.opens_with_a_prompt(opening)) {
         Some(Opening::Resume { turn: Turn::Stopped, .. }) => Reason::StoppedInTurn,
         Some(Opening::Bare | Opening::Fresh(_) | Opening::Resume { .. }) => {
             agent.unsettled.unwrap_or(Reason::Idle)
@@ -178,28 +175,27 @@ fn input_reason(agent: &Agent) -> Reason {
     }
 }
 
-/// The first sign of life. Without anything to do the session waits for input right away.
-fn announced(agent: &Agent, session: &Session, now: Time) -> Vec<AgentEvent> {
+/// The first sign of life of a session that began with `opening`. Without anything to do it waits for
+/// input right away.
+fn announced(next: &mut Becoming<'_>, session: &Session, opening: &Opening) {
     if session.has_announced {
-        return Vec::new();
+        return;
     }
+    let agent = next.agent();
+    let has_prompt = agent.opens_with_a_prompt(opening);
+    let reason = input_reason(agent, Some(opening));
     let began = Show::SessionBegan;
     match agent.state {
         State::Hatching | State::Waking => {
-            let mut events = moved(agent, Cause::Announced, Reason::InTurn, began, now);
-            if !agent.opens_with_a_prompt(session) {
-                let working = Agent { state: State::Working, ..agent.clone() };
-                let reason = input_reason(agent);
-                events.extend(moved(&working, Cause::TurnEnded, reason, began, now));
+            shows(next, Cause::Announced, Reason::InTurn, began, None);
+            if !has_prompt {
+                shows(next, Cause::TurnEnded, reason, began, None);
             }
-            events
         }
-        State::Waiting if !agent.reason.is_before_first_sign() => Vec::new(),
+        State::Waiting if !agent.reason.is_before_first_sign() => {}
         // The dialog that was in its way is gone.
-        State::Waiting if agent.opens_with_a_prompt(session) => {
-            moved(agent, Cause::TurnBegan, Reason::InTurn, began, now)
-        }
-        State::Waiting => moved(agent, Cause::TurnEnded, input_reason(agent), began, now),
+        State::Waiting if has_prompt => shows(next, Cause::TurnBegan, Reason::InTurn, began, None),
+        State::Waiting => shows(next, Cause::TurnEnded, reason, began, None),
         State::Working
         | State::Unknown
         | State::HandingOff
@@ -208,7 +204,7 @@ fn announced(agent: &Agent, session: &Session, now: Time) -> Vec<AgentEvent> {
         | State::Hibernating
         | State::Frozen
         | State::Dead
-        | State::Expired => Vec::new(),
+        | State::Expired => {}
     }
 }
 
@@ -253,17 +249,19 @@ fn starts(agent: &Agent) -> bool {
     matches!(agent.state, State::Hatching | State::Waking)
 }
 
-fn waits(agent: &Agent, wait: Wait, now: Time) -> Vec<AgentEvent> {
+fn waits(next: &mut Becoming<'_>, wait: Wait) {
+    let agent = next.agent();
+    let opening = agent.live_session().map(|session| &session.opening);
     let waits_for = |reason| agent.state == State::Waiting && agent.reason == reason;
     let (reason, show, until) = match wait {
-        Wait::Input => (input_reason(agent), Show::TurnEnded, None),
+        Wait::Input => (input_reason(agent, opening), Show::TurnEnded, None),
         Wait::Permission => (Reason::NeedsPermission, Show::PermissionDialog, None),
         Wait::Answer => (Reason::NeedsAnswer, Show::Question, None),
         // The turn was given up before this was heard; at most it tells until when.
         Wait::RateLimit(until) if waits_for(Reason::LimitReached) => {
             (Reason::LimitReached, Show::LimitReached, until)
         }
-        Wait::RateLimit(_) if waits_for(Reason::ServiceFailed) => return Vec::new(),
+        Wait::RateLimit(_) if waits_for(Reason::ServiceFailed) => return,
         Wait::RateLimit(until) => (Reason::RateLimited, Show::RateLimit, until),
         Wait::LimitReached(until) => {
             let known = agent.until.filter(|_| waits_for(Reason::RateLimited));
@@ -271,36 +269,20 @@ fn waits(agent: &Agent, wait: Wait, now: Time) -> Vec<AgentEvent> {
         }
         Wait::Failure => (Reason::ServiceFailed, Show::ServiceError, None),
     };
-    if starts(agent) {
-        let working = Agent { state: State::Working, ..agent.clone() };
-        let mut events = moved(agent, Cause::Announced, Reason::InTurn, Show::SessionBegan, now);
-        events.extend(ended_turn(&working, reason, show, until, now));
-        return events;
-    }
     // The same again is no news, and a time that is known is not forgotten.
-    let is_same = agent.state == State::Waiting && agent.reason == reason;
-    if is_same && (agent.until == until || until.is_none()) {
-        return Vec::new();
+    if waits_for(reason) && (agent.until == until || until.is_none()) {
+        return;
     }
-    ended_turn(agent, reason, show, until, now)
+    if starts(agent) {
+        shows(next, Cause::Announced, Reason::InTurn, Show::SessionBegan, None);
+    }
+    shows(next, Cause::TurnEnded, reason, show, until);
 }
 
-fn ended_turn(
-    agent: &Agent,
-    reason: Reason,
-    show: Show,
-    until: Option<Time>,
-    now: Time,
-) -> Vec<AgentEvent> {
-    let mut events = moved(agent, Cause::TurnEnded, reason, show, now);
-    if let Some(AgentEvent::Moved(moved)) = events.first_mut() {
-        moved.until = until;
-    }
-    events
-}
-
-/// A move that is shown. From `unknown` it is evidence of what the agent does, unless its record can't be read.
-fn moved(agent: &Agent, cause: Cause, reason: Reason, show: Show, now: Time) -> Vec<AgentEvent> {
+/// A move that is shown. From `unknown` it is evidence of what the agent does, unless its record can't be
+/// read.
+fn shows(next: &mut Becoming<'_>, cause: Cause, reason: Reason, show: Show, until: Option<Time>) {
+    let agent = next.agent();
     let is_unknown = agent.state == State::Unknown && !agent.is_damaged();
     let is_work = matches!(cause, Cause::TurnBegan | Cause::BackgroundWork);
     let cause = match is_unknown {
@@ -308,6 +290,7 @@ fn moved(agent: &Agent, cause: Cause, reason: Reason, show: Show, now: Time) -> 
         true if cause == Cause::TurnEnded => Cause::SeenWaiting,
         true | false => cause,
     };
-    let evidence = Evidence { witness: Witness::Harness, fact: Finding::Shown(show), at: now };
-    agent.moved(cause, reason, evidence).map(AgentEvent::Moved).into_iter().collect()
+    let evidence =
+        Evidence { witness: Witness::Harness, fact: Finding::Shown(show), at: next.now() };
+    next.moves(cause, reason, evidence, until);
 }

@@ -5,10 +5,14 @@
 
 use std::time::Duration;
 
-use super::step::{begin, end_session, next_session, retry_in_line, session_ended, starting};
+use super::becoming::Becoming;
+use super::step::{
+    begin, end_session, history_after, next_session, retry_in_line, session_ended, starting,
+    want_session,
+};
 use super::{Agent, DIALOG_AFTER, START_LIMIT};
 use crate::conversation::Turn;
-use crate::event::{AgentEvent, Move};
+use crate::event::AgentEvent;
 use crate::exit::{self, Exit, Fate, UnknownExit};
 use crate::hold::{HeldFor, Hold};
 use crate::id::{NodeId, SessionNumber};
@@ -34,67 +38,62 @@ pub fn observe(
             if session.process.is_some() {
                 return Vec::new();
             }
-            let mut events = vec![AgentEvent::SessionRunning { number, process: *process }];
-            let evidence =
-                Evidence { witness: Witness::Kernel, fact: Finding::Executed(*process), at: now };
+            let mut next = Becoming::new(agent, now);
+            next.emit(AgentEvent::SessionRunning { number, process: *process });
             // One that was asked to end announces nothing: the agent may be waking for the next.
             if agent.launch.is_bare() && session.phase == Phase::Starting {
-                let moved = agent.moved(Cause::Announced, Reason::Running, evidence);
-                events.extend(moved.map(AgentEvent::Moved));
+                let fact = Finding::Executed(*process);
+                let evidence = Evidence { witness: Witness::Kernel, fact, at: now };
+                next.moves(Cause::Announced, Reason::Running, evidence, None);
             }
-            events
+            next.into_events()
         }
         Report::NotStarted(why) => {
             let exit = Exit::Unknown(UnknownExit::NotStarted);
-            ended(agent, session, (exit, false), Finding::NotStarted(why.clone()), now)
+            ended(agent, (exit, false), Finding::NotStarted(why.clone()), now)
         }
-        Report::Exited(exit) => {
-            ended(agent, session, (*exit, exit.is_clean()), Finding::Exited(*exit), now)
-        }
-        Report::Finished(exit) => ended(agent, session, (*exit, true), Finding::Exited(*exit), now),
+        Report::Exited(exit) => ended(agent, (*exit, exit.is_clean()), Finding::Exited(*exit), now),
+        Report::Finished(exit) => ended(agent, (*exit, true), Finding::Exited(*exit), now),
     }
 }
 
 /// The end of the live session, read by the exit table unless a verb had asked for it.
 fn ended(
     agent: &Agent,
-    session: &Session,
     (exit, is_clean): (Exit, bool),
     fact: Finding,
     now: Time,
 ) -> Vec<AgentEvent> {
-    let evidence = Evidence { witness: Witness::Kernel, fact, at: now };
-    let mut events = vec![session_ended(agent, session, (exit, is_clean), now)];
+    let mut next = Becoming::new(agent, now);
+    session_ended(&mut next, exit, is_clean);
     // Its state stays unknown: what can't be read may have been an order. If it becomes readable, what
     // follows is decided then.
     if !agent.is_damaged() {
-        events.extend(follow(&counted(agent, session, now), session, is_clean, evidence, now));
+        follow(&mut next, Evidence { witness: Witness::Kernel, fact, at: now });
     }
-    events
+    next.into_events()
 }
 
-/// What follows the end of a session that is in the history already.
-fn follow(
-    agent: &Agent,
-    session: &Session,
-    is_clean: bool,
-    evidence: Evidence,
-    now: Time,
-) -> Vec<AgentEvent> {
+/// What follows the end of its session.
+fn follow(next: &mut Becoming<'_>, evidence: Evidence) {
+    let now = next.now();
+    let agent = next.agent();
     let is_held = agent.hold.is_some();
     match agent.state {
-        State::HandingOff if is_held => Vec::new(),
-        State::HandingOff => next_session(agent, Cause::HandedOff, true, evidence, now),
+        State::HandingOff if is_held => {}
+        State::HandingOff => next_session(next, Cause::HandedOff, evidence),
         // Woken while the last session was still ending: the next one may start now.
-        State::Waking if session.was_asked => {
-            begin(agent).into_iter().filter(|_| !is_held).collect()
+        State::Waking if agent.session.as_ref().is_some_and(|session| session.was_asked) => {
+            if !is_held {
+                begin(next);
+            }
         }
         // It failed to start, and its retry waited for the tree to be gone.
         State::Crashed if !is_held && agent.until.is_some_and(|until| until <= now) => {
-            next_session(agent, Cause::Retry, true, evidence, now)
+            next_session(next, Cause::Retry, evidence);
         }
         State::Hatching | State::Waking | State::Working | State::Waiting | State::Unknown => {
-            unasked(agent, session, is_clean, evidence, now)
+            unasked(next, evidence);
         }
         // A verb had asked for it: the verb's state stands.
         State::Crashed
@@ -102,50 +101,45 @@ fn follow(
         | State::Hibernating
         | State::Frozen
         | State::Dead
-        | State::Expired => Vec::new(),
+        | State::Expired => {}
     }
 }
 
 /// What follows an end that was recorded while the agent's record could not be read.
-fn follow_late(agent: &Agent, session: &Session, now: Time) -> Vec<AgentEvent> {
+fn follow_late(next: &mut Becoming<'_>, session: &Session) {
+    let at = next.now();
     let exit = session.exit.unwrap_or(Exit::Unknown(UnknownExit::NotStarted));
     if exit == Exit::Unknown(UnknownExit::MachineRestarted) {
-        let evidence = Evidence { witness: Witness::Daemon, fact: Finding::BootChanged, at: now };
-        return follow_reboot(agent, session.number, evidence);
+        let fact = Finding::BootChanged;
+        follow_reboot(next, Evidence { witness: Witness::Daemon, fact, at });
+    } else {
+        let fact = Finding::Exited(exit);
+        follow(next, Evidence { witness: Witness::Kernel, fact, at });
     }
-    let evidence = Evidence { witness: Witness::Kernel, fact: Finding::Exited(exit), at: now };
-    follow(agent, session, session.is_clean, evidence, now)
 }
 
-fn unasked(
-    agent: &Agent,
-    session: &Session,
-    is_clean: bool,
-    evidence: Evidence,
-    now: Time,
-) -> Vec<AgentEvent> {
+fn unasked(next: &mut Becoming<'_>, evidence: Evidence) {
+    let now = next.now();
+    let agent = next.agent();
+    let Some(session) = &agent.session else { return };
     if agent.state == State::Hatching && agent.name.is_none() {
-        let moved = agent.moved(Cause::NeverNamed, Reason::NeverNamed, evidence);
-        return moved.map(AgentEvent::Moved).into_iter().collect();
+        next.moves(Cause::NeverNamed, Reason::NeverNamed, evidence, None);
+        return;
     }
     // A harness that ended before any sign of life did not end well, whatever its code.
-    let clean = is_clean && (agent.launch.is_bare() || was_heard(agent, session));
-    let sleep = |cause, reason| agent.moved(cause, reason, evidence.clone()).map(AgentEvent::Moved);
-    match exit::read(clean, agent.restart) {
-        Fate::Finished => sleep(Cause::EndedFinished, Reason::Finished).into_iter().collect(),
+    let is_clean = session.is_clean && (agent.launch.is_bare() || was_heard(agent, session));
+    // One that ends at once, again and again, waits between its tries as any other does.
+    let waits =
+        agent.state == State::Hatching || session.lived(now) < NOT_INSTANT || agent.hold.is_some();
+    match exit::read(is_clean, agent.restart) {
+        Fate::Finished => {
+            next.moves(Cause::EndedFinished, Reason::Finished, evidence, None);
+        }
         Fate::RestartOff => {
-            sleep(Cause::EndedRestartOff, Reason::CrashedRestartOff).into_iter().collect()
+            next.moves(Cause::EndedRestartOff, Reason::CrashedRestartOff, evidence, None);
         }
-        // One that ends at once, again and again, waits between its tries as any other does.
-        Fate::Again
-            if agent.state == State::Hatching
-                || session.lived(now) < NOT_INSTANT
-                || agent.hold.is_some() =>
-        {
-            crash(agent, session, Cause::EndedCrashed, evidence, now)
-        }
-        Fate::Again => next_session(agent, Cause::EndedAgain, true, evidence, now),
-        Fate::Crashed => crash(agent, session, Cause::EndedCrashed, evidence, now),
+        Fate::Again if !waits => next_session(next, Cause::EndedAgain, evidence),
+        Fate::Again | Fate::Crashed => crash(next, Cause::EndedCrashed, evidence),
     }
 }
 
@@ -156,35 +150,23 @@ fn was_heard(agent: &Agent, session: &Session) -> bool {
     session.has_announced || !is_silent
 }
 
-/// The agent with the end of this session in its history: what follows is decided by that.
-pub fn counted(agent: &Agent, session: &Session, now: Time) -> Agent {
-    let mut agent = agent.clone();
-    agent.history.ended(session.lived(now), progress(&agent, session), now);
-    agent
-}
-
 /// Crashed: with a retry at its time, at once if that is now, or with the breaker open.
-fn crash(
-    agent: &Agent,
-    session: &Session,
-    cause: Cause,
-    evidence: Evidence,
-    now: Time,
-) -> Vec<AgentEvent> {
-    let (reason, at) = match agent.history.after_crash(agent.id, session.lived(now), now) {
+fn crash(next: &mut Becoming<'_>, cause: Cause, evidence: Evidence) {
+    let now = next.now();
+    let agent = next.agent();
+    let Some(session) = &agent.session else { return };
+    let is_over = session.is_over();
+    // A start that failed counts as an end, though its tree may still be there.
+    let history = if is_over { &agent.history } else { &history_after(agent, session, now) };
+    let (reason, at) = match history.after_crash(agent.id, session.lived(now), now) {
         Next::RetryAt(at) => (Reason::Retrying, at),
         Next::HalfOpenAt(at) => (Reason::BreakerOpen, at),
     };
-    let Some(moved) = agent.moved(cause, reason, evidence.clone()) else {
-        return Vec::new();
-    };
-    let mut events = vec![AgentEvent::Moved(Move { until: Some(at), ..moved })];
-    // The tree of a start that failed may still be there; its end brings the retry about.
-    if at <= now && cause == Cause::EndedCrashed && agent.hold.is_none() {
-        let crashed = Agent { state: State::Crashed, ..agent.clone() };
-        events.extend(next_session(&crashed, Cause::Retry, true, evidence, now));
+    // Otherwise the end of that tree brings the retry about.
+    let retries = at <= now && is_over && agent.hold.is_none();
+    if next.moves(cause, reason, evidence.clone(), Some(at)) && retries {
+        next_session(next, Cause::Retry, evidence);
     }
-    events
 }
 
 /// Whether the session got anything done, where its harness lets us see that. One that had nothing
@@ -205,44 +187,47 @@ pub fn progress(agent: &Agent, session: &Session) -> Progress {
 /// The time that `plan` named has passed.
 /// `may_start`: no agent is ahead of it in line.
 pub fn due(agent: &Agent, may_start: bool, now: Time) -> Vec<AgentEvent> {
-    if agent.hold.is_some() {
-        return Vec::new();
+    let mut next = Becoming::new(agent, now);
+    if agent.hold.is_none() {
+        come_due(&mut next, may_start);
     }
+    next.into_events()
+}
+
+fn come_due(next: &mut Becoming<'_>, may_start: bool) {
+    let (agent, now) = (next.before(), next.now());
     if let Some(session) = agent.session.as_ref().filter(|_| agent.is_left_over()) {
-        return follow_late(agent, session, now);
+        return follow_late(next, session);
     }
     if may_start && let Some(session) = agent.session.as_ref().filter(|s| s.phase == Phase::Wanted)
     {
-        return vec![starting(session.number)];
+        return next.emit(starting(session.number));
     }
     if let Some(at) = agent.dialog_at().filter(|at| *at <= now) {
         let until = at + START_LIMIT.saturating_sub(DIALOG_AFTER);
-        return silent(agent, Reason::FirstRunDialog, Some(until), now);
+        return silent(next, Reason::FirstRunDialog, Some(until));
     }
     if agent.ends_at().is_none_or(|until| until > now) {
-        return Vec::new();
+        return;
     }
     let evidence = Evidence { witness: Witness::Daemon, fact: Finding::TimeCame, at: now };
     match agent.state {
         State::Hatching if agent.name.is_none() => {
-            let moved = agent.moved(Cause::NeverNamed, Reason::NeverNamed, evidence);
-            let mut events: Vec<_> = moved.into_iter().map(AgentEvent::Moved).collect();
-            events.extend(end_session(agent, Pace::AtOnce, now));
-            events
+            next.moves(Cause::NeverNamed, Reason::NeverNamed, evidence, None);
+            end_session(next, Pace::AtOnce);
         }
-        State::Hatching | State::Waking => failed_start(agent, evidence, now),
+        State::Hatching | State::Waking => fail_start(next, evidence),
         State::Crashed if agent.live_session().is_none() && may_start => {
-            next_session(agent, Cause::Retry, true, evidence, now)
+            next_session(next, Cause::Retry, evidence);
         }
         // After a reboot others wait to be resumed: it gets in line with them.
-        State::Crashed if agent.live_session().is_none() => retry_in_line(agent, evidence),
-        State::HandingOff => end_session(agent, Pace::AtOnce, now).into_iter().collect(),
+        State::Crashed if agent.live_session().is_none() => retry_in_line(next, evidence),
+        State::HandingOff => end_session(next, Pace::AtOnce),
         State::Waiting if agent.reason == Reason::FirstRunDialog => {
-            silent(agent, Reason::SilentAtStart, None, now)
+            silent(next, Reason::SilentAtStart, None);
         }
         State::Unknown => {
-            let moved = agent.moved(Cause::Unreported, Reason::Unlisted, evidence);
-            moved.into_iter().map(AgentEvent::Moved).collect()
+            next.moves(Cause::Unreported, Reason::Unlisted, evidence, None);
         }
         State::Crashed
         | State::Working
@@ -251,62 +236,55 @@ pub fn due(agent: &Agent, may_start: bool, now: Time) -> Vec<AgentEvent> {
         | State::Hibernating
         | State::Frozen
         | State::Dead
-        | State::Expired => Vec::new(),
+        | State::Expired => {}
     }
 }
 
 /// The session runs and has given no sign of life: a person has to look at it, and it is not ended.
-fn silent(agent: &Agent, reason: Reason, until: Option<Time>, now: Time) -> Vec<AgentEvent> {
+fn silent(next: &mut Becoming<'_>, reason: Reason, until: Option<Time>) {
     let fact = Finding::Shown(Show::NothingAtFirst);
-    let evidence = Evidence { witness: Witness::Harness, fact, at: now };
-    let moved = agent.moved(Cause::DialogSeen, reason, evidence);
-    moved.map(|moved| AgentEvent::Moved(Move { until, ..moved })).into_iter().collect()
+    let evidence = Evidence { witness: Witness::Harness, fact, at: next.now() };
+    next.moves(Cause::DialogSeen, reason, evidence, until);
 }
 
-fn failed_start(agent: &Agent, evidence: Evidence, now: Time) -> Vec<AgentEvent> {
-    let Some(session) = &agent.session else {
-        return Vec::new();
-    };
+/// Its start limit has come.
+fn fail_start(next: &mut Becoming<'_>, evidence: Evidence) {
+    let Some(session) = &next.before().session else { return };
     // Woken while the last session ends: not its own start that is late, but that one's end.
-    if matches!(session.phase, Phase::Ending(_)) {
-        return end_session(agent, Pace::AtOnce, now).into_iter().collect();
+    if !matches!(session.phase, Phase::Ending(_)) {
+        match exit::read(false, next.before().restart) {
+            Fate::RestartOff => {
+                next.moves(Cause::EndedRestartOff, Reason::CrashedRestartOff, evidence, None);
+            }
+            Fate::Finished | Fate::Again | Fate::Crashed => {
+                crash(next, Cause::StartLimit, evidence);
+            }
+        }
     }
-    let given_up = counted(agent, session, now);
-    let mut events = match exit::read(false, agent.restart) {
-        Fate::RestartOff => {
-            let reason = Reason::CrashedRestartOff;
-            let moved = agent.moved(Cause::EndedRestartOff, reason, evidence);
-            moved.into_iter().map(AgentEvent::Moved).collect()
-        }
-        Fate::Finished | Fate::Again | Fate::Crashed => {
-            crash(&given_up, session, Cause::StartLimit, evidence, now)
-        }
-    };
-    events.extend(end_session(agent, Pace::AtOnce, now));
-    events
+    end_session(next, Pace::AtOnce);
 }
 
 /// The machine restarted under the agent: what ran is gone. Busy ones get in line, and so do those
 /// whose retry came due meanwhile.
 pub fn rebooted(agent: &Agent, now: Time) -> Vec<AgentEvent> {
     let evidence = Evidence { witness: Witness::Daemon, fact: Finding::BootChanged, at: now };
+    let mut next = Becoming::new(agent, now);
     let Some(session) = agent.live_session() else {
         let is_due = agent.state == State::Crashed && agent.until.is_some_and(|until| until <= now);
-        let retries = is_due && agent.hold.is_none();
-        return if retries { retry_in_line(agent, evidence) } else { Vec::new() };
-    };
-    let exit = match session.phase {
-        Phase::Wanted => return Vec::new(),
-        Phase::Starting | Phase::Running | Phase::Ending(_) | Phase::Ended => {
-            Exit::Unknown(UnknownExit::MachineRestarted)
+        if is_due && agent.hold.is_none() {
+            retry_in_line(&mut next, evidence);
         }
+        return next.into_events();
     };
-    let mut events = vec![session_ended(agent, session, (exit, false), now)];
-    if !agent.is_damaged() {
-        let counted = counted(agent, session, now);
-        events.extend(follow_reboot(&counted, session.number, evidence));
+    match session.phase {
+        Phase::Wanted => return Vec::new(),
+        Phase::Starting | Phase::Running | Phase::Ending(_) | Phase::Ended => {}
     }
-    events
+    session_ended(&mut next, Exit::Unknown(UnknownExit::MachineRestarted), false);
+    if !agent.is_damaged() {
+        follow_reboot(&mut next, evidence);
+    }
+    next.into_events()
 }
 
 /// The home was copied: what runs is the original's, and nothing of it is touched from here. The agent is
@@ -326,39 +304,29 @@ pub fn home_copied(agent: &Agent, node: NodeId, now: Time) -> Vec<AgentEvent> {
             false
         }
     };
-    let exit = Exit::Unknown(UnknownExit::HomeCopied);
-    let ended =
-        agent.live_session().map(|session| session_ended(agent, session, (exit, false), now));
-    let mut events = vec![AgentEvent::Rehomed { node }];
-    events.extend(ended);
+    let mut next = Becoming::new(agent, now);
+    next.emit(AgentEvent::Rehomed { node });
+    session_ended(&mut next, Exit::Unknown(UnknownExit::HomeCopied), false);
     if lived {
         let held_for = HeldFor::Person;
-        events.push(AgentEvent::Held(Hold { held_for, evidence: evidence.clone(), since: now }));
-        let moved = agent.moved(Cause::ConfirmationLost, Reason::HomeCopied, evidence);
-        events.extend(moved.map(AgentEvent::Moved));
+        next.emit(AgentEvent::Held(Hold { held_for, evidence: evidence.clone(), since: now }));
+        next.moves(Cause::ConfirmationLost, Reason::HomeCopied, evidence, None);
     }
-    events
+    next.into_events()
 }
 
-/// What follows a reboot that ended session `number`, which is in the history already.
-fn follow_reboot(agent: &Agent, number: SessionNumber, evidence: Evidence) -> Vec<AgentEvent> {
+/// What follows a reboot that ended its session.
+fn follow_reboot(next: &mut Becoming<'_>, evidence: Evidence) {
+    let agent = next.agent();
     // One that gave no sign of life is begun again, whether it is taken to show a dialog or not.
     let is_idle = matches!(agent.state, State::Waiting | State::Unknown)
         && agent.turn != Turn::Open
         && !agent.reason.is_before_first_sign();
     let resumes = agent.restart != Restart::Never && !is_idle;
-    let busy = agent.moved(Cause::RebootedBusy, Reason::Starting, evidence.clone());
-    match busy.filter(|_| resumes) {
-        Some(moved) => {
-            let number = number.next();
-            let opening = agent.next_opening(number);
-            let moved = AgentEvent::Moved(Move { until: None, ..moved });
-            vec![moved, AgentEvent::SessionWanted { number, opening }]
-        }
-        None => {
-            let moved = agent.moved(Cause::RebootedIdle, Reason::MachineRestarted, evidence);
-            moved.map(AgentEvent::Moved).into_iter().collect()
-        }
+    if resumes && next.moves(Cause::RebootedBusy, Reason::Starting, evidence.clone(), None) {
+        want_session(next);
+    } else {
+        next.moves(Cause::RebootedIdle, Reason::MachineRestarted, evidence, None);
     }
 }
 
@@ -391,6 +359,7 @@ mod tests {
     use crate::id::AgentId;
     use crate::launch::{BARE_COMMAND, Host, Launch};
     use crate::reason::Verb;
+    use crate::restart::History;
     use crate::session::Process;
 
     const NOW: Time = Time(1_000_000_000);
@@ -450,14 +419,13 @@ mod tests {
         assert_eq!((missed.state, missed.reason), (State::Sleeping, Reason::Finished));
     }
 
-    /// Found by the exploration: a record in which it was moved could not be read, so its program had run for
-    /// long when its start limit came.
-    #[test]
-    fn a_start_that_failed_after_long_is_not_retried_beside_its_session() {
+    /// What its start limit brings, where its program had run for long before: a record in which the
+    /// agent was moved could not be read.
+    fn start_limit_after_long(history: History) -> Vec<AgentEvent> {
         let mut agent = ended_after(Restart::OnCrash, Duration::from_secs(9), false, Exit::Code(1));
         let number = SessionNumber(9);
         let running = Process { pid: 1, start_ticks: 1 };
-        agent.state = State::Waking;
+        (agent.state, agent.history) = (State::Waking, history);
         for event in [
             AgentEvent::SessionWanted { number, opening: crate::conversation::Opening::Bare },
             starting(number),
@@ -465,10 +433,24 @@ mod tests {
         ] {
             evolve(&mut agent, &event, NOW);
         }
-        let late = NOW + Duration::from_secs(4000);
-        let events = super::due(&agent, true, late);
+        super::due(&agent, true, NOW + Duration::from_secs(4000))
+    }
+
+    /// Found by the exploration.
+    #[test]
+    fn a_start_that_failed_after_long_is_not_retried_beside_its_session() {
+        let events = start_limit_after_long(History::default());
         let begins = |event: &AgentEvent| matches!(event, AgentEvent::SessionWanted { .. });
         assert!(!events.is_empty(), "its limit has come");
         assert!(!events.iter().any(begins), "{events:?}");
+    }
+
+    #[test]
+    fn a_start_that_failed_is_weighed_as_the_end_that_it_is() {
+        let mut history = History::default();
+        history.breaker_opened();
+        let events = start_limit_after_long(history);
+        let Some(AgentEvent::Moved(moved)) = events.first() else { panic!("{events:?}") };
+        assert_eq!(moved.reason, Reason::Retrying, "it was healthy: the breaker is closed again");
     }
 }

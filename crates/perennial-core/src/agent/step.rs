@@ -1,8 +1,9 @@
 //! The steps that verbs and reports share: beginning the next session, ending the live one.
 
-use super::observe::counted;
+use super::becoming::Becoming;
+use super::observe::progress;
 use super::{Agent, START_LIMIT};
-use crate::event::{AgentEvent, Move};
+use crate::event::AgentEvent;
 use crate::exit::{Exit, UnknownExit};
 use crate::id::SessionNumber;
 use crate::reason::{Evidence, Reason};
@@ -11,70 +12,69 @@ use crate::session::{Pace, Phase, Session};
 use crate::state::Cause;
 use crate::time::Time;
 
-/// Moves to `waking`. The session itself begins with it if nothing of the last one is left, which
-/// the caller knows: the end being told may be one of the events before these.
-pub fn next_session(
-    agent: &Agent,
-    cause: Cause,
-    is_over: bool,
-    evidence: Evidence,
-    now: Time,
-) -> Vec<AgentEvent> {
-    let Some(moved) = agent.moved(cause, Reason::Starting, evidence) else {
-        return Vec::new();
-    };
-    let mut events = vec![AgentEvent::Moved(Move { until: Some(now + START_LIMIT), ..moved })];
-    if is_over && cause == Cause::Wake {
-        // Whoever wakes it looked at it: what was futile before may be tried again.
-        events.extend(begin(&Agent { history: History::default(), ..agent.clone() }));
-    } else if is_over {
-        events.extend(begin(agent));
+/// Moves to `waking`. The session itself begins with it if nothing of the last one is left.
+pub fn next_session(next: &mut Becoming<'_>, cause: Cause, evidence: Evidence) {
+    let until = next.now() + START_LIMIT;
+    let moves = next.moves(cause, Reason::Starting, evidence, Some(until));
+    if moves && next.agent().live_session().is_none() {
+        begin(next);
     }
-    events
 }
 
 /// The retry of a crashed agent in the line: it starts when its turn comes.
-pub fn retry_in_line(agent: &Agent, evidence: Evidence) -> Vec<AgentEvent> {
-    let Some(moved) = agent.moved(Cause::Retry, Reason::Starting, evidence) else {
-        return Vec::new();
-    };
-    let [wanted, _] = begin(agent);
-    vec![AgentEvent::Moved(moved), wanted]
+pub fn retry_in_line(next: &mut Becoming<'_>, evidence: Evidence) {
+    if next.moves(Cause::Retry, Reason::Starting, evidence, None) {
+        want_session(next);
+    }
 }
 
-pub fn begin(agent: &Agent) -> [AgentEvent; 2] {
+pub fn begin(next: &mut Becoming<'_>) {
+    let number = want_session(next);
+    next.emit(starting(number));
+}
+
+/// The next session waits for its turn.
+pub fn want_session(next: &mut Becoming<'_>) -> SessionNumber {
+    let agent = next.agent();
     let number = agent.next_number();
     let opening = agent.next_opening(number);
-    [AgentEvent::SessionWanted { number, opening }, starting(number)]
+    next.emit(AgentEvent::SessionWanted { number, opening });
+    number
 }
 
 pub fn starting(number: SessionNumber) -> AgentEvent {
     AgentEvent::SessionStarting { number, limit: START_LIMIT }
 }
 
-pub fn session_ended(
-    agent: &Agent,
-    session: &Session,
-    (exit, is_clean): (Exit, bool),
-    now: Time,
-) -> AgentEvent {
-    let tally = Tally::Becomes(counted(agent, session, now).history);
-    AgentEvent::SessionEnded { number: session.number, exit, is_clean, tally }
+/// The live session, if there is one, has ended.
+pub fn session_ended(next: &mut Becoming<'_>, exit: Exit, is_clean: bool) {
+    let now = next.now();
+    let agent = next.agent();
+    let Some(session) = agent.live_session() else { return };
+    let tally = Tally::Becomes(history_after(agent, session, now));
+    let number = session.number;
+    next.emit(AgentEvent::SessionEnded { number, exit, is_clean, tally });
 }
 
-pub fn end_session(agent: &Agent, pace: Pace, now: Time) -> Option<AgentEvent> {
-    let session = agent.live_session()?;
+/// What the end of this session makes of the history: what follows is decided by that.
+pub fn history_after(agent: &Agent, session: &Session, now: Time) -> History {
+    let mut history = agent.history.clone();
+    history.ended(session.lived(now), progress(agent, session), now);
+    history
+}
+
+/// The live session, if there is one, is asked to end, unless it was already.
+pub fn end_session(next: &mut Becoming<'_>, pace: Pace) {
+    let may_have_started = next.before().is_damaged();
+    let Some(session) = next.agent().live_session() else { return };
     let ending = AgentEvent::SessionEnding { number: session.number, pace };
     match session.phase {
         // What can't be read may have been its start.
-        Phase::Wanted if agent.is_damaged() => Some(ending),
+        Phase::Wanted if may_have_started => next.emit(ending),
         // It never started: there is nothing to end but the wish.
-        Phase::Wanted => {
-            let exit = Exit::Unknown(UnknownExit::NotStarted);
-            Some(session_ended(agent, session, (exit, false), now))
-        }
-        Phase::Starting | Phase::Running => Some(ending),
-        Phase::Ending(Pace::Graceful) if pace == Pace::AtOnce => Some(ending),
-        Phase::Ending(_) | Phase::Ended => None,
+        Phase::Wanted => session_ended(next, Exit::Unknown(UnknownExit::NotStarted), false),
+        Phase::Starting | Phase::Running => next.emit(ending),
+        Phase::Ending(Pace::Graceful) if pace == Pace::AtOnce => next.emit(ending),
+        Phase::Ending(_) | Phase::Ended => {}
     }
 }
