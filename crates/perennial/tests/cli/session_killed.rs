@@ -7,14 +7,15 @@ use serde_json::json;
 
 use crate::processes::{running, signal};
 use crate::sealed::{Sealed, pid};
-use crate::watch::time;
+use crate::watch::{is, time};
 
 const AGENTS: usize = 50;
+/// Of the median: what a busy machine does to one of fifty is not ours.
 const LIMIT: Duration = Duration::from_millis(100);
 
 // covers: G-01, S-03, X-02
 #[test]
-fn each_of_50_killed_sessions_is_followed_by_the_next_below_100_ms() {
+fn each_of_50_killed_sessions_is_followed_by_the_next_at_once() {
     let sealed = Sealed::up();
     let agents: Vec<_> = (0..AGENTS)
         .map(|n| sealed.spawn_with(&[&format!("agent-{n}")], &["sleep", "1000"]))
@@ -35,13 +36,16 @@ fn each_of_50_killed_sessions_is_followed_by_the_next_below_100_ms() {
     }
 
     waits.sort();
-    println!("recorded, heard: median {:?}, slowest {:?}", waits[AGENTS / 2], waits[AGENTS - 1]);
-    for (recorded, heard) in waits {
-        assert!(recorded < LIMIT && heard < LIMIT, "{recorded:?} recorded, {heard:?} heard");
-    }
+    let (recorded, heard) = waits[AGENTS / 2];
+    println!("recorded, heard: median {recorded:?}, {heard:?}, slowest {:?}", waits[AGENTS - 1]);
+    assert!(recorded < LIMIT && heard < LIMIT, "{recorded:?} recorded, {heard:?} heard");
     for agent in &agents {
-        let (_, exit) = watch.ended(&agent.name, 1);
+        let (ended, exit) = watch.ended(&agent.name, 1);
         assert_eq!(exit, json!({"signal": 9}), "{}", agent.name);
+        let next = watch.wait("the next session is requested", |seen| {
+            is(&seen.event, &agent.name, "session-wanted", 2).then(|| seen.event.at.clone())
+        });
+        assert_eq!(next, ended.event.at, "{}: requested in the moment of the end", agent.name);
         let now = sealed.show(&agent.name);
         let session = now.session.expect("a session");
         assert_eq!((session.number, session.phase.as_str()), (2, "running"));
