@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use perennial_core::authority::Caller;
-use perennial_core::command::{Command, Spawn};
+use perennial_core::command::{Command, Spawn, Target};
 use perennial_core::exit::Exit;
 use perennial_core::fleet::Policy;
 use perennial_core::id::AgentId;
@@ -269,7 +269,12 @@ impl Explorer {
     fn carry_out(&mut self, act: Act) {
         match act {
             Act::Spawn => self.spawn(),
-            Act::Stop | Act::Wake | Act::Bury | Act::Rename => self.ask_about_somebody(act),
+            Act::Stop => self.ask_about_somebody(Command::Stop),
+            Act::Wake => self.ask_about_somebody(Command::Wake),
+            Act::Bury => {
+                self.ask_about_somebody(|target| Command::Bury { target, summary: "done".into() });
+            }
+            Act::Rename => self.rename(),
             Act::Report => self.agent_reports(),
             Act::Interfere => self.interfere(),
             Act::AnswerDialog => {
@@ -283,7 +288,9 @@ impl Explorer {
                 self.ask(Caller::Viewer, Command::Stop(target));
             }
             Act::EndProgram => self.end_program(),
-            Act::KillHolder | Act::HangHolder | Act::FreeHolder => self.touch_holder(act),
+            Act::KillHolder => self.touch_holder(World::kill_shim),
+            Act::HangHolder => self.touch_holder(World::hang_shim),
+            Act::FreeHolder => self.touch_holder(World::free_shim),
             Act::CrashDaemon => {
                 if let Some(life) = self.world.daemons.first().map(|daemon| daemon.life) {
                     self.world.crash_daemon(life);
@@ -420,23 +427,23 @@ impl Explorer {
         self.ask(Caller::Agent(caller), command);
     }
 
-    fn ask_about_somebody(&mut self, act: Act) {
+    fn ask_about_somebody(&mut self, command: fn(Target) -> Command) {
+        let target = self.target();
+        self.ask(Caller::Person, command(target));
+    }
+
+    fn rename(&mut self) {
+        let target = self.target();
+        if let Ok(name) = self.name().parse() {
+            self.ask(Caller::Person, Command::Rename { target, name });
+        }
+    }
+
+    /// Somebody, or a name that may be nobody's.
+    fn target(&mut self) -> Target {
         let by_name = self.world.random.per_mille(300);
         let somebody = self.somebody().map(|id| id.to_string());
-        let Some(target) = somebody.filter(|_| !by_name).or_else(|| Some(self.name().into()))
-        else {
-            return;
-        };
-        let command = match act {
-            Act::Wake => Command::Wake(target),
-            Act::Bury => Command::Bury { target, summary: "done".into() },
-            Act::Rename => match self.name().parse() {
-                Ok(name) => Command::Rename { target, name },
-                Err(_) => return,
-            },
-            _ => Command::Stop(target),
-        };
-        self.ask(Caller::Person, command);
+        somebody.filter(|_| !by_name).unwrap_or_else(|| self.name().into())
     }
 
     fn end_program(&mut self) {
@@ -453,15 +460,10 @@ impl Explorer {
         }
     }
 
-    fn touch_holder(&mut self, act: Act) {
+    fn touch_holder(&mut self, touch: fn(&mut World, AgentId)) {
         let holders: Vec<AgentId> = self.world.machine.shims.keys().copied().collect();
-        let Some(agent) = self.world.random.pick(&holders).copied() else {
-            return;
-        };
-        match act {
-            Act::KillHolder => self.world.kill_shim(agent),
-            Act::HangHolder => self.world.hang_shim(agent),
-            _ => self.world.free_shim(agent),
+        if let Some(agent) = self.world.random.pick(&holders).copied() {
+            touch(&mut self.world, agent);
         }
     }
 }

@@ -103,20 +103,17 @@ impl World {
         let mut reasons: BTreeMap<AgentId, Reason> = BTreeMap::new();
         let (mut dialogs, mut told) = (Vec::new(), Vec::new());
         for event in events {
-            match &event.what {
-                What::Agent(id, AgentEvent::Moved(moved)) => {
-                    let account = self.judge.account(*id).map(|account| account.reason);
-                    let before = reasons.insert(*id, moved.reason).or(account);
-                    let asks = moved.to == State::Waiting && asks(moved.reason);
-                    if asks && before != Some(moved.reason) {
-                        dialogs.push((*id, moved.reason));
-                    }
+            if let What::Agent(id, AgentEvent::Moved(moved)) = &event.what {
+                let account = self.judge.account(*id).map(|account| account.reason);
+                let before = reasons.insert(*id, moved.reason).or(account);
+                let asks = moved.to == State::Waiting && asks(moved.reason);
+                if asks && before != Some(moved.reason) {
+                    dialogs.push((*id, moved.reason));
                 }
-                What::Job(_, JobEvent::Wanted { purpose, .. }) => {
-                    let Purpose::Notify { agent, reason, .. } = purpose;
-                    told.push((*agent, *reason));
-                }
-                _ => {}
+            }
+            if let What::Job(_, JobEvent::Wanted { purpose, .. }) = &event.what {
+                let Purpose::Notify { agent, reason, .. } = purpose;
+                told.push((*agent, *reason));
             }
         }
         if self.policy.notify.is_empty() {

@@ -171,25 +171,22 @@ impl World {
         if agent.state == State::Frozen && !matches!(moved.cause, Cause::Approved | Cause::Buried) {
             self.broken("3: frozen is left by approval only", || format!("{moved:?}"));
         }
-        match moved.cause {
-            Cause::Wake => {
-                self.ledger.wakes_recorded += 1;
-                if self.ledger.wakes_recorded > self.ledger.wakes_asked {
-                    self.broken("G4: only people wake", || format!("{} woke", agent.id.0));
-                }
-                self.track(agent.id).retries.clear();
+        if moved.cause == Cause::Wake {
+            self.ledger.wakes_recorded += 1;
+            if self.ledger.wakes_recorded > self.ledger.wakes_asked {
+                self.broken("G4: only people wake", || format!("{} woke", agent.id.0));
             }
-            Cause::Retry => {
-                let retries = &mut self.track(agent.id).retries;
-                retries.push_back(at);
-                retries.retain(|earlier| at.since(*earlier) < WINDOW);
-                // Five, and one half open.
-                let count = retries.len();
-                if count > RESTARTS_IN_WINDOW + 1 {
-                    self.broken("no restart storm", || format!("{count} restarts in 10 min"));
-                }
+            self.track(agent.id).retries.clear();
+        }
+        if moved.cause == Cause::Retry {
+            let retries = &mut self.track(agent.id).retries;
+            retries.push_back(at);
+            retries.retain(|earlier| at.since(*earlier) < WINDOW);
+            // Five, and one half open.
+            let count = retries.len();
+            if count > RESTARTS_IN_WINDOW + 1 {
+                self.broken("no restart storm", || format!("{count} restarts in 10 min"));
             }
-            _ => {}
         }
         if moved.to != State::Waking {
             self.track(agent.id).admitted = false;

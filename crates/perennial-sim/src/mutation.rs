@@ -222,18 +222,16 @@ impl World {
         mutation: Mutation,
         (agent, number, report): (AgentId, SessionNumber, Report),
     ) -> Option<(SessionNumber, Report)> {
-        match mutation {
-            Mutation::PoliteExits if report.exit().is_some() => {
-                Some((number, Report::Exited(Exit::Code(0))))
-            }
-            Mutation::TermIsClean if report.exit() == Some(Exit::KillSignal(15)) => {
-                Some((number, Report::Finished(Exit::KillSignal(15))))
-            }
-            Mutation::ForgetFence => {
-                Some((self.newest_number(life, agent).unwrap_or(number), report))
-            }
-            _ => Some((number, report)),
+        if mutation == Mutation::PoliteExits && report.exit().is_some() {
+            return Some((number, Report::Exited(Exit::Code(0))));
         }
+        let by_term = Exit::KillSignal(15);
+        if mutation == Mutation::TermIsClean && report.exit() == Some(by_term) {
+            return Some((number, Report::Finished(by_term)));
+        }
+        let is_unfenced = mutation == Mutation::ForgetFence;
+        let newest = self.newest_number(life, agent).filter(|_| is_unfenced);
+        Some((newest.unwrap_or(number), report))
     }
 
     fn mutated_fact(
@@ -242,26 +240,15 @@ impl World {
         mutation: Mutation,
         (agent, number, fact): (AgentId, SessionNumber, Fact),
     ) -> Option<Input> {
-        match mutation {
-            Mutation::ForgetSignFence => {
-                let number = self.newest_number(life, agent).unwrap_or(number);
-                Some(Input::Heard { agent, number, fact })
-            }
-            Mutation::LoseWindow
-            | Mutation::LoseBegan
-            | Mutation::LosePrompts
-            | Mutation::LoseMentions
-            | Mutation::LoseSettled => {
-                let is_lost = loses(mutation, &fact);
-                (!is_lost).then_some(Input::Heard { agent, number, fact })
-            }
-            Mutation::AnswersAreLate => {
-                let is_answer = fact.seen == Seen::Answered;
-                let at = if is_answer { Some(self.now + LONG) } else { fact.at };
-                Some(Input::Heard { agent, number, fact: Fact { at, ..fact } })
-            }
-            _ => Some(Input::Heard { agent, number, fact }),
+        if loses(mutation, &fact) {
+            return None;
         }
+        let is_unfenced = mutation == Mutation::ForgetSignFence;
+        let newest = self.newest_number(life, agent).filter(|_| is_unfenced);
+        let number = newest.unwrap_or(number);
+        let is_late = mutation == Mutation::AnswersAreLate && fact.seen == Seen::Answered;
+        let at = if is_late { Some(self.now + LONG) } else { fact.at };
+        Some(Input::Heard { agent, number, fact: Fact { at, ..fact } })
     }
 
     /// Concludes something about texts that nothing has shown yet.
@@ -292,7 +279,7 @@ impl World {
                     outcome: Outcome::Held(Held::NotTaken),
                 })
             }
-            _ => None,
+            (_, _) => None,
         };
         if let Some(report) = report {
             self.hop(Happening::Reaches { life, input: Input::Observed(report) });
@@ -425,7 +412,11 @@ fn is_held(report: &Observation) -> bool {
 fn answered_early(waiter: Waiter, outputs: &[Output]) -> Option<Output> {
     let appended = outputs.iter().find_map(|output| match output {
         Output::Append { batch, .. } => Some(batch),
-        _ => None,
+        Output::Answer { .. }
+        | Output::Reply { .. }
+        | Output::Carry(_)
+        | Output::Silent { .. }
+        | Output::Committed { .. } => None,
     })?;
     let offered = appended.entries.iter().filter_map(|entry| entry.stream.message()).collect();
     Some(Output::Reply { waiter, with: Reply::Texts(offered) })
@@ -444,17 +435,14 @@ fn heard(message: &Message) -> Option<Observation> {
 }
 
 fn loses(mutation: Mutation, fact: &Fact) -> bool {
-    match fact.seen {
-        Seen::SessionBegan(Followed::Compacted) => {
-            matches!(mutation, Mutation::LoseWindow | Mutation::LoseBegan)
-        }
-        Seen::SessionBegan(_) => mutation == Mutation::LoseBegan,
-        Seen::Compacted => mutation == Mutation::LoseWindow,
-        Seen::Prompt { .. } => mutation == Mutation::LosePrompts,
-        Seen::Added { .. } => mutation == Mutation::LoseMentions,
-        Seen::Settled => mutation == Mutation::LoseSettled,
-        _ => false,
-    }
+    matches!(
+        (mutation, &fact.seen),
+        (Mutation::LoseWindow, Seen::SessionBegan(Followed::Compacted) | Seen::Compacted)
+            | (Mutation::LoseBegan, Seen::SessionBegan(_))
+            | (Mutation::LosePrompts, Seen::Prompt { .. })
+            | (Mutation::LoseMentions, Seen::Added { .. })
+            | (Mutation::LoseSettled, Seen::Settled)
+    )
 }
 
 fn exit_of(observation: &Observation) -> Option<Exit> {

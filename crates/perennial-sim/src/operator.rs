@@ -86,7 +86,14 @@ impl World {
         match command {
             Command::Send { id, .. } => self.texts.is_acknowledged(*id),
             Command::Unsend { id } => self.texts.is_unsent(*id),
-            _ => {}
+            Command::Spawn(_)
+            | Command::Stop(_)
+            | Command::StopAll
+            | Command::Wake(_)
+            | Command::Rename { .. }
+            | Command::Bury { .. }
+            | Command::Post { .. }
+            | Command::Report { .. } => {}
         }
     }
 

@@ -200,12 +200,16 @@ impl World {
         match (moved.to, moved.cause) {
             (State::Working, _) => self.talk(agent.id).turn = Some(Turn::Open),
             (State::Waiting, Cause::TurnEnded) => {
-                self.talk(agent.id).turn = Some(match moved.reason {
-                    Reason::NeedsPermission | Reason::NeedsAnswer | Reason::RateLimited => {
-                        Turn::Open
-                    }
-                    Reason::StoppedInTurn => Turn::Stopped,
-                    _ => Turn::Over,
+                let is_open = matches!(
+                    moved.reason,
+                    Reason::NeedsPermission | Reason::NeedsAnswer | Reason::RateLimited
+                );
+                self.talk(agent.id).turn = Some(if is_open {
+                    Turn::Open
+                } else if moved.reason == Reason::StoppedInTurn {
+                    Turn::Stopped
+                } else {
+                    Turn::Over
                 });
             }
             (State::Sleeping, Cause::Stop) if moved.evidence.witness == Witness::Operator => {
@@ -215,7 +219,7 @@ impl World {
                     Turn::Over | Turn::Stopped => turn,
                 });
             }
-            _ => {}
+            (_, _) => {}
         }
         let Some(session) = agent.session.as_ref().filter(|_| !agent.launch.is_bare()) else {
             return;

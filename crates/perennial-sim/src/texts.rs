@@ -168,10 +168,8 @@ impl Texts {
 impl World {
     /// Holds an event about a text against what was recorded before it, and the truth.
     pub fn check_text(&mut self, id: MessageId, event: &MessageEvent, at: Time) {
-        let window = match event {
-            MessageEvent::Recorded { to, .. } => self.window_count(*to),
-            _ => 0,
-        };
+        let window =
+            if let MessageEvent::Recorded { to, .. } = event { self.window_count(*to) } else { 0 };
         let text = self.texts.all.entry(id).or_insert_with(|| Account::new(None));
         match event {
             MessageEvent::Recorded { to, content, .. } => {

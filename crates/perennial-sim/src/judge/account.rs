@@ -151,11 +151,11 @@ impl Account {
     /// Something that only a harness can have shown.
     pub fn showed(&mut self, event: &AgentEvent) {
         self.has_progressed |= matches!(event, AgentEvent::SessionProgressed { .. });
-        self.has_shown |= match event {
+        self.has_shown |= if let AgentEvent::ClockPassed { sample, .. } = event {
             // A file may tell of the session before.
-            AgentEvent::ClockPassed { sample, .. } => sample.source == Source::StatusLine,
-            AgentEvent::WindowBegan { .. } => false,
-            _ => true,
+            sample.source == Source::StatusLine
+        } else {
+            !matches!(event, AgentEvent::WindowBegan { .. })
         };
     }
 
@@ -193,12 +193,10 @@ impl Account {
         if self.has_gap {
             return Ok(());
         }
-        let earliest = match moved.cause {
-            Cause::StartLimit if self.state == State::Waking => {
-                Some(self.starting_at + START_LIMIT + self.given_back)
-            }
-            Cause::Retry => self.until,
-            _ => None,
+        let earliest = if moved.cause == Cause::StartLimit && self.state == State::Waking {
+            Some(self.starting_at + START_LIMIT + self.given_back)
+        } else {
+            self.until.filter(|_| moved.cause == Cause::Retry)
         };
         match earliest {
             Some(earliest) if at < earliest => {
@@ -210,18 +208,24 @@ impl Account {
     }
 
     pub fn moved(&mut self, moved: &Move, at: Time) {
-        let is_sign = match (&moved.evidence.fact, moved.evidence.witness) {
-            (Finding::Shown(Show::NothingAtFirst), _) => false,
-            (_, Witness::Harness) => true,
-            _ => false,
-        };
-        self.has_shown |= is_sign;
+        let is_silence = matches!(moved.evidence.fact, Finding::Shown(Show::NothingAtFirst));
+        self.has_shown |= moved.evidence.witness == Witness::Harness && !is_silence;
         match moved.to {
             State::Working => self.in_turn = Some(true),
             // Whether a question belongs to a turn is for others to judge.
             State::Waiting if moved.reason == Reason::Idle => self.in_turn = Some(false),
             State::Waiting if moved.cause != Cause::DialogSeen => self.in_turn = None,
-            _ => {}
+            State::Hatching
+            | State::Waking
+            | State::Waiting
+            | State::Unknown
+            | State::HandingOff
+            | State::Crashed
+            | State::Sleeping
+            | State::Hibernating
+            | State::Frozen
+            | State::Dead
+            | State::Expired => {}
         }
         if moved.cause == Cause::Retry
             && let Some(tries) = &mut self.tries

@@ -108,7 +108,13 @@ fn after_reboot(account: &Account) -> Vec<(State, Reason)> {
         State::Hatching | State::Waking | State::Working | State::HandingOff => vec![resumes],
         State::Waiting if account.reason == Reason::Idle => vec![sleeps],
         // An open question, a silent turn: in a turn or not is for others to judge.
-        _ => vec![sleeps, resumes],
+        State::Waiting
+        | State::Unknown
+        | State::Sleeping
+        | State::Hibernating
+        | State::Frozen
+        | State::Dead
+        | State::Expired => vec![sleeps, resumes],
     }
 }
 

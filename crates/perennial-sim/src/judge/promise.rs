@@ -31,11 +31,9 @@ impl Promise {
         let is_operators = moved.evidence.witness == Witness::Operator
             && matches!(moved.evidence.fact, Finding::Asked(_));
         self.is_held &= !is_operators;
-        self.is_stopped = match moved.cause {
-            Cause::Stop => true,
-            Cause::Wake => false,
-            _ => self.is_stopped,
-        };
+        if matches!(moved.cause, Cause::Stop | Cause::Wake) {
+            self.is_stopped = moved.cause == Cause::Stop;
+        }
         self.is_buried |= moved.to == State::Dead;
     }
 }

@@ -70,21 +70,18 @@ impl Tries {
         let tries = self.restarts.len();
         let must_open =
             self.opened > 0 || tries >= WAITS_SECONDS.len() || self.futile_least >= CHURN_LIMIT;
-        match reason {
-            Reason::BreakerOpen => {
-                let open = HALF_OPEN.saturating_mul(1 << self.opened.min(10)).min(LONGEST_OPEN);
-                (must_open || self.futile_most >= CHURN_LIMIT) && wait == open
-            }
-            Reason::Retrying if must_open => false,
-            Reason::Retrying => {
-                let is_first = tries == 0 && lived < Duration::from_secs(1);
-                let seconds = if is_first { 1 } else { WAITS_SECONDS[tries] };
-                let least = Duration::from_secs(seconds);
-                // Jitter: up to a fifth more.
-                least <= wait && wait <= least + least / 5
-            }
-            _ => false,
+        if reason == Reason::BreakerOpen {
+            let open = HALF_OPEN.saturating_mul(1 << self.opened.min(10)).min(LONGEST_OPEN);
+            return (must_open || self.futile_most >= CHURN_LIMIT) && wait == open;
         }
+        if reason != Reason::Retrying || must_open {
+            return false;
+        }
+        let is_first = tries == 0 && lived < Duration::from_secs(1);
+        let seconds = if is_first { 1 } else { WAITS_SECONDS[tries] };
+        let least = Duration::from_secs(seconds);
+        // Jitter: up to a fifth more.
+        least <= wait && wait <= least + least / 5
     }
 }
 
