@@ -10,9 +10,9 @@ use crate::http::{self, Body};
 /// The longest event that is read.
 const MESSAGE_LIMIT: usize = 4 << 20;
 
-/// One message of a feed.
+/// One event of a feed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Message {
+pub struct ServerSentEvent {
     pub id: Option<String>,
     /// Which kind of message it is, where the feed has several.
     pub event: Option<String>,
@@ -32,8 +32,8 @@ impl<R: Read> Feed<R> {
     }
 
     /// The next message; nothing when the feed has ended, in whatever way.
-    pub fn next_message(&mut self) -> io::Result<Option<Message>> {
-        let mut message = Message::default();
+    pub fn next_message(&mut self) -> io::Result<Option<ServerSentEvent>> {
+        let mut message = ServerSentEvent::default();
         let mut has_data = false;
         let mut left = MESSAGE_LIMIT;
         loop {
@@ -74,7 +74,7 @@ impl<R: Read> Feed<R> {
 mod tests {
     use super::*;
 
-    fn messages(bytes: &[u8]) -> Vec<Message> {
+    fn messages(bytes: &[u8]) -> Vec<ServerSentEvent> {
         let mut answer = b"HTTP/1.1 200 OK\r\n\r\n".to_vec();
         answer.extend_from_slice(bytes);
         let (_, body) = http::read(&answer[..]).unwrap();
@@ -90,8 +90,12 @@ mod tests {
         assert_eq!(
             seen,
             [
-                Message { id: Some("7".into()), event: Some("e".into()), data: "{\"a\":1}".into() },
-                Message { id: None, event: None, data: "x\ny".into() },
+                ServerSentEvent {
+                    id: Some("7".into()),
+                    event: Some("e".into()),
+                    data: "{\"a\":1}".into()
+                },
+                ServerSentEvent { id: None, event: None, data: "x\ny".into() },
             ]
         );
     }

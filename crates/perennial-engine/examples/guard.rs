@@ -107,7 +107,7 @@ fn hear(fleet: &mut Supervisor, agent: AgentId, event: &str, input: &[u8]) -> us
 fn step(fleet: &mut Supervisor, input: Input) -> usize {
     let outputs = fleet.step(input, NOW);
     let appended = outputs.iter().filter_map(|output| match output {
-        Output::Append { ticket, .. } => Some(*ticket),
+        Output::Append { append, .. } => Some(*append),
         Output::Answer { .. }
         | Output::Reply { .. }
         | Output::Carry(_)
@@ -116,7 +116,7 @@ fn step(fleet: &mut Supervisor, input: Input) -> usize {
     });
     let appended: Vec<_> = appended.collect();
     let more: usize =
-        appended.into_iter().map(|ticket| step(fleet, Input::Durable(ticket, Seq(0)))).sum();
+        appended.into_iter().map(|append| step(fleet, Input::Durable(append, Seq(0)))).sum();
     outputs.len() + more
 }
 
@@ -206,7 +206,7 @@ fn journal() -> serde_json::Value {
 fn record(fleet: &mut Supervisor, journal: &SqliteJournal, input: Input) -> u64 {
     let mut commits = 0;
     for output in fleet.step(input, NOW) {
-        let Output::Append { ticket, batch } = output else { continue };
+        let Output::Append { append, batch } = output else { continue };
         let (done, is_done) = channel();
         let tell = move |result| {
             // The receiver waits below for exactly this.
@@ -214,7 +214,7 @@ fn record(fleet: &mut Supervisor, journal: &SqliteJournal, input: Input) -> u64 
         };
         journal.append(batch, Box::new(tell));
         let seq = is_done.recv().expect("an answer").expect("recorded");
-        commits += 1 + record(fleet, journal, Input::Durable(ticket, seq));
+        commits += 1 + record(fleet, journal, Input::Durable(append, seq));
     }
     commits
 }

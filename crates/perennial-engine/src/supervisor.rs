@@ -50,7 +50,7 @@ pub use retire::Retired;
 /// After a failed append, reports are told again after this.
 pub const TELL_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
-/// Names an append under way; they become durable in the order of their tickets.
+/// Names an append under way; they become durable in the order of their ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AppendId(pub u64);
 
@@ -104,7 +104,7 @@ pub enum Input {
 pub enum Output {
     /// Queue this to the journal, all or nothing.
     Append {
-        ticket: AppendId,
+        append: AppendId,
         batch: Batch,
     },
     Answer {
@@ -151,7 +151,7 @@ pub enum Rejection {
 /// An append under way, and who waits for it.
 #[derive(Debug)]
 struct Pending {
-    ticket: AppendId,
+    append: AppendId,
     /// What it rests on besides what its events are about.
     read: Vec<Entity>,
     events: Vec<Event>,
@@ -198,7 +198,7 @@ pub struct Supervisor {
     tell_again_at: Option<Time>,
     /// Since when the journal takes nothing, and why; until it takes something again.
     read_only: Option<(Time, String)>,
-    next_ticket: u64,
+    next_append: u64,
     /// Agents that were let go in this run.
     retired: u64,
 }
@@ -221,7 +221,7 @@ impl Supervisor {
             unrecorded: VecDeque::new(),
             tell_again_at: None,
             read_only: None,
-            next_ticket: 1,
+            next_append: 1,
             retired: 0,
         }
     }
@@ -279,10 +279,10 @@ impl Supervisor {
             Input::Connected { agent } => self.connected(agent),
             Input::Heard { agent, number, fact } => self.heard(agent, number, &fact, now),
             Input::Tick => self.tick(now),
-            Input::Durable(ticket, seq) => self.recorded(ticket, seq, now),
-            Input::Conflict(ticket) => self.decided_again(ticket, now),
+            Input::Durable(append, seq) => self.recorded(append, seq, now),
+            Input::Conflict(append) => self.decided_again(append, now),
             Input::Foreign { events, seq } => self.foreign(events, seq, now),
-            Input::Failed(ticket, why) => self.failed(ticket, why, now),
+            Input::Failed(append, why) => self.failed(append, why, now),
         }
     }
 
@@ -358,19 +358,19 @@ impl Supervisor {
             .with_texts(texts)
             .linked(Link {
                 writer: self.newest.node(),
-                number: self.next_ticket,
-                after: self.pending.back().map(|before| before.ticket.0),
+                number: self.next_append,
+                after: self.pending.back().map(|before| before.append.0),
             });
         for event in &events {
             self.newest.evolve(event);
             *self.under_way.entry(event.entity()).or_default() += 1;
         }
-        let ticket = AppendId(self.next_ticket);
-        self.next_ticket += 1;
+        let append = AppendId(self.next_append);
+        self.next_append += 1;
         let reports = report.into_iter().collect();
         let (is_doomed, hook) = (false, None);
-        self.pending.push_back(Pending { ticket, read, events, reports, asked, is_doomed, hook });
-        Output::Append { ticket, batch }
+        self.pending.push_back(Pending { append, read, events, reports, asked, is_doomed, hook });
+        Output::Append { append, batch }
     }
 
     /// Where everything under way brings a stream to. The versions of names and conversations are not kept
@@ -384,8 +384,8 @@ impl Supervisor {
         Expected::Version(Version(durable + under_way))
     }
 
-    fn recorded(&mut self, ticket: AppendId, seq: Seq, now: Time) -> Vec<Output> {
-        let Some(pending) = self.position(ticket).and_then(|at| self.pending.remove(at)) else {
+    fn recorded(&mut self, append: AppendId, seq: Seq, now: Time) -> Vec<Output> {
+        let Some(pending) = self.position(append).and_then(|at| self.pending.remove(at)) else {
             return Vec::new();
         };
         self.read_only = None;
@@ -458,8 +458,8 @@ impl Supervisor {
         }
     }
 
-    fn position(&self, ticket: AppendId) -> Option<usize> {
-        self.pending.iter().position(|pending| pending.ticket == ticket)
+    fn position(&self, append: AppendId) -> Option<usize> {
+        self.pending.iter().position(|pending| pending.append == append)
     }
 
     fn tick(&mut self, now: Time) -> Vec<Output> {

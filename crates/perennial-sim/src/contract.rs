@@ -101,8 +101,8 @@ impl SimulatedJournal {
     pub fn append(&mut self, batches: Vec<Batch>) -> Vec<Result<(), NotTaken>> {
         for batch in batches {
             self.appends += 1;
-            let (life, ticket) = (Life(1), AppendId(self.appends));
-            self.journal.submit(Append { life, ticket, batch });
+            let (life, append) = (Life(1), AppendId(self.appends));
+            self.journal.submit(Append { life, append, batch });
         }
         self.journal.begin(usize::MAX);
         let answer = |outcome: Outcome| outcome.taken.map(drop);

@@ -227,32 +227,32 @@ impl World {
                 format!("daemon {} hears of {}.{number}: {fact:?}", life.0, agent.0)
             }
             Input::Tick => format!("daemon {} ticks", life.0),
-            Input::Durable(ticket, _) => format!("daemon {}: {ticket:?} is durable", life.0),
-            Input::Conflict(ticket) => format!("daemon {}: {ticket:?} came too late", life.0),
+            Input::Durable(append, _) => format!("daemon {}: {append:?} is durable", life.0),
+            Input::Conflict(append) => format!("daemon {}: {append:?} came too late", life.0),
             Input::Foreign { events, .. } => {
                 format!("daemon {} follows {} events", life.0, events.len())
             }
-            Input::Failed(ticket, why) => format!("daemon {}: {ticket:?} failed: {why}", life.0),
+            Input::Failed(append, why) => format!("daemon {}: {append:?} failed: {why}", life.0),
         });
     }
 
     /// Keeps the books about what this daemon has under way.
     fn after_step(&mut self, life: Life, heard: Heard) {
         match heard {
-            Heard::Durable(ticket) | Heard::Failed(ticket) => {
+            Heard::Durable(append) | Heard::Failed(append) => {
                 if let Some(daemon) = self.daemon_mut(life) {
-                    daemon.pending.retain(|(pending, _)| *pending != ticket);
+                    daemon.pending.retain(|(pending, _)| *pending != append);
                     daemon.unheard = daemon.unheard.saturating_sub(1);
-                    if heard == Heard::Failed(ticket) {
+                    if heard == Heard::Failed(append) {
                         daemon.queued.clear();
                         daemon.is_beyond_prediction = true;
                     } else if daemon.supervisor.is_settled() {
                         daemon.is_beyond_prediction = false;
                     }
                     daemon.ready |=
-                        heard == Heard::Durable(ticket) && daemon.started == Some(ticket);
+                        heard == Heard::Durable(append) && daemon.started == Some(append);
                 }
-                if heard == Heard::Failed(ticket) {
+                if heard == Heard::Failed(append) {
                     // What is told again may have been overtaken by what was shown after it.
                     self.ledger.is_blurred = true;
                     self.ledger.is_forgetful = true;
@@ -271,7 +271,7 @@ impl World {
     /// An orderly end, once that is recorded.
     fn end_if_told_to(&mut self, life: Life, heard: Heard) {
         let stopped = |daemon: &Daemon| match heard {
-            Heard::Durable(ticket) => daemon.stopping == Some(ticket),
+            Heard::Durable(append) => daemon.stopping == Some(append),
             Heard::Failed(_) | Heard::Tick | Heard::Else => false,
         };
         if self.daemon(life).is_some_and(stopped) {
@@ -282,7 +282,7 @@ impl World {
 
     fn carry(&mut self, life: Life, output: Output) {
         match output {
-            Output::Append { ticket, batch } => self.append(life, ticket, batch),
+            Output::Append { append, batch } => self.append(life, append, batch),
             Output::Answer { waiter, answer } => {
                 let answer = self.recalled(life, waiter, answer);
                 self.answered(waiter, &answer);
@@ -339,28 +339,28 @@ impl World {
         self.hop(Happening::Holder { life, agent, step: HolderStep::TakeUp });
     }
 
-    fn append(&mut self, life: Life, ticket: AppendId, batch: Batch) {
+    fn append(&mut self, life: Life, append: AppendId, batch: Batch) {
         let events: Vec<Event> =
             batch.entries.iter().flat_map(|entry| entry.events.iter().cloned()).collect();
         self.tell(|| {
             let lines: Vec<String> = events.iter().map(crate::words::event).collect();
-            format!("daemon {} appends {ticket:?}: {}", life.0, lines.join("; "))
+            format!("daemon {} appends {append:?}: {}", life.0, lines.join("; "))
         });
         if let Some(daemon) = self.daemon_mut(life) {
             if events.iter().any(crate::words::is_daemon_started) {
-                daemon.started = Some(ticket);
+                daemon.started = Some(append);
             }
             if events.iter().any(crate::words::is_daemon_stopped) {
-                daemon.stopping = Some(ticket);
+                daemon.stopping = Some(append);
             }
             let mut expected = daemon.queued.pop_front().unwrap_or_default();
             let predicted = !daemon.is_beyond_prediction;
-            daemon.pending.push_back((ticket, events.clone()));
+            daemon.pending.push_back((append, events.clone()));
             if predicted {
                 self.check_append(&mut expected, &events);
             }
         }
-        self.journal.submit(Append { life, ticket, batch });
+        self.journal.submit(Append { life, append, batch });
         self.begin_commit();
     }
 
@@ -378,9 +378,9 @@ impl World {
         let io = !self.random.per_mille(self.faults.io_error_odds);
         for outcome in self.journal.finish(io) {
             let input = match outcome.taken {
-                Ok(seq) => Input::Durable(outcome.ticket, seq),
-                Err(NotTaken::AfterFailed) => Input::Conflict(outcome.ticket),
-                Err(why) => Input::Failed(outcome.ticket, why.to_string()),
+                Ok(seq) => Input::Durable(outcome.append, seq),
+                Err(NotTaken::AfterFailed) => Input::Conflict(outcome.append),
+                Err(why) => Input::Failed(outcome.append, why.to_string()),
             };
             self.check_outcome(&outcome);
             if outcome.taken == Err(NotTaken::Conflict) && self.is_start(&outcome) {
@@ -401,7 +401,7 @@ impl World {
 
     fn is_start(&self, outcome: &Outcome) -> bool {
         let daemon = self.daemon(outcome.life);
-        daemon.is_some_and(|daemon| !daemon.ready && daemon.started == Some(outcome.ticket))
+        daemon.is_some_and(|daemon| !daemon.ready && daemon.started == Some(outcome.append))
     }
 
     /// `Tick` when the supervisor wants it.
@@ -440,12 +440,12 @@ impl World {
 }
 
 fn begun(input: &Input) -> Option<(AgentId, SessionNumber)> {
-    match input {
-        Input::Observed(Observation::Session { agent, number, report: Report::Executed(_) }) => {
-            Some((*agent, *number))
-        }
-        _ => None,
-    }
+    let Input::Observed(Observation::Session { agent, number, report: Report::Executed(_) }) =
+        input
+    else {
+        return None;
+    };
+    Some((*agent, *number))
 }
 
 /// What kind of input a step was about; the input itself goes into the step.
@@ -460,8 +460,8 @@ enum Heard {
 impl Heard {
     fn of(input: &Input) -> Heard {
         match input {
-            Input::Durable(ticket, _) => Heard::Durable(*ticket),
-            Input::Failed(ticket, _) | Input::Conflict(ticket) => Heard::Failed(*ticket),
+            Input::Durable(append, _) => Heard::Durable(*append),
+            Input::Failed(append, _) | Input::Conflict(append) => Heard::Failed(*append),
             Input::Tick => Heard::Tick,
             Input::Request { .. }
             | Input::Observed(_)

@@ -22,7 +22,7 @@ use crate::mutation::Mutation;
 #[derive(Debug, Clone)]
 pub struct Append {
     pub life: Life,
-    pub ticket: AppendId,
+    pub append: AppendId,
     pub batch: Batch,
 }
 
@@ -43,7 +43,7 @@ pub enum NotTaken {
 #[derive(Debug, Clone)]
 pub struct Outcome {
     pub life: Life,
-    pub ticket: AppendId,
+    pub append: AppendId,
     pub taken: Result<Seq, NotTaken>,
 }
 
@@ -107,7 +107,7 @@ impl Journal {
                 (true, true) => Err(NotTaken::Full),
                 (true, false) => self.take(append),
             };
-            outcomes.push(Outcome { life: append.life, ticket: append.ticket, taken });
+            outcomes.push(Outcome { life: append.life, append: append.append, taken });
         }
         if !io {
             self.ghost = group;

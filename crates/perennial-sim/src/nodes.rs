@@ -88,7 +88,7 @@ type Broken = String;
 /// One answer of the journal, in commit order.
 struct Outcome {
     writer: Life,
-    ticket: AppendId,
+    append: AppendId,
     taken: Result<Seq, AppendError>,
 }
 
@@ -292,23 +292,23 @@ impl Cluster {
         self.journal.commit(count);
         let outcomes =
             std::mem::take(&mut *self.outcomes.lock().unwrap_or_else(PoisonError::into_inner));
-        for Outcome { writer, ticket, taken } in outcomes {
+        for Outcome { writer, append, taken } in outcomes {
             match taken {
                 Ok(seq) => {
                     self.summary.appends += 1;
                     let events = self.recorded(seq)?;
-                    self.publish(writer, ticket, seq, &events);
+                    self.publish(writer, append, seq, &events);
                 }
-                Err(error) => self.refused(writer, ticket, &error),
+                Err(error) => self.refused(writer, append, &error),
             }
         }
         Ok(())
     }
 
-    fn publish(&mut self, writer: Life, ticket: AppendId, seq: Seq, events: &[Event]) {
+    fn publish(&mut self, writer: Life, append: AppendId, seq: Seq, events: &[Event]) {
         for node in &mut self.nodes {
             if node.life == writer {
-                node.inbox.push_back(Input::Durable(ticket, seq));
+                node.inbox.push_back(Input::Durable(append, seq));
             } else if self.mutation != Some(NodeMutation::DeafToOthers) {
                 self.summary.foreign_events += events.len() as u64;
                 node.inbox.push_back(Input::Foreign { events: events.to_vec(), seq });
@@ -316,11 +316,11 @@ impl Cluster {
         }
     }
 
-    fn refused(&mut self, writer: Life, ticket: AppendId, error: &AppendError) {
+    fn refused(&mut self, writer: Life, append: AppendId, error: &AppendError) {
         let is_conflict = matches!(error, AppendError::Conflict { .. });
         self.summary.conflicts += u64::from(is_conflict);
         if let Some(node) = self.nodes.iter_mut().find(|node| node.life == writer) {
-            node.inbox.push_back(Input::Conflict(ticket));
+            node.inbox.push_back(Input::Conflict(append));
         }
     }
 
@@ -343,7 +343,7 @@ impl Cluster {
         let outputs = self.nodes[position].supervisor.step(input, self.now);
         for output in outputs {
             match output {
-                Output::Append { ticket, batch } => self.append(position, ticket, batch),
+                Output::Append { append, batch } => self.append(position, append, batch),
                 Output::Answer { waiter, answer } => self.answered(position, waiter, answer)?,
                 Output::Carry(Effect::Session(effect)) => self.carry(position, &effect)?,
                 Output::Carry(_)
@@ -355,7 +355,7 @@ impl Cluster {
         Ok(())
     }
 
-    fn append(&mut self, position: usize, ticket: AppendId, mut batch: Batch) {
+    fn append(&mut self, position: usize, append: AppendId, mut batch: Batch) {
         match self.mutation {
             Some(NodeMutation::VersionsIgnored) => {
                 batch.entries.iter_mut().for_each(|entry| entry.expected = Expected::Anything);
@@ -378,7 +378,7 @@ impl Cluster {
         };
         let done = move |taken| {
             let mut outcomes = outcomes.lock().unwrap_or_else(PoisonError::into_inner);
-            outcomes.push_back(Outcome { writer, ticket, taken });
+            outcomes.push_back(Outcome { writer, append, taken });
         };
         self.journal.append(batch, Box::new(done));
     }

@@ -21,7 +21,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
 use super::prepare::{SessionFiles, Unprepared};
-use super::preset::{Context, Preset};
+use super::preset::{ContextRules, Preset};
 use super::template::Values;
 use super::vendors::DIALECTS;
 use crate::transcript::line_reader::LineReader;
@@ -57,7 +57,7 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     fn status_line(
         &self,
         _input: &[u8],
-        _context: &Context,
+        _context: &ContextRules,
         _compaction_window: Option<u64>,
     ) -> Result<Fact, NotUnderstood> {
         Err(NotUnderstood::NoStatusLine)

@@ -75,9 +75,9 @@ impl PathRule {
     /// The deepest directory that all paths of the rule are below.
     pub fn base(&self, root: &Path) -> PathBuf {
         let directories = self.0.split_last().map_or(&[][..], |(_, directories)| directories);
-        let fixed = directories.iter().map_while(|component| match &component[..] {
-            [Piece::Text(text)] => Some(text),
-            _ => None,
+        let fixed = directories.iter().map_while(|component| {
+            let [Piece::Text(text)] = &component[..] else { return None };
+            Some(text)
         });
         fixed.fold(root.to_owned(), |path, text| path.join(text))
     }

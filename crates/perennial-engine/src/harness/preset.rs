@@ -39,13 +39,13 @@ pub struct Preset {
     pub reserved: Vec<String>,
     pub argv: Argv,
     pub permission: Permission,
-    pub end: End,
+    pub end: EndRules,
     pub environment: Environment,
     pub conversation: ConversationFiles,
     pub hooks: Hooks,
     /// Absent: as the built-in preset of that dialect has it.
     pub input: Option<Input>,
-    pub context: Context,
+    pub context: ContextRules,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -76,7 +76,7 @@ pub struct Mode {
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct End {
+pub struct EndRules {
     /// Exit codes of a session that was not cut off.
     pub clean_codes: Vec<i32>,
     /// What it ends well on.
@@ -132,7 +132,7 @@ pub struct Hook {
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Context {
+pub struct ContextRules {
     #[serde(deserialize_with = "source")]
     pub window_source: Source,
     /// How far before the window's end the harness compacts by itself.
@@ -155,7 +155,7 @@ pub struct ModelWindow {
     pub tokens: u64,
 }
 
-impl Context {
+impl ContextRules {
     /// The window of a model by the table, the last resort.
     pub fn window(&self, model: &str) -> u64 {
         let named = self.windows.iter().find(|row| model.starts_with(&row.model));

@@ -26,14 +26,14 @@ pub enum News {
     /// The agent's next session began in place; its output follows.
     Session(u32),
     /// The session is over, and nothing follows.
-    Ended(Option<End>),
+    Ended(Option<SessionExit>),
     /// This client did not read fast enough; nothing follows.
     TooSlow,
 }
 
 /// How the session ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
+pub enum SessionExit {
     Code(i32),
     KillSignal(i32),
     NotStarted(String),
@@ -133,7 +133,7 @@ impl Attachment {
                         (self.session, self.offset) = (number, 0);
                         news.push(News::Session(number));
                     }
-                    ShimSay::Ended { exit } => news.push(News::Ended(exit.map(End::from))),
+                    ShimSay::Ended { exit } => news.push(News::Ended(exit.map(SessionExit::from))),
                     ShimSay::TooSlow => news.push(News::TooSlow),
                     ShimSay::Unknown => {}
                 },
@@ -176,14 +176,14 @@ impl AsFd for Attachment {
     }
 }
 
-impl From<ExitRecord> for End {
-    fn from(record: ExitRecord) -> End {
+impl From<ExitRecord> for SessionExit {
+    fn from(record: ExitRecord) -> SessionExit {
         match record {
-            ExitRecord::Code(code) => End::Code(code),
-            ExitRecord::Signal(signal) => End::KillSignal(signal),
-            ExitRecord::NotStarted(why) => End::NotStarted(why),
+            ExitRecord::Code(code) => SessionExit::Code(code),
+            ExitRecord::Signal(signal) => SessionExit::KillSignal(signal),
+            ExitRecord::NotStarted(why) => SessionExit::NotStarted(why),
             // Nobody attaches to a job, and no session has a limit.
-            ExitRecord::Limit => End::KillSignal(libc::SIGKILL),
+            ExitRecord::Limit => SessionExit::KillSignal(libc::SIGKILL),
         }
     }
 }

@@ -197,7 +197,7 @@ impl From<Held> for message::Held {
 
 /// What persons have left in a session's input line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Line {
+pub struct LineReport {
     /// Words that are not sent yet.
     pub draft: bool,
     /// It is not known what the next key reaches.

@@ -35,7 +35,7 @@ use perennial_core::observation::Report;
 use perennial_core::session::Process;
 use rustix::event::{EventfdFlags, eventfd};
 
-pub use super::delivery::{Held, InputRules, Line, Outcome};
+pub use super::delivery::{Held, InputRules, LineReport, Outcome};
 use super::jobs::{JobOrder, JobReport, Jobs};
 use super::protocol::RAW_BYTES_MAX;
 pub use super::protocol::{Focus, Mode, Size};
@@ -111,7 +111,7 @@ pub enum HostReport {
     Line {
         agent: AgentId,
         number: SessionNumber,
-        line: Line,
+        line: LineReport,
     },
     /// It does not answer, though it may live; it is tried again.
     Disconnected {

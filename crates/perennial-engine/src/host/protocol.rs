@@ -13,7 +13,7 @@ use perennial_core::session::{Pace, Process};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::delivery::{DeliverOrder, InputRules, Line, Outcome};
+use super::delivery::{DeliverOrder, InputRules, LineReport, Outcome};
 
 pub const PROTOCOL: u32 = 1;
 /// A shim that says so in its hello takes `Deliver`, `Heard` and `Continue`.
@@ -326,7 +326,7 @@ pub enum ShimReport {
     Line {
         number: u32,
         #[serde(flatten)]
-        line: Line,
+        line: LineReport,
     },
     /// From a newer shim.
     #[serde(other)]

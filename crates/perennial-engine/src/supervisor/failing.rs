@@ -8,8 +8,8 @@ use super::{AppendId, Asked, Output, Rejection, Supervisor, TELL_AGAIN_AFTER};
 impl Supervisor {
     /// Back to what is durable. What was appended after the failed one is refused by the journal,
     /// since it may rest on it: it has failed too.
-    pub(super) fn failed(&mut self, ticket: AppendId, why: String, now: Time) -> Vec<Output> {
-        let Some(position) = self.position(ticket) else {
+    pub(super) fn failed(&mut self, append: AppendId, why: String, now: Time) -> Vec<Output> {
+        let Some(position) = self.position(append) else {
             return Vec::new();
         };
         let mut outputs = Vec::new();

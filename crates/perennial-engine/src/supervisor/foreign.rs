@@ -47,8 +47,8 @@ impl Supervisor {
     }
 
     /// Another node was first: this append and all after it are decided again, against what is so now.
-    pub(super) fn decided_again(&mut self, ticket: AppendId, now: Time) -> Vec<Output> {
-        let Some(position) = self.position(ticket) else { return Vec::new() };
+    pub(super) fn decided_again(&mut self, append: AppendId, now: Time) -> Vec<Output> {
+        let Some(position) = self.position(append) else { return Vec::new() };
         let refused = self.pending.split_off(position);
         for event in refused.iter().flat_map(|pending| &pending.events) {
             self.landed(&event.entity());

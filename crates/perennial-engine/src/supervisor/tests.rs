@@ -29,8 +29,8 @@ fn carried(supervisor: &mut Supervisor, input: Input) -> Vec<Effect> {
     let mut effects = Vec::new();
     for output in supervisor.step(input, NOW) {
         match output {
-            Output::Append { ticket, .. } => {
-                effects.extend(carried(supervisor, Input::Durable(ticket, Seq(0))));
+            Output::Append { append, .. } => {
+                effects.extend(carried(supervisor, Input::Durable(append, Seq(0))));
             }
             Output::Carry(effect) => effects.push(effect),
             Output::Answer { .. }
@@ -87,8 +87,8 @@ fn offer(waiter: u64) -> Input {
 
 #[track_caller]
 fn appended(outputs: &[Output]) -> AppendId {
-    let [Output::Append { ticket, .. }] = outputs else { panic!("{outputs:?}") };
-    *ticket
+    let [Output::Append { append, .. }] = outputs else { panic!("{outputs:?}") };
+    *append
 }
 
 fn replies(outputs: &[Output]) -> Vec<(u64, usize)> {
@@ -109,8 +109,8 @@ fn a_hook_is_answered_at_once_without_texts_and_with_them_when_they_are_durable(
     let mut supervisor = running();
     assert_eq!(replies(&supervisor.step(offer(2), NOW)), [(2, 0)]);
     let mut supervisor = reminded();
-    let ticket = appended(&supervisor.step(offer(2), NOW));
-    assert_eq!(replies(&supervisor.step(Input::Durable(ticket, Seq(0)), NOW)), [(2, 1)]);
+    let append = appended(&supervisor.step(offer(2), NOW));
+    assert_eq!(replies(&supervisor.step(Input::Durable(append, Seq(0)), NOW)), [(2, 1)]);
     assert_eq!(replies(&supervisor.step(offer(3), NOW)), [(3, 0)], "offered once");
 }
 
@@ -126,28 +126,28 @@ fn the_hook_of_a_beginning_is_answered_with_a_briefing_once() {
     let [Output::Reply { waiter: Waiter(2), with: Reply::Briefing(AGENT) }] = &briefed[..] else {
         panic!("{briefed:?}")
     };
-    let ticket = appended(&supervisor.step(offer(3), NOW));
-    assert_eq!(replies(&supervisor.step(Input::Durable(ticket, Seq(0)), NOW)), [(3, 1)]);
+    let append = appended(&supervisor.step(offer(3), NOW));
+    assert_eq!(replies(&supervisor.step(Input::Durable(append, Seq(0)), NOW)), [(3, 1)]);
 }
 
 /// U6: a disk that is slow does not keep a turn waiting.
 #[test]
 fn a_hook_whose_texts_take_too_long_to_record_is_answered_without_them() {
     let mut supervisor = reminded();
-    let ticket = appended(&supervisor.step(offer(2), NOW));
+    let append = appended(&supervisor.step(offer(2), NOW));
     let late = NOW + REPLY_WITHIN;
     assert!(supervisor.next_due().is_some_and(|due| due <= late));
     let early = Time(late.0 - 1);
     assert_eq!(replies(&supervisor.step(Input::Tick, early)), []);
     assert_eq!(replies(&supervisor.step(Input::Tick, late)), [(2, 0)]);
     assert_eq!(
-        replies(&supervisor.step(Input::Durable(ticket, Seq(0)), late)),
+        replies(&supervisor.step(Input::Durable(append, Seq(0)), late)),
         [],
         "answered once"
     );
     let mut supervisor = reminded();
-    let ticket = appended(&supervisor.step(offer(2), NOW));
-    let failed = Input::Failed(ticket, "the disk is full".into());
+    let append = appended(&supervisor.step(offer(2), NOW));
+    let failed = Input::Failed(append, "the disk is full".into());
     assert_eq!(replies(&supervisor.step(failed, NOW)), [(2, 0)]);
 }
 
@@ -164,8 +164,8 @@ fn a_reply_of_an_earlier_attempt_carries_no_text() {
     let back = appended(&supervisor.step(Input::Observed(passed_over), Time(NOW.0 + 2)));
     let second = appended(&supervisor.step(offer(3), Time(NOW.0 + 3)));
     let mut given = Vec::new();
-    for ticket in [first, back, second] {
-        given.extend(replies(&supervisor.step(Input::Durable(ticket, Seq(0)), Time(NOW.0 + 4))));
+    for append in [first, back, second] {
+        given.extend(replies(&supervisor.step(Input::Durable(append, Seq(0)), Time(NOW.0 + 4))));
     }
     assert_eq!(given, [(2, 0), (3, 1)]);
 }
@@ -175,8 +175,8 @@ fn a_reply_of_an_earlier_attempt_carries_no_text() {
 #[test]
 fn a_report_that_comes_to_nothing_beside_an_append_that_fails_is_told_again() {
     let mut supervisor = reminded();
-    let ticket = appended(&supervisor.step(offer(2), NOW));
-    supervisor.step(Input::Durable(ticket, Seq(0)), NOW);
+    let append = appended(&supervisor.step(offer(2), NOW));
+    supervisor.step(Input::Durable(append, Seq(0)), NOW);
     let (target, summary) = (AGENT.to_string(), "done".to_owned());
     let request = Request { caller: Caller::Person, command: Command::Bury { target, summary } };
     let burial = appended(&supervisor.step(Input::Request { waiter: Waiter(3), request }, NOW));
@@ -186,8 +186,8 @@ fn a_report_that_comes_to_nothing_beside_an_append_that_fails_is_told_again() {
     let outputs = supervisor.step(Input::Observed(read), NOW);
     assert!(outputs.is_empty(), "{outputs:?}");
     supervisor.step(Input::Failed(burial, "the disk is full".into()), NOW);
-    let ticket = appended(&supervisor.step(Input::Tick, NOW + TELL_AGAIN_AFTER));
-    supervisor.step(Input::Durable(ticket, Seq(0)), NOW + TELL_AGAIN_AFTER);
+    let append = appended(&supervisor.step(Input::Tick, NOW + TELL_AGAIN_AFTER));
+    supervisor.step(Input::Durable(append, Seq(0)), NOW + TELL_AGAIN_AFTER);
     assert_eq!(supervisor.fleet().messages().of(AGENT).count(), 0, "it was seen");
 }
 
@@ -204,15 +204,15 @@ fn while_the_journal_fails_it_is_so_already_waits_for_the_journal() {
     let started = Observation::Started { boot, version: "test".into(), is_copy: false };
     carried(&mut supervisor, Input::Observed(started));
     let stopping = appended(&supervisor.step(Input::Observed(Observation::Stopping), NOW));
-    let failed = |ticket| Input::Failed(ticket, "the disk is full".into());
+    let failed = |append| Input::Failed(append, "the disk is full".into());
     supervisor.step(failed(stopping), NOW);
     // Nothing is to be done for it: it is all the same not said before the journal takes something.
     let nothing = || ask(2, Command::StopAll);
     let outputs = supervisor.step(nothing(), Time(NOW.0 + 1));
-    let [Output::Append { ticket, batch }] = &outputs[..] else { panic!("{outputs:?}") };
+    let [Output::Append { append, batch }] = &outputs[..] else { panic!("{outputs:?}") };
     let restored = What::Node(NodeId::HOME, NodeEvent::JournalRestored { since: NOW });
     assert_eq!(batch.entries[0].events[0].what, restored);
-    let refused = supervisor.step(failed(*ticket), Time(NOW.0 + 2));
+    let refused = supervisor.step(failed(*append), Time(NOW.0 + 2));
     assert!(matches!(&refused[..], [Output::Answer { answer: Err(_), .. }]), "{refused:?}");
     // Nor is it forgotten that it fails: it is tried again, and told once it does not.
     let again = appended(&supervisor.step(Input::Tick, NOW + TELL_AGAIN_AFTER * 2));
@@ -252,11 +252,11 @@ fn posts_leave_nothing_in_memory() {
         let request = Request { caller: Caller::Person, command };
         let asked = Input::Request { waiter: Waiter(1), request };
         let outputs = supervisor.step(asked, Time(1));
-        let [Output::Append { ticket, batch }] = &outputs[..] else { panic!("{outputs:?}") };
+        let [Output::Append { append, batch }] = &outputs[..] else { panic!("{outputs:?}") };
         // An id that is used twice is refused by the journal.
         assert_eq!(batch.entries[0].expected, Version(0).into());
         assert_eq!(batch.texts.len(), 1);
-        supervisor.step(Input::Durable(*ticket, Seq(0)), Time(1));
+        supervisor.step(Input::Durable(*append, Seq(0)), Time(1));
     }
     assert!(supervisor.versions().is_empty() && supervisor.under_way.is_empty());
     assert_eq!(supervisor.durable, Fleet::default());

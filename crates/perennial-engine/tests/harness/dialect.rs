@@ -203,8 +203,8 @@ fn started(home: &Path, opening: &Opening) -> (Vec<String>, Continuity) {
 
 fn step(supervisor: &mut Supervisor, input: Input) {
     for output in supervisor.step(input, Time(1_700_000_000_000_000)) {
-        if let Output::Append { ticket, .. } = output {
-            step(supervisor, Input::Durable(ticket, Seq(0)));
+        if let Output::Append { append, .. } = output {
+            step(supervisor, Input::Durable(append, Seq(0)));
         }
     }
 }

@@ -8,7 +8,9 @@ use perennial_core::effect::{Action, SessionEffect};
 use perennial_core::id::AgentId;
 use perennial_engine::host::HostReport;
 use perennial_engine::host::attach::Attachment;
-use perennial_engine::host::holders::{Delivery, Focus, Held, HostRefusal, Line, Mode, Outcome};
+use perennial_engine::host::holders::{
+    Delivery, Focus, Held, HostRefusal, LineReport, Mode, Outcome,
+};
 use perennial_engine::host::protocol::{Order, ShimReport};
 
 use crate::fixture::{Fixture, LONG, N1, N2, Wire, launch, until};
@@ -31,7 +33,7 @@ fn stage(manner: Manner) -> (Fixture, AgentId) {
     let program = program(fixture.path(), manner);
     fixture.holders().order_start(SessionEffect { agent, number: N1, action }, program);
     fixture.executed(agent, N1);
-    line_is(&mut fixture, agent, Line::default());
+    line_is(&mut fixture, agent, LineReport::default());
     match manner {
         Manner::Undrawn | Manner::ClassicUndrawn => {}
         Manner::Classic | Manner::Swallows => fixture.await_output(agent, N1, "\x1b[?2004h"),
@@ -72,7 +74,7 @@ fn attach(fixture: &Fixture, agent: AgentId) -> Attachment {
     Attachment::attach(&ticket.socket, &ticket.token, (24, 80), None).expect("attached")
 }
 
-fn line_is(fixture: &mut Fixture, agent: AgentId, expected: Line) {
+fn line_is(fixture: &mut Fixture, agent: AgentId, expected: LineReport) {
     fixture.wait(&format!("{expected:?}"), |report| match report {
         HostReport::Line { agent: a, number: N1, line } if (*a, *line) == (agent, expected) => {
             Some(())
@@ -92,9 +94,9 @@ fn await_sent(fixture: &Fixture, expected: &[&str]) {
     assert_eq!(tui::sent(fixture.path()), expected);
 }
 
-const DRAFT: Line = Line { draft: true, doubt: false, suspended: false };
-const DOUBT: Line = Line { draft: false, doubt: true, suspended: false };
-const SUSPENDED: Line = Line { draft: false, doubt: false, suspended: true };
+const DRAFT: LineReport = LineReport { draft: true, doubt: false, suspended: false };
+const DOUBT: LineReport = LineReport { draft: false, doubt: true, suspended: false };
+const SUSPENDED: LineReport = LineReport { draft: false, doubt: false, suspended: true };
 
 #[test]
 fn a_text_is_typed_into_a_free_line() {
@@ -115,7 +117,7 @@ fn the_same_try_is_made_once_also_for_the_next_daemon() {
     fixture.start_daemon();
     fixture.order(agent, N1, Action::Hold);
     fixture.executed(agent, N1);
-    line_is(&mut fixture, agent, Line::default());
+    line_is(&mut fixture, agent, LineReport::default());
     assert_eq!(deliver(&fixture, agent, ("m1", 1), "once"), ENTERED);
     assert_eq!(deliver(&fixture, agent, ("m1", 2), "twice"), ENTERED);
     await_sent(&fixture, &["once", "twice"]);
@@ -134,7 +136,7 @@ fn a_try_is_not_made_again_after_others_nor_one_before_it() {
     fixture.start_daemon();
     fixture.order(agent, N1, Action::Hold);
     fixture.executed(agent, N1);
-    line_is(&mut fixture, agent, Line::default());
+    line_is(&mut fixture, agent, LineReport::default());
     for (which, text) in tries.into_iter().zip(sent) {
         assert_eq!(deliver(&fixture, agent, which, text), ENTERED);
     }
@@ -153,7 +155,7 @@ fn a_draft_holds_a_text_back_also_when_its_typist_has_left() {
     assert_eq!(deliver(&fixture, agent, ("m1", 2), "two words"), held(Held::Draft));
     let mut client = attach(&fixture, agent);
     client.send(b"house\r").expect("typed");
-    line_is(&mut fixture, agent, Line::default());
+    line_is(&mut fixture, agent, LineReport::default());
     await_sent(&fixture, &["rm -rf the house"]);
     assert_eq!(deliver(&fixture, agent, ("m1", 3), "two words"), ENTERED);
     await_sent(&fixture, &["rm -rf the house", "two words"]);
@@ -169,7 +171,7 @@ fn a_mode_that_nobody_tells_of_holds_a_text_back_until_it_is_left() {
     assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(Held::Doubt));
     let mut client = attach(&fixture, agent);
     client.send(b"\x1b").expect("typed");
-    line_is(&mut fixture, agent, Line::default());
+    line_is(&mut fixture, agent, LineReport::default());
     assert_eq!(deliver(&fixture, agent, ("m1", 2), "text"), ENTERED);
     await_sent(&fixture, &["text"]);
 }
@@ -185,7 +187,7 @@ fn a_prompt_that_was_taken_ends_a_doubt() {
     client.send(b"\r").expect("typed");
     until("the key is taken", || !tui::sent(fixture.path()).is_empty());
     fixture.holders().heard(agent, N1);
-    line_is(&mut fixture, agent, Line::default());
+    line_is(&mut fixture, agent, LineReport::default());
 }
 
 #[test]
@@ -222,7 +224,7 @@ fn a_text_behind_something_else_gets_no_enter_and_nothing_is_erased_for_it() {
     let mut client = attach(&fixture, agent);
     client.send(b"\r").expect("typed");
     await_sent(&fixture, &["rm -rf the cat"]);
-    line_is(&mut fixture, agent, Line::default());
+    line_is(&mut fixture, agent, LineReport::default());
     assert_eq!(deliver(&fixture, agent, ("m1", 3), "the cat"), ENTERED);
     await_sent(&fixture, &["rm -rf the cat", "the cat"]);
 }
@@ -238,7 +240,7 @@ fn keys_in_a_line_that_the_program_filled_hold_a_text_back() {
     line_is(&mut fixture, agent, DRAFT);
     assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(Held::Draft));
     client.send(b"\x03").expect("typed");
-    line_is(&mut fixture, agent, Line::default());
+    line_is(&mut fixture, agent, LineReport::default());
     assert_eq!(deliver(&fixture, agent, ("m1", 2), "text"), ENTERED);
     await_sent(&fixture, &["text"]);
 }
@@ -301,7 +303,7 @@ fn for_a_persons_keys_a_text_that_is_not_seen_is_erased() {
     assert_eq!(deliver(&fixture, agent, ("m1", 2), "text"), held(Held::Draft));
     client.send(b"\r").expect("typed");
     await_sent(&fixture, &["xy"]);
-    line_is(&mut fixture, agent, Line::default());
+    line_is(&mut fixture, agent, LineReport::default());
     std::fs::write(fixture.path().join("open"), "").expect("written");
     assert_eq!(deliver(&fixture, agent, ("m1", 3), "text"), ENTERED);
     await_sent(&fixture, &["xy", "text"]);
@@ -316,12 +318,12 @@ fn the_end_of_a_suspension_is_told_also_while_somebody_is_attached() {
     client.send(b"y").expect("typed");
     line_is(&mut fixture, agent, DRAFT);
     client.send(b"\x7f").expect("typed");
-    line_is(&mut fixture, agent, Line::default());
+    line_is(&mut fixture, agent, LineReport::default());
     client.send(b"\x1a").expect("typed");
     await_file(&fixture, "suspended");
     assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(Held::Suspended));
     fixture.holders().continue_session(agent, N1);
-    line_is(&mut fixture, agent, Line::default());
+    line_is(&mut fixture, agent, LineReport::default());
     assert_eq!(deliver(&fixture, agent, ("m1", 2), "text"), ENTERED);
     await_sent(&fixture, &["text"]);
 }
@@ -337,7 +339,7 @@ fn a_suspended_program_is_told_of_and_continued_on_order() {
     line_is(&mut fixture, agent, SUSPENDED);
     assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(Held::Suspended));
     fixture.holders().continue_session(agent, N1);
-    line_is(&mut fixture, agent, Line::default());
+    line_is(&mut fixture, agent, LineReport::default());
     assert_eq!(deliver(&fixture, agent, ("m1", 2), "text"), ENTERED);
     await_sent(&fixture, &["text"]);
 }
@@ -402,7 +404,7 @@ fn keys_from_before_the_line_was_drawn_hold_a_text_back_until_the_line_is_cleare
     fixture.await_output(agent, N1, "/theme");
     assert_eq!(deliver(&fixture, agent, ("m1", 1), "a longer text"), held(Held::Draft));
     client.send(b"\x03").expect("typed");
-    line_is(&mut fixture, agent, Line::default());
+    line_is(&mut fixture, agent, LineReport::default());
     assert_eq!(deliver(&fixture, agent, ("m1", 2), "a longer text"), ENTERED);
     await_sent(&fixture, &["a longer text"]);
 }
@@ -445,7 +447,7 @@ fn after_a_delivery_a_persons_keys_are_their_own_again() {
     client.send(b"x").expect("typed");
     line_is(&mut fixture, agent, DRAFT);
     client.send(b"\x7f").expect("typed");
-    line_is(&mut fixture, agent, Line::default());
+    line_is(&mut fixture, agent, LineReport::default());
 }
 
 #[test]

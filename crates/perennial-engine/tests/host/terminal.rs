@@ -4,7 +4,7 @@ use perennial_core::effect::Action;
 use perennial_core::exit::Exit;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::session::Pace;
-use perennial_engine::host::attach::{AttachError, Attachment, End, News};
+use perennial_engine::host::attach::{AttachError, Attachment, News, SessionExit};
 use perennial_engine::host::holders::{HostRefusal, Mode};
 use perennial_engine::host::recording::Recording;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -132,7 +132,7 @@ fn a_person_types_sees_and_stays_over_a_restart() {
     fixture.exited(agent, N2);
     fixture.order(agent, N2, Action::Release);
     let news = read_until(&mut client, |news| matches!(news.last(), Some(News::Ended(_))));
-    assert_eq!(news.last(), Some(&News::Ended(Some(End::KillSignal(2)))));
+    assert_eq!(news.last(), Some(&News::Ended(Some(SessionExit::KillSignal(2)))));
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn an_attached_person_survives_the_daemon() {
     read_until(&mut client, |news| text(news).matches("alone").count() == 2);
     kill(process.pid, Signal::KILL);
     let news = read_until(&mut client, |news| matches!(news.last(), Some(News::Ended(_))));
-    assert_eq!(news.last(), Some(&News::Ended(Some(End::KillSignal(9)))));
+    assert_eq!(news.last(), Some(&News::Ended(Some(SessionExit::KillSignal(9)))));
     until("the shim goes", || fixture.shim_pid(agent).is_none());
     assert!(!is_alive(process.pid));
 }

@@ -37,7 +37,7 @@ use tokio::sync::watch;
 
 use config::Config;
 use driving::deliver::Deliveries;
-use driving::driver::{self, DriverHandle, Message, Superseded, World};
+use driving::driver::{self, DriverHandle, Incoming, Superseded, World};
 use driving::harness::Harnesses;
 use driving::presence::Presence;
 use driving::projections::Projections;
@@ -64,7 +64,7 @@ pub fn run(home: &Home, ready: impl FnOnce()) -> anyhow::Result<ExitCode> {
     let journal = Arc::clone(&surface.journal);
     let served = serve(home, surface, ready);
     // In order: nothing new comes in, the end is recorded, then the holders are let go.
-    let _ = driver.send(Message::Stop);
+    let _ = driver.send(Incoming::Stop);
     let drove = thread.join();
     holders.stop();
     // Threads that read it may still be ending; its log is folded into its file all the same.
@@ -248,7 +248,7 @@ fn start_holders(
             | HostReport::Line { .. }
             | HostReport::Disconnected { .. } => {}
         }
-        let _ = driver.send(Message::Host(report));
+        let _ = driver.send(Incoming::Host(report));
     };
     Holders::start(settings, sink).context("the holders can't be reached")
 }

@@ -16,7 +16,7 @@ use perennial_engine::harness::{Preset, typing};
 use perennial_engine::host::attach::Attachment;
 use perennial_engine::host::directory::HolderDirectory;
 use perennial_engine::host::holders::{
-    Delivery, Focus, Held, HostRefusal, Line, Mode, Outcome, Program,
+    Delivery, Focus, Held, HostRefusal, LineReport, Mode, Outcome, Program,
 };
 use perennial_engine::host::recording::Recording;
 use perennial_engine::host::{Holders, HostReport, Ladder, Settings, environment};
@@ -137,7 +137,7 @@ impl Session {
         let input = Some(self.input.rules());
         let program = Program { argv, dir: project, input, ..Program::default() };
         self.holders.order_start(SessionEffect { agent: AGENT, number: NUMBER, action }, program);
-        self.line_is(Line::default());
+        self.line_is(LineReport::default());
     }
 
     fn directory(&self) -> HolderDirectory {
@@ -157,7 +157,7 @@ impl Session {
         await_recorded(&self.directory(), before, words);
     }
 
-    fn line_is(&self, expected: Line) {
+    fn line_is(&self, expected: LineReport) {
         let deadline = Instant::now() + PATIENCE;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -396,10 +396,10 @@ fn nothing_is_chosen_in_an_open_menu() {
     let mut session = Session::new([hello()]);
     let mut client = session.attach();
     client.send(b"/model").expect("typed");
-    session.line_is(Line { draft: true, ..Line::default() });
+    session.line_is(LineReport { draft: true, ..LineReport::default() });
     session.await_output("/model");
     client.send(b"\r").expect("typed");
-    session.line_is(Line::default());
+    session.line_is(LineReport::default());
     session.await_output("Select model");
     let before = std::fs::read(session.settings()).ok();
     session.held("choose nothing");
@@ -416,19 +416,19 @@ fn a_mode_and_a_search_hold_texts_back_and_run_nothing() {
     session.delivered("first");
     let mut client = session.attach();
     client.send(b"!").expect("typed");
-    session.line_is(Line { draft: true, ..Line::default() });
+    session.line_is(LineReport { draft: true, ..LineReport::default() });
     drop(client);
     assert_eq!(session.deliver("touch ran"), Outcome::Held(Held::Draft));
     let mut client = session.attach();
     client.send(b"\x7f").expect("typed");
-    session.line_is(Line::default());
+    session.line_is(LineReport::default());
     session.delivered("touch ran");
     client.send(b"\x12").expect("typed");
-    session.line_is(Line { doubt: true, ..Line::default() });
+    session.line_is(LineReport { doubt: true, ..LineReport::default() });
     assert_eq!(session.deliver("found"), Outcome::Held(Held::Doubt));
     session.await_output("to nav");
     client.send(b"\x1b").expect("typed");
-    session.line_is(Line::default());
+    session.line_is(LineReport::default());
     session.delivered("found");
     assert!(!session.dir.path().join("work/ran").exists());
 }
@@ -444,9 +444,9 @@ fn a_persons_keys_and_a_text_are_never_one_prompt() {
         let answer = session.order(&text, 0);
         client.send(b"mine").expect("typed");
         let outcome = answer.recv_timeout(PATIENCE).expect("an answer").expect("it answers");
-        session.line_is(Line { draft: true, ..Line::default() });
+        session.line_is(LineReport { draft: true, ..LineReport::default() });
         client.send(b"\r").expect("typed");
-        session.line_is(Line::default());
+        session.line_is(LineReport::default());
         let expected = match outcome {
             Outcome::Entered => vec![text.as_str(), "mine"],
             Outcome::Held(_) | Outcome::Written | Outcome::Unknown => vec!["mine"],
@@ -508,7 +508,7 @@ fn a_prompt_that_came_back_is_not_glued_to_a_text() {
         assert_eq!(session.deliver("another question"), Outcome::Held(Held::Draft));
         assert_eq!(session.prompts(), [prompt]);
         client.send(b"\x03").expect("typed");
-        session.line_is(Line::default());
+        session.line_is(LineReport::default());
         session.delivered("another question");
     }
 }
@@ -536,7 +536,7 @@ fn words_behind_a_closed_menu_are_a_draft_though_the_daemon_tells_nothing() {
     let mut client = open_help(&session);
     let before = session.output().len();
     close_and_type(&session.directory(), before, &mut client);
-    session.line_is(Line { draft: true, ..Line::default() });
+    session.line_is(LineReport { draft: true, ..LineReport::default() });
     session.holders.focus(AGENT, NUMBER, Focus::Line);
     assert_eq!(session.deliver("a text"), Outcome::Held(Held::Draft));
     assert!(session.prompts().is_empty());
@@ -548,7 +548,7 @@ fn words_that_were_typed_without_a_daemon_are_a_draft() {
     let mut client = open_help(&session);
     let (holder, before) = (session.directory(), session.output().len());
     session.restart_daemon(|| close_and_type(&holder, before, &mut client));
-    session.line_is(Line { draft: true, ..Line::default() });
+    session.line_is(LineReport { draft: true, ..LineReport::default() });
     session.holders.focus(AGENT, NUMBER, Focus::Line);
     assert_eq!(session.deliver("a text"), Outcome::Held(Held::Draft));
     assert!(session.prompts().is_empty());
@@ -558,10 +558,10 @@ fn words_that_were_typed_without_a_daemon_are_a_draft() {
 fn open_help(session: &Session) -> Attachment {
     let mut client = session.attach();
     client.send(b"/help").expect("typed");
-    session.line_is(Line { draft: true, ..Line::default() });
+    session.line_is(LineReport { draft: true, ..LineReport::default() });
     session.await_output("/help");
     client.send(b"\r").expect("typed");
-    session.line_is(Line::default());
+    session.line_is(LineReport::default());
     session.await_output("\x1b[4;10H");
     session.holders.focus(AGENT, NUMBER, Focus::Dialog);
     // Answered behind the order.
@@ -585,9 +585,9 @@ fn a_suspended_client_is_told_of_and_continued() {
     client.send(b"\x1a").expect("typed");
     session.await_output("\x1b[?2004l");
     drop(client);
-    session.line_is(Line { suspended: true, ..Line::default() });
+    session.line_is(LineReport { suspended: true, ..LineReport::default() });
     assert_eq!(session.deliver("unread"), Outcome::Held(Held::Suspended));
     session.holders.continue_session(AGENT, NUMBER);
-    session.line_is(Line::default());
+    session.line_is(LineReport::default());
     session.delivered("read");
 }

@@ -237,7 +237,7 @@ impl Past {
         self.now = Time(self.now.0 + 1_000);
         for output in self.supervisor.step(input, self.now) {
             match output {
-                Output::Append { ticket, batch } => {
+                Output::Append { append, batch } => {
                     let events: usize = batch.entries.iter().map(|entry| entry.events.len()).sum();
                     let head = Seq(self.events + events as u64);
                     let done = self.done.clone();
@@ -248,7 +248,7 @@ impl Past {
                     self.journal.append(batch, Box::new(tell));
                     self.under_way += 1;
                     self.settle(UNDER_WAY)?;
-                    self.step(Input::Durable(ticket, head))?;
+                    self.step(Input::Durable(append, head))?;
                 }
                 Output::Answer { answer, .. } => {
                     ensure!(answer.is_ok(), "the past was refused: {answer:?}");

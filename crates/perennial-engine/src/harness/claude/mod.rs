@@ -17,7 +17,7 @@ use perennial_core::time::Time;
 
 use super::dialect::{Call, Dialect, Listing, NotUnderstood, Wiring};
 use super::prepare::{SessionFiles, Unprepared};
-use super::preset::{Context, Preset};
+use super::preset::{ContextRules, Preset};
 use crate::transcript::claude as transcript;
 use crate::transcript::line_reader::LineReader;
 use crate::transcript::step::Usage;
@@ -56,7 +56,7 @@ impl Dialect for Claude {
     fn status_line(
         &self,
         input: &[u8],
-        context: &Context,
+        context: &ContextRules,
         compaction_window: Option<u64>,
     ) -> Result<Fact, NotUnderstood> {
         status_line::status_line(input, context, compaction_window)

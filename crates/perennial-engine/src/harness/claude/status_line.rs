@@ -5,13 +5,13 @@ use perennial_core::fact::{Fact, Origin, Seen};
 use serde_json::Value;
 
 use crate::harness::dialect::{NotUnderstood, bounded};
-use crate::harness::preset::Context;
+use crate::harness::preset::ContextRules;
 
 /// Reads the input of a status line. `compaction_window` is the value of the variable by which the
 /// agent's owner moved the point of compaction, if they did.
 pub fn status_line(
     input: &[u8],
-    context: &Context,
+    context: &ContextRules,
     compaction_window: Option<u64>,
 ) -> Result<Fact, NotUnderstood> {
     let all: Value =
@@ -28,7 +28,7 @@ pub fn status_line(
     Ok(Fact::new(Origin::StatusLine, seen).within(conversation))
 }
 
-fn sample(all: &Value, context: &Context, compaction_window: Option<u64>) -> Option<Sample> {
+fn sample(all: &Value, context: &ContextRules, compaction_window: Option<u64>) -> Option<Sample> {
     let number = |path: &str| all.pointer(path).and_then(Value::as_u64);
     let usage = |name| number(&format!("/context_window/current_usage/{name}"));
     // Without this one nothing was measured; the others are left out when they are zero.

@@ -6,7 +6,7 @@
 
 use perennial_core::id::SessionNumber;
 
-use super::super::delivery::{DeliverOrder, Held, Line, Outcome, TEXT_BYTES_MAX};
+use super::super::delivery::{DeliverOrder, Held, LineReport, Outcome, TEXT_BYTES_MAX};
 use super::super::owner::Owner;
 use super::super::protocol::Order;
 use super::holder::WaitingDelivery;
@@ -62,7 +62,7 @@ impl Run {
         }
     }
 
-    pub fn on_line(&mut self, owner: Owner, number: SessionNumber, line: Line) {
+    pub fn on_line(&mut self, owner: Owner, number: SessionNumber, line: LineReport) {
         let is_newest = self.holders.get_mut(&owner).is_some_and(|h| h.session(number).is_some());
         // A job has no terminal, and so no line.
         if let Owner::Agent(agent) = owner

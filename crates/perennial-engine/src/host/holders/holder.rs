@@ -88,7 +88,7 @@ pub struct Current {
     /// The second witness of its end.
     pub handle: Option<OwnedFd>,
     pub cgroup: Option<u64>,
-    pub end: Option<End>,
+    pub end: Option<EndOrder>,
     /// The kernel showed the end; by then the shim must have told it.
     pub witness_by: Option<Moment>,
     /// How it ended, once that was reported.
@@ -129,7 +129,7 @@ impl From<&Ending> for Report {
 }
 
 #[derive(Clone, Copy)]
-pub struct End {
+pub struct EndOrder {
     pub pace: Pace,
     /// From the interrupt to TERM; none: it begins with TERM.
     pub interrupt: Duration,

@@ -14,7 +14,7 @@ use super::super::monotonic::now;
 use super::super::owner::Owner;
 use super::super::protocol::{ExitRecord, JobTerms};
 use super::super::recording::Recording;
-use super::holder::{End, Ending, Holder, Link, Work};
+use super::holder::{EndOrder, Ending, Holder, Link, Work};
 use super::run::Run;
 use super::{Program, Settings};
 
@@ -36,7 +36,7 @@ impl Run {
             JobOrder::End => {
                 let force_at = now() + ladder.term + ladder.grace;
                 let (pace, interrupt) = (Pace::Graceful, Duration::ZERO);
-                current.end.get_or_insert(End { pace, interrupt, is_sent: false, force_at });
+                current.end.get_or_insert(EndOrder { pace, interrupt, is_sent: false, force_at });
                 self.tell_again(owner, number);
             }
             JobOrder::Release => current.is_released = true,

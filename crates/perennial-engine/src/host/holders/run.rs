@@ -16,7 +16,7 @@ use super::super::directory::HolderDirectory;
 use super::super::monotonic::{Moment, now, wait_until};
 use super::super::owner::Owner;
 use super::super::process;
-use super::holder::{Current, End, Holder, Link, Work};
+use super::holder::{Current, EndOrder, Holder, Link, Work};
 use super::sweep::Sweep;
 use super::{HostReport, Manner, Program, Request, Settings, Shared};
 
@@ -176,7 +176,7 @@ impl Run {
                     // The same again changes nothing: not even when it will be forced.
                     Some(end) if end.pace == pace => {}
                     Some(_) | None => {
-                        current.end = Some(End { pace, interrupt, is_sent: false, force_at });
+                        current.end = Some(EndOrder { pace, interrupt, is_sent: false, force_at });
                     }
                 }
                 self.tell_again(owner, number);

@@ -17,7 +17,7 @@
 
 use std::time::Duration;
 
-use super::super::delivery::{DeliverOrder, Held, InputRules, Line, Outcome};
+use super::super::delivery::{DeliverOrder, Held, InputRules, LineReport, Outcome};
 use super::super::monotonic::{Moment, now};
 use super::super::protocol::ShimReport;
 use super::Shim;
@@ -172,7 +172,7 @@ impl Shim {
         let Some(session) = self.session.as_mut().filter(|s| has_daemon && s.exit.is_none()) else {
             return;
         };
-        let line = Line {
+        let line = LineReport {
             draft: session.draft.is_kept(),
             doubt: session.draft.is_in_doubt(),
             suspended: session.is_suspended && !is_attached,

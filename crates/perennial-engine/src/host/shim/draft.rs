@@ -261,7 +261,7 @@ impl Draft {
             0x00..=0x1f => self.edit(),
             // The rest of a character that was counted.
             0x80..=0xbf => {}
-            _ => {
+            0x20..=0x7e | 0xc0..=0xff => {
                 let width = if byte.is_ascii() { 1 } else { 2 };
                 match self.line {
                     Line::Empty(_) if self.is_known_empty() => {

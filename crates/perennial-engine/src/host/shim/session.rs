@@ -15,7 +15,7 @@ use perennial_core::session::Process;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::super::cgroup::Cgroup;
-use super::super::delivery::{InputRules, Line};
+use super::super::delivery::{InputRules, LineReport};
 use super::super::monotonic::Moment;
 use super::super::protocol::{ExitRecord, PaceRecord};
 use super::delivered::Delivered;
@@ -78,7 +78,7 @@ pub struct Session {
     /// Those that were carried out.
     pub delivered: Delivered,
     /// What the present daemon was told of the line.
-    pub told_line: Option<Line>,
+    pub told_line: Option<LineReport>,
 }
 
 /// How far the asking to end has come.

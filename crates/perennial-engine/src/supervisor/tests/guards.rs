@@ -81,8 +81,8 @@ impl Run {
         self.now = self.now + Duration::from_millis(1);
         let outputs = self.supervisor.step(input, self.now);
         for output in &outputs {
-            if let Output::Append { ticket, .. } = output {
-                self.queued.push(*ticket);
+            if let Output::Append { append, .. } = output {
+                self.queued.push(*append);
             }
         }
         outputs
@@ -92,8 +92,8 @@ impl Run {
     fn commit(&mut self) -> Vec<Output> {
         let mut outputs = Vec::new();
         while !self.queued.is_empty() {
-            let ticket = self.queued.remove(0);
-            outputs.extend(self.step(Input::Durable(ticket, Seq(0))));
+            let append = self.queued.remove(0);
+            outputs.extend(self.step(Input::Durable(append, Seq(0))));
         }
         outputs
     }
@@ -243,8 +243,8 @@ fn a_hook_is_answered_with_texts_only_when_their_offer_is_durable() {
     let mut run = Run::idle();
     run.measured();
     run.step(offer(5));
-    let ticket = run.queued.remove(0);
-    let outputs = run.step(Input::Failed(ticket, "the disk is full".into()));
+    let append = run.queued.remove(0);
+    let outputs = run.step(Input::Failed(append, "the disk is full".into()));
     assert_eq!(replies(&outputs), [&[][..]]);
 }
 
@@ -394,8 +394,8 @@ fn a_prompt_ends_no_dialog_also_while_the_journal_fails() {
         let queued = Fact::new(Origin::Hook, Seen::PromptSubmitted { text: Fingerprint([2; 32]) });
         if fails {
             run.step(Input::Heard { agent: BOB, number: FIRST, fact: asked });
-            for ticket in std::mem::take(&mut run.queued) {
-                run.step(Input::Failed(ticket, "disk full".into()));
+            for append in std::mem::take(&mut run.queued) {
+                run.step(Input::Failed(append, "disk full".into()));
             }
             run.step(Input::Heard { agent: BOB, number: FIRST, fact: queued });
             run.now = run.now + TELL_AGAIN_AFTER;

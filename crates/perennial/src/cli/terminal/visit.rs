@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use perennial_engine::host::attach::{Attachment, End, News};
+use perennial_engine::host::attach::{Attachment, News, SessionExit};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::detach_key::{self, DetachKey, Typed};
@@ -214,11 +214,11 @@ fn write_out(bytes: &[u8]) -> io::Result<()> {
 }
 
 /// How a session ended, as far as its holder told.
-pub fn ended(end: Option<End>) -> String {
+pub fn ended(end: Option<SessionExit>) -> String {
     match end {
-        Some(End::Code(code)) => format!("exit code {code}"),
-        Some(End::KillSignal(signal)) => format!("killed by {}", kill_signal::name(signal)),
-        Some(End::NotStarted(why)) => format!("not started: {why}"),
+        Some(SessionExit::Code(code)) => format!("exit code {code}"),
+        Some(SessionExit::KillSignal(signal)) => format!("killed by {}", kill_signal::name(signal)),
+        Some(SessionExit::NotStarted(why)) => format!("not started: {why}"),
         None => "its holder is gone".to_owned(),
     }
 }

@@ -23,7 +23,7 @@ use perennial_engine::harness::typing::{self, Typed};
 use perennial_engine::host::monotonic::{self, Moment};
 use perennial_engine::host::{Holders, holders};
 
-use crate::daemon::driving::driver::{DriverHandle, FleetView, Message, chain};
+use crate::daemon::driving::driver::{DriverHandle, FleetView, Incoming, chain};
 use crate::daemon::driving::harness::Harnesses;
 
 /// A holder that can't be reached is asked again after this, until it answers.
@@ -105,7 +105,7 @@ impl Executor {
             Ok(typed) => typed,
             Err(why) => {
                 let outcome = Outcome::Held(why);
-                let _ = self.driver.send(Message::Delivered { message, attempt, outcome });
+                let _ = self.driver.send(Incoming::Delivered { message, attempt, outcome });
                 return;
             }
         };
@@ -116,7 +116,7 @@ impl Executor {
         self.holders.deliver(agent, number, ordered, move |answer| match answer {
             Ok(outcome) => {
                 let outcome = outcome.into();
-                let _ = driver.send(Message::Delivered { message, attempt, outcome });
+                let _ = driver.send(Incoming::Delivered { message, attempt, outcome });
             }
             // Whether it was typed is not known: the same attempt, ordered again, tells.
             Err(refusal) => {
@@ -165,7 +165,7 @@ fn order_if_planned(
         }
     };
     // Without a driver the daemon is ending.
-    let _ = driver.send(Message::Look(Box::new(look)));
+    let _ = driver.send(Incoming::Look(Box::new(look)));
 }
 
 /// Whether this very attempt is still to be made.
@@ -197,7 +197,7 @@ mod tests {
         let delivery = Delivery { message, attempt: 1, agent, number, text };
         order_if_planned(&driver, &orders, (delivery, None));
         assert!(ordered.try_recv().is_err(), "the driver is asked first");
-        let Ok(Message::Look(look)) = inbox.try_recv() else { panic!("the driver is not asked") };
+        let Ok(Incoming::Look(look)) = inbox.try_recv() else { panic!("the driver is not asked") };
         let supervisor =
             Supervisor::new(Fleet::default(), BTreeMap::new(), perennial_store::Seq(0));
         let presence = Presence::begin(BTreeMap::new(), Time(0));

@@ -38,7 +38,7 @@ use crate::daemon::surface::identity::Registry;
 use crate::daemon::time::CoreClock;
 
 /// What reaches the driver's thread.
-pub enum Message {
+pub enum Incoming {
     Request {
         request: Request,
         reply: oneshot::Sender<Result<Vec<Entity>, Rejection>>,
@@ -103,7 +103,7 @@ pub struct FleetView<'a> {
 /// The way to the driver, for everyone else.
 #[derive(Debug, Clone)]
 pub struct DriverHandle {
-    sender: Sender<Message>,
+    sender: Sender<Incoming>,
 }
 
 /// The driver is gone: the daemon is ending.
@@ -117,7 +117,7 @@ impl DriverHandle {
         request: Request,
     ) -> Result<Result<Vec<Entity>, Rejection>, Closing> {
         let (reply, answer) = oneshot::channel();
-        self.send(Message::Request { request, reply })?;
+        self.send(Incoming::Request { request, reply })?;
         answer.await.map_err(|_| Closing)
     }
 
@@ -127,7 +127,7 @@ impl DriverHandle {
         read: impl FnOnce(&FleetView<'_>) -> T + Send + 'static,
     ) -> Result<T, Closing> {
         let (reply, answer) = oneshot::channel();
-        self.send(Message::Look(Box::new(move |view| {
+        self.send(Incoming::Look(Box::new(move |view| {
             let _ = reply.send(read(view));
         })))?;
         answer.await.map_err(|_| Closing)
@@ -136,18 +136,18 @@ impl DriverHandle {
     /// Waits until the agent's session has reached this milestone.
     pub async fn reached(&self, agent: AgentId, point: Milestone) -> Result<(), Closing> {
         let (reply, answer) = oneshot::channel();
-        self.send(Message::Await { agent, point, reply })?;
+        self.send(Incoming::Await { agent, point, reply })?;
         answer.await.map_err(|_| Closing)
     }
 
     /// Waits until nothing more will happen to a message.
     pub async fn message_over(&self, id: MessageId) -> Result<(), Closing> {
         let (reply, answer) = oneshot::channel();
-        self.send(Message::AwaitEnd { id, reply })?;
+        self.send(Incoming::AwaitEnd { id, reply })?;
         answer.await.map_err(|_| Closing)
     }
 
-    pub fn send(&self, message: Message) -> Result<(), Closing> {
+    pub fn send(&self, message: Incoming) -> Result<(), Closing> {
         self.sender.send(message).map_err(|_| Closing)
     }
 }
@@ -174,19 +174,19 @@ pub struct World {
 #[error("another daemon has written to this home's journal")]
 pub struct Superseded;
 
-pub fn channel_pair() -> (DriverHandle, Receiver<Message>) {
+pub fn channel_pair() -> (DriverHandle, Receiver<Incoming>) {
     let (sender, receiver) = channel();
     (DriverHandle { sender }, receiver)
 }
 
-/// Starts the thread; it ends after `Message::Stop`.
+/// Starts the thread; it ends after `Incoming::Stop`.
 pub fn start(
     supervisor: Supervisor,
     presence: Presence,
     spending: Spending,
     world: World,
     driver: DriverHandle,
-    inbox: Receiver<Message>,
+    inbox: Receiver<Incoming>,
     first: Observation,
 ) -> std::io::Result<JoinHandle<Result<(), Superseded>>> {
     std::thread::Builder::new().name("driver".to_owned()).spawn(move || {
@@ -235,7 +235,7 @@ pub struct Driver {
 }
 
 impl Driver {
-    fn run(&mut self, inbox: &Receiver<Message>) -> Result<(), Superseded> {
+    fn run(&mut self, inbox: &Receiver<Incoming>) -> Result<(), Superseded> {
         loop {
             if self.superseded {
                 self.world.ending.send_replace(true);
@@ -296,62 +296,62 @@ impl Driver {
         self.carry(outputs, now);
     }
 
-    fn take(&mut self, message: Message) {
+    fn take(&mut self, message: Incoming) {
         match message {
-            Message::Request { request, reply } => {
+            Incoming::Request { request, reply } => {
                 let waiter = self.waiter();
                 self.replies.insert(waiter, reply);
                 self.input(Input::Request { waiter, request });
             }
-            Message::Host(report) => self.host(report),
-            Message::Appended(ticket, Ok(seq)) => {
-                self.input(Input::Durable(ticket, seq));
+            Incoming::Host(report) => self.host(report),
+            Incoming::Appended(append, Ok(seq)) => {
+                self.input(Input::Durable(append, seq));
                 self.world.shown.send_replace(seq);
             }
             // A stream is further than we brought it. (One behind follows from a failed append.)
-            Message::Appended(_, Err(AppendError::Conflict { expected, actual, .. }))
+            Incoming::Appended(_, Err(AppendError::Conflict { expected, actual, .. }))
                 if expected.is_passed_by(actual) =>
             {
                 tracing::error!("{Superseded}; this one ends");
                 self.superseded = true;
             }
-            Message::Appended(ticket, Err(AppendError::AfterFailed)) => {
-                self.input(Input::Conflict(ticket));
+            Incoming::Appended(append, Err(AppendError::AfterFailed)) => {
+                self.input(Input::Conflict(append));
             }
-            Message::Appended(ticket, Err(error)) => {
+            Incoming::Appended(append, Err(error)) => {
                 let why = chain(&error);
                 tracing::error!(%why, "an append failed");
-                self.input(Input::Failed(ticket, why));
+                self.input(Input::Failed(append, why));
             }
-            Message::Look(read) => {
+            Incoming::Look(read) => {
                 let now = self.now();
                 let Driver { supervisor, presence, spending, .. } = self;
                 read(&FleetView { supervisor, presence, spending, now });
             }
-            Message::Await { agent, point, reply } => {
+            Incoming::Await { agent, point, reply } => {
                 self.awaited.add_point(agent, point, reply);
                 self.awaited.tell(self.supervisor.fleet(), &[agent]);
             }
-            Message::Delivered { message, attempt, outcome } => {
+            Incoming::Delivered { message, attempt, outcome } => {
                 tracing::debug!(%message, attempt, ?outcome, "delivery");
                 self.observe(Observation::Delivered { message, attempt, outcome });
                 self.look_after(message);
             }
-            Message::AwaitEnd { id, reply } => {
+            Incoming::AwaitEnd { id, reply } => {
                 self.awaited.add_end(id, reply);
                 self.awaited.tell(self.supervisor.fleet(), &[]);
             }
-            Message::Called { agent, number, fact, reply } => {
+            Incoming::Called { agent, number, fact, reply } => {
                 self.called(agent, number, fact, reply);
             }
-            Message::Drawn { agent, number, fact, reply } => {
+            Incoming::Drawn { agent, number, fact, reply } => {
                 let _ = reply.send(self.drawn(agent, number, fact));
             }
-            Message::Sighted(sighting) => self.sighted(sighting),
-            Message::Listed(listing) => self.listed(listing),
-            Message::Reported { agent, percent } => self.reported(agent, percent),
-            Message::Kept(is_kept) => self.kept(is_kept),
-            Message::Stop => {
+            Incoming::Sighted(sighting) => self.sighted(sighting),
+            Incoming::Listed(listing) => self.listed(listing),
+            Incoming::Reported { agent, percent } => self.reported(agent, percent),
+            Incoming::Kept(is_kept) => self.kept(is_kept),
+            Incoming::Stop => {
                 self.stopping = true;
                 self.observe(Observation::Stopping);
             }
@@ -415,11 +415,11 @@ impl Driver {
     fn carry(&mut self, outputs: Vec<Output>, now: Time) {
         for output in outputs {
             match output {
-                Output::Append { ticket, batch } => {
+                Output::Append { append, batch } => {
                     let driver = self.driver.clone();
                     let done = move |result| {
                         // A driver that is gone needs no answer.
-                        let _ = driver.send(Message::Appended(ticket, result));
+                        let _ = driver.send(Incoming::Appended(append, result));
                     };
                     self.world.journal.append(batch, Box::new(done));
                 }

@@ -26,7 +26,7 @@ use perennial_store::journal::Version;
 use perennial_store::load::snapshots;
 use perennial_store::projection::RosterRow;
 
-use crate::daemon::driving::driver::{Driver, Message};
+use crate::daemon::driving::driver::{Driver, Incoming};
 use crate::daemon::driving::presence::Presence;
 use crate::daemon::hearing::spending::{self, Spending};
 use crate::daemon::showing::view;
@@ -118,7 +118,7 @@ impl Driver {
         let driver = driver.clone();
         let kept = move |is_kept| {
             // A driver that is gone needs no answer.
-            let _ = driver.send(Message::Kept(is_kept));
+            let _ = driver.send(Incoming::Kept(is_kept));
         };
         world.journal.put_snapshots(snapshots(fleet, versions, &changed), Box::new(kept));
         world.projections.since_snapshots = 0;

@@ -15,11 +15,11 @@ use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::message::{Content, MessageState};
 use perennial_engine::harness::dialect::Listing;
 use perennial_engine::harness::session_texts;
-use perennial_engine::host::delivery::Line;
+use perennial_engine::host::delivery::LineReport;
 use perennial_engine::supervisor::Input;
 use tokio::sync::oneshot;
 
-use crate::daemon::driving::driver::{Closing, Driver, DriverHandle, Message};
+use crate::daemon::driving::driver::{Closing, Driver, DriverHandle, Incoming};
 use crate::daemon::hearing::reader::{Look, Sighting};
 use crate::daemon::hearing::spending::Used;
 use crate::daemon::showing::{briefing, view};
@@ -33,7 +33,7 @@ impl DriverHandle {
         fact: Option<Fact>,
     ) -> Result<Option<String>, Closing> {
         let (reply, answer) = oneshot::channel();
-        self.send(Message::Called { agent, number, fact, reply })?;
+        self.send(Incoming::Called { agent, number, fact, reply })?;
         answer.await.map_err(|_| Closing)
     }
 
@@ -44,7 +44,7 @@ impl DriverHandle {
         fact: Fact,
     ) -> Result<String, Closing> {
         let (reply, answer) = oneshot::channel();
-        self.send(Message::Drawn { agent, number, fact, reply })?;
+        self.send(Incoming::Drawn { agent, number, fact, reply })?;
         answer.await.map_err(|_| Closing)
     }
 }
@@ -80,11 +80,11 @@ impl Driver {
     }
 
     /// Takes in what persons have left in a session's input line.
-    pub fn line(&mut self, agent: AgentId, number: SessionNumber, line: Line) {
+    pub fn line(&mut self, agent: AgentId, number: SessionNumber, line: LineReport) {
         let keys = match line {
-            Line { draft: true, .. } => Keys::Draft,
-            Line { doubt: true, .. } => Keys::Doubt,
-            Line { .. } => Keys::Clear,
+            LineReport { draft: true, .. } => Keys::Draft,
+            LineReport { doubt: true, .. } => Keys::Doubt,
+            LineReport { .. } => Keys::Clear,
         };
         let suspension = if line.suspended { Seen::Suspended } else { Seen::Continued };
         for seen in [suspension, Seen::Keys(keys)] {

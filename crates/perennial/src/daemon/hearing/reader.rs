@@ -26,7 +26,7 @@ use perennial_engine::host::{process, traffic};
 use perennial_engine::transcript::account::Figures;
 use perennial_engine::transcript::tail::Buffer;
 
-use crate::daemon::driving::driver::{DriverHandle, Message};
+use crate::daemon::driving::driver::{DriverHandle, Incoming};
 use crate::daemon::driving::harness::Harnesses;
 use open::{Found, InWindow, Open};
 
@@ -104,7 +104,7 @@ impl OpenTranscripts {
                 Err(RecvTimeoutError::Disconnected) => return,
             };
             for one in seen {
-                if driver.send(Message::Sighted(one)).is_err() {
+                if driver.send(Incoming::Sighted(one)).is_err() {
                     return;
                 }
             }

@@ -14,7 +14,7 @@ use perennial_engine::harness::dialect::Listing;
 use perennial_engine::harness::path_rule::PathRule;
 use perennial_engine::watch::{Interest, Watch, Watched};
 
-use crate::daemon::driving::driver::{DriverHandle, Message};
+use crate::daemon::driving::driver::{DriverHandle, Incoming};
 
 /// A line of a list is short; the rest of a long file says nothing more.
 const LONGEST_LINE: u64 = 64 * 1024;
@@ -83,7 +83,7 @@ impl WatchedLists {
                 })
             });
             for listing in told {
-                if driver.send(Message::Listed(listing)).is_err() {
+                if driver.send(Incoming::Listed(listing)).is_err() {
                     return;
                 }
             }

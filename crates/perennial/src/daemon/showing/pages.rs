@@ -192,12 +192,10 @@ pub fn span(
             if matches!(told, AgentEvent::SessionEnded { number, .. } if *number == session) {
                 end = Some(record.at);
             }
-            match told {
-                AgentEvent::SessionStarting { number, .. } if *number == session => {
-                    return Ok(Some((record.at, end)));
-                }
-                AgentEvent::SessionStarting { number, .. } if *number < session => return Ok(None),
-                _ => {}
+            if let AgentEvent::SessionStarting { number, .. } = told
+                && *number <= session
+            {
+                return Ok((*number == session).then_some((record.at, end)));
             }
         }
     }

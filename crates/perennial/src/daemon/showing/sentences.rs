@@ -71,7 +71,14 @@ pub fn explained(why: Reason, evidence: &Evidence) -> String {
     match why {
         Reason::Finished | Reason::BreakerOpen => match evidence.fact {
             Finding::Exited(end) => with_exit(text, end),
-            _ => text.to_owned(),
+            Finding::Asked(_)
+            | Finding::Executed(_)
+            | Finding::NotStarted(_)
+            | Finding::Shown(_)
+            | Finding::TimeCame
+            | Finding::BootChanged
+            | Finding::HomeCopied
+            | Finding::Unreadable(_) => text.to_owned(),
         },
         Reason::Retrying | Reason::CrashedRestartOff => match &evidence.fact {
             Finding::Exited(end) => with_exit(text, *end),

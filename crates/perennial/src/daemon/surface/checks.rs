@@ -133,7 +133,9 @@ fn harness(
     let preset = harnesses.preset(name).map_err(|error| {
         let known = match &error {
             PresetError::Unknown { known, .. } => &known[..],
-            _ => &[],
+            PresetError::Unreadable { .. }
+            | PresetError::Malformed { .. }
+            | PresetError::Contradiction { .. } => &[],
         };
         problems::no_harness(name, known, &chain(&error))
     })?;

@@ -230,7 +230,7 @@ impl Surface {
         }
         self.command(caller, Command::Report { phase, summary }).await?;
         if let (Some(percent), Caller::Agent(agent)) = (context_percent, caller) {
-            self.driver.send(driver::Message::Reported { agent, percent })?;
+            self.driver.send(driver::Incoming::Reported { agent, percent })?;
         }
         Ok(Done::Reported {})
     }

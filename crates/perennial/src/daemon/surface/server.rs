@@ -19,7 +19,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, watch};
 use tower_service::Service;
 
-use super::line::Line;
+use super::connection::Connection;
 use crate::daemon::showing::problems;
 use crate::daemon::surface::identity::Peer;
 
@@ -65,7 +65,7 @@ async fn connection(stream: UnixStream, router: Router) {
             return turn_away(stream, &not_identified());
         }
     };
-    let (line, asked) = Line::new(stream);
+    let (io, asked) = Connection::new(stream);
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         asked.note();
         request.extensions_mut().insert(Arc::clone(&peer));
@@ -76,7 +76,7 @@ async fn connection(stream: UnixStream, router: Router) {
         .timer(TokioTimer::new())
         .header_read_timeout(PATIENCE)
         .max_buf_size(HEADER_BYTES)
-        .serve_connection(TokioIo::new(line), service);
+        .serve_connection(TokioIo::new(io), service);
     let Err(error) = (&mut connection).await else { return };
     tracing::debug!(%error, "a connection ended early");
     // Nobody answered it: what came was no request.

@@ -172,17 +172,16 @@ fn agent_sentence(event: &AgentEvent) -> String {
 
 /// The new state, its reason and the evidence, without saying the same thing twice.
 fn move_sentence(moved: &Move) -> String {
-    let retry = match (moved.cause, moved.until) {
-        (Cause::EndedCrashed | Cause::StartLimit, Some(until)) => {
-            match until.since(moved.evidence.at).as_millis() {
-                0 => "; retrying at once".to_owned(),
-                wait if wait < 60_000 => {
-                    format!("; retrying in {}.{} s", wait / 1000, wait / 100 % 10)
-                }
-                wait => format!("; retrying in {} min", wait / 60_000),
+    let is_retried = matches!(moved.cause, Cause::EndedCrashed | Cause::StartLimit);
+    let retry = match moved.until.filter(|_| is_retried) {
+        Some(until) => match until.since(moved.evidence.at).as_millis() {
+            0 => "; retrying at once".to_owned(),
+            wait if wait < 60_000 => {
+                format!("; retrying in {}.{} s", wait / 1000, wait / 100 % 10)
             }
-        }
-        _ => String::new(),
+            wait => format!("; retrying in {} min", wait / 60_000),
+        },
+        None => String::new(),
     };
     let (why, seen) = (explained(moved.reason, &moved.evidence), fact(&moved.evidence));
     let is_whole = why != reason(moved.reason);

@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UnixStream;
 
 /// One connection.
-pub struct Line {
+pub struct Connection {
     stream: UnixStream,
     asked: Asked,
 }
@@ -33,10 +33,10 @@ impl Asked {
     }
 }
 
-impl Line {
-    pub fn new(stream: UnixStream) -> (Line, Asked) {
+impl Connection {
+    pub fn new(stream: UnixStream) -> (Connection, Asked) {
         let asked = Asked::default();
-        (Line { stream, asked: asked.clone() }, asked)
+        (Connection { stream, asked: asked.clone() }, asked)
     }
 
     /// The connection, if nothing was written to it.
@@ -45,7 +45,7 @@ impl Line {
     }
 }
 
-impl AsyncRead for Line {
+impl AsyncRead for Connection {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -55,7 +55,7 @@ impl AsyncRead for Line {
     }
 }
 
-impl AsyncWrite for Line {
+impl AsyncWrite for Connection {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
