@@ -18,7 +18,11 @@ pub fn run(options: &[&str]) -> Result<(), Failure> {
         }
     }
     let numbers = [seeds.ok_or_else(usage)?, from, threads].map(|number: u64| number.to_string());
-    let program = ["--quiet", "--release", "--package", "perennial-sim", "--example", "explore"];
-    let numbers = numbers.each_ref().map(String::as_str);
-    program::run(&[&["cargo", "run"], program.as_slice(), &["--"], &numbers].concat())
+    simulate("explore", &numbers.each_ref().map(String::as_str))
+}
+
+/// Runs one of the simulation's programs.
+pub fn simulate(name: &str, numbers: &[&str]) -> Result<(), Failure> {
+    let program = ["--quiet", "--release", "--package", "perennial-sim", "--example", name];
+    program::run(&[&["cargo", "run"], program.as_slice(), &["--"], numbers].concat())
 }

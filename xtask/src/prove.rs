@@ -20,6 +20,8 @@ enum By {
     Outside,
     /// The simulation's exploration: a trial is a seed.
     Exploration,
+    /// The simulation of several nodes: a trial is a seed.
+    Nodes,
     /// The core alone, which no process or machine has a part in.
     Core,
 }
@@ -70,6 +72,13 @@ const ROWS: &[Row] = &[
         trials: 100_000,
         by: By::Exploration,
     },
+    Row {
+        name: "nodes",
+        shows: "two or three supervisors on one journal break no rule, with conflicts, late news, names \
+                wanted twice at once, and deaths",
+        trials: 10_000,
+        by: By::Nodes,
+    },
 ];
 
 pub fn run(words: &[&str]) -> Result<(), Failure> {
@@ -102,6 +111,7 @@ fn prove(row: &Row, trials: &str, seed: &str) -> Result<(), Failure> {
         By::Outside => program(row, "perennial", trials, seed),
         By::Core => program(row, "perennial-core", trials, seed),
         By::Exploration => explore::run(&["--seeds", trials, "--from", seed]),
+        By::Nodes => explore::simulate("nodes", &[trials, seed]),
     }
 }
 
