@@ -24,14 +24,14 @@ pub fn has_any(fleet: &Fleet, event: &Event) -> bool {
         | AgentEvent::Renamed { .. }
         | AgentEvent::ConversationFollowed { .. }
         | AgentEvent::WindowBegan { .. }
+        | AgentEvent::Rehomed { .. }
         | AgentEvent::ClockPassed { .. } => true,
         AgentEvent::Moved(moved) => {
             moved.to.roster() == Roster::Cemetery
                 || moved.reason.is_dialog()
                 || fleet.jobs().waiting(id).next().is_some()
         }
-        AgentEvent::Rehomed { .. }
-        | AgentEvent::Held(_)
+        AgentEvent::Held(_)
         | AgentEvent::HoldLifted { .. }
         | AgentEvent::SessionStarting { .. }
         | AgentEvent::SessionRunning { .. }
@@ -69,6 +69,7 @@ pub fn of(
         }
         AgentEvent::WindowBegan { .. } => message::outdated(fleet, id),
         AgentEvent::SessionEnded { .. } => message::unreminded(fleet, id),
+        AgentEvent::Rehomed { .. } => message::home_copied(fleet, id, event.at),
         AgentEvent::ConversationFollowed { how, .. } if how.begins_a_window() => {
             message::outdated(fleet, id)
         }
@@ -88,7 +89,6 @@ pub fn of(
         }
         AgentEvent::Hatched(_)
         | AgentEvent::Moved(_)
-        | AgentEvent::Rehomed { .. }
         | AgentEvent::Held(_)
         | AgentEvent::HoldLifted { .. }
         | AgentEvent::SessionWanted { .. }

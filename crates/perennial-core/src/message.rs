@@ -23,6 +23,8 @@
 //! - T8  What an attempt found in the way of one session says nothing of the next session.
 //! - T9  A text that an attempt may have pasted stands in that session's input line, whatever later
 //!   attempts came to, until it is entered or the session is over. It can't be taken back meanwhile.
+//! - T10 A text from before its home was copied may be given in the original: in the copy it waits until
+//!   a person takes it back, or the conversation shows it.
 
 mod held;
 mod observe;
@@ -50,8 +52,8 @@ use crate::time::Time;
 
 pub use held::Held;
 pub use observe::{
-    as_recorded, due, for_hook, last_reminder, noticed, observe, outdated, reminded, returned,
-    trace, traced, unreminded,
+    as_recorded, due, for_hook, home_copied, last_reminder, noticed, observe, outdated, reminded,
+    returned, trace, traced, unreminded,
 };
 pub use queue::Messages;
 pub use why::{Why, why};

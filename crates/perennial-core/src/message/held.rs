@@ -30,6 +30,8 @@ pub enum Held {
     Unfit,
     /// A line of it is longer than the terminal takes while it edits lines itself.
     LongLine,
+    /// The home was copied since: the original may have given it.
+    HomeCopied,
     SessionEnded,
     /// The conversation was read to its end, or went on, without it.
     NotTaken,
@@ -53,6 +55,7 @@ impl Held {
             | Held::Damaged
             | Held::Unfit
             | Held::LongLine
+            | Held::HomeCopied
             | Held::SessionEnded
             | Held::NotTaken => false,
         }
@@ -72,14 +75,18 @@ impl Held {
             | Held::Full
             | Held::OldHolder
             | Held::LongLine => true,
-            Held::Damaged | Held::Unfit | Held::SessionEnded | Held::NotTaken => false,
+            Held::Damaged
+            | Held::Unfit
+            | Held::HomeCopied
+            | Held::SessionEnded
+            | Held::NotTaken => false,
         }
     }
 
     /// Whether the next attempt can only come to the same: a person has to take the text back.
     pub fn needs_person(self) -> bool {
         match self {
-            Held::Damaged | Held::Unfit | Held::LongLine => true,
+            Held::Damaged | Held::Unfit | Held::LongLine | Held::HomeCopied => true,
             Held::Draft
             | Held::Doubt
             | Held::Dialog

@@ -73,7 +73,12 @@ fn offered(fleet: &Fleet, message: &Message) -> Option<Happened> {
 }
 
 fn held(message: &Message, why: Held, now: Time) -> Happened {
+    let attempt = message.attempts;
     let wait = match why {
+        // T10
+        Held::HomeCopied => {
+            return (message.id, MessageEvent::Held { attempt, why, until: Time(u64::MAX) });
+        }
         Held::Draft | Held::Dialog | Held::Suspended | Held::OldHolder => LONGEST_WAIT,
         // Only the operator, or another mode of the terminal, changes these.
         Held::Damaged | Held::Unfit | Held::LongLine => LONGEST_WAIT,
@@ -84,7 +89,7 @@ fn held(message: &Message, why: Held, now: Time) -> Happened {
         }
         Held::SessionEnded | Held::NotTaken => Duration::ZERO,
     };
-    (message.id, MessageEvent::Held { attempt: message.attempts, why, until: now + wait })
+    (message.id, MessageEvent::Held { attempt, why, until: now + wait })
 }
 
 /// A session did not take it: it waits again, unless what it says is no longer so.
@@ -383,6 +388,19 @@ pub fn outdated(fleet: &Fleet, agent: AgentId) -> Vec<Happened> {
     let withdrawn = MessageEvent::Withdrawn { by: Withdrawer::Outdated };
     let notices = fleet.messages().of(agent).filter(is_outdated);
     notices.map(|message| (message.id, withdrawn.clone())).collect()
+}
+
+/// T10: the agent's home was copied. What its sessions were to be told of their own windows is told in
+/// the original.
+pub fn home_copied(fleet: &Fleet, agent: AgentId, now: Time) -> Vec<Happened> {
+    let happened = |message: &Message| match message.content {
+        Content::Typed { .. } => held(message, Held::HomeCopied, now),
+        Content::Notice { .. } | Content::Reminder { .. } => {
+            (message.id, MessageEvent::Withdrawn { by: Withdrawer::Outdated })
+        }
+    };
+    let known = fleet.messages().of(agent).filter(|message| !message.is_unreadable());
+    known.map(happened).collect()
 }
 
 /// The live session of an agent is to be told how its clock stands; what was to be told of that before

@@ -66,6 +66,9 @@ pub fn why(fleet: &Fleet, message: &Message, now: Time) -> Why {
     if message.is_unreadable() {
         return Why::Unreadable;
     }
+    if let Some(held) = message.is_held_in_any(now) {
+        return Why::After(held);
+    }
     let Some(agent) = fleet.agent(message.to) else { return Why::NoSession };
     let Some(session) = agent.live_session().filter(|live| live.phase == Phase::Running) else {
         let starts = agent.live_session().is_some_and(|live| live.phase < Phase::Running);
@@ -102,6 +105,16 @@ fn may_type(agent: &Agent, after_turn: bool) -> Why {
 }
 
 impl Message {
+    /// What is in its way in every session.
+    fn is_held_in_any(&self, now: Time) -> Option<Held> {
+        match self.state {
+            MessageState::Waiting { after: Some(why), until } if until > now => {
+                (why.needs_person() && !why.is_of_session()).then_some(why)
+            }
+            MessageState::Waiting { .. } | MessageState::Offered { .. } => None,
+        }
+    }
+
     /// T8: whether the failure of its last attempt still matters in this session.
     fn is_held_in(&self, session: SessionNumber, now: Time) -> Option<Held> {
         match self.state {

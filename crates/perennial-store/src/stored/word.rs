@@ -139,6 +139,7 @@ words! { Held:
     Draft "draft", Doubt "doubt", Dialog "dialog", Suspended "suspended", NotDrawn "not-drawn",
     NoEcho "no-echo", Leftover "leftover", Busy "busy", Full "full", OldHolder "old-holder", SessionEnded "session-ended",
     NotTaken "not-taken", Damaged "damaged", Unfit "unfit", LongLine "long-line",
+    HomeCopied "home-copied",
 }
 words! { MessageStep:
     Recorded "recorded", Offered "offered", Entered "entered", Held "held", Heard "heard",

@@ -170,6 +170,7 @@ fn waits() -> Vec<String> {
         Held::Damaged,
         Held::Unfit,
         Held::LongLine,
+        Held::HomeCopied,
         Held::SessionEnded,
         Held::NotTaken,
     ];

@@ -7,6 +7,7 @@ use tempfile::TempDir;
 
 use crate::processes;
 use crate::sealed::Sealed;
+use crate::send::{WITNESS, heard, send_waiting, sent, state};
 
 /// The copy of a home, as `cp -a` makes it.
 fn copy(original: &Sealed) -> Sealed {
@@ -68,6 +69,30 @@ fn a_copied_home_leaves_the_originals_sessions_alone_and_holds_its_agents() {
     assert!(processes::is_alive(shim), "the sweep spares what another home holds");
     assert_eq!(original.show("worker").session.expect("a session").pid, before.pid);
     assert_ne!(crasher.id, worker.id);
+}
+
+/// Both homes run the agent in the same directory, and so its sessions write to the same file.
+#[test]
+fn a_text_that_waited_when_the_home_was_copied_is_given_by_the_original_only() {
+    let original = Sealed::up();
+    original.spawn("bob", WITNESS);
+    original.ok(["stop", "bob"]);
+    let id = send_waiting(&original, "bob", "once");
+    let copy = copy(&original);
+    copy.start_daemon();
+    let waits = sent(&copy, "bob");
+    let (is, why) = state(&waits[0]);
+    assert_eq!(is, "waiting", "{waits:?}");
+    assert!(why.contains("before this home was copied") && why.contains("unsend"), "{why}");
+    assert!(copy.show("bob").needs_you);
+    copy.ok(["wake", "bob"]);
+    copy.watch().running("bob", 2);
+    original.ok(["wake", "bob"]);
+    original.until("the original gives it", || heard(&original) == ["once"]);
+    copy.ok(["unsend", &id]);
+    copy.ok(["send", "bob", "here"]);
+    copy.until("the next text is read", || heard(&original).len() > 1);
+    assert_eq!(heard(&original), ["once", "here"]);
 }
 
 #[test]

@@ -292,6 +292,10 @@ pub fn held(why: Held) -> &'static str {
             "it has a line longer than the 4,095 bytes that the terminal accepts; withdraw it \
              with `perennial unsend`"
         }
+        Held::HomeCopied => {
+            "it was sent before this home was copied, and the original may deliver it; withdraw it \
+             with `perennial unsend`, and send it again if it is needed here"
+        }
         Held::SessionEnded => "the session ended before the agent saw it",
         Held::NotTaken => "the conversation continued without it",
     }

@@ -138,6 +138,7 @@ pub fn held(held: Held) -> &'static str {
         Held::Damaged => "damaged",
         Held::Unfit => "unfit",
         Held::LongLine => "long-line",
+        Held::HomeCopied => "home-copied",
         Held::SessionEnded => "session-ended",
         Held::NotTaken => "not-taken",
     }
