@@ -65,6 +65,8 @@ pub struct JobEffect {
 pub enum JobAction {
     /// Run it, at most once ever for this number; one that runs already is taken up.
     Run(Box<(Purpose, JobCommand)>),
+    /// It was run: take it up, or say that nobody saw its end. Never run it.
+    Hold(Box<(Purpose, JobCommand)>),
     /// Let its holder go.
     Release,
 }
@@ -143,7 +145,8 @@ impl Effect {
             }
             Effect::Job(JobEffect { job, number, action }) => {
                 let kind = match action {
-                    JobAction::Run(_) => EffectKind::RunJob,
+                    // Whoever was told to run it holds it.
+                    JobAction::Run(_) | JobAction::Hold(_) => EffectKind::RunJob,
                     JobAction::Release => EffectKind::ReleaseJob,
                 };
                 EffectKey { entity: Entity::Job(*job), kind, fence: u64::from(*number) }

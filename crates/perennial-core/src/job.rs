@@ -236,14 +236,15 @@ pub fn observe(job: &Job, number: u32, report: &JobReport) -> Option<JobEvent> {
     }
 }
 
-/// What to do for a job: running it again finds the one that runs. One that has no place yet waits
-/// until another has ended.
+/// What to do for a job. One that has no place yet waits until another has ended. One that is known to have
+/// run is not run again (O1), whatever has become of its directory.
 pub fn plan(jobs: &Jobs, id: JobId) -> Plan {
     let Some(job) = jobs.get(id) else { return Plan::default() };
-    let run = || JobAction::Run(Box::new((job.purpose.clone(), job.command.clone())));
+    let what = || Box::new((job.purpose.clone(), job.command.clone()));
     let action = match job.phase {
         JobPhase::Wanted if !jobs.placed().any(|placed| placed == id) => return Plan::default(),
-        JobPhase::Wanted | JobPhase::Running(_) => run(),
+        JobPhase::Wanted => JobAction::Run(what()),
+        JobPhase::Running(_) => JobAction::Hold(what()),
         JobPhase::Ended(_) => JobAction::Release,
     };
     let effect = Effect::Job(JobEffect { job: job.id, number: job.number, action });
@@ -303,6 +304,14 @@ mod tests {
         assert_eq!(observe(job, 2, &ended), None, "O1");
         assert_eq!(observe(job, 1, &JobReport::Executed(process)), Some(running.clone()));
         let end = observe(job, 1, &ended).expect("its end, whoever missed its beginning");
+        let begun = fold(&[wanted.clone(), running.clone()]);
+        assert!(
+            matches!(
+                &plan(&begun, JobId(1)).effects[..],
+                [Effect::Job(JobEffect { action: JobAction::Hold(_), .. })]
+            ),
+            "O1: it is taken up, never run again"
+        );
         let jobs = fold(&[wanted, running, end]);
         let job = jobs.get(JobId(1)).expect("until it is released");
         assert_eq!(observe(job, 1, &ended), None);

@@ -60,7 +60,7 @@ impl World {
                 self.report_job(job, number, &JobReport::Executed(process));
                 self.soon(&JOB_MICROS, Happening::JobEnds { job, number });
             }
-            JobAction::Run(_) => self.say_of_job(job, number),
+            JobAction::Run(_) | JobAction::Hold(_) => self.say_of_job(job, number),
         }
     }
 

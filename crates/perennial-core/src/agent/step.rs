@@ -3,6 +3,7 @@
 use super::becoming::Becoming;
 use super::observe::progress;
 use super::{Agent, START_LIMIT};
+use crate::conversation::{Opening, Turn};
 use crate::event::AgentEvent;
 use crate::exit::{Exit, UnknownExit};
 use crate::id::SessionNumber;
@@ -35,9 +36,16 @@ pub fn begin(next: &mut Becoming<'_>) {
 
 /// The next session waits for its turn.
 pub fn want_session(next: &mut Becoming<'_>) -> SessionNumber {
+    let is_copied = next.before().reason == Reason::HomeCopied;
     let agent = next.agent();
     let number = agent.next_number();
-    let opening = agent.next_opening(number);
+    let opening = match agent.next_opening(number) {
+        // The turn is the original's to finish; here a person has to say what is to be done.
+        Opening::Resume { conversation, turn: Turn::Open } if is_copied => {
+            Opening::Resume { conversation, turn: Turn::Stopped }
+        }
+        opening => opening,
+    };
     next.emit(AgentEvent::SessionWanted { number, opening });
     number
 }
@@ -76,5 +84,44 @@ pub fn end_session(next: &mut Becoming<'_>, pace: Pace) {
         Phase::Starting | Phase::Running => next.emit(ending),
         Phase::Ending(Pace::Graceful) if pace == Pace::AtOnce => next.emit(ending),
         Phase::Ending(_) | Phase::Ended => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::observe::home_copied;
+    use super::*;
+    use crate::agent::{Agent, decide, evolve};
+    use crate::conversation::{ConversationId, Conversations};
+    use crate::id::{AgentId, NodeId, SessionId};
+    use crate::reason::Witness;
+    use crate::session::Process;
+    use crate::state::State;
+
+    /// Two sessions would go on with one turn, at the same time.
+    #[test]
+    fn a_turn_of_a_copied_home_is_finished_in_the_original() {
+        let (now, number) = (Time(1_000_000), SessionNumber::FIRST);
+        let mut agent = Agent::unborn(AgentId(1), now);
+        let current = ConversationId::of(SessionId { agent: agent.id, number });
+        agent.launch.harness = "an agent CLI".to_owned();
+        agent.launch.argv = vec!["cli".to_owned()];
+        let opening = Opening::Fresh(current.clone());
+        evolve(&mut agent, &AgentEvent::SessionWanted { number, opening }, now);
+        evolve(&mut agent, &starting(number), now);
+        let process = Process { pid: 1, start_ticks: 1 };
+        evolve(&mut agent, &AgentEvent::SessionRunning { number, process }, now);
+        agent.conversations = Some(Conversations { current, earlier: Vec::new() });
+        (agent.state, agent.turn) = (State::Working, Turn::Open);
+        for event in home_copied(&agent, NodeId(2), now) {
+            evolve(&mut agent, &event, now);
+        }
+        let events = decide::wake(&agent, Witness::Operator, now).expect("it is woken");
+        let opening = events.iter().find_map(|event| match event {
+            AgentEvent::SessionWanted { opening, .. } => Some(opening.clone()),
+            _ => None,
+        });
+        let Some(Opening::Resume { turn, .. }) = opening else { panic!("{events:?}") };
+        assert_eq!(turn, Turn::Stopped);
     }
 }

@@ -45,6 +45,13 @@ impl Fleet {
         !self.nodes.contains_key(&self.node) && others.next().is_some()
     }
 
+    /// The node that this home goes on as, where it looks like a copy and is none: a holder lives in it, and
+    /// what a process has locked is not copied. Its node's file was lost, or restored.
+    pub fn goes_on_as(&self, has_holders: bool) -> Option<NodeId> {
+        let newest = self.nodes.iter().max_by_key(|(_, node)| node.epoch);
+        newest.filter(|_| has_holders && self.is_copied()).map(|(id, _)| *id)
+    }
+
     /// What the next daemon of this node is counted as: newer than any, also where the home was copied.
     pub fn next_epoch(&self) -> Epoch {
         let newest = self.nodes.values().map(|node| node.epoch.0).max().unwrap_or_default();

@@ -67,13 +67,18 @@ fn find_own(cgroup: &[u8]) -> Option<PathBuf> {
     Some(PathBuf::from(std::ffi::OsStr::from_bytes(line))).filter(|own| !own.as_os_str().is_empty())
 }
 
-/// Where the cgroup of a session is: one name per home and session, or run of a job.
+/// Where the cgroup of a session is: one name per home and session, or run of a job. A home is told by its
+/// directory and not by its path: a copied home must not reach into the first one's sessions, also if that
+/// was moved and the copy stands in its place.
 pub fn path_for(root: &Path, holders_dir: &Path, session: &impl std::fmt::Display) -> PathBuf {
-    // FNV-1a: a copied home must not reach into the first one's sessions.
-    let home =
-        holders_dir.as_os_str().as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3_u64)
-        });
+    let home = match std::fs::metadata(holders_dir) {
+        Ok(found) => [found.dev().to_be_bytes(), found.ino().to_be_bytes()].concat(),
+        Err(_) => holders_dir.as_os_str().as_bytes().to_vec(),
+    };
+    // FNV-1a
+    let home = home.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3_u64)
+    });
     root.join(format!("{home:016x}-{session}"))
 }
 

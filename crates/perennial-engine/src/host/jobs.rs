@@ -71,6 +71,7 @@ pub enum JobExit {
 /// What the thread is asked for.
 pub(super) enum JobOrder {
     Run(JobSpec),
+    Hold(JobSpec),
     End,
     Release,
 }
@@ -95,6 +96,12 @@ impl Jobs {
     /// Runs this number of the job, or adopts it if it was begun before; never waits.
     pub fn run(&self, job: JobId, number: u32, spec: JobSpec) {
         self.order(job, number, JobOrder::Run(spec));
+    }
+
+    /// Adopts this number of the job, which was begun before. Where nothing shows that any more, its end is
+    /// unknown; it is never run.
+    pub fn hold(&self, job: JobId, number: u32, spec: JobSpec) {
+        self.order(job, number, JobOrder::Hold(spec));
     }
 
     /// Ends its tree: TERM, then KILL. One that was never begun never will be.

@@ -322,6 +322,17 @@ fn the_next_daemon_adopts_a_running_job_and_its_end() {
     assert_eq!(lines(&dir.join("runs")).len() + lines(&dir.join("ends")).len(), 2);
 }
 
+/// It is on record that it ran, and whatever would show that was removed.
+#[test]
+fn a_job_that_was_begun_and_whose_directory_is_lost_ends_unknown_and_is_not_run() {
+    let mut fixture = Fixture::new();
+    let (job, ran) = (new_job(), fixture.path().join("ran"));
+    let again = script(fixture.path(), &format!("echo $$ >> {}", ran.display()));
+    fixture.holders().jobs().hold(job, 1, again);
+    assert_eq!(ended(&mut fixture, (job, 1)).exit, JobExit::Unknown(UnknownExit::HolderDied));
+    assert!(!ran.exists(), "it was run");
+}
+
 fn killed_shim(mut fixture: Fixture, is_daemon_there: bool) {
     let (job, dir) = (new_job(), fixture.path().to_owned());
     let order = script(&dir, FORKING);

@@ -259,11 +259,26 @@ fn open(home: &Home) -> anyhow::Result<(Arc<dyn Store>, Loaded)> {
         Arc::new(SqliteJournal::open(&home.journal()).context("can't open the journal")?);
     // Not before: a home that this version can't open is left as it is.
     let node = node::id(&home.data).context("can't store the id of this node")?;
-    let loaded = load(&*journal, node).context("can't read the journal")?;
+    let read = |node| load(&*journal, node).context("can't read the journal");
+    let mut loaded = read(node)?;
+    if let Some(own) = loaded.fleet.goes_on_as(has_holders(home)) {
+        tracing::warn!(node = %own, "the file of this node's id was lost or restored: made again");
+        node::keep(&home.data, own).context("can't store the id of this node")?;
+        loaded = read(own)?;
+    }
     for unreadable in &loaded.unreadable {
         tracing::error!(%unreadable, "a record can't be read");
     }
     Ok((journal, loaded))
+}
+
+/// Whether a shim lives that holds one of this home's directories.
+fn has_holders(home: &Home) -> bool {
+    [home.holders(), home.jobs()].into_iter().any(|dir| {
+        let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+        let is_held = |path| HolderDirectory::at(path).shim_pid().is_ok_and(|pid| pid.is_some());
+        entries.map(|entry| entry.path()).any(is_held)
+    })
 }
 
 /// What the holders of the original wrote about their processes is not for a copy.

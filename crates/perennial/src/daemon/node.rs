@@ -10,6 +10,8 @@ use perennial_core::id::NodeId;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+const FILE: &str = "node.json";
+
 #[derive(Debug, Serialize, Deserialize)]
 struct NodeFile {
     id: String,
@@ -20,9 +22,8 @@ struct NodeFile {
 /// The id of the node whose data lie in this directory; a new one where there is none, or where it is bound to
 /// another place.
 pub fn id(data: &Path) -> io::Result<NodeId> {
-    let path = data.join("node.json");
     let bound_to = place(data)?;
-    let known = match std::fs::read(&path) {
+    let known = match std::fs::read(data.join(FILE)) {
         Ok(text) => serde_json::from_slice::<NodeFile>(&text).ok(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(error),
@@ -33,14 +34,19 @@ pub fn id(data: &Path) -> io::Result<NodeId> {
         return Ok(id);
     }
     let id = NodeId(uuid::Uuid::now_v7().as_u128());
-    let file = NodeFile { id: id.to_string(), bound_to };
+    keep(data, id)?;
+    Ok(id)
+}
+
+/// Writes down that the node with this id has its data here.
+pub fn keep(data: &Path, id: NodeId) -> io::Result<()> {
+    let file = NodeFile { id: id.to_string(), bound_to: place(data)? };
     let unfinished = data.join("node.new");
     let mut written = File::create(&unfinished)?;
     written.write_all(&serde_json::to_vec(&file)?)?;
     written.sync_data()?;
-    std::fs::rename(unfinished, path)?;
-    File::open(data)?.sync_all()?;
-    Ok(id)
+    std::fs::rename(unfinished, data.join(FILE))?;
+    File::open(data)?.sync_all()
 }
 
 /// The machine, the file system and the directory. The number of a device may change when the machine restarts;

@@ -34,6 +34,7 @@ fn a_copied_home_leaves_the_originals_sessions_alone_and_holds_its_agents() {
 
     let copy = copy(&original);
     copy.start_daemon();
+    copy.until("it is held", || copy.show("worker").reason == "home-copied");
     let held = copy.show("worker");
     assert_eq!((held.state.as_str(), held.reason.as_str()), ("unknown", "home-copied"));
     assert_eq!(held.held_for.as_deref(), Some("person"), "{held:?}");
@@ -46,7 +47,7 @@ fn a_copied_home_leaves_the_originals_sessions_alone_and_holds_its_agents() {
     // A daemon that starts once more in the copy knows that by its journal.
     copy.kill_daemon();
     copy.start_daemon();
-    assert_eq!(copy.show("worker").reason, "home-copied");
+    copy.until("it is held", || copy.show("worker").reason == "home-copied");
     for one in [daemon, shim] {
         assert!(processes::is_alive(one), "{one:?} is the original's");
     }
@@ -80,11 +81,11 @@ fn a_text_that_waited_when_the_home_was_copied_is_given_by_the_original_only() {
     let id = send_waiting(&original, "bob", "once");
     let copy = copy(&original);
     copy.start_daemon();
+    copy.until("it is held", || copy.show("bob").needs_you);
     let waits = sent(&copy, "bob");
     let (is, why) = state(&waits[0]);
     assert_eq!(is, "waiting", "{waits:?}");
     assert!(why.contains("before this home was copied") && why.contains("unsend"), "{why}");
-    assert!(copy.show("bob").needs_you);
     copy.ok(["wake", "bob"]);
     copy.watch().running("bob", 2);
     original.ok(["wake", "bob"]);
@@ -93,6 +94,69 @@ fn a_text_that_waited_when_the_home_was_copied_is_given_by_the_original_only() {
     copy.ok(["send", "bob", "here"]);
     copy.until("the next text is read", || heard(&original).len() > 1);
     assert_eq!(heard(&original), ["once", "here"]);
+}
+
+/// What a process has locked is not copied: whoever lives in a home shows that it is the original.
+#[test]
+fn a_home_whose_node_file_is_lost_or_restored_keeps_its_sessions() {
+    let lose: [fn(&Sealed); 2] = [
+        |home| std::fs::remove_file(home.home.data.join("node.json")).expect("removed"),
+        |home| {
+            let kept = home.home.data.with_extension("kept");
+            std::fs::rename(&home.home.data, &kept).expect("moved");
+            let restored = Command::new("cp").arg("-a").arg(&kept).arg(&home.home.data).status();
+            assert!(restored.expect("cp").success());
+        },
+    ];
+    for lose in lose {
+        let home = Sealed::up();
+        let worker = home.spawn("worker", "read x");
+        home.ok(["down"]);
+        lose(&home);
+        home.start_daemon();
+        home.until("it is adopted", || home.show("worker").state == "working");
+        let found = home.show("worker");
+        assert_eq!((&found.session, &found.held_for), (&worker.session, &None), "{}", found.reason);
+        home.ok(["stop", "worker"]);
+        home.watch().ended("worker", 1);
+        assert!(home.marked(&worker).is_empty(), "its session was ended");
+    }
+}
+
+/// The paths that its shims were started with are another home's now.
+#[test]
+fn a_home_that_was_moved_goes_on_beside_a_copy_in_its_old_place() {
+    let copied = Sealed::up();
+    let worker = copied.spawn("worker", "read x");
+    let shim = copied.shim(&worker);
+    // A session that lived for a second is followed at once, in the same shim; this one is the clock.
+    copied.spawn_with(&["clock", "--restart", "never"], &["sleep", "1.1"]);
+    copied.watch().ended("clock", 1);
+    copied.ok(["down"]);
+    let temporary = TempDir::new_in(copied.root.parent().expect("a parent")).expect("a directory");
+    let root = temporary.path().join("h");
+    std::fs::rename(&copied.root, &root).expect("moved on the same disk");
+    let copy = Command::new("cp").arg("-a").arg(&root).arg(&copied.root).status();
+    assert!(copy.expect("cp").success());
+    let moved = Sealed::at(root, temporary);
+    moved.start_daemon();
+    moved.until("it is adopted", || moved.show("worker").state == "working");
+    copied.start_daemon();
+    copied.until("it is held", || copied.show("worker").reason == "home-copied");
+
+    // The sweep after a killed shim of the copy looks for the marks that the original's session carries.
+    copied.ok(["wake", "worker"]);
+    let mut watch = copied.watch();
+    watch.running("worker", 2);
+    processes::kill(copied.shim(&copied.show("worker")));
+    watch.ended("worker", 2);
+    assert!(processes::is_alive(shim), "the original's");
+    assert_eq!(moved.show("worker").session, worker.session);
+
+    // The shim claims and records where its directory is, not where it was.
+    processes::kill(processes::running(crate::sealed::pid(&worker)));
+    moved.watch().running("worker", 2);
+    assert!(processes::is_alive(shim), "its next session is in the same shim");
 }
 
 #[test]

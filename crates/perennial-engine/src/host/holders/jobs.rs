@@ -22,13 +22,14 @@ impl Run {
     pub fn on_job(&mut self, job: JobId, number: u32, order: JobOrder) {
         let (owner, number) = (Owner::Job(job), SessionNumber(number));
         let ladder = self.settings.ladder;
+        let runs = matches!(order, JobOrder::Run(_));
         let Some(current) = self.newest(owner, number) else { return };
         match order {
-            JobOrder::Run(spec) => {
+            JobOrder::Run(spec) | JobOrder::Hold(spec) => {
                 current.output_bytes_max = spec.output_bytes_max.min(OUTPUT_BYTES_MAX);
                 // The shim keeps the limit; this is for one that hangs.
                 current.patience = spec.limit.saturating_add(ladder.term + ladder.grace);
-                if current.process.is_none() && current.ending.is_none() {
+                if runs && current.process.is_none() && current.ending.is_none() {
                     current.work = Some(Work::Job(spec));
                 }
                 self.tell_again(owner, number);

@@ -4,9 +4,7 @@
 //! One look at /proc serves all agents that are swept. Signals go through pidfds with compared start
 //! times, never to a bare pid.
 
-use std::collections::HashMap;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -100,6 +98,7 @@ impl Sweep {
 fn find(entries: &HashMap<Owner, Entry>, shims: &[i32]) -> Vec<(Stat, Option<Owner>)> {
     let me = rustix::process::getpid().as_raw_nonzero().get();
     let own_session = process::stat(me).map_or(0, |stat| stat.kernel_session);
+    let lockers = process::lock_holders();
     let mut found: Vec<(Stat, Option<Owner>)> = Vec::new();
     let mut others: Vec<Stat> = Vec::new();
     for stat in process::pids().filter_map(process::stat) {
@@ -115,8 +114,10 @@ fn find(entries: &HashMap<Owner, Entry>, shims: &[i32]) -> Vec<(Stat, Option<Own
             }
             continue;
         }
-        let is_orphan = is_foreign && !is_holding_shim(pid);
-        match owner_by_mark(pid, entries).or_else(|| owner_by_kernel_session(&stat, entries)) {
+        let is_orphan = is_foreign && !is_holding_shim(pid, lockers.as_ref());
+        match owner_by_mark(pid, entries, lockers.as_ref())
+            .or_else(|| owner_by_kernel_session(&stat, entries))
+        {
             Some(owner) => found.push((stat, Some(owner))),
             None if is_orphan => found.push((stat, None)),
             None => others.push(stat),
@@ -139,7 +140,11 @@ fn find(entries: &HashMap<Owner, Entry>, shims: &[i32]) -> Vec<(Stat, Option<Own
 }
 
 /// Whose mark a process carries in the environment it was executed with.
-fn owner_by_mark(pid: i32, entries: &HashMap<Owner, Entry>) -> Option<Owner> {
+fn owner_by_mark(
+    pid: i32,
+    entries: &HashMap<Owner, Entry>,
+    lockers: Option<&HashSet<i32>>,
+) -> Option<Owner> {
     let environ = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
     let mut variables = environ.split(|byte| *byte == 0);
     let mark = variables.find_map(|variable| {
@@ -150,23 +155,27 @@ fn owner_by_mark(pid: i32, entries: &HashMap<Owner, Entry>) -> Option<Owner> {
     let owner = owner.parse().ok()?;
     let entry = entries.get(&owner)?;
     // A copied home has the same agents: what another directory's shim holds is not ours.
-    (!is_held_elsewhere(pid, &entry.traces.directory)).then_some(owner)
+    (!is_held_elsewhere(pid, &entry.traces.directory, lockers)).then_some(owner)
 }
 
-/// Whether a process is below a living shim of another directory than this.
-fn is_held_elsewhere(pid: i32, directory: &Path) -> bool {
+/// Whether a process is below a living shim that does not hold this directory. Which one a shim holds is asked
+/// of the lock: the path that it was started with may be another home's by now.
+fn is_held_elsewhere(pid: i32, directory: &Path, lockers: Option<&HashSet<i32>>) -> bool {
     let parent = |pid: &i32| process::stat(*pid).map(|stat| stat.parent).filter(|pid| *pid > 1);
-    let above = std::iter::successors(Some(pid), parent).take(LONGEST_CHAIN);
-    above.filter_map(held_directory).next().is_some_and(|held| held.path() != directory)
+    let mut above = std::iter::successors(Some(pid), parent).take(LONGEST_CHAIN);
+    let Some(shim) = above.find(|pid| is_holding_shim(*pid, lockers)) else { return false };
+    let holder = HolderDirectory::at(directory.to_owned()).shim_pid();
+    !holder.is_ok_and(|holder| holder == Some(shim))
 }
 
-/// The directory that a process holds as its shim, if it is one. A child of a dead shim that has not executed
-/// yet looks the same but for the lock.
-fn held_directory(pid: i32) -> Option<HolderDirectory> {
-    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let dir = line.strip_prefix(b"perennial\0shim\0")?.split(|byte| *byte == 0).next()?;
-    let directory = HolderDirectory::at(PathBuf::from(OsStr::from_bytes(dir)));
-    directory.shim_pid().is_ok_and(|holder| holder == Some(pid)).then_some(directory)
+/// Whether a process is a shim that holds its owner's directory, whichever that is. A child of a dead shim that
+/// has not executed yet looks the same but for the lock; where nobody tells of locks, both are spared.
+fn is_holding_shim(pid: i32, lockers: Option<&HashSet<i32>>) -> bool {
+    let is_shim = || {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.starts_with(b"perennial\0shim\0")
+    };
+    lockers.is_none_or(|lockers| lockers.contains(&pid)) && is_shim()
 }
 
 /// Whose main process leads, or led, the kernel session of a process. Its number is not given to another
@@ -178,12 +187,6 @@ fn owner_by_kernel_session(stat: &Stat, entries: &HashMap<Owner, Entry>) -> Opti
     })?;
     let leader = process::stat(main.pid);
     leader.is_none_or(|leader| leader.process == main).then_some(owner)
-}
-
-/// Whether a process is a shim that holds its owner, though we have not met it: it was started here
-/// before its holders were stopped.
-fn is_holding_shim(pid: i32) -> bool {
-    held_directory(pid).is_some()
 }
 
 fn reap(pid: i32) {

@@ -135,9 +135,10 @@ impl Shim {
         set_child_subreaper(Some(getpid())).map_err(io::Error::from)?;
         set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(io::Error::from)?;
         let signals = take_signals()?;
-        let directory = HolderDirectory::at(dir);
+        // By its place in the tree and not by its name: a home may be moved, and another one put there.
+        rustix::process::chdir(&dir).map_err(io::Error::from)?;
+        let directory = HolderDirectory::at(PathBuf::from("."));
         let lock = directory.lock()?.ok_or(BeginError::Held)?;
-        rustix::process::chdir("/").map_err(io::Error::from)?;
         let listener = {
             let dir = std::fs::File::open(directory.path())?;
             socket::listen_at(&dir, SOCKET)?

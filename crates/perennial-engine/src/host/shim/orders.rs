@@ -10,7 +10,7 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::process::Signal;
 
 use super::super::cgroup::Cgroup;
-use super::super::directory::ProcessFile;
+use super::super::directory::{HolderDirectory, ProcessFile};
 use super::super::monotonic::now;
 use super::super::process;
 use super::super::protocol::{
@@ -199,7 +199,8 @@ impl Shim {
         let stdio = stdio.ok_or("nothing to print to")?;
         // Without a cgroup, whatever the reason, the tree is ended by peeling.
         session.cgroup = order.cgroup.as_ref().and_then(|path| Cgroup::create(path.into()).ok());
-        let session_dir = self.directory.session(session.number);
+        let holder = std::env::current_dir().map_err(|error| format!("no directory: {error}"))?;
+        let session_dir = HolderDirectory::at(holder).session(session.number);
         let marks = Marks {
             owner: self.owner,
             number: session.number,

@@ -469,6 +469,7 @@ impl Driver {
                 let jobs = holders.jobs();
                 match action {
                     JobAction::Run(what) => jobs.run(job, number, jobs::spec(&what.0, &what.1)),
+                    JobAction::Hold(what) => jobs.hold(job, number, jobs::spec(&what.0, &what.1)),
                     JobAction::Release => jobs.release(job, number),
                 }
             }
