@@ -112,7 +112,7 @@ mod tests {
         let process = Process { pid: 1, start_ticks: 1 };
         evolve(&mut agent, &AgentEvent::SessionRunning { number, process }, now);
         agent.conversations = Some(Conversations { current, earlier: Vec::new() });
-        (agent.state, agent.turn) = (State::Working, Turn::Open);
+        (agent.state, agent.turn, agent.hold) = (State::Working, Turn::Open, None);
         for event in home_copied(&agent, NodeId(2), now) {
             evolve(&mut agent, &event, now);
         }
