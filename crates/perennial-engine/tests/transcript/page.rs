@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use perennial_engine::transcript::page::{LINE_BYTES_MAX, NotAPlace, Place, Source, read};
+use perennial_engine::transcript::page::{NotAPlace, PAGE_LINE_BYTES_MAX, Place, Source, read};
 use perennial_engine::transcript::step::{Content, Step};
 
 use crate::fixture::DIALECT;
@@ -27,7 +27,7 @@ fn source(path: &Path, is_subagent: bool) -> Source {
 fn shown((_, step): &(usize, Step)) -> String {
     match &step.content {
         Content::Prompt(prompt) => {
-            format!("{}{}", if step.sidechain { "|" } else { "" }, prompt.text)
+            format!("{}{}", if step.is_subagent { "|" } else { "" }, prompt.text)
         }
         other => format!("{other:?}"),
     }
@@ -113,7 +113,7 @@ fn a_line_over_the_limit_is_left_out_and_the_rest_is_told() {
     let path = dir.path().join("own.jsonl");
     append(&path, &prompt(0, "before"));
     // Longer than a whole page may read.
-    append(&path, &prompt(1, &"x".repeat(5 * LINE_BYTES_MAX)));
+    append(&path, &prompt(1, &"x".repeat(5 * PAGE_LINE_BYTES_MAX)));
     append(&path, &prompt(2, "after"));
     assert_eq!(all(&[source(&path, false)], &mut Place::default()), ["before", "after"]);
 }
@@ -131,10 +131,10 @@ fn what_is_no_place_is_refused() {
 fn real_transcripts_are_told_whole() {
     for path in crate::fixture::real_transcripts() {
         let (_, mut whole) = crate::fixture::read(path.clone());
-        whole.retain(|step| !step.sidechain);
+        whole.retain(|step| !step.is_subagent);
         let (mut place, mut told) = (Place::default(), 0);
         loop {
-            let page = read(DIALECT, &[source(&path, false)], &place, |step| !step.sidechain);
+            let page = read(DIALECT, &[source(&path, false)], &place, |step| !step.is_subagent);
             told += page.steps.len();
             place = page.place;
             if page.is_last {

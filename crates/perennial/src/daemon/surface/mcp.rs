@@ -10,6 +10,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use perennial_api::agent as wire;
 use perennial_api::post::Post;
+use perennial_api::query::HARNESS_INPUT_BYTES_MAX;
 use perennial_api::tool::{self, Tool};
 use perennial_api::{Problem, request};
 use perennial_core::authority::Caller;
@@ -22,7 +23,6 @@ use serde_json::{Value, json};
 
 use super::answer::{Answer, Trouble};
 use super::extract::{CallerIdentity, body};
-use super::harness::LONGEST_INPUT;
 use super::orders::{Done, Order};
 use super::{Shared, Surface};
 use crate::daemon::showing::problems;
@@ -76,7 +76,7 @@ pub async fn mcp(
     CallerIdentity(caller): CallerIdentity,
     request: Request,
 ) -> Answer {
-    let answer = match read(&body(request, LONGEST_INPUT).await?) {
+    let answer = match read(&body(request, HARNESS_INPUT_BYTES_MAX).await?) {
         Asked::Answer(None) => return Ok(StatusCode::NO_CONTENT.into_response()),
         Asked::Answer(Some(answer)) => answer,
         Asked::Call { id, call } => match surface.call(caller, call).await {
@@ -260,12 +260,26 @@ fn failure(id: &Value, code: i32, message: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use perennial_core::context::Threshold;
+    use perennial_engine::harness::session_texts;
+
     use super::*;
 
     fn answer(message: &Value) -> Value {
         match read(message.to_string().as_bytes()) {
             Asked::Answer(Some(answer)) => answer,
             other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_agents_are_told_names_only_tools_that_exist() {
+        for threshold in Threshold::ALL {
+            let text = session_texts::notice(threshold, None);
+            let named = text.split("tool `").skip(1).filter_map(|rest| rest.split('`').next());
+            for name in named {
+                assert!(Tool::of_name(name).is_some(), "{name}: {text}");
+            }
         }
     }
 
