@@ -13,7 +13,9 @@ use perennial_engine::host::holders::{
 };
 use perennial_engine::host::protocol::{Order, ShimReport};
 
-use crate::fixture::{Fixture, LONG, N1, N2, Wire, launch, until};
+use rustix::process::Signal;
+
+use crate::fixture::{Fixture, LONG, N1, N2, Wire, kill, launch, until};
 use crate::tui::{self, Manner, program};
 
 const ENTERED: Result<Outcome, HostRefusal> = Ok(Outcome::Entered);
@@ -157,8 +159,29 @@ fn a_draft_holds_a_text_back_also_when_its_typist_has_left() {
     client.send(b"house\r").expect("typed");
     line_is(&mut fixture, agent, LineReport::default());
     await_sent(&fixture, &["rm -rf the house"]);
+    fixture.holders().heard(agent, N1);
     assert_eq!(deliver(&fixture, agent, ("m1", 3), "two words"), ENTERED);
     await_sent(&fixture, &["rm -rf the house", "two words"]);
+}
+
+/// The caret is still where it was before the person typed.
+#[test]
+fn a_line_that_the_program_has_not_read_yet_is_not_free() {
+    let (mut fixture, agent) = stage(Manner::Echoes);
+    let running = fixture.directory(agent).read_process(N1).expect("it runs").process;
+    let pid = perennial_core::session::Process::from(running).pid;
+    kill(pid, Signal::STOP);
+    let mut client = attach(&fixture, agent);
+    client.send(b"by hand").expect("typed");
+    line_is(&mut fixture, agent, DRAFT);
+    client.send(b"\r").expect("typed");
+    line_is(&mut fixture, agent, LineReport::default());
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(Held::NotDrawn));
+    kill(pid, Signal::CONT);
+    await_sent(&fixture, &["by hand"]);
+    fixture.holders().heard(agent, N1);
+    assert_eq!(deliver(&fixture, agent, ("m1", 2), "text"), ENTERED);
+    await_sent(&fixture, &["by hand", "text"]);
 }
 
 #[test]
@@ -225,6 +248,9 @@ fn a_text_behind_something_else_gets_no_enter_and_nothing_is_erased_for_it() {
     client.send(b"\r").expect("typed");
     await_sent(&fixture, &["rm -rf the cat"]);
     line_is(&mut fixture, agent, LineReport::default());
+    // What was entered may be that very text: its prompt is heard first.
+    assert_eq!(deliver(&fixture, agent, ("m2", 1), "the cat"), held(Held::Busy));
+    fixture.holders().heard(agent, N1);
     assert_eq!(deliver(&fixture, agent, ("m1", 3), "the cat"), ENTERED);
     await_sent(&fixture, &["rm -rf the cat", "the cat"]);
 }
@@ -317,6 +343,7 @@ fn the_end_of_a_suspension_is_told_also_while_somebody_is_attached() {
     client.send(b"x\x7f").expect("typed");
     client.send(b"y").expect("typed");
     line_is(&mut fixture, agent, DRAFT);
+    fixture.await_output(agent, N1, "y");
     client.send(b"\x7f").expect("typed");
     line_is(&mut fixture, agent, LineReport::default());
     client.send(b"\x1a").expect("typed");

@@ -217,6 +217,13 @@ impl Session {
         advanced.unwrap_or_else(|held| Some(Outcome::Held(held)))
     }
 
+    /// D9.
+    fn look_at_keys(&mut self) {
+        if self.terminal.as_ref().is_some_and(|terminal| terminal.unread() == 0) {
+            self.draft.read(now());
+        }
+    }
+
     fn advance_phase(
         &mut self,
         delivery: &mut Delivery,
@@ -225,6 +232,7 @@ impl Session {
     ) -> Result<Option<Outcome>, Held> {
         let Some(rules) = self.rules.clone() else { return Ok(None) };
         let is_late = delivery.by() <= now;
+        self.look_at_keys();
         match &mut delivery.phase {
             Phase::Waiting { .. } if !is_late => match self.check_free() {
                 Err(Held::NotDrawn) | Ok(()) => Ok(None),
@@ -322,7 +330,7 @@ impl Session {
         let first_column = self.rules.as_ref().map(|rules| rules.first_column);
         let frame = self.modes.take_frame().filter(|_| self.modes.is_alternate());
         if let (Some(caret), Some(first_column)) = (frame, first_column) {
-            self.draft.see(caret, first_column);
+            self.draft.see(caret, first_column, now());
         }
         let is_at_start = self.is_caret_at_start();
         if self.is_entered && is_at_start {
@@ -339,7 +347,8 @@ impl Session {
             }
             self.has_early_keys = self.is_drawn && self.draft.is_kept();
         }
-        if is_at_start && std::mem::take(&mut self.awaits_caret) {
+        let is_free = is_at_start && !self.draft.is_behind_keys(now());
+        if is_free && std::mem::take(&mut self.awaits_caret) {
             self.told_line = None;
         }
     }
@@ -349,7 +358,8 @@ impl Session {
         if !self.is_entered {
             self.draft.leave(false);
         }
-        self.awaits_caret = matches!(outcome, Outcome::Held(Held::Doubt | Held::Leftover));
+        self.awaits_caret =
+            matches!(outcome, Outcome::Held(Held::Doubt | Held::Leftover | Held::NotDrawn));
         if self.withheld.is_empty() {
             return;
         }
@@ -387,8 +397,12 @@ impl Session {
         if self.draft.is_kept() {
             return Err(Held::Draft);
         }
-        if !self.withheld.is_empty() {
+        if !self.withheld.is_empty() || self.draft.may_have_entered_ours(now()) {
             return Err(Held::Busy);
+        }
+        // D9: what they made of the line is not drawn yet.
+        if self.draft.is_behind_keys(now()) {
+            return Err(Held::NotDrawn);
         }
         match &self.terminal {
             Some(terminal) if terminal.waiting() == 0 => Ok(()),

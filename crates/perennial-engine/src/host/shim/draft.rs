@@ -12,6 +12,9 @@
 //! - D7  A program puts words into its line by itself, too (an interrupted prompt, one that waited), and
 //!   not every Enter sends. So a line that should be empty is known to be so only while the caret is
 //!   shown where an empty line has it; a key that is typed while it is not leaves a draft.
+//! - D9  A caret from before a person's keys tells nothing: it counts when it has moved since, a prompt was
+//!   heard, frames went on for a while, or the keys were read a while ago. A line in which a text of ours was left, and that a
+//!   person enters, may be that text: until the prompt is heard, nothing is typed.
 //! - D8  A daemon's word about a dialog holds for keys that are typed while that daemon is there, until
 //!   the caret is back in the input line's row; what is sent or erased after that is a draft still.
 
@@ -23,8 +26,10 @@ use super::super::delivery::{DoubtKey, InputRules, Key, PUT_BACK_MS};
 use super::super::monotonic::Moment;
 use super::super::protocol::Focus;
 pub use line::Sight;
-use line::{Doubt, Line};
+use line::{Doubt, Line, Unread};
 
+/// A prompt that was entered is heard by then.
+const HEARD_WITHIN: Duration = Duration::from_secs(2);
 /// A longer escape sequence is none.
 const SEQUENCE_BYTES_MAX: usize = 64;
 
@@ -49,6 +54,13 @@ pub struct Draft {
     is_after_newline_sign: bool,
     /// Nobody reads the keys yet.
     is_unread: bool,
+    /// Keys that the program has not shown to have read.
+    unread: Option<Unread>,
+    caret_column: Option<u16>,
+    /// A text of ours was left in the line, among words or as such.
+    has_left_text: bool,
+    /// When a person entered such a line.
+    entered_left_at: Option<Moment>,
     /// An earlier line was put aside, and comes back after the next prompt.
     is_stashed: bool,
     escaped_at: Option<Moment>,
@@ -167,12 +179,31 @@ impl Draft {
             && (is_behind_words || !is_alone)
         {
             self.line = Line::Edited;
+            self.has_left_text = true;
         }
+    }
+
+    /// D9: whether the caret may be from before a person's keys.
+    pub fn is_behind_keys(&self, now: Moment) -> bool {
+        self.shows_caret && self.unread.is_some_and(|unread| !unread.is_read_long_ago(now))
+    }
+
+    /// D9: the program has read every key; what it makes of them is drawn a moment later.
+    pub fn read(&mut self, now: Moment) {
+        if let Some(unread) = &mut self.unread {
+            unread.read_at.get_or_insert(now);
+        }
+    }
+
+    /// D9: whether a person has just entered what may be a text of ours.
+    pub fn may_have_entered_ours(&self, now: Moment) -> bool {
+        self.entered_left_at.is_some_and(|at| now.saturating_sub(at) < HEARD_WITHIN)
     }
 
     /// It is proven that nothing of a person's is in the line.
     pub fn forget(&mut self) {
         self.line = Line::default();
+        self.unread = None;
     }
 
     /// Nothing of ours is in the line any more.
@@ -188,6 +219,8 @@ impl Draft {
 
     /// D5: the program took a prompt, so keys reach its line again.
     pub fn heard(&mut self) {
+        self.unread = None;
+        self.entered_left_at = None;
         self.doubt.take_if(|doubt| doubt.is_entered);
         if !self.shows_caret && self.line == Line::Empty(Sight::Claimed) {
             self.forget();

@@ -97,6 +97,12 @@ impl Terminal {
         self.queue.len()
     }
 
+    /// Bytes that the terminal has taken and the program has not read.
+    pub fn unread(&self) -> u64 {
+        let unread = self.slave.as_ref().map(rustix::io::ioctl_fionread);
+        unread.and_then(Result::ok).unwrap_or_default()
+    }
+
     /// Whether the terminal collects lines by itself: a full-screen program turns that off.
     pub fn is_canonical(&self) -> bool {
         tcgetattr(&self.master).is_ok_and(|modes| modes.local_modes.contains(LocalModes::ICANON))

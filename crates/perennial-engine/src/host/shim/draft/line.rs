@@ -1,10 +1,17 @@
 //! What keys make of the input line, and what the caret shows of it.
 
+use std::time::Duration;
+
 use super::super::super::delivery::{DoubtKey, Key};
 use super::super::super::monotonic::Moment;
 use super::super::super::protocol::Focus;
 use super::super::modes::Caret;
 use super::Draft;
+
+/// Keys that were read so long ago have been drawn, if they change anything.
+const DRAWN_WITHIN: Duration = Duration::from_secs(1);
+/// A program that has drawn frames for so long since a key has read that key.
+const DRAWN_FOR: Duration = Duration::from_millis(300);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Line {
@@ -38,6 +45,23 @@ pub enum Sight {
     Strange,
 }
 
+/// D9: keys of a person's, since which nothing has shown that the program reads.
+#[derive(Debug, Clone, Copy)]
+pub struct Unread {
+    /// Where the caret was then.
+    column: Option<u16>,
+    /// When the first frame was drawn since.
+    framed_at: Option<Moment>,
+    /// When they were first seen to be read.
+    pub read_at: Option<Moment>,
+}
+
+impl Unread {
+    pub fn is_read_long_ago(&self, now: Moment) -> bool {
+        self.read_at.is_some_and(|at| now.saturating_sub(at) >= DRAWN_WITHIN)
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 pub struct Doubt {
     by: Key,
@@ -52,8 +76,13 @@ pub struct Doubt {
 
 impl Draft {
     /// D7: a frame has ended, with the caret there.
-    pub fn see(&mut self, caret: Option<Caret>, first_column: u16) {
+    pub fn see(&mut self, caret: Option<Caret>, first_column: u16, now: Moment) {
         self.shows_caret = true;
+        self.caret_column = caret.map(|caret| caret.column);
+        self.unread.take_if(|unread| {
+            let framed_at = *unread.framed_at.get_or_insert(now);
+            unread.column != self.caret_column || now.saturating_sub(framed_at) >= DRAWN_FOR
+        });
         self.caret_row = caret.map(|caret| caret.rows_up);
         self.has_left_line |= self.caret_row != self.line_row;
         if self.doubt.is_some() {
@@ -89,6 +118,7 @@ impl Draft {
             // It may have answered the dialog.
             self.edit();
         } else {
+            self.entered_left_at = self.has_left_text.then_some(self.now);
             self.set(Line::Empty(Sight::Claimed));
         }
     }
@@ -227,6 +257,12 @@ impl Draft {
         self.escaped_at = None;
         if !self.is_for_dialog() {
             self.line = line;
+            self.has_left_text &= self.is_kept();
+            // An Enter or an erasing key adds no words.
+            if self.is_kept() {
+                let column = self.caret_column;
+                self.unread.get_or_insert(Unread { column, framed_at: None, read_at: None });
+            }
         }
     }
 }

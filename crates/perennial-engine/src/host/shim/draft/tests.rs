@@ -122,7 +122,7 @@ fn keys_for_a_dialog_leave_the_draft_as_it_was() {
         let mut draft = claude();
         draft.typed(before, SLOW);
         draft.focus(Focus::Dialog);
-        draft.see(None, FIRST);
+        draft.see(None, FIRST, Moment::ZERO);
         draft.typed(b"\x1b[B2\r\x1b\x1b\x03", SLOW);
         draft.focus(Focus::Turn);
         draft.typed(b"\x1b\x1b", SLOW);
@@ -274,7 +274,7 @@ const IN_LINE: u16 = 2;
 
 /// A frame ended with the caret in this column of the input line.
 fn shown(draft: &mut Draft, column: u16) {
-    draft.see(Some(Caret { column, rows_up: IN_LINE }), FIRST);
+    draft.see(Some(Caret { column, rows_up: IN_LINE }), FIRST, Moment::ZERO);
 }
 
 /// A line that the program has shown to be empty.
@@ -301,7 +301,7 @@ fn a_key_in_a_line_that_the_program_filled_leaves_a_draft() {
 #[test]
 fn a_caret_that_comes_back_by_itself_shows_an_empty_line_again() {
     let mut draft = empty();
-    draft.see(None, FIRST);
+    draft.see(None, FIRST, Moment::ZERO);
     shown(&mut draft, 20);
     shown(&mut draft, FIRST);
     draft.typed(b"\x1b[H\x15\x7f", SLOW);
@@ -385,7 +385,7 @@ fn words_in_the_line_are_a_draft_whatever_the_daemon_last_said() {
     draft.focus(Focus::Dialog);
     draft.typed(b"1", SLOW);
     assert!(!draft.is_kept(), "it is not drawn yet");
-    draft.see(Some(Caret { column: 10, rows_up: 20 }), FIRST);
+    draft.see(Some(Caret { column: 10, rows_up: 20 }), FIRST, Moment::ZERO);
     draft.typed(b"2\x1b[B", SLOW);
     assert!(!draft.is_kept(), "the menu is open");
     draft.typed(b"\x1b", SLOW);
