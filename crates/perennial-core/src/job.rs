@@ -6,7 +6,7 @@
 //! - O1  A job is run at most once per number: its number is its fence.
 //! - O2  An end that nobody saw is `Unknown`; a notification is never run again after it. So is the
 //!   end of a job of which a record can't be read.
-//! - O3  At most `RUNNING_MAX` jobs are run at once, and one per agent, in the order in which they were
+//! - O3  A node runs at most `RUNNING_MAX` jobs at once, and one per agent, in the order in which they were
 //!   wanted.
 //! - O4  At most one notification about an agent waits for its turn, and only while what it tells is so.
 
@@ -165,7 +165,13 @@ impl Jobs {
         open.sort_unstable_by_key(|job| (job.wanted_at, job.id));
         let mut agents = BTreeSet::new();
         let first_of_agent = open.into_iter().filter(move |job| agents.insert(job.agent()));
-        first_of_agent.take(RUNNING_MAX).map(|job| job.id)
+        let mut placed: BTreeMap<NodeId, usize> = BTreeMap::new();
+        let has_place = move |job: &&Job| {
+            let placed = placed.entry(job.node).or_default();
+            *placed += 1;
+            *placed <= RUNNING_MAX
+        };
+        first_of_agent.filter(has_place).map(|job| job.id)
     }
 
     /// The notifications about an agent that wait for their turn: none of them was begun.
@@ -376,5 +382,29 @@ mod tests {
         assert!(touched.contains(&Entity::Job(JobId(3))), "the next is planned: {touched:?}");
         assert!(is_run(&jobs, 3) && !is_run(&jobs, 2));
         assert!(is_run(&jobs, 5), "the one that ended is released");
+    }
+}
+#[cfg(test)]
+mod audit {
+    use super::*;
+    /// O3, U8: what another node runs, or left running when it died, takes no place here.
+    #[test]
+    fn jobs_of_another_node_take_no_place_of_this_one() {
+        let mut jobs = Jobs::default();
+        let process = Process { pid: 4, start_ticks: 5 };
+        for id in 1..=RUNNING_MAX as u128 + 1 {
+            let mut about = Agent::unborn(AgentId(id), Time(id as u64));
+            about.node = NodeId(if id <= RUNNING_MAX as u128 { 1 } else { 2 });
+            let (_, wanted) =
+                notify(&["say".into()], &about, "a".into(), Reason::NeedsAnswer, Time(id as u64));
+            jobs.evolve(JobId(id), &wanted, Time(id as u64));
+            if about.node == NodeId(1) {
+                jobs.evolve(JobId(id), &JobEvent::Running { number: 1, process }, Time(id as u64));
+            }
+        }
+        assert!(
+            !plan(&jobs, JobId(RUNNING_MAX as u128 + 1)).effects.is_empty(),
+            "node 2 runs nothing"
+        );
     }
 }

@@ -308,7 +308,9 @@ fn entered_by_a_person(
     session: SessionNumber,
     fingerprint: Fingerprint,
 ) -> Option<Vec<Happened>> {
-    let left = fleet.messages().of(agent).find(|message| {
+    // T7: that its words were sent makes an unreadable text no more readable.
+    let mut readable = fleet.messages().of(agent).filter(|message| !message.is_unreadable());
+    let left = readable.find(|message| {
         has(message, fingerprint) && message.may_stand_in_line(fleet) == Some(session)
     })?;
     let attempt = left.attempts + 1;

@@ -1,6 +1,7 @@
 //! The core from outside: exhaustive walks of short sequences, properties of folding, and single
 //! cases that exploration found.
 
+mod conditions;
 mod damaged;
 mod ending;
 mod fold;

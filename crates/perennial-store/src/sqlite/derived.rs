@@ -45,6 +45,12 @@ pub(super) fn put_snapshots(
     rows::put_mark(connection, COVERS, covers)
 }
 
+/// Whatever snapshots there are hold for nothing.
+pub(super) fn drop_covers(connection: &Connection) -> rusqlite::Result<()> {
+    connection.prepare_cached("DELETE FROM mark WHERE name = ?1")?.execute([COVERS])?;
+    Ok(())
+}
+
 /// The record up to which the snapshots hold; 0 where they were not made from this journal.
 pub(super) fn covers(connection: &Connection) -> rusqlite::Result<Seq> {
     let Some((covers, hash)) = rows::mark(connection, COVERS)? else { return Ok(Seq(0)) };

@@ -66,6 +66,10 @@ impl Pending {
         self.samples.values().try_for_each(|sample| derived::put_sample(connection, sample))?;
         self.roster.values().try_for_each(|row| derived::put_roster(connection, row))?;
         self.healed.iter().try_for_each(|seq| rows::drop_quarantined(connection, *seq))?;
+        if !self.healed.is_empty() {
+            // They were made beside the damage; once its mark is gone, nothing else would say so.
+            derived::drop_covers(connection)?;
+        }
         self.quarantined
             .values()
             .try_for_each(|record| rows::put_quarantined(connection, record))?;
@@ -224,6 +228,9 @@ impl Writer {
         });
         match written {
             Ok(Written { answers, sets }) => {
+                if sets.contains(&true) {
+                    self.shared.snapshots_void.store(false, Ordering::Release);
+                }
                 if self.shared.head.get().0 != self.head.0 {
                     self.shared.head.advance(self.head.0, self.head.1);
                 }
@@ -311,7 +318,6 @@ impl Writer {
             return Ok(false);
         }
         derived::put_snapshots(connection, head, snapshots)?;
-        self.shared.snapshots_void.store(false, Ordering::Release);
         Ok(true)
     }
 

@@ -199,3 +199,37 @@ fn only_an_operators_word_outranks_the_mark() {
         assert_eq!(loaded.fleet.agent(ADA).unwrap().is_damaged(), held);
     }
 }
+
+/// D2: what the snapshots were made without is in them neither after the next commit.
+#[test]
+fn a_set_that_was_made_beside_damage_is_not_used_once_the_record_is_mended() {
+    let directory = tempfile::tempdir().unwrap();
+    let by_hand = |sql: &str| {
+        rusqlite::Connection::open(file(directory.path())).unwrap().execute_batch(sql).unwrap();
+    };
+    let batch = Batch::of(story(), |_| Version(0).into());
+    append(&open(directory.path()), batch).unwrap();
+    by_hand("UPDATE event SET payload = payload || ' ' WHERE seq = 5");
+    {
+        // A daemon that runs beside the damage, and keeps its snapshots at its orderly end.
+        let journal = open(directory.path());
+        let loaded = load(&journal, NodeId::HOME).unwrap();
+        assert!(loaded.fleet.agent(ADA).unwrap().is_damaged());
+        let (fleet, versions) = (&loaded.fleet, &loaded.versions);
+        let set = perennial_store::load::snapshots(fleet, versions, &loaded.changed);
+        journal.put_snapshots(set, Box::new(|is_kept| assert!(is_kept)));
+        settle(&journal);
+    }
+    by_hand("UPDATE event SET payload = rtrim(payload) WHERE seq = 5");
+    {
+        // The next one finds the record mended, commits something, and is killed before it has
+        // snapshots of its own.
+        let journal = open(directory.path());
+        assert!(!load(&journal, NodeId::HOME).unwrap().fleet.agent(ADA).unwrap().is_damaged());
+        settle(&journal);
+    }
+    let loaded = load(&open(directory.path()), NodeId::HOME).unwrap();
+    assert_eq!(loaded.unreadable, []);
+    let ada = loaded.fleet.agent(ADA).unwrap();
+    assert_eq!((ada.state, ada.is_damaged()), (State::Working, false));
+}

@@ -216,6 +216,13 @@ fn the_dead_keep_their_secrets() {
             assert_eq!(secrets(&answer.body).contains(&ARGV), sees, "{who:?}: {:#}", answer.body);
             assert!(sees || secrets(&answer.body).is_empty(), "{who:?}: {:#}", answer.body);
         }
+        // Nothing of these is public, and of a raw terminal nothing but for persons.
+        for part in ["sent", "steps"] {
+            let status = fleet.ask(who, &format!("{child}/{part}")).status;
+            assert_eq!(status == 403, !sees, "{who:?} {part}: {status}");
+        }
+        let raw = fleet.ask(who, &format!("{child}/logs")).status;
+        assert_eq!(raw == 403, !matches!(who, Who::Person), "{who:?}: {raw}");
     }
 }
 

@@ -621,3 +621,94 @@ fn a_text_is_not_overwritten_by_one_with_its_id() {
     let again = told.ask(Command::Send { id, target, body, fingerprint, after_turn: false });
     assert_eq!(again, Err(Refusal::MessageExists { message: id }));
 }
+
+/// T7 beside T9: a person's Enter tells that the words were sent, not that the text may be typed again.
+#[test]
+fn a_text_with_an_unreadable_record_is_not_typed_again_after_a_persons_enter() {
+    let mut told = idle();
+    told.send(1, "one");
+    told.offer();
+    told.delivered(1, 1, Outcome::Held(Held::NoEcho));
+    told.fleet.mark_message_unreadable(MessageId(1));
+    assert_eq!(told.why(1), Some(Why::Unreadable));
+    told.trace(Trace::PromptHeard(print("one")));
+    killed_and_resumed(&mut told);
+    let now = told.now;
+    told.trace(settled(now));
+    told.pass_seconds(60);
+    assert_eq!(told.offer(), "", "T7");
+    assert_eq!(told.typed(), [], "T7");
+}
+
+/// T3.
+#[test]
+fn a_text_that_an_ended_session_may_have_taken_goes_first_also_if_it_was_not_heard() {
+    let mut told = idle();
+    told.send(1, "one");
+    told.offer();
+    told.delivered(1, 1, Outcome::Entered);
+    killed_and_resumed(&mut told);
+    told.send(2, "two");
+    assert_eq!((told.offer().as_str(), told.why(2)), ("", Some(Why::Earlier)), "T3");
+}
+
+#[test]
+fn a_text_is_not_passed_over_while_a_dialog_is_open() {
+    let mut told = idle();
+    told.send(1, "one");
+    told.offer();
+    told.delivered(1, 1, Outcome::Entered);
+    told.show(BOB, Sign::Waits(Wait::Permission));
+    told.pass_seconds(120);
+    let now = told.now;
+    assert_eq!(told.trace(settled(now)), "", "T4");
+}
+
+#[test]
+fn only_who_may_send_takes_a_text_back() {
+    let mut told = idle();
+    told.send(1, "one");
+    let caller = perennial_core::authority::Caller::Agent(AgentId(2));
+    let refused = told.ask_as(caller, Command::Unsend { id: MessageId(1) });
+    assert!(matches!(refused, Err(Refusal::NotAllowed { .. })), "{refused:?}");
+}
+
+#[test]
+fn a_line_that_lay_there_before_keeps_its_date() {
+    let text = print("one");
+    let line = Fact::new(Origin::Transcript, Seen::Prompt { text }).at(Some(Time(5)));
+    let old = Fact { is_old: true, ..line.clone() };
+    let dated = |fact: &Fact| match message::trace(fact, Time(9)) {
+        Some(Trace::Held { dated, .. }) => dated,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!((dated(&line), dated(&old)), (None, Some(Time(5))), "T5");
+}
+
+#[test]
+fn two_notices_of_one_moment_are_two() {
+    let mut told = idle();
+    let sample = Sample { tokens: 60, window: 100, usable: 100, source: Source::StatusLine };
+    let threshold = perennial_core::context::Threshold::ALL[0];
+    let noticed = |told: &Told| {
+        let happened = message::noticed(&told.fleet, AgentId(BOB), threshold, sample, told.now);
+        happened.into_iter().last().expect("it is recorded")
+    };
+    let (first, recorded) = noticed(&told);
+    told.fleet.evolve(&Event { at: told.now, what: What::Message(first, recorded) });
+    assert_ne!(noticed(&told).0, first);
+}
+
+/// Another node recorded the text while this one buried its agent.
+#[test]
+fn a_text_to_an_agent_that_is_buried_already_is_returned() {
+    let mut told = idle();
+    told.send(1, "one");
+    let (cause, to) = (perennial_core::state::Cause::Buried, perennial_core::state::State::Dead);
+    let (reason, until) = (perennial_core::reason::Reason::Retired, None);
+    let evidence = told.agent(BOB).evidence.clone();
+    let moved = perennial_core::event::Move { cause, to, reason, evidence, until };
+    let what = What::Agent(AgentId(BOB), AgentEvent::Moved(moved));
+    told.fleet.evolve(&Event { at: told.now, what });
+    assert_eq!(told.offer(), "returned 1");
+}

@@ -412,3 +412,63 @@ fn a_prompt_ends_no_dialog_also_while_the_journal_fails() {
         );
     }
 }
+
+/// U8: reports, requests and hooks alike.
+#[test]
+fn what_another_node_was_first_to_change_is_decided_again() {
+    let expected = |outputs: &[Output]| match outputs {
+        [Output::Append { batch, .. }] => {
+            batch.entries.iter().map(|entry| entry.expected).collect::<Vec<_>>()
+        }
+        other => panic!("{other:?}"),
+    };
+    let mut run = Run::idle();
+    let report = Report::Exited(Exit::KillSignal(9));
+    let exited = Observation::Session { agent: BOB, number: FIRST, report };
+    let first = expected(&run.step(Input::Observed(exited)));
+    let refused = run.queued.remove(0);
+    assert_eq!(expected(&run.step(Input::Conflict(refused))), first, "nothing of it is under way");
+    run.commit();
+    assert!(run.supervisor.fleet().agent(BOB).is_some_and(|bob| bob.live_session().is_none()));
+
+    let mut run = Run::idle();
+    let request = Request { caller: Caller::Person, command: Command::Stop(BOB.to_string()) };
+    run.step(Input::Request { waiter: Waiter(7), request });
+    let refused = run.queued.remove(0);
+    run.step(Input::Conflict(refused));
+    let is_answer =
+        |output: &Output| matches!(output, Output::Answer { waiter: Waiter(7), answer: Ok(_) });
+    assert!(run.commit().iter().any(is_answer), "whoever asked is answered");
+
+    let mut run = Run::idle();
+    run.hears(Fact::new(Origin::StatusLine, Seen::StatusLine { model: None, sample: None }));
+    let due = Observation::ReminderDue { agent: BOB, number: FIRST, calls: 20, sample: None };
+    run.recorded(Input::Observed(due));
+    let hook = || Input::Offer { waiter: Waiter(8), agent: BOB, number: FIRST };
+    // The first reply of a session is its briefing.
+    while !matches!(&run.step(hook())[..], [Output::Append { .. }]) {}
+    let refused = run.queued.remove(0);
+    let outputs = run.step(Input::Conflict(refused));
+    let [Output::Reply { waiter: Waiter(8), with: Reply::Texts(texts) }] = &outputs[..] else {
+        panic!("{outputs:?}")
+    };
+    assert!(texts.is_empty(), "they wait for the next hook");
+}
+
+/// U4: in their order, also those that come while the journal takes nothing.
+#[test]
+fn reports_that_come_while_others_are_not_recorded_wait_behind_them() {
+    let mut run = Run::idle();
+    let report = Report::Exited(Exit::KillSignal(9));
+    let exited = Observation::Session { agent: BOB, number: FIRST, report };
+    run.step(Input::Observed(exited));
+    let failed = run.queued.remove(0);
+    run.step(Input::Failed(failed, "the disk is full".into()));
+    let sign = perennial_core::observation::Sign::TurnBegan;
+    let turn = Observation::Harness { agent: BOB, number: FIRST, sign };
+    assert!(run.step(Input::Observed(turn)).is_empty());
+    run.now = run.now + TELL_AGAIN_AFTER;
+    run.recorded(Input::Tick);
+    let bob = run.supervisor.fleet().agent(BOB).expect("it was born");
+    assert!(bob.live_session().is_none() && bob.state != State::Working, "{:?}", bob.state);
+}

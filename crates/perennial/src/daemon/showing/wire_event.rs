@@ -453,4 +453,23 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn why_a_start_failed_is_not_for_everybody() {
+        use perennial_core::event::Move;
+        use perennial_core::reason::{Reason, Witness};
+        use perennial_core::state::{Cause, State};
+        use perennial_core::time::Time;
+        let fact = Finding::NotStarted("secret: no such file".to_owned());
+        let evidence = Evidence { witness: Witness::Kernel, fact, at: Time(1) };
+        let (cause, to, reason) = (Cause::EndedCrashed, State::Crashed, Reason::Retrying);
+        let moved = Move { cause, to, reason, evidence, until: None };
+        let what = What::Agent(AgentId(1), AgentEvent::Moved(moved));
+        let (wire, withheld) = told(&what, Caller::Viewer);
+        assert_eq!(withheld, ["evidence.fact.why"]);
+        let json = serde_json::to_string(&wire).expect("JSON");
+        let shown = format!("{json} {}", sentences::sentence(&without_private(&what)));
+        assert!(!shown.contains("secret"), "{shown}");
+        assert!(sentences::sentence(&what).contains("secret"), "a person is told");
+    }
 }
