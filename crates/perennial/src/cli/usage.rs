@@ -28,7 +28,7 @@ pub fn misused(error: &clap::Error, words: &[OsString]) -> Problem {
     let title = title.strip_prefix("error: ").unwrap_or(title);
     let tips = paragraphs.iter().filter_map(|part| part.strip_prefix("tip: "));
     let tips = tips.map(|tip| tip.replace(" tip: ", "; ")).collect::<Vec<_>>().join("; ");
-    let help = format!("{} --help", verb(&text));
+    let help = format!("{} --help", verb(words));
     match detached_value(error, words) {
         Some(value) => problems::misused(
             title,
@@ -39,13 +39,17 @@ pub fn misused(error: &clap::Error, words: &[OsString]) -> Problem {
     }
 }
 
-/// The program and the verb that the parser had reached, by its line about usage.
-fn verb(text: &str) -> String {
-    let usage = text.lines().find_map(|line| line.trim().strip_prefix("Usage: "));
-    let is_name = |word: &&str| word.starts_with(|first: char| first.is_ascii_lowercase());
-    let words: Vec<&str> =
-        usage.unwrap_or_default().split_whitespace().take_while(is_name).collect();
-    if words.is_empty() { "perennial".to_owned() } else { words.join(" ") }
+/// The program and the verb that is meant.
+fn verb(words: &[OsString]) -> String {
+    let mut command = Cli::command();
+    let mut path = command.get_name().to_owned();
+    let is_option = |word: &&OsString| word.as_encoded_bytes().starts_with(b"-");
+    for word in words.iter().skip(1).skip_while(is_option) {
+        let Some(verb) = command.find_subcommand(word) else { break };
+        path.push_str(&format!(" {}", verb.get_name()));
+        command = verb.clone();
+    }
+    path
 }
 
 /// A value of `--stale` that was written as a word of its own.
@@ -68,7 +72,7 @@ pub fn nameless_spawn(words: &[OsString]) -> Option<Problem> {
     let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
-    let is_spawn = verb(&error.render().to_string()) == "perennial spawn";
+    let is_spawn = verb(words) == "perennial spawn";
     (is_spawn && missing.iter().any(|argument| argument == "<NAME>")).then(|| {
         let after = words.iter().skip_while(|word| *word != "spawn").skip(1);
         let after: Vec<String> = after.map(|word| word.to_string_lossy().into_owned()).collect();
@@ -108,6 +112,8 @@ mod tests {
             (&["ls", "--stat", "dead"][..], "perennial ls --help"),
             (&["board", "post"], "perennial board post --help"),
             (&["send", "bob"], "perennial send --help"),
+            (&["--json", "sent", "bob", "-n", "0"], "perennial sent --help"),
+            (&["board", "ls", "-n", "0"], "perennial board ls --help"),
             (&["no-such-verb"], "perennial --help"),
             (&["spawn", "bob"], "perennial spawn --help"),
         ] {

@@ -321,12 +321,19 @@ fn of_agent_clis(config: &Path) -> Vec<Finding> {
     preset::names(config).into_iter().map(of).collect()
 }
 
-/// An error with its causes, on one line: a parser's message ends with what it expected.
+/// An error with its causes, on one line: a parser's message ends with what it expected. A cause that
+/// only repeats the one before it is left out.
 fn told(error: &dyn std::error::Error) -> String {
     let causes =
         std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string);
-    let lines = causes.filter_map(|cause| cause.trim().lines().last().map(str::to_owned));
-    lines.map(|line| line.trim().to_owned()).collect::<Vec<_>>().join(": ")
+    let mut lines: Vec<String> = Vec::new();
+    for cause in causes {
+        let line = cause.trim().lines().last().unwrap_or_default().trim();
+        if !lines.last().is_some_and(|before| line.ends_with(before.as_str())) {
+            lines.push(line.to_owned());
+        }
+    }
+    lines.join(": ")
 }
 
 /// What works with a harness, by its preset.
@@ -427,7 +434,7 @@ mod tests {
         assert_eq!(found.verdict, Verdict::Fail);
         let shown = path.display().to_string();
         assert_eq!(found.text.matches(&shown).count(), 1, "{found:?}");
-        assert!(found.text.contains("not a database"), "{found:?}");
+        assert_eq!(found.text.matches("not a database").count(), 1, "{found:?}");
     }
 
     #[test]
