@@ -25,6 +25,7 @@ pub mod query;
 pub mod request;
 pub mod route;
 pub mod sse;
+pub mod state;
 pub mod step;
 pub mod tool;
 

@@ -174,7 +174,7 @@ impl ContextRules {
 
 #[derive(Debug, thiserror::Error)]
 pub enum PresetError {
-    #[error("no harness {name}; known harnesses: {}", known.join(", "))]
+    #[error("no harness '{name}'; known harnesses: {}", known.join(", "))]
     Unknown { name: String, known: Vec<String> },
     #[error("can't read {}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
@@ -204,7 +204,7 @@ pub enum Flaw {
 impl Preset {
     /// The owner's preset of that name, else the built-in one.
     pub fn load(config: &Path, name: &str) -> Result<Preset, PresetError> {
-        let path = directory(config).join(format!("{name}.toml"));
+        let path = path(config, name);
         let built_in = DIALECTS.into_iter().find(|dialect| dialect.name() == name);
         let unknown = || PresetError::Unknown { name: name.to_owned(), known: names(config) };
         // A name is never a path.
@@ -319,6 +319,11 @@ pub fn names(config: &Path) -> Vec<String> {
 /// The preset that is meant where a harness is needed and none is named.
 pub fn usual() -> &'static str {
     DIALECTS[0].name()
+}
+
+/// The file of the owner's preset of that name.
+pub fn path(config: &Path, name: &str) -> PathBuf {
+    directory(config).join(format!("{name}.toml"))
 }
 
 fn directory(config: &Path) -> PathBuf {

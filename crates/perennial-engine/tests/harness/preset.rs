@@ -84,7 +84,7 @@ fn a_harness_that_is_not_there_is_refused_with_those_that_are() {
     let nowhere = Path::new("/proc/none");
     for name in ["gemini", "../claude", "", "a/b", &"x".repeat(65)] {
         let error = Preset::load(nowhere, name).expect_err("no such harness");
-        assert_eq!(error.to_string(), format!("no harness {name}; known harnesses: claude"));
+        assert_eq!(error.to_string(), format!("no harness '{name}'; known harnesses: claude"));
     }
 }
 

@@ -4,11 +4,11 @@
 
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use perennial_engine::harness::Preset;
+use perennial_engine::harness::preset::{self, Preset};
 use perennial_engine::host::process;
 
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -28,6 +28,15 @@ pub fn program(name: &str) -> Option<PathBuf> {
         let seen = path.metadata();
         seen.is_ok_and(|seen| seen.is_file() && seen.permissions().mode() & 0o111 != 0)
     })
+}
+
+/// The name of a preset whose program is in PATH, the usual one first.
+pub fn any_agent_cli(config: &Path) -> Option<String> {
+    let has_program = |name: &String| {
+        Preset::load(config, name).is_ok_and(|preset| program(&preset.program).is_some())
+    };
+    let usual = std::iter::once(preset::usual().to_owned());
+    usual.chain(preset::names(config)).find(has_program)
 }
 
 /// Looks the preset's program up and asks it; `None` if it is not in PATH. `prepare` says where and

@@ -14,16 +14,16 @@ use super::terminal;
 /// The options that `spawn` and `run` share.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// Its role, such as builder or reviewer
+    /// The agent's role, such as builder or reviewer
     #[arg(long)]
     role: Option<String>,
-    /// The agent that it reports to
+    /// The parent agent, to which the new one reports
     #[arg(long, value_name = "AGENT")]
     parent: Option<String>,
-    /// Its working directory [default: the current one]
+    /// The agent's working directory [default: the current one]
     #[arg(long)]
     dir: Option<PathBuf>,
-    /// When to restart its program [default: on-crash]
+    /// When to restart the program [default: on-crash]
     #[arg(long, value_name = "WHEN", value_parser = ["never", "on-crash", "always"])]
     restart: Option<String>,
     /// The agent CLI to run, by preset name, such as claude
@@ -35,7 +35,7 @@ pub struct Options {
     /// The first prompt
     #[arg(long)]
     prompt: Option<String>,
-    /// What it may do without asking: a permission mode of the agent CLI
+    /// The permission mode of the agent CLI: what it may do without asking
     #[arg(long, value_name = "MODE")]
     permission_mode: Option<String>,
     /// Accept the agent CLI's first-run dialogs for this directory

@@ -1,7 +1,9 @@
 //! The command line: one verb, one file in `commands/`.
 //!
-//! A thin client: it asks the daemon and draws the answer; it has no policy of its own. Results go to
-//! standard output, everything else to standard error.
+//! Asks the daemon and draws its answers. What agents do is decided by the daemon; decided here is only
+//! what concerns the caller: what a new agent inherits, how long to wait, what to suggest. `doctor`,
+//! `tokens` and `demo` also do work of their own. Results go to standard output, everything else to
+//! standard error.
 
 mod arrival;
 mod commands;
@@ -15,10 +17,12 @@ pub mod problems;
 mod progress;
 pub mod render;
 mod terminal;
+mod usage;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
 
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use perennial_api::{ExitCode, Problem};
 
@@ -90,24 +94,12 @@ enum Verb {
 }
 
 pub fn main() -> std::process::ExitCode {
-    let parsed = match hook::Args::plain(std::env::args_os()) {
-        Some(args) => Ok(Cli { json: false, verb: Verb::Hook(args) }),
-        None => Cli::try_parse(),
-    };
-    let cli = match parsed {
-        Ok(cli) => cli,
-        Err(error) => {
-            // Help and version are not errors: they go to standard output and end with 0.
-            if !error.use_stderr() {
-                let _ = error.print();
-                return ExitCode::Done.into();
-            }
-            match asks_for_json(std::env::args_os()) {
-                true => tell(&misused(&error), true),
-                false => drop(error.print()),
-            }
-            return ExitCode::Usage.into();
-        }
+    let cli = match hook::Args::plain(std::env::args_os()) {
+        Some(args) => Cli { json: false, verb: Verb::Hook(args) },
+        None => match parsed(&std::env::args_os().collect::<Vec<_>>()) {
+            Ok(cli) => cli,
+            Err(code) => return code.into(),
+        },
     };
     let json = cli.json;
     match Context::from_env(json).and_then(|context| cli.verb.run(&context)) {
@@ -123,6 +115,31 @@ pub fn main() -> std::process::ExitCode {
             tell(&problems::output(&error), json);
             ExitCode::Failed.into()
         }
+    }
+}
+
+/// The command line; otherwise what it asked to read, or what is wrong with it, has been printed.
+fn parsed(words: &[OsString]) -> Result<Cli, ExitCode> {
+    let misused = |problem: &Problem| {
+        tell(problem, usage::asks_for_json(words));
+        Err(ExitCode::Usage)
+    };
+    if let Some(problem) = usage::nameless_spawn(words) {
+        return misused(&problem);
+    }
+    match Cli::try_parse_from(words) {
+        Ok(cli) => Ok(cli),
+        // Help and version are not errors: they go to standard output and end with 0.
+        Err(error) if !error.use_stderr() => {
+            let _ = error.print();
+            Err(ExitCode::Done)
+        }
+        // Without any word, the help is printed as an error.
+        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = error.print();
+            Err(ExitCode::Usage)
+        }
+        Err(error) => misused(&usage::misused(&error, words)),
     }
 }
 
@@ -160,26 +177,6 @@ impl Verb {
             Verb::Shim(args) => shim::run(args),
         }
     }
-}
-
-/// Whether a command line that could not be parsed asks for JSON. Words after `--` do not count:
-/// they belong to the agent's program.
-fn asks_for_json(mut words: impl Iterator<Item = OsString>) -> bool {
-    words.find(|word| word == "--json" || word == "--").is_some_and(|word| word == "--json")
-}
-
-/// A command line that can't be parsed, as a problem. The parser's first paragraph says what is wrong,
-/// its last one where to find help.
-fn misused(error: &clap::Error) -> Problem {
-    let text = error.render().to_string();
-    let paragraph = |part: &str| part.split_whitespace().collect::<Vec<_>>().join(" ");
-    let paragraphs: Vec<String> = text.trim().split("\n\n").map(paragraph).collect();
-    let (title, rest) = match &paragraphs[..] {
-        [] => ("can't parse the command line", &[][..]),
-        [first, rest @ ..] => (first.strip_prefix("error: ").unwrap_or(first), rest),
-    };
-    let (next, detail) = rest.split_last().map_or(("", &[][..]), |(last, rest)| (last, rest));
-    problems::misused(title, detail.join(" "), next)
 }
 
 /// Prints a problem to standard error: what, why, what to do next.
@@ -279,18 +276,6 @@ mod tests {
         assert!(words(&["send", "bob", "--wiat", "x"]).contains("--wiat"));
         assert!(words(&["send", "bob", "--", "-x"]).contains(r#"text: "-x""#));
         assert!(words(&["send", "bob", "-"]).contains(r#"text: "-""#));
-    }
-
-    #[test]
-    fn a_command_line_that_can_not_be_read_is_a_problem_too() {
-        let error = Cli::try_parse_from(["perennial", "--json", "sent", "bob", "-n", "0"]);
-        let problem = misused(&error.expect_err("no such count"));
-        assert_eq!((problem.kind.as_str(), problem.exit()), ("usage", ExitCode::Usage));
-        assert!(problem.title.starts_with("invalid value '0' for '--limit"), "{problem:?}");
-        assert!(problem.next.contains("--help"), "{problem:?}");
-        let asks = |line: &[&str]| asks_for_json(line.iter().map(OsString::from));
-        assert!(asks(&["perennial", "ls", "--json"]));
-        assert!(!asks(&["perennial", "spawn", "x", "--", "claude", "--json"]));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use perennial_api::answer::Health;
-use perennial_api::{Agent, ClientError, client};
+use perennial_api::{Agent, ClientError, client, state};
 
 use super::context::Context;
 use super::render::time::LocalTime;
@@ -65,7 +65,7 @@ fn look(
 /// Whether a later session runs: it may be idle already.
 fn runs_after(agent: &Agent, number: u32) -> bool {
     let current = agent.session.as_ref().map_or(0, |session| session.number);
-    current > u64::from(number) && matches!(agent.state.as_str(), "working" | "waiting")
+    current > u64::from(number) && matches!(agent.state.as_str(), state::WORKING | state::WAITING)
 }
 
 /// Whether a session comes by itself, soon enough.
@@ -75,10 +75,10 @@ pub fn is_coming(agent: &Agent, patience: Duration, clock: &LocalTime) -> bool {
         until.parse::<Timestamp>().is_ok_and(|until| until.duration_since(clock.now) <= patience)
     };
     match agent.state.as_str() {
-        "waking" | "hatching" => true,
+        state::WAKING | state::HATCHING => true,
         // Its exit is known here before it is in the journal.
-        "working" | "waiting" | "unknown" => true,
-        "crashed" => agent.until.as_deref().is_some_and(within),
+        state::WORKING | state::WAITING | state::UNKNOWN => true,
+        state::CRASHED => agent.until.as_deref().is_some_and(within),
         _ => false,
     }
 }

@@ -8,8 +8,8 @@ use std::error::Error;
 use std::io;
 use std::path::Path;
 
-use perennial_api::Problem;
 use perennial_api::request::POST_TEXT_LIMIT;
+use perennial_api::{ExitCode, Problem};
 
 use super::render::text::plain;
 
@@ -25,9 +25,15 @@ fn failed(kind: &str, title: impl Into<String>) -> Problem {
 
 // The command line itself.
 
-/// The parser's own words: what is wrong, more about it, where to look.
+/// What is wrong in the parser's words, its tips, and where to look.
 pub fn misused(title: &str, detail: String, next: &str) -> Problem {
     usage("usage", title).because(detail).next(next)
+}
+
+/// `rest` is what was written after `spawn`.
+pub fn nameless_spawn(rest: &str) -> Problem {
+    usage("usage", "the agent's name is missing")
+        .next(format!("name the agent, for example: perennial spawn bob {}", plain(rest)))
 }
 
 pub fn output(error: &io::Error) -> Problem {
@@ -85,7 +91,8 @@ pub fn prompt_for_adopted(name: &str) -> Problem {
 }
 
 pub fn preset_unusable(why: &dyn Error) -> Problem {
-    usage("no-harness", why.to_string())
+    // Refused, as by the daemon: the command line itself is well formed.
+    Problem::new(422, "no-harness", why.to_string())
         .next("run `perennial doctor` to see which agent CLIs were found")
 }
 
@@ -130,6 +137,12 @@ pub fn own_program_unknown(error: &io::Error) -> Problem {
     failed("no-program", "perennial can't find its own executable").because(error.to_string())
 }
 
+pub fn nothing_to_shut_down() -> Problem {
+    Problem::new(503, "no-daemon", "no daemon is running")
+        .because("there is nothing to shut down; sessions keep running without a daemon")
+        .exiting(ExitCode::NoDaemon)
+}
+
 pub fn daemon_still_running(pid: u32, seconds: u64) -> Problem {
     failed("still-there", "the daemon is still running")
         .because(format!("pid {pid} was asked to shut down {seconds} s ago"))
@@ -157,10 +170,10 @@ pub fn too_slow(target: &str) -> Problem {
 }
 
 /// An option of `logs` that is about steps, where there are only bytes.
-pub fn no_steps(option: &str, why: &str, target: &str) -> Problem {
+pub fn no_steps(option: &str, why: &str) -> Problem {
     usage("no-steps", format!("{option} does not apply here"))
         .because(why)
-        .next(format!("run `perennial logs {} | tail`", plain(target)))
+        .next(format!("leave out {option}"))
 }
 
 // Texts and posts.
@@ -169,6 +182,10 @@ pub fn stdin_not_text(error: &io::Error) -> Problem {
     failed("no-text", "can't read the text from standard input")
         .because(error.to_string())
         .next("a text is UTF-8; for anything else, send the path of a file")
+}
+
+pub fn blank_title() -> Problem {
+    usage("bad-title", "the title is blank").next("give a title, or leave it out")
 }
 
 pub fn nothing_to_post() -> Problem {
@@ -209,7 +226,7 @@ pub fn stage_not_removed(path: &Path, error: &io::Error) -> Problem {
 
 pub fn demo_untrue(what: &str) -> Problem {
     failed("demo-untrue", format!("the demo did not go as planned: {what}"))
-        .next("run `perennial doctor`; if it finds nothing, this is a bug")
+        .next("run `perennial doctor`; if it finds nothing, please report it as a bug")
 }
 
 pub fn bad_pid(pid: u32) -> Problem {

@@ -171,9 +171,10 @@ fn missing() -> Vec<Problem> {
 fn of_command_line() -> Vec<Problem> {
     use cli::problems as cli;
     let path = Path::new("/home/eve/.local/state/perennial");
-    let usage = "For more information, try '--help'.";
+    let usage = "perennial ls --help";
     vec![
         cli::misused("unexpected argument '--rol' found", String::new(), usage),
+        cli::nameless_spawn("-- bash -l"),
         cli::output(&io::Error::other("No space left on device (os error 28)")),
         cli::no_home(&perennial_api::home::HomeError::Homeless),
         cli::no_terminal_to_run(),
@@ -183,7 +184,7 @@ fn of_command_line() -> Vec<Problem> {
         cli::no_directory(&denied()),
         cli::directory_not_unicode("/srv/\u{fffd}"),
         cli::prompt_for_adopted("bob"),
-        cli::preset_unusable(&io::Error::other("no harness clod; known harnesses: claude")),
+        cli::preset_unusable(&io::Error::other("no harness 'clod'; known harnesses: claude")),
         cli::no_home_variable(),
         cli::daemon_not_started(&denied()),
         cli::daemon_not_awaited(&denied()),
@@ -192,12 +193,14 @@ fn of_command_line() -> Vec<Problem> {
         cli::daemon_error("can't open the journal", "the file is damaged".to_owned()),
         cli::home_unusable(path, &denied()),
         cli::own_program_unknown(&denied()),
+        cli::nothing_to_shut_down(),
         cli::daemon_still_running(4711, 30),
         cli::terminal_unusable(&denied()),
         cli::holder_unreachable("bob", &denied()),
         cli::too_slow("bob"),
-        cli::no_steps("--json", "a bare command has no steps, only a recording", "bob"),
+        cli::no_steps("--json", "a bare command has no steps, only a recording"),
         cli::stdin_not_text(&io::Error::other("stream did not contain valid UTF-8")),
+        cli::blank_title(),
         cli::nothing_to_post(),
         cli::post_too_long("NOTES"),
         cli::post_not_text("logo.png"),

@@ -177,6 +177,7 @@ fn what_is_no_post_is_refused_with_what_to_do() {
         (2, "bad-title", &["post", "-s", "two\nlines", "x"]),
         (2, "bad-title", &["post", "-s", "\x1b[2J", "x"]),
         (2, "bad-title", &["post", "-s", " ", "x"]),
+        (2, "bad-title", &["post", "-s", "", "x"]),
         (2, "no-text", &["post", ""]),
         (2, "no-text", &["post", " \n\t"]),
         (4, "no-such-post", &["show", "pst_00000000000000000000000000"]),

@@ -12,6 +12,8 @@ use crate::sealed::{Sealed, ended};
 use crate::watch::PATIENCE;
 
 const RACES: usize = 200;
+/// How the line begins that a daemon in the foreground prints when it answers.
+const RUNNING: &str = "the daemon is running (pid ";
 
 #[test]
 fn two_daemons_race_200_times_and_one_wins_each_time() {
@@ -27,8 +29,10 @@ fn two_daemons_race_200_times_and_one_wins_each_time() {
             // One message from each: ready, or the end of its output.
             std::thread::spawn(move || {
                 let first = stdout.lines().next();
-                let _ =
-                    won.send((which, first.is_some_and(|line| line.is_ok_and(|l| l == "ready"))));
+                let _ = won.send((
+                    which,
+                    first.is_some_and(|line| line.is_ok_and(|l| l.starts_with(RUNNING))),
+                ));
             });
             child
         });

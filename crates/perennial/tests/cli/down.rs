@@ -16,16 +16,20 @@ fn an_orderly_end_leaves_sessions_running_and_the_next_daemon_adopts_them() {
         &["ends", "--restart", "never"],
         &["/bin/sh", "-c", "trap 'exit 8' USR1; while :; do sleep 0.1; done"],
     );
+    // Nothing of it runs any more.
+    sealed.spawn_with(&["over", "--restart", "never"], &["/bin/sh", "-c", "exit 3"]);
+    sealed.watch().ended("over", 1);
     let daemon = sealed.daemon();
     let told = sealed.ok(["down"]);
-    assert!(told.contains("2 living agents keep running"), "{told}");
+    assert!(told.contains("2 sessions keep running"), "{told}");
     assert!(!is_alive(daemon), "it has ended when the command returns");
     assert!(!sealed.home.socket().exists());
     let log = sealed.home.journal().with_extension("db-wal");
     let left = std::fs::metadata(log).map_or(0, |log| log.len());
     assert_eq!(left, 0, "the log is folded into the journal's file");
     sealed.refused(5, &["ls"]);
-    sealed.refused(5, &["down"]);
+    let nothing = sealed.refused(5, &["down"]);
+    assert!(!nothing.next.contains("up"), "nobody wants it started: {nothing:?}");
     let process = running(pid(&ends));
     assert!(signal(process, Signal::USR1));
     assert!(wait_end(process, Duration::from_secs(10)));

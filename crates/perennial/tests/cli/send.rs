@@ -110,8 +110,10 @@ fn a_timeout_ends_the_wait_and_the_text_keeps_waiting() {
     sealed.ok(["stop", "bob"]);
     let ran = sealed.run(["send", "bob", "--wait", "--timeout", "1", "later"]);
     assert_eq!(ran.code, 7, "{ran:?}");
-    assert!(ran.stdout.starts_with("recorded for bob: msg_"), "{ran:?}");
-    assert!(ran.stderr.contains("not seen within 1 s; the text is still waiting"), "{ran:?}");
+    assert!(ran.stdout.starts_with("not seen within 1 s; the text is still waiting"), "{ran:?}");
+    assert!(ran.stdout.contains("perennial wake bob"), "{ran:?}");
+    let all = ran.stdout + &ran.stderr;
+    assert_eq!(all.matches("recorded: msg_").count(), 1, "{all}");
     sealed.refused(2, &["send", "bob", "--timeout", "1", "without --wait"]);
     sealed.ok(["wake", "bob"]);
     sealed.until("it is read", || heard(&sealed) == ["later"]);

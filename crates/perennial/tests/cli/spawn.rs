@@ -66,6 +66,20 @@ fn holding_secret(dir: &Path) -> Vec<std::path::PathBuf> {
     found
 }
 
+/// The program was once taken for the name, and its first argument for the program.
+#[test]
+fn a_missing_name_is_named() {
+    let sealed = Sealed::up();
+    for argv in [&["bash"][..], &["bash", "-l"]] {
+        let problem = sealed.refused(2, &[&["spawn", "--"], argv].concat());
+        assert_eq!(problem.title, "the agent's name is missing");
+        assert!(problem.next.ends_with(&format!("spawn bob -- {}", argv.join(" "))), "{problem:?}");
+    }
+    let ran = sealed.run(["spawn", "bob"]);
+    assert!(ran.stderr.contains("<COMMAND>...") && ran.stderr.contains("next: "), "{ran:?}");
+    assert!(sealed.ls().is_empty());
+}
+
 #[test]
 fn one_of_ten_gets_the_name() {
     let sealed = Sealed::up();

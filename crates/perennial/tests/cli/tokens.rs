@@ -30,7 +30,10 @@ fn every_message_on_this_machine_is_counted_once() {
     assert_eq!(total["partial"], false);
     assert_eq!(totals["models"][0]["model"], "claude-opus-5-5");
     assert!(sealed.ok(["tokens"]).contains("claude-opus-5-5  40     15      0"), "drawn");
-    let refused = sealed.run(["tokens", "--harness", "nobody"]);
-    assert_eq!(refused.code, 2, "{refused:?}");
-    assert!(refused.stderr.contains("no harness nobody"), "{refused:?}");
+    // As `spawn` refuses it.
+    for name in ["nobody", ""] {
+        let refused = sealed.refused(3, &["tokens", "--harness", name]);
+        assert_eq!(refused.kind, "no-harness");
+        assert!(refused.title.contains(&format!("no harness '{name}'")), "{refused:?}");
+    }
 }

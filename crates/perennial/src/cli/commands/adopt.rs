@@ -7,7 +7,8 @@ use crate::cli::context::Context;
 use crate::cli::failure::Ending;
 use crate::cli::launch::{self, Options};
 use crate::cli::problems;
-use crate::cli::render::roster::brief;
+use crate::cli::render::roster::outcome;
+use crate::cli::render::time::LocalTime;
 
 /// Turn an existing conversation into an agent
 #[derive(Debug, clap::Args)]
@@ -23,7 +24,7 @@ Examples: perennial adopt bob --conversation 0f3c2a1e-…
 The agent resumes the conversation where it was left and waits for your first text (perennial send). \
 A conversation has one writer: close it elsewhere first.")]
 pub struct Args {
-    /// Its name: up to 64 letters, digits, - and _
+    /// The agent's name: up to 64 letters, digits, - and _
     name: String,
     /// The vendor's id of the conversation (the name of its transcript file)
     #[arg(long, value_name = "ID")]
@@ -40,6 +41,6 @@ pub fn run(args: Args, context: &Context) -> Ending {
     request.harness.get_or_insert_with(|| preset::usual().to_owned());
     request.conversation = Some(args.conversation);
     let answer = context.client.post(&client::path(&["agents"], &[]), &request)?;
-    context.show(&answer, brief)?;
+    context.show(&answer, |agent| outcome(agent, &LocalTime::system()))?;
     Ok(ExitCode::Done)
 }

@@ -36,10 +36,10 @@ Examples: perennial attach bob
 The agent keeps running when you detach or close this terminal. You stay attached when its program \
 restarts and when the daemon stops.")]
 pub struct Args {
-    /// Its name or id; bob~1 is the previous agent called bob
+    /// The agent's name or id; bob~1 is the previous agent called bob
     #[arg(value_name = "AGENT")]
     target: String,
-    /// The key that detaches when pressed twice together with Ctrl
+    /// Detach when Ctrl and this key are pressed twice
     #[arg(long, value_name = "KEY", default_value = "\\", value_parser = detach_key::parse)]
     detach_key: u8,
 }
@@ -55,8 +55,25 @@ pub fn to(target: &str, detach_key: u8, context: &Context) -> Ending {
     loop {
         let ticket = ticket(target, Mode::Attach, context)?;
         let (leaving, session) = visit(target, &ticket, detach_key, context)?;
-        let Leaving::Ended(end) = &leaving else {
-            return farewell(&ticket.agent, leaving, context);
+        let who = name(&ticket.agent);
+        let running = format!("{who} keeps running; to return: perennial attach {who}");
+        let end = match leaving {
+            Leaving::Ended(end) => end,
+            Leaving::Detached => {
+                return farewell(&format!("detached; {running}"), ExitCode::Done, context);
+            }
+            // A kill signal, or the terminal went away.
+            Leaving::Told => {
+                return farewell(&format!("detached; {running}"), ExitCode::Failed, context);
+            }
+            Leaving::TooSlow => {
+                let text = format!("this terminal was too slow; {running}");
+                return farewell(&text, ExitCode::Failed, context);
+            }
+            Leaving::Lost(why) => {
+                let text = format!("lost the connection to {who} ({why}); see perennial why {who}");
+                return farewell(&text, ExitCode::Failed, context);
+            }
         };
         context.print(&format!("\r\n[session {session} ended: {end}]\n"))?;
         let waiting = |agent: &Agent| {
@@ -111,23 +128,7 @@ fn recorded(target: &str, session: u32, context: &Context) -> u64 {
         .unwrap_or(0)
 }
 
-fn farewell(agent: &Agent, leaving: Leaving, context: &Context) -> Ending {
-    let who = name(agent);
-    let (text, code) = match leaving {
-        Leaving::Detached => {
-            (format!("detached; {who} keeps running: perennial attach {who}"), ExitCode::Done)
-        }
-        Leaving::Ended(end) => (format!("the session of {who} ended: {end}"), ExitCode::Done),
-        Leaving::TooSlow => (
-            format!("this terminal was too slow; to return: perennial attach {who}"),
-            ExitCode::Failed,
-        ),
-        Leaving::Lost(why) => (
-            format!("lost the connection to {who} ({why}); see perennial why {who}"),
-            ExitCode::Failed,
-        ),
-        Leaving::Told => (format!("detached; {who} keeps running"), ExitCode::Failed),
-    };
+fn farewell(text: &str, code: ExitCode, context: &Context) -> Ending {
     context.print(&format!("\r\n[{text}]\n"))?;
     Ok(code)
 }

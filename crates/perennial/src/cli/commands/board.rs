@@ -68,7 +68,7 @@ Examples: perennial board ls
           perennial board ls -n 100 --json
           perennial board ls --before pst_01kf3v6mbnefyr5j9mmct2xk8e")]
 pub struct LsArgs {
-    /// Show at most this many
+    /// Show at most this many posts
     #[arg(short = 'n', long = "limit", value_name = "COUNT", default_value_t = 20)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000))]
     count: u64,
@@ -98,6 +98,10 @@ pub fn run(args: Args, context: &Context) -> Ending {
 }
 
 fn post(args: PostArgs, context: &Context) -> Ending {
+    // The daemon takes an empty title of a program for none; a person who wrote one meant something.
+    if args.title.as_ref().is_some_and(String::is_empty) {
+        return Err(problems::blank_title().into());
+    }
     let text = args.source.read()?;
     let body = request::Post { title: args.title, text };
     let answer = context.client.post(&client::path(&["board"], &[]), &body)?;

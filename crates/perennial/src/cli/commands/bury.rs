@@ -15,12 +15,12 @@ use crate::cli::render::text::plain;
 #[command(after_help = "\
 Example: perennial bury bob --summary 'the parser is done, see branch parser'
 
-Its session is ended. Texts that it has not seen are returned and listed.")]
+The agent's session is ended. Texts that it has not seen are returned to you: they are listed.")]
 pub struct Args {
-    /// Its name or id; bob~1 is the previous agent called bob
+    /// The agent's name or id; bob~1 is the previous agent called bob
     #[arg(value_name = "AGENT")]
     target: String,
-    /// What it leaves behind, for later readers
+    /// What the agent leaves behind, for later readers
     #[arg(long, value_name = "TEXT")]
     summary: String,
 }

@@ -1,16 +1,17 @@
 //! `daemon` (hidden): the process that supervises. `up` starts it.
 //!
-//! Detached, its standard output is the pipe on which `up` waits: one line when it is ready, or its
-//! end when it failed. Standard error is then a file that `up` shows after a failure.
+//! When it is ready it says so in one line. Detached, its standard output is the pipe on which `up`
+//! waits for that line, or for its end when it failed. Standard error is then a file that `up` shows after a failure.
 
 use std::fs::File;
 use std::io::{self, Write};
 
+use super::up;
 use crate::cli::context::Context;
 use crate::cli::failure::Ending;
 use crate::cli::problems;
 
-/// The line that says: requests are answered from now on.
+/// What `up` waits for: requests are answered from now on.
 pub const READY: &str = "ready";
 
 /// Run the daemon in this process
@@ -41,8 +42,14 @@ fn leave_caller() {
 }
 
 fn say_ready(detached: bool) {
+    let line = match detached {
+        true => READY.to_owned(),
+        false => {
+            up::running_line("the daemon is running", std::process::id(), env!("CARGO_PKG_VERSION"))
+        }
+    };
     // Whoever waited may have gone; the daemon stays.
-    let _ = writeln!(io::stdout(), "{READY}");
+    let _ = writeln!(io::stdout(), "{line}");
     let _ = io::stdout().flush();
     if detached && let Ok(nowhere) = File::options().write(true).open("/dev/null") {
         let _ = rustix::stdio::dup2_stdout(&nowhere);

@@ -6,10 +6,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use perennial_api::answer::Health;
-use perennial_api::{ClientError, ExitCode, client};
+use perennial_api::{ClientError, ExitCode, Home, client};
 use perennial_engine::harness::preset::{self, Preset};
 use perennial_store::SqliteJournal;
 use perennial_store::sqlite::Inspection;
+use rustix::fs::{Access, PROC_SUPER_MAGIC, access, statfs};
 use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
 
@@ -55,7 +56,7 @@ struct DoctorReport {
 }
 
 pub fn run(_args: &Args, context: &Context) -> Ending {
-    let mut findings = vec![home(context)];
+    let mut findings = vec![home(&context.home)];
     let answer = context.client.get(&client::path(&["health"], &[]));
     let (health, reached) = match answer.and_then(|answer| answer.read::<Health>()) {
         Ok(health) => {
@@ -111,15 +112,20 @@ impl Finding {
     }
 }
 
-fn home(context: &Context) -> Finding {
-    let home = &context.home;
+fn home(home: &Home) -> Finding {
     let shown = match &home.root {
         Some(root) => format!("{} (PERENNIAL_HOME)", root.display()),
         None => format!("{} and {} (XDG)", home.data.display(), home.state.display()),
     };
     for dir in [&home.data, &home.state] {
         match dir.metadata() {
-            Err(_) => return finding("home", Verdict::Ok, format!("{shown}, not created yet")),
+            Err(_) => {
+                return match creatable(dir) {
+                    Ok(()) => finding("home", Verdict::Ok, format!("{shown}, not used yet")),
+                    Err(why) => finding("home", Verdict::Fail, format!("{shown}: {why}"))
+                        .next("set PERENNIAL_HOME to a directory of yours that you can write to"),
+                };
+            }
             Ok(seen) if seen.permissions().mode() & 0o077 != 0 => {
                 return finding(
                     "home",
@@ -132,6 +138,21 @@ fn home(context: &Context) -> Finding {
         }
     }
     finding("home", Verdict::Ok, shown)
+}
+
+/// Whether the daemon could create a directory that is not there; if not, why. Creates nothing.
+fn creatable(dir: &Path) -> Result<(), String> {
+    let existing = dir.ancestors().find_map(|path| Some((path, path.metadata().ok()?)));
+    let Some((path, seen)) = existing else { return Err("no such path".to_owned()) };
+    let shown = path.display();
+    if !seen.is_dir() {
+        return Err(format!("{shown} is not a directory"));
+    }
+    // It does not deny that root may write, and yet holds nobody's files.
+    if statfs(path).is_ok_and(|system| system.f_type == PROC_SUPER_MAGIC) {
+        return Err(format!("{shown} can't hold files"));
+    }
+    access(path, Access::WRITE_OK | Access::EXEC_OK).map_err(|error| format!("{shown}: {error}"))
 }
 
 fn without_daemon(error: &ClientError) -> Finding {
@@ -162,7 +183,7 @@ fn journal(path: &Path) -> Option<Finding> {
                 }
             }
         }
-        Err(error) => finding("store", Verdict::Fail, format!("{shown}: {error}"))
+        Err(error) => finding("store", Verdict::Fail, told(&error))
             .next("keep a copy of the file before you do anything else"),
     };
     Some(finding)
@@ -247,17 +268,10 @@ fn counted(count: usize, what: &str) -> String {
 
 /// What this machine has.
 fn of_machine(data: &Path) -> Vec<Finding> {
-    let mut findings = vec![
-        match program("git") {
-            Some(path) => finding("git", Verdict::Ok, path.display().to_string()),
-            None => finding("git", Verdict::Warn, "not found in PATH")
-                .next("without git, a project is identified by its directory only"),
-        },
-        match program("tmux") {
-            Some(path) => finding("tmux", Verdict::Ok, format!("{} (optional)", path.display())),
-            None => finding("tmux", Verdict::Ok, "not found (optional)"),
-        },
-    ];
+    let mut findings = vec![match program("tmux") {
+        Some(path) => finding("tmux", Verdict::Ok, format!("{} (optional)", path.display())),
+        None => finding("tmux", Verdict::Ok, "not found (optional)"),
+    }];
     let files = getrlimit(Resource::Nofile);
     let most = files.maximum.map_or_else(|| "unlimited".to_owned(), |most| most.to_string());
     let few = files.maximum.is_some_and(|most| most < 4096);
@@ -277,7 +291,7 @@ fn of_config(config: &Path) -> Option<Finding> {
     let file = config.join("config.toml");
     Some(
         finding("config", Verdict::Warn, format!("{}: {}", file.display(), plain(&error)))
-            .next("ignored until fixed; then restart the daemon"),
+            .next("the file is ignored; fix it, then run `perennial down` and `perennial up`"),
     )
 }
 
@@ -290,8 +304,10 @@ fn of_agent_clis(config: &Path) -> Vec<Finding> {
                 let text = format!("{name} {version}: {path}; {works}");
                 match version == preset.measured {
                     true => finding("agent cli", Verdict::Ok, text),
-                    false => finding("agent cli", Verdict::Ok, text)
-                        .next(format!("tested with version {}", preset.measured)),
+                    false => finding("agent cli", Verdict::Ok, text).next(format!(
+                        "if something fails, use version {}, which was tested",
+                        preset.measured
+                    )),
                 }
             }
             None => {
@@ -300,18 +316,24 @@ fn of_agent_clis(config: &Path) -> Vec<Finding> {
             }
         },
         Err(error) => finding("agent cli", Verdict::Warn, format!("{name}: {}", told(&error)))
-            .next("fix its file in the configuration directory"),
+            .next(format!("fix {}", preset::path(config, &name).display())),
     };
     preset::names(config).into_iter().map(of).collect()
 }
 
-/// What is wrong with a preset, on one line: a parser's message ends with what it expected.
+/// An error with its causes, on one line: a parser's message ends with what it expected. A cause that
+/// only repeats the one before it is left out.
 fn told(error: &dyn std::error::Error) -> String {
-    let cause = error.source().map(ToString::to_string).unwrap_or_default();
-    match cause.trim().lines().last() {
-        Some(cause) => format!("{error}: {}", cause.trim()),
-        None => error.to_string(),
+    let causes =
+        std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string);
+    let mut lines: Vec<String> = Vec::new();
+    for cause in causes {
+        let line = cause.trim().lines().last().unwrap_or_default().trim();
+        if !lines.last().is_some_and(|before| line.ends_with(before.as_str())) {
+            lines.push(line.to_owned());
+        }
     }
+    lines.join(": ")
 }
 
 /// What works with a harness, by its preset.
@@ -323,7 +345,7 @@ fn works(preset: &Preset) -> String {
     words.join(", ")
 }
 
-/// Free space on the journal's disk; `None` if there is no journal yet.
+/// Free space on the journal's disk; `None` if its directory is not there yet.
 fn space(data: &Path) -> Option<Finding> {
     let seen = rustix::fs::statvfs(data).ok()?;
     let free_mib = seen.f_bavail.saturating_mul(seen.f_frsize) >> 20;
@@ -381,6 +403,38 @@ mod tests {
         }));
         let drawn: String = found.iter().map(|one| line(one, &canvas)).collect();
         insta::assert_snapshot!(drawn);
+    }
+
+    #[test]
+    fn a_home_that_can_not_be_used_is_a_failure() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let file = dir.path().join("file");
+        std::fs::write(&file, "in the way").expect("a file");
+        let verdict = |root: &Path| {
+            let found = home(&Home::at(root));
+            (found.verdict, !found.next.is_empty())
+        };
+        for unusable in [&file, &file.join("below"), Path::new("/proc/nope")] {
+            assert_eq!(verdict(unusable), (Verdict::Fail, true), "{unusable:?}");
+        }
+        for usable in [dir.path(), &dir.path().join("not/there/yet")] {
+            assert_eq!(verdict(usable), (Verdict::Ok, false), "{usable:?}");
+            assert!(home(&Home::at(usable)).text.ends_with("not used yet"));
+        }
+        Home::at(dir.path()).create().expect("a home");
+        assert!(home(&Home::at(dir.path())).text.ends_with("(PERENNIAL_HOME)"));
+    }
+
+    #[test]
+    fn a_damaged_journal_is_told_with_the_reason() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("journal.db");
+        std::fs::write(&path, "no database ".repeat(1000)).expect("a file");
+        let found = journal(&path).expect("a journal");
+        assert_eq!(found.verdict, Verdict::Fail);
+        let shown = path.display().to_string();
+        assert_eq!(found.text.matches(&shown).count(), 1, "{found:?}");
+        assert_eq!(found.text.matches("not a database").count(), 1, "{found:?}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use perennial_api::answer::Health;
-use perennial_api::{ExitCode, client};
+use perennial_api::{Agent, ClientError, ExitCode, client, state};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
@@ -17,13 +17,19 @@ use crate::cli::progress;
 #[command(after_help = "\
 Example: perennial down && perennial up
 
-Sessions keep running without it; this is how you upgrade to a new version.")]
+To upgrade while sessions keep running, install the new version, then run both.")]
 pub struct Args {}
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub fn run(_args: &Args, context: &Context) -> Ending {
-    let health: Health = context.client.get(&client::path(&["health"], &[]))?.read()?;
+    let health: Health = match context.client.get(&client::path(&["health"], &[])) {
+        Ok(answer) => answer.read()?,
+        Err(ClientError::NoDaemon(_)) => return Err(problems::nothing_to_shut_down().into()),
+        Err(error) => return Err(error.into()),
+    };
+    let agents = context.client.get(&client::path(&["agents"], &[]));
+    let running = agents.and_then(|answer| answer.read::<Vec<Agent>>()).map(|all| running(&all));
     // Opened before it is told to end, so that the end can't be missed.
     let daemon = i32::try_from(health.pid)
         .ok()
@@ -40,12 +46,36 @@ pub fn run(_args: &Args, context: &Context) -> Ending {
         }
     }
     context.show(&answer, |_: &serde_json::Value| {
-        let sessions = match health.agents.living {
-            0 => "no living agents".to_owned(),
-            1 => "1 living agent keeps running".to_owned(),
-            count => format!("{count} living agents keep running"),
+        let sessions = match running {
+            Ok(0) => "no session is running".to_owned(),
+            Ok(1) => "1 session keeps running".to_owned(),
+            Ok(count) => format!("{count} sessions keep running"),
+            Err(_) => "sessions keep running".to_owned(),
         };
         format!("the daemon has shut down; {sessions}\n")
     })?;
     Ok(ExitCode::Done)
+}
+
+/// How many sessions run, as far as that is confirmed.
+fn running(agents: &[Agent]) -> usize {
+    let runs = |agent: &&Agent| {
+        let session = agent.session.as_ref();
+        let has_process = session.is_some_and(|one| one.pid.is_some() && one.exit.is_none());
+        has_process && agent.state != state::UNKNOWN
+    };
+    agents.iter().filter(runs).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::render::roster::sample;
+
+    #[test]
+    fn only_sessions_that_run_are_counted() {
+        let unknown = Agent { state: state::UNKNOWN.into(), ..sample::working() };
+        let all = [sample::working(), sample::crashed(), sample::stopped(), unknown];
+        assert_eq!(running(&all), 1);
+    }
 }

@@ -27,7 +27,8 @@ pub struct Args {
     /// Print only events after this sequence number
     #[arg(long, value_name = "SEQ")]
     since: Option<u64>,
-    /// Print only events of this agent, its texts and its notifications
+    /// Print only events of this agent, of texts to it and of notifications about
+    /// it
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
     /// Keep printing events as they happen
@@ -157,7 +158,7 @@ fn who(event: &EventView) -> String {
         None if !event.kind.starts_with("post") => "daemon".to_owned(),
         None => match author["name"].as_str().or(author["id"].as_str()) {
             Some(agent) => plain(agent),
-            None => "person".to_owned(),
+            None => text::OPERATOR.to_owned(),
         },
     }
 }

@@ -1,7 +1,7 @@
 //! `hook` (hidden): an agent CLI calls it at its own events. One round trip; it never blocks the CLI.
 //!
-//! Fails open: without a daemon it says nothing and ends with 0, and what it was told is kept for
-//! the next daemon to count.
+//! Fails open: without a daemon it prints nothing and ends with 0. That it was called is noted for the
+//! next daemon to count; what the agent CLI said is lost.
 
 use std::ffi::OsString;
 use std::fs::OpenOptions;

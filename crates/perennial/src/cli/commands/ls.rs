@@ -2,26 +2,11 @@
 
 use std::path::Path;
 
-use perennial_api::{Agent, ExitCode, client};
+use perennial_api::{Agent, ExitCode, client, state};
 
 use crate::cli::context::Context;
 use crate::cli::failure::Ending;
 use crate::cli::render::roster::roster;
-
-const STATES: [&str; 12] = [
-    "hatching",
-    "waking",
-    "working",
-    "waiting",
-    "unknown",
-    "handing-off",
-    "crashed",
-    "sleeping",
-    "hibernating",
-    "frozen",
-    "dead",
-    "expired",
-];
 
 /// List agents, those that need you first
 #[derive(Debug, clap::Args)]
@@ -42,13 +27,12 @@ pub struct Args {
     #[arg(long, value_parser = ["living", "freezer", "cemetery"])]
     roster: Option<String>,
     /// List only this state
-    #[arg(long, value_parser = STATES)]
+    #[arg(long, value_parser = state::ALL)]
     state: Option<String>,
     /// List only agents that work in this project
     #[arg(long, value_name = "DIR")]
     project: Option<String>,
-    /// List only living agents that were last confirmed this long ago [300 if no
-    /// number is given]
+    /// List only agents that have not been confirmed for this long [default: 300]
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "300")]
     stale: Option<u64>,
@@ -73,7 +57,10 @@ pub fn run(args: &Args, context: &Context) -> Ending {
         if agents.is_empty() {
             return nobody(args, dead);
         }
-        context.draw(|canvas| roster(agents, dead, canvas))
+        let listed = agents.iter().filter(|agent| agent.roster == "cemetery").count();
+        // Of a part of the agents, nothing is said about the others.
+        let unlisted = if args.is_filtered() { 0 } else { dead.saturating_sub(listed) };
+        context.draw(|canvas| roster(agents, unlisted, canvas))
     })?;
     Ok(ExitCode::Done)
 }
@@ -87,12 +74,17 @@ fn absolute(project: &str) -> String {
         .unwrap_or_else(|| project.to_owned())
 }
 
+impl Args {
+    fn is_filtered(&self) -> bool {
+        self.roster.is_some()
+            || self.state.is_some()
+            || self.project.is_some()
+            || self.stale.is_some()
+    }
+}
+
 fn nobody(args: &Args, dead: usize) -> String {
-    let filtered = args.roster.is_some()
-        || args.state.is_some()
-        || args.project.is_some()
-        || args.stale.is_some();
-    if filtered {
+    if args.is_filtered() {
         "no matching agents\n".to_owned()
     } else {
         let dead = match dead {
@@ -101,5 +93,15 @@ fn nobody(args: &Args, dead: usize) -> String {
         };
         dead + "start one:             perennial spawn bob -- sleep 1000\n\
                 or use it right away:  perennial run -- bash\n"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use perennial_core::state::State;
+
+    #[test]
+    fn the_words_of_the_wire_are_those_of_the_core() {
+        assert_eq!(perennial_api::state::ALL, State::ALL.map(State::word));
     }
 }

@@ -1,26 +1,29 @@
 //! `rename`: gives an agent another name.
 
 use perennial_api::request::Rename;
-use perennial_api::{ExitCode, client};
+use perennial_api::{Agent, ExitCode, client};
 
 use crate::cli::context::Context;
 use crate::cli::failure::Ending;
-use crate::cli::render::roster::brief;
+use crate::cli::render::roster::name;
+use crate::cli::render::text::plain;
 
 /// Rename an agent; its id and history stay the same
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: perennial rename bob robert")]
 pub struct Args {
-    /// Its name or id; bob~1 is the previous agent called bob
+    /// The agent's name or id; bob~1 is the previous agent called bob
     #[arg(value_name = "AGENT")]
     target: String,
-    /// Its name: up to 64 letters, digits, - and _
+    /// The new name: up to 64 letters, digits, - and _
     name: String,
 }
 
 pub fn run(args: Args, context: &Context) -> Ending {
     let path = client::path(&["agents", &args.target, "rename"], &[]);
     let answer = context.client.post(&path, &Rename { name: args.name })?;
-    context.show(&answer, brief)?;
+    context.show(&answer, |agent: &Agent| {
+        format!("{} is now called {}\n", plain(&args.target), name(agent))
+    })?;
     Ok(ExitCode::Done)
 }

@@ -1,6 +1,6 @@
 //! `run`: starts a new agent, named after its program, and attaches to its terminal.
 
-use perennial_api::{Agent, client};
+use perennial_api::{Agent, ClientError, client};
 
 use super::attach;
 use crate::cli::context::Context;
@@ -11,7 +11,7 @@ use crate::cli::terminal;
 
 /// Start a new agent and attach to its terminal
 #[derive(Debug, clap::Args)]
-#[command(override_usage = "perennial run [OPTIONS] -- <ARGV>...
+#[command(override_usage = "perennial run [OPTIONS] -- <COMMAND>...
        perennial run --harness <HARNESS> [OPTIONS] [-- <ARGUMENTS>...]")]
 #[command(after_help = "\
 Examples: perennial run -- bash
@@ -21,8 +21,9 @@ Press Ctrl-\\ twice to detach; the agent keeps running. It is named after its pr
 pub struct Args {
     #[command(flatten)]
     options: Options,
-    /// The program and its arguments; with --harness, extra arguments for it
-    #[arg(required_unless_present = "harness", trailing_var_arg = true, value_name = "ARGV")]
+    /// The program and its arguments; with --harness, extra arguments for
+    /// the agent CLI
+    #[arg(required_unless_present = "harness", trailing_var_arg = true, value_name = "COMMAND")]
     argv: Vec<String>,
 }
 
@@ -39,19 +40,19 @@ pub fn run(args: Args, context: &Context) -> Ending {
     let mut attempt = 1;
     let agent: Agent = loop {
         let name = free_name(&stem(&program), &names(context)?);
-        request.name = Some(name.clone());
+        request.name = Some(name);
         match context.client.post(&path, &request) {
             Ok(answer) => break answer.read()?,
-            Err(error) => {
-                let lost = attempt < ATTEMPTS && names(context)?.contains(&name);
-                if !lost {
-                    return Err(error.into());
-                }
-                attempt += 1;
-            }
+            Err(error) if attempt < ATTEMPTS && is_taken(&error) => attempt += 1,
+            Err(error) => return Err(error.into()),
         }
     };
     attach::to(&agent.id, attach::DETACH_KEY, context)
+}
+
+/// Whether somebody else got the name first.
+fn is_taken(error: &ClientError) -> bool {
+    matches!(error, ClientError::Problem(problem) if problem.kind == "name-taken")
 }
 
 /// Names that can't be used, in lower case.
@@ -105,6 +106,16 @@ mod tests {
             assert_eq!(stem(program), name, "{program:?}");
         }
         assert!(stem(&"x".repeat(100)).len() <= 40);
+    }
+
+    #[test]
+    fn only_a_lost_name_is_a_reason_to_choose_again() {
+        let of = |kind: &str| {
+            ClientError::Problem(Box::new(perennial_api::Problem::new(409, kind, "refused")))
+        };
+        assert!(is_taken(&of("name-taken")));
+        assert!(!is_taken(&of("no-directory")));
+        assert!(!is_taken(&ClientError::NoAnswer(30)));
     }
 
     #[test]

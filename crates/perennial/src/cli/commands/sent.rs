@@ -8,7 +8,7 @@ use crate::cli::failure::Ending;
 use crate::cli::render::paint::Ink;
 use crate::cli::render::roster::Canvas;
 use crate::cli::render::table::{Cell, Clip, Column, table};
-use crate::cli::render::text::{plain, wrapped};
+use crate::cli::render::text::{OPERATOR, plain, wrapped};
 
 /// List the texts sent to an agent, newest first
 #[derive(Debug, clap::Args)]
@@ -16,7 +16,7 @@ use crate::cli::render::text::{plain, wrapped};
 Example: perennial sent bob
 
 STATE is one of
-  waiting    not yet being delivered; the line below says why
+  waiting    not delivered yet; the line below says why
   offered    given to a session but not seen yet; the line below says how far
              it got. A text to a bare command stays in this state
   seen       the agent's conversation contains it
@@ -25,10 +25,10 @@ STATE is one of
 
 `perennial unsend` withdraws a text that is still waiting.")]
 pub struct Args {
-    /// Its name or id; bob~1 is the previous agent called bob
+    /// The agent's name or id; bob~1 is the previous agent called bob
     #[arg(value_name = "AGENT")]
     target: String,
-    /// Show at most this many
+    /// Show at most this many texts
     #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 20)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1000))]
     limit: u64,
@@ -60,7 +60,7 @@ fn drawn(messages: &[Message], canvas: &Canvas<'_>) -> String {
         column("ID", 9, Clip::Never, &|message| message.id.clone()),
         column("STATE", 8, Clip::Never, &|message| message.state.clone()),
         column("SESSION", 2, Clip::Never, &session),
-        column("FROM", 1, Clip::Never, &|message| message.from.clone()),
+        column("FROM", 1, Clip::Never, &|message| sender(message)),
         column("TEXT", 6, Clip::End, &|message| message.head.clone()),
     ];
     let table = table(columns, canvas.width, canvas.paint);
@@ -74,6 +74,13 @@ fn drawn(messages: &[Message], canvas: &Canvas<'_>) -> String {
         }
     }
     text
+}
+
+fn sender(message: &Message) -> String {
+    match message.from.as_str() {
+        "person" => OPERATOR.to_owned(),
+        other => other.to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ Examples: perennial show bob
           perennial show bob --json
           perennial show bob~1")]
 pub struct Args {
-    /// Its name or id; bob~1 is the previous agent called bob
+    /// The agent's name or id; bob~1 is the previous agent called bob
     #[arg(value_name = "AGENT")]
     target: String,
 }

@@ -5,11 +5,12 @@ use perennial_api::{ExitCode, client};
 use crate::cli::context::Context;
 use crate::cli::failure::Ending;
 use crate::cli::launch::{self, Options};
-use crate::cli::render::roster::brief;
+use crate::cli::render::roster::outcome;
+use crate::cli::render::time::LocalTime;
 
 /// Start a new agent
 #[derive(Debug, clap::Args)]
-#[command(override_usage = "perennial spawn [OPTIONS] <NAME> -- <ARGV>...
+#[command(override_usage = "perennial spawn [OPTIONS] <NAME> -- <COMMAND>...
        perennial spawn --harness <HARNESS> [OPTIONS] <NAME> [-- <ARGUMENTS>...]")]
 #[command(after_help = "\
 Examples: perennial spawn bob --harness claude --prompt 'fix the failing test'
@@ -22,18 +23,19 @@ program crashes (see --restart).
 
 An agent that runs an agent CLI is `hatching` until the CLI gives its first sign of life.")]
 pub struct Args {
-    /// Its name: up to 64 letters, digits, - and _
+    /// The agent's name: up to 64 letters, digits, - and _
     name: String,
     #[command(flatten)]
     options: Options,
-    /// The program and its arguments; with --harness, extra arguments for it
-    #[arg(required_unless_present = "harness", trailing_var_arg = true, value_name = "ARGV")]
+    /// The program and its arguments; with --harness, extra arguments for
+    /// the agent CLI
+    #[arg(required_unless_present = "harness", trailing_var_arg = true, value_name = "COMMAND")]
     argv: Vec<String>,
 }
 
 pub fn run(args: Args, context: &Context) -> Ending {
     let request = launch::request(args.name, args.options, args.argv)?;
     let answer = context.client.post(&client::path(&["agents"], &[]), &request)?;
-    context.show(&answer, brief)?;
+    context.show(&answer, |agent| outcome(agent, &LocalTime::system()))?;
     Ok(ExitCode::Done)
 }

@@ -8,18 +8,18 @@ use crate::cli::failure::Ending;
 use crate::cli::progress;
 use crate::cli::render::roster::brief;
 
-/// End an agent's session; it sleeps until woken
+/// End an agent's session; the agent sleeps until it is woken
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples: perennial stop bob
           perennial stop --all
 
-The session is sent SIGINT, after 2 s SIGTERM, and 5 s later SIGKILL, together with every process that \
-it started. The command returns when all of them are gone. Only `perennial wake` starts the agent \
-again.")]
+By default, the session is sent SIGINT; if that does not end it, SIGTERM, then SIGKILL. The command \
+returns when every process that the session started is gone; a shell that ignores the first two \
+takes up to 7 s. Only `perennial wake` starts the agent again.")]
 #[command(group = clap::ArgGroup::new("whom").required(true))]
 pub struct Args {
-    /// Its name or id; bob~1 is the previous agent called bob
+    /// The agent's name or id; bob~1 is the previous agent called bob
     #[arg(value_name = "AGENT", group = "whom")]
     target: Option<String>,
     /// Stop all agents

@@ -1,4 +1,4 @@
-//! `unsend`: withdraws a text that has not been offered to the agent yet.
+//! `unsend`: withdraws a text that is waiting. Whether it still may be is the daemon's to say.
 
 use perennial_api::answer::Message;
 use perennial_api::{ExitCode, client};
@@ -12,7 +12,7 @@ use crate::cli::render::text::plain;
 #[command(after_help = "\
 Example: perennial unsend msg_01k9zq5v2r7m3x8c4t6b0d1f2g
 
-Refused once the text is being typed, because the agent may already have it.")]
+A text that is being typed can't be withdrawn: the agent may already have it.")]
 pub struct Args {
     /// The text's id, as printed by `send` and `sent`
     #[arg(value_name = "ID")]

@@ -8,14 +8,13 @@ use std::time::Duration;
 
 use perennial_api::answer::Health;
 use perennial_api::{ClientError, ExitCode, Home, Problem, client};
-use perennial_engine::harness::preset::{self, Preset};
 use perennial_engine::host::monotonic;
 
 use super::daemon::READY;
 use crate::cli::arrival::Arrival;
 use crate::cli::context::Context;
 use crate::cli::failure::{Ending, Failure};
-use crate::cli::installed::program;
+use crate::cli::installed;
 use crate::cli::problems;
 use crate::cli::progress;
 use crate::cli::render::text::plain;
@@ -29,7 +28,8 @@ Examples: perennial up
 Agents keep working while the daemon is stopped, upgraded or killed; `perennial up` reconnects to \
 all of them.")]
 pub struct Args {
-    /// Run in this process, for a service manager (with KillMode=process)
+    /// Run in the foreground, for a service manager such as systemd (with
+    /// KillMode=process)
     #[arg(long)]
     foreground: bool,
 }
@@ -181,10 +181,7 @@ fn said_length(home: &Home) -> u64 {
 
 /// What to try without any agents yet; includes a coding agent if one is installed.
 fn first_steps(context: &Context) -> String {
-    let config = &context.home.config;
-    let installed = preset::names(config).into_iter().find(|name| {
-        Preset::load(config, name).is_ok_and(|preset| program(&preset.program).is_some())
-    });
+    let installed = installed::any_agent_cli(&context.home.config);
     let mut text = "try:  perennial demo           a small fleet survives being killed\n      \
                           perennial run -- bash    a shell that outlives its terminal\n"
         .to_owned();
@@ -207,11 +204,12 @@ fn tell(context: &Context, health: &Health, what: &str) -> Result<(), Failure> {
     } else {
         format!("{} living, {} in the freezer: perennial ls\n", agents.living, agents.freezer)
     };
-    context.print(&format!(
-        "{what} (pid {}, version {})\n{next}",
-        health.pid,
-        plain(&health.version)
-    ))
+    context.print(&format!("{}\n{next}", running_line(what, health.pid, &health.version)))
+}
+
+/// Which daemon runs.
+pub fn running_line(what: &str, pid: u32, version: &str) -> String {
+    format!("{what} (pid {pid}, version {})", plain(version))
 }
 
 #[cfg(test)]

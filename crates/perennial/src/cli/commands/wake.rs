@@ -4,13 +4,14 @@ use perennial_api::{ExitCode, client};
 
 use crate::cli::context::Context;
 use crate::cli::failure::Ending;
-use crate::cli::render::roster::brief;
+use crate::cli::render::roster::outcome;
+use crate::cli::render::time::LocalTime;
 
 /// Start a session for a sleeping or crashed agent
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: perennial wake bob")]
 pub struct Args {
-    /// Its name or id; bob~1 is the previous agent called bob
+    /// The agent's name or id; bob~1 is the previous agent called bob
     #[arg(value_name = "AGENT")]
     target: String,
 }
@@ -18,6 +19,6 @@ pub struct Args {
 pub fn run(args: &Args, context: &Context) -> Ending {
     let path = client::path(&["agents", &args.target, "wake"], &[]);
     let answer = context.client.post(&path, &serde_json::json!({}))?;
-    context.show(&answer, brief)?;
+    context.show(&answer, |agent| outcome(agent, &LocalTime::system()))?;
     Ok(ExitCode::Done)
 }

@@ -10,13 +10,13 @@ use crate::cli::render::story::story;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: perennial why bob")]
 pub struct Args {
-    /// Its name or id; bob~1 is the previous agent called bob
+    /// The agent's name or id; bob~1 is the previous agent called bob
     #[arg(value_name = "AGENT")]
     target: String,
 }
 
 pub fn run(args: &Args, context: &Context) -> Ending {
     let answer = context.client.get(&client::path(&["agents", &args.target, "why"], &[]))?;
-    context.show(&answer, |why| context.draw(|canvas| story(why, canvas)))?;
+    context.show(&answer, |why| context.draw(|canvas| story(why, &args.target, canvas)))?;
     Ok(ExitCode::Done)
 }

@@ -1,38 +1,43 @@
 //! What a person can do about an agent's state. What happens next is decided by the daemon.
 //!
-//! Never suggests to end, bury or delete anything: agents follow such texts.
+//! Never suggests to end or delete anything: agents follow such texts. `bury` is suggested only for an
+//! agent that crashed and is not restarted: nothing of it runs, and its record stays.
 
 use perennial_api::answer::Why;
+use perennial_api::state;
 
-use super::roster::name;
 use super::text::plain;
 
-/// Commands, each with what it is for.
-pub fn advice(why: &Why) -> Vec<(String, &'static str)> {
-    let agent = &why.agent;
-    let name = name(agent);
+/// Commands, each with what it is for. `target` is the agent as the reader named it: the name alone may
+/// be that of another agent by now.
+pub fn advice(why: &Why, target: &str) -> Vec<(String, &'static str)> {
+    let (agent, name) = (&why.agent, plain(target));
     let command = |verb: &str, what| (format!("perennial {verb} {name}"), what);
     let attach = command("attach", "use its terminal");
     let logs = command("logs", "read what it did");
     let wake = command("wake", "start a session now");
     let send = (format!("perennial send {name} '…'"), "tell it what to do");
+    let bury =
+        (format!("perennial bury {name} --summary '…'"), "retire it, if it is no longer needed");
     let doctor = ("perennial doctor".to_owned(), "find out what is wrong");
     let has_process = agent.session.as_ref().is_some_and(|session| session.pid.is_some());
     let mut commands = match (agent.state.as_str(), agent.reason.as_str()) {
-        ("hatching" | "waking", _) if has_process => vec![attach, logs],
-        ("hatching" | "waking", _) => vec![logs],
-        ("waiting", "idle" | "stopped-in-turn" | "limit-reached" | "service-failed") => {
+        (state::HATCHING | state::WAKING, _) if has_process => vec![attach, logs],
+        (state::HATCHING | state::WAKING, _) => vec![logs],
+        (state::WAITING, "idle" | "stopped-in-turn" | "limit-reached" | "service-failed") => {
             vec![send, attach, logs]
         }
-        ("working" | "waiting", _) => vec![attach, logs],
-        ("unknown", "record-unreadable" | "home-copied") => vec![doctor, wake],
-        ("unknown", _) => vec![doctor],
-        ("handing-off", _) => vec![attach],
-        ("crashed", _) => vec![logs, wake],
-        ("sleeping", _) => vec![wake, logs],
-        ("hibernating", _) => vec![wake],
-        ("dead" | "expired", _) => vec![logs],
-        // Includes states that only a newer daemon knows.
+        (state::WORKING | state::WAITING, _) => vec![attach, logs],
+        (state::UNKNOWN, "record-unreadable" | "home-copied") => vec![doctor, wake],
+        (state::UNKNOWN, _) => vec![doctor],
+        (state::HANDING_OFF, _) => vec![attach],
+        (state::CRASHED, _) => vec![logs, wake],
+        (state::SLEEPING, "crashed-restart-off") => vec![logs, wake, bury],
+        (state::SLEEPING, _) => vec![wake, logs],
+        (state::HIBERNATING, _) => vec![wake],
+        // Only an approval wakes a frozen one, and there is no verb for that yet.
+        (state::FROZEN | state::DEAD | state::EXPIRED, _) => vec![logs],
+        // A state that only a newer daemon knows.
         _ => vec![],
     };
     let stuck = why.texts.iter().filter(|text| text.needs_you);
@@ -46,13 +51,15 @@ pub fn advice(why: &Why) -> Vec<(String, &'static str)> {
 mod tests {
     use perennial_api::Agent;
     use perennial_api::answer::Message;
+    use perennial_core::reason::Reason;
 
     use super::*;
     use crate::cli::render::roster::sample;
 
     fn commands(agent: Agent, texts: Vec<Message>) -> Vec<String> {
+        let target = agent.name.clone();
         let why = Why { agent, texts, ..Why::default() };
-        advice(&why).into_iter().map(|(command, _)| command).collect()
+        advice(&why, &target).into_iter().map(|(command, _)| command).collect()
     }
 
     #[test]
@@ -73,29 +80,40 @@ mod tests {
         assert!(!commands.contains(&"perennial unsend msg_2".to_owned()), "{commands:?}");
     }
 
+    /// The dead `bob~1` may share its name with a living agent.
     #[test]
-    fn no_advice_is_destructive() {
-        for state in [
-            "hatching",
-            "waking",
-            "working",
-            "waiting",
-            "unknown",
-            "handing-off",
-            "crashed",
-            "sleeping",
-            "hibernating",
-            "frozen",
-            "dead",
-            "expired",
-            "of-a-newer-daemon",
-        ] {
-            let agent = Agent { state: state.into(), ..sample::working() };
-            for command in commands(agent, Vec::new()) {
+    fn the_agent_is_named_as_the_reader_named_it() {
+        let agent = Agent { state: state::DEAD.into(), ..sample::working() };
+        let why = Why { agent, ..Why::default() };
+        assert_eq!(advice(&why, "alice~1")[0].0, "perennial logs alice~1");
+    }
+
+    #[test]
+    fn a_crash_without_restarts_is_left_by_waking_or_burying() {
+        let (state, reason) = (state::SLEEPING.to_owned(), "crashed-restart-off".to_owned());
+        let crashed = commands(Agent { state, reason, ..sample::working() }, Vec::new());
+        assert!(crashed.contains(&"perennial wake alice".to_owned()), "{crashed:?}");
+        assert!(crashed.iter().any(|one| one.starts_with("perennial bury alice")), "{crashed:?}");
+    }
+
+    #[test]
+    fn every_state_has_advice_and_none_is_destructive() {
+        let all = Reason::ALL.map(|reason| reason.word());
+        for (state, reason) in
+            state::ALL.iter().flat_map(|state| all.map(|reason| (*state, reason)))
+        {
+            let agent = Agent { state: state.into(), reason: reason.into(), ..sample::working() };
+            let offered = commands(agent, Vec::new());
+            assert!(!offered.is_empty(), "{state} {reason}");
+            let may_bury = (state, reason) == (state::SLEEPING, "crashed-restart-off");
+            for command in offered {
                 for verb in ["stop", "bury", "down", "kill", "rm"] {
-                    assert!(!command.contains(verb), "{state}: {command}");
+                    let is_it = command.contains(verb) && !(verb == "bury" && may_bury);
+                    assert!(!is_it, "{state} {reason}: {command}");
                 }
             }
         }
+        let newer = Agent { state: "of-a-newer-daemon".into(), ..sample::working() };
+        assert!(commands(newer, Vec::new()).is_empty());
     }
 }

@@ -5,7 +5,7 @@ use perennial_api::post::Post;
 use super::paint::Ink;
 use super::roster::Canvas;
 use super::table::{Cell, Clip, Column, table};
-use super::text::plain;
+use super::text::{OPERATOR, plain};
 
 /// The table of `board ls`; `is_end` says that there is nothing older, `is_later_page` that only
 /// posts older than some post were asked for.
@@ -64,10 +64,10 @@ pub fn show(post: &Post, canvas: &Canvas<'_>) -> String {
     shown
 }
 
-/// No agent's name has a space: nobody can pass for a person.
+/// No agent's name has a space: nobody can pass for the operator.
 fn author(post: &Post) -> String {
     match post.author.as_str() {
-        "person" => "a person".to_owned(),
+        "person" => OPERATOR.to_owned(),
         "agent" => plain(post.agent.as_ref().or(post.agent_id.as_ref()).map_or("", |name| name)),
         other => plain(other),
     }
@@ -106,9 +106,9 @@ mod tests {
             list(&posts(), is_end, false, &canvas)
         };
         insta::assert_snapshot!(at(Some(80), true), @r"
-        ID                              AGE  BY        TITLE
-        pst_01jcnhrzjae008000000000002  5m   operator  the head of the text, long enoug…
-        pst_01jcnhrzjae008000000000001  5m   a person  a\u{9b}31m title
+        ID                              AGE  BY            TITLE
+        pst_01jcnhrzjae008000000000002  5m   operator      the head of the text, long e…
+        pst_01jcnhrzjae008000000000001  5m   the operator  a\u{9b}31m title
         ");
         insta::assert_snapshot!(at(Some(30), false), @r"
         ID
@@ -126,7 +126,7 @@ mod tests {
         ");
         insta::assert_snapshot!(show(&posts()[1], &canvas), @r"
         a\u{9b}31m title
-        a person, 11:55:00.000 (5m ago), pst_01jcnhrzjae008000000000001
+        the operator, 11:55:00.000 (5m ago), pst_01jcnhrzjae008000000000001
 
         one    tab
         two \u{1b}[2J\u{202e}

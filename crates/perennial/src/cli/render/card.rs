@@ -8,6 +8,9 @@ use super::roster::{Canvas, headline, name, reason};
 use super::text::{self, plain};
 use crate::kill_signal;
 
+/// What stands in place of something that is not for this caller.
+pub const WITHHELD: &str = "(withheld)";
+
 pub fn card(agent: &Agent, canvas: &Canvas<'_>) -> String {
     let mut lines = Lines { canvas, text: String::new() };
     lines.headline(agent);
@@ -24,13 +27,13 @@ pub fn card(agent: &Agent, canvas: &Canvas<'_>) -> String {
     lines.optional("phase", agent.work_phase.as_deref());
     lines.session(agent);
     lines.harness(agent);
-    lines.row("command", &text::command(&agent.argv));
+    lines.row("command", &command(agent));
     lines.row("dir", &text::path(&agent.dir, canvas.user));
     if agent.project != agent.dir {
         lines.row("project", &text::path(&agent.project, canvas.user));
     }
     lines.row("restart", &format!("{}, {}", plain(&agent.restart), restarts(agent.respawn_count)));
-    lines.row("harness", &plain(&agent.harness));
+    lines.row("harness", &harness(agent));
     lines.row("host", &plain(&agent.host));
     let moment =
         |moment: &str| format!("{} ({} ago)", canvas.clock.time(moment), canvas.clock.ago(moment));
@@ -159,11 +162,35 @@ fn usage_line(usage: &Usage) -> String {
     )
 }
 
+/// The agent CLI, or that there is none.
+fn harness(agent: &Agent) -> String {
+    match agent.harness.as_str() {
+        BARE_HARNESS => "bare command".to_owned(),
+        name => plain(name),
+    }
+}
+
+/// The harness of a bare command, which has a terminal and no conversation.
+pub const BARE_HARNESS: &str = "command";
+
+/// The command line, if the caller may see it.
+pub fn command(agent: &Agent) -> String {
+    match is_withheld(agent, "argv") {
+        true => WITHHELD.to_owned(),
+        false => text::command(&agent.argv),
+    }
+}
+
+fn is_withheld(agent: &Agent, member: &str) -> bool {
+    agent.withheld.iter().any(|one| one == member)
+}
+
 /// What was seen, by whom, when.
 pub fn evidence(agent: &Agent, canvas: &Canvas<'_>) -> String {
     let evidence = &agent.evidence;
+    let details = if is_withheld(agent, "evidence.fact") { "; details withheld" } else { "" };
     format!(
-        "{} ({}, {})",
+        "{}{details} ({}, {})",
         plain(&evidence.fact),
         plain(&evidence.witness),
         canvas.clock.time(&evidence.at)
@@ -244,6 +271,18 @@ mod tests {
         let bare: Agent = serde_json::from_str(r#"{"id":"agt_9","state":"new-word"}"#).unwrap();
         let shown = drawn(&bare);
         assert!(shown.starts_with("agt_9 has been new-word for "), "{shown}");
+    }
+
+    #[test]
+    fn what_is_withheld_is_said() {
+        let agent = Agent {
+            argv: Vec::new(),
+            withheld: ["argv", "env_names", "evidence.fact"].map(str::to_owned).into(),
+            ..sample::working()
+        };
+        let shown = drawn(&agent);
+        assert!(shown.contains("command      (withheld)\n"), "{shown}");
+        assert!(shown.contains("started as pid 4711; details withheld (kernel, "), "{shown}");
     }
 
     #[test]

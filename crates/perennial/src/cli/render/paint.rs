@@ -1,5 +1,7 @@
 //! Colours, or none.
 
+use perennial_api::state;
+
 /// What a colour is to say; the terminal's theme decides how it looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ink {
@@ -55,11 +57,11 @@ impl Paint {
 /// The colour of an agent's state.
 pub fn state_ink(state: &str) -> Ink {
     match state {
-        "working" => Ink::Good,
-        "hatching" | "waking" | "handing-off" => Ink::Busy,
-        "waiting" | "unknown" => Ink::Attention,
-        "crashed" => Ink::Alarm,
-        "frozen" => Ink::Cold,
+        state::WORKING => Ink::Good,
+        state::HATCHING | state::WAKING | state::HANDING_OFF => Ink::Busy,
+        state::WAITING | state::UNKNOWN => Ink::Attention,
+        state::CRASHED => Ink::Alarm,
+        state::FROZEN => Ink::Cold,
         // Asleep, dead, or a state that only a newer daemon knows.
         _ => Ink::Faint,
     }

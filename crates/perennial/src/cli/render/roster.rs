@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use perennial_api::Agent;
+use perennial_api::{Agent, state};
 
+use super::card::command;
 use super::paint::{Ink, Paint, state_ink};
 use super::table::{Cell, Clip, Column, table};
 use super::text::{self, plain};
@@ -19,8 +20,11 @@ pub struct Canvas<'a> {
     pub user: Option<&'a Path>,
 }
 
-/// `dead` also counts dead agents that are not listed.
-pub fn roster(agents: &[Agent], dead: usize, canvas: &Canvas<'_>) -> String {
+/// A name of up to this many columns is never cut: it is what one has to type.
+const NAME_WHOLE: usize = 24;
+
+/// `unlisted` is the number of dead agents that are not among these.
+pub fn roster(agents: &[Agent], unlisted: usize, canvas: &Canvas<'_>) -> String {
     let column = |title, importance, narrowest, clip, cell: &dyn Fn(&Agent) -> Cell| Column {
         title,
         importance,
@@ -35,24 +39,23 @@ pub fn roster(agents: &[Agent], dead: usize, canvas: &Canvas<'_>) -> String {
         column("", 10, 1, Clip::Never, &|agent| {
             Cell::ink(if agent.needs_you { "!" } else { "" }, Ink::Attention)
         }),
-        column("NAME", 10, 12, Clip::Never, &|agent| Cell::ink(name(agent), Ink::Strong)),
+        column("NAME", 10, NAME_WHOLE, Clip::Middle, &|agent| Cell::ink(name(agent), Ink::Strong)),
         column("STATE", 9, 11, Clip::Never, &|agent| {
             Cell::ink(plain(&agent.state), state_ink(&agent.state))
         }),
-        column("REASON", 8, 16, Clip::End, &|agent| Cell::new(reason(agent, canvas.clock))),
+        column("REASON", 8, 20, Clip::End, &|agent| Cell::new(reason(agent, canvas.clock))),
         column("SINCE", 7, 4, Clip::Never, &|agent| Cell::new(canvas.clock.ago(&agent.since))),
         column("CONTEXT", 7, 4, Clip::Never, &|agent| context(agent, is_measured)),
         column("TEXTS", 8, 1, Clip::Never, &|agent| texts(agent)),
         column("SESSION", 6, 3, Clip::Never, &|agent| Cell::new(session(agent))),
-        column("ROLE", 4, 6, Clip::End, &|agent| optional(&agent.role)),
-        column("PARENT", 3, 6, Clip::End, &|agent| optional(&agent.parent)),
+        // Often empty, and `show` has them: they go before a command does.
+        column("ROLE", 3, 6, Clip::End, &|agent| optional(&agent.role)),
+        column("PARENT", 2, 6, Clip::End, &|agent| optional(&agent.parent)),
         column("DIR", 5, 10, Clip::Start, &|agent| Cell::ink(path(&agent.dir), Ink::Faint)),
-        column("COMMAND", 2, 10, Clip::End, &|agent| {
-            Cell::ink(text::command(&agent.argv), Ink::Faint)
-        }),
+        column("COMMAND", 4, 10, Clip::End, &|agent| Cell::ink(command(agent), Ink::Faint)),
     ];
     let mut shown = table(columns, canvas.width, canvas.paint);
-    shown.push_str(&canvas.paint.ink(Ink::Faint, &counts(agents, dead)));
+    shown.push_str(&canvas.paint.ink(Ink::Faint, &counts(agents, unlisted)));
     shown.push('\n');
     shown
 }
@@ -68,8 +71,8 @@ pub fn headline(agent: &Agent, canvas: &Canvas<'_>) -> String {
     let ink = |word: &str| canvas.paint.ink(state_ink(&agent.state), word);
     let ago = canvas.clock.ago(&agent.since);
     let happened = match agent.state.as_str() {
-        "dead" => Some("died"),
-        "crashed" | "expired" => Some(agent.state.as_str()),
+        state::DEAD => Some("died"),
+        state::CRASHED | state::EXPIRED => Some(agent.state.as_str()),
         _ => None,
     };
     match happened {
@@ -89,17 +92,26 @@ pub fn brief(agent: &Agent) -> String {
         },
         None => String::new(),
     };
-    let is_silent = matches!(agent.state.as_str(), "hatching" | "waking")
+    let is_silent = matches!(agent.state.as_str(), state::HATCHING | state::WAKING)
         && agent.session.as_ref().is_some_and(|session| session.pid.is_some());
     let silent = if is_silent { ": running, no sign of life yet" } else { "" };
     format!("{} is {}{session}{silent}\n", name(agent), plain(&agent.state))
+}
+
+/// As `brief`, with the reason where it does not simply run.
+pub fn outcome(agent: &Agent, clock: &LocalTime) -> String {
+    let brief = brief(agent);
+    match agent.state.as_str() {
+        state::HATCHING | state::WAKING | state::WORKING => brief,
+        _ => format!("{}: {}\n", brief.trim_end(), reason(agent, clock)),
+    }
 }
 
 /// The reason, and how long it will last where that is known. The time limit of a start is not shown:
 /// it says nothing about the reason.
 pub fn reason(agent: &Agent, clock: &LocalTime) -> String {
     let text = if agent.reason_text.is_empty() { &agent.reason } else { &agent.reason_text };
-    let starts = matches!(agent.state.as_str(), "hatching" | "waking");
+    let starts = matches!(agent.state.as_str(), state::HATCHING | state::WAKING);
     let ends = agent.next_at.as_deref().filter(|_| !starts);
     match (ends.and_then(|at| clock.until(at)), agent.reason.as_str()) {
         (Some(left), "retrying") => format!("{}; retrying in {left}", plain(text)),
@@ -149,12 +161,14 @@ fn session(agent: &Agent) -> String {
     }
 }
 
-fn counts(agents: &[Agent], dead: usize) -> String {
+/// How many are listed of each roster, and how many dead agents are not.
+fn counts(agents: &[Agent], unlisted: usize) -> String {
     let of = |roster: &str| agents.iter().filter(|agent| agent.roster == roster).count();
     let parts: Vec<String> = [
         (of("living"), "living"),
         (of("freezer"), "in the freezer"),
-        (of("cemetery").max(dead), "in the cemetery"),
+        (of("cemetery"), "in the cemetery"),
+        (unlisted, "in the cemetery (not listed)"),
     ]
     .into_iter()
     .filter(|(count, _)| *count > 0)
@@ -277,18 +291,88 @@ mod tests {
         insta::assert_snapshot!(drawn(Some(60), Paint::OFF));
     }
 
-    /// A name is what one has to type.
+    fn with_name(name: &str, width: usize) -> String {
+        let (clock, agent) = (fixed(), Agent { name: name.into(), ..sample::working() });
+        let canvas = Canvas { clock: &clock, paint: Paint::OFF, width: Some(width), user: None };
+        let drawn = roster(&[sample::crashed(), agent], 0, &canvas);
+        assert!(drawn.lines().all(|line| text::width(line) <= width), "{drawn}");
+        drawn
+    }
+
+    /// A name is what one has to type, so one of the usual length stays whole.
     #[test]
-    fn a_name_is_never_cut() {
-        let name = "a-rather-long-name-of-28-let";
-        let (clock, long) = (fixed(), Agent { name: name.into(), ..sample::working() });
+    fn a_name_of_usual_length_is_never_cut() {
+        let name = "a-name-of-twenty-four-le";
+        assert_eq!(name.len(), NAME_WHOLE);
         for width in [60, 80] {
-            let canvas =
-                Canvas { clock: &clock, paint: Paint::OFF, width: Some(width), user: None };
-            let drawn = roster(&[sample::crashed(), long.clone()], 0, &canvas);
-            assert!(drawn.contains(name), "{drawn}");
-            assert!(drawn.lines().all(|line| text::width(line) <= width), "{drawn}");
+            assert!(with_name(name, width).contains(name));
         }
+    }
+
+    /// One name of 64 letters, which is allowed, must not take everybody's reason away. It is cut in
+    /// the middle: names of a series differ at their ends, others at their beginnings. Whoever needs
+    /// it whole gets it in a wider terminal, in a pipe, and by `--json`.
+    #[test]
+    fn a_very_long_name_is_cut_in_its_middle_and_leaves_room_for_the_rest() {
+        let name = format!("first{}last", "-".repeat(55));
+        let drawn = with_name(&name, 80);
+        for part in ["first", "-last", "…", "REASON", "SINCE", "SESSION"] {
+            assert!(drawn.contains(part), "{part}: {drawn}");
+        }
+        assert!(with_name(&name, 200).contains(&name));
+    }
+
+    /// An agent with a parent once took COMMAND from everybody, and half of the reason.
+    #[test]
+    fn a_parent_costs_neither_the_reason_nor_the_command() {
+        let finished = Agent {
+            state: state::SLEEPING.into(),
+            reason: "finished".into(),
+            reason_text: "finished (exit 0)".into(),
+            parent: Some("bob".into()),
+            argv: vec!["true".into()],
+            dir: "/w".into(),
+            role: None,
+            session: None,
+            ..sample::working()
+        };
+        let clock = fixed();
+        let canvas = Canvas { clock: &clock, paint: Paint::OFF, width: Some(80), user: None };
+        let drawn = roster(&[Agent { role: None, ..sample::crashed() }, finished], 0, &canvas);
+        for part in ["finished (exit 0)", "COMMAND"] {
+            assert!(drawn.contains(part), "{part}: {drawn}");
+        }
+    }
+
+    #[test]
+    fn the_footer_counts_what_is_listed_apart_from_what_is_not() {
+        let clock = fixed();
+        let canvas = Canvas { clock: &clock, paint: Paint::OFF, width: None, user: None };
+        let agents = [sample::crashed(), sample::stopped()];
+        let last = |unlisted| {
+            let drawn = roster(&agents, unlisted, &canvas);
+            drawn.lines().last().map(str::to_owned).unwrap_or_default()
+        };
+        assert_eq!(last(0), "1 living, 1 in the freezer; 1 needs you");
+        assert_eq!(
+            last(4),
+            "1 living, 1 in the freezer, 4 in the cemetery (not listed); 1 needs you"
+        );
+    }
+
+    #[test]
+    fn the_reason_is_told_where_it_does_not_simply_run() {
+        let clock = fixed();
+        let running = outcome(&sample::working(), &clock);
+        assert_eq!(running, "alice is working (session 2, pid 4711)\n");
+        let finished = Agent {
+            state: state::SLEEPING.into(),
+            reason: "finished".into(),
+            reason_text: "finished (exit 0)".into(),
+            session: None,
+            ..sample::working()
+        };
+        assert_eq!(outcome(&finished, &clock), "alice is sleeping: finished (exit 0)\n");
     }
 
     #[test]

@@ -3,12 +3,13 @@
 use perennial_api::answer::{Chapter, Message, Why};
 
 use super::advice::advice;
-use super::card::evidence;
+use super::card::{WITHHELD, evidence};
 use super::paint::{Ink, Paint};
 use super::roster::{Canvas, headline, next, reason};
 use super::text::{self, plain};
 
-pub fn story(why: &Why, canvas: &Canvas<'_>) -> String {
+/// `target` is the agent as the reader named it.
+pub fn story(why: &Why, target: &str, canvas: &Canvas<'_>) -> String {
     let agent = &why.agent;
     let (paint, width) = (canvas.paint, canvas.width);
     let headline = headline(agent, canvas);
@@ -20,6 +21,9 @@ pub fn story(why: &Why, canvas: &Canvas<'_>) -> String {
     if !agent.evidence.fact.is_empty() {
         let evidence = text::wrapped(&evidence(agent, canvas), 10, 2, width);
         told.push_str(&format!("evidence: {evidence}\n"));
+    }
+    if why.withheld.iter().any(|member| member == "texts") && agent.texts_waiting > 0 {
+        told.push_str(&format!("\nWaiting texts: {WITHHELD}\n"));
     }
     if !why.texts.is_empty() {
         told.push_str("\nWaiting texts:\n");
@@ -33,16 +37,37 @@ pub fn story(why: &Why, canvas: &Canvas<'_>) -> String {
         let next = text::wrapped(&next, 19, 2, width);
         told.push_str(&format!("\nWhat happens next: {next}\n"));
     }
-    let commands = advice(why);
-    if !commands.is_empty() {
-        told.push_str("What you can do:\n");
-    }
-    let widest = commands.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
-    for (command, what) in commands {
-        let command = paint.ink(Ink::Strong, &format!("{command:<widest$}"));
-        told.push_str(&format!("  {command}  {what}\n"));
-    }
+    told.push_str(&what_you_can_do(&advice(why, target), paint, width));
     told
+}
+
+/// Commands with what each is for, in a column beside them or, where that gets too narrow, below them.
+fn what_you_can_do(
+    commands: &[(String, &'static str)],
+    paint: Paint,
+    width: Option<usize>,
+) -> String {
+    const NARROWEST: usize = 24;
+    let widest = commands.iter().map(|(command, _)| text::width(command)).max().unwrap_or(0);
+    let is_beside = width.is_none_or(|width| 2 + widest + 2 + NARROWEST <= width);
+    let mut told = String::new();
+    for (command, what) in commands {
+        let padding = " ".repeat(widest - text::width(command));
+        let command = paint.ink(Ink::Strong, &(command.clone() + &padding));
+        let (gap, indent) = match is_beside {
+            true => ("  ".to_owned(), 2 + widest + 2),
+            false => ("\n      ".to_owned(), 6),
+        };
+        let what = text::wrapped(what, indent, indent, width);
+        told.push_str(&format!(
+            "  {}{gap}{what}\n",
+            if is_beside { &command } else { command.trim_end() }
+        ));
+    }
+    match told.is_empty() {
+        true => told,
+        false => format!("What you can do:\n{told}"),
+    }
 }
 
 /// A text that waits, since when, and below it for what.
@@ -99,12 +124,29 @@ mod tests {
 
     fn drawn(width: Option<usize>) -> String {
         let clock = fixed();
-        story(&crash(), &Canvas { clock: &clock, paint: Paint::OFF, width, user: None })
+        story(&crash(), "bob", &Canvas { clock: &clock, paint: Paint::OFF, width, user: None })
     }
 
     #[test]
     fn a_crash_told() {
         insta::assert_snapshot!(drawn(None));
+    }
+
+    #[test]
+    fn advice_that_is_too_long_for_its_line_is_indented() {
+        let clock = fixed();
+        let mut why = crash();
+        why.texts[0].needs_you = true;
+        for (width, below) in [(80, 0), (60, 3)] {
+            let canvas =
+                Canvas { clock: &clock, paint: Paint::OFF, width: Some(width), user: None };
+            let drawn = story(&why, "bob", &canvas);
+            assert!(drawn.lines().all(|line| text::width(line) <= width), "{drawn}");
+            let (_, advice) = drawn.split_once("What you can do:\n").expect("advice");
+            assert!(advice.lines().all(|line| line.starts_with("  ")), "{advice}");
+            let is_below = |line: &&str| line.starts_with("      ") && line.trim().len() > 15;
+            assert!(advice.lines().filter(is_below).count() >= below, "{advice}");
+        }
     }
 
     #[test]

@@ -16,12 +16,13 @@ pub struct Column {
     pub cells: Vec<Cell>,
 }
 
-/// Which end of a cell is kept.
+/// What goes from a cell that finds no room: its end, its start, or what is between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clip {
     Never,
     End,
     Start,
+    Middle,
 }
 
 #[derive(Debug, Default)]
@@ -50,7 +51,7 @@ impl Column {
     fn least(&self) -> usize {
         match self.clip {
             Clip::Never => self.natural(),
-            Clip::End | Clip::Start => {
+            Clip::End | Clip::Start | Clip::Middle => {
                 self.natural().min(self.narrowest.max(text::width(self.title)))
             }
         }
@@ -117,6 +118,7 @@ fn push_row(
             Clip::Never => cell.text,
             Clip::End => text::clip_end(&cell.text, *width),
             Clip::Start => text::clip_start(&cell.text, *width),
+            Clip::Middle => text::clip_middle(&cell.text, *width),
         };
         if !shown.is_empty() {
             line.extend(std::iter::repeat_n(' ', padding));

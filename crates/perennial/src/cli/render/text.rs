@@ -6,6 +6,9 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::command_line::quoted;
 
+/// What tables call the person to whom the fleet belongs; on the wire it is `person`.
+pub const OPERATOR: &str = "the operator";
+
 /// The text, with control characters and characters that hide or reorder text escaped.
 pub fn plain(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
@@ -85,6 +88,17 @@ pub fn fitting(text: &str, limit: usize) -> usize {
     over.map(|(index, _)| index).next().unwrap_or(text.len())
 }
 
+/// At most `limit` columns: the beginning and the end, for names that differ in either.
+pub fn clip_middle(text: &str, limit: usize) -> String {
+    if width(text) <= limit {
+        return text.to_owned();
+    }
+    let end = limit.saturating_sub(1) / 2;
+    // Each part has an ellipsis of its own; one of them is enough.
+    let (start, end) = (clip_end(text, limit - end), clip_start(text, end + 1));
+    start + end.strip_prefix('…').unwrap_or(&end)
+}
+
 /// At most `limit` columns: the end, where a path says most.
 pub fn clip_start(text: &str, limit: usize) -> String {
     if width(text) <= limit {
@@ -140,7 +154,10 @@ mod tests {
         assert_eq!(clip_end("abcd", 3), "ab…");
         assert_eq!(clip_start("/a/b/c", 4), "…b/c");
         assert_eq!((clip_end("ab", 0), clip_start("ab", 0)), (String::new(), String::new()));
+        assert_eq!(clip_middle("builder-of-the-parser-17", 13), "builde…ser-17");
+        assert_eq!((clip_middle("abc", 3), clip_middle("abc", 1)), ("abc".into(), "…".into()));
         for limit in 0..12 {
+            assert!(width(&clip_middle("日本語です", limit)) <= limit);
             assert!(width(&clip_end("日本語です", limit)) <= limit);
             assert!(width(&clip_start("日本語です", limit)) <= limit);
         }

@@ -49,7 +49,14 @@ fn width(stream: &impl IsTerminal, fd: BorrowedFd<'_>) -> Option<usize> {
         return None;
     }
     let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-    columns.filter(|columns| *columns > 0).or_else(|| size(fd).map(|size| usize::from(size.cols)))
+    columns.filter(|columns| *columns > 0).or_else(|| columns_of(fd))
+}
+
+/// How wide the terminal behind `fd` is. Its rows do not matter: some terminals do not say how many
+/// they have.
+fn columns_of(fd: BorrowedFd<'_>) -> Option<usize> {
+    let size = tcgetwinsize(fd).ok()?;
+    (size.ws_col > 0).then(|| usize::from(size.ws_col))
 }
 
 /// Input from and output to a person.
@@ -82,5 +89,28 @@ impl Drop for Raw {
     fn drop(&mut self) {
         // Nothing can be done about a terminal that is gone.
         let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &self.before);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd;
+
+    use rustix::pty::{OpenptFlags, openpt};
+    use rustix::termios::{Winsize, tcsetwinsize};
+
+    use super::*;
+
+    #[test]
+    fn a_terminal_that_does_not_know_its_rows_has_columns() {
+        let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        let sized = |ws_row, ws_col| {
+            let size = Winsize { ws_row, ws_col, ws_xpixel: 0, ws_ypixel: 0 };
+            tcsetwinsize(&terminal, size).expect("a size");
+            columns_of(terminal.as_fd())
+        };
+        assert_eq!(sized(24, 80), Some(80));
+        assert_eq!(sized(0, 80), Some(80));
+        assert_eq!(sized(24, 0), None);
     }
 }

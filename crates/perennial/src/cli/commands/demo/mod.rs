@@ -12,6 +12,7 @@ use perennial_api::{Agent, ExitCode, client};
 
 use crate::cli::context::Context;
 use crate::cli::failure::{Ending, Failure};
+use crate::cli::installed;
 use crate::cli::problems;
 use crate::cli::render::paint::Ink;
 use crate::cli::render::roster::roster;
@@ -88,8 +89,17 @@ fn play(stage: &mut Stage<'_>, once: bool) -> Scene {
         }
         stage.wait_for_enter()?;
     }
-    stage.tell("Now with your own agents:  perennial up && perennial run --harness claude")?;
+    let own = installed::any_agent_cli(&stage.context.home.config);
+    stage.tell(&format!("Now with your own agents:  perennial up && {}", first_run(own)))?;
     Ok(())
+}
+
+/// A first agent of the reader's own: of an agent CLI that is installed, otherwise a shell.
+fn first_run(agent_cli: Option<String>) -> String {
+    match agent_cli {
+        Some(name) => format!("perennial run --harness {name}"),
+        None => "perennial run -- bash".to_owned(),
+    }
 }
 
 fn birth(stage: &mut Stage<'_>) -> Scene {
@@ -129,7 +139,7 @@ fn kill_agent(stage: &mut Stage<'_>) -> Scene {
         "no new process".to_owned()
     })?;
     stage.tell(&format!(
-        "the journal has her exit {:.1} ms after the kill, session 2 after {:.1} ms",
+        "her exit was in the journal after {:.1} ms, and session 2 was running after {:.1} ms",
         watch::millis(killed_at, &ended.at),
         watch::millis(killed_at, &running.at),
     ))?;
@@ -186,7 +196,7 @@ fn reasons(stage: &mut Stage<'_>) -> Scene {
     let path = client::path(&["agents", "ada", "why"], &[]);
     let why: Why = stage.client.get(&path)?.read()?;
     stage.expect(!why.story.is_empty(), || "ada has no story".to_owned())?;
-    let text = stage.context.draw(|canvas| story(&why, canvas));
+    let text = stage.context.draw(|canvas| story(&why, "ada", canvas));
     stage.print(&text)?;
     stage.pause()
 }
@@ -235,5 +245,16 @@ impl Stage<'_> {
 
     fn expect(&self, is_true: bool, otherwise: impl FnOnce() -> String) -> Scene {
         if is_true { Ok(()) } else { Err(Break::Untrue(otherwise())) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_agent_cli_that_is_installed_is_recommended() {
+        assert_eq!(first_run(Some("claude".to_owned())), "perennial run --harness claude");
+        assert_eq!(first_run(None), "perennial run -- bash");
     }
 }

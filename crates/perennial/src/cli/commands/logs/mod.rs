@@ -8,6 +8,7 @@ use perennial_api::{Agent, client};
 use crate::cli::context::Context;
 use crate::cli::failure::{Ending, Failure};
 use crate::cli::problems;
+use crate::cli::render::card::BARE_HARNESS;
 
 /// Print what an agent did, from its conversation or its terminal
 #[derive(Debug, clap::Args)]
@@ -25,13 +26,13 @@ prints what the newest session showed in its terminal.
 
 Steps: prompt, text, tool-call, tool-result, error, rate-limit, compaction, interrupted.")]
 pub struct Args {
-    /// Its name or id; bob~1 is the previous agent called bob
+    /// The agent's name or id; bob~1 is the previous agent called bob
     #[arg(value_name = "AGENT")]
     target: String,
-    /// Only this session [default: all; of a recording, the newest]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Print only this session [default: all; of a recording, the newest]
+    #[arg(long, value_name = "N", value_parser = session_number)]
     session: Option<u64>,
-    /// Keep printing as more comes
+    /// Keep printing new output
     #[arg(long, short, conflicts_with = "session")]
     follow: bool,
     /// Print the terminal's recording instead of steps
@@ -45,9 +46,6 @@ pub struct Args {
     full: bool,
 }
 
-/// The harness of a bare command, which has a terminal and no conversation.
-const BARE: &str = "command";
-
 pub fn run(args: &Args, context: &Context) -> Ending {
     if args.terminal {
         refuse_options_of_steps(
@@ -58,7 +56,7 @@ pub fn run(args: &Args, context: &Context) -> Ending {
         return terminal::run(args, context);
     }
     let agent: Agent = context.client.get(&client::path(&["agents", &args.target], &[]))?.read()?;
-    if agent.harness == BARE {
+    if agent.harness == BARE_HARNESS {
         refuse_options_of_steps(
             args,
             context,
@@ -79,5 +77,13 @@ fn refuse_options_of_steps(args: &Args, context: &Context, why: &str) -> Result<
     let session = args.session.map(|number| number.to_string());
     let query = [("session", session.as_deref()), ("max", Some("0"))];
     context.client.get(&client::path(&["agents", &args.target, "logs"], &query))?;
-    Err(problems::no_steps(option, why, &args.target).into())
+    Err(problems::no_steps(option, why).into())
+}
+
+fn session_number(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(0) => Err("sessions are numbered from 1".to_owned()),
+        Ok(number) => Ok(number),
+        Err(_) => Err("not a session's number".to_owned()),
+    }
 }
