@@ -258,18 +258,23 @@ fn open(home: &Home) -> anyhow::Result<(Arc<dyn Store>, Loaded)> {
     let journal: Arc<dyn Store> =
         Arc::new(SqliteJournal::open(&home.journal()).context("can't open the journal")?);
     // Not before: a home that this version can't open is left as it is.
-    let node = node::id(&home.data).context("can't store the id of this node")?;
+    let node = node::id(&home.data).with_context(|| unstored(home))?;
     let read = |node| load(&*journal, node).context("can't read the journal");
     let mut loaded = read(node)?;
     if let Some(own) = loaded.fleet.goes_on_as(has_holders(home)) {
         tracing::warn!(node = %own, "the file of this node's id was lost or restored: made again");
-        node::keep(&home.data, own).context("can't store the id of this node")?;
+        node::keep(&home.data, own).with_context(|| unstored(home))?;
         loaded = read(own)?;
     }
     for unreadable in &loaded.unreadable {
         tracing::error!(%unreadable, "a record can't be read");
     }
     Ok((journal, loaded))
+}
+
+/// Without its id the daemon would take the home for a copy the next time.
+fn unstored(home: &Home) -> String {
+    format!("can't keep the node's id in {}", home.data.join(node::FILE).display())
 }
 
 /// Whether a shim lives that holds one of this home's directories.

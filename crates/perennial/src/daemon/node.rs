@@ -10,7 +10,7 @@ use perennial_core::id::NodeId;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-const FILE: &str = "node.json";
+pub const FILE: &str = "node.json";
 
 #[derive(Debug, Serialize, Deserialize)]
 struct NodeFile {
