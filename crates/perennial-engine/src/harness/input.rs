@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use crate::host::delivery::{DoubtKey, InputRules, Key};
+use crate::host::delivery::{DoubtKey, InputRules, Key, PUT_BACK_MS};
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -37,8 +37,13 @@ pub struct Input {
     /// known for one.
     #[serde(default)]
     pub own_marks: Vec<String>,
-    /// What makes a new line of Enter.
+    /// What makes a new line of the Enter behind it.
     pub newline_sign: Option<char>,
+    /// Two Escapes within this time take back what is in the line; without it they do not.
+    pub double_escape_ms: Option<u16>,
+    /// What an interruption puts back into the line is shown by then.
+    #[serde(default = "put_back_ms")]
+    pub put_back_ms: u16,
     /// Blanks that stand for a tab.
     pub tab_columns: u8,
 }
@@ -62,6 +67,10 @@ pub struct DoubtWords {
     pub in_empty_line: bool,
 }
 
+fn put_back_ms() -> u16 {
+    PUT_BACK_MS
+}
+
 impl Input {
     /// What the shim goes by.
     pub fn rules(&self) -> InputRules {
@@ -77,6 +86,9 @@ impl Input {
             erase_row: self.erase_row.clone(),
             stash: self.stash,
             doubt: self.doubt.iter().map(doubt).collect(),
+            newline_sign: self.newline_sign,
+            double_escape_ms: self.double_escape_ms,
+            put_back_ms: self.put_back_ms,
         }
     }
 }

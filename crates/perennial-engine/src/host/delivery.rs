@@ -12,6 +12,10 @@ use super::protocol::Size;
 /// A longer text does not fit into what may wait for a program.
 pub const TEXT_BYTES_MAX: usize = 60 << 10;
 
+/// `put_back_ms` of a program of which it is not known. A longer time is more cautious: until then,
+/// keys behind an interruption leave a draft.
+pub const PUT_BACK_MS: u16 = 1000;
+
 /// What a program's input line is like, as its preset says. Without these rules a program is a bare
 /// command, which gets its text and Enter and shows nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +39,30 @@ pub struct InputRules {
     /// Keys after which it is not known what the next key reaches.
     #[serde(default)]
     pub doubt: Vec<DoubtKey>,
+    /// What makes a new line of the Enter behind it.
+    #[serde(default = "unsaid::newline_sign")]
+    pub newline_sign: Option<char>,
+    /// Two Escapes within this time take back what is in the line; without it they do not.
+    #[serde(default = "unsaid::double_escape_ms")]
+    pub double_escape_ms: Option<u16>,
+    /// What an interruption puts back into the line is shown by then.
+    #[serde(default = "unsaid::put_back_ms")]
+    pub put_back_ms: u16,
+}
+
+/// What a daemon means that does not send these rules yet.
+mod unsaid {
+    pub fn newline_sign() -> Option<char> {
+        Some('\\')
+    }
+
+    pub fn double_escape_ms() -> Option<u16> {
+        Some(500)
+    }
+
+    pub fn put_back_ms() -> u16 {
+        super::PUT_BACK_MS
+    }
 }
 
 impl InputRules {
@@ -218,6 +246,18 @@ mod tests {
         assert_eq!(outcome, Outcome::Held(Held::Unknown));
         let text = serde_json::to_string(&Outcome::Held(Held::NoEcho)).expect("JSON");
         assert_eq!(text, r#"{"held":"no-echo"}"#);
+    }
+
+    /// `null` is not the same as nothing: it says that the program has no such sign.
+    #[test]
+    fn rules_of_an_older_daemon_mean_what_they_meant() {
+        let older: InputRules =
+            serde_json::from_str(r#"{"first_column":3,"right_margin":3}"#).expect("rules");
+        assert_eq!(older.newline_sign, Some('\\'));
+        assert_eq!((older.double_escape_ms, older.put_back_ms), (Some(500), 1000));
+        let without = InputRules { newline_sign: None, double_escape_ms: None, ..older };
+        let json = serde_json::to_string(&without).expect("JSON");
+        assert_eq!(serde_json::from_str::<InputRules>(&json).expect("rules"), without);
     }
 
     #[test]

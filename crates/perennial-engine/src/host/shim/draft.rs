@@ -17,7 +17,9 @@
 
 mod line;
 
-use super::super::delivery::{DoubtKey, InputRules, Key};
+use std::time::Duration;
+
+use super::super::delivery::{DoubtKey, InputRules, Key, PUT_BACK_MS};
 use super::super::monotonic::Moment;
 use super::super::protocol::Focus;
 pub use line::Sight;
@@ -44,7 +46,7 @@ pub struct Draft {
     shows_caret: bool,
     place: KeyScan,
     is_pasted: bool,
-    is_after_backslash: bool,
+    is_after_newline_sign: bool,
     /// Nobody reads the keys yet.
     is_unread: bool,
     /// An earlier line was put aside, and comes back after the next prompt.
@@ -55,6 +57,13 @@ pub struct Draft {
     now: Moment,
     keys: Vec<DoubtKey>,
     stash: Option<Key>,
+    /// The last byte of what makes a new line of Enter. Another character that ends so counts, too:
+    /// that errs to a draft.
+    newline_byte: Option<u8>,
+    /// Two Escapes within this time take the line back.
+    double_escape_within: Option<Duration>,
+    /// What an interruption puts back into the line is shown by then.
+    put_back_within: Duration,
     /// Columns of one row of the line; 0: not known.
     room: u16,
 }
@@ -78,8 +87,22 @@ enum KeyScan {
 impl Draft {
     /// For a program with such an input line.
     pub fn with(rules: &InputRules) -> Draft {
-        let (keys, stash) = (rules.doubt.clone(), rules.stash);
-        Draft { keys, stash, is_unread: true, ..Draft::default() }
+        Draft {
+            keys: rules.doubt.clone(),
+            stash: rules.stash,
+            newline_byte: rules.newline_sign.and_then(last_byte),
+            double_escape_within: rules.double_escape_ms.map(milliseconds),
+            put_back_within: milliseconds(rules.put_back_ms),
+            is_unread: true,
+            ..Draft::default()
+        }
+    }
+
+    /// For a bare command, of which nothing is known: in doubt it goes on with a line that ends in a
+    /// backslash, as shells do, and two Escapes take nothing back.
+    pub fn bare() -> Draft {
+        let put_back_within = milliseconds(PUT_BACK_MS);
+        Draft { newline_byte: Some(b'\\'), put_back_within, ..Draft::default() }
     }
 
     /// A person's words are in the line.
@@ -234,7 +257,7 @@ impl Draft {
         match byte {
             _ if self.is_pasted || self.is_unread => {
                 self.edit();
-                self.is_after_backslash = byte == b'\\';
+                self.is_after_newline_sign = self.newline_byte == Some(byte);
             }
             b'\r' => self.enter(),
             0x01..=0x1a if self.opens(Key::Control(byte | 0x60)) => {}
@@ -260,7 +283,7 @@ impl Draft {
             0x01 | 0x02 | 0x04..=0x06 | 0x0b | 0x0c | 0x0f | 0x14 | 0x17 | 0x1a => self.moved(),
             0x00..=0x1f => self.edit(),
             // The rest of a character that was counted.
-            0x80..=0xbf => {}
+            0x80..=0xbf => self.is_after_newline_sign = self.newline_byte == Some(byte),
             0x20..=0x7e | 0xc0..=0xff => {
                 let width = if byte.is_ascii() { 1 } else { 2 };
                 match self.line {
@@ -273,7 +296,7 @@ impl Draft {
                     }),
                     Line::Empty(_) | Line::Ours { .. } | Line::Edited => self.edit(),
                 }
-                self.is_after_backslash = byte == b'\\';
+                self.is_after_newline_sign = self.newline_byte == Some(byte);
             }
         }
     }
@@ -316,6 +339,14 @@ impl Draft {
             (_, _) => self.edit(),
         }
     }
+}
+
+fn milliseconds(number: u16) -> Duration {
+    Duration::from_millis(number.into())
+}
+
+fn last_byte(sign: char) -> Option<u8> {
+    sign.encode_utf8(&mut [0; 4]).bytes().last()
 }
 
 /// `1;2:3` as 1 and 2.

@@ -112,7 +112,7 @@ impl Session {
             is_gone: false,
             answer_by: None,
             is_recorded: false,
-            draft: rules.as_ref().map(Draft::with).unwrap_or_default(),
+            draft: rules.as_ref().map_or_else(Draft::bare, Draft::with),
             rules,
             typed_at: None,
             withheld: Withheld::default(),

@@ -1,17 +1,10 @@
 //! What keys make of the input line, and what the caret shows of it.
 
-use std::time::Duration;
-
 use super::super::super::delivery::{DoubtKey, Key};
 use super::super::super::monotonic::Moment;
 use super::super::super::protocol::Focus;
 use super::super::modes::Caret;
 use super::Draft;
-
-/// Two Escapes within this time take a draft back.
-const TWICE_WITHIN: Duration = Duration::from_millis(500);
-/// What an interruption puts back into the line is shown by then.
-const PUT_BACK_WITHIN: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Line {
@@ -86,7 +79,7 @@ impl Draft {
         if let Some(doubt) = self.doubt.as_mut().filter(|_| !is_for_dialog) {
             doubt.is_entered = true;
         }
-        if self.is_after_backslash || self.is_unread {
+        if self.is_after_newline_sign || self.is_unread {
             // That is a new line of it.
             self.edit();
         } else if std::mem::take(&mut self.is_stashed) {
@@ -112,7 +105,7 @@ impl Draft {
             (Focus::Line, _) | (_, Line::Empty(_)) => self.set(Line::Empty(Sight::Claimed)),
             (Focus::Turn | Focus::Dialog, _) => self.edit(),
         }
-        self.put_back_by = Some(self.now + PUT_BACK_WITHIN);
+        self.put_back_by = Some(self.now + self.put_back_within);
     }
 
     pub(super) fn escape(&mut self, now: Moment) {
@@ -123,7 +116,10 @@ impl Draft {
             self.escape_doubt();
             return;
         }
-        let is_second = self.escaped_at.is_some_and(|at| now.saturating_sub(at) < TWICE_WITHIN);
+        let is_second = match (self.escaped_at, self.double_escape_within) {
+            (Some(at), Some(within)) => now.saturating_sub(at) < within,
+            (Some(_) | None, _) => false,
+        };
         match self.focus {
             Focus::Line if is_second => self.set(Line::Empty(Sight::Claimed)),
             Focus::Line => self.escaped_at = Some(now),
@@ -131,7 +127,7 @@ impl Draft {
             Focus::Turn | Focus::Dialog => {}
         }
         // D7: from now on keys do not tell what is in the line.
-        self.put_back_by = Some(now + PUT_BACK_WITHIN);
+        self.put_back_by = Some(now + self.put_back_within);
         match self.line {
             Line::Plain { .. } => self.line = Line::Edited,
             Line::Empty(_) if !self.shows_caret && self.focus != Focus::Line => {
@@ -227,7 +223,7 @@ impl Draft {
     }
 
     pub(super) fn set(&mut self, line: Line) {
-        self.is_after_backslash = false;
+        self.is_after_newline_sign = false;
         self.escaped_at = None;
         if !self.is_for_dialog() {
             self.line = line;

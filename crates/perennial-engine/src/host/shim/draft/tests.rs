@@ -9,7 +9,7 @@ const SLOW: Duration = Duration::from_secs(1);
 
 /// Whether there is a draft after these keys, a second apart.
 fn kept(keys: &[&[u8]]) -> bool {
-    let mut draft = Draft { room: 75, ..Draft::default() };
+    let mut draft = Draft { keys: Vec::new(), stash: None, ..claude() };
     for (second, keys) in (0..).zip(keys) {
         draft.typed(keys, SLOW * second);
     }
@@ -39,6 +39,52 @@ fn words_are_taken_back() {
     assert!(kept(&[b"word", b"\x1b", b"\x1b"]), "too slow");
     assert!(kept(&[b"word", b"\x1b[D", b"\x15"]), "the cursor is not at its end");
     assert!(kept(&[b"word\x1b\rword", b"\x15"]), "there is a line before");
+}
+
+#[test]
+fn what_makes_a_new_line_of_enter_is_the_programs() {
+    let is_kept = |newline_sign: Option<char>, typed: &str| {
+        let mut draft = drawn(&InputRules { newline_sign, ..rules() });
+        draft.typed(typed.as_bytes(), SLOW);
+        draft.is_kept()
+    };
+    for sign in ['\\', '+', '\u{23ce}'] {
+        assert!(is_kept(Some(sign), &format!("words{sign}\r")), "{sign}");
+        assert!(is_kept(Some(sign), &format!("\u{1b}[200~words{sign}\u{1b}[201~\r")), "{sign}");
+        assert!(!is_kept(Some(sign), &format!("{sign}words\r")), "{sign}");
+        assert!(!is_kept(None, &format!("words{sign}\r")), "{sign}");
+    }
+}
+
+#[test]
+fn two_escapes_take_a_draft_back_where_the_program_says_so() {
+    for (double_escape_ms, is_kept) in [(Some(500), false), (None, true)] {
+        let mut draft = drawn(&InputRules { double_escape_ms, ..rules() });
+        draft.typed(b"words\x1b\x1b", SLOW);
+        assert_eq!(draft.is_kept(), is_kept, "{double_escape_ms:?}");
+    }
+}
+
+#[test]
+fn how_long_an_interruption_may_put_words_back_is_the_programs() {
+    for (put_back_ms, is_kept) in [(1500, true), (500, false)] {
+        let mut draft = drawn(&InputRules { put_back_ms, ..rules() });
+        shown(&mut draft, FIRST);
+        draft.typed(b"\x03", SLOW);
+        shown(&mut draft, FIRST);
+        // One key in an empty line, and what takes it back.
+        draft.typed(b"x\x7f", SLOW * 2);
+        assert_eq!(draft.is_kept(), is_kept, "{put_back_ms}");
+    }
+}
+
+#[test]
+fn of_a_bare_command_only_enter_is_known() {
+    for (typed, is_kept) in [("ls\r", false), ("ls \\\r", true), ("ls\u{1b}\u{1b}", true)] {
+        let mut draft = Draft::bare();
+        draft.typed(typed.as_bytes(), SLOW);
+        assert_eq!(draft.is_kept(), is_kept, "{typed:?}");
+    }
 }
 
 #[test]
@@ -73,7 +119,7 @@ fn what_nobody_typed_is_no_draft() {
 #[test]
 fn keys_for_a_dialog_leave_the_draft_as_it_was() {
     for (before, is_kept) in [(&b""[..], false), (b"word", true)] {
-        let mut draft = Draft::default();
+        let mut draft = claude();
         draft.typed(before, SLOW);
         draft.focus(Focus::Dialog);
         draft.see(None, FIRST);
@@ -84,8 +130,12 @@ fn keys_for_a_dialog_leave_the_draft_as_it_was() {
     }
 }
 
-/// As Claude Code's preset has it.
+/// As Claude Code's preset has it, once the line is drawn.
 fn claude() -> Draft {
+    drawn(&rules())
+}
+
+fn rules() -> InputRules {
     let key = |key, escapes| DoubtKey {
         key,
         escapes,
@@ -93,14 +143,29 @@ fn claude() -> Draft {
         is_interruptible: false,
         in_empty_line: false,
     };
-    let keys = vec![
+    let doubt = vec![
         DoubtKey { in_empty_line: true, ..key(Key::Left, 4) },
         DoubtKey { is_interruptible: true, ..key(Key::Control(b'r'), 1) },
         DoubtKey { is_toggle: true, is_interruptible: true, ..key(Key::Control(b'o'), 1) },
         key(Key::Control(b'g'), 0),
         key(Key::Alt(b'p'), 1),
     ];
-    Draft { keys, stash: Some(Key::Control(b's')), room: 75, ..Draft::default() }
+    InputRules {
+        first_column: FIRST,
+        right_margin: 3,
+        placeholder: None,
+        clear: String::new(),
+        erase_row: String::new(),
+        stash: Some(Key::Control(b's')),
+        doubt,
+        newline_sign: Some('\\'),
+        double_escape_ms: Some(500),
+        put_back_ms: 1000,
+    }
+}
+
+fn drawn(rules: &InputRules) -> Draft {
+    Draft { room: 75, is_unread: false, ..Draft::with(rules) }
 }
 
 /// Draft and doubt after these keys, a second apart.
