@@ -105,7 +105,7 @@ pub struct Usage {
     pub input: u64,
     pub output: u64,
     pub cache_read: u64,
-    pub cache_creation: u64,
+    pub cache_write: u64,
     /// Nothing where a price is not known.
     pub cost_usd: Option<f64>,
     /// Some lines could not be read, or some price is not known: the figures are a lower bound.

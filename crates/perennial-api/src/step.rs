@@ -35,7 +35,7 @@ pub struct Step {
     /// The vendor's id of the conversation.
     pub conversation: String,
     /// Part of a subagent's work, not of the conversation itself.
-    pub sidechain: bool,
+    pub is_subagent: bool,
     /// The subagent, by the name of its file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subagent: Option<String>,

@@ -121,7 +121,7 @@ fn figures(tokens: &Tokens) -> Value {
     json!({
         "input_tokens": tokens.input,
         "output_tokens": tokens.output,
-        "cache_creation_input_tokens": tokens.cache_creation(),
+        "cache_creation_input_tokens": tokens.cache_write(),
         "cache_read_input_tokens": tokens.cache_read,
     })
 }
@@ -333,7 +333,7 @@ impl Author {
         self.tokens.input += input;
         self.tokens.output += output;
         self.tokens.cache_read += cache_read;
-        self.tokens.cache_creation_5m += created;
+        self.tokens.cache_write_short += created;
         Ok(call)
     }
 

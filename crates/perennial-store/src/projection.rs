@@ -126,7 +126,7 @@ pub struct Usage {
     pub input: u64,
     pub output: u64,
     pub cache_read: u64,
-    pub cache_creation: u64,
+    pub cache_write: u64,
     /// Something could not be read: the figures are a lower bound.
     pub is_partial: bool,
 }

@@ -78,6 +78,12 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// Whether a transcript holds something that was said. In doubt it does.
     fn is_begun(&self, transcript: &[u8]) -> bool;
 
+    /// What the price table calls one of the vendor's models: its name without what clouds, dates and
+    /// versions add to it. Other names come back as they are, or as none of the table.
+    fn model_name<'a>(&self, model: &'a str) -> &'a str {
+        model
+    }
+
     /// The transcripts of a conversation's subagents, where they have their own.
     fn subagents(&self, _transcript: &Path) -> Vec<PathBuf> {
         Vec::new()

@@ -58,7 +58,7 @@ impl Conversation {
     }
 
     /// Reads what is new. Steps of the conversation come in their order, then those of its
-    /// subagents, which are marked as sidechains. What can't be read stops nothing else.
+    /// subagents, which are marked as such. What can't be read stops nothing else.
     pub fn update(
         &mut self,
         buffer: &mut Buffer,
@@ -79,7 +79,7 @@ impl Conversation {
         }
         let mut failure = None;
         for stream in &mut self.subagents {
-            let mut aside = |step: Step| told(Step { sidechain: true, ..step });
+            let mut aside = |step: Step| told(Step { is_subagent: true, ..step });
             failure = failure.or(stream.update(buffer, &mut aside).err());
         }
         let damaged = self.streams().map(|stream| stream.reader.notes().damaged).sum();

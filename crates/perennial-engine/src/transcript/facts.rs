@@ -7,7 +7,7 @@ use crate::harness::typing::{fingerprint, older_fingerprint};
 
 /// What a step says of its session; a subagent's says nothing.
 pub fn fact(step: &Step) -> Option<Fact> {
-    if step.sidechain {
+    if step.is_subagent {
         return None;
     }
     let seen = match &step.content {

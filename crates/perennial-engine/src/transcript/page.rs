@@ -241,7 +241,7 @@ impl Sheet {
             self.used += length + 1;
             self.read += length as u64 + 1;
             if self.is_subagent {
-                steps.iter_mut().for_each(|step| step.sidechain = true);
+                steps.iter_mut().for_each(|step| step.is_subagent = true);
             }
             self.time = steps.iter().find_map(|step| step.time).or(self.time);
             steps.retain(keep);

@@ -14,6 +14,7 @@ use perennial_core::time::Time;
 use serde::Deserialize;
 
 use super::step::{Tokens, Usage};
+use crate::harness::vendors::DIALECTS;
 
 /// What the vendors ask for inference in one region only, in percent.
 const REGIONAL_PERCENT: u64 = 110;
@@ -88,8 +89,8 @@ struct Rates {
     input: u64,
     output: u64,
     cache_read: u64,
-    cache_creation_5m: u64,
-    cache_creation_1h: u64,
+    cache_write_5m: u64,
+    cache_write_1h: u64,
 }
 
 impl Prices {
@@ -116,7 +117,7 @@ impl Prices {
     /// What a message cost on its day; `None` if the table does not say. A message without a
     /// time is priced as of today, by the latest row.
     pub fn cost(&self, usage: &Usage, time: Option<Time>) -> Option<Cost> {
-        let rows = self.rows.get(&usage.model).or_else(|| self.rows.get(plain(&usage.model)))?;
+        let rows = self.rows(&usage.model)?;
         let row = rows.iter().find(|row| time.is_none() || row.from <= time)?;
         let usual = match row.above {
             Some((prompt_tokens, rates)) if usage.tokens.context() > prompt_tokens => rates,
@@ -127,6 +128,13 @@ impl Prices {
         let searches = u128::from(usage.web_searches) * u128::from(row.web_search);
         Some(Cost(rates.cost(&usage.tokens) * u128::from(percent) / 100 + searches))
     }
+
+    /// By the name as it was written, or without what the model's vendor and clouds add to it. Which
+    /// vendor's model it is does not follow from the CLI that ran it, so all are asked.
+    fn rows(&self, model: &str) -> Option<&[Row]> {
+        let plain = || DIALECTS.iter().find_map(|one| self.rows.get(one.model_name(model)));
+        self.rows.get(model).or_else(plain).map(Vec::as_slice)
+    }
 }
 
 impl Rates {
@@ -135,28 +143,12 @@ impl Rates {
             (tokens.input, self.input),
             (tokens.output, self.output),
             (tokens.cache_read, self.cache_read),
-            (tokens.cache_creation_5m, self.cache_creation_5m),
-            (tokens.cache_creation_1h, self.cache_creation_1h),
+            (tokens.cache_write_short, self.cache_write_5m),
+            (tokens.cache_write_long, self.cache_write_1h),
         ]
         .into_iter()
         .map(|(count, rate)| u128::from(count) * u128::from(rate))
         .sum()
-    }
-}
-
-/// A model's name without what clouds and dates add to it:
-/// `us.anthropic.claude-opus-4-1-20250805-v1:0` is `claude-opus-4-1`.
-fn plain(model: &str) -> &str {
-    let name = model.rsplit_once("anthropic.").map_or(model, |(_, name)| name);
-    let name = name.split(['[', '@', ':']).next().unwrap_or(name);
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let name = match name.rsplit_once("-v") {
-        Some((rest, version)) if digits(version) => rest,
-        Some(_) | None => name,
-    };
-    match name.rsplit_once('-') {
-        Some((rest, date)) if date.len() == 8 && digits(date) => rest,
-        Some(_) | None => name,
     }
 }
 
@@ -195,8 +187,8 @@ mod table {
         input: f64,
         output: f64,
         cache_read: f64,
-        cache_creation_5m: f64,
-        cache_creation_1h: f64,
+        cache_write_5m: f64,
+        cache_write_1h: f64,
     }
 
     impl Price {
@@ -219,8 +211,8 @@ mod table {
                 input: self.picodollars(dollars.input)?,
                 output: self.picodollars(dollars.output)?,
                 cache_read: self.picodollars(dollars.cache_read)?,
-                cache_creation_5m: self.picodollars(dollars.cache_creation_5m)?,
-                cache_creation_1h: self.picodollars(dollars.cache_creation_1h)?,
+                cache_write_5m: self.picodollars(dollars.cache_write_5m)?,
+                cache_write_1h: self.picodollars(dollars.cache_write_1h)?,
             })
         }
 
@@ -249,8 +241,8 @@ mod tests {
         Usage { model: model.to_owned(), tokens, ..Usage::default() }
     }
 
-    fn tokens(input: u64, output: u64, cache_read: u64, cache_creation_5m: u64) -> Tokens {
-        Tokens { input, output, cache_read, cache_creation_5m, cache_creation_1h: 0 }
+    fn tokens(input: u64, output: u64, cache_read: u64, cache_write_short: u64) -> Tokens {
+        Tokens { input, output, cache_read, cache_write_short, cache_write_long: 0 }
     }
 
     /// Figures that the real CLI showed for its own runs.
@@ -269,16 +261,14 @@ mod tests {
     }
 
     #[test]
-    fn names_are_known_in_other_clouds_too() {
-        for name in [
-            "claude-sonnet-4-5-20250929",
-            "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
-            "claude-sonnet-4-5@20250929",
-            "claude-sonnet-4-5[1m]",
-        ] {
-            assert_eq!(plain(name), "claude-sonnet-4-5");
+    fn a_model_is_priced_alike_in_every_cloud() {
+        let prices = Prices::built_in();
+        let cost = |model: &str| prices.cost(&usage(model, tokens(1_000_000, 0, 0, 0)), None);
+        let usual = cost("claude-sonnet-4-5").expect("it is listed");
+        for name in ["claude-sonnet-4-5@20250929", "us.anthropic.claude-sonnet-4-5-20250929-v1:0"] {
+            assert_eq!(cost(name), Some(usual), "{name}");
         }
-        assert_eq!(plain("claude-3-5-haiku-20241022"), "claude-3-5-haiku");
+        assert_eq!(cost("claude-sonnet-4-5-of-tomorrow"), None);
     }
 
     #[test]
@@ -302,7 +292,7 @@ mod tests {
         let row = |from: &str, input: &str| {
             format!(
                 "[[price]]\nmodels = [\"m\"]\n{from}\nusual = {{ input = {input}, output = 1.0, \
-                 cache_creation_5m = 1.0, cache_creation_1h = 1.0, cache_read = 1.0 }}\n"
+                 cache_write_5m = 1.0, cache_write_1h = 1.0, cache_read = 1.0 }}\n"
             )
         };
         let table = row("", "1.0") + &row("from = \"2026-11-01\"", "2.0");

@@ -23,7 +23,7 @@ pub struct Step {
     pub parent: Option<StepId>,
     pub time: Option<Time>,
     /// Part of a subagent's work, not of the conversation itself.
-    pub sidechain: bool,
+    pub is_subagent: bool,
     pub content: Content,
 }
 
@@ -102,20 +102,20 @@ pub struct Tokens {
     pub input: u64,
     pub output: u64,
     pub cache_read: u64,
-    /// Written to a cache that lasts five minutes.
-    pub cache_creation_5m: u64,
-    /// Written to a cache that lasts an hour.
-    pub cache_creation_1h: u64,
+    /// Written to a cache that is kept for as long as usual.
+    pub cache_write_short: u64,
+    /// Written to one that is kept for longer, where a vendor prices that otherwise.
+    pub cache_write_long: u64,
 }
 
 impl Tokens {
-    pub fn cache_creation(&self) -> u64 {
-        self.cache_creation_5m + self.cache_creation_1h
+    pub fn cache_write(&self) -> u64 {
+        self.cache_write_short + self.cache_write_long
     }
 
     /// What the model had before it when it answered.
     pub fn context(&self) -> u64 {
-        self.input + self.cache_read + self.cache_creation()
+        self.input + self.cache_read + self.cache_write()
     }
 }
 

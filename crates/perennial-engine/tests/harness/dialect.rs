@@ -142,7 +142,7 @@ impl LineReader for Lines {
         let prompt = said.map(|text| Content::Prompt(Excerpt::of_prompt(&text)));
         let content = prompt.or_else(|| usage(line).map(Content::Usage));
         if let Some(content) = content {
-            each(Step { id: None, parent: None, time: None, sidechain: false, content });
+            each(Step { id: None, parent: None, time: None, is_subagent: false, content });
         }
     }
 

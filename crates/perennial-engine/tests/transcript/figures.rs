@@ -86,7 +86,7 @@ fn a_survey_counts_forks_once_and_subagents_too() {
     assert!(survey.update().is_empty());
     let total = survey.account().total();
     assert_eq!((total.messages, total.tokens.output, total.web_searches), (8, 181, 2));
-    assert_eq!(total.tokens.cache_creation_1h, 500);
+    assert_eq!(total.tokens.cache_write_long, 500);
     let of = |id| {
         let number = survey.conversation(id).expect("it was added");
         survey.account().of_conversation(number)

@@ -27,7 +27,7 @@ fn source(path: &Path, is_subagent: bool) -> Source {
 fn shown((_, step): &(usize, Step)) -> String {
     match &step.content {
         Content::Prompt(prompt) => {
-            format!("{}{}", if step.sidechain { "|" } else { "" }, prompt.text)
+            format!("{}{}", if step.is_subagent { "|" } else { "" }, prompt.text)
         }
         other => format!("{other:?}"),
     }
@@ -131,10 +131,10 @@ fn what_is_no_place_is_refused() {
 fn real_transcripts_are_told_whole() {
     for path in crate::fixture::real_transcripts() {
         let (_, mut whole) = crate::fixture::read(path.clone());
-        whole.retain(|step| !step.sidechain);
+        whole.retain(|step| !step.is_subagent);
         let (mut place, mut told) = (Place::default(), 0);
         loop {
-            let page = read(DIALECT, &[source(&path, false)], &place, |step| !step.sidechain);
+            let page = read(DIALECT, &[source(&path, false)], &place, |step| !step.is_subagent);
             told += page.steps.len();
             place = page.place;
             if page.is_last {

@@ -29,13 +29,13 @@ fn count(paths: &[PathBuf]) -> Reference {
             let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
             let number = |name: &str| message["usage"][name].as_u64().unwrap_or(0);
             let hour = message["usage"]["cache_creation"]["ephemeral_1h_input_tokens"].as_u64();
-            let cache_creation_1h = hour.unwrap_or(0);
+            let cache_write_long = hour.unwrap_or(0);
             let tokens = Tokens {
                 input: number("input_tokens"),
                 output: number("output_tokens"),
                 cache_read: number("cache_read_input_tokens"),
-                cache_creation_5m: number("cache_creation_input_tokens") - cache_creation_1h,
-                cache_creation_1h,
+                cache_write_short: number("cache_creation_input_tokens") - cache_write_long,
+                cache_write_long,
             };
             let key = (word(&message["id"]), word(&line["requestId"]));
             own.insert(key, (word(&message["model"]), tokens));
@@ -54,8 +54,8 @@ fn count(paths: &[PathBuf]) -> Reference {
         sum.input += tokens.input;
         sum.output += tokens.output;
         sum.cache_read += tokens.cache_read;
-        sum.cache_creation_5m += tokens.cache_creation_5m;
-        sum.cache_creation_1h += tokens.cache_creation_1h;
+        sum.cache_write_short += tokens.cache_write_short;
+        sum.cache_write_long += tokens.cache_write_long;
     }
     reference
 }

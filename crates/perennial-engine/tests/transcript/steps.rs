@@ -30,7 +30,7 @@ fn shown(step: &Step) -> String {
         Content::Interrupted => "interrupted".to_owned(),
         Content::ConversationChanged { id } => format!("conversation: {id}"),
     };
-    if step.sidechain { format!("| {content}") } else { content }
+    if step.is_subagent { format!("| {content}") } else { content }
 }
 
 #[test]

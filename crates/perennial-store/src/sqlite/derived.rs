@@ -124,7 +124,7 @@ pub(super) fn put_sample(connection: &Connection, sample: &Latest) -> rusqlite::
         usage.map(|usage| usage.input.cast_signed()),
         usage.map(|usage| usage.output.cast_signed()),
         usage.map(|usage| usage.cache_read.cast_signed()),
-        usage.map(|usage| usage.cache_creation.cast_signed()),
+        usage.map(|usage| usage.cache_write.cast_signed()),
         usage.map(|usage| usage.is_partial),
         cost_microusd.map(u64::cast_signed),
         reminded.map(|(number, _)| number.0),
@@ -179,11 +179,11 @@ fn measured(row: &Row<'_>) -> Result<Option<Context>, ReadError> {
 
 fn used(row: &Row<'_>) -> rusqlite::Result<Option<Usage>> {
     let numbers = (count(row, 9)?, count(row, 10)?, count(row, 11)?, count(row, 12)?);
-    let (Some(input), Some(output), Some(cache_read), Some(cache_creation)) = numbers else {
+    let (Some(input), Some(output), Some(cache_read), Some(cache_write)) = numbers else {
         return Ok(None);
     };
     let is_partial = row.get::<_, Option<bool>>(13)?.unwrap_or(true);
-    Ok(Some(Usage { input, output, cache_read, cache_creation, is_partial }))
+    Ok(Some(Usage { input, output, cache_read, cache_write, is_partial }))
 }
 
 fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<u64>> {

@@ -468,7 +468,7 @@ fn samples_survive_field_by_field(journal: &Arc<dyn Store>) {
         Some(Context { sample, at: Time(at) })
     };
     let usage = |is_partial| {
-        Some(Usage { input: 1, output: 2, cache_read: u64::MAX, cache_creation: 4, is_partial })
+        Some(Usage { input: 1, output: 2, cache_read: u64::MAX, cache_write: 4, is_partial })
     };
     let only = Latest::of(AgentId(0));
     let samples = [

@@ -90,7 +90,7 @@ fn a_conversation_is_told_in_steps_and_the_terminal_in_bytes() {
     assert_eq!(told[1].arguments["command"], command);
     assert_eq!((&told[1].call, told[2].is_error), (&told[2].call, Some(false)));
     assert!(told.iter().all(|step| step.conversation == stage.conversation("ada")));
-    assert!(told.iter().all(|step| step.at.is_some() && !step.sidechain), "{told:#?}");
+    assert!(told.iter().all(|step| step.at.is_some() && !step.is_subagent), "{told:#?}");
     assert_eq!(steps(sealed, &["--session", "1"]), told);
     assert_eq!(steps(sealed, &["--tail", "1"]), told[3..]);
     let none = sealed.refused(4, &["logs", "ada", "--session", "2"]);
@@ -165,7 +165,7 @@ fn subagents_are_told_apart_and_a_lost_conversation_from_our_copy() {
     std::fs::write(subagents.join("agent-7.jsonl"), format!("{line}\n")).expect("written");
     follower.wait("Aside.");
     let told = steps(sealed, &[]);
-    let aside = told.iter().find(|step| step.sidechain).expect("told");
+    let aside = told.iter().find(|step| step.is_subagent).expect("told");
     assert_eq!(aside.subagent.as_deref(), Some("agent-7"));
     assert!(sealed.ok(["logs", "ada"]).contains("┆ › Aside."));
     let ours = sealed.home.conversations().join(format!("claude/{conversation}.jsonl"));
@@ -175,7 +175,7 @@ fn subagents_are_told_apart_and_a_lost_conversation_from_our_copy() {
     // As the client does when it goes on writing.
     std::fs::write(&theirs, "{\"type\":\"mode\",\"mode\":\"normal\"}\n").expect("begun again");
     let kept = steps(sealed, &[]);
-    assert!(kept.iter().any(|step| step.kind == "prompt" && !step.sidechain), "{kept:#?}");
+    assert!(kept.iter().any(|step| step.kind == "prompt" && !step.is_subagent), "{kept:#?}");
     sealed.ok(["stop", "ada"]);
     assert_eq!(ended(follower.child, "logs --follow").code, 0);
     assert_eq!(follower.lines.try_iter().count(), 0, "a copy tells nothing twice");

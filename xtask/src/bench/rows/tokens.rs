@@ -64,7 +64,7 @@ fn totals(workshop: &Workshop, corpus: &Path, room: &Path) -> Result<Value> {
     Ok(json!({
         "input_tokens": total["input"],
         "output_tokens": total["output"],
-        "cache_creation_input_tokens": total["cache_creation"],
+        "cache_creation_input_tokens": total["cache_write"],
         "cache_read_input_tokens": total["cache_read"],
     }))
 }

@@ -78,6 +78,10 @@ impl Dialect for Claude {
         transcript::is_begun(transcript)
     }
 
+    fn model_name<'a>(&self, model: &'a str) -> &'a str {
+        transcript::model_name(model)
+    }
+
     fn subagents(&self, transcript: &Path) -> Vec<PathBuf> {
         transcript::subagents(transcript)
     }

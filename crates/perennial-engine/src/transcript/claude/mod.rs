@@ -16,12 +16,14 @@ mod content;
 mod failure;
 mod files;
 mod line;
+mod model_name;
 mod reader;
 mod tree;
 mod usage;
 
 pub use begun::is_begun;
 pub use files::{subagent_directories, subagents};
+pub use model_name::model_name;
 pub use reader::Reader;
 pub use usage::usages;
 

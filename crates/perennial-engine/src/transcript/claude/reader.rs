@@ -85,10 +85,10 @@ impl LineReader for Reader {
         self.notes.unknown += u64::from(!is_known(kind));
         let id = line.uuid.as_ref().map(|uuid| StepId::of(uuid.as_str()));
         let parent = line.parent_uuid.as_ref().map(|uuid| StepId::of(uuid.as_str()));
-        let sidechain = line.is_sidechain.unwrap_or(false);
+        let is_subagent = line.is_sidechain.unwrap_or(false);
         let is_new = id.is_none_or(|id| self.tree.add(id, parent, bearing));
         // Progress is written beside the conversation; nothing goes on from its last line.
-        if id.is_some() && !sidechain && kind != "progress" {
+        if id.is_some() && !is_subagent && kind != "progress" {
             self.tree.set_leaf(id);
         }
         if !is_new {
@@ -97,7 +97,7 @@ impl LineReader for Reader {
         let time = line::time(line.timestamp.as_ref());
         let change = self.conversation_change(&line);
         for content in change.into_iter().chain(contents) {
-            each(Step { id, parent, time, sidechain, content });
+            each(Step { id, parent, time, is_subagent, content });
         }
     }
 

@@ -156,16 +156,16 @@ impl Counts {
         // Every answer has these two.
         let input = plausible(Some(self.input_tokens.ok_or(Damaged)?))?;
         let output = plausible(Some(self.output_tokens.ok_or(Damaged)?))?;
-        let cache_creation = plausible(self.cache_creation_input_tokens)?;
+        let cache_write = plausible(self.cache_creation_input_tokens)?;
         let hour = self.cache_creation.as_ref().and_then(|parts| parts.ephemeral_1h_input_tokens);
         // The total is what counts; the parts are an explanation of it that older lines lack.
-        let cache_creation_1h = plausible(hour)?.min(cache_creation);
+        let cache_write_long = plausible(hour)?.min(cache_write);
         Ok(Tokens {
             input,
             output,
             cache_read: plausible(self.cache_read_input_tokens)?,
-            cache_creation_5m: cache_creation - cache_creation_1h,
-            cache_creation_1h,
+            cache_write_short: cache_write - cache_write_long,
+            cache_write_long,
         })
     }
 

@@ -95,7 +95,7 @@ fn used(figures: &Figures, is_partial: bool) -> Usage {
         input: figures.tokens.input,
         output: figures.tokens.output,
         cache_read: figures.tokens.cache_read,
-        cache_creation: figures.tokens.cache_creation(),
+        cache_write: figures.tokens.cache_write(),
         cost_usd: has_price.then(|| figures.cost.microdollars() as f64 / 1e6),
         partial: is_partial || figures.is_cost_partial(),
     }
@@ -130,7 +130,7 @@ fn drawn(totals: &Totals, width: Option<usize>, paint: Paint) -> String {
         column("INPUT", 5, &|usage| usage.input.to_string()),
         column("OUTPUT", 6, &|usage| usage.output.to_string()),
         column("CACHE READ", 4, &|usage| usage.cache_read.to_string()),
-        column("CACHE WRITE", 3, &|usage| usage.cache_creation.to_string()),
+        column("CACHE WRITE", 3, &|usage| usage.cache_write.to_string()),
         column("COST", 8, &cost),
     ];
     table(columns, width, paint)
@@ -147,7 +147,7 @@ mod tests {
             input: 12_345_678,
             output: 2_345_678,
             cache_read: 1_234_567_890,
-            cache_creation: 98_765_432,
+            cache_write: 98_765_432,
             cost_usd,
             partial,
         };

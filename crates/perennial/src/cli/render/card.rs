@@ -155,7 +155,7 @@ fn usage_line(usage: &Usage) -> String {
     let partial = if usage.partial { "at least " } else { "" };
     format!(
         "{partial}{} in, {} out, {} read from cache, {} written to cache{cost}",
-        usage.input, usage.output, usage.cache_read, usage.cache_creation
+        usage.input, usage.output, usage.cache_read, usage.cache_write
     )
 }
 

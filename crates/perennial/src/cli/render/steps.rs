@@ -57,12 +57,12 @@ impl Teller {
     pub fn tell(&mut self, step: &Step, canvas: &Canvas<'_>) -> String {
         let Some((look, body)) = self.body(step, canvas) else { return String::new() };
         let mut told = self.heading(step, canvas);
-        if step.kind == "prompt" && !step.sidechain {
+        if step.kind == "prompt" && !step.is_subagent {
             told.push('\n');
         }
         let time = step.at.as_deref().map(|at| canvas.clock.second(at)).unwrap_or_default();
         let time = format!("{time:<TIME_COLUMNS$}");
-        let side = if step.sidechain { "┆ " } else { "" };
+        let side = if step.is_subagent { "┆ " } else { "" };
         let indent = TIME_COLUMNS + text::width(side) + 2;
         let room = canvas.width.filter(|width| *width >= indent + NARROWEST).map(|w| w - indent);
         let paint = canvas.paint;
@@ -92,7 +92,7 @@ impl Teller {
             self.day = day;
         }
         // Subagents of an earlier conversation may still be at work.
-        if !step.sidechain && step.conversation != self.conversation {
+        if !step.is_subagent && step.conversation != self.conversation {
             news.push(format!("conversation {}", plain(&step.conversation)));
             self.conversation.clone_from(&step.conversation);
         }
@@ -278,8 +278,8 @@ mod tests {
             { "kind": "tool-call", "call": "c3", "tool": "Write", "arguments": {} },
             { "kind": "tool-result", "call": "c2", "is_error": true, "text": "no\tsuch file\r\n" },
             { "kind": "tool-result", "call": "c3", "is_error": false, "text": "" },
-            { "kind": "prompt", "text": "look", "sidechain": true, "subagent": "agent-1" },
-            { "kind": "text", "text": "nothing there", "sidechain": true },
+            { "kind": "prompt", "text": "look", "is_subagent": true, "subagent": "agent-1" },
+            { "kind": "text", "text": "nothing there", "is_subagent": true },
             { "kind": "error", "error": "overloaded", "text": "529 \u{202e}x",
               "until": "2026-11-15T12:01:00Z" },
             { "kind": "rate-limit", "text": "limit reached", "until": "2026-11-15T13:00:00Z" },

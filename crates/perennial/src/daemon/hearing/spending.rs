@@ -29,7 +29,7 @@ impl From<Figures> for Used {
                 input: tokens.input,
                 output: tokens.output,
                 cache_read: tokens.cache_read,
-                cache_creation: tokens.cache_creation(),
+                cache_write: tokens.cache_write(),
                 is_partial: figures.is_cost_partial(),
             },
             cost_microusd: Some(figures.cost.microdollars()),

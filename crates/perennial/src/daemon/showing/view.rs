@@ -85,7 +85,7 @@ pub fn unrecorded(agent: &Agent, view: &FleetView<'_>) -> u64 {
     agent.vouched(view.presence.confirmation(agent)).hash(&mut hasher);
     sample.map(|it| (it.tokens, it.window, it.usable, it.source)).hash(&mut hasher);
     hearing.and_then(Hearing::model).hash(&mut hasher);
-    used.map(|(it, cost)| (it.input, it.output, it.cache_read, it.cache_creation, cost))
+    used.map(|(it, cost)| (it.input, it.output, it.cache_read, it.cache_write, cost))
         .hash(&mut hasher);
     hasher.finish()
 }
@@ -225,7 +225,7 @@ fn usage(used: Used) -> wire::Usage {
         input: tokens.input,
         output: tokens.output,
         cache_read: tokens.cache_read,
-        cache_creation: tokens.cache_creation,
+        cache_write: tokens.cache_write,
         cost_usd: used.cost_microusd.map(|cost| cost as f64 / 1e6),
         partial: tokens.is_partial,
     }

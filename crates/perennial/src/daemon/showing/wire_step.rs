@@ -14,7 +14,7 @@ pub fn step(conversation: &ConversationId, subagent: Option<String>, step: Step)
     let shown = wire::Step {
         at: step.time.map(rfc3339),
         conversation: conversation.to_string(),
-        sidechain: step.sidechain,
+        is_subagent: step.is_subagent,
         subagent,
         id: step.id.map(named),
         parent: step.parent.map(named),

@@ -130,7 +130,7 @@ impl Open {
             let Open { model, said, .. } = self;
             read(&id, &mut conversation, buffer, &mut told, |step| {
                 *said = said_after(*said, step);
-                if let (Content::Usage(usage), false) = (&step.content, step.sidechain) {
+                if let (Content::Usage(usage), false) = (&step.content, step.is_subagent) {
                     model.clone_from(&usage.model);
                 }
             });
@@ -221,7 +221,7 @@ fn read(
 fn said_after(said: u64, step: &Step) -> u64 {
     const CALL_TOKENS: u64 = 100;
     let tokens = |text: &Excerpt| (text.text.len() + text.cut_bytes) as u64 / 4;
-    if step.sidechain {
+    if step.is_subagent {
         return said;
     }
     match &step.content {
@@ -245,7 +245,7 @@ mod tests {
     use perennial_engine::harness::vendors::DIALECTS;
 
     fn step(content: Content) -> Step {
-        Step { id: None, parent: None, time: None, sidechain: false, content }
+        Step { id: None, parent: None, time: None, is_subagent: false, content }
     }
 
     #[test]
@@ -255,7 +255,7 @@ mod tests {
         let (call, tool) = ("a".to_owned(), "Bash".to_owned());
         let called = Content::ToolCall { call, tool, arguments: Excerpt::of("{}") };
         assert!(said_after(said, &step(called)) > said + 99);
-        let aside = Step { sidechain: true, ..step(Content::Text(Excerpt::of("long enough"))) };
+        let aside = Step { is_subagent: true, ..step(Content::Text(Excerpt::of("long enough"))) };
         assert_eq!(said_after(said, &aside), said);
     }
 
