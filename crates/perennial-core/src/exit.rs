@@ -27,6 +27,18 @@ pub enum UnknownExit {
     HomeCopied,
 }
 
+impl UnknownExit {
+    /// Of a session that no holder has, and whose number was never claimed. It was ended before it
+    /// began, if that was ordered and nobody saw a process of it; otherwise its holder took the claim
+    /// with it.
+    pub fn of_unclaimed(was_executed: bool, was_ended: bool) -> UnknownExit {
+        match (was_executed, was_ended) {
+            (false, true) => UnknownExit::NotStarted,
+            (true, _) | (false, false) => UnknownExit::HolderDied,
+        }
+    }
+}
+
 /// What follows from a session's end that no verb had asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
@@ -56,6 +68,23 @@ impl Exit {
         match self {
             Exit::Code(code) => code == 0,
             Exit::KillSignal(_) | Exit::Unknown(_) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_that_was_ended_before_anybody_saw_it_never_started() {
+        for (was_executed, was_ended, why) in [
+            (false, true, UnknownExit::NotStarted),
+            (false, false, UnknownExit::HolderDied),
+            (true, true, UnknownExit::HolderDied),
+            (true, false, UnknownExit::HolderDied),
+        ] {
+            assert_eq!(UnknownExit::of_unclaimed(was_executed, was_ended), why);
         }
     }
 }

@@ -35,9 +35,9 @@ use perennial_core::observation::Report;
 use perennial_core::session::Process;
 use rustix::event::{EventfdFlags, eventfd};
 
+use super::delivery::TEXT_BYTES_MAX;
 pub use super::delivery::{Held, InputRules, LineReport, Outcome};
 use super::jobs::{JobOrder, JobReport, Jobs};
-use super::protocol::RAW_BYTES_MAX;
 pub use super::protocol::{Focus, Mode, Size};
 
 /// What the holders are run with.
@@ -169,18 +169,12 @@ impl fmt::Debug for Ticket {
     }
 }
 
-/// Why input was not typed, or a ticket not given.
+/// Why a text was not taken for delivery, or a ticket not given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HostRefusal {
     #[error("that session is not running")]
     NotRunning,
-    #[error("the input line holds text that a person typed but did not send")]
-    Draft,
-    #[error("a dialog is open, and the keys would answer it")]
-    Dialog,
-    #[error("the program does not read its input")]
-    Full,
-    #[error("more than {RAW_BYTES_MAX} bytes")]
+    #[error("more than {TEXT_BYTES_MAX} bytes")]
     TooLong,
     #[error("the session's holder can't be reached")]
     Unreachable,
@@ -199,7 +193,6 @@ pub(super) enum Manner {
 pub(super) enum Request {
     Order(SessionEffect, Manner),
     Job { job: JobId, number: u32, order: JobOrder },
-    Send { agent: AgentId, number: SessionNumber, bytes: Vec<u8>, answer: Answer<()> },
     Ticket { agent: AgentId, number: SessionNumber, mode: Mode, answer: Answer<Ticket> },
     Resize { agent: AgentId, number: SessionNumber, size: Size },
     Focus { agent: AgentId, number: SessionNumber, focus: Focus },
@@ -275,18 +268,7 @@ impl Holders {
         self.shared.push(Request::Order(effect, Manner::ByTerm));
     }
 
-    /// Types bytes into a session; the answer comes on the holders' thread.
-    pub fn send(
-        &self,
-        agent: AgentId,
-        number: SessionNumber,
-        bytes: Vec<u8>,
-        answer: impl FnOnce(Result<(), HostRefusal>) + Send + 'static,
-    ) {
-        self.shared.push(Request::Send { agent, number, bytes, answer: Box::new(answer) });
-    }
-
-    /// Asks for a way into a session's terminal.
+    /// Asks for a way into a session's terminal; the answer comes on the holders' thread.
     pub fn ticket(
         &self,
         agent: AgentId,

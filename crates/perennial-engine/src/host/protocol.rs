@@ -220,6 +220,7 @@ pub enum Order {
         number: u32,
         signal: i32,
     },
+    /// Types bytes as they are. Daemons of older versions order that; later ones order `Deliver`.
     Send {
         number: u32,
         request: u64,

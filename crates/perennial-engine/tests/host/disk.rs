@@ -63,20 +63,20 @@ fn a_full_disk_stops_no_session_and_heals() {
     let script = "stty -echo; while read line; do echo \"[$line]\"; \
         if [ $line = lost ]; then head -c 20000 /dev/zero; fi; done";
     let process = fixture.run(agent, N1, script);
-    fixture.send(agent, N1, b"before\r").expect("typed");
+    fixture.type_line(agent, N1, "before");
     fixture.await_output(agent, N1, "[before]");
     disk.fill();
     let ticket = fixture.ticket(agent, N1, Mode::Watch).expect("a ticket");
     let mut watcher = Attachment::watch(&ticket.socket, &ticket.token, None).expect("watches");
     for _ in 0..20 {
-        fixture.send(agent, N1, b"lost\r").expect("typed");
+        fixture.type_line(agent, N1, "lost");
     }
     // Who watches sees it all the same.
     read_until(&mut watcher, |news| text(news).matches("[lost]").count() >= 2);
     assert!(is_alive(process.pid));
     disk.free();
     until("the recording goes on", || {
-        fixture.send(agent, N1, b"after\r").expect("typed");
+        fixture.type_line(agent, N1, "after");
         String::from_utf8_lossy(&fixture.output(agent, N1)).contains("bytes were not recorded")
     });
     fixture.await_output(agent, N1, "[after]");

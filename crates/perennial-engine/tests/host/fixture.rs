@@ -16,7 +16,7 @@ use perennial_core::launch::{Host, Launch};
 use perennial_core::observation::Report;
 use perennial_core::session::{Pace, Process};
 use perennial_engine::host::directory::HolderDirectory;
-use perennial_engine::host::holders::{HostRefusal, Mode, Ticket};
+use perennial_engine::host::holders::{Delivery, HostRefusal, Mode, Outcome, Ticket};
 use perennial_engine::host::protocol::{self, ClientHello, Frame, Inbox, Role, ShimHello};
 use perennial_engine::host::{Holders, HostReport, Ladder, Settings, environment};
 
@@ -243,18 +243,27 @@ impl Fixture {
         self.directory(agent).shim_pid().expect("the lock is readable")
     }
 
-    /// The answer to typed input.
-    pub fn send(
+    /// What became of one text for a bare command.
+    pub fn deliver(
         &self,
         agent: AgentId,
         number: SessionNumber,
-        bytes: &[u8],
-    ) -> Result<(), HostRefusal> {
+        text: &str,
+    ) -> Result<Outcome, HostRefusal> {
+        static MESSAGES: AtomicU64 = AtomicU64::new(0);
+        let message = MESSAGES.fetch_add(1, Ordering::Relaxed).to_string();
+        let columns = text.split('\n').map(|line| line.chars().count() as u32).collect();
+        let delivery = Delivery { message, attempt: 1, text: text.to_owned(), columns };
         let (sender, answers) = channel();
-        self.holders().send(agent, number, bytes.to_vec(), move |answer| {
+        self.holders().deliver(agent, number, delivery, move |answer| {
             let _test_over = sender.send(answer);
         });
         answers.recv_timeout(LONG).expect("an answer")
+    }
+
+    /// Types a line into a bare command.
+    pub fn type_line(&self, agent: AgentId, number: SessionNumber, text: &str) {
+        assert_eq!(self.deliver(agent, number, text), Ok(Outcome::Written), "{text}");
     }
 
     pub fn ticket(

@@ -8,6 +8,7 @@ use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::id::SessionNumber;
 use perennial_core::session::Pace;
 use perennial_engine::host::environment;
+use perennial_engine::host::holders::HostRefusal;
 use rustix::process::Signal;
 
 use crate::fixture::{Fixture, N1, N2, is_alive, kill, until};
@@ -119,9 +120,9 @@ fn a_stale_order_touches_nobody() {
     let process = fixture.run(agent, N2, "exec sleep 1000");
     fixture.end(agent, N1, Pace::AtOnce);
     fixture.order(agent, N1, Action::Release);
-    assert!(fixture.send(agent, N1, b"x").is_err());
+    assert_eq!(fixture.deliver(agent, N1, "x"), Err(HostRefusal::NotRunning));
     // Answered in order: the stale ones are behind us.
-    fixture.send(agent, N2, b"x").expect("the newest is reached");
+    fixture.type_line(agent, N2, "x");
     assert!(is_alive(process.pid));
 }
 

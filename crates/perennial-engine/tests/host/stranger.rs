@@ -6,6 +6,8 @@ use std::os::unix::net::UnixStream;
 use perennial_core::effect::Action;
 use perennial_core::exit::Exit;
 use perennial_core::session::Pace;
+use perennial_engine::host::attach::Attachment;
+use perennial_engine::host::holders::Mode;
 use perennial_engine::host::protocol::{Order, PaceRecord, Refused, ShimReport};
 use rustix::process::Signal;
 
@@ -47,7 +49,7 @@ fn garbage_harms_nobody() {
         let _reset = stream.read_to_end(&mut answer);
     }
     assert!(is_alive(process.pid) && is_alive(shim));
-    fixture.send(agent, N1, b"still here\r").expect("typed");
+    fixture.type_line(agent, N1, "still here");
     fixture.await_output(agent, N1, "still here");
 }
 
@@ -119,6 +121,41 @@ fn a_kill_signal_of_another_version_reaches_the_main_process() {
     fixture.start_daemon();
     fixture.order(agent, N1, Action::Hold);
     assert_eq!(fixture.exited(agent, N1), Exit::Code(33));
+}
+
+/// This daemon orders no bare bytes to be typed; one of an older version may adopt the shim.
+#[test]
+fn bytes_that_an_older_daemon_sends_keep_clear_of_a_draft() {
+    let mut fixture = Fixture::new();
+    let agent = fixture.agent();
+    fixture.run(agent, N1, "stty -echo; while read line; do echo \"[$line]\"; done");
+    let ticket = fixture.ticket(agent, N1, Mode::Attach).expect("a ticket");
+    let mut client =
+        Attachment::attach(&ticket.socket, &ticket.token, (24, 80), None).expect("attached");
+    fixture.stop_daemon();
+    let (mut older, _) = Wire::daemon(&fixture.directory(agent).socket(), 7);
+    let line_with = |wire: &mut Wire, draft: bool| {
+        let told = |report| matches!(report, ShimReport::Line { line, .. } if line.draft == draft);
+        while !told(wire.hear().expect("a report")) {}
+    };
+    let refusal = |wire: &mut Wire, request: u64, bytes: &[u8]| {
+        wire.say(&Order::Send { number: 1, request, bytes: bytes.to_vec() });
+        loop {
+            if let ShimReport::Answer { request: answered, refused } =
+                wire.hear().expect("a report")
+            {
+                assert_eq!(answered, request);
+                return refused;
+            }
+        }
+    };
+    client.send(b"a person's").expect("typed");
+    line_with(&mut older, true);
+    assert!(matches!(refusal(&mut older, 1, b" and ours\r"), Some(Refused::Draft)));
+    client.send(b"\r").expect("typed");
+    line_with(&mut older, false);
+    assert!(refusal(&mut older, 2, b"ours\r").is_none());
+    fixture.await_output(agent, N1, "[a person's]\r\n[ours]");
 }
 
 /// The daemon's side lets no order about an earlier session through; the shim itself must not obey one
@@ -216,7 +253,7 @@ fn a_second_shim_for_the_same_agent_goes_away() {
         .expect("runs");
     assert_eq!(status.code(), Some(1));
     assert_eq!(fixture.shim_pid(agent), shim);
-    fixture.send(agent, N1, b"x").expect("reached");
+    fixture.type_line(agent, N1, "x");
     kill(process.pid, Signal::KILL);
     assert_eq!(fixture.exited(agent, N1), Exit::KillSignal(9));
     fixture.end(agent, N1, Pace::AtOnce);

@@ -5,7 +5,7 @@ use perennial_core::exit::Exit;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::session::Pace;
 use perennial_engine::host::attach::{AttachError, Attachment, News, SessionExit};
-use perennial_engine::host::holders::{HostRefusal, Mode};
+use perennial_engine::host::holders::{Held, HostRefusal, Mode, Outcome};
 use perennial_engine::host::recording::Recording;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::Signal;
@@ -161,7 +161,7 @@ fn a_client_resumes_where_it_was() {
     read_until(&mut client, |news| text(news).contains("one"));
     let offset = client.offset();
     drop(client);
-    fixture.send(agent, N1, b"\r").expect("typed");
+    fixture.type_line(agent, N1, "");
     fixture.await_output(agent, N1, "two");
     let ticket = fixture.ticket(agent, N1, Mode::Watch).expect("a ticket");
     let mut client =
@@ -185,7 +185,7 @@ fn a_ticket_opens_one_door_once() {
     watcher.send(b"from a watcher\r").expect("sent");
     let guess = Attachment::watch(&ticket.socket, "0000", None);
     assert!(matches!(guess, Err(AttachError::Refused(_))));
-    fixture.send(agent, N1, b"from the daemon\r").expect("typed");
+    fixture.type_line(agent, N1, "from the daemon");
     read_until(&mut watcher, |news| text(news).contains("from the daemon"));
     assert!(!String::from_utf8_lossy(&fixture.output(agent, N1)).contains("from a watcher"));
     assert_eq!(fixture.ticket(agent, N2, Mode::Attach).err(), Some(HostRefusal::NotRunning));
@@ -201,18 +201,20 @@ fn a_persons_draft_is_left_alone() {
     client.send(b"\x1b[?62;22c").expect("sent");
     client.send(b"x").expect("sent");
     read_until(&mut client, |news| text(news).contains('x'));
-    assert_eq!(fixture.send(agent, N1, b"y\r"), Err(HostRefusal::Draft));
+    let draft = Ok(Outcome::Held(Held::Draft));
+    assert_eq!(fixture.deliver(agent, N1, "y"), draft);
     client.send(b"\r").expect("sent");
     read_until(&mut client, |news| text(news).contains('\n'));
-    fixture.send(agent, N1, b"y\r").expect("typed");
+    fixture.type_line(agent, N1, "y");
     client.send(b"z").expect("sent");
     read_until(&mut client, |news| text(news).contains('z'));
     drop(client);
     // C8: it outlives its typist.
     let mut client = attach(&fixture, agent, N1);
-    assert_eq!(fixture.send(agent, N1, b"y\r"), Err(HostRefusal::Draft));
+    assert_eq!(fixture.deliver(agent, N1, "y"), draft);
     client.send(b"\x03").expect("sent");
-    until("it is taken back", || fixture.send(agent, N1, b"y\r") != Err(HostRefusal::Draft));
+    // The program ends of it, too.
+    until("it is taken back", || fixture.deliver(agent, N1, "y") != draft);
 }
 
 #[test]
@@ -221,9 +223,11 @@ fn a_program_that_does_not_read_blocks_nobody() {
     let agent = fixture.agent();
     fixture.run(agent, N1, "stty raw; echo ready; exec sleep 1000");
     fixture.await_output(agent, N1, "ready");
-    let chunk = vec![b'x'; 32 << 10];
-    until("the queue is full", || fixture.send(agent, N1, &chunk) == Err(HostRefusal::Full));
-    assert_eq!(fixture.send(agent, N1, &vec![b'x'; 65 << 10]), Err(HostRefusal::TooLong));
+    let chunk = "x".repeat(32 << 10);
+    let full = Ok(Outcome::Held(Held::Full));
+    until("the queue is full", || fixture.deliver(agent, N1, &chunk) == full);
+    let long = "x".repeat(65 << 10);
+    assert_eq!(fixture.deliver(agent, N1, &long), Err(HostRefusal::TooLong));
     fixture.end(agent, N1, Pace::Graceful);
     fixture.exited(agent, N1);
 }

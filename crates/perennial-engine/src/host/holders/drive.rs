@@ -26,7 +26,8 @@ use super::{Settings, jobs, spawn};
 
 /// How long a shim may take for its hello.
 const GREETING_WITHIN: std::time::Duration = std::time::Duration::from_secs(5);
-/// Shims that go before they claim the session: more than a race can explain.
+/// Shims that go before they claim the session: more than a race can explain. A rule of the host's own:
+/// to the core, a session that could not be started is one, however often that was tried.
 const FAILURES_MAX: u8 = 5;
 
 impl Run {
@@ -90,12 +91,9 @@ impl Run {
         } else if current.work.is_some() && current.end.is_none() {
             self.spawn(owner);
         } else {
-            let unknown = if current.process.is_some() || current.end.is_none() {
-                UnknownExit::HolderDied
-            } else {
-                UnknownExit::NotStarted
-            };
-            self.fence(owner, Ending::Unknown(unknown));
+            let (was_executed, was_ended) = (current.process.is_some(), current.end.is_some());
+            let why = UnknownExit::of_unclaimed(was_executed, was_ended);
+            self.fence(owner, Ending::Unknown(why));
         }
     }
 

@@ -38,7 +38,7 @@ pub struct Holder {
     /// When the thread will look at it next.
     pub scheduled_at: Option<Moment>,
     pub is_told_lost: bool,
-    pub waiting: Vec<(u64, Waiting)>,
+    pub tickets: Vec<WaitingTicket>,
     pub deliveries: Vec<WaitingDelivery>,
     /// It takes orders to deliver: an older one does not.
     pub delivers: bool,
@@ -64,10 +64,11 @@ pub struct Shim {
     pub process: Process,
 }
 
-/// Who waits for an answer of the shim.
-pub enum Waiting {
-    Send(Answer<()>),
-    Ticket(Ticket, Answer<Ticket>),
+/// Who waits for the shim to take a ticket.
+pub struct WaitingTicket {
+    pub request: u64,
+    pub ticket: Ticket,
+    pub answer: Answer<Ticket>,
 }
 
 /// Who waits for the outcome of a delivery.
@@ -150,7 +151,7 @@ impl Holder {
             retry_wait: RETRY_FIRST,
             scheduled_at: None,
             is_told_lost: false,
-            waiting: Vec::new(),
+            tickets: Vec::new(),
             deliveries: Vec::new(),
             delivers: false,
             failures: 0,

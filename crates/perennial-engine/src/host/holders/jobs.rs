@@ -50,7 +50,7 @@ impl Run {
     pub fn forget_if_done(&mut self, owner: Owner) {
         let is_done = |holder: &Holder| {
             let is_gone = holder.shim.is_none() && matches!(holder.link, Link::Down);
-            is_gone && holder.current.is_none() && holder.waiting.is_empty()
+            is_gone && holder.current.is_none() && holder.tickets.is_empty()
         };
         if let Some(holder) = self.holders.get(&owner).filter(|holder| is_done(holder)) {
             if let (Owner::Job(job), Err(error)) = (owner, remove_directory(holder)) {

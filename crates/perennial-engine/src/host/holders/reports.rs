@@ -12,10 +12,9 @@ use super::super::monotonic::now;
 use super::super::owner::Owner;
 use super::super::process;
 use super::super::protocol::{
-    self, DELIVERS, ExitRecord, Focus, Frame, Mode, Order, RAW_BYTES_MAX, Refused, ShimHello,
-    ShimReport, Size,
+    self, DELIVERS, ExitRecord, Focus, Frame, Mode, Order, Refused, ShimHello, ShimReport, Size,
 };
-use super::holder::{Ending, Link, RETRY_FIRST, Waiting};
+use super::holder::{Ending, Link, RETRY_FIRST, WaitingTicket};
 use super::run::{LINK, PROCESS, Run};
 use super::{Answer, HostRefusal, Ticket, drive};
 
@@ -244,26 +243,6 @@ impl Run {
         }
     }
 
-    pub fn on_send(
-        &mut self,
-        owner: Owner,
-        number: SessionNumber,
-        bytes: Vec<u8>,
-        answer: Answer<()>,
-    ) {
-        if bytes.len() > RAW_BYTES_MAX {
-            answer(Err(HostRefusal::TooLong));
-            return;
-        }
-        match self.reach(owner, number) {
-            Ok(request) => {
-                self.wait_for(owner, request, Waiting::Send(answer));
-                self.say(owner, &Order::Send { number: number.0, request, bytes });
-            }
-            Err(refusal) => answer(Err(refusal)),
-        }
-    }
-
     pub fn on_ticket(
         &mut self,
         owner: Owner,
@@ -279,7 +258,7 @@ impl Run {
         match reached {
             Ok((request, ticket)) => {
                 let token = ticket.token.clone();
-                self.wait_for(owner, request, Waiting::Ticket(ticket, answer));
+                self.wait_for(owner, WaitingTicket { request, ticket, answer });
                 let number = number.0;
                 let ttl_ms = TICKET_TTL_MS;
                 self.say(owner, &Order::Ticket { number, request, token, mode, ttl_ms });
@@ -316,46 +295,37 @@ impl Run {
         }
     }
 
-    fn wait_for(&mut self, owner: Owner, request: u64, waiting: Waiting) {
+    fn wait_for(&mut self, owner: Owner, waiting: WaitingTicket) {
         if let Some(holder) = self.holders.get_mut(&owner) {
-            holder.waiting.push((request, waiting));
+            holder.tickets.push(waiting);
         }
     }
 
     fn on_answer(&mut self, owner: Owner, request: u64, refused: Option<Refused>) {
         let Some(holder) = self.holders.get_mut(&owner) else { return };
-        let Some(at) = holder.waiting.iter().position(|(number, _)| *number == request) else {
+        let Some(at) = holder.tickets.iter().position(|waiting| waiting.request == request) else {
             return;
         };
-        let (_, waiting) = holder.waiting.remove(at);
-        let refusal = refused.map(|refused| match refused {
-            Refused::Stale => HostRefusal::NotRunning,
-            Refused::Draft => HostRefusal::Draft,
-            Refused::Dialog => HostRefusal::Dialog,
-            Refused::Full => HostRefusal::Full,
-            Refused::Unknown => HostRefusal::Unreachable,
+        let WaitingTicket { ticket, answer, .. } = holder.tickets.remove(at);
+        answer(match refused {
+            None => Ok(ticket),
+            Some(Refused::Stale) => Err(HostRefusal::NotRunning),
+            // The other three are for bytes, which only older daemons order to be typed.
+            Some(Refused::Draft | Refused::Dialog | Refused::Full | Refused::Unknown) => {
+                Err(HostRefusal::Unreachable)
+            }
         });
-        waiting.answer(refusal);
     }
 
     /// Nobody answers any more.
     pub fn refuse_waiting(&mut self, owner: Owner) {
         let Some(holder) = self.holders.get_mut(&owner) else { return };
-        for (_, waiting) in std::mem::take(&mut holder.waiting) {
-            waiting.answer(Some(HostRefusal::Unreachable));
+        for waiting in std::mem::take(&mut holder.tickets) {
+            (waiting.answer)(Err(HostRefusal::Unreachable));
         }
         let Some(holder) = self.holders.get_mut(&owner) else { return };
         for waiting in std::mem::take(&mut holder.deliveries) {
             (waiting.answer)(Err(HostRefusal::Unreachable));
-        }
-    }
-}
-
-impl Waiting {
-    fn answer(self, refusal: Option<HostRefusal>) {
-        match self {
-            Waiting::Send(answer) => answer(refusal.map_or(Ok(()), Err)),
-            Waiting::Ticket(ticket, answer) => answer(refusal.map_or(Ok(ticket), Err)),
         }
     }
 }

@@ -100,9 +100,6 @@ impl Run {
             match request {
                 Request::Order(effect, manner) => self.on_order(effect, manner),
                 Request::Job { job, number, order } => self.on_job(job, number, order),
-                Request::Send { agent, number, bytes, answer } => {
-                    self.on_send(Owner::Agent(agent), number, bytes, answer);
-                }
                 Request::Ticket { agent, number, mode, answer } => {
                     self.on_ticket(Owner::Agent(agent), number, mode, answer);
                 }
