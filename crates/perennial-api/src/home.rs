@@ -11,6 +11,8 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 pub const VARIABLE: &str = "PERENNIAL_HOME";
+/// Once `hooks_missed` is this long, nothing is added to it.
+pub const HOOKS_MISSED_BYTES_MAX: u64 = 1 << 20;
 
 /// The directories of one fleet on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -100,6 +100,9 @@ pub struct Board {
     pub limit: Option<usize>,
 }
 
+/// What a harness hands to a hook, a status line or a tool is read up to here: it may hold whole files.
+pub const HARNESS_INPUT_BYTES_MAX: usize = 8 << 20;
+
 /// `POST /v1/hook`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -8,7 +8,7 @@
 //! - P1  Whoever goes on from a page's place is told every line once, and each file's in its order.
 //!   Only a file with another text in its place is told from its beginning.
 //! - P2  One page reads a bounded part of the files and holds a bounded part of that, whatever is in
-//!   them. A line over [`LINE_BYTES_MAX`] is left out.
+//!   them. A line over [`PAGE_LINE_BYTES_MAX`] is left out.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -25,7 +25,10 @@ use super::step::{Content, Step, StepId};
 use super::tail::{fnv, mark};
 use crate::harness::Dialect;
 
-pub const LINE_BYTES_MAX: usize = 16 << 20;
+/// Shorter than [`tail::LINE_BYTES_MAX`](super::tail::LINE_BYTES_MAX): pages are read for many clients at
+/// once, each with a line in memory, and only show a step's beginning. The tail has one reader, and what
+/// it leaves out is missing from the tokens.
+pub const PAGE_LINE_BYTES_MAX: usize = 16 << 20;
 /// As much as one page reads.
 const READ_BYTES_MAX: u64 = 64 << 20;
 const CHUNK_BYTES: usize = 32 << 10;
@@ -220,7 +223,7 @@ impl Sheet {
         loop {
             let rest = &self.buffer[self.used..];
             let Some(length) = memchr::memchr(b'\n', rest) else {
-                if rest.len() > LINE_BYTES_MAX {
+                if rest.len() > PAGE_LINE_BYTES_MAX {
                     // What is left of the line will be no line of the vendor's.
                     self.read += rest.len() as u64;
                     self.told = self.read;

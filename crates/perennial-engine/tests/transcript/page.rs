@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use perennial_engine::transcript::page::{LINE_BYTES_MAX, NotAPlace, Place, Source, read};
+use perennial_engine::transcript::page::{NotAPlace, PAGE_LINE_BYTES_MAX, Place, Source, read};
 use perennial_engine::transcript::step::{Content, Step};
 
 use crate::fixture::DIALECT;
@@ -113,7 +113,7 @@ fn a_line_over_the_limit_is_left_out_and_the_rest_is_told() {
     let path = dir.path().join("own.jsonl");
     append(&path, &prompt(0, "before"));
     // Longer than a whole page may read.
-    append(&path, &prompt(1, &"x".repeat(5 * LINE_BYTES_MAX)));
+    append(&path, &prompt(1, &"x".repeat(5 * PAGE_LINE_BYTES_MAX)));
     append(&path, &prompt(2, "after"));
     assert_eq!(all(&[source(&path, false)], &mut Place::default()), ["before", "after"]);
 }

@@ -10,6 +10,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use perennial_api::home::HOOKS_MISSED_BYTES_MAX;
+use perennial_api::query::HARNESS_INPUT_BYTES_MAX;
 use perennial_api::{ExitCode, Home, client};
 use perennial_engine::host::monotonic::{self, Moment};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -22,11 +24,7 @@ use crate::cli::failure::Ending;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// What is left of it for the daemon, however long the input took.
 const LEAST: Duration = Duration::from_millis(100);
-/// What a harness may send.
-const LONGEST_INPUT: usize = 8 << 20;
 const LARGEST_PIECE: usize = 64 << 10;
-/// Events that no daemon heard are noted up to here.
-const LONGEST_NOTE: u64 = 1 << 20;
 
 /// Tell the daemon what an agent CLI does
 #[derive(Debug, clap::Args)]
@@ -76,7 +74,7 @@ fn input(until: Moment) -> io::Result<Vec<u8>> {
     let stdin = io::stdin();
     let mut input = Vec::new();
     let mut piece = vec![0; LARGEST_PIECE];
-    while input.len() < LONGEST_INPUT {
+    while input.len() < HARNESS_INPUT_BYTES_MAX {
         let left = until.saturating_sub(monotonic::now());
         let limit =
             Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
@@ -89,7 +87,7 @@ fn input(until: Moment) -> io::Result<Vec<u8>> {
             count => input.extend_from_slice(&piece[..count]),
         }
     }
-    input.truncate(LONGEST_INPUT);
+    input.truncate(HARNESS_INPUT_BYTES_MAX);
     Ok(input)
 }
 
@@ -109,7 +107,7 @@ fn note(home: &Home, event: &str) {
     let line = serde_json::json!({ "event": event, "session": session });
     let file = OpenOptions::new().create(true).append(true).mode(0o600).open(home.hooks_missed());
     if let Ok(mut file) = file
-        && file.metadata().is_ok_and(|meta| meta.len() < LONGEST_NOTE)
+        && file.metadata().is_ok_and(|meta| meta.len() < HOOKS_MISSED_BYTES_MAX)
     {
         let _ = writeln!(file, "{line}");
     }

@@ -7,10 +7,12 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
+use perennial_api::home::HOOKS_MISSED_BYTES_MAX;
 use serde::Deserialize;
 
-/// What is read of the file at the most; hooks write no more.
-const LONGEST: u64 = 2 << 20;
+/// What is read of the file at the most. Hooks that write at the same time may pass the limit, each by
+/// one line.
+const LONGEST: u64 = 2 * HOOKS_MISSED_BYTES_MAX;
 
 #[derive(Deserialize)]
 struct Missed {

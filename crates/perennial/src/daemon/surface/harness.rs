@@ -8,7 +8,7 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use perennial_api::query;
+use perennial_api::query::{self, HARNESS_INPUT_BYTES_MAX};
 use perennial_core::authority::Caller;
 use perennial_core::id::{AgentId, SessionId, SessionNumber};
 use perennial_core::time::Time;
@@ -20,9 +20,6 @@ use super::extract::{CallerIdentity, Query, body};
 use super::{Shared, Surface};
 use crate::daemon::showing::problems;
 
-/// A hook's input is read up to here; a harness may send whole files.
-pub const LONGEST_INPUT: usize = 8 << 20;
-
 pub async fn hook(
     State(surface): State<Shared>,
     CallerIdentity(caller): CallerIdentity,
@@ -30,7 +27,7 @@ pub async fn hook(
     request: Request,
 ) -> Answer {
     let (agent, preset) = surface.session_of(caller).await?;
-    let input = body(request, LONGEST_INPUT).await?;
+    let input = body(request, HARNESS_INPUT_BYTES_MAX).await?;
     let call = preset.dialect.hook(&called.event, &input);
     let call = call.map_err(|error| not_understood(&error))?;
     if call.is_partial {
@@ -55,7 +52,7 @@ pub async fn status_line(
     request: Request,
 ) -> Answer {
     let (agent, preset) = surface.session_of(caller).await?;
-    let input = body(request, LONGEST_INPUT).await?;
+    let input = body(request, HARNESS_INPUT_BYTES_MAX).await?;
     let Ok(number) = number(agent, drawn.session.as_deref()) else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };

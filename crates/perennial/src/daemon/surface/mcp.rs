@@ -10,6 +10,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use perennial_api::agent as wire;
 use perennial_api::post::Post;
+use perennial_api::query::HARNESS_INPUT_BYTES_MAX;
 use perennial_api::tool::{self, Tool};
 use perennial_api::{Problem, request};
 use perennial_core::authority::Caller;
@@ -22,7 +23,6 @@ use serde_json::{Value, json};
 
 use super::answer::{Answer, Trouble};
 use super::extract::{CallerIdentity, body};
-use super::harness::LONGEST_INPUT;
 use super::orders::{Done, Order};
 use super::{Shared, Surface};
 use crate::daemon::showing::problems;
@@ -76,7 +76,7 @@ pub async fn mcp(
     CallerIdentity(caller): CallerIdentity,
     request: Request,
 ) -> Answer {
-    let answer = match read(&body(request, LONGEST_INPUT).await?) {
+    let answer = match read(&body(request, HARNESS_INPUT_BYTES_MAX).await?) {
         Asked::Answer(None) => return Ok(StatusCode::NO_CONTENT.into_response()),
         Asked::Answer(Some(answer)) => answer,
         Asked::Call { id, call } => match surface.call(caller, call).await {
