@@ -76,7 +76,7 @@ pub fn briefing(
          \nYour clock is how much of your context window is used. You are told at:\n\
          - 50 %: see what is on disk, and whether your decisions are captured.\n\
          - 75 %: consolidate. Fewer reads, more writes; prepare what you leave behind.\n\
-         - 90 %: externalise only. No new work; then freeze, hand off or end.\n",
+         - 90 %: externalise only. No new work; write down how to go on, and report it.\n",
     );
     let _ = writeln!(text, "{}", measured(sample));
     cut(text, BRIEFING_BYTES)
@@ -91,16 +91,15 @@ pub fn notice(threshold: Threshold, sample: Option<&Sample>) -> String {
         }
         Threshold::ThreeQuarters => {
             "Consolidate from here on: fewer new reads, more writes. Begin nothing large. Bring \
-             what you have begun to a state that another can take up, and prepare your legacies: \
-             what you decided and why, what you learnt, what is open."
+             what you have begun to a state that another can take up, and prepare what others will \
+             need: what you decided and why, what you learnt, what is open."
         }
         Threshold::NineTenths => {
             "Externalise only: no new work, no new reads. Write the state of the work, the \
-             decisions, the open questions and how to resume. Then choose. Freeze, if much of what \
-             you know would be costly to rebuild and the work goes on within hours or days, or if \
-             nobody else can take your role. Hand off, if the work goes on and a fresh session can \
-             take it up from what is written. Be buried, if the work is complete or all of it is \
-             written down. Say which one you chose, and why."
+             decisions, the open questions and how to resume into files, so that a session with an \
+             empty window can take the work up from them. Post on the board what other agents need \
+             to know (tool `board_post`). Then report where the work stands and which files say how \
+             to go on (tool `report`), and end your turn."
         }
     };
     format!("[Perennial clock: {} %] {} {advice}", threshold.percent(), measured(sample))

@@ -74,12 +74,20 @@ fn the_first_text_is_bounded_whatever_others_write() {
 fn each_threshold_says_what_to_do() {
     for (threshold, parts) in [
         (Threshold::Half, ["50 %", "on disk", "decisions captured"]),
-        (Threshold::ThreeQuarters, ["75 %", "fewer new reads, more writes", "legacies"]),
-        (Threshold::NineTenths, ["90 %", "Externalise only", "Freeze, if"]),
+        (
+            Threshold::ThreeQuarters,
+            ["75 %", "fewer new reads, more writes", "what others will need"],
+        ),
+        (Threshold::NineTenths, ["90 %", "Externalise only", "`report`"]),
     ] {
         let text = notice(threshold, Some(&SAMPLE));
         assert!(parts.iter().all(|part| text.contains(part)), "{text}");
         assert!(text.contains("484,000 of 967,000") && text.len() < 1500);
+        // An agent would look for a way to do these, and there is none.
+        for verb in ["freeze", "hand off", "buried", "legac"] {
+            assert!(!text.to_lowercase().contains(verb), "{verb}: {text}");
+            assert!(!briefing(&recipient(), &[], None).contains(verb), "{verb}");
+        }
     }
 }
 

@@ -260,12 +260,26 @@ fn failure(id: &Value, code: i32, message: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use perennial_core::context::Threshold;
+    use perennial_engine::harness::session_texts;
+
     use super::*;
 
     fn answer(message: &Value) -> Value {
         match read(message.to_string().as_bytes()) {
             Asked::Answer(Some(answer)) => answer,
             other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_agents_are_told_names_only_tools_that_exist() {
+        for threshold in Threshold::ALL {
+            let text = session_texts::notice(threshold, None);
+            let named = text.split("tool `").skip(1).filter_map(|rest| rest.split('`').next());
+            for name in named {
+                assert!(Tool::of_name(name).is_some(), "{name}: {text}");
+            }
         }
     }
 
