@@ -195,7 +195,8 @@ const ACTS: [(Act, u64, bool); 27] = [
     (Act::Draft, 6, true),
 ];
 
-pub const HARNESS: &str = "claude";
+/// Any word but `command`: no preset is read here.
+pub const HARNESS: &str = "agent-cli";
 const NAMES: [&str; 4] = ["ann", "bob", "Bob", "cy"];
 const MOST_AGENTS: usize = 6;
 
