@@ -12,6 +12,9 @@ const NEUTRAL: &[&str] = &[
     "crates/perennial-core/src/",
     "crates/perennial-store/src/",
     "crates/perennial-engine/src/",
+    "crates/perennial-api/src/",
+    "crates/perennial-sim/src/",
+    "crates/perennial/src/cli/",
     "crates/perennial/src/daemon/",
 ];
 
@@ -25,10 +28,15 @@ const LISTS: &[(&str, &str)] = &[
     ("crates/perennial-engine/src/transcript/prices.rs", "models are priced by their names"),
 ];
 
-/// Vendors and their programs, in any case and as part of any word.
+/// How help names a harness as an example. A person has to type one that exists.
+const EXAMPLES: &[&str] = &["--harness claude", "such as claude"];
+
+/// Vendors and their programs, in any case and as part of any word: of their variables and of their
+/// directories, too (`CODEX_HOME`, `.gemini`).
 const NAMES: &[&str] = &["claude", "anthropic", "codex", "openai", "gemini"];
 
-/// What vendors call their hooks, each as a word of its own.
+/// What one vendor calls its hooks, its permission modes and what others call otherwise, each as a word
+/// of its own.
 const WORDS: &[&str] = &[
     "AfterAgent",
     "AfterModel",
@@ -50,6 +58,12 @@ const WORDS: &[&str] = &[
     "SubagentStart",
     "SubagentStop",
     "UserPromptSubmit",
+    "acceptEdits",
+    "bypassPermissions",
+    "dontAsk",
+    "isSidechain",
+    "sidechain",
+    "sidechains",
 ];
 
 pub fn away_from_home(tree: &Tree) -> Vec<Finding> {
@@ -95,6 +109,7 @@ fn is_declaration(line: &str) -> bool {
 }
 
 fn vendors_word(line: &str) -> Option<&'static str> {
+    let line = EXAMPLES.iter().fold(line.to_owned(), |line, example| line.replace(example, ""));
     let lower = line.to_ascii_lowercase();
     let name = NAMES.iter().find(|name| lower.contains(**name));
     let mut parts = line.split(|c: char| !c.is_ascii_alphanumeric());
@@ -125,6 +140,9 @@ mod tests {
             "crates/perennial-engine/src/harness/a.rs",
             "crates/perennial-engine/src/host/claude/a.rs",
             "crates/perennial/src/daemon/a.rs",
+            "crates/perennial/src/cli/commands/demo/real.rs",
+            "crates/perennial-api/src/a.rs",
+            "crates/perennial-sim/src/a.rs",
         ] {
             assert_eq!(found(path, text), expected, "{path}");
         }
@@ -138,9 +156,31 @@ mod tests {
             "crates/perennial-engine/src/transcript/prices.rs",
             "crates/perennial/tests/cli/claude.rs",
             "crates/perennial-core/tests/a.rs",
-            "crates/perennial/src/cli/commands/demo/real.rs",
         ] {
             assert_eq!(found(path, "use claude;"), [""; 0], "{path}");
+        }
+    }
+
+    #[test]
+    fn variables_directories_and_words_of_vendors_are_found() {
+        for (text, word) in [
+            ("let key = \"ANTHROPIC_API_KEY\";", "anthropic"),
+            ("home.join(\".codex\")", "codex"),
+            ("home.join(\".gemini\")", "gemini"),
+            ("(\"CLAUDE_CONFIG_DIR\", dir)", "claude"),
+            ("pub is_sidechain: bool,", "sidechain"),
+            ("Some(\"bypassPermissions\")", "bypassPermissions"),
+            ("run(\"--harness claude\", \"claude\")", "claude"),
+        ] {
+            let expected = [format!("line 1: `{word}` is a vendor's")];
+            assert_eq!(found("crates/perennial/src/cli/a.rs", text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn help_may_name_a_harness_as_an_example() {
+        for text in ["perennial run --harness claude --dir ~/src", "/// A preset, such as claude"] {
+            assert_eq!(found("crates/perennial/src/cli/a.rs", text), [""; 0], "{text}");
         }
     }
 }

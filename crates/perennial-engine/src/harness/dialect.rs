@@ -93,6 +93,12 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     fn subagent_directories(&self, _transcript: &Path) -> Vec<PathBuf> {
         Vec::new()
     }
+
+    /// What it takes to run the CLI in a home of its own, at work in this directory, with a scripted
+    /// model; `None` if that has not been tried.
+    fn scripted_home(&self, _preset: &Preset, _work: &Path) -> Option<ScriptedHome> {
+        None
+    }
 }
 
 /// How a session is wired to us.
@@ -102,6 +108,19 @@ pub struct Wiring {
     pub values: Values,
     /// The owner's own settings choose a permission mode.
     pub owner_has_mode: bool,
+}
+
+/// A home of a CLI that asks nobody, neither a person nor a server of the vendor's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScriptedHome {
+    /// Files by their path in the home, with what a person would have answered at the first start.
+    pub files: Vec<(PathBuf, String)>,
+    /// On top of `HOME`, `PATH` and what every program needs.
+    pub environment: Vec<(String, String)>,
+    /// Holds the address of the model.
+    pub model_variable: &'static str,
+    /// The tool by which a model runs a shell command; it takes `command` and `description`.
+    pub shell_tool: &'static str,
 }
 
 /// What a call of a hook said.

@@ -1,8 +1,9 @@
-//! The scene with a real agent CLI, where one is installed: Claude Code, killed in a tool call.
+//! The scene with a real agent CLI, where one is installed: it is killed in a tool call.
 //!
 //! It speaks to a scripted model of ours on loopback, from a home of its own below the stage: no
 //! account is used, nobody is asked over the network, and the user's own files are not touched.
-//! Nothing of the user's environment but `PATH` reaches it.
+//! Nothing of the user's environment but `PATH` reaches it. What is the vendor's about that, its dialect
+//! says (`ScriptedHome`).
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,8 +13,9 @@ use std::time::Duration;
 
 use perennial_api::Agent;
 use perennial_api::request::Spawn;
-use perennial_engine::harness::Preset;
-use serde_json::{Value, json};
+use perennial_engine::harness::dialect::ScriptedHome;
+use perennial_engine::harness::{Preset, conversation, preset};
+use serde_json::json;
 use understudy::{Kind, Record, Repeat, Script, Turn, Understudy};
 
 use super::stage::Stage;
@@ -29,8 +31,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Plays the scene, or says why not. The model answers for as long as it is kept.
 pub fn play(stage: &mut Stage<'_>) -> Result<Option<Understudy>, Break> {
-    let place = Workspace::below(&stage.root())?;
-    let version = match version(&stage.home.config, &place) {
+    let preset = Preset::load(&stage.home.config, preset::usual());
+    let preset = preset.map_err(|error| Break::Untrue(error.to_string()))?;
+    let place = Workspace::below(&stage.root(), preset)?;
+    let version = match version(&place) {
         Ok(version) => version,
         Err(missing) => {
             stage.tell(&format!("\n(Skipped: the scene with a real agent CLI; {missing})"))?;
@@ -38,30 +42,32 @@ pub fn play(stage: &mut Stage<'_>) -> Result<Option<Understudy>, Break> {
         }
     };
     stage.heading("A real agent CLI is killed in a tool call")?;
+    let program = &place.preset.program;
     stage.tell(&format!(
-        "Claude Code {version} from your PATH, with its own home and a scripted model:"
+        "{program} {version} from your PATH, with its own home and a scripted model:"
     ))?;
-    let model = Understudy::start(script())
+    let model = Understudy::start(script(place.scripted.shell_tool))
         .map_err(|error| Break::Untrue(format!("the scripted model did not start: {error}")))?;
     let tool = begin(stage, &place, &model)?;
     let before = stage.agent(NAME)?;
     kill(stage, pid_of(&before)?, tool)?;
-    resume(stage, &before, &model)?;
+    resume(stage, &before, &place.preset.resume_prompt, &model)?;
     Ok(Some(model))
 }
 
 /// Until she is in the middle of her second tool call; the pid of that tool.
 fn begin(stage: &mut Stage<'_>, place: &Workspace, model: &Understudy) -> Result<u32, Break> {
-    stage.command(&format!("spawn {NAME} --harness claude --prompt '{PROMPT}'"))?;
+    let harness = preset::usual();
+    stage.command(&format!("spawn {NAME} --harness {harness} --prompt '{PROMPT}'"))?;
     stage.order(&Spawn {
         name: Some(NAME.to_owned()),
         role: Some("tester".to_owned()),
         dir: place.work.to_string_lossy().into_owned(),
         env: place.environment(&model.url()),
-        harness: Some("claude".to_owned()),
+        harness: Some(harness.to_owned()),
         prompt: Some(PROMPT.to_owned()),
         // What the scripted model asks for is known, and happens below the stage.
-        permission_mode: Some("bypassPermissions".to_owned()),
+        permission_mode: place.preset.permission.modes.last().map(|mode| mode.word.clone()),
         trust: true,
         ..Spawn::default()
     })?;
@@ -92,7 +98,7 @@ fn kill(stage: &mut Stage<'_>, pid: u32, tool: u32) -> Scene {
     stage.tell("the processes of her tool call were ended with her session")
 }
 
-fn resume(stage: &mut Stage<'_>, before: &Agent, model: &Understudy) -> Scene {
+fn resume(stage: &mut Stage<'_>, before: &Agent, told: &str, model: &Understudy) -> Scene {
     let took = stage.wait_for("she did not finish her turn", PATIENCE, |stage| {
         let now = stage.agent(NAME)?;
         Ok(now.state == "waiting" && now.reason == "idle")
@@ -101,8 +107,6 @@ fn resume(stage: &mut Stage<'_>, before: &Agent, model: &Understudy) -> Scene {
     let conversation = before.conversations.first().cloned().unwrap_or_default();
     let is_same = !conversation.is_empty() && after.conversations.first() == Some(&conversation);
     stage.expect(is_same, || format!("her conversation {conversation} did not continue"))?;
-    let resume_prompt = Preset::load(&stage.home.config, "claude").map(|one| one.resume_prompt);
-    let told = resume_prompt.unwrap_or_default();
     let seen = main_requests(model).pop();
     let knows = |words: &str| seen.as_ref().is_some_and(|one| one.request.contains(words));
     stage.expect(knows(PROMPT) && knows("41 lines"), || "the model forgot her work".to_owned())?;
@@ -115,14 +119,14 @@ fn resume(stage: &mut Stage<'_>, before: &Agent, model: &Understudy) -> Scene {
 }
 
 /// One short tool call, one that never ends, and whatever is asked after that.
-fn script() -> Script {
-    let bash = |command: &str| {
-        Turn::tool("Bash", json!({ "command": command, "description": "the demo's" }))
+fn script(shell_tool: &str) -> Script {
+    let shell = |command: &str| {
+        Turn::tool(shell_tool, json!({ "command": command, "description": "the demo's" }))
     };
     // Written whole or not at all: somebody looks whether it is there.
     let endless = format!("sh -c 'echo $$ > {MARK}; mv {MARK} tool; exec sleep 300'");
     let after = "The long test was cut off. The parser has 41 lines.";
-    Script::new([bash("echo 41 lines"), bash(&endless), Turn::text(after).repeat(Repeat::ALWAYS)])
+    Script::new([shell("echo 41 lines"), shell(&endless), Turn::text(after).repeat(Repeat::ALWAYS)])
 }
 
 fn main_requests(model: &Understudy) -> Vec<std::sync::Arc<Record>> {
@@ -131,13 +135,13 @@ fn main_requests(model: &Understudy) -> Vec<std::sync::Arc<Record>> {
 }
 
 /// Which version is installed; otherwise, in words, why the scene can't be played.
-fn version(config: &Path, place: &Workspace) -> Result<String, String> {
-    let preset = Preset::load(config, "claude").map_err(|error| error.to_string())?;
+fn version(place: &Workspace) -> Result<String, String> {
+    let preset = &place.preset;
     let asked = |command: &mut Command| {
         let environment = place.environment("http://127.0.0.1:9");
         command.env_clear().envs(environment).current_dir(&place.work);
     };
-    let Some(Installed { path, version }) = installed::agent_cli(&preset, asked) else {
+    let Some(Installed { path, version }) = installed::agent_cli(preset, asked) else {
         return Err(format!("{} not found in PATH", preset.program));
     };
     if is_known(&version, &preset.measured) {
@@ -157,52 +161,41 @@ fn is_known(version: &str, measured: &str) -> bool {
 /// Where the client lives and works, all below the stage.
 #[derive(Debug)]
 struct Workspace {
+    preset: Preset,
+    scripted: ScriptedHome,
     home: PathBuf,
     work: PathBuf,
 }
 
 impl Workspace {
     /// With what a person would have answered at the first start.
-    fn below(root: &Path) -> Result<Workspace, Break> {
+    fn below(root: &Path, preset: Preset) -> Result<Workspace, Break> {
         let make = || -> io::Result<Workspace> {
             let root = root.canonicalize()?;
-            let place =
-                Workspace { home: root.join("claude-home"), work: root.join("claude-work") };
-            std::fs::create_dir_all(place.home.join("tmp"))?;
-            std::fs::create_dir_all(&place.work)?;
-            std::fs::write(place.home.join(".claude.json"), place.answers().to_string())?;
-            Ok(place)
+            let (home, work) = (root.join("agent-cli-home"), root.join("agent-cli-work"));
+            std::fs::create_dir_all(home.join("tmp"))?;
+            std::fs::create_dir_all(&work)?;
+            let scripted = preset.dialect.scripted_home(&preset, &work);
+            let scripted = scripted.ok_or(io::ErrorKind::Unsupported)?;
+            for (path, text) in &scripted.files {
+                std::fs::write(home.join(path), text)?;
+            }
+            Ok(Workspace { preset, scripted, home, work })
         };
         make().map_err(|error| {
             Break::Untrue(format!("can't create a home for the agent CLI: {error}"))
         })
     }
 
-    fn answers(&self) -> Value {
-        // A later one shows no dialog for it either.
-        let version = "2.1.325";
-        let project = self.work.to_string_lossy().into_owned();
-        json!({
-            "hasCompletedOnboarding": true, "lastOnboardingVersion": version, "theme": "dark",
-            "hasSeenAutoDefaultNotice": true, "lastReleaseNotesSeen": version,
-            "officialMarketplaceAutoInstallAttempted": true,
-            "officialMarketplaceAutoInstalled": true,
-            "customApiKeyResponses": { "approved": ["no-real-key"], "rejected": [] },
-            "projects": { project: {
-                "hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true } },
-        })
-    }
-
     /// Whether a transcript holds the second tool call.
     fn has_call(&self) -> bool {
-        let projects = std::fs::read_dir(self.home.join(".claude/projects")).into_iter().flatten();
-        let dirs = projects.flatten().filter_map(|dir| std::fs::read_dir(dir.path()).ok());
-        dirs.flatten()
-            .flatten()
-            .any(|file| std::fs::read_to_string(file.path()).is_ok_and(|text| text.contains(MARK)))
+        let vendor_home = conversation::home(&self.preset.conversation, &self.home, |_| None);
+        let files = conversation::all(&self.preset, &vendor_home).into_iter();
+        let mut texts = files.flat_map(|file| std::fs::read_to_string(file.path));
+        texts.any(|text| text.contains(MARK))
     }
 
-    fn environment(&self, model: &str) -> BTreeMap<String, String> {
+    fn environment(&self, model_url: &str) -> BTreeMap<String, String> {
         let path = std::env::var("PATH").unwrap_or_default();
         let home = self.home.to_string_lossy().into_owned();
         let temporary = self.home.join("tmp").to_string_lossy().into_owned();
@@ -212,15 +205,10 @@ impl Workspace {
             ("TMPDIR", &temporary),
             ("LANG", "C.UTF-8"),
             ("TERM", "xterm-256color"),
-            ("ANTHROPIC_BASE_URL", model),
-            ("ANTHROPIC_API_KEY", "no-real-key"),
-            ("DISABLE_TELEMETRY", "1"),
-            ("DISABLE_AUTOUPDATER", "1"),
-            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
-            // Root may let it work without asking only in a place that is closed off, as this is.
-            ("IS_SANDBOX", "1"),
+            (self.scripted.model_variable, model_url),
         ];
-        variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+        let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        variables.into_iter().chain(self.scripted.environment.iter().cloned()).collect()
     }
 }
 
