@@ -185,7 +185,7 @@ type Answer<T> = Box<dyn FnOnce(Result<T, HostRefusal>) + Send>;
 /// What an order leaves open.
 pub(super) enum Manner {
     Plain,
-    Program(Program),
+    Program(Box<Program>),
     ByTerm,
 }
 
@@ -260,7 +260,7 @@ impl Holders {
 
     /// Orders a start with another program than the launch names: what a harness makes of it.
     pub fn order_start(&self, effect: SessionEffect, program: Program) {
-        self.shared.push(Request::Order(effect, Manner::Program(program)));
+        self.shared.push(Request::Order(effect, Manner::Program(Box::new(program))));
     }
 
     /// Orders an orderly end that begins with TERM: an interrupt means something else there.

@@ -204,7 +204,7 @@ pub struct SessionRecord {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "order", rename_all = "kebab-case")]
 pub enum Order {
-    Start(StartOrder),
+    Start(Box<StartOrder>),
     End {
         number: u32,
         pace: PaceRecord,

@@ -205,7 +205,7 @@ impl Run {
         {
             let order = start_order(&self.settings, owner, number, work);
             current.is_start_sent = true;
-            self.say(owner, &Order::Start(order));
+            self.say(owner, &Order::Start(Box::new(order)));
         }
         let ladder = self.settings.ladder;
         let Some(current) = self.holders.get_mut(&owner).and_then(|h| h.session(number)) else {

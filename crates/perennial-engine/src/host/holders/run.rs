@@ -152,7 +152,7 @@ impl Run {
             Action::Start(launch, _) => {
                 if current.process.is_none() && current.ending.is_none() {
                     current.work = Some(Work::Session(match manner {
-                        Manner::Program(program) => program,
+                        Manner::Program(program) => *program,
                         Manner::Plain | Manner::ByTerm => Program::bare(&launch),
                     }));
                 }

@@ -27,7 +27,7 @@ use super::{ANSWER_WITHIN, Shim, TERMINAL};
 impl Shim {
     pub(super) fn obey(&mut self, order: Order) {
         match order {
-            Order::Start(order) => self.on_start(order),
+            Order::Start(order) => self.on_start(*order),
             Order::End { number, pace, interrupt_ms, term_ms } => {
                 let interrupt = Duration::from_millis(interrupt_ms);
                 self.on_end(number, pace, interrupt, Duration::from_millis(term_ms));

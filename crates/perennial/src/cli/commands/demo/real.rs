@@ -191,10 +191,8 @@ impl Workspace {
     fn has_call(&self) -> bool {
         let vendor_home = conversation::home(&self.preset.conversation, &self.home, |_| None);
         let files = conversation::all(&self.preset, &vendor_home).into_iter();
-        files
-            .map(|file| std::fs::read_to_string(file.path))
-            .flatten()
-            .any(|text| text.contains(MARK))
+        let mut texts = files.flat_map(|file| std::fs::read_to_string(file.path));
+        texts.any(|text| text.contains(MARK))
     }
 
     fn environment(&self, model_url: &str) -> BTreeMap<String, String> {
