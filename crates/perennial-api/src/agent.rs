@@ -22,12 +22,15 @@ pub struct Agent {
     pub evidence: Evidence,
     #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     pub since: Moment,
-    /// When this state ends by itself.
+    /// When the state times out.
     #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     pub until: Option<Moment>,
-    /// What happens next if nobody does anything, as a sentence for people …
+    /// What happens next if nobody does anything, as a sentence for people.
     pub next: String,
-    /// … and when, if that is known.
+    /// The same sentence with a place for the time that is left until `next_at`: `{left}`, to be replaced
+    /// by a span such as `4m`.
+    pub next_timed: Option<String>,
+    /// When that happens, if it is known.
     #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     pub next_at: Option<Moment>,
     /// What keeps it as it is until somebody decides: `person`, `verdict` or `damage`.
@@ -150,6 +153,6 @@ pub struct Exit {
     pub code: Option<i32>,
     /// The kill signal that ended it.
     pub signal: Option<i32>,
-    /// Why nobody knows.
+    /// Why the exit is unknown.
     pub unknown: Option<String>,
 }

@@ -211,14 +211,16 @@ impl ClientError {
                 .next("run `perennial doctor` to see what is wrong"),
             ClientError::NoAnswer(_) => failed("no-answer")
                 .because("it may be busy, and may still carry out the request")
-                .next("run `perennial ls` to see whether it did"),
+                .next("run `perennial ls` to see whether the request was carried out"),
             ClientError::Broken(_) => failed("connection-broken")
                 .because(format!("{why}; the request may or may not have been carried out"))
-                .next("run `perennial ls` to see whether it did"),
+                .next("run `perennial ls` to see whether the request was carried out"),
             ClientError::Garbled(_) | ClientError::Unexpected(_) => failed("answer-garbled")
                 .because(why)
                 .next("run `perennial doctor` to compare the versions of command and daemon"),
-            ClientError::Unspeakable(_) => failed("request-garbled").because(why),
+            ClientError::Unspeakable(_) => failed("request-garbled")
+                .because(why)
+                .next("this is a bug: please report it with the command that you ran"),
             ClientError::Problem(problem) => (**problem).clone(),
         }
     }

@@ -35,3 +35,13 @@ pub use event::{Event, EventView};
 pub use exit_code::ExitCode;
 pub use home::Home;
 pub use problem::Problem;
+
+/// The variants of an enum without fields, as its source has them: what a list by hand is compared with.
+#[cfg(test)]
+fn variants(source: &str, name: &str) -> Vec<String> {
+    let start = format!("pub enum {name} {{");
+    let (_, rest) = source.split_once(&start).expect("the enum is in this source");
+    let (body, _) = rest.split_once("\n}").expect("it ends");
+    let lines = body.lines().map(str::trim);
+    lines.filter_map(|line| line.strip_suffix(',')).map(str::to_owned).collect()
+}

@@ -14,7 +14,7 @@ pub struct Agents {
     pub state: Option<String>,
     /// A project's path, or the last part of it.
     pub project: Option<String>,
-    /// Only those that nothing has confirmed for so many seconds.
+    /// Only agents that nothing has confirmed for at least this many seconds.
     pub stale: Option<u64>,
 }
 
@@ -25,9 +25,10 @@ pub struct Agents {
 pub struct Events {
     /// Only events after this one.
     pub since: u64,
-    /// Only events of this agent, of texts to it, and of jobs that tell of it.
+    /// Only events of this agent, of texts to it, of its names and conversations, and of jobs that tell
+    /// of it.
     pub agent: Option<String>,
-    /// At most so many; 1,000 unless given, never more than 10,000.
+    /// The maximum number of results; default 1,000, at most 10,000.
     pub limit: Option<usize>,
 }
 
@@ -59,7 +60,7 @@ pub struct Message {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Sent {
-    /// At most so many; 20 unless given, never more than 1,000.
+    /// The maximum number of results; default 20, at most 1,000.
     pub limit: Option<usize>,
 }
 
@@ -72,7 +73,7 @@ pub struct Logs {
     pub session: Option<u32>,
     /// From this byte on; without it, the end.
     pub from: Option<u64>,
-    /// At most so many bytes, never more than 16 MiB.
+    /// The maximum number of bytes; default and at most 16 MiB.
     pub max: Option<usize>,
 }
 
@@ -96,7 +97,7 @@ pub struct Steps {
 pub struct Board {
     /// Only posts older than the one with this id.
     pub before: Option<String>,
-    /// At most so many; 50 unless given, never more than 500.
+    /// The maximum number of results; default 50, at most 500.
     pub limit: Option<usize>,
 }
 

@@ -99,11 +99,9 @@ impl Route {
                 (Post, "/v1/agents/{target}/stop", "Stop an agent's session; the agent sleeps")
             }
             Route::StopAll => (Post, "/v1/stop-all", "Stop every agent"),
-            Route::Wake => (
-                Post,
-                "/v1/agents/{target}/wake",
-                "Give a sleeping or crashed agent its next session",
-            ),
+            Route::Wake => {
+                (Post, "/v1/agents/{target}/wake", "Start the next session of a sleeping agent")
+            }
             Route::Rename => (Post, "/v1/agents/{target}/rename", "Give an agent another name"),
             Route::Bury => {
                 (Post, "/v1/agents/{target}/bury", "End an agent for good; its record is kept")
@@ -112,7 +110,7 @@ impl Route {
             Route::ListSent => {
                 (Get, "/v1/agents/{target}/sent", "List the texts to an agent, newest first")
             }
-            Route::ShowMessage => (Get, "/v1/messages/{id}", "Tell how far a text has come"),
+            Route::ShowMessage => (Get, "/v1/messages/{id}", "Show a text's progress"),
             Route::Withdraw => (Post, "/v1/messages/{id}/withdraw", "Take back a text that waits"),
             Route::Ticket => (
                 Post,
@@ -143,7 +141,7 @@ impl Route {
                 "/v1/mcp",
                 "Take one message of the Model Context Protocol; for sessions only",
             ),
-            Route::Health => (Get, "/v1/health", "Tell how the daemon is"),
+            Route::Health => (Get, "/v1/health", "Show the daemon's health"),
             Route::Down => (Post, "/v1/down", "End the daemon; sessions go on"),
             Route::OpenApi => (Get, "/v1/openapi.json", "Get this document"),
         }
@@ -154,8 +152,15 @@ impl Route {
 mod tests {
     use super::*;
 
+    /// A route that is not listed would be neither served nor documented, and nothing would say so.
     #[test]
-    fn every_route_is_listed_once() {
+    fn every_route_is_listed() {
+        let listed: Vec<String> = Route::ALL.iter().map(|route| format!("{route:?}")).collect();
+        assert_eq!(listed, crate::variants(include_str!("route.rs"), "Route"));
+    }
+
+    #[test]
+    fn no_two_routes_are_the_same() {
         let mut seen = Vec::new();
         for route in Route::ALL {
             let key = (route.method() == Method::Get, route.path());

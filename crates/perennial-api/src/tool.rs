@@ -41,10 +41,10 @@ impl Tool {
 
     fn card(self) -> (&'static str, &'static str) {
         match self {
-            Tool::Roster => ("roster", "Who is alive, and what they do."),
-            Tool::Myself => ("myself", "Your own record: state, sessions, conversations."),
-            Tool::Clock => ("clock", "How much of your context window is used."),
-            Tool::Report => ("report", "Say where your work stands."),
+            Tool::Roster => ("roster", "List living agents with their state and summary."),
+            Tool::Myself => ("myself", "Show your own record: state, sessions, conversations."),
+            Tool::Clock => ("clock", "Show how much of your context window is used."),
+            Tool::Report => ("report", "Report your work phase, a summary and your context use."),
             Tool::BoardPost => (
                 "board_post",
                 "Post a text that the operator and all agents can read. It can't be edited or removed.",
@@ -98,4 +98,16 @@ pub struct BoardList {
 pub struct BoardShow {
     /// As `board_list` gives it.
     pub id: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tool that is not listed could not be called, and nothing would say so.
+    #[test]
+    fn every_tool_is_listed() {
+        let listed: Vec<String> = Tool::ALL.iter().map(|tool| format!("{tool:?}")).collect();
+        assert_eq!(listed, crate::variants(include_str!("tool.rs"), "Tool"));
+    }
 }

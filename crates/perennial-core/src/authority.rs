@@ -1,10 +1,12 @@
 //! Who may do what: the model's table, for the verbs that exist.
 //!
 //! Who a caller *is* is shown by the shell (processes, not claims); this says what follows from it.
-//! What is not granted here is refused.
+//! What is not granted here is refused. What a caller may read of an agent is ruled by `visibility`.
 
 use crate::id::AgentId;
 use crate::reason::{Verb, Witness};
+use crate::refusal::Refusal;
+use crate::visibility::{Private, sees};
 
 /// Who calls, as the shell could prove it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +35,21 @@ pub enum Standing {
 /// Whether a caller may use a verb on an agent that it stands to like this.
 pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
     match caller {
-        Caller::Person => true,
+        Caller::Person => match verb {
+            // It is what a session says of its own work.
+            Verb::Report => false,
+            Verb::Look
+            | Verb::Attach
+            | Verb::Send
+            | Verb::Logs
+            | Verb::Spawn
+            | Verb::Stop
+            | Verb::Wake
+            | Verb::Rename
+            | Verb::Bury
+            | Verb::Post
+            | Verb::Down => true,
+        },
         // A job does its own work and reports by its exit: it needs nothing from us.
         Caller::Job => false,
         Caller::Viewer => match verb {
@@ -52,8 +68,9 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
         },
         Caller::Agent(_) => match verb {
             Verb::Look | Verb::Post => true,
-            // Raw terminals could answer a permission dialog.
-            Verb::Attach | Verb::Send | Verb::Logs => false,
+            // Whoever types into a terminal can answer a permission dialog.
+            Verb::Attach | Verb::Send => false,
+            Verb::Logs => sees(caller, Private::Terminal, standing),
             // Argv is nothing that an agent may choose, and no preset is bounded by its caller yet.
             Verb::Spawn => false,
             Verb::Stop | Verb::Wake => match standing {
@@ -66,7 +83,23 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
     }
 }
 
+/// Refuses what a caller may not do to an agent that it stands to like this.
+pub fn authorise(caller: Caller, verb: Verb, standing: Standing) -> Result<(), Refusal> {
+    match may(caller, verb, standing) {
+        true => Ok(()),
+        false => Err(Refusal::NotAllowed { caller, verb, standing }),
+    }
+}
+
 impl Caller {
+    /// The agent whose session calls: hooks, the status line and an agent's tools are for no one else.
+    pub fn own_session(self) -> Result<AgentId, Refusal> {
+        match self {
+            Caller::Agent(id) => Ok(id),
+            Caller::Person | Caller::Job | Caller::Viewer => Err(Refusal::NotASession),
+        }
+    }
+
     pub fn witness(self) -> Witness {
         match self {
             Caller::Agent(id) => Witness::Agent(id),
@@ -106,7 +139,7 @@ mod tests {
         };
         assert_eq!(
             allowed(Caller::Person, Standing::Other),
-            "look attach send logs spawn stop wake rename bury report post down"
+            "look attach send logs spawn stop wake rename bury post down"
         );
         assert_eq!(allowed(agent, Standing::Lead), "look stop wake post");
         assert_eq!(allowed(agent, Standing::Itself), "look report post");

@@ -64,6 +64,11 @@ pub struct Conversations {
 }
 
 impl Conversations {
+    /// The current one, then the earlier ones, the newest first.
+    pub fn newest_first(&self) -> impl Iterator<Item = &ConversationId> {
+        std::iter::once(&self.current).chain(self.earlier.iter().rev())
+    }
+
     /// The record after the current conversation became this one.
     pub fn follow(known: Option<Conversations>, id: &ConversationId) -> Conversations {
         let mut earlier = match known {

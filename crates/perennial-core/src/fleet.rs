@@ -4,6 +4,7 @@
 //! what it touched, so that only that is planned (property: planning the touched = planning all).
 //! What follows at once from an event is in the same batch.
 
+mod companions;
 mod damage;
 mod ended;
 mod nodes;
@@ -31,6 +32,7 @@ use crate::state::Roster;
 use crate::text::TextBody;
 use crate::time::Time;
 
+pub use companions::Companion;
 pub use damage::is_known_again;
 pub use nodes::Node;
 
@@ -169,11 +171,7 @@ impl Fleet {
         verb: Verb,
         target: Option<AgentId>,
     ) -> Result<(), Refusal> {
-        if authority::may(caller, verb, self.standing(caller, target)) {
-            Ok(())
-        } else {
-            Err(Refusal::NotAllowed { caller, verb })
-        }
+        authority::authorise(caller, verb, self.standing(caller, target))
     }
 
     /// Answers a command; changes nothing.
@@ -226,9 +224,7 @@ impl Fleet {
                 post::write(self, caller, *id, (title.as_deref(), body), now)
             }
             Command::Report { phase, summary } => {
-                let Caller::Agent(own) = caller else {
-                    return Err(Refusal::NotAllowed { caller, verb: Verb::Report });
-                };
+                let own = caller.own_session()?;
                 let agent = self.allowed(caller, Verb::Report, &own.to_string())?;
                 Ok(Decision::of(agent.id, agent::report(agent, *phase, summary.clone()), now))
             }

@@ -30,6 +30,7 @@ mod held;
 mod observe;
 mod order;
 mod queue;
+mod status;
 mod why;
 
 use std::time::Duration;
@@ -56,6 +57,7 @@ pub use observe::{
     returned, trace, traced, unreminded,
 };
 pub use queue::Messages;
+pub use status::{MessageStep, Status, not_withdrawn, status};
 pub use why::{Why, why};
 
 /// A session that lives has not taken a text if it has been idle for so long since, without it: a

@@ -7,7 +7,7 @@
 //! - B1  A post has one event; its id is used once.
 //! - B2  Its author is who the caller was shown to be, with the name that an agent had then.
 
-use crate::authority::Caller;
+use crate::authority::{Caller, Standing};
 use crate::entity::Entity;
 use crate::event::{Event, What};
 use crate::fleet::{Decision, Fleet};
@@ -49,7 +49,8 @@ pub fn write(
             Author::Agent { id, name: fleet.agent(id).and_then(|agent| agent.name.clone()) }
         }
         Caller::Job | Caller::Viewer => {
-            return Err(Refusal::NotAllowed { caller, verb: Verb::Post });
+            let (verb, standing) = (Verb::Post, Standing::NoTarget);
+            return Err(Refusal::NotAllowed { caller, verb, standing });
         }
     };
     let written = PostEvent::Written { by, title: title.map(Into::into), text: body.text.clone() };
@@ -121,7 +122,8 @@ mod tests {
             assert_eq!(decision.texts, [body()]);
         }
         for caller in [Caller::Viewer, Caller::Job] {
-            assert_eq!(decide(caller), Err(Refusal::NotAllowed { caller, verb: Verb::Post }));
+            let (verb, standing) = (Verb::Post, Standing::NoTarget);
+            assert_eq!(decide(caller), Err(Refusal::NotAllowed { caller, verb, standing }));
         }
     }
 

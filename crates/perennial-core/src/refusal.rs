@@ -1,12 +1,14 @@
 //! How the core says no: data, not text. What a person reads is made of it at the edge.
 
-use crate::authority::Caller;
+use crate::authority::{Caller, Standing};
 use crate::conversation::ConversationId;
 use crate::hold::HeldFor;
 use crate::id::{AgentId, MessageId};
+use crate::message::MessageStep;
 use crate::name::Name;
 use crate::reason::Verb;
 use crate::state::State;
+use crate::visibility::Private;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
@@ -20,7 +22,15 @@ pub enum Refusal {
     NotAllowed {
         caller: Caller,
         verb: Verb,
+        standing: Standing,
     },
+    /// The caller may not see this of the agent.
+    NotVisible {
+        caller: Caller,
+        private: Private,
+    },
+    /// Only a process of an agent's session may do this.
+    NotASession,
     /// The verb makes no sense in this state.
     WrongState {
         agent: AgentId,
@@ -47,6 +57,15 @@ pub enum Refusal {
     },
     /// No such message waits.
     NoSuchMessage {
+        message: MessageId,
+    },
+    /// Nothing more happens to it; this was recorded last.
+    MessageOver {
+        message: MessageId,
+        step: MessageStep,
+    },
+    /// Its records can't be read, and it is not delivered.
+    MessageLost {
         message: MessageId,
     },
     /// A message has this id already.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::{ConversationId, Opening};
-use crate::exit::Exit;
+use crate::exit::{Exit, UnknownExit};
 use crate::id::SessionNumber;
 use crate::time::Time;
 
@@ -112,6 +112,20 @@ impl Session {
     /// From when on time counts that began then: a suspended machine does nothing.
     pub fn seen_since(&self, time: Time) -> Time {
         self.seen_again_at.map_or(time, |again| again.max(time))
+    }
+
+    /// Whether its program runs or ran, or it is known that it never will. One that was asked to end
+    /// before that is not begun: the next one may be to come.
+    pub fn has_begun(&self) -> bool {
+        match self.phase {
+            Phase::Wanted | Phase::Starting | Phase::Ending(_) => false,
+            Phase::Running | Phase::Ended => true,
+        }
+    }
+
+    /// Whether it ended without its program having been executed.
+    pub fn could_not_start(&self) -> bool {
+        self.exit == Some(Exit::Unknown(UnknownExit::NotStarted))
     }
 
     pub fn is_over(&self) -> bool {

@@ -9,9 +9,14 @@
 //! - V1  A person sees everything; a job and a viewer see nothing of what is listed here.
 //! - V2  No agent sees anything of this of an agent that is neither itself nor below it.
 
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+
 use crate::authority::{Caller, Standing};
 use crate::fleet::Fleet;
 use crate::id::AgentId;
+use crate::reason::{Evidence, Finding};
+use crate::refusal::Refusal;
 
 /// What is not for everybody.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,16 +77,83 @@ impl Sight {
     pub fn sees(self, private: Private) -> bool {
         sees(self.caller, private, self.standing)
     }
+
+    /// Evidence without the words that are not for this caller. Whatever is told of evidence, a reason
+    /// included, is made from this.
+    pub fn evidence(self, evidence: &Evidence) -> Evidence {
+        let is_told = match &evidence.fact {
+            // What the system said may quote the command line.
+            Finding::NotStarted(_) => self.sees(Private::Launch),
+            Finding::Unreadable(_) => self.sees(Private::Operator),
+            Finding::Asked(_)
+            | Finding::Executed(_)
+            | Finding::Exited(_)
+            | Finding::Shown(_)
+            | Finding::TimeCame
+            | Finding::BootChanged
+            | Finding::HomeCopied => true,
+        };
+        let mut evidence = evidence.clone();
+        match &mut evidence.fact {
+            Finding::NotStarted(why) | Finding::Unreadable(why) if !is_told => why.clear(),
+            Finding::NotStarted(_)
+            | Finding::Unreadable(_)
+            | Finding::Asked(_)
+            | Finding::Executed(_)
+            | Finding::Exited(_)
+            | Finding::Shown(_)
+            | Finding::TimeCame
+            | Finding::BootChanged
+            | Finding::HomeCopied => {}
+        }
+        evidence
+    }
+}
+
+/// How a caller stands to an agent, whose parents are told one by one: agents may have left memory.
+pub fn standing<E>(
+    caller: Caller,
+    agent: AgentId,
+    mut parent: impl FnMut(AgentId) -> Result<Option<AgentId>, E>,
+) -> Result<Standing, E> {
+    let Caller::Agent(own) = caller else { return Ok(Standing::Other) };
+    if own == agent {
+        return Ok(Standing::Itself);
+    }
+    let (mut below, mut passed) = (agent, BTreeSet::from([agent]));
+    while let Some(lead) = parent(below)? {
+        if lead == own {
+            return Ok(Standing::Lead);
+        }
+        // A damaged record may lead back to where one was.
+        if !passed.insert(lead) {
+            break;
+        }
+        below = lead;
+    }
+    Ok(Standing::Other)
 }
 
 impl Fleet {
     /// How a caller stands to an agent.
     pub fn standing(&self, caller: Caller, target: Option<AgentId>) -> Standing {
-        match (caller, target) {
-            (Caller::Agent(own), Some(id)) if own == id => Standing::Itself,
-            (Caller::Agent(own), Some(id)) if self.leads(own, id) => Standing::Lead,
-            (_, Some(_)) => Standing::Other,
-            (_, None) => Standing::NoTarget,
+        let parent = |id| Ok::<_, Infallible>(self.agent(id).and_then(|agent| agent.parent));
+        match target {
+            Some(id) => standing(caller, id, parent).unwrap_or_else(|never| match never {}),
+            None => Standing::NoTarget,
+        }
+    }
+
+    /// Refuses a caller who may not see this of an agent: for reads of which nothing else is public.
+    pub fn may_see(
+        &self,
+        caller: Caller,
+        private: Private,
+        target: AgentId,
+    ) -> Result<(), Refusal> {
+        match self.sight(caller, Some(target)).sees(private) {
+            true => Ok(()),
+            false => Err(Refusal::NotVisible { caller, private }),
         }
     }
 
@@ -94,6 +166,42 @@ impl Fleet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reason::{Verb, Witness};
+    use crate::time::Time;
+
+    #[test]
+    fn evidence_is_told_without_words_that_are_not_for_the_caller() {
+        let evidence = |fact| Evidence { witness: Witness::Holder, fact, at: Time(1) };
+        let of = |why: &str| {
+            [Finding::NotStarted(why.to_owned()), Finding::Unreadable(why.to_owned())].map(evidence)
+        };
+        let [failed, damaged] = of("secret");
+        let [plain_failed, plain_damaged] = of("");
+        let person = Sight::new(Caller::Person, Standing::Other);
+        assert_eq!(person.evidence(&failed), failed);
+        assert_eq!(person.evidence(&damaged), damaged);
+        // What a damaged record holds is for persons only.
+        let lead = Sight::new(Caller::Agent(AgentId(1)), Standing::Lead);
+        assert_eq!(lead.evidence(&failed), failed);
+        assert_eq!(lead.evidence(&damaged), plain_damaged);
+        let viewer = Sight::new(Caller::Viewer, Standing::Other);
+        assert_eq!(viewer.evidence(&failed), plain_failed);
+        assert_eq!(viewer.evidence(&damaged), plain_damaged);
+        let asked = evidence(Finding::Asked(Verb::Stop));
+        assert_eq!(viewer.evidence(&asked), asked);
+    }
+
+    #[test]
+    fn whoever_is_above_an_agent_leads_it_however_long_the_line() {
+        // Each has the next one as its parent; the last has itself.
+        let parent = |id: AgentId| Ok::<_, Infallible>(Some(AgentId((id.0 + 1).min(1000))));
+        let of = |caller, agent| standing(caller, agent, parent).expect("nothing fails");
+        let agent = |id| Caller::Agent(AgentId(id));
+        assert_eq!(of(agent(1), AgentId(1)), Standing::Itself);
+        assert_eq!(of(agent(999), AgentId(1)), Standing::Lead);
+        assert_eq!(of(agent(1), AgentId(2)), Standing::Other);
+        assert_eq!(of(Caller::Person, AgentId(2)), Standing::Other);
+    }
 
     #[test]
     fn the_table() {

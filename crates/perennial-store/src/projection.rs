@@ -6,6 +6,7 @@ use perennial_core::context;
 use perennial_core::entity::Entity;
 use perennial_core::event::{Event, What};
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
+pub use perennial_core::message::MessageStep;
 use perennial_core::message::{Content, Message, MessageEvent, MessageState, Progress, Sender};
 use perennial_core::name::NameKey;
 use perennial_core::reason::Reason;
@@ -207,48 +208,6 @@ pub struct MessageRows {
     pub rows: Vec<MessageRow>,
     /// How many more there are whose rows say nothing.
     pub unreadable: usize,
-}
-
-/// The last thing that happened to a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum MessageStep {
-    Recorded,
-    Offered,
-    Entered,
-    Held,
-    Heard,
-    Seen,
-    Withdrawn,
-    Returned,
-}
-
-impl MessageStep {
-    /// Whether nothing more happens to the message.
-    pub fn is_final(self) -> bool {
-        match self {
-            MessageStep::Seen | MessageStep::Withdrawn | MessageStep::Returned => true,
-            MessageStep::Recorded
-            | MessageStep::Offered
-            | MessageStep::Entered
-            | MessageStep::Held
-            | MessageStep::Heard => false,
-        }
-    }
-
-    /// Whether a message that is not over has come so far.
-    pub fn is_of(self, state: MessageState) -> bool {
-        let come = match state {
-            MessageState::Waiting { .. } => None,
-            MessageState::Offered { progress, .. } => Some(progress),
-        };
-        match self {
-            MessageStep::Recorded | MessageStep::Held => come.is_none(),
-            MessageStep::Offered => come == Some(Progress::Given),
-            MessageStep::Entered => come > Some(Progress::Given),
-            MessageStep::Heard => come == Some(Progress::Heard),
-            MessageStep::Seen | MessageStep::Withdrawn | MessageStep::Returned => false,
-        }
-    }
 }
 
 /// What one event changes in the table of messages. Written with the event itself: unlike other

@@ -56,7 +56,7 @@ pub enum Why {
     Missing { from: Seq },
     #[error("its hash does not match: this record or the one before it was altered")]
     Altered,
-    #[error("the file is damaged here")]
+    #[error("the file is damaged")]
     Damaged,
     #[error("its stream is of an unknown kind")]
     UnknownStream,

@@ -6,9 +6,11 @@
 mod cli;
 mod command_line;
 mod daemon;
+mod error_chain;
 mod kill_signal;
 #[cfg(test)]
 mod messages;
+mod span;
 
 fn main() -> std::process::ExitCode {
     perennial_engine::host::shim::early::link();

@@ -149,7 +149,7 @@ pub enum Exit {
     Code(i32),
     /// The kill signal that ended it.
     Signal(i32),
-    /// Why nobody knows.
+    /// Why the exit is unknown.
     Unknown(String),
 }
 

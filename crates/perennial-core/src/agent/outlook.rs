@@ -25,6 +25,8 @@ pub enum Outlook {
     FirstSign { needs_person_at: Option<Time> },
     /// An agent CLI has given no sign of life for long: it is left as it is until a person looks.
     Person,
+    /// It is in a turn, and waits for input after it.
+    TurnEnd,
     /// It works until its program ends.
     Exit(Restart),
     /// It waits for a text.
@@ -59,6 +61,7 @@ pub fn outlook(agent: &Agent, confirmation: Confirmation) -> Outlook {
     }
     match state {
         State::Hatching | State::Waking => start(agent),
+        State::Working if reason == Reason::InTurn => Outlook::TurnEnd,
         State::Working => Outlook::Exit(agent.restart),
         State::Waiting => waiting(agent, reason),
         State::Unknown if reason == Reason::Silent => Outlook::Hangs,

@@ -70,13 +70,14 @@ pub fn why(fleet: &Fleet, message: &Message, now: Time) -> Why {
         return Why::After(held);
     }
     let Some(agent) = fleet.agent(message.to) else { return Why::NoSession };
+    // A held agent gets no session either, so this is the reason.
+    if agent.is_held() {
+        return Why::AgentHeld;
+    }
     let Some(session) = agent.live_session().filter(|live| live.phase == Phase::Running) else {
         let starts = agent.live_session().is_some_and(|live| live.phase < Phase::Running);
         return if starts { Why::Starting } else { Why::NoSession };
     };
-    if agent.is_held() {
-        return Why::AgentHeld;
-    }
     let Content::Typed { after_turn, .. } = &message.content else { return Why::Hook };
     if order::held_back_until(fleet, agent, session.number, message).is_some_and(|at| at > now) {
         return Why::Earlier;

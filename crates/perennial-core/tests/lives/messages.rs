@@ -6,6 +6,7 @@ mod order;
 use std::sync::Arc;
 use std::time::Duration;
 
+use perennial_core::agent::Confirmation;
 use perennial_core::command::Command;
 use perennial_core::context::{Sample, Source};
 use perennial_core::conversation::Followed;
@@ -15,8 +16,11 @@ use perennial_core::event::{Event, What};
 use perennial_core::exit::Exit;
 use perennial_core::fact::{Fact, Origin, Seen};
 use perennial_core::fleet::Fleet;
+use perennial_core::hold::HeldFor;
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
-use perennial_core::message::{self, Content, Held, MessageEvent, Outcome, Sender, Trace, Why};
+use perennial_core::message::{
+    self, Content, Held, MessageEvent, MessageStep, Outcome, Sender, Status, Trace, Why,
+};
 use perennial_core::observation::{Observation, Report, Sign, Wait};
 use perennial_core::refusal::Refusal;
 use perennial_core::restart::Restart;
@@ -597,4 +601,70 @@ fn texts_of_one_moment_keep_their_order_when_they_are_restored() {
     };
     assert_eq!(queue(&told.fleet), [1, 2, 0], "T3");
     assert_eq!(queue(&Fleet::restore(told.fleet.parts())), [1, 2, 0]);
+}
+
+/// Where a message stands of which this was recorded last.
+fn status(told: &Told, id: u128, step: MessageStep) -> Status {
+    message::status(&told.fleet, MessageId(id), step, told.now)
+}
+
+#[test]
+fn where_a_text_stands_is_known_by_memory_and_else_by_its_last_step() {
+    let mut told = idle();
+    told.ask(Command::Stop(AgentId(BOB).to_string())).expect("a person may");
+    told.report(BOB, SessionNumber(1), Report::Exited(Exit::Code(0)));
+    told.send(1, "later");
+    let waiting = |why| Status::Waiting { why, needs_person: false };
+    assert_eq!(status(&told, 1, MessageStep::Recorded), waiting(Why::NoSession));
+    // A held agent gets no session: the hold is the reason, and not the session.
+    told.hold(BOB, HeldFor::Person);
+    assert_eq!(status(&told, 1, MessageStep::Recorded), waiting(Why::AgentHeld));
+    let pending = |told: &Told| told.fleet.pending_texts(AgentId(BOB), told.now).count();
+    assert_eq!(pending(&told), 1);
+    told.ask(Command::Unsend { id: MessageId(1) }).expect("it waits");
+    assert_eq!(pending(&told), 0);
+    for (step, over) in [
+        (MessageStep::Withdrawn, Status::Withdrawn),
+        (MessageStep::Seen, Status::Seen),
+        (MessageStep::Returned, Status::Returned),
+        // A bare command shows no more of it.
+        (MessageStep::Entered, Status::Written),
+        (MessageStep::Heard, Status::Lost { step: MessageStep::Heard }),
+    ] {
+        assert_eq!(status(&told, 1, step), over);
+        assert!(over.is_final());
+    }
+}
+
+#[test]
+fn a_text_that_was_typed_is_overdue_after_a_while() {
+    let mut told = idle();
+    told.send(1, "one");
+    told.offer();
+    told.delivered(1, 1, Outcome::Entered);
+    assert_eq!(status(&told, 1, MessageStep::Entered), Status::Offered { overdue: None });
+    told.pass_seconds(10);
+    let overdue = Status::Offered { overdue: Some(Why::Unheard) };
+    assert_eq!(status(&told, 1, MessageStep::Entered), overdue);
+    assert_eq!(told.fleet.pending_texts(AgentId(BOB), told.now).count(), 1);
+    // What can't be typed needs a person, and so does its agent.
+    let mut told = idle();
+    told.send(1, "one");
+    told.offer();
+    told.delivered(1, 1, Outcome::Held(Held::LongLine));
+    let confirmed = Confirmation::Confirmed;
+    assert!(told.fleet.needs_operator(told.agent(BOB), confirmed));
+    told.ask(Command::Unsend { id: MessageId(1) }).expect("it waits");
+    assert!(!told.fleet.needs_operator(told.agent(BOB), confirmed));
+}
+
+#[test]
+fn what_is_over_can_not_be_withdrawn_and_what_is_lost_neither() {
+    let message = MessageId(1);
+    for step in [MessageStep::Seen, MessageStep::Withdrawn, MessageStep::Returned] {
+        assert_eq!(message::not_withdrawn(message, step), Refusal::MessageOver { message, step });
+    }
+    for step in [MessageStep::Recorded, MessageStep::Offered, MessageStep::Held] {
+        assert_eq!(message::not_withdrawn(message, step), Refusal::MessageLost { message });
+    }
 }

@@ -29,7 +29,7 @@ pub struct Typed {
 pub enum Unsendable {
     #[error("the text is empty")]
     Empty,
-    #[error("the text has {0} bytes; fewer than {TEXT_BYTES_MAX} can be typed")]
+    #[error("the text has {0} bytes; the limit is {last} bytes", last = TEXT_BYTES_MAX - 1)]
     TooLong(usize),
     #[error("typed alone, `{0}` would end the program")]
     EndsProgram(String),

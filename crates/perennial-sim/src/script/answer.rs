@@ -22,7 +22,9 @@ fn refused(refusal: &Refusal) -> String {
     match refusal {
         Refusal::NoSuchAgent { target } => format!("no agent {target}"),
         Refusal::NameTaken { name, .. } => format!("the name {name} is taken"),
-        Refusal::NotAllowed { caller, verb } => format!("{caller:?} may not {}", verb.word()),
+        Refusal::NotAllowed { caller, verb, .. } => format!("{caller:?} may not {}", verb.word()),
+        Refusal::NotVisible { caller, private } => format!("{caller:?} may not see {private:?}"),
+        Refusal::NotASession => "only a session may".into(),
         Refusal::WrongState { verb, state, .. } => {
             format!("no {} while {}", verb.word(), state.word())
         }
@@ -33,6 +35,8 @@ fn refused(refusal: &Refusal) -> String {
             format!("{conversation} has a writer already")
         }
         Refusal::NoSuchMessage { .. } => "no such message waits".into(),
+        Refusal::MessageOver { step, .. } => format!("it was {step:?}"),
+        Refusal::MessageLost { .. } => "its records are lost".into(),
         Refusal::MessageExists { .. } => "there is such a message".into(),
         Refusal::AlreadyOffered { .. } => "the session is getting it".into(),
         Refusal::ParentGone { .. } => "the parent is gone".into(),

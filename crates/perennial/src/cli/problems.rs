@@ -12,6 +12,7 @@ use perennial_api::request::POST_TEXT_LIMIT;
 use perennial_api::{ExitCode, Problem};
 
 use super::render::text::plain;
+use crate::error_chain::chain;
 
 /// A problem with how the command was called.
 fn usage(kind: &str, title: impl Into<String>) -> Problem {
@@ -37,7 +38,9 @@ pub fn nameless_spawn(rest: &str) -> Problem {
 }
 
 pub fn output(error: &io::Error) -> Problem {
-    failed("output", "can't write the output").because(error.to_string())
+    failed("output", "can't write the output")
+        .because(error.to_string())
+        .next("check the file or program that the output goes to")
 }
 
 pub fn no_home(why: &dyn Error) -> Problem {
@@ -72,9 +75,9 @@ pub fn nameless_variable() -> Problem {
 }
 
 pub fn no_directory(error: &io::Error) -> Problem {
-    usage("bad-directory", "can't find the directory")
+    usage("bad-directory", "can't use the directory")
         .because(error.to_string())
-        .next("give an existing directory with --dir")
+        .next("use --dir to give a directory that exists and that you may enter")
 }
 
 pub fn directory_not_unicode(path: &str) -> Problem {
@@ -99,16 +102,21 @@ pub fn preset_unusable(why: &dyn Error) -> Problem {
 pub fn no_home_variable() -> Problem {
     failed("no-home", "the variable HOME is not set")
         .because("agent CLIs keep their conversations in the home directory")
+        .next("set HOME to your home directory")
 }
 
 // The daemon's start and end.
 
+const SEE_DOCTOR: &str = "run `perennial doctor` to see what is wrong";
+
 pub fn daemon_not_started(error: &io::Error) -> Problem {
-    failed("not-started", "can't start the daemon").because(error.to_string())
+    failed("not-started", "can't start the daemon").because(error.to_string()).next(SEE_DOCTOR)
 }
 
 pub fn daemon_not_awaited(error: &io::Error) -> Problem {
-    failed("not-started", "can't wait for the daemon to start").because(error.to_string())
+    failed("not-started", "can't wait for the daemon to start")
+        .because(error.to_string())
+        .next("run `perennial doctor` to see whether it has started")
 }
 
 /// It ended before it was ready, and did not say why.
@@ -119,12 +127,12 @@ pub fn daemon_failed_silently(log: &Path) -> Problem {
 
 /// It ended before it was ready; what it said becomes the rest of the problem.
 pub fn daemon_failed() -> Problem {
-    failed("daemon-failed", "the daemon exited before it was ready")
+    failed("daemon-failed", "the daemon exited before it was ready").next(SEE_DOCTOR)
 }
 
 /// The daemon's own error, with its causes.
 pub fn daemon_error(error: &str, causes: String) -> Problem {
-    failed("daemon-failed", error).because(causes)
+    failed("daemon-failed", error).because(causes).next(SEE_DOCTOR)
 }
 
 pub fn home_unusable(path: &Path, error: &io::Error) -> Problem {
@@ -134,7 +142,9 @@ pub fn home_unusable(path: &Path, error: &io::Error) -> Problem {
 }
 
 pub fn own_program_unknown(error: &io::Error) -> Problem {
-    failed("no-program", "perennial can't find its own executable").because(error.to_string())
+    failed("no-program", "perennial can't find its own executable")
+        .because(error.to_string())
+        .next("run it by its full path")
 }
 
 pub fn nothing_to_shut_down() -> Problem {
@@ -152,12 +162,14 @@ pub fn daemon_still_running(pid: u32, seconds: u64) -> Problem {
 // Terminals.
 
 pub fn terminal_unusable(error: &io::Error) -> Problem {
-    failed("terminal", "can't use this terminal").because(error.to_string())
+    failed("terminal", "can't use this terminal")
+        .because(error.to_string())
+        .next("run it in another terminal")
 }
 
 pub fn holder_unreachable(target: &str, why: &dyn Error) -> Problem {
     let target = plain(target);
-    let why = why.source().map_or_else(|| why.to_string(), |cause| format!("{why}: {cause}"));
+    let why = chain(why);
     failed("holder-unreachable", format!("can't reach the terminal of {target}"))
         .because(why)
         .next(format!("`perennial why {target}` shows whether its holder answers"))
@@ -181,7 +193,7 @@ pub fn no_steps(option: &str, why: &str) -> Problem {
 pub fn stdin_not_text(error: &io::Error) -> Problem {
     failed("no-text", "can't read the text from standard input")
         .because(error.to_string())
-        .next("a text is UTF-8; for anything else, send the path of a file")
+        .next("send UTF-8 text; for anything else, send a file's path")
 }
 
 pub fn blank_title() -> Problem {
@@ -222,6 +234,7 @@ pub fn no_stage(path: &Path, error: &io::Error) -> Problem {
 pub fn stage_not_removed(path: &Path, error: &io::Error) -> Problem {
     failed("not-removed", format!("can't remove the demo's home {}", path.display()))
         .because(error.to_string())
+        .next("it is no longer needed; nothing else is affected")
 }
 
 pub fn demo_untrue(what: &str) -> Problem {
@@ -230,13 +243,17 @@ pub fn demo_untrue(what: &str) -> Problem {
 }
 
 pub fn bad_pid(pid: u32) -> Problem {
-    failed("bad-pid", format!("{pid} is not a process id"))
+    failed("bad-pid", format!("{pid} is not a process id")).next(SEE_DOCTOR)
 }
 
 pub fn not_killed(pid: u32, error: &dyn Error) -> Problem {
-    failed("not-killed", format!("can't kill process {pid}")).because(error.to_string())
+    failed("not-killed", format!("can't kill process {pid}"))
+        .because(error.to_string())
+        .next(SEE_DOCTOR)
 }
 
 pub fn not_watched(pid: u32, error: &dyn Error) -> Problem {
-    failed("no-process", format!("can't watch process {pid}")).because(error.to_string())
+    failed("no-process", format!("can't watch process {pid}"))
+        .because(error.to_string())
+        .next(SEE_DOCTOR)
 }

@@ -9,7 +9,7 @@ mod lock;
 mod logging;
 mod node;
 pub mod showing;
-mod surface;
+pub mod surface;
 mod time;
 
 use std::os::unix::fs::PermissionsExt;

@@ -5,22 +5,31 @@
 use std::fmt::Write;
 use std::io;
 use std::path::Path;
-use std::time::Duration;
 
+use perennial_api::agent::{Agent, Session};
+use perennial_api::request::BODY_LIMIT;
 use perennial_api::{ClientError, Problem};
-use perennial_core::authority::Caller;
-use perennial_core::fleet::Fleet;
+use perennial_core::agent as core_agent;
+use perennial_core::authority::{Caller, Standing};
+use perennial_core::event::Birth;
+use perennial_core::fleet::{Fleet, Restored};
 use perennial_core::hold::HeldFor;
-use perennial_core::id::{AgentId, MessageId, PostId};
+use perennial_core::id::{AgentId, MessageId, NodeId, PostId};
+use perennial_core::launch::{BARE_COMMAND, Host, Launch, Options};
+use perennial_core::message::MessageStep;
 use perennial_core::name::{BadName, Name};
-use perennial_core::reason::Verb;
+use perennial_core::reason::{Evidence, Finding, Verb, Witness};
 use perennial_core::refusal::Refusal;
+use perennial_core::restart::Restart;
 use perennial_core::state::State;
+use perennial_core::time::Time;
+use perennial_core::visibility::Private;
 use perennial_engine::harness::typing::Unsendable;
 
 use super::COLUMNS;
 use crate::cli;
-use crate::daemon::showing::problems as daemon;
+use crate::daemon::showing::problems::{self as daemon, NotRunnable};
+use crate::daemon::surface::server;
 
 const ADA: AgentId = AgentId(1);
 const TEXT: MessageId = MessageId(7);
@@ -46,15 +55,43 @@ fn denied() -> io::Error {
     io::Error::other("Permission denied (os error 13)")
 }
 
+/// A fleet of one agent, ada.
+fn fleet() -> Fleet {
+    let fact = Finding::Asked(Verb::Spawn);
+    let birth = Birth {
+        name: Some("Ada".parse().expect("a name")),
+        role: None,
+        parent: None,
+        node: NodeId::HOME,
+        launch: Launch {
+            harness: BARE_COMMAND.to_owned(),
+            host: Host::Shim,
+            argv: vec!["bash".to_owned()],
+            dir: "/src".to_owned(),
+            env_names: Vec::new(),
+            project: "/src".to_owned(),
+            options: Options::default(),
+        },
+        restart: Restart::Never,
+        evidence: Evidence { witness: Witness::Operator, fact, at: Time(1) },
+        until: Time(2),
+    };
+    let agents = vec![core_agent::Agent::born(ADA, &birth, Time(1))];
+    Fleet::restore(Restored { agents, ..Restored::default() })
+}
+
 fn refusals() -> Vec<Problem> {
     let conversation = "0f3c2a1e-1b2c".parse().expect("an id");
-    let bob: Name = "bob".parse().expect("a name");
-    let not_allowed = |caller, verb| Refusal::NotAllowed { caller, verb };
+    let ada: Name = "ada".parse().expect("a name");
+    let not_allowed =
+        |caller, verb| Refusal::NotAllowed { caller, verb, standing: Standing::Other };
+    let not_visible = |caller, private| Refusal::NotVisible { caller, private };
+    let agent = Caller::Agent(ADA);
     let wrong_state = |verb, state| Refusal::WrongState { agent: ADA, verb, state };
     let held = |held_for| Refusal::Held { agent: ADA, held_for };
     let all = [
         Refusal::NoSuchAgent { target: "bob".to_owned() },
-        Refusal::NameTaken { name: bob, by: ADA },
+        Refusal::NameTaken { name: ada, by: ADA },
         wrong_state(Verb::Stop, State::Sleeping),
         wrong_state(Verb::Send, State::Dead),
         wrong_state(Verb::Wake, State::Dead),
@@ -68,32 +105,38 @@ fn refusals() -> Vec<Problem> {
         Refusal::AlreadyOffered { message: TEXT },
         Refusal::MessageExists { message: TEXT },
         Refusal::ParentGone { parent: ADA },
-        not_allowed(Caller::Agent(ADA), Verb::Attach),
-        not_allowed(Caller::Agent(ADA), Verb::Spawn),
-        not_allowed(Caller::Agent(ADA), Verb::Stop),
-        not_allowed(Caller::Agent(ADA), Verb::Bury),
+        not_allowed(agent, Verb::Attach),
+        not_allowed(agent, Verb::Logs),
+        not_allowed(agent, Verb::Spawn),
+        not_allowed(agent, Verb::Stop),
+        Refusal::NotAllowed { caller: agent, verb: Verb::Stop, standing: Standing::NoTarget },
+        not_allowed(agent, Verb::Wake),
+        not_allowed(agent, Verb::Bury),
         not_allowed(Caller::Viewer, Verb::Stop),
         not_allowed(Caller::Job, Verb::Look),
-        not_allowed(Caller::Person, Verb::Report),
+        not_visible(agent, Private::Texts),
+        not_visible(agent, Private::Transcript),
+        not_visible(Caller::Viewer, Private::Texts),
+        Refusal::NotASession,
     ];
-    let fleet = Fleet::default();
+    let fleet = fleet();
     let mut problems: Vec<Problem> = all.iter().map(|one| daemon::refusal(one, &fleet)).collect();
     problems.extend([
         daemon::already_offered(TEXT, Some("bob")),
-        daemon::refused_to_job(),
         daemon::caller_gone(),
         daemon::caller_unknown(),
-        daemon::not_a_session(),
     ]);
     problems
 }
 
 fn malformed() -> Vec<Problem> {
     let bad_name = "b b".parse::<Name>().expect_err("no name");
+    let not_found = NotRunnable::Missing("not found in PATH".to_owned());
+    let forbidden = NotRunnable::NotExecutable(denied().to_string());
     vec![
         daemon::bad_name("b b", &bad_name),
         daemon::bad_name(&"x".repeat(65), &BadName::TooLong),
-        daemon::bad_role("b b", &bad_name),
+        daemon::bad_role("b b", bad_name),
         daemon::empty_summary(),
         daemon::long_summary(20_000),
         daemon::long_title(300),
@@ -116,28 +159,40 @@ fn malformed() -> Vec<Problem> {
         daemon::bad_variable("A=B"),
         daemon::variable_without_value("CI"),
         daemon::no_directory("/src", "No such file or directory (os error 2)"),
-        daemon::program_not_runnable("sleeep", "not found in PATH", None),
-        daemon::program_not_runnable("claude", "not found in PATH", Some("claude")),
+        daemon::program_not_runnable("sleeep", &not_found, None),
+        daemon::program_not_runnable("claude", &not_found, Some("claude")),
+        daemon::program_not_runnable("./build.sh", &forbidden, None),
         daemon::unsendable(&Unsendable::Empty, "bob"),
         daemon::unsendable(&Unsendable::TooLong(70_000), "bob"),
         daemon::unsendable(&Unsendable::EndsProgram("exit".into()), "bob"),
         daemon::unsendable(&Unsendable::Shell('!'), "bob"),
         daemon::unsendable(&Unsendable::Command("/clear".into()), "bob"),
         daemon::unsendable(&Unsendable::OwnMark("<command-name>".into()), "bob"),
-        daemon::bad_place(&io::Error::other("not a place in a conversation")),
+        daemon::bad_place(),
         daemon::bad_request(&io::Error::other("expected value at line 1 column 1")),
         daemon::bad_path("invalid UTF-8"),
         daemon::bad_query("limit: invalid digit found in string"),
         daemon::bad_body(&io::Error::other("connection reset")),
         daemon::bad_percent(),
-        daemon::half_sent("body", Duration::from_secs(10)),
-        daemon::large_body(1 << 20),
-        daemon::large_head(64 << 10),
-        daemon::too_many_connections(256),
+        daemon::half_sent("body", server::PATIENCE),
+        daemon::large_body(BODY_LIMIT),
+        daemon::large_head(server::HEADER_BYTES),
+        daemon::too_many_connections(server::CONNECTIONS),
         daemon::harness_not_understood(&io::Error::other("not a JSON object")),
         daemon::no_such_route("/v1/moon"),
         daemon::no_such_method("/v1/agents"),
     ]
+}
+
+/// An agent in a state; with `session` 0, one that has had no session.
+fn shown(state: State, session: u64) -> Agent {
+    let newest = Session { number: session, ..Session::default() };
+    Agent {
+        state: state.word().to_owned(),
+        roster: state.roster().word().to_owned(),
+        session: (session > 0).then_some(newest),
+        ..Agent::default()
+    }
 }
 
 fn missing() -> Vec<Problem> {
@@ -147,11 +202,16 @@ fn missing() -> Vec<Problem> {
         daemon::agent_gone(),
         daemon::no_such_session("bob", 7, 3),
         daemon::no_such_session("bob", 1, 0),
-        daemon::no_running_session("bob"),
+        daemon::no_running_session("bob", &shown(State::Sleeping, 3)),
+        daemon::no_running_session("bob", &shown(State::Hatching, 0)),
+        daemon::no_running_session("bob~1", &shown(State::Dead, 3)),
         daemon::no_such_message("msg_x"),
         daemon::not_waiting(TEXT),
-        daemon::message_over(&TEXT.to_string(), "it was seen", false),
-        daemon::message_over(&TEXT.to_string(), crate::daemon::showing::sentences::LOST, true),
+        daemon::message_over(TEXT, MessageStep::Seen),
+        daemon::message_over(TEXT, MessageStep::Entered),
+        daemon::message_over(TEXT, MessageStep::Withdrawn),
+        daemon::message_over(TEXT, MessageStep::Returned),
+        daemon::message_lost(TEXT),
         daemon::no_such_post("pst_x"),
         daemon::post_unread(PostId(9)),
         daemon::no_conversation("bob"),
@@ -241,7 +301,8 @@ fn every_problem_is_listed() {
         let functions = source.lines().filter_map(|line| line.strip_prefix("pub fn "));
         for name in functions.filter_map(|rest| rest.split(['(', '<']).next()) {
             // A rejection is a refusal, or what could not be recorded.
-            let is_listed = own.contains(&format!("::{name}(")) || name == "rejection";
+            let is_listed =
+                own.contains(&format!("::{name}(")) || ["rejection", "refusal_to"].contains(&name);
             assert!(is_listed, "{name} is not called in messages/problems.rs");
         }
     }

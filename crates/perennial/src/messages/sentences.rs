@@ -1,20 +1,27 @@
 //! Reasons, evidence, waiting and history.
 
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Duration;
 
 use perennial_core::agent::Outlook;
 use perennial_core::entity::Entity;
+use perennial_core::event::{AgentEvent, Move, What};
 use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::hold::HeldFor;
-use perennial_core::id::{AgentId, JobId, MessageId, NodeId, PostId};
+use perennial_core::id::{AgentId, JobId, MessageId, NodeId, PostId, SessionNumber};
 use perennial_core::message::{Held, Why};
+use perennial_core::post::{Author, PostEvent};
 use perennial_core::reason::{Evidence, Finding, Reason, Show, Verb, Witness};
-use perennial_core::restart::Restart;
+use perennial_core::restart::{Restart, Tally};
 use perennial_core::session::Process;
+use perennial_core::state::{Cause, State};
+use perennial_core::text::{Digest, Text};
 use perennial_core::time::Time;
 use perennial_store::stored;
 
 use super::{list, table};
+use crate::cli::render::text::plain;
 use crate::daemon::showing::sentences;
 
 const ADA: AgentId = AgentId(1);
@@ -31,7 +38,9 @@ pub fn add(text: &mut String) {
             (code(why.word()), sentences::explained(why, &evidence))
         })
     });
-    table(text, "Reasons with what was seen", "reason", explained.collect());
+    let mut explained: Vec<(String, String)> = explained.collect();
+    explained.dedup();
+    table(text, "Reasons with what was seen", "reason", explained);
     table(text, "Evidence", "witness", evidence());
     list(text, "How a session ended", exits().map(sentences::exit).into());
     list(text, "What happens next", outlooks());
@@ -63,9 +72,10 @@ fn ends_seen(why: Reason) -> Vec<Finding> {
     ends
 }
 
-fn exits() -> [Exit; 6] {
+fn exits() -> [Exit; 7] {
     let unknown = Exit::Unknown;
     [
+        Exit::Code(0),
         Exit::Code(1),
         Exit::KillSignal(9),
         unknown(UnknownExit::HolderDied),
@@ -76,20 +86,8 @@ fn exits() -> [Exit; 6] {
 }
 
 fn evidence() -> Vec<(String, String)> {
-    let verbs = [
-        Verb::Look,
-        Verb::Attach,
-        Verb::Send,
-        Verb::Logs,
-        Verb::Spawn,
-        Verb::Stop,
-        Verb::Wake,
-        Verb::Rename,
-        Verb::Bury,
-        Verb::Report,
-        Verb::Post,
-        Verb::Down,
-    ];
+    // The verbs that move an agent; no other is ever evidence.
+    let verbs = [Verb::Spawn, Verb::Stop, Verb::Wake, Verb::Bury];
     let shown = [
         Show::SessionBegan,
         Show::TurnBegan,
@@ -115,7 +113,7 @@ fn evidence() -> Vec<(String, String)> {
         seen(Witness::Daemon, Finding::TimeCame),
         seen(Witness::Daemon, Finding::BootChanged),
         seen(Witness::Daemon, Finding::HomeCopied),
-        seen(Witness::Daemon, Finding::Unreadable("the file is damaged here".into())),
+        seen(Witness::Daemon, Finding::Unreadable("the file is damaged".into())),
     ]);
     let row = |one: &Evidence| (sentences::witness(one.witness).to_owned(), sentences::fact(one));
     all.iter().map(row).collect()
@@ -132,13 +130,13 @@ fn outlooks() -> Vec<String> {
         Outlook::Start { crash_at: SOME_TIME },
         Outlook::FirstSign { needs_person_at: SOME_TIME },
         Outlook::Person,
+        Outlook::TurnEnd,
         Outlook::Exit(Restart::Never),
         Outlook::Exit(Restart::OnCrash),
         Outlook::Exit(Restart::Always),
         Outlook::Text,
         Outlook::Answer,
         Outlook::Vendor { at: SOME_TIME },
-        Outlook::TurnGivenUp { vendor_ready_at: None },
         Outlook::TurnGivenUp { vendor_ready_at: SOME_TIME },
         Outlook::Confirmation,
         Outlook::Hangs,
@@ -148,11 +146,16 @@ fn outlooks() -> Vec<String> {
         Outlook::Approval,
         Outlook::Final,
     ];
-    let row = |outlook| match sentences::outlook(outlook) {
-        (text, Some(_)) => format!("{text} in 4m"),
-        (text, None) => text.to_owned(),
-    };
-    all.map(row).into()
+    // As the command line shows them, with a time that is left and without.
+    let rows = all.into_iter().flat_map(|outlook| {
+        let next = sentences::outlook(outlook);
+        let timed = next.timed.map(|(text, _)| text.replace("{left}", "4m"));
+        [timed, Some(next.text.to_owned())]
+    });
+    let mut rows: Vec<String> = rows.flatten().collect();
+    let mut seen = BTreeSet::new();
+    rows.retain(|row| seen.insert(row.clone()));
+    rows
 }
 
 fn waits() -> Vec<String> {
@@ -192,6 +195,9 @@ fn waits() -> Vec<String> {
     all.map(|(why, agent)| sentences::waits(why, agent).to_owned()).collect()
 }
 
+/// Kinds of which the golden files have examples that never occur.
+const MADE_UP: [&str; 4] = ["moved", "put-off", "post-written", "session-ended"];
+
 /// One event of each kind: the golden files of the store have them all.
 fn history() -> Vec<(String, String)> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../perennial-store/golden");
@@ -200,13 +206,16 @@ fn history() -> Vec<(String, String)> {
         .map(|entry| entry.expect("a golden file").path())
         .collect();
     files.sort();
-    let mut rows: Vec<(String, String)> = Vec::new();
+    let mut rows: Vec<(String, String)> = examples();
     for path in files {
         let text = std::fs::read_to_string(&path).expect("a golden file");
         let Ok(stored) = serde_json::from_str::<serde_json::Value>(&text) else { continue };
         let (Some(kind), Some(form)) = (stored["kind"].as_str(), stored["v"].as_u64()) else {
             continue;
         };
+        if MADE_UP.contains(&kind) {
+            continue;
+        }
         let payload = stored["payload"].to_string();
         let streams = [
             Entity::Agent(ADA),
@@ -228,5 +237,67 @@ fn history() -> Vec<(String, String)> {
     for (kind, _) in stored::kinds() {
         assert!(rows.iter().any(|(event, _)| *event == format!("`{kind}`")), "no {kind}");
     }
-    rows.into_iter().map(|(kind, text)| (kind, text.replace('\n', "␊"))).collect()
+    // The examples of a kind stay in their order.
+    rows.sort_by(|(one, _), (other, _)| one.cmp(other));
+    rows.into_iter().map(|(kind, text)| (kind, plain(&text))).collect()
+}
+
+/// What happens to agents and on the board, as it can occur.
+fn examples() -> Vec<(String, String)> {
+    let after = |seconds: u64| Time(seconds * 1_000_000);
+    let moved = |cause, to, reason, (witness, fact), until: Option<u64>| {
+        let evidence = Evidence { witness, fact, at: after(0) };
+        let until = until.map(after);
+        AgentEvent::Moved(Move { cause, to, reason, evidence, until })
+    };
+    let kernel = |exit| (Witness::Kernel, Finding::Exited(exit));
+    let crash =
+        |end, wait| moved(Cause::EndedCrashed, State::Crashed, Reason::Retrying, end, Some(wait));
+    let failed = |why: &str| (Witness::Holder, Finding::NotStarted(why.to_owned()));
+    let (daemon, operator) =
+        (|fact| (Witness::Daemon, fact), |verb| (Witness::Operator, Finding::Asked(verb)));
+    let shown = |show| (Witness::Harness, Finding::Shown(show));
+    let moves = [
+        moved(Cause::TurnBegan, State::Working, Reason::InTurn, shown(Show::TurnBegan), None),
+        moved(Cause::TurnEnded, State::Waiting, Reason::NeedsAnswer, shown(Show::Question), None),
+        crash(kernel(Exit::KillSignal(9)), 0),
+        crash(kernel(Exit::Code(1)), 1),
+        crash(kernel(Exit::Code(0)), 1),
+        crash(failed("No such file or directory (os error 2)"), 1),
+        crash(failed(""), 1),
+        moved(
+            Cause::StartLimit,
+            State::Crashed,
+            Reason::Retrying,
+            daemon(Finding::TimeCame),
+            Some(60),
+        ),
+        moved(
+            Cause::EndedCrashed,
+            State::Crashed,
+            Reason::BreakerOpen,
+            kernel(Exit::Code(1)),
+            Some(300),
+        ),
+        moved(Cause::Retry, State::Waking, Reason::Starting, daemon(Finding::TimeCame), Some(90)),
+        moved(Cause::EndedFinished, State::Sleeping, Reason::Finished, kernel(Exit::Code(0)), None),
+        moved(Cause::Stop, State::Sleeping, Reason::Stopped, operator(Verb::Stop), None),
+        moved(Cause::Buried, State::Dead, Reason::Retired, operator(Verb::Bury), None),
+        AgentEvent::PutOff { until: Some(after(300)), unseen: Duration::from_secs(7200) },
+        AgentEvent::PutOff { until: None, unseen: Duration::from_secs(7200) },
+        AgentEvent::PutOff { until: Some(after(300)), unseen: Duration::ZERO },
+    ];
+    let ended = exits().map(|exit| {
+        let (number, tally) = (SessionNumber(3), Tally::ByFirstRule);
+        AgentEvent::SessionEnded { number, exit, tally, is_clean: exit.is_clean() }
+    });
+    let posted = |by, title: Option<&str>| {
+        let text = Text { digest: Digest([0; 32]), bytes: 300, head: "The build is …".into() };
+        What::Post(PostId(9), PostEvent::Written { by, title: title.map(Into::into), text })
+    };
+    let ada = Author::Agent { id: ADA, name: Some("ada".parse().expect("a name")) };
+    let events = moves.into_iter().chain(ended).map(|event| What::Agent(ADA, event));
+    let posts = [posted(Author::Person, Some("the build is green")), posted(ada, None)];
+    let row = |what: What| (format!("`{}`", stored::kind(&what)), sentences::sentence(&what));
+    events.chain(posts).map(row).collect()
 }

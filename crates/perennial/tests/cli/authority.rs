@@ -111,6 +111,8 @@ fn an_agent_may_not_stop_or_read_itself() {
     {
         let ran = fleet.call_as(LEAVE, "me", &[], &[], args);
         fleet.assert_refused(&ran);
+        let is_stop = args == ["stop", "me"];
+        assert_eq!(ran.stderr.contains("may stop only agents that it leads"), is_stop, "{ran:?}");
         fleet.sealed.ok(["bury", "me", "--summary", "done"]);
         std::fs::remove_dir_all(fleet.sealed.dir.join("me")).expect("its files");
     }

@@ -65,3 +65,18 @@ fn every_exit_code_but_7_can_be_seen() {
     crate::frozen::freeze(&sealed, "bob");
     assert_eq!(sealed.refused(6, &["wake", "bob"]).kind, "needs-approval");
 }
+
+/// A holder whose session has ended is no longer connected to.
+#[test]
+fn only_holders_of_running_sessions_are_counted() {
+    let sealed = Sealed::up();
+    for name in ["ada", "bob", "cid"] {
+        sealed.spawn(name, "read x");
+    }
+    assert_eq!(sealed.health().holders_connected, 3);
+    sealed.ok(["stop", "ada"]);
+    sealed.ok(["bury", "bob", "--summary", "done"]);
+    assert_eq!(sealed.health().holders_connected, 1);
+    sealed.ok(["wake", "ada"]);
+    assert_eq!(sealed.health().holders_connected, 2);
+}

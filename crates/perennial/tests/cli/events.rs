@@ -41,6 +41,36 @@ fn since_and_agent_choose_and_every_line_is_json() {
     assert!(sealed.ok(["events"]).contains("session 1 running as pid"));
 }
 
+/// One rule for a page, for events as they come, and for the feed: names and conversations too.
+#[test]
+fn an_agents_events_are_the_same_wherever_they_are_asked_for() {
+    let sealed = Sealed::up();
+    let ada = sealed.spawn("ada", "read x");
+    sealed.ok(["rename", "ada", "ida"]);
+    // Another one has had its name, too.
+    sealed.spawn("ada", "read x");
+    sealed.ok(["bury", &ada.id, "--summary", "done"]);
+    let all = lines(&sealed.ok(["events", "--json"]));
+    let of_ada = |event: &&EventView| event.agent_id.as_deref() == Some(ada.id.as_str());
+    let seqs: Vec<u64> = all.iter().filter(of_ada).map(|event| event.seq).collect();
+    let claims = all.iter().filter(of_ada).filter(|it| ["taken", "left"].contains(&&*it.kind));
+    assert_eq!(claims.count(), 4, "two names, taken and left");
+    let page = lines(&sealed.ok(["events", "--json", "--agent", &ada.id]));
+    assert_eq!(page.iter().map(|event| event.seq).collect::<Vec<_>>(), seqs);
+    for (path, events) in [("events", None), ("feed", Some("event"))] {
+        let path = format!("/v1/{path}?since=0&agent={}", ada.id);
+        let mut feed = sealed.client().follow(&path, None).expect("a feed");
+        let mut seen = Vec::new();
+        while seen.last() != seqs.last() {
+            let message = feed.next_message().expect("a feed").expect("it goes on");
+            if message.event.as_deref() == events {
+                seen.push(message.id.expect("a place").parse().expect("a number"));
+            }
+        }
+        assert_eq!(seen, seqs, "{path}");
+    }
+}
+
 /// Of texts too, and every one says which text it is about.
 #[test]
 fn an_agents_events_have_those_of_its_texts() {

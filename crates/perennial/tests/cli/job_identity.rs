@@ -74,7 +74,7 @@ fn a_job_may_not_even_look() {
     );
     let (exit, output) = ended(holders, &reports);
     assert_eq!(exit, JobExit::Code(0));
-    assert_eq!(output.matches("jobs are not allowed to do anything").count(), 3, "{output}");
+    assert_eq!(output.matches("a job may not use Perennial").count(), 3, "{output}");
     assert_eq!(output.lines().filter(|line| *line == "3").count(), 3, "{output}");
     sealed.ok(["ls"]);
 }
@@ -92,7 +92,7 @@ fn the_next_daemon_knows_a_job_that_has_cleared_its_environment() {
     std::fs::write(sealed.dir.join("go"), "").expect("writes");
     let (exit, output) = ended(holders, &reports);
     assert_eq!(exit, JobExit::Code(3), "{output}");
-    assert!(output.contains("jobs are not allowed to do anything"), "{output}");
+    assert!(output.contains("a job may not use Perennial"), "{output}");
 }
 
 /// What an earlier daemon had no time to remove.

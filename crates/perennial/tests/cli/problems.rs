@@ -4,8 +4,8 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use perennial_api::Problem;
 use perennial_api::home::SocketAddress;
+use perennial_api::{ClientError, Problem};
 
 use crate::sealed::Sealed;
 
@@ -43,6 +43,7 @@ fn every_error_is_a_problem() {
     for (what, request, status, kind) in [
         ("unknown route", get("/v1/nothing"), 404, "no-such-route"),
         ("unknown agent", get("/v1/agents/nobody"), 404, "no-such-agent"),
+        ("empty name", get("/v1/agents/"), 404, "no-such-agent"),
         ("bad path", get("/v1/agents/%FF"), 400, "bad-path"),
         ("bad query", get("/v1/agents?stale=x"), 400, "bad-query"),
         ("bad query", get("/v1/events?since=-1"), 400, "bad-query"),
@@ -76,6 +77,26 @@ fn every_error_is_a_problem() {
         assert!(!problem.title.is_empty(), "{what}");
     }
     assert_eq!(sealed.show("bob").state, "working");
+}
+
+/// Nobody is advised to wake the dead, nor to look at another agent that has the name now.
+#[test]
+fn advice_is_about_the_agent_that_was_named() {
+    let sealed = Sealed::up();
+    sealed.spawn("bob", "read x");
+    sealed.ok(["bury", "bob", "--summary", "done"]);
+    sealed.spawn("bob", "read x");
+    let watch = [("mode", "watch")].into_iter().collect::<std::collections::BTreeMap<_, _>>();
+    let ticket = sealed.client().post("/v1/agents/bob~1/ticket", &watch);
+    let Err(ClientError::Problem(dead)) = ticket else { panic!("the dead have no session") };
+    assert_eq!(dead.detail, "it is dead");
+    assert_eq!(dead.next, "`perennial logs bob~1` shows the last one");
+    let session = sealed.refused(4, &["logs", "bob~1", "--session", "7"]);
+    assert_eq!(session.next, "`perennial logs bob~1` shows the newest session");
+    sealed.ok(["stop", "bob"]);
+    let ticket = sealed.client().post("/v1/agents/bob/ticket", &watch);
+    let Err(ClientError::Problem(sleeping)) = ticket else { panic!("it was stopped") };
+    assert!(sleeping.next.starts_with("`perennial wake bob` starts one"), "{sleeping:?}");
 }
 
 /// What comes too slowly is told so: in the head, and in the body.

@@ -31,7 +31,7 @@ fn a_bare_command_gets_each_text_once_and_in_order() {
     let all: Vec<String> = (0..20).map(|number| format!("text {number}")).collect();
     sealed.until("all texts are read", || heard(&sealed) == all);
     let told = sealed.ok(["send", "bob", "--wait", "the last"]);
-    assert!(told.contains("can't confirm that it read it"), "{told}");
+    assert!(told.contains("can't confirm that it has read the text"), "{told}");
     assert!(sent(&sealed, "bob").iter().all(|message| state(message).0 == "offered"));
 }
 
@@ -46,8 +46,7 @@ fn a_text_to_an_agent_without_a_session_waits_for_the_next_one() {
     let id = id["id"].as_str().expect("an id").to_owned();
     assert_eq!(state(&sent(&sealed, "bob")[1]), ("waiting", "the agent has no running session"));
     sealed.ok(["unsend", &id]);
-    let over = sealed.refused(3, &["unsend", &id]);
-    assert!(!over.next.is_empty(), "{over:?}");
+    sealed.refused(3, &["unsend", &id]);
     sealed.kill_daemon();
     sealed.start_daemon();
     sealed.ok(["wake", "bob"]);

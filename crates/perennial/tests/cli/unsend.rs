@@ -14,7 +14,7 @@ fn a_withdrawn_text_is_never_typed_and_an_unknown_one_is_not_found() {
     send_waiting(&sealed, "bob", "kept");
     assert_eq!(sealed.ok(["unsend", &id]), format!("withdrawn: {id}\n"));
     let over = sealed.refused(3, &["unsend", &id]);
-    assert!(!over.next.is_empty(), "{over:?}");
+    assert_eq!((over.detail.as_str(), over.next.as_str()), ("it has already been withdrawn", ""));
     sealed.ok(["wake", "bob"]);
     sealed.until("the other text is read", || heard(&sealed) == ["kept"]);
     assert_eq!(state(&sent(&sealed, "bob")[1]).0, "withdrawn");

@@ -124,6 +124,43 @@ fn an_agents_story_is_told_without_what_is_private() {
     }
 }
 
+/// What the system said of a start that failed may quote the command line.
+#[test]
+fn why_a_start_failed_is_private_wherever_it_is_told() {
+    const SAID: &str = "os error";
+    let fleet = Fleet::new();
+    let program = fleet.sealed.dir.join("garbage");
+    std::fs::write(&program, "#!/no/such/interpreter\n").expect("written");
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).expect("a mode");
+    let program = program.display().to_string();
+    let spawn = ["spawn", "broken", "--parent", "lead", "--restart", "never", "--", &program];
+    assert_eq!(fleet.sealed.refused(3, &spawn).kind, "not-started");
+    let of_broken = "/v1/agents/broken";
+    let paths = [
+        "/v1/agents?all=true",
+        of_broken,
+        "/v1/agents/broken/why",
+        "/v1/events?agent=broken",
+        "feed:moved /v1/feed?agent=broken&since=0",
+    ];
+    for (who, sees) in fleet.callers() {
+        // The child is not the one that failed.
+        let sees = sees && !matches!(who, Who::Agent(agent) if agent.name == "child");
+        for answer in ask(&fleet.sealed, who, &paths) {
+            let text = answer.body.to_string();
+            assert_eq!(answer.status, 200, "{who:?}");
+            assert!(text.contains("could not be started"), "{who:?}: {:#}", answer.body);
+            assert_eq!(text.contains(SAID), sees, "{who:?}: {:#}", answer.body);
+        }
+        let shown = fleet.ask(who, of_broken).body;
+        let reason = shown["reason_text"].as_str().expect("a reason");
+        assert_eq!(withheld(&shown).contains(&"evidence.fact"), !sees, "{who:?}");
+        if !sees {
+            assert_eq!(reason, "could not be started; restarts are off", "{who:?}");
+        }
+    }
+}
+
 #[test]
 fn events_are_for_everybody_and_what_is_private_in_them_is_not() {
     let fleet = Fleet::new();
@@ -186,6 +223,16 @@ fn texts_and_transcripts_are_refused_where_nothing_of_them_is_public() {
         // An id that may not be asked for does not exist.
         let expected = if sees { [200, 200, 200] } else { [403, 403, 404] };
         assert_eq!(status, expected, "{who:?}: {answers:#?}");
+        if matches!(who, Who::Agent(_)) && !sees {
+            // It is told what the rule is, not that of another verb.
+            let [sent, steps, _] = &answers[..] else { panic!("three answers") };
+            assert_eq!(sent.body["title"], "an agent may not read texts to another agent");
+            assert_eq!(steps.body["title"], "an agent may not read another agent's conversation");
+            for refused in [sent, steps] {
+                let why = refused.body["detail"].as_str().expect("a reason");
+                assert!(why.starts_with("only a person, the agent itself and"), "{why}");
+            }
+        }
         for answer in &answers {
             let is_text = sees && answer.body.to_string().contains("recorded_at");
             let expected: &[&str] = if is_text { &[TEXT] } else { &[] };

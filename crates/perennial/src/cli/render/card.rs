@@ -210,7 +210,14 @@ pub fn exit(exit: &Exit) -> String {
     match (exit.code, exit.signal, &exit.unknown) {
         (Some(code), _, _) => format!("exit code {code}"),
         (None, Some(signal), _) => format!("killed by {}", kill_signal::name(signal)),
-        (None, None, Some(why)) => format!("unknown ({})", plain(why)),
+        (None, None, Some(why)) => match why.as_str() {
+            "holder-died" => "unknown, because its holder was killed".to_owned(),
+            "machine-restarted" => "unknown, because the machine restarted".to_owned(),
+            "home-copied" => "unknown, because the home was copied".to_owned(),
+            "not-started" => "it never started".to_owned(),
+            // From a newer daemon.
+            other => format!("unknown ({})", plain(other)),
+        },
         (None, None, None) => "unknown".to_owned(),
     }
 }
@@ -291,7 +298,7 @@ mod tests {
             (r#"{"code":0}"#, "exit code 0"),
             (r#"{"signal":9}"#, "killed by SIGKILL"),
             (r#"{"signal":99}"#, "killed by signal 99"),
-            (r#"{"unknown":"holder-died"}"#, "unknown (holder-died)"),
+            (r#"{"unknown":"holder-died"}"#, "unknown, because its holder was killed"),
             ("{}", "unknown"),
         ] {
             assert_eq!(exit(&serde_json::from_str(text).unwrap()), shown);

@@ -114,7 +114,13 @@ pub fn reason(agent: &Agent, clock: &LocalTime) -> String {
     let starts = matches!(agent.state.as_str(), state::HATCHING | state::WAKING);
     let ends = agent.next_at.as_deref().filter(|_| !starts);
     match (ends.and_then(|at| clock.until(at)), agent.reason.as_str()) {
-        (Some(left), "retrying") => format!("{}; retrying in {left}", plain(text)),
+        (Some(left), "retrying") => {
+            let exit = agent.session.as_ref().and_then(|session| session.exit.as_ref());
+            let is_clean = exit.is_some_and(|exit| exit.code == Some(0));
+            let verb = if is_clean { "restarting" } else { "retrying" };
+            format!("{}; {verb} {}", plain(text), ahead(&left))
+        }
+        (Some(left), "breaker-open") => format!("{}; next try {}", plain(text), ahead(&left)),
         (Some(left), _) => format!("{} ({left} left)", plain(text)),
         (None, _) => plain(text),
     }
@@ -123,10 +129,18 @@ pub fn reason(agent: &Agent, clock: &LocalTime) -> String {
 /// What happens next, and when; `None` from an older daemon.
 pub fn next(agent: &Agent, clock: &LocalTime) -> Option<String> {
     let next = Some(plain(&agent.next)).filter(|next| !next.is_empty())?;
-    Some(match agent.next_at.as_deref().and_then(|at| clock.until(at)) {
-        Some(left) => format!("{next} in {left}"),
-        None => next,
+    let left = agent.next_at.as_deref().and_then(|at| clock.until(at)).filter(|left| left != "0s");
+    Some(match (left, &agent.next_timed) {
+        (Some(left), Some(timed)) => plain(timed).replace("{left}", &left),
+        // From an older daemon.
+        (Some(left), None) => format!("{next} in {left}"),
+        (None, _) => next,
     })
+}
+
+/// `in 4m`, or `now` for what is less than a second away.
+fn ahead(left: &str) -> String {
+    if left == "0s" { "now".to_owned() } else { format!("in {left}") }
 }
 
 /// How many texts are waiting for it; empty if there are none.
@@ -233,9 +247,10 @@ pub mod sample {
             name: "bob".into(),
             state: "crashed".into(),
             reason: "breaker-open".into(),
-            reason_text: "crashed too often (exit 1); restarts are paused".into(),
+            reason_text: "crashed too often (exit 1)".into(),
             until: Some("2026-11-15T12:04:00Z".into()),
             next: "it is restarted".into(),
+            next_timed: Some("it is restarted in {left}".into()),
             next_at: Some("2026-11-15T12:04:00Z".into()),
             role: None,
             dir: "/srv/\x1b[31mred".into(),

@@ -9,14 +9,15 @@ use crate::command_line::quoted;
 /// What tables call the person to whom the fleet belongs; on the wire it is `person`.
 pub const OPERATOR: &str = "the operator";
 
-/// The text, with control characters and characters that hide or reorder text escaped.
+/// The text on one line: line ends and tabs as the signs for them, other control characters and
+/// characters that hide or reorder text escaped.
 pub fn plain(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '\n' => shown.push_str("\\n"),
-            '\t' => shown.push_str("\\t"),
-            '\r' => shown.push_str("\\r"),
+            '\n' => shown.push('␊'),
+            '\t' => shown.push('␉'),
+            '\r' => shown.push('␍'),
             c if is_acting(c) => shown.extend(c.escape_unicode()),
             c => shown.push(c),
         }
@@ -141,7 +142,7 @@ mod tests {
     fn nothing_that_acts_gets_through() {
         let hostile = "a\x1b[2Jb\r\nc\u{9b}31md\u{202e}e\x07\u{feff}\0";
         let shown = plain(hostile);
-        assert_eq!(shown, "a\\u{1b}[2Jb\\r\\nc\\u{9b}31md\\u{202e}e\\u{7}\\u{feff}\\u{0}");
+        assert_eq!(shown, "a\\u{1b}[2Jb␍␊c\\u{9b}31md\\u{202e}e\\u{7}\\u{feff}\\u{0}");
         assert!(!shown.chars().any(is_acting));
         assert_eq!(plain("naïve 日本 🎉"), "naïve 日本 🎉");
     }

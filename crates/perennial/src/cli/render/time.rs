@@ -59,13 +59,7 @@ impl LocalTime {
 
 /// Two digits' worth of a span; a negative one (a clock that went back) is none.
 pub fn span(span: SignedDuration) -> String {
-    let seconds = span.as_secs().max(0);
-    match seconds {
-        0..60 => format!("{seconds}s"),
-        60..3600 => format!("{}m", seconds / 60),
-        3600..172_800 => format!("{}h", seconds / 3600),
-        _ => format!("{}d", seconds / 86_400),
-    }
+    crate::span::brief(u64::try_from(span.as_secs()).unwrap_or(0))
 }
 
 #[cfg(test)]

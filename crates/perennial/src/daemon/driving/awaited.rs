@@ -3,7 +3,6 @@
 use perennial_core::agent::Agent;
 use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, MessageId};
-use perennial_core::session::Phase;
 use tokio::sync::oneshot;
 
 /// A point in a session's life that a caller can wait for.
@@ -17,13 +16,10 @@ pub enum Milestone {
 
 impl Milestone {
     fn is_reached(self, agent: &Agent) -> bool {
-        match (self, agent.session.as_ref().map(|session| session.phase)) {
-            (Milestone::Begun, Some(Phase::Wanted | Phase::Starting)) => false,
-            // Woken while the last session still ends: the next one is to come.
-            (Milestone::Begun, Some(Phase::Ending(_))) => false,
-            (Milestone::Begun, Some(Phase::Running | Phase::Ended) | None) => true,
-            (Milestone::Over, phase) => phase.is_none_or(|phase| phase == Phase::Ended),
-        }
+        agent.session.as_ref().is_none_or(|session| match self {
+            Milestone::Begun => session.has_begun(),
+            Milestone::Over => session.is_over(),
+        })
     }
 }
 

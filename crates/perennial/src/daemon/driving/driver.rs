@@ -25,6 +25,8 @@ use perennial_engine::supervisor::{AppendId, Input, Output, Rejection, Reply, Su
 use perennial_store::journal::{AppendError, Seq};
 use tokio::sync::{oneshot, watch};
 
+pub use crate::error_chain::chain;
+
 use crate::daemon::driving::awaited::{Awaited, Milestone};
 use crate::daemon::driving::deliver::Deliveries;
 use crate::daemon::driving::harness::Harnesses;
@@ -445,6 +447,7 @@ impl Driver {
                     let touched: Vec<AgentId> = touched.iter().filter_map(Entity::agent).collect();
                     self.lay_out(&events, &touched, now);
                     self.look_at_ended(&events);
+                    self.presence.note_ended(self.supervisor.fleet(), &touched, now);
                     self.awaited.tell(self.supervisor.fleet(), &touched);
                 }
             }
@@ -489,10 +492,4 @@ impl Driver {
         self.next_waiter += 1;
         Waiter(self.next_waiter)
     }
-}
-
-/// An error with its causes, on one line.
-pub fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

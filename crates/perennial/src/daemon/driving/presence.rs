@@ -5,7 +5,9 @@
 use std::collections::BTreeMap;
 
 use perennial_core::agent::{Agent, Confirmation};
+use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::session::Session;
 use perennial_core::time::Time;
 
 #[derive(Debug)]
@@ -43,6 +45,16 @@ impl Presence {
         self.lost.insert(agent, Loss { why, at: now });
     }
 
+    /// These agents have changed: of those whose session is over, no holder is needed any more.
+    pub fn note_ended(&mut self, fleet: &Fleet, touched: &[AgentId], now: Time) {
+        let is_over = |agent: &Agent| agent.session.as_ref().is_some_and(Session::is_over);
+        for agent in touched {
+            if fleet.agent(*agent).is_some_and(is_over) && self.connected.remove(agent).is_some() {
+                self.heard.insert(*agent, now);
+            }
+        }
+    }
+
     /// The agent has left memory.
     pub fn forget(&mut self, agent: AgentId) {
         self.connected.remove(&agent);
@@ -64,6 +76,7 @@ impl Presence {
         self.heard.get(&agent).copied()
     }
 
+    /// How many holders of sessions that are not over are connected.
     pub fn connections(&self) -> usize {
         self.connected.len()
     }

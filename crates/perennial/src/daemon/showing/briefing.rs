@@ -3,8 +3,7 @@
 use perennial_core::agent::Agent;
 use perennial_core::context::Sample;
 use perennial_core::conversation::Turn;
-use perennial_core::fleet::Fleet;
-use perennial_core::state::Roster;
+use perennial_core::fleet::{Companion, Fleet};
 use perennial_engine::harness::session_texts::{self, Other, Recipient};
 
 use crate::daemon::driving::presence::Presence;
@@ -13,15 +12,12 @@ use crate::daemon::showing::view;
 pub fn text(fleet: &Fleet, agent: &Agent, presence: &Presence, sample: Option<&Sample>) -> String {
     let name = view::name(agent);
     let parent = agent.parent.and_then(|id| fleet.agent(id)).map(view::name);
-    let others: Vec<(String, &Agent)> = fleet
-        .agents()
-        .filter(|other| other.id != agent.id && other.state.roster() == Roster::Living)
-        .map(|other| (view::name(other), other))
-        .collect();
+    let others: Vec<(String, Companion<'_>)> =
+        fleet.companions(agent).map(|other| (view::name(other.agent), other)).collect();
     let states: Vec<String> = others
         .iter()
         .map(|(_, other)| {
-            let (state, reason) = other.vouched(presence.confirmation(other));
+            let (state, reason) = other.agent.vouched(presence.confirmation(other.agent));
             format!("{} ({})", state.word(), reason.word())
         })
         .collect();
@@ -30,11 +26,10 @@ pub fn text(fleet: &Fleet, agent: &Agent, presence: &Presence, sample: Option<&S
         .zip(&states)
         .map(|((name, other), state)| Other {
             name,
-            role: other.role.as_deref(),
+            role: other.agent.role.as_deref(),
             state,
-            summary: other.summary.as_deref(),
-            is_sibling: (agent.parent.is_some() && other.parent == agent.parent)
-                || other.launch.project == agent.launch.project,
+            summary: other.agent.summary.as_deref(),
+            is_sibling: other.is_sibling,
         })
         .collect();
     let recipient = Recipient {

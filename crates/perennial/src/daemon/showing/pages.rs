@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use perennial_core::agent::Agent;
-use perennial_core::conversation::ConversationId;
+use perennial_core::conversation::{ConversationId, Conversations};
 use perennial_core::entity::Entity;
 use perennial_core::event::AgentEvent;
 use perennial_core::id::{AgentId, SessionNumber};
@@ -44,9 +44,7 @@ impl Subject {
         if agent.launch.is_bare() {
             return None;
         }
-        let known = agent.conversations.iter();
-        let conversations = known
-            .flat_map(|known| std::iter::once(&known.current).chain(known.earlier.iter().rev()));
+        let conversations = agent.conversations.iter().flat_map(Conversations::newest_first);
         Some(Subject {
             agent: agent.id,
             harness: agent.launch.harness.clone(),

@@ -1,20 +1,21 @@
 //! Every problem that the daemon answers with, as a person reads it: what, why, what to do next.
 //!
-//! The only place where the daemon makes problems: refusals of the core and of callers here, requests
-//! that are malformed and things that are missing in files of their own. `docs/messages.md` lists
-//! them all. `next` never names a verb that destroys anything: agents do what error texts suggest.
+//! The daemon makes its problems nowhere else: refusals of the core here; requests that are malformed,
+//! and things that are missing, in files of their own. `docs/messages.md` lists them all. `next` never
+//! names a verb that destroys anything: agents do what error texts suggest.
 
 mod malformed;
 mod missing;
 
 use perennial_api::{ExitCode, Problem};
-use perennial_core::authority::Caller;
+use perennial_core::authority::{Caller, Standing};
 use perennial_core::fleet::Fleet;
 use perennial_core::hold::HeldFor;
 use perennial_core::id::AgentId;
 use perennial_core::reason::Verb;
 use perennial_core::refusal::Refusal;
 use perennial_core::state::State;
+use perennial_core::visibility::Private;
 use perennial_engine::supervisor::Rejection;
 
 use crate::daemon::showing::sentences;
@@ -30,6 +31,11 @@ pub fn rejection(rejection: &Rejection, fleet: &Fleet) -> Problem {
     }
 }
 
+/// A refusal that depends on the caller alone, and names no agent.
+pub fn refusal_to(refusal: &Refusal) -> Problem {
+    self::refusal(refusal, &Fleet::default())
+}
+
 pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
     let name = |id: AgentId| fleet.agent(id).map_or_else(|| id.to_string(), view::name);
     match refusal {
@@ -42,8 +48,12 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
                 })
                 .next(format!("choose another name, or see `perennial show {taken}`"))
         }
-        Refusal::NotAllowed { caller, verb } => not_allowed(*caller, *verb),
+        Refusal::NotAllowed { caller, verb, standing } => not_allowed(*caller, *verb, *standing),
+        Refusal::NotVisible { caller, private } => not_visible(*caller, *private),
+        Refusal::NotASession => not_a_session(),
         Refusal::NoSuchMessage { message } => not_waiting(*message),
+        Refusal::MessageOver { message, step } => message_over(*message, *step),
+        Refusal::MessageLost { message } => message_lost(*message),
         Refusal::MessageExists { message } => {
             Problem::new(409, "message-exists", format!("message {message} already exists"))
                 .next("send the text under another id")
@@ -64,6 +74,7 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
         Refusal::NeedsApproval { agent } => {
             Problem::new(428, "needs-approval", format!("{} is frozen", name(*agent)))
                 .because("only the operator's approval wakes a frozen agent")
+                .next(format!("`perennial why {}` shows why it was frozen", name(*agent)))
                 .exiting(ExitCode::NeedsOperator)
         }
         Refusal::Held { agent, held_for } => held(&name(*agent), *held_for),
@@ -79,7 +90,7 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
         Refusal::ParentGone { parent } => {
             Problem::new(409, "parent-gone", format!("{} can't be a parent", name(*parent)))
                 .because("it is in the cemetery")
-                .next("name a living parent, or none")
+                .next("choose a parent that is not dead, or leave --parent out")
         }
     }
 }
@@ -105,38 +116,31 @@ fn wrong_state(agent: AgentId, name: &str, verb: Verb, state: State) -> Problem 
     Problem::new(409, "wrong-state", title).because(format!("it is {}", state.word())).next(next)
 }
 
-const JOBS_HAVE_NO_RIGHTS: &str =
-    "a job is a command that Perennial runs itself; it may not use the daemon's socket";
-
-/// To a job, whatever it asked for.
-pub fn refused_to_job() -> Problem {
-    Problem::new(403, "not-allowed", "jobs are not allowed to do anything")
-        .because(JOBS_HAVE_NO_RIGHTS)
-}
-
 /// To a caller whose process ended before it could be identified.
 pub fn caller_gone() -> Problem {
-    Problem::new(403, "nobody", "the caller can't be identified")
+    Problem::new(403, "caller-unknown", "the caller can't be identified")
         .because("the calling process has already exited")
+        .next("let the process that asks wait for the answer")
 }
 
 /// To a caller whose process the system does not name.
 pub fn caller_unknown() -> Problem {
-    Problem::new(403, "nobody", "the caller can't be identified")
+    Problem::new(403, "caller-unknown", "the caller can't be identified")
         .because("the system does not say which process is at the other end of the connection")
+        .next("call from the machine and the PID namespace that the daemon runs in")
 }
 
-/// To a caller that is not a process of a session, and uses what only a session may.
-pub fn not_a_session() -> Problem {
+fn not_a_session() -> Problem {
     Problem::new(403, "not-a-session", "only an agent's own session may do this")
         .because("the calling process does not belong to a session")
+        .next("call it from within the session; docs/security.md says how a session is recognised")
 }
 
 fn held(name: &str, held_for: HeldFor) -> Problem {
     Problem::new(428, "held", format!("{name} can't be woken: it is held"))
         .because(sentences::held_for(held_for))
         .next(match held_for {
-            HeldFor::Verdict => format!("`perennial why {name}` shows what the verdict is about"),
+            HeldFor::Verdict => format!("`perennial why {name}` shows what is to be decided"),
             HeldFor::Person | HeldFor::Damage => {
                 format!("`perennial why {name}` shows the reason; the operator can wake it")
             }
@@ -144,29 +148,89 @@ fn held(name: &str, held_for: HeldFor) -> Problem {
         .exiting(ExitCode::NeedsOperator)
 }
 
-fn not_allowed(caller: Caller, verb: Verb) -> Problem {
-    let word = verb.word();
-    let (who, why) = match (caller, verb) {
-        (Caller::Agent(_), Verb::Attach | Verb::Send | Verb::Logs) => {
-            ("an agent", "a terminal could answer permission dialogs, so only a person may use it")
+const ASK_THE_OPERATOR: &str = "ask the operator; docs/security.md lists who may do what";
+
+const UNCONFIRMED: &str = "the daemon can't confirm that a person is calling: the chain of parent \
+    processes up to pid 1 is incomplete, or the user is a different one";
+
+fn not_allowed(caller: Caller, verb: Verb, standing: Standing) -> Problem {
+    let (who, why) = match caller {
+        Caller::Agent(_) => ("an agent", why_no_agent_may(verb, standing)),
+        Caller::Job => {
+            return Problem::new(403, "not-allowed", "a job may not use Perennial")
+                .because("a job is a command that Perennial runs itself; its exit says how it went")
+                .next("let the command do without Perennial, and report by its exit code");
         }
-        (Caller::Agent(_), Verb::Spawn) => ("an agent", "only a person may choose a command line"),
-        (Caller::Agent(_), Verb::Stop | Verb::Wake) => {
-            ("an agent", "an agent may do this only to its own team")
-        }
-        (
-            Caller::Agent(_),
-            Verb::Look | Verb::Rename | Verb::Bury | Verb::Report | Verb::Post | Verb::Down,
-        ) => ("an agent", "only a person may do this"),
-        (Caller::Job, _) => ("a job", JOBS_HAVE_NO_RIGHTS),
-        (Caller::Viewer, _) => (
-            "a viewer",
-            "the daemon can't confirm that a person is calling: the chain of parent processes up \
-             to pid 1 is incomplete, or the user is a different one",
-        ),
-        (Caller::Person, _) => ("a person", "no caller may do this"),
+        Caller::Viewer => ("a viewer", UNCONFIRMED),
+        Caller::Person => ("a person", "only an agent's own session may do this"),
     };
-    Problem::new(403, "not-allowed", format!("{who} may not use `{word}`"))
+    let what = match (verb, standing) {
+        (Verb::Stop, Standing::NoTarget) => "stop --all",
+        (Verb::Logs, _) => "logs --terminal",
+        (
+            Verb::Look
+            | Verb::Attach
+            | Verb::Send
+            | Verb::Spawn
+            | Verb::Stop
+            | Verb::Wake
+            | Verb::Rename
+            | Verb::Bury
+            | Verb::Report
+            | Verb::Post
+            | Verb::Down,
+            _,
+        ) => verb.word(),
+    };
+    Problem::new(403, "not-allowed", format!("{who} may not use `{what}`"))
         .because(why)
-        .next("ask the operator; docs/security.md lists who may do what")
+        .next(ASK_THE_OPERATOR)
+}
+
+fn why_no_agent_may(verb: Verb, standing: Standing) -> &'static str {
+    match (verb, standing) {
+        (Verb::Attach | Verb::Send, _) => {
+            "whoever types into a terminal can answer permission dialogs, so only a person may"
+        }
+        (Verb::Logs, _) => "only a person may see an agent's terminal",
+        (Verb::Spawn, _) => {
+            "only a person may start an agent (`spawn`, `run`, `adopt`), because that means \
+             choosing a command line"
+        }
+        (Verb::Stop, Standing::NoTarget) => "only a person may stop all agents at once",
+        (Verb::Stop, Standing::Itself | Standing::Lead | Standing::Other) => {
+            "an agent may stop only agents that it leads"
+        }
+        (Verb::Wake, _) => "an agent may wake only agents that it leads",
+        (Verb::Report, _) => "an agent may report only on itself",
+        (Verb::Look | Verb::Rename | Verb::Bury | Verb::Post | Verb::Down, _) => {
+            "only a person may do this"
+        }
+    }
+}
+
+fn not_visible(caller: Caller, private: Private) -> Problem {
+    let rule = match private {
+        Private::Launch | Private::Texts | Private::Transcript => {
+            "only a person, the agent itself and the agents that lead it may do this"
+        }
+        Private::Terminal | Private::Operator => "only a person may do this",
+    };
+    let (who, why) = match caller {
+        Caller::Agent(_) => ("an agent", rule),
+        Caller::Viewer => ("a viewer", UNCONFIRMED),
+        Caller::Job => ("a job", rule),
+        Caller::Person => ("a person", rule),
+    };
+    let whom = if matches!(caller, Caller::Agent(_)) { "another agent" } else { "an agent" };
+    let what = match private {
+        Private::Launch => format!("how {whom} was started"),
+        Private::Texts => format!("texts to {whom}"),
+        Private::Transcript => format!("{whom}'s conversation"),
+        Private::Terminal => format!("{whom}'s terminal"),
+        Private::Operator => "the operator's own commands".to_owned(),
+    };
+    Problem::new(403, "not-allowed", format!("{who} may not read {what}"))
+        .because(why)
+        .next(ASK_THE_OPERATOR)
 }

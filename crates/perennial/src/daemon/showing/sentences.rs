@@ -1,7 +1,7 @@
 //! What people read of an agent: reasons, evidence, exits, what it waits for, what happens next.
 //!
 //! The only source of these texts; the history of an agent is in `sentences/history.rs`. Texts are
-//! made from data and never parsed. Every match is exhaustive, so a new variant in the core does
+//! made from data, and nothing is decided by what a text says. Every match is exhaustive, so a new variant in the core does
 //! not compile until it has a sentence here. `docs/messages.md` lists them all.
 
 mod history;
@@ -28,27 +28,25 @@ pub fn reason(reason: Reason) -> &'static str {
         Reason::InTurn => "in a turn",
         Reason::BackgroundTasks => "background tasks still running",
         Reason::Idle => "idle",
-        Reason::NeedsPermission => "asks for permission",
-        Reason::NeedsAnswer => "asks a question",
+        Reason::NeedsPermission => "waiting for permission",
+        Reason::NeedsAnswer => "waiting for an answer",
         Reason::RateLimited => "rate-limited by the vendor",
         Reason::ServiceFailed => "gave up its turn: the vendor's service failed",
         Reason::LimitReached => "gave up its turn: the vendor's usage limit was reached",
         Reason::FirstRunDialog => {
-            "no sign of life for 20 s, perhaps a first-run dialog; attach to see"
+            "no sign of life for 20 s; it may be showing a first-run dialog; attach to see"
         }
         Reason::SilentAtStart => "no sign of life for 90 s; attach to see why",
         Reason::StoppedInTurn => "was stopped in the middle of a turn; waits for instructions",
         Reason::DaemonStarted => "not confirmed since the daemon started",
         Reason::HolderUnreachable => "its holder does not answer",
-        Reason::LeadSilent => "its lead has not reported it",
+        Reason::LeadSilent => "its lead has not reported its state",
         Reason::Silent => "hung in a turn; restarting",
-        Reason::HomeCopied => {
-            "this home is a copy: its session may still run in the original; wake starts one here"
-        }
+        Reason::HomeCopied => "this home is a copy; the session may still run in the original",
         Reason::RecordUnreadable => "one of its records can't be read, so it is left alone",
         Reason::HandoffAsked => "asked to hand off",
         Reason::Retrying => "exited unexpectedly",
-        Reason::BreakerOpen => "crashed too often; restarts are paused",
+        Reason::BreakerOpen => "crashed too often",
         Reason::Finished => "finished",
         Reason::Stopped => "stopped",
         Reason::CrashedRestartOff => "exited unexpectedly; restarts are off",
@@ -61,16 +59,20 @@ pub fn reason(reason: Reason) -> &'static str {
         Reason::Reaped => "reaped",
         Reason::Retired => "buried",
         Reason::GaveUp => "reached its role's restart limit",
-        Reason::NeverNamed => "never named",
+        Reason::NeverNamed => "was not given a name in time",
     }
 }
 
 /// Why an agent is in its state; where its session's end is the reason, with how it ended.
 pub fn explained(why: Reason, evidence: &Evidence) -> String {
-    let text = reason(why);
+    with_end(why, &evidence.fact).unwrap_or_else(|| reason(why).to_owned())
+}
+
+/// A reason that tells how the session ended; nothing for one that has no end behind it.
+fn with_end(why: Reason, fact: &Finding) -> Option<String> {
     match why {
-        Reason::Finished | Reason::BreakerOpen => match evidence.fact {
-            Finding::Exited(end) => with_exit(text, end),
+        Reason::Finished | Reason::BreakerOpen => match fact {
+            Finding::Exited(end) => Some(format!("{} ({})", reason(why), brief_exit(*end))),
             Finding::Asked(_)
             | Finding::Executed(_)
             | Finding::NotStarted(_)
@@ -78,21 +80,10 @@ pub fn explained(why: Reason, evidence: &Evidence) -> String {
             | Finding::TimeCame
             | Finding::BootChanged
             | Finding::HomeCopied
-            | Finding::Unreadable(_) => text.to_owned(),
+            | Finding::Unreadable(_) => None,
         },
-        Reason::Retrying | Reason::CrashedRestartOff => match &evidence.fact {
-            Finding::Exited(end) => with_exit(text, *end),
-            Finding::NotStarted(why) => {
-                text.replace("exited unexpectedly", &format!("could not be started: {why}"))
-            }
-            Finding::TimeCame => text.replace("exited unexpectedly", "did not start in time"),
-            Finding::Asked(_)
-            | Finding::Executed(_)
-            | Finding::Shown(_)
-            | Finding::BootChanged
-            | Finding::HomeCopied
-            | Finding::Unreadable(_) => text.to_owned(),
-        },
+        Reason::Retrying => unexpected_end(fact),
+        Reason::CrashedRestartOff => Some(unexpected_end(fact)? + RESTARTS_ARE_OFF),
         Reason::Starting
         | Reason::Running
         | Reason::InTurn
@@ -123,7 +114,35 @@ pub fn explained(why: Reason, evidence: &Evidence) -> String {
         | Reason::Reaped
         | Reason::Retired
         | Reason::GaveUp
-        | Reason::NeverNamed => text.to_owned(),
+        | Reason::NeverNamed => None,
+    }
+}
+
+const RESTARTS_ARE_OFF: &str = "; restarts are off";
+
+/// How a session ended that was not asked to.
+fn unexpected_end(fact: &Finding) -> Option<String> {
+    match fact {
+        // Nothing went wrong: under `--restart always` the next session follows all the same.
+        Finding::Exited(Exit::Code(0)) => Some("exited (exit 0)".to_owned()),
+        Finding::Exited(Exit::Unknown(UnknownExit::NotStarted)) => Some("never started".to_owned()),
+        Finding::Exited(Exit::Unknown(UnknownExit::MachineRestarted)) => {
+            Some("ended when the machine restarted".to_owned())
+        }
+        Finding::Exited(Exit::Unknown(UnknownExit::HomeCopied)) => {
+            Some("ended when the home was copied".to_owned())
+        }
+        Finding::Exited(
+            end @ (Exit::Code(_) | Exit::KillSignal(_) | Exit::Unknown(UnknownExit::HolderDied)),
+        ) => Some(format!("exited unexpectedly ({})", brief_exit(*end))),
+        Finding::NotStarted(why) => Some(not_started("could not be started", why)),
+        Finding::TimeCame => Some("did not start in time".to_owned()),
+        Finding::Asked(_)
+        | Finding::Executed(_)
+        | Finding::Shown(_)
+        | Finding::BootChanged
+        | Finding::HomeCopied
+        | Finding::Unreadable(_) => None,
     }
 }
 
@@ -139,10 +158,9 @@ pub fn witness(witness: Witness) -> &'static str {
     }
 }
 
-/// A reason with an exit behind its first clause.
-fn with_exit(text: &str, exit: Exit) -> String {
-    let (crash, rest) = text.split_at(text.find(';').unwrap_or(text.len()));
-    format!("{crash} ({}){rest}", brief_exit(exit))
+/// A start that failed; without the system's message for callers who may not see it.
+fn not_started(what: &str, why: &str) -> String {
+    if why.is_empty() { what.to_owned() } else { format!("{what}: {why}") }
 }
 
 /// What was seen.
@@ -156,9 +174,7 @@ pub fn fact(evidence: &Evidence) -> String {
             }
         },
         Finding::Executed(process) => format!("its program started as pid {}", process.pid),
-        // Without the system's message for callers who may not see it.
-        Finding::NotStarted(why) if why.is_empty() => "its program could not be started".to_owned(),
-        Finding::NotStarted(why) => format!("its program could not be started: {why}"),
+        Finding::NotStarted(why) => not_started("its program could not be started", why),
         Finding::Exited(end) => format!("its program ended: {}", exit(*end)),
         Finding::Shown(show) => shown(*show).to_owned(),
         Finding::TimeCame => "its time limit passed".to_owned(),
@@ -199,7 +215,9 @@ fn shown(show: Show) -> &'static str {
         Show::BackgroundWork => "its agent CLI reported that background tasks are still running",
         Show::LimitReached => "its agent CLI gave up at the vendor's usage limit",
         Show::NothingAtFirst => "its agent CLI is running but has given no sign of life yet",
-        Show::NothingInTurn => "no output, no file change and no busy child during the turn",
+        Show::NothingInTurn => {
+            "during the turn there was no output, no file change and no busy child process"
+        }
     }
 }
 
@@ -213,7 +231,7 @@ pub fn exit(exit: Exit) -> String {
             "unknown, because the machine restarted".into()
         }
         Exit::Unknown(UnknownExit::HomeCopied) => "unknown, because the home was copied".into(),
-        Exit::Unknown(UnknownExit::NotStarted) => "it never ran".into(),
+        Exit::Unknown(UnknownExit::NotStarted) => "it never started".into(),
     }
 }
 
@@ -225,7 +243,7 @@ fn brief_exit(exit: Exit) -> String {
         Exit::Unknown(UnknownExit::HolderDied) => "its holder was killed".into(),
         Exit::Unknown(UnknownExit::MachineRestarted) => "the machine restarted".into(),
         Exit::Unknown(UnknownExit::HomeCopied) => "the home was copied".into(),
-        Exit::Unknown(UnknownExit::NotStarted) => "it never ran".into(),
+        Exit::Unknown(UnknownExit::NotStarted) => "it never started".into(),
     }
 }
 
@@ -286,7 +304,8 @@ pub fn held(why: Held) -> &'static str {
              send it again"
         }
         Held::Unfit => {
-            "the agent CLI no longer accepts such a text; withdraw it with `perennial unsend`"
+            "the agent CLI no longer accepts a text like this one; withdraw it with \
+             `perennial unsend`"
         }
         Held::LongLine => {
             "it has a line longer than the 4,095 bytes that the terminal accepts; withdraw it \
@@ -297,17 +316,17 @@ pub fn held(why: Held) -> &'static str {
              with `perennial unsend`, and send it again if it is needed here"
         }
         Held::SessionEnded => "the session ended before the agent saw it",
-        Held::NotTaken => "the conversation continued without it",
+        Held::NotTaken => "the conversation went on without this text",
     }
 }
 
 /// Why a text with a damaged record will not be delivered.
-pub const UNREADABLE: &str = "one of its records can't be read; it may already have been delivered, \
-    so it will not be typed again. `perennial unsend` withdraws it";
+pub const UNREADABLE: &str = "a record of this text can't be read; the text may already have been \
+    delivered, so it will not be typed again. `perennial unsend` withdraws it";
 
 /// What is said of a damaged row in the list of messages.
-pub const UNREADABLE_ROW: &str = "this row of the message list can't be read; `perennial events` \
-    shows what was recorded";
+pub const UNREADABLE_ROW: &str = "this text's entry can't be read; `perennial events` shows what \
+    was recorded";
 
 /// Why a text that is known only from the list of messages will not be delivered.
 pub const LOST: &str = "its records can't be read, so it will not be delivered";
@@ -316,7 +335,8 @@ pub const LOST: &str = "its records can't be read, so it will not be delivered";
 pub const MAY_BE_READ: &str = "it was offered to a session; the agent may have read it";
 
 /// Why a text to a bare command stays `offered`.
-pub const WRITTEN: &str = "typed into the terminal; a bare command can't confirm that it read it";
+pub const WRITTEN: &str = "typed into the terminal; a bare command can't confirm that it has \
+    read the text";
 
 pub fn sender(from: Sender) -> &'static str {
     match from {
@@ -338,7 +358,7 @@ pub fn waits(why: Why, agent: Reason) -> &'static str {
         Why::TurnRuns => "the turn has not ended yet",
         Why::AgentHeld => "the agent is held",
         Why::Earlier => "an earlier text goes first",
-        Why::Hook => "the agent's next tool call or prompt",
+        Why::Hook => "it is delivered with the agent's next tool call or prompt",
         Why::After(why) => held(why),
         Why::Unheard => "typed, and Enter pressed; not yet accepted by the agent CLI",
         Why::Unseen => "typed and accepted; not yet in the conversation",
@@ -346,51 +366,80 @@ pub fn waits(why: Why, agent: Reason) -> &'static str {
     }
 }
 
-/// What happens next, as a sentence; with the time, if it has one: "in 4m" may follow the sentence.
-pub fn outlook(outlook: Outlook) -> (&'static str, Option<Time>) {
+/// What happens next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Next {
+    /// A sentence.
+    pub text: &'static str,
+    /// Where it has a time: the same sentence with it, `{left}` in place of the span, and the time.
+    pub timed: Option<(&'static str, Time)>,
+}
+
+impl Next {
+    fn plain(text: &'static str) -> Next {
+        Next { text, timed: None }
+    }
+
+    fn at(at: Option<Time>, text: &'static str, timed: &'static str) -> Next {
+        Next { text, timed: at.map(|at| (timed, at)) }
+    }
+}
+
+pub fn outlook(outlook: Outlook) -> Next {
+    let plain = Next::plain;
     match outlook {
         Outlook::Held(HeldFor::Damage) => {
-            ("nothing, until the operator wakes it: one of its records can't be read", None)
+            plain("nothing, until the operator wakes it: one of its records can't be read")
         }
-        Outlook::Held(HeldFor::Verdict) => ("nothing, until a verdict is given", None),
-        Outlook::Held(HeldFor::Person) => ("nothing, until the operator wakes it", None),
-        Outlook::InLine => ("it starts after the sessions ahead of it in line", None),
-        Outlook::AfterLastSession => ("it starts when its last session has ended", None),
-        Outlook::Start { crash_at: None } => ("its program starts", None),
-        Outlook::Start { crash_at } => {
-            ("its program is starting; this counts as a crash if it has not started", crash_at)
-        }
-        Outlook::FirstSign { needs_person_at } => {
-            ("it is marked as needing you if it gives no sign of life", needs_person_at)
-        }
-        Outlook::Person => ("nothing, until it gives a sign of life or ends", None),
-        Outlook::Exit(Restart::Never) => ("it sleeps when its program ends", None),
+        Outlook::Held(HeldFor::Verdict) => plain("nothing, until the operator decides"),
+        Outlook::Held(HeldFor::Person) => plain("nothing, until the operator wakes it"),
+        Outlook::InLine => plain("it starts after the sessions ahead of it in line"),
+        Outlook::AfterLastSession => plain("it starts when its last session has ended"),
+        Outlook::Start { crash_at: None } => plain("its program starts"),
+        Outlook::Start { crash_at } => Next::at(
+            crash_at,
+            "its program is starting; if it has not started in time, that counts as a crash",
+            "its program is starting; if it has not started within {left}, that counts as a crash",
+        ),
+        Outlook::FirstSign { needs_person_at } => Next::at(
+            needs_person_at,
+            "if it gives no sign of life, it is marked as needing you",
+            "if it gives no sign of life within {left}, it is marked as needing you",
+        ),
+        Outlook::Person => plain("nothing, until it gives a sign of life or ends"),
+        Outlook::TurnEnd => plain("it waits for input when the turn ends"),
+        Outlook::Exit(Restart::Never) => plain("it sleeps when its program ends"),
         Outlook::Exit(Restart::OnCrash) => {
-            ("it sleeps when its program finishes, and is restarted if it crashes", None)
+            plain("it sleeps when its program finishes, and is restarted if it crashes")
         }
-        Outlook::Exit(Restart::Always) => ("it is restarted when its program ends", None),
-        Outlook::Text => ("it continues with the next text that it is sent", None),
-        Outlook::Answer => ("it continues when the dialog in its terminal is answered", None),
-        Outlook::Vendor { at } => ("it continues when the vendor's limit is lifted", at),
-        Outlook::TurnGivenUp { vendor_ready_at: None } => {
-            ("nothing, until it is sent a text", None)
+        Outlook::Exit(Restart::Always) => plain("it is restarted when its program ends"),
+        Outlook::Text => plain("it continues with the next text that it is sent"),
+        Outlook::Answer => plain("it continues when the dialog in its terminal is answered"),
+        Outlook::Vendor { at } => Next::at(
+            at,
+            "it continues when the vendor's limit is lifted",
+            "it continues in {left}, when the vendor's limit is lifted",
+        ),
+        Outlook::TurnGivenUp { vendor_ready_at } => Next::at(
+            vendor_ready_at,
+            "nothing, until it is sent a text",
+            "nothing, until it is sent a text; the vendor's limit is lifted in {left}",
+        ),
+        Outlook::Confirmation => plain("its state is known again when its holder answers"),
+        Outlook::Hangs => plain("its session is ended, and the next one starts"),
+        Outlook::Successor { at } => {
+            Next::at(at, "the next session starts", "the next session starts within {left}")
         }
-        Outlook::TurnGivenUp { vendor_ready_at } => {
-            ("nothing, until it is sent a text; the vendor's limit is lifted", vendor_ready_at)
-        }
-        Outlook::Confirmation => ("its state is known again when its holder answers", None),
-        Outlook::Hangs => ("its session is ended, and the next one starts", None),
-        Outlook::Successor { at } => ("its successor starts, at the latest", at),
-        Outlook::Retry { at } => ("it is restarted", at),
-        Outlook::Wake => ("it sleeps until it is woken", None),
-        Outlook::Approval => ("only the operator's approval wakes it", None),
-        Outlook::Final => ("this is final; its record is kept", None),
+        Outlook::Retry { at } => Next::at(at, "it is restarted", "it is restarted in {left}"),
+        Outlook::Wake => plain("it sleeps until it is woken"),
+        Outlook::Approval => plain("only the operator's approval wakes it"),
+        Outlook::Final => plain("this is final; its record is kept"),
     }
 }
 
 pub fn held_for(held_for: HeldFor) -> &'static str {
     match held_for {
-        HeldFor::Verdict => "held until a verdict is given",
+        HeldFor::Verdict => "held until the operator decides",
         HeldFor::Person => "held for the operator",
         HeldFor::Damage => "held because one of its records can't be read",
     }
@@ -425,7 +474,9 @@ mod tests {
                 killed.clone(),
                 "exited unexpectedly (SIGKILL); restarts are off",
             ),
-            (Reason::BreakerOpen, killed, "crashed too often (SIGKILL); restarts are paused"),
+            (Reason::BreakerOpen, killed, "crashed too often (SIGKILL)"),
+            // Under `--restart always` this is no accident.
+            (Reason::Retrying, evidence(Exit::Code(0)), "exited (exit 0)"),
         ] {
             assert_eq!(explained(why, &evidence), text);
         }

@@ -6,13 +6,14 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use perennial_api::agent as wire;
+use perennial_api::event;
 use perennial_core::agent::{Agent, Confirmation, needs_operator, outlook};
 use perennial_core::authority::Caller;
+use perennial_core::conversation::Conversations;
 use perennial_core::exit::Exit;
 use perennial_core::hearing::Hearing;
 use perennial_core::id::NodeId;
-use perennial_core::message::{Message, MessageState};
-use perennial_core::reason::{Evidence, Finding, Witness};
+use perennial_core::reason::{Evidence, Witness};
 use perennial_core::state::{Roster, State};
 use perennial_core::time::Time;
 use perennial_core::visibility::{Private, Sight};
@@ -28,12 +29,13 @@ use crate::daemon::time::rfc3339;
 pub fn agent(agent: &Agent, view: &FleetView<'_>, caller: Caller) -> wire::Agent {
     let parent = agent.parent.and_then(|id| view.supervisor.fleet().agent(id)).map(name);
     let (hearing, spending) = (view.supervisor.hearing(agent.id), view.spending);
-    let texts = || view.supervisor.fleet().messages().of(agent.id);
-    let texts_waiting = texts().filter(|text| is_waiting_text(text)).count() as u64;
-    let shown = shown(agent, parent, (hearing, spending), (view.presence, view.now));
-    let needs_you = shown.needs_you || texts().any(Message::needs_person);
-    let shown = wire::Agent { texts_waiting, needs_you, ..shown };
-    seen(shown, agent, view.supervisor.fleet().sight(caller, Some(agent.id)))
+    let fleet = view.supervisor.fleet();
+    let sight = fleet.sight(caller, Some(agent.id));
+    let shown = shown((agent, sight), parent, (hearing, spending), (view.presence, view.now));
+    let texts = fleet.messages().of(agent.id);
+    let texts_waiting = texts.filter(|text| text.is_waiting_text()).count() as u64;
+    let needs_you = fleet.needs_operator(agent, view.presence.confirmation(agent));
+    wire::Agent { texts_waiting, needs_you, ..shown }
 }
 
 /// One that has left memory, as it ended; `kept` is the latest that was measured of it.
@@ -43,36 +45,7 @@ pub fn ended(agent: &Agent, parent: Option<String>, kept: &[Latest], sight: Sigh
     let heard = kept.iter().filter_map(|sample| Some((sample.agent, sample.last_seen?)));
     let presence = Presence::begin(heard.collect(), agent.since);
     let measured = (hearing.as_ref(), &Spending::begin(kept));
-    seen(shown(agent, parent, measured, (&presence, agent.since)), agent, sight)
-}
-
-/// What is left of an agent for whoever may see this of it.
-fn seen(mut shown: wire::Agent, agent: &Agent, sight: Sight) -> wire::Agent {
-    if !sight.sees(Private::Launch) {
-        (shown.argv, shown.env_names) = (Vec::new(), Vec::new());
-        shown.withheld.extend(["argv", "env_names"].map(str::to_owned));
-    }
-    let is_private = match agent.evidence.fact {
-        Finding::NotStarted(_) => !sight.sees(Private::Launch),
-        Finding::Unreadable(_) => !sight.sees(Private::Operator),
-        Finding::Asked(_)
-        | Finding::Executed(_)
-        | Finding::Exited(_)
-        | Finding::Shown(_)
-        | Finding::TimeCame
-        | Finding::BootChanged
-        | Finding::HomeCopied => false,
-    };
-    if is_private {
-        let mut public = agent.evidence.clone();
-        wire_event::hush(&mut public);
-        // Where the state is not the recorded one, the evidence is another.
-        if shown.evidence == evidence(&agent.evidence) {
-            shown.evidence = evidence(&public);
-            shown.withheld.push("evidence.fact".to_owned());
-        }
-    }
-    shown
+    shown((agent, sight), parent, measured, (&presence, agent.since))
 }
 
 /// What no event tells of an agent, as a number that changes with it: whether its session is confirmed,
@@ -90,31 +63,38 @@ pub fn unrecorded(agent: &Agent, view: &FleetView<'_>) -> u64 {
     hasher.finish()
 }
 
+/// What is left of an agent for whoever may see this of it.
 fn shown(
-    agent: &Agent,
+    (agent, sight): (&Agent, Sight),
     parent: Option<String>,
     (hearing, spending): (Option<&Hearing>, &Spending),
     (presence, now): (&Presence, Time),
 ) -> wire::Agent {
     let confirmation = presence.confirmation(agent);
     let (state, reason) = agent.vouched(confirmation);
-    let (next, next_at) = sentences::outlook(outlook(agent, confirmation));
+    let next = sentences::outlook(outlook(agent, confirmation));
     let silent_since = (state != agent.state).then(|| presence.silent_since(agent.id));
+    let seen = sight.evidence(&agent.evidence);
+    let (argv, env_names) = match sight.sees(Private::Launch) {
+        true => (agent.launch.argv.clone(), agent.launch.env_names.clone()),
+        false => (Vec::new(), Vec::new()),
+    };
     wire::Agent {
         id: agent.id.to_string(),
         name: name(agent),
         state: state.word().to_owned(),
         roster: state.roster().word().to_owned(),
         reason: reason.word().to_owned(),
-        reason_text: sentences::explained(reason, &agent.evidence),
+        reason_text: sentences::explained(reason, &seen),
         evidence: match silent_since {
             Some(at) => silence(agent, presence, at),
-            None => evidence(&agent.evidence),
+            None => evidence(&seen),
         },
         since: rfc3339(silent_since.unwrap_or(agent.since)),
         until: agent.until.map(rfc3339),
-        next: next.to_owned(),
-        next_at: next_at.map(rfc3339),
+        next: next.text.to_owned(),
+        next_timed: next.timed.map(|(text, _)| text.to_owned()),
+        next_at: next.timed.map(|(_, at)| rfc3339(at)),
         held_for: agent.hold.as_ref().map(|hold| hold.held_for.word().to_owned()),
         node: (agent.node != NodeId::HOME).then(|| agent.node.to_string()),
         role: agent.role.clone(),
@@ -124,8 +104,8 @@ fn shown(
         host: sentences::host(agent.launch.host).to_owned(),
         project: agent.launch.project.clone(),
         dir: agent.launch.dir.clone(),
-        argv: agent.launch.argv.clone(),
-        env_names: agent.launch.env_names.clone(),
+        argv,
+        env_names,
         restart: sentences::restart(agent.restart).to_owned(),
         session: session(agent),
         predecessor_id: agent.predecessor().map(|id| id.to_string()),
@@ -147,13 +127,16 @@ fn shown(
         needs_you: needs_operator(state, reason),
         // One that has left memory gets no text any more.
         texts_waiting: 0,
-        withheld: Vec::new(),
+        // Where the state is not the recorded one, the evidence is another.
+        withheld: withheld(sight, silent_since.is_none() && seen != agent.evidence),
     }
 }
 
-/// Whether it is a person's text, and not on its way.
-pub fn is_waiting_text(message: &Message) -> bool {
-    message.is_typed() && matches!(message.state, MessageState::Waiting { .. })
+/// What an agent is shown without; `is_cut` if its evidence is told without some words.
+fn withheld(sight: Sight, is_cut: bool) -> Vec<String> {
+    let launch: &[&str] = if sight.sees(Private::Launch) { &[] } else { &["argv", "env_names"] };
+    let evidence: &[&str] = if is_cut { &["evidence.fact"] } else { &[] };
+    launch.iter().chain(evidence).map(|member| (*member).to_owned()).collect()
 }
 
 fn evidence(evidence: &Evidence) -> wire::Evidence {
@@ -196,13 +179,9 @@ pub fn name(agent: &Agent) -> String {
     agent.name.as_ref().map_or_else(|| agent.id.to_string(), ToString::to_string)
 }
 
-/// The current conversation first, then the earlier ones, the newest first.
 fn conversations(agent: &Agent) -> Vec<String> {
-    let known = agent.conversations.iter();
-    known
-        .flat_map(|known| std::iter::once(&known.current).chain(known.earlier.iter().rev()))
-        .map(ToString::to_string)
-        .collect()
+    let known = agent.conversations.iter().flat_map(Conversations::newest_first);
+    known.map(ToString::to_string).collect()
 }
 
 fn context(agent: &Agent, hearing: Option<&Hearing>) -> Option<wire::Context> {
@@ -244,15 +223,15 @@ fn session(agent: &Agent) -> Option<wire::Session> {
     })
 }
 
+/// The same as in events, where exactly one member is written.
 fn exit(exit: Exit) -> wire::Exit {
-    match exit {
-        Exit::Code(code) => wire::Exit { code: Some(code), ..wire::Exit::default() },
-        Exit::KillSignal(signal) => wire::Exit { signal: Some(signal), ..wire::Exit::default() },
-        Exit::Unknown(why) => wire::Exit {
-            unknown: Some(sentences::unknown_exit(why).to_owned()),
-            ..wire::Exit::default()
-        },
+    let (mut code, mut signal, mut unknown) = (None, None, None);
+    match wire_event::exit(exit) {
+        event::Exit::Code(number) => code = Some(number),
+        event::Exit::Signal(number) => signal = Some(number),
+        event::Exit::Unknown(why) => unknown = Some(why),
     }
+    wire::Exit { code, signal, unknown }
 }
 
 /// Which agents a listing shows.

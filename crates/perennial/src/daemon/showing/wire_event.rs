@@ -19,8 +19,9 @@ use perennial_core::session::Pace;
 use perennial_core::visibility::{Private, Sight};
 use perennial_store::record::{Record, Unreadable};
 
+pub use parts::exit;
 use parts::{
-    author, claimed, content, exit, held, opening, process, sample, seconds, show, text, threshold,
+    author, claimed, content, held, opening, process, sample, seconds, show, text, threshold,
     witness,
 };
 
@@ -40,7 +41,7 @@ pub fn event(
             let what = writer.what(&event.what);
             let text = match writer.withheld.is_empty() {
                 true => sentences::sentence(&event.what),
-                false => sentences::sentence(&without_private(&event.what)),
+                false => sentences::sentence(&without_private(&event.what, sight)),
             };
             (what, text)
         }
@@ -325,14 +326,16 @@ impl Writer {
     }
 }
 
-/// The same with nothing in it that is not for everybody, for a sentence.
-fn without_private(what: &What) -> What {
+/// The same with nothing in it that is not for this caller, for a sentence.
+fn without_private(what: &What, sight: Sight) -> What {
     let mut what = what.clone();
     match &mut what {
         What::Agent(_, AgentEvent::Hatched(birth)) => birth.launch.argv.clear(),
-        What::Agent(_, AgentEvent::Moved(moved)) => hush(&mut moved.evidence),
-        What::Agent(_, AgentEvent::Held(hold)) => hush(&mut hold.evidence),
-        What::Agent(_, AgentEvent::HoldLifted { evidence }) => hush(evidence),
+        What::Agent(_, AgentEvent::Moved(moved)) => {
+            moved.evidence = sight.evidence(&moved.evidence);
+        }
+        What::Agent(_, AgentEvent::Held(hold)) => hold.evidence = sight.evidence(&hold.evidence),
+        What::Agent(_, AgentEvent::HoldLifted { evidence }) => *evidence = sight.evidence(evidence),
         What::Message(_, MessageEvent::Recorded { content: Content::Typed { text, .. }, .. }) => {
             text.head.clear();
         }
@@ -346,20 +349,6 @@ fn without_private(what: &What) -> What {
         | What::Job(..) => {}
     }
     what
-}
-
-/// Takes the one free text out of evidence: what the world itself said.
-pub fn hush(evidence: &mut Evidence) {
-    match &mut evidence.fact {
-        Finding::NotStarted(why) | Finding::Unreadable(why) => why.clear(),
-        Finding::Asked(_)
-        | Finding::Executed(_)
-        | Finding::Exited(_)
-        | Finding::Shown(_)
-        | Finding::TimeCame
-        | Finding::BootChanged
-        | Finding::HomeCopied => {}
-    }
 }
 
 #[cfg(test)]
@@ -437,39 +426,53 @@ mod tests {
         }
     }
 
-    #[test]
-    fn what_is_left_out_is_in_the_sentence_neither() {
-        let is_hidden =
-            |kind: &str| ["hatched", "message-recorded", "job-wanted", "job-ended"].contains(&kind);
-        for (kind, what) in recorded() {
-            let (wire, withheld) = told(&what, Caller::Viewer);
-            assert!(withheld.is_empty() || is_hidden(&kind) || kind == "moved", "{kind}");
-            assert!(!withheld.is_empty() || !is_hidden(&kind), "{kind}");
-            let json = serde_json::to_string(&wire).expect("JSON");
-            let shown = format!("{json} {}", sentences::sentence(&without_private(&what)));
-            for secret in ["echo é", "LANG", "say \\\"hi", "say \"hi"] {
-                let is_said = shown.contains(secret) && !kind.starts_with("post");
-                assert!(!is_said || kind == "summarised", "{kind}: {shown}");
-            }
+    /// The evidence of an event, if it has any.
+    fn evidence(what: &mut What) -> Option<&mut Evidence> {
+        match what {
+            What::Agent(_, AgentEvent::Moved(moved)) => Some(&mut moved.evidence),
+            What::Agent(_, AgentEvent::Held(hold)) => Some(&mut hold.evidence),
+            What::Agent(_, AgentEvent::HoldLifted { evidence }) => Some(evidence),
+            What::Agent(..)
+            | What::Message(..)
+            | What::Node(..)
+            | What::Name(..)
+            | What::Conversation(..)
+            | What::Post(..)
+            | What::Job(..) => None,
         }
     }
 
     #[test]
-    fn why_a_start_failed_is_not_for_everybody() {
-        use perennial_core::event::Move;
-        use perennial_core::reason::{Reason, Witness};
-        use perennial_core::state::{Cause, State};
-        use perennial_core::time::Time;
-        let fact = Finding::NotStarted("secret: no such file".to_owned());
-        let evidence = Evidence { witness: Witness::Kernel, fact, at: Time(1) };
-        let (cause, to, reason) = (Cause::EndedCrashed, State::Crashed, Reason::Retrying);
-        let moved = Move { cause, to, reason, evidence, until: None };
-        let what = What::Agent(AgentId(1), AgentEvent::Moved(moved));
-        let (wire, withheld) = told(&what, Caller::Viewer);
-        assert_eq!(withheld, ["evidence.fact.why"]);
-        let json = serde_json::to_string(&wire).expect("JSON");
-        let shown = format!("{json} {}", sentences::sentence(&without_private(&what)));
-        assert!(!shown.contains("secret"), "{shown}");
-        assert!(sentences::sentence(&what).contains("secret"), "a person is told");
+    fn what_is_left_out_is_in_the_sentence_neither() {
+        let hidden = ["hatched", "message-recorded", "job-wanted", "job-ended"];
+        let viewer = Sight::new(Caller::Viewer, Standing::Other);
+        let mut told_with_evidence = 0;
+        for (kind, mut what) in recorded() {
+            let mut cases = vec![(what.clone(), hidden.contains(&kind.as_str()))];
+            // Every event with evidence, with each of the words that may stand in it.
+            if evidence(&mut what).is_some() {
+                let secret = || "secret-words".to_owned();
+                cases.clear();
+                for fact in [Finding::NotStarted(secret()), Finding::Unreadable(secret())] {
+                    let mut what = what.clone();
+                    evidence(&mut what).expect("it has evidence").fact = fact;
+                    cases.push((what, true));
+                    told_with_evidence += 1;
+                }
+            }
+            for (what, is_hidden) in cases {
+                let (wire, withheld) = told(&what, Caller::Viewer);
+                assert_eq!(!withheld.is_empty(), is_hidden, "{kind}");
+                let json = serde_json::to_string(&wire).expect("JSON");
+                let sentence = sentences::sentence(&without_private(&what, viewer));
+                assert!(!sentence.contains(": ;") && !sentence.ends_with([':', ' ']), "{sentence}");
+                let shown = format!("{json} {sentence}");
+                for secret in ["echo é", "LANG", "say \\\"hi", "say \"hi", "secret-words"] {
+                    let is_said = shown.contains(secret) && !kind.starts_with("post");
+                    assert!(!is_said || kind == "summarised", "{kind}: {shown}");
+                }
+            }
+        }
+        assert!(told_with_evidence > 10, "{told_with_evidence}");
     }
 }

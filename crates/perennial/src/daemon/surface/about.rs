@@ -1,8 +1,12 @@
-//! Which records are about an agent: its own, and those of its messages and of the jobs that told the
-//! operator of it.
+//! Which records are about an agent: its own, those of its messages and of the jobs that told the
+//! operator of it, and those of the names and conversations that it took or left.
 //!
-//! Reads the journal by stream; never all of it.
+//! `agent` is the rule, for one record; `page` finds the same records by their streams. Never reads all
+//! of the journal.
 
+use std::collections::BTreeSet;
+
+use perennial_core::conversation::Opening;
 use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, ClaimEvent, What};
 use perennial_core::id::AgentId;
@@ -75,16 +79,21 @@ pub fn page(
     // A job's first record follows that of the move that it tells of: one before the place may have
     // a job whose end comes after it.
     let mut jobs = Vec::new();
+    let mut claims = BTreeSet::new();
     let mut after = Version(0);
     while !found.is_full() {
         let part = journal.read_stream(&Entity::Agent(agent), after, PART)?;
         let Some(last) = part.last() else { break };
         after = last.version;
         jobs.extend(part.iter().filter_map(|record| notification(agent, record)));
+        claims.extend(part.iter().filter_map(claim));
         found.take(part);
     }
     for job in jobs {
         found.read(journal, &job)?;
+    }
+    for claim in claims {
+        found.read_claims(journal, &claim, agent)?;
     }
     let mut messages = journal.messages(agent, usize::MAX)?.rows;
     messages.sort_by_key(|row| row.recorded_at);
@@ -97,6 +106,38 @@ pub fn page(
         found.read(journal, &Entity::Message(row.message))?;
     }
     Ok(found.records)
+}
+
+/// The name or the conversation that an agent takes by what this record says.
+fn claim(record: &Record) -> Option<Entity> {
+    match record.event.as_ref().ok()?.of_agent()?.1 {
+        AgentEvent::Hatched(birth) => Some(Entity::Name(birth.name.as_ref()?.key())),
+        AgentEvent::Renamed { name } => Some(Entity::Name(name.key())),
+        AgentEvent::SessionWanted { opening, .. } => match opening {
+            Opening::Bare => None,
+            Opening::Fresh(id) | Opening::Resume { conversation: id, .. } => {
+                Some(Entity::Conversation(id.clone()))
+            }
+        },
+        AgentEvent::ConversationFollowed { conversation, .. } => {
+            Some(Entity::Conversation(conversation.clone()))
+        }
+        AgentEvent::Moved(_)
+        | AgentEvent::Held(_)
+        | AgentEvent::HoldLifted { .. }
+        | AgentEvent::SessionStarting { .. }
+        | AgentEvent::SessionRunning { .. }
+        | AgentEvent::SessionEnding { .. }
+        | AgentEvent::SessionEnded { .. }
+        | AgentEvent::SessionProgressed { .. }
+        | AgentEvent::WindowBegan { .. }
+        | AgentEvent::ClockPassed { .. }
+        | AgentEvent::ClockTold { .. }
+        | AgentEvent::PhaseReported { .. }
+        | AgentEvent::Rehomed { .. }
+        | AgentEvent::Summarised { .. }
+        | AgentEvent::PutOff { .. } => None,
+    }
 }
 
 /// The job that may tell the operator of what this record says.
@@ -124,6 +165,23 @@ impl Found {
     fn read(&mut self, journal: &dyn Store, stream: &Entity) -> Result<(), ReadError> {
         self.take(journal.read_stream(stream, Version(0), PART)?);
         Ok(())
+    }
+
+    /// What the stream of a name or a conversation says of one agent: others may have had it too.
+    fn read_claims(
+        &mut self,
+        journal: &dyn Store,
+        stream: &Entity,
+        agent: AgentId,
+    ) -> Result<(), ReadError> {
+        let mut after = Version(0);
+        loop {
+            let mut part = journal.read_stream(stream, after, PART)?;
+            let Some(last) = part.last() else { return Ok(()) };
+            after = last.version;
+            part.retain(|record| claimed_by(record) == Some(agent));
+            self.take(part);
+        }
     }
 
     fn take(&mut self, records: Vec<Record>) {

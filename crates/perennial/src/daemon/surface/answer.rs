@@ -7,7 +7,6 @@ use perennial_api::Problem;
 use perennial_api::problem;
 use serde::Serialize;
 
-use super::agents::gone;
 use super::board::no_such_post;
 use super::extract::CallerIdentity;
 use crate::daemon::driving::driver::Closing;
@@ -61,7 +60,7 @@ pub async fn openapi(_: CallerIdentity) -> Answer {
 pub async fn no_such_route(uri: Uri) -> Trouble {
     // An empty name is nobody's, and an empty id no post's: they are no other routes.
     match uri.path() {
-        "/v1/agents/" => return gone(),
+        "/v1/agents/" => return Trouble(problems::no_such_agent("")),
         "/v1/board/" => return no_such_post(),
         _ => {}
     }

@@ -16,7 +16,7 @@ use perennial_engine::harness::PresetError;
 
 use crate::daemon::driving::driver::chain;
 use crate::daemon::driving::harness::Harnesses;
-use crate::daemon::showing::problems;
+use crate::daemon::showing::problems::{self, NotRunnable};
 use crate::daemon::surface::project;
 
 pub fn name(text: &str) -> Result<Name, Problem> {
@@ -24,7 +24,7 @@ pub fn name(text: &str) -> Result<Name, Problem> {
 }
 
 pub fn role(text: &str) -> Result<String, Problem> {
-    let role = text.parse::<Name>().map_err(|bad| problems::bad_role(text, &bad))?;
+    let role = text.parse::<Name>().map_err(|bad| problems::bad_role(text, bad))?;
     Ok(role.as_str().to_owned())
 }
 
@@ -75,7 +75,7 @@ pub fn restart(word: Option<&str>) -> Result<Restart, Problem> {
     }
 }
 
-/// The launch of a bare command, with its program found and its directory there.
+/// The launch that a request asks for, with its program found and its directory there.
 pub fn launch(spawn: &request::Spawn, harnesses: &Harnesses) -> Result<Launch, Problem> {
     bounds(spawn)?;
     for_a_harness(spawn)?;
@@ -194,7 +194,7 @@ fn directory(text: &str) -> Result<PathBuf, Problem> {
 }
 
 /// Looks a program up as `execvp` would, relative to `dir`; otherwise says why it can't be run.
-fn program(word: &str, path: &str, dir: &Path) -> Result<(), String> {
+fn program(word: &str, path: &str, dir: &Path) -> Result<(), NotRunnable> {
     if word.contains('/') {
         return executable(&dir.join(word));
     }
@@ -207,15 +207,16 @@ fn program(word: &str, path: &str, dir: &Path) -> Result<(), String> {
             Err(_) => {}
         }
     }
-    Err(forbidden.unwrap_or_else(|| "not found in PATH".to_owned()))
+    Err(forbidden.unwrap_or_else(|| NotRunnable::Missing("not found in PATH".to_owned())))
 }
 
-fn executable(path: &Path) -> Result<(), String> {
-    let meta = path.metadata().map_err(|error| error.to_string())?;
+fn executable(path: &Path) -> Result<(), NotRunnable> {
+    let meta = path.metadata().map_err(|error| NotRunnable::Missing(error.to_string()))?;
     if !meta.is_file() {
-        return Err("it is not a file".to_owned());
+        return Err(NotRunnable::Missing("it is not a file".to_owned()));
     }
-    rustix::fs::access(path, rustix::fs::Access::EXEC_OK).map_err(|error| error.to_string())
+    rustix::fs::access(path, rustix::fs::Access::EXEC_OK)
+        .map_err(|error| NotRunnable::NotExecutable(error.to_string()))
 }
 
 /// Somebody's text in a message: bounded, and without control characters.
@@ -267,6 +268,9 @@ mod tests {
             let problem = launched(&argv, dir).unwrap_err();
             assert_eq!(problem.kind, kind, "{argv:?} in {dir}");
         }
+        // One that is there is spelt well.
+        let forbidden = launched(&["/etc/passwd"], "/tmp").unwrap_err();
+        assert!(forbidden.next.contains("executable"), "{forbidden:?}");
     }
 
     #[test]

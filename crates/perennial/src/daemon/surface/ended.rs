@@ -38,9 +38,6 @@ use crate::daemon::showing::view::{self, Filter};
 /// So many rows of the cemetery are read at a time.
 const PAGE: usize = 200;
 
-/// So many leads of one that has left memory are looked for, one above the other.
-pub const LEADS_MAX: usize = 64;
-
 /// Whom a target means.
 pub enum Found {
     InMemory(AgentId),
@@ -187,8 +184,9 @@ fn search(
 /// The leads of an agent up to the first that is not dead.
 fn dead_leads(journal: &dyn Store, agent: &Agent) -> Result<Vec<Agent>, ReadError> {
     let (mut leads, mut above) = (Vec::new(), agent.parent);
+    // A damaged record may lead back to where one was.
     while let Some(id) = above
-        && leads.len() < LEADS_MAX
+        && !leads.iter().any(|lead: &Agent| lead.id == id)
     {
         let row = journal.roster(RosterQuery::Of(&[id]))?.into_iter().next();
         let is_dead = row.is_some_and(|row| row.state == State::Dead);

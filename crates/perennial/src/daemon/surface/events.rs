@@ -12,7 +12,6 @@ use axum::response::sse::{Event as Line, KeepAlive, Sse};
 use perennial_api::event as wire;
 use perennial_api::query;
 use perennial_core::authority::{Caller, Standing};
-use perennial_core::entity::Entity;
 use perennial_core::id::AgentId;
 use perennial_core::visibility::Sight;
 use perennial_store::RosterQuery;
@@ -190,13 +189,10 @@ impl Surface {
         Ok(names)
     }
 
-    /// Whether the feed of this agent has the record: its own, or one of a message or job of its.
+    /// Whether the feed of this agent has the record.
     async fn is_about(&self, record: &Record, agent: AgentId) -> Result<bool, Trouble> {
-        if !about::is_indirect(record) {
-            return Ok(record.stream == Some(Entity::Agent(agent)));
-        }
-        let record = record.clone();
-        Ok(self.read(move |journal| about::agent(journal, &record)).await? == Some(agent))
+        let (agents, _) = self.agents_of(vec![record.clone()]).await?;
+        Ok(agents == [Some(agent)])
     }
 }
 

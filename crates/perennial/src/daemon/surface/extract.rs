@@ -7,7 +7,8 @@ use axum::extract::{FromRequest, FromRequestParts, Path, Query as AxumQuery, Req
 use axum::http::header::CONTENT_LENGTH;
 use axum::http::request::Parts;
 use perennial_api::request::BODY_LIMIT;
-use perennial_core::authority::Caller;
+use perennial_core::authority::{self, Caller, Standing};
+use perennial_core::reason::Verb;
 use serde::de::DeserializeOwned;
 use tokio_stream::StreamExt;
 
@@ -17,7 +18,7 @@ use super::server::PATIENCE;
 use crate::daemon::showing::problems;
 use crate::daemon::surface::identity::Peer;
 
-/// The caller, as processes show it. Every route asks for it, and none is open to a job.
+/// The caller, as processes show it. Every route asks for it, and whoever may not look may use none.
 #[derive(Debug, Clone, Copy)]
 pub struct CallerIdentity(pub Caller);
 
@@ -29,13 +30,12 @@ impl FromRequestParts<Shared> for CallerIdentity {
         surface: &Shared,
     ) -> Result<CallerIdentity, Trouble> {
         let peer = parts.extensions.get::<Arc<Peer>>();
-        match peer.and_then(|peer| peer.caller(&surface.registry)) {
-            Some(Caller::Job) => Err(Trouble(problems::refused_to_job())),
-            Some(caller @ (Caller::Person | Caller::Agent(_) | Caller::Viewer)) => {
-                Ok(CallerIdentity(caller))
-            }
-            None => Err(Trouble(problems::caller_gone())),
-        }
+        let caller = peer.and_then(|peer| peer.caller(&surface.registry));
+        let caller = caller.ok_or_else(problems::caller_gone)?;
+        // Whoever may not even look may use no route at all.
+        authority::authorise(caller, Verb::Look, Standing::NoTarget)
+            .map_err(|refusal| problems::refusal_to(&refusal))?;
+        Ok(CallerIdentity(caller))
     }
 }
 

@@ -81,9 +81,7 @@ fn not_understood(error: &NotUnderstood) -> Trouble {
 impl Surface {
     /// The agent that calls, and the preset of its harness.
     async fn session_of(&self, caller: Caller) -> Result<(AgentId, Arc<Preset>), Trouble> {
-        let Caller::Agent(id) = caller else {
-            return Err(Trouble(problems::not_a_session()));
-        };
+        let id = caller.own_session().map_err(|refusal| problems::refusal_to(&refusal))?;
         let harness = self.driver.look(move |view| {
             view.supervisor.fleet().agent(id).map(|agent| agent.launch.harness.clone())
         });

@@ -90,9 +90,7 @@ pub async fn mcp(
 impl Surface {
     /// Carries one of an agent's own tools out.
     async fn call(&self, caller: Caller, call: Call) -> Result<Value, Trouble> {
-        let Caller::Agent(own) = caller else {
-            return Err(Trouble(problems::not_a_session()));
-        };
+        let own = caller.own_session().map_err(|refusal| problems::refusal_to(&refusal))?;
         match call {
             Call::Order(order) => Ok(done(&self.carry_out(caller, order).await?)),
             Call::Roster => {

@@ -7,17 +7,19 @@ use axum::extract::State;
 use perennial_api::answer;
 use perennial_api::{query, request};
 use perennial_core::authority::Caller;
-use perennial_core::command::Command;
+use perennial_core::command::{Command, Request};
 use perennial_core::entity::Entity;
 use perennial_core::event::{Event, What};
 use perennial_core::id::{AgentId, MessageId};
-use perennial_core::message::{self, Sender};
+use perennial_core::message::{self, MessageStep, Sender, Status};
 use perennial_core::reason::{Reason, Verb};
+use perennial_core::refusal::Refusal;
 use perennial_core::visibility::Private;
 use perennial_engine::harness::typing;
+use perennial_engine::supervisor::Rejection;
 use perennial_store::journal::ReadError;
 use perennial_store::text;
-use perennial_store::{MessageRow, MessageStep, Version};
+use perennial_store::{MessageRow, Version};
 use tokio::time::timeout;
 
 use super::answer::{Answer, Trouble, json};
@@ -26,7 +28,6 @@ use super::{Shared, Surface};
 use crate::daemon::driving::driver::{Closing, FleetView, chain};
 use crate::daemon::showing::problems;
 use crate::daemon::showing::sentences;
-use crate::daemon::showing::view;
 use crate::daemon::time;
 
 /// So many are listed unless the caller says otherwise, and at most.
@@ -57,11 +58,9 @@ pub async fn list(
     Segment(target): Segment,
     Query(query::Sent { limit }): Query<query::Sent>,
 ) -> Answer {
-    let agent = surface.may_see(caller, target, Private::Texts, Verb::Send).await?;
+    let agent = surface.may_see(caller, target, Private::Texts).await?;
     let limit = limit.unwrap_or(LISTED).clamp(1, LISTED_MAX);
-    let journal = std::sync::Arc::clone(&surface.journal);
-    let listed = tokio::task::spawn_blocking(move || journal.messages(agent, limit));
-    let listed = listed.await.map_err(|_| Closing)?.map_err(|error| unread(&error))?;
+    let listed = surface.read(move |journal| journal.messages(agent, limit)).await?;
     let mut messages = surface.shown(listed.rows).await?;
     messages.extend(std::iter::repeat_n(unreadable_row(), listed.unreadable));
     json(&messages)
@@ -76,13 +75,6 @@ fn unreadable_row() -> answer::Message {
         why: Some(sentences::UNREADABLE_ROW.to_owned()),
         ..answer::Message::default()
     }
-}
-
-fn over(message: answer::Message) -> Trouble {
-    let answer::Message { id, state, why, .. } = message;
-    let is_lost = why.as_deref() == Some(sentences::LOST);
-    let why = why.unwrap_or_else(|| format!("it was {state}"));
-    Trouble(problems::message_over(&id, &why, is_lost))
 }
 
 impl Surface {
@@ -112,24 +104,27 @@ impl Surface {
     pub async fn withdraw(&self, caller: Caller, id: &str) -> Result<answer::Message, Trouble> {
         let id = message_id(id)?;
         self.seen_by(caller, id).await?;
-        // One that is over is told as it is, so that nobody wonders …
-        let message = self.message(id).await?;
-        // … unless it is held for damage: then a person may.
-        let is_held = message.why.as_deref() == Some(sentences::UNREADABLE);
-        if message.is_final && !is_held {
-            return Err(over(message));
-        }
-        match self.command(caller, Command::Unsend { id }).await {
+        let row = self.message_row(id).await?;
+        let request = Request { caller, command: Command::Unsend { id } };
+        let rejection = match self.driver.request(request).await? {
             Ok(_) => {
-                let state = state(MessageStep::Withdrawn).to_owned();
+                let taken = MessageRow { step: MessageStep::Withdrawn, ..row };
                 // Its row may not tell.
-                let taken = answer::Message { state, is_final: true, why: None, ..message };
-                Ok(self.message(id).await.unwrap_or(taken))
+                return Ok(match self.message(id).await {
+                    Ok(message) => message,
+                    Err(_) => shown(&taken, Status::Withdrawn, Reason::Starting),
+                });
             }
-            // … also where it has come to its end since.
-            Err(Trouble(problem)) if problem.status == 404 => Err(over(self.message(id).await?)),
-            Err(trouble) => Err(trouble),
-        }
+            // Memory knows it no longer: how it ended is in its row.
+            Err(Rejection::Refused(Refusal::NoSuchMessage { .. })) => {
+                let step = self.message_row(id).await?.step;
+                Rejection::Refused(message::not_withdrawn(id, step))
+            }
+            Err(rejection) => rejection,
+        };
+        let look =
+            move |view: &FleetView<'_>| problems::rejection(&rejection, view.supervisor.fleet());
+        Err(Trouble(self.driver.look(look).await?))
     }
 
     /// The text as the agent's harness takes it.
@@ -163,9 +158,7 @@ impl Surface {
 
     /// How far a message has come; where its row says nothing, as far as memory knows.
     async fn message_row(&self, id: MessageId) -> Result<MessageRow, Trouble> {
-        let journal = std::sync::Arc::clone(&self.journal);
-        let row = tokio::task::spawn_blocking(move || journal.message(id));
-        let row = row.await.map_err(|_| Closing)?;
+        let row = self.read(move |journal| journal.message(id)).await;
         if let Ok(Some(row)) = row {
             return Ok(row);
         }
@@ -174,7 +167,7 @@ impl Surface {
             .look(move |view| view.supervisor.fleet().messages().get(id).map(MessageRow::of));
         match (known.await?, row) {
             (Some(known), _) => Ok(known),
-            (None, Err(error)) => Err(unread(&error)),
+            (None, Err(trouble)) => Err(trouble),
             (None, Ok(_)) => Err(no_such_message(id)),
         }
     }
@@ -193,13 +186,8 @@ impl Surface {
     /// The texts of persons that wait, or were typed a while ago and are not seen, the oldest first.
     pub async fn waiting_texts(&self, agent: AgentId) -> Result<Vec<answer::Message>, Trouble> {
         let waiting = self.driver.look(move |view| {
-            let fleet = view.supervisor.fleet();
-            let waits = |text: &&message::Message| {
-                let why = || message::why(fleet, text, view.now);
-                view::is_waiting_text(text) || (text.is_typed() && why().is_overdue())
-            };
-            let waiting = fleet.messages().of(agent).filter(waits).map(|text| text.id);
-            waiting.take(LISTED_MAX).collect::<Vec<MessageId>>()
+            let pending = view.supervisor.fleet().pending_texts(agent, view.now);
+            pending.map(|text| text.id).take(LISTED_MAX).collect::<Vec<MessageId>>()
         });
         let mut rows = Vec::new();
         for id in waiting.await? {
@@ -210,16 +198,15 @@ impl Surface {
 
     /// The texts of persons that its burial gave back, the newest first.
     pub async fn returned_texts(&self, agent: AgentId) -> Result<Vec<answer::Message>, Trouble> {
-        let journal = std::sync::Arc::clone(&self.journal);
-        let read = move || {
+        let read = move |journal: &dyn Store| {
             // The agent is buried: what can't be read of its texts does not change that.
             let mut rows = journal.messages(agent, LISTED_MAX).unwrap_or_default().rows;
             rows.retain(|row| row.step == MessageStep::Returned && row.sender == Sender::Person);
-            let given = |row: &MessageRow| was_given(&*journal, row.message).unwrap_or(true);
+            let given = |row: &MessageRow| was_given(journal, row.message).unwrap_or(true);
             let given: Vec<bool> = rows.iter().map(given).collect();
-            (rows, given)
+            Ok((rows, given))
         };
-        let (rows, given) = tokio::task::spawn_blocking(read).await.map_err(|_| Closing)?;
+        let (rows, given) = self.read(read).await?;
         let mut returned = self.shown(rows).await?;
         for (message, _) in returned.iter_mut().zip(given).filter(|(_, is_given)| *is_given) {
             message.why = Some(sentences::MAY_BE_READ.to_owned());
@@ -237,27 +224,25 @@ impl Surface {
         // The journal may be ahead of memory for a moment.
         let head = self.journal.head().0;
         self.shown.clone().wait_for(|shown| *shown >= head).await.map_err(|_| Closing)?;
-        let ids: Vec<MessageId> = rows.iter().map(|row| row.message).collect();
-        let look = move |view: &FleetView<'_>| {
-            let fleet = view.supervisor.fleet();
-            let waits = |id: MessageId| {
-                let message = fleet.messages().get(id)?;
-                Some(Waits {
-                    why: message::why(fleet, message, view.now),
-                    agent: fleet.agent(message.to).map_or(Reason::Starting, |agent| agent.reason),
-                    needs_you: message.needs_person(),
-                })
-            };
-            ids.into_iter().map(waits).collect()
-        };
-        let waits: Vec<Option<Waits>> = self.driver.look(look).await?;
-        for (row, waits) in rows.iter_mut().zip(&waits) {
-            // It may have come to its end since its row was read.
-            if waits.is_none() && !row.step.is_final() {
-                *row = self.message_row(row.message).await.unwrap_or_else(|_| row.clone());
+        // … and a row may be older than memory: one that has come to its end since is read again.
+        for row in &mut rows {
+            let id = row.message;
+            let is_known =
+                move |view: &FleetView<'_>| view.supervisor.fleet().messages().get(id).is_some();
+            if !row.step.is_final() && !self.driver.look(is_known).await? {
+                *row = self.message_row(id).await.unwrap_or_else(|_| row.clone());
             }
         }
-        Ok(rows.iter().zip(waits).map(|(row, waits)| shown(row, waits)).collect())
+        let look = move |view: &FleetView<'_>| {
+            let fleet = view.supervisor.fleet();
+            let told = |row: &MessageRow| {
+                let status = message::status(fleet, row.message, row.step, view.now);
+                let agent = fleet.agent(row.agent).map_or(Reason::Starting, |agent| agent.reason);
+                shown(row, status, agent)
+            };
+            rows.iter().map(told).collect()
+        };
+        Ok(self.driver.look(look).await?)
     }
 }
 
@@ -271,51 +256,40 @@ fn was_given(journal: &dyn Store, id: MessageId) -> Result<bool, ReadError> {
     }))
 }
 
-/// What a message waits for that is in memory.
-#[derive(Debug, Clone, Copy)]
-struct Waits {
-    why: message::Why,
-    /// Why its agent is in its state.
-    agent: Reason,
-    needs_you: bool,
-}
-
-fn shown(row: &MessageRow, waits: Option<Waits>) -> answer::Message {
-    let is_waiting = matches!(row.step, MessageStep::Recorded | MessageStep::Held);
-    let is_written = row.step == MessageStep::Entered && waits.is_none();
-    // Whatever is not over is in memory, unless its first record could not be read.
-    let is_damaged = !row.step.is_final() && !is_written && waits.is_none();
-    // One that is held for damage waits for a person, whatever its row says.
-    let is_held = waits.is_some_and(|waits| waits.why == message::Why::Unreadable);
-    let is_offered = matches!(row.step, MessageStep::Entered | MessageStep::Heard);
-    let is_told = |waits: &Waits| is_waiting || is_held || (is_offered && waits.why.is_overdue());
-    let why = match waits.filter(is_told) {
-        Some(waits) => Some(sentences::waits(waits.why, waits.agent).to_owned()),
-        None if is_written => Some(sentences::WRITTEN.to_owned()),
-        None if is_damaged => Some(sentences::LOST.to_owned()),
-        None => None,
+/// A message as clients see it; `agent` is the reason for its agent's state.
+fn shown(row: &MessageRow, status: Status, agent: Reason) -> answer::Message {
+    let (why, needs_you) = match status {
+        Status::Waiting { why, needs_person } => (Some(sentences::waits(why, agent)), needs_person),
+        Status::Offered { overdue } => (overdue.map(|why| sentences::waits(why, agent)), false),
+        Status::Written => (Some(sentences::WRITTEN), false),
+        Status::Lost { .. } => (Some(sentences::LOST), false),
+        Status::Seen | Status::Withdrawn | Status::Returned => (None, false),
     };
     answer::Message {
         id: row.message.to_string(),
         from: sentences::sender(row.sender).to_owned(),
         head: row.head.clone(),
-        state: state(if is_held { MessageStep::Held } else { row.step }).to_owned(),
-        is_final: row.step.is_final() || is_held || is_written || is_damaged,
-        why,
-        needs_you: waits.is_some_and(|waits| is_waiting && waits.needs_you),
+        state: state(status).to_owned(),
+        is_final: status.is_final(),
+        why: why.map(str::to_owned),
+        needs_you,
         session: row.session.map(|number| u64::from(number.0)),
         recorded_at: time::rfc3339(row.recorded_at),
         changed_at: time::rfc3339(row.changed_at),
     }
 }
 
-fn state(step: MessageStep) -> &'static str {
-    match step {
-        MessageStep::Recorded | MessageStep::Held => "waiting",
-        MessageStep::Offered | MessageStep::Entered | MessageStep::Heard => "offered",
-        MessageStep::Seen => "seen",
-        MessageStep::Withdrawn => "withdrawn",
-        MessageStep::Returned => "returned",
+fn state(status: Status) -> &'static str {
+    match status {
+        Status::Waiting { .. }
+        | Status::Lost { step: MessageStep::Recorded | MessageStep::Held } => "waiting",
+        Status::Offered { .. } | Status::Written => "offered",
+        Status::Lost { step: MessageStep::Offered | MessageStep::Entered | MessageStep::Heard } => {
+            "offered"
+        }
+        Status::Seen | Status::Lost { step: MessageStep::Seen } => "seen",
+        Status::Withdrawn | Status::Lost { step: MessageStep::Withdrawn } => "withdrawn",
+        Status::Returned | Status::Lost { step: MessageStep::Returned } => "returned",
     }
 }
 
@@ -325,10 +299,6 @@ fn message_id(id: &str) -> Result<MessageId, Trouble> {
 
 fn no_such_message(id: MessageId) -> Trouble {
     Trouble(problems::no_such_message(&id.to_string()))
-}
-
-fn unread(error: &dyn std::error::Error) -> Trouble {
-    Trouble(problems::journal_unread(&chain(error)))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ mod mcp;
 mod messages;
 mod orders;
 pub mod project;
-mod server;
+pub mod server;
 mod sight;
 mod steps;
 mod terminal;

@@ -13,10 +13,10 @@ use perennial_api::request;
 use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Request, Spawn};
 use perennial_core::entity::Entity;
-use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::reason::Verb;
 use perennial_core::refusal::Refusal;
+use perennial_core::session::Session;
 use perennial_core::visibility::Private;
 use perennial_core::work::WorkPhase;
 use perennial_engine::host::directory::HolderDirectory;
@@ -199,8 +199,7 @@ impl Surface {
             .driver
             .look(move |view| {
                 let known = view.supervisor.fleet().agent(id)?;
-                let exit = known.session.as_ref().and_then(|session| session.exit);
-                let failed = exit == Some(Exit::Unknown(UnknownExit::NotStarted));
+                let failed = known.session.as_ref().is_some_and(Session::could_not_start);
                 Some((view::agent(known, view, caller), failed))
             })
             .await?

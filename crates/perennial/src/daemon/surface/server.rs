@@ -23,8 +23,8 @@ use super::connection::Connection;
 use crate::daemon::showing::problems;
 use crate::daemon::surface::identity::Peer;
 
-const CONNECTIONS: usize = 4096;
-const HEADER_BYTES: usize = 32 << 10;
+pub const CONNECTIONS: usize = 4096;
+pub const HEADER_BYTES: usize = 32 << 10;
 /// A request's head must be there within this.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 

@@ -9,16 +9,14 @@ use std::time::Duration;
 use axum::extract::State;
 use perennial_api::query;
 use perennial_api::step::Steps;
-use perennial_core::authority::Caller;
 use perennial_core::id::{AgentId, SessionNumber};
-use perennial_core::reason::Verb;
 use perennial_core::visibility::Private;
 use perennial_engine::transcript::page::{NotAPlace, Place};
 
 use super::answer::{Answer, Trouble, json};
 use super::extract::{CallerIdentity, Query, Segment};
 use super::{Shared, Surface};
-use crate::daemon::driving::driver::{Closing, chain};
+use crate::daemon::driving::driver::Closing;
 use crate::daemon::hearing::changes::Changes;
 use crate::daemon::showing::pages::{self, Span, Subject};
 use crate::daemon::showing::problems;
@@ -37,12 +35,11 @@ pub async fn steps(
     Segment(target): Segment,
     Query(wanted): Query<query::Steps>,
 ) -> Answer {
-    let id = surface.may_see(caller, target, Private::Transcript, Verb::Logs).await?;
-    let place: Place =
-        wanted.from.parse().map_err(|error: NotAPlace| problems::bad_place(&error))?;
-    let mut subject = surface.subject(id).await?;
+    let id = surface.may_see(caller, target.clone(), Private::Transcript).await?;
+    let place: Place = wanted.from.parse().map_err(|_: NotAPlace| problems::bad_place())?;
+    let mut subject = surface.subject(id, &target).await?;
     let span = match wanted.session {
-        Some(number) => Some(surface.span(caller, &subject, number).await?),
+        Some(number) => Some(surface.span(&target, &subject, number).await?),
         None => None,
     };
     let patience = Duration::from_secs(wanted.wait).min(LONGEST_WAIT);
@@ -59,7 +56,7 @@ pub async fn steps(
         }
         tokio::select! {
             () = written(changes.as_ref()) => {}
-            moved = surface.moved(&subject) => {
+            moved = surface.moved(&subject, &target) => {
                 // Whoever follows wants to know that a session began or ended, too.
                 subject = moved?;
                 return json(&surface.page(&subject, &place, span).await?);
@@ -79,7 +76,8 @@ async fn written(changes: Option<&Changes>) {
 }
 
 impl Surface {
-    async fn subject(&self, id: AgentId) -> Result<Subject, Trouble> {
+    /// The conversations of an agent, which the caller named so.
+    async fn subject(&self, id: AgentId, target: &str) -> Result<Subject, Trouble> {
         let found =
             self.driver.look(move |view| view.supervisor.fleet().agent(id).map(Subject::of));
         let found = match found.await? {
@@ -89,21 +87,15 @@ impl Surface {
                 agent.as_ref().and_then(Subject::of)
             }
         };
-        match found {
-            Some(subject) => Ok(subject),
-            None => {
-                let name = self.find(Caller::Viewer, id.to_string()).await?.name;
-                Err(Trouble(problems::no_conversation(&name)))
-            }
-        }
+        found.ok_or_else(|| Trouble(problems::no_conversation(target)))
     }
 
     /// The agent once it is another than it was: a conversation, a session.
-    async fn moved(&self, known: &Subject) -> Result<Subject, Trouble> {
+    async fn moved(&self, known: &Subject, target: &str) -> Result<Subject, Trouble> {
         let mut shown = self.shown.clone();
         shown.mark_unchanged();
         loop {
-            let next = self.subject(known.agent()).await?;
+            let next = self.subject(known.agent(), target).await?;
             if next != *known {
                 return Ok(next);
             }
@@ -147,22 +139,13 @@ impl Surface {
         Ok(read.await.map_err(|_| Closing)?)
     }
 
-    async fn span(&self, caller: Caller, subject: &Subject, number: u32) -> Result<Span, Trouble> {
-        let (journal, agent) = (self.journal.clone(), subject.agent());
-        let read = tokio::task::spawn_blocking(move || {
-            pages::span(&*journal, agent, SessionNumber(number))
-        });
-        let span = read
-            .await
-            .map_err(|_| Closing)?
-            .map_err(|error| problems::journal_unread(&chain(&error)))?;
-        match span {
-            Some(span) => Ok(span),
-            None => {
-                let name = self.find(caller, agent.to_string()).await?.name;
-                let (number, newest) = (u64::from(number), u64::from(subject.newest_session()));
-                Err(Trouble(problems::no_such_session(&name, number, newest)))
-            }
-        }
+    /// When a session of the agent ran, which the caller named so.
+    async fn span(&self, target: &str, subject: &Subject, number: u32) -> Result<Span, Trouble> {
+        let (agent, wanted) = (subject.agent(), SessionNumber(number));
+        let span = self.read(move |journal| pages::span(journal, agent, wanted)).await?;
+        span.ok_or_else(|| {
+            let (number, newest) = (u64::from(number), u64::from(subject.newest_session()));
+            Trouble(problems::no_such_session(target, number, newest))
+        })
     }
 }

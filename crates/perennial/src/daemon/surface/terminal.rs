@@ -10,7 +10,6 @@ use perennial_api::request::{Mode, TicketRequest};
 use perennial_core::authority::Caller;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::reason::Verb;
-use perennial_core::visibility::Private;
 use perennial_engine::host::holders;
 use perennial_engine::host::recording::Recording;
 use tokio::sync::oneshot;
@@ -36,11 +35,11 @@ pub async fn ticket(
             (id.ok_or(Closing)?, holders::Mode::Attach)
         }
         Mode::Watch => {
-            let id = surface.may_see(caller, target.clone(), Private::Terminal, Verb::Logs).await?;
-            (id, holders::Mode::Watch)
+            let id = surface.authorise(caller, Verb::Logs, Some(target.clone())).await?;
+            (id.ok_or(Closing)?, holders::Mode::Watch)
         }
     };
-    let (id, number) = surface.running(caller, id).await?;
+    let (id, number) = surface.running(caller, id, &target).await?;
     let (reply, answer) = oneshot::channel();
     surface.holders.ticket(id, number, mode, move |result| {
         let _ = reply.send(result);
@@ -63,12 +62,12 @@ pub async fn logs(
     Segment(target): Segment,
     Query(part): Query<query::Logs>,
 ) -> Answer {
-    let id = surface.may_see(caller, target, Private::Terminal, Verb::Logs).await?;
+    let id = surface.authorise(caller, Verb::Logs, Some(target.clone())).await?.ok_or(Closing)?;
     let agent = surface.find(caller, id.to_string()).await?;
     let newest = agent.session.map_or(0, |session| session.number);
     let number = part.session.map_or(newest, u64::from);
     if number == 0 || number > newest {
-        return Err(Trouble(problems::no_such_session(&agent.name, number, newest)));
+        return Err(Trouble(problems::no_such_session(&target, number, newest)));
     }
     let dir = surface.session_dir(id, SessionNumber(u32::try_from(number).unwrap_or(0)));
     let read = tokio::task::spawn_blocking(move || read(&dir, part.from, part.max));
@@ -114,11 +113,12 @@ fn read(
 }
 
 impl Surface {
-    /// The running session of an agent.
+    /// The running session of an agent, which the caller named so.
     async fn running(
         &self,
         caller: Caller,
         id: AgentId,
+        target: &str,
     ) -> Result<(AgentId, SessionNumber), Trouble> {
         let session = self.driver.look(move |view| {
             let agent = view.supervisor.fleet().agent(id)?;
@@ -127,8 +127,8 @@ impl Surface {
         match session.await? {
             Some(number) => Ok((id, number)),
             None => {
-                let name = self.find(caller, id.to_string()).await?.name;
-                Err(Trouble(problems::no_running_session(&name)))
+                let agent = self.find(caller, id.to_string()).await?;
+                Err(Trouble(problems::no_running_session(target, &agent)))
             }
         }
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use perennial_api::Problem;
 use perennial_api::request;
+use perennial_core::name::BadName;
 use perennial_core::state::State;
 use perennial_engine::harness::preset;
 use perennial_engine::harness::typing::Unsendable;
@@ -14,16 +15,23 @@ use perennial_engine::harness::typing::Unsendable;
 use crate::daemon::surface::checks::sanitised;
 
 pub fn bad_name(name: &str, why: &dyn std::error::Error) -> Problem {
-    let title = format!("invalid agent name '{}': use letters, digits, - and _", sanitised(name));
+    let title = format!("invalid agent name '{}'", sanitised(name));
     Problem::new(400, "bad-name", title)
         .because(why.to_string())
         .next("choose another name, such as bob-2")
 }
 
-pub fn bad_role(role: &str, why: &dyn std::error::Error) -> Problem {
-    let title = format!("invalid role '{}': use letters, digits, - and _", sanitised(role));
-    Problem::new(400, "bad-role", title)
-        .because(why.to_string())
+/// A role is written as a name is.
+pub fn bad_role(role: &str, why: BadName) -> Problem {
+    let why = match why {
+        BadName::Empty => "a role needs at least one character",
+        BadName::TooLong => "a role may have at most 64 characters",
+        BadName::Character => "a role may contain only ASCII letters, digits, - and _",
+        BadName::LeadingDash => "a role may not begin with -",
+        BadName::LooksLikeAnId => "a role may not begin with agt_, the prefix of ids",
+    };
+    Problem::new(400, "bad-role", format!("invalid role '{}'", sanitised(role)))
+        .because(why)
         .next("choose another role, such as code-reviewer")
 }
 
@@ -134,38 +142,57 @@ pub fn large_environment() -> Problem {
 pub fn nul_in_argument() -> Problem {
     Problem::new(400, "bad-argument", "an argument contains a NUL byte")
         .because("a program can't be given such an argument")
+        .next("leave the NUL byte out, or pass the data in a file")
 }
 
 pub fn bad_variable(name: &str) -> Problem {
     let title = format!("invalid environment variable '{}'", sanitised(name));
     Problem::new(400, "bad-variable", title)
         .because("a name is not empty and has no '='; neither name nor value contains a NUL byte")
+        .next("correct the variable or leave it out")
 }
 
 pub fn variable_without_value(name: &str) -> Problem {
     let title = format!("environment variable '{}' has no value", sanitised(name));
     Problem::new(400, "bad-variable", title)
-        .because("`set_env` names it, but `env` does not hold it")
+        .because("the request lists it in `set_env` but gives no value in `env`")
+        .next("give its value in `env`, or leave it out of `set_env`")
 }
 
 pub fn no_directory(path: &str, why: &str) -> Problem {
-    Problem::new(422, "no-directory", format!("can't work in directory '{}'", sanitised(path)))
+    Problem::new(422, "no-directory", format!("can't use the directory '{}'", sanitised(path)))
         .because(why)
-        .next("give an existing directory with --dir")
+        .next("use --dir to give a directory that exists and that you may enter")
+}
+
+/// Why a program can't be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotRunnable {
+    /// There is none, or it can't be reached.
+    Missing(String),
+    /// There is a file, but it may not be executed.
+    NotExecutable(String),
 }
 
 /// `harness` is the preset that names the program, if one does.
-pub fn program_not_runnable(program: &str, why: &str, harness: Option<&str>) -> Problem {
+pub fn program_not_runnable(program: &str, why: &NotRunnable, harness: Option<&str>) -> Problem {
     let program = sanitised(program);
-    Problem::new(422, "no-program", format!("can't run '{program}'")).because(why).next(
-        match harness {
-            None => "check the spelling, or give the program's full path".to_owned(),
-            Some(name) => format!(
+    let (why, next) = match (why, harness) {
+        (NotRunnable::NotExecutable(why), _) => {
+            (why, "make the file executable, or give another program".to_owned())
+        }
+        (NotRunnable::Missing(why), None) => {
+            (why, "check the spelling, or give the program's full path".to_owned())
+        }
+        (NotRunnable::Missing(why), Some(name)) => (
+            why,
+            format!(
                 "install {program} or add its directory to PATH: --harness {} runs it",
                 sanitised(name)
             ),
-        },
-    )
+        ),
+    };
+    Problem::new(422, "no-program", format!("can't run '{program}'")).because(why).next(next)
 }
 
 /// `target` is the agent as the caller named it.
@@ -188,18 +215,21 @@ pub fn unsendable(why: &Unsendable, target: &str) -> Problem {
     Problem::new(status, kind, "the text can't be sent").because(why.to_string()).next(next)
 }
 
-pub fn bad_place(why: &dyn std::error::Error) -> Problem {
+pub fn bad_place() -> Problem {
     Problem::new(400, "bad-place", "invalid place in the conversation")
-        .because(why.to_string())
         .next("start without `from`, then pass the `next` of each answer")
 }
 
 pub fn bad_request(why: &dyn std::error::Error) -> Problem {
-    Problem::new(400, "bad-request", "the request can't be read").because(why.to_string())
+    Problem::new(400, "bad-request", "the request can't be read")
+        .because(why.to_string())
+        .next("/v1/openapi.json lists the members of each request")
 }
 
 pub fn bad_path(why: &str) -> Problem {
-    Problem::new(400, "bad-path", "the path of the request can't be read").because(sanitised(why))
+    Problem::new(400, "bad-path", "the path of the request can't be read")
+        .because(sanitised(why))
+        .next("write it in UTF-8, percent-encoded")
 }
 
 pub fn bad_query(why: &str) -> Problem {
@@ -211,6 +241,7 @@ pub fn bad_query(why: &str) -> Problem {
 pub fn bad_body(why: &dyn std::error::Error) -> Problem {
     Problem::new(400, "bad-body", "the body of the request can't be read")
         .because(sanitised(&why.to_string()))
+        .next("send the request again")
 }
 
 pub fn bad_percent() -> Problem {
@@ -222,16 +253,19 @@ pub fn bad_percent() -> Problem {
 pub fn half_sent(part: &str, patience: Duration) -> Problem {
     Problem::new(408, "half-sent", "the request did not arrive completely")
         .because(format!("the {part} of a request has to arrive within {} s", patience.as_secs()))
+        .next("send the whole request at once")
 }
 
 pub fn large_body(limit: usize) -> Problem {
     Problem::new(413, "too-large", "the request is too large")
         .because(format!("the limit for its body is {limit} bytes"))
+        .next("put long texts into a file, and send the file's path")
 }
 
 pub fn large_head(limit: usize) -> Problem {
     Problem::new(431, "too-large", "the request is too large")
         .because(format!("the limit for its head is {limit} bytes"))
+        .next("shorten the path, the query or the headers")
 }
 
 pub fn too_many_connections(limit: usize) -> Problem {
@@ -241,7 +275,7 @@ pub fn too_many_connections(limit: usize) -> Problem {
 }
 
 pub fn harness_not_understood(why: &dyn std::error::Error) -> Problem {
-    Problem::new(422, "not-understood", "the agent CLI's input can't be read")
+    Problem::new(422, "not-understood", "what the agent CLI sent can't be read")
         .because(why.to_string())
         .next("compare its version with the one in `perennial doctor`")
 }
@@ -255,4 +289,5 @@ pub fn no_such_route(path: &str) -> Problem {
 pub fn no_such_method(path: &str) -> Problem {
     let title = format!("{} does not support this method", sanitised(path));
     Problem::new(405, "no-such-method", title)
+        .next("/v1/openapi.json lists the methods of each route")
 }

@@ -1,9 +1,13 @@
 //! What a request asked for and is not there, or can't be read or written now.
 
 use perennial_api::Problem;
+use perennial_api::agent as wire;
 use perennial_core::conversation::ConversationId;
 use perennial_core::id::{MessageId, PostId};
+use perennial_core::message::MessageStep;
+use perennial_core::state::State;
 
+use crate::daemon::showing::sentences;
 use crate::daemon::surface::checks::sanitised;
 
 pub fn no_such_agent(target: &str) -> Problem {
@@ -13,55 +17,94 @@ pub fn no_such_agent(target: &str) -> Problem {
 
 /// The agent left memory while the request was under way.
 pub fn agent_gone() -> Problem {
-    Problem::new(404, "no-such-agent", "the agent no longer exists")
-        .next("run `perennial ls --all` to list every agent")
+    Problem::new(409, "agent-ended", "the agent was buried while the request was under way")
+        .next("try again; the answer will be about its record")
 }
 
-/// `newest` is 0 if the agent has had no session yet.
-pub fn no_such_session(name: &str, number: u64, newest: u64) -> Problem {
-    Problem::new(404, "no-such-session", format!("{name} has no session {number}"))
-        .because(match newest {
-            0 => "it has had none yet".to_owned(),
-            newest => format!("its newest session is {newest}"),
+/// `target` is the agent as the caller named it; `newest` is 0 if it has had no session yet.
+pub fn no_such_session(target: &str, number: u64, newest: u64) -> Problem {
+    let target = sanitised(target);
+    let (title, why, next) = match (number, newest) {
+        (0, 0) => (
+            format!("{target} has had no session yet"),
+            String::new(),
+            format!("`perennial why {target}` shows why it has none"),
+        ),
+        (number, 0) => (
+            format!("{target} has no session {number}"),
+            "it has had none yet".to_owned(),
+            format!("`perennial why {target}` shows why it has none"),
+        ),
+        (number, newest) => (
+            format!("{target} has no session {number}"),
+            format!("its newest session is {newest}"),
+            format!("`perennial logs {target}` shows the newest session"),
+        ),
+    };
+    Problem::new(404, "no-such-session", title).because(why).next(next)
+}
+
+/// `target` is the agent as the caller named it: its name may be another agent's by now.
+pub fn no_running_session(target: &str, agent: &wire::Agent) -> Problem {
+    let target = sanitised(target);
+    let last = match agent.session {
+        Some(_) => format!("`perennial logs {target}` shows the last one"),
+        None => format!("`perennial why {target}` shows why it has none"),
+    };
+    // Those that `wake` does not start.
+    let is_asleep_for_good =
+        [State::Dead, State::Expired, State::Frozen].iter().any(|it| it.word() == agent.state);
+    let can_wake = agent.session.is_some() && !is_asleep_for_good;
+    Problem::new(409, "no-session", format!("{target} has no running session"))
+        .because(format!("it is {}", agent.state))
+        .next(match can_wake {
+            true => format!("`perennial wake {target}` starts one; {last}"),
+            false => last,
         })
-        .next(format!("`perennial logs {name}` shows the newest session"))
-}
-
-pub fn no_running_session(name: &str) -> Problem {
-    Problem::new(409, "no-session", format!("{name} has no running session")).next(format!(
-        "`perennial wake {name}` starts one; `perennial logs {name}` shows the last one"
-    ))
 }
 
 pub fn no_such_message(id: &str) -> Problem {
-    Problem::new(404, "no-such-message", format!("no message '{}'", sanitised(id)))
-        .next("`perennial sent` lists the texts sent to an agent, with their ids")
+    Problem::new(404, "no-such-message", format!("no text '{}'", sanitised(id)))
+        .next("`perennial sent` with an agent's name lists the texts to it, with their ids")
 }
 
 pub fn not_waiting(message: MessageId) -> Problem {
     Problem::new(404, "no-such-message", format!("{message} is not waiting"))
-        .next("`perennial sent` lists the texts sent to an agent, with their states")
+        .next("`perennial sent` with an agent's name lists the texts to it, with their states")
 }
 
 /// `agent` is whom the text is for, if that is known.
 pub fn already_offered(message: MessageId, agent: Option<&str>) -> Problem {
     Problem::new(409, "already-offered", format!("{message} can't be withdrawn"))
-        .because("its session is being given it, or may have it in the input line")
+        .because("the text is being typed, or may already be in the input line")
         .next(match agent {
             Some(agent) => format!("`perennial sent {agent}` shows its progress"),
-            None => "`perennial sent` shows its progress".to_owned(),
+            None => "`perennial sent` with the agent's name shows its progress".to_owned(),
         })
 }
 
-/// `is_lost` if its records can't be read.
-pub fn message_over(id: &str, why: &str, is_lost: bool) -> Problem {
-    Problem::new(409, "message-over", format!("{id} can't be withdrawn")).because(why).next(
-        if is_lost {
-            "it will not be delivered; send it again if it is still needed"
-        } else {
-            "send another text that corrects it"
-        },
-    )
+/// Nothing more happens to it; `step` was recorded last.
+pub fn message_over(message: MessageId, step: MessageStep) -> Problem {
+    let correct = "send another text that corrects it";
+    let (why, next) = match step {
+        MessageStep::Withdrawn => ("it has already been withdrawn", ""),
+        MessageStep::Returned => ("it was returned when its agent was buried", ""),
+        MessageStep::Seen => ("the agent has seen it", correct),
+        MessageStep::Recorded
+        | MessageStep::Offered
+        | MessageStep::Entered
+        | MessageStep::Held
+        | MessageStep::Heard => ("it has been typed into the terminal", correct),
+    };
+    Problem::new(409, "message-over", format!("{message} can't be withdrawn"))
+        .because(why)
+        .next(next)
+}
+
+pub fn message_lost(message: MessageId) -> Problem {
+    Problem::new(409, "message-over", format!("{message} can't be withdrawn"))
+        .because(sentences::LOST)
+        .next("send it again if it is still needed")
 }
 
 pub fn no_such_post(id: &str) -> Problem {
@@ -76,7 +119,8 @@ pub fn post_unread(id: PostId) -> Problem {
 }
 
 /// The caller named an agent that runs a bare command.
-pub fn no_conversation(name: &str) -> Problem {
+pub fn no_conversation(target: &str) -> Problem {
+    let name = sanitised(target);
     Problem::new(409, "no-conversation", format!("{name} has no conversation"))
         .because("it runs a bare command, not an agent CLI")
         .next(format!("`perennial logs {name} --terminal` shows what it printed"))
@@ -109,7 +153,9 @@ pub fn terminal_unreachable(target: &str, why: &str) -> Problem {
 }
 
 pub fn recording_unread(why: &str) -> Problem {
-    Problem::new(500, "recording-unread", "the recording can't be read").because(why)
+    Problem::new(500, "recording-unread", "the recording can't be read")
+        .because(why)
+        .next("run `perennial doctor` to check the home directory")
 }
 
 pub fn journal_unread(why: &str) -> Problem {
@@ -120,13 +166,15 @@ pub fn journal_unread(why: &str) -> Problem {
 
 /// Nothing was changed because `what` could not be written.
 pub fn not_recorded(what: &str, why: &str) -> Problem {
-    Problem::new(503, "not-recorded", "nothing was changed")
+    Problem::new(503, "not-recorded", "the change can't be recorded, so nothing was changed")
         .because(format!("{what} can't be written: {why}"))
         .next("free some disk space and try again; running sessions are not affected")
 }
 
 pub fn answer_not_writable(why: &str) -> Problem {
-    Problem::new(500, "not-writable", "the answer can't be written as JSON").because(why)
+    Problem::new(500, "not-writable", "the answer can't be written as JSON")
+        .because(why)
+        .next("this is a bug: please report it with the daemon's log")
 }
 
 pub fn daemon_ending() -> Problem {

@@ -1,19 +1,22 @@
-//! One event as one sentence: the lines of `why`, `events` and the mirror's story.
+//! One event as one sentence: the lines of `why` and `events`.
 //!
-//! Never names a person or an agent that the event does not name.
+//! Names only the agents that the event itself names.
 
 use perennial_core::conversation::{Opening, Turn};
 use perennial_core::event::{AgentEvent, ClaimEvent, Move, NodeEvent, What};
+use perennial_core::exit::Exit;
 use perennial_core::job::{JobEnd, JobEvent, Purpose};
 use perennial_core::message::{Content, MessageEvent, Withdrawer};
 use perennial_core::post::{Author, PostEvent};
+use perennial_core::reason::{Finding, Reason, Verb};
 use perennial_core::session::Pace;
 use perennial_core::state::Cause;
 
-use super::{exit, explained, fact, held, held_for, reason};
+use super::{exit, fact, held, held_for, reason, with_end};
 use crate::command_line::quoted;
 use crate::daemon::time::rfc3339;
 use crate::kill_signal;
+use crate::span;
 
 /// An event as one sentence.
 pub fn sentence(what: &What) -> String {
@@ -157,40 +160,57 @@ fn agent_sentence(event: &AgentEvent) -> String {
         AgentEvent::Rehomed { node } => format!("now runs on node {node}"),
         AgentEvent::Summarised { summary } => format!("summary: {summary}"),
         AgentEvent::PutOff { until: Some(until), unseen } if unseen.is_zero() => {
-            format!("timer moved to {}", rfc3339(*until))
+            format!("time limit moved to {}", rfc3339(*until))
         }
         AgentEvent::PutOff { until: Some(until), unseen } => format!(
-            "the machine was suspended for {} s; timer moved to {}",
-            unseen.as_secs(),
+            "the machine was suspended for {}; time limit moved to {}",
+            span::brief(unseen.as_secs()),
             rfc3339(*until)
         ),
         AgentEvent::PutOff { until: None, unseen } => {
-            format!("the machine was suspended for {} s", unseen.as_secs())
+            format!("the machine was suspended for {}", span::brief(unseen.as_secs()))
         }
     }
 }
 
 /// The new state, its reason and the evidence, without saying the same thing twice.
 fn move_sentence(moved: &Move) -> String {
+    let seen = &moved.evidence.fact;
+    let told = match with_end(moved.reason, seen) {
+        Some(told) => told,
+        None if says_the_same(moved.reason, seen) => fact(&moved.evidence),
+        None if moved.cause == Cause::Retry && *seen == Finding::TimeCame => {
+            format!("{} (the wait before the retry is over)", reason(moved.reason))
+        }
+        None => format!("{} ({})", reason(moved.reason), fact(&moved.evidence)),
+    };
     let is_retried = matches!(moved.cause, Cause::EndedCrashed | Cause::StartLimit);
-    let retry = match moved.until.filter(|_| is_retried) {
-        Some(until) => match until.since(moved.evidence.at).as_millis() {
-            0 => "; retrying at once".to_owned(),
-            wait if wait < 60_000 => {
-                format!("; retrying in {}.{} s", wait / 1000, wait / 100 % 10)
-            }
-            wait => format!("; retrying in {} min", wait / 60_000),
-        },
+    let wait = moved.until.filter(|_| is_retried).map(|until| until.since(moved.evidence.at));
+    let wait = wait.map(|wait| span::ahead(wait.as_secs()));
+    let is_clean = *seen == Finding::Exited(Exit::Code(0));
+    let then = match wait {
+        Some(wait) if moved.reason == Reason::BreakerOpen => format!("; next try {wait}"),
+        Some(wait) if is_clean => format!("; restarting {wait}"),
+        Some(wait) => format!("; retrying {wait}"),
         None => String::new(),
     };
-    let (why, seen) = (explained(moved.reason, &moved.evidence), fact(&moved.evidence));
-    let is_whole = why != reason(moved.reason);
-    let told = if is_whole {
-        why
-    } else if seen.starts_with(&why) {
-        seen
-    } else {
-        format!("{why} ({seen})")
-    };
-    format!("{}: {told}{retry}", moved.to.word())
+    // What is called a crash may be an exit that only came too early for a restart at once.
+    match names_its_state(moved.reason) || (is_clean && moved.reason == Reason::Retrying) {
+        true => format!("{told}{then}"),
+        false => format!("{}: {told}{then}", moved.to.word()),
+    }
+}
+
+/// Whether the words for a reason begin with those for its state.
+fn names_its_state(reason: Reason) -> bool {
+    matches!(reason, Reason::NeedsPermission | Reason::NeedsAnswer | Reason::BreakerOpen)
+}
+
+/// Whether the evidence is the reason, told by whom.
+fn says_the_same(reason: Reason, seen: &Finding) -> bool {
+    matches!(
+        (reason, seen),
+        (Reason::Stopped, Finding::Asked(Verb::Stop))
+            | (Reason::Retired, Finding::Asked(Verb::Bury))
+    )
 }
