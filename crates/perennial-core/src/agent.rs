@@ -21,7 +21,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::context::Clock;
-use crate::conversation::{ConversationId, Conversations, Opening, Turn};
+use crate::conversation::{ConversationId, Conversations, FirstPrompt, Opening, Turn};
 use crate::effect::{Action, Effect, Plan, SessionEffect, Timer};
 use crate::event::{Birth, Move};
 use crate::exit::Exit;
@@ -307,12 +307,12 @@ impl Agent {
         }
     }
 
-    /// Whether a session that begins so has something to do.
-    fn opens_with_a_prompt(&self, opening: &Opening) -> bool {
-        match opening {
-            Opening::Bare => true,
-            Opening::Fresh(_) => self.launch.options.prompt.is_some(),
-            Opening::Resume { turn, .. } => *turn == Turn::Open,
+    /// Whether a session that begins so has something to do. `is_lost`: nobody had its conversation.
+    fn opens_with_a_prompt(&self, opening: &Opening, is_lost: bool) -> bool {
+        match opening.first_prompt(is_lost) {
+            FirstPrompt::Nothing => *opening == Opening::Bare,
+            FirstPrompt::OfLaunch => self.launch.options.prompt.is_some(),
+            FirstPrompt::GoOn => true,
         }
     }
 
