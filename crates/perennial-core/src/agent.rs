@@ -32,7 +32,7 @@ use crate::name::Name;
 use crate::reason::{Evidence, Finding, Reason, Witness};
 use crate::restart::{CHURN_LIMIT, History, Restart};
 use crate::session::{Phase, Session};
-use crate::state::{self, Cause, State};
+use crate::state::{self, Cause, Roster, State};
 use crate::time::Time;
 use crate::work::WorkPhase;
 
@@ -173,6 +173,11 @@ impl Agent {
     /// The session that is not over, if there is one.
     pub fn live_session(&self) -> Option<&Session> {
         self.session.as_ref().filter(|session| !session.is_over())
+    }
+
+    /// Whether it is in the cemetery, and its last session has ended: it changes no more.
+    pub fn is_over(&self) -> bool {
+        self.state.roster() == Roster::Cemetery && self.live_session().is_none()
     }
 
     pub fn session_id(&self) -> Option<SessionId> {

@@ -38,7 +38,6 @@ use perennial_core::hearing::{Hearing, Hearings, Limits};
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::observation::Observation;
 use perennial_core::refusal::Refusal;
-use perennial_core::state::Roster;
 use perennial_core::time::Time;
 use perennial_store::journal::{Batch, Expected, Link, Seq, Version};
 
@@ -337,10 +336,7 @@ impl Supervisor {
             self.forget(entity);
         }
         let Some(id) = entity.agent() else { return };
-        let is_over = |agent: &Agent| {
-            agent.state.roster() == Roster::Cemetery && agent.live_session().is_none()
-        };
-        if self.durable.agent(id).is_none_or(is_over) {
+        if self.durable.agent(id).is_none_or(Agent::is_over) {
             self.hearings.forget(id);
             self.interpreter.untell(id);
         }
