@@ -158,7 +158,7 @@ fn continuity(
     }
     // Our copy is brought up to the vendor's file from its own length on: it must not begin with
     // another one.
-    let ours = conversation::copy(preset, place.copies, id);
+    let ours = conversation::copy(&preset.name, place.copies, id);
     if ours.is_file() && !conversation::is_begun(preset, &ours) {
         conversation::put_aside(&ours).map_err(unrestored)?;
     }
