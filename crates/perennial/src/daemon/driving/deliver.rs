@@ -239,7 +239,7 @@ mod tests {
     }
 
     /// Whether a delivery that did not reach its holder is ordered again, with this fleet.
-    fn is_ordered_again(fleet: Fleet, delivery: Delivery) -> bool {
+    fn is_ordered_again(fleet: Fleet, delivery: &Delivery) -> bool {
         let (driver, inbox) = channel_pair();
         let (orders, ordered) = channel();
         order_if_planned(&driver, &orders, (delivery.clone(), None));
@@ -251,7 +251,7 @@ mod tests {
         let (supervisor, presence, spending) = (&supervisor, &presence, &spending);
         look(&FleetView { supervisor, presence, spending, now: NOW });
         match ordered.try_recv() {
-            Ok(DeliveryOrder::Deliver((again, None))) => again == delivery,
+            Ok(DeliveryOrder::Deliver((again, None))) => again == *delivery,
             Ok(other) => panic!("{other:?}"),
             Err(_) => false,
         }
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn a_delivery_that_is_still_planned_is_made_again() {
         let (fleet, delivery) = offered();
-        assert!(is_ordered_again(fleet, delivery));
+        assert!(is_ordered_again(fleet, &delivery));
     }
 
     /// D1: what was seen, given back or withdrawn meanwhile is planned no longer.
@@ -268,13 +268,13 @@ mod tests {
     fn a_delivery_that_is_not_planned_any_more_is_not_made_again() {
         let (fleet, delivery) = offered();
         let later = Delivery { attempt: delivery.attempt + 1, ..delivery.clone() };
-        assert!(!is_ordered_again(fleet.clone(), later), "another attempt");
+        assert!(!is_ordered_again(fleet.clone(), &later), "another attempt");
         let mut gone = fleet;
         let (message, attempt) = (TEXT, delivery.attempt);
         let delivered = Observation::Delivered { message, attempt, outcome: Outcome::Entered };
         let events = gone.observe(&delivered, NOW);
         fold(&mut gone, &events);
-        assert!(!is_ordered_again(gone, delivery.clone()), "it was typed");
-        assert!(!is_ordered_again(Fleet::default(), delivery), "nobody is there");
+        assert!(!is_ordered_again(gone, &delivery), "it was typed");
+        assert!(!is_ordered_again(Fleet::default(), &delivery), "nobody is there");
     }
 }
