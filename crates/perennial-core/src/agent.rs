@@ -21,7 +21,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::context::Clock;
-use crate::conversation::{ConversationId, Conversations, Opening, Turn};
+use crate::conversation::{ConversationId, Conversations, FirstPrompt, Opening, Turn};
 use crate::effect::{Action, Effect, Plan, SessionEffect, Timer};
 use crate::event::{Birth, Move};
 use crate::exit::Exit;
@@ -32,7 +32,7 @@ use crate::name::Name;
 use crate::reason::{Evidence, Finding, Reason, Witness};
 use crate::restart::{CHURN_LIMIT, History, Restart};
 use crate::session::{Phase, Session};
-use crate::state::{self, Cause, State};
+use crate::state::{self, Cause, Roster, State};
 use crate::time::Time;
 use crate::work::WorkPhase;
 
@@ -175,6 +175,11 @@ impl Agent {
         self.session.as_ref().filter(|session| !session.is_over())
     }
 
+    /// Whether it is in the cemetery, and its last session has ended: it changes no more.
+    pub fn is_over(&self) -> bool {
+        self.state.roster() == Roster::Cemetery && self.live_session().is_none()
+    }
+
     pub fn session_id(&self) -> Option<SessionId> {
         self.session.as_ref().map(|s| SessionId { agent: self.id, number: s.number })
     }
@@ -307,12 +312,12 @@ impl Agent {
         }
     }
 
-    /// Whether a session that begins so has something to do.
-    fn opens_with_a_prompt(&self, opening: &Opening) -> bool {
-        match opening {
-            Opening::Bare => true,
-            Opening::Fresh(_) => self.launch.options.prompt.is_some(),
-            Opening::Resume { turn, .. } => *turn == Turn::Open,
+    /// Whether a session that begins so has something to do. `is_lost`: nobody had its conversation.
+    fn opens_with_a_prompt(&self, opening: &Opening, is_lost: bool) -> bool {
+        match opening.first_prompt(is_lost) {
+            FirstPrompt::Nothing => *opening == Opening::Bare,
+            FirstPrompt::OfLaunch => self.launch.options.prompt.is_some(),
+            FirstPrompt::GoOn => true,
         }
     }
 

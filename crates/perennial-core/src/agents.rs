@@ -24,10 +24,10 @@ use crate::event::{AgentEvent, Birth, ClaimEvent, What};
 use crate::id::{AgentId, NodeId};
 use crate::name::{Name, NameKey};
 use crate::observation::Sign;
-use crate::reason::Evidence;
+use crate::reason::{Evidence, Witness};
 use crate::refusal::Refusal;
 use crate::session::{Process, Session};
-use crate::state::{Roster, State};
+use crate::state::Roster;
 use crate::time::Time;
 
 /// After a reboot, this many agents are resumed at a time.
@@ -123,10 +123,9 @@ impl Agents {
         self.names.get(name).into_iter().flatten().filter_map(|id| self.get(*id))
     }
 
-    /// Whether an agent is dead, has no session, and is no parent of an agent in memory.
+    /// Whether an agent is over, and no parent of an agent in memory.
     pub fn is_over(&self, id: AgentId) -> bool {
-        let ended = |agent: &Agent| agent.state == State::Dead && agent.live_session().is_none();
-        self.get(id).is_some_and(ended) && !self.children.contains_key(&id)
+        self.get(id).is_some_and(Agent::is_over) && !self.children.contains_key(&id)
     }
 
     /// Forgets an agent that has ended; returns its parent.
@@ -239,6 +238,24 @@ impl Agents {
             evidence,
         };
         Ok(agent::hatch(spawn.id, birth, spawn.conversation.clone()))
+    }
+
+    /// What stops every agent of this node outside the cemetery that is not stopped yet.
+    pub fn stopped(
+        &self,
+        by: Witness,
+        now: Time,
+    ) -> Result<Vec<(AgentId, Vec<AgentEvent>)>, Refusal> {
+        let is_to_stop =
+            |agent: &&Agent| self.is_own(agent) && agent.state.roster() != Roster::Cemetery;
+        let mut stopped = Vec::new();
+        for agent in self.iter().filter(is_to_stop) {
+            let events = agent::stop(agent, by, now)?;
+            if !events.is_empty() {
+                stopped.push((agent.id, events));
+            }
+        }
+        Ok(stopped)
     }
 
     /// An agent in the cemetery can't be a parent.
@@ -439,7 +456,7 @@ type Written<'a> = [Option<&'a ConversationId>; 2];
 /// The agent's current conversation, and the one that its session was begun with. A buried agent's
 /// last session writes until it has ended.
 fn written_by(agent: &Agent) -> Written<'_> {
-    if agent.state.roster() == Roster::Cemetery && agent.live_session().is_none() {
+    if agent.is_over() {
         return [None; 2];
     }
     let current = agent.conversations.as_ref().map(|known| &known.current);

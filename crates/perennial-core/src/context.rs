@@ -86,6 +86,14 @@ fn share(part: u64, whole: u64) -> u64 {
     u64::try_from(percent).unwrap_or(u64::MAX)
 }
 
+/// Roughly how many tokens a text of this many bytes takes up, where nobody counts them.
+pub fn estimated_tokens(bytes: u64) -> u64 {
+    bytes / 4
+}
+
+/// Roughly how many tokens a tool call takes up besides its words.
+pub const CALL_TOKENS: u64 = 100;
+
 /// The context clock of an agent's window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Clock {

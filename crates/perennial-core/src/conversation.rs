@@ -97,6 +97,34 @@ pub enum Opening {
     Resume { conversation: ConversationId, turn: Turn },
 }
 
+/// What a session is told when it begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FirstPrompt {
+    /// Nothing: it waits for input, and no token is spent.
+    Nothing,
+    /// The prompt that the agent was launched with, if there is one.
+    OfLaunch,
+    /// To go on with the turn that was cut off.
+    GoOn,
+}
+
+impl Opening {
+    /// What an agent CLI that begins so is told. `is_lost`: nobody has the conversation any more, so the
+    /// session begins it anew.
+    pub fn first_prompt(&self, is_lost: bool) -> FirstPrompt {
+        match self {
+            // Its argv says everything.
+            Opening::Bare => FirstPrompt::Nothing,
+            Opening::Fresh(_) => FirstPrompt::OfLaunch,
+            // Cut off before anything was written: the session is told what the first one was told.
+            Opening::Resume { turn: Turn::Open, .. } if is_lost => FirstPrompt::OfLaunch,
+            Opening::Resume { turn: Turn::Open, .. } => FirstPrompt::GoOn,
+            // The turn had ended, or the operator stopped it, whose word it waits for.
+            Opening::Resume { turn: Turn::Over | Turn::Stopped, .. } => FirstPrompt::Nothing,
+        }
+    }
+}
+
 /// Where the turn of a conversation stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Turn {

@@ -115,6 +115,17 @@ pub enum EffectKind {
 }
 
 impl Effect {
+    /// Whether a holder that connects anew is told this, of what follows from what was heard. That a prompt
+    /// was heard is no news to it: somebody may have typed in the input line since.
+    pub fn is_told_anew(&self) -> bool {
+        match self {
+            Effect::Focus(_) | Effect::Continue { .. } => true,
+            Effect::PromptHeard { .. } => false,
+            // Kept in flight by their keys: carried out once, whoever connects.
+            Effect::Session(_) | Effect::Deliver(_) | Effect::Job(_) => false,
+        }
+    }
+
     pub fn key(&self) -> EffectKey {
         match self {
             Effect::Session(SessionEffect { agent, number, action }) => {

@@ -1,8 +1,9 @@
 //! Everything that lives, together: routes commands, reports and events to their lives.
 //!
-//! Pure, and without rules of its own. `decide` and `observe` read; `evolve` alone changes, and tells
-//! what it touched, so that only that is planned (property: planning the touched = planning all).
-//! What follows at once from an event is in the same batch.
+//! Pure. The rules are in the lives; here is only who is asked: the agent that a target means, if the caller
+//! may ask that of it, and the caller itself for a report. `decide` and `observe` read; `evolve` alone
+//! changes, and tells what it touched, so that only that is planned (property: planning the touched =
+//! planning all). What follows at once from an event is in the same batch.
 
 mod companions;
 mod damage;
@@ -28,7 +29,6 @@ use crate::post;
 use crate::reason::{Evidence, Finding, Verb};
 use crate::refusal::Refusal;
 use crate::session::Process;
-use crate::state::Roster;
 use crate::text::TextBody;
 use crate::time::Time;
 
@@ -193,12 +193,9 @@ impl Fleet {
             Command::StopAll => {
                 self.authorise(caller, Verb::Stop, None)?;
                 let mut decision = Decision::default();
-                for agent in self.own_agents().filter(|a| a.state.roster() != Roster::Cemetery) {
-                    let events = agent::stop(agent, witness, now)?;
-                    if !events.is_empty() {
-                        decision.about.push(Entity::Agent(agent.id));
-                        decision.events.extend(of(agent.id, events, now));
-                    }
+                for (id, events) in self.agents.stopped(witness, now)? {
+                    decision.about.push(Entity::Agent(id));
+                    decision.events.extend(of(id, events, now));
                 }
                 Ok(decision)
             }
@@ -376,13 +373,7 @@ impl Fleet {
             }
             What::Agent(id, agent_event) => {
                 let mut touched = self.agents.evolve(*id, agent_event, event.at);
-                let is_burial = matches!(agent_event,
-                    AgentEvent::Moved(moved) if moved.to.roster() == Roster::Cemetery);
-                if is_burial {
-                    touched.extend(self.messages.of(*id).map(|text| Entity::Message(text.id)));
-                } else {
-                    touched.extend(self.messages.touched_by(*id));
-                }
+                touched.extend(self.messages.touched_by(*id, agent_event));
                 touched
             }
             What::Message(id, what) => self.messages.evolve(*id, what, event.at),

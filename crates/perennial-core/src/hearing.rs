@@ -11,10 +11,10 @@
 //! - H2  A fact that is heard again changes nothing and tells nothing.
 //! - H3  A step of the transcript ends a turn only if it is later than the turn's last prompt, the
 //!   model's last word, and the state that it would change; and only once all of the transcript is read.
-//! - H4  Who waits for a rate limit or after a failure is not made idle by being called idle: only a
-//!   turn does that, or to be idle since after the limit's end.
-//! - H5  While tasks run in the background and no turn has begun, being called idle says nothing, and
-//!   nobody hangs.
+//! - H4  An agent that waits for a rate limit or after a failure stays so when its CLI reports it idle. Only
+//!   a turn, or idleness that began after the limit ended, changes that.
+//! - H5  While tasks run in the background and no turn has begun, a report that the agent is idle says
+//!   nothing, and its session does not count as hung.
 //! - H6  A tool call counts once, by its name, whoever tells of it. A reminder is due with every
 //!   `REMINDER_CALLS` of them, and given once.
 //! - H7  After a compaction, figures say nothing until the model has spoken; nor does a status line that
@@ -24,8 +24,8 @@
 //!   hook may be late or doubled, and only has figures wait until the transcript was read. Without
 //!   one the hook's word counts: the same date is the same compaction, and two of them have a word of
 //!   the model between them.
-//! - H10 To be listed as idle says nothing before the session's first prompt, nor since before its last:
-//!   the list begins with it.
+//! - H10 A listing as idle says nothing before the session's first prompt, since lists begin with it; nor
+//!   does one that dates from before the session's last prompt.
 //! - H11 A session hangs if it is in a turn, no tool call is open, and neither it nor its connections
 //!   were heard for the limit.
 //! - H12 After a restart no reminder is given before the transcript has been read again: it may hold
@@ -36,12 +36,14 @@
 //! - H15 A prompt ends no dialog: it is queued. What ends one is later than its question: tools that
 //!   finish, a turn that ends, a list that says busy. A list that says what is asked is believed against
 //!   a prompt, and not against a later word of the model.
-//! - H16 Of an agent that nothing is known of, what was heard last is said again.
+//! - H16 When an agent's state becomes unknown while its session runs (a hold that hid it was lifted), the
+//!   last sign that was heard of its turn is given again.
 
 mod follow;
 mod line;
 mod measure;
 mod plan;
+mod reading;
 mod recall;
 mod sessions;
 mod tell;
@@ -62,6 +64,7 @@ use crate::time::Time;
 
 pub use line::{Focus, Obstacle, focus, frees_line};
 pub use plan::plan;
+pub use reading::{READ_AGAIN_AFTER, READ_LEFT_FOR, is_settled};
 pub use sessions::Hearings;
 pub use tell::{REMINDER_CALLS, Tell, reminder_mark};
 use turn::End;
@@ -70,11 +73,20 @@ use turn::End;
 const MODEL_LATE: Duration = Duration::from_secs(120);
 const TOOL_LATE: Duration = Duration::from_secs(600);
 
+/// A session that is silent in a turn for this long counts as hung, unless the operator sets another limit.
+pub const SILENT_AFTER: Duration = Duration::from_secs(300);
+
 /// What the operator decides about hearing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// A session that is silent for this long counts as hung; without a limit none does.
     pub silent_after: Option<Duration>,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { silent_after: Some(SILENT_AFTER) }
+    }
 }
 
 impl Limits {

@@ -13,9 +13,9 @@
 //! - T4  A text is offered again only when its session has ended, or has been idle for a while since the
 //!   text was given, and the conversation was read to its end without it; a text by hook also when a
 //!   later answer stands in the conversation without it.
-//! - T5  A prompt that is written while its session is read counts for the first text of its words that
-//!   was offered, by its place and not by its date. Only what lay there before is told by its date:
-//!   one from before the first offer is another text.
+//! - T5  A prompt that is written to a transcript while that is read is matched to the first offered text
+//!   with the same fingerprint, whatever its date. Only a prompt that stood there before the transcript
+//!   was first read is judged by its date: one from before the text's first offer is another text.
 //! - T6  Seen, withdrawn and returned are final, and leave memory; so does a text that was written
 //!   to a bare command, which can't show that it was seen.
 //! - T7  A text of which a record can't be read is never offered: it may have been, or have been taken
@@ -69,10 +69,13 @@ pub const PASSED_OVER_AFTER: Duration = Duration::from_secs(60);
 pub const PASSED_OVER_BY_A_TURN_AFTER: Duration = Duration::from_secs(20);
 
 /// A hook is answered within this, with texts or without: a turn is not kept waiting for the disk.
-pub const REPLY_WITHIN: std::time::Duration = std::time::Duration::from_millis(500);
+pub const REPLY_WITHIN: Duration = Duration::from_millis(500);
 
 /// So long after the next session began, a conversation that could not be read counts as read.
 pub const SETTLED_AFTER: Duration = Duration::from_secs(15);
+
+/// A delivery whose holder was not reached is ordered again after this, if that attempt is still planned.
+pub const ORDERED_AGAIN_AFTER: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {

@@ -1,12 +1,19 @@
 //! Time as the core knows it: wall microseconds since 1970, UTC, handed in by the caller.
 //!
 //! Never read here; it never decreases (the shell sees to that). A wall clock that was set back is
-//! behind it: what is dated by that clock is compared with `Fleet::clock`, not with the time.
+//! behind it, by `Fleet::behind`: dates of that clock are moved by as much before they are compared.
 
 use std::ops::Add;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+/// A wall clock that is ahead of the core's time by more than this has jumped: the machine slept, or the clock
+/// was corrected.
+pub const JUMPED_AFTER: Duration = Duration::from_secs(5);
+
+/// A wall clock that is behind the core's time by at least this was set back; less is how clocks run.
+pub const SET_BACK_FROM: Duration = Duration::from_millis(10);
 
 /// A moment, in microseconds since the Unix epoch.
 #[derive(

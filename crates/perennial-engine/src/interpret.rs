@@ -40,10 +40,10 @@ impl Interpreter {
         new
     }
 
-    /// The holder may have missed what it was told, but for what is no news any more.
+    /// The holder has connected anew: what it is to be told then counts as not told.
     pub fn told_anew(&mut self, agent: AgentId) {
         if let Some(told) = self.told.get_mut(&agent) {
-            told.retain(|effect| matches!(effect, Effect::PromptHeard { .. }));
+            told.retain(|effect| !effect.is_told_anew());
         }
     }
 

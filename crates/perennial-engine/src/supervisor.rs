@@ -13,10 +13,10 @@
 //!   and its state is in the store: memory follows the living.
 //! - U6  A hook is answered within `REPLY_WITHIN`: with the texts whose offer is durable by then and
 //!   still stands, or without any.
+//! - U7  An append that failed may still be found in the journal if this daemon dies. So while the journal
+//!   fails, "it is so already" is not answered before the journal has taken something.
 //! - U8  What other nodes recorded is folded in commit order, and this node plans its own only. What it
 //!   decided without knowing that is refused by the journal, and decided again.
-//! - U7  While the journal fails, what it failed to take may yet be found in it, if this daemon dies. So
-//!   "it is so already" is answered only when the journal has taken something since.
 
 mod failing;
 mod foreign;
@@ -38,7 +38,6 @@ use perennial_core::hearing::{Hearing, Hearings, Limits};
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::observation::Observation;
 use perennial_core::refusal::Refusal;
-use perennial_core::state::Roster;
 use perennial_core::time::Time;
 use perennial_store::journal::{Batch, Expected, Link, Seq, Version};
 
@@ -47,7 +46,8 @@ use crate::timers::Timers;
 use offer::Hook;
 pub use retire::Retired;
 
-/// After a failed append, reports are told again after this.
+/// After a failed append, reports are told again after this. Not a rule of the core: it only bounds how often
+/// a journal that fails is tried, and no life depends on it.
 pub const TELL_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// Names an append under way; they become durable in the order of their ids.
@@ -260,7 +260,7 @@ impl Supervisor {
         self.read_only.as_ref().map(|(_, why)| why.as_str())
     }
 
-    /// Whether an append is under way.
+    /// Whether everything is recorded: no append is under way, and no report waits to be told again.
     pub fn is_settled(&self) -> bool {
         self.pending.is_empty() && self.unrecorded.is_empty()
     }
@@ -337,10 +337,7 @@ impl Supervisor {
             self.forget(entity);
         }
         let Some(id) = entity.agent() else { return };
-        let is_over = |agent: &Agent| {
-            agent.state.roster() == Roster::Cemetery && agent.live_session().is_none()
-        };
-        if self.durable.agent(id).is_none_or(is_over) {
+        if self.durable.agent(id).is_none_or(Agent::is_over) {
             self.hearings.forget(id);
             self.interpreter.untell(id);
         }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use perennial_core::entity::Entity;
 use perennial_core::id::{AgentId, MessageId, NodeId};
 use perennial_core::name::NameKey;
-use perennial_core::state::{Roster, State};
+use perennial_core::state::Roster;
 use perennial_core::text::Digest;
 
 use crate::chain::Hash;
@@ -449,9 +449,9 @@ impl Projections for MemoryJournal {
                 rows.truncate(limit);
                 rows
             }
-            RosterQuery::Dead { before, limit } => {
+            RosterQuery::InState { state, before, limit } => {
                 let is_wanted = |row: &&RosterRow| {
-                    row.state == State::Dead && before.is_none_or(|before| row.agent < before)
+                    row.state == state && before.is_none_or(|before| row.agent < before)
                 };
                 rows.rev().filter(is_wanted).take(limit).cloned().collect()
             }

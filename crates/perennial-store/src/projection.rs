@@ -139,8 +139,8 @@ pub enum RosterQuery<'a> {
     Of(&'a [AgentId]),
     /// Of agents in the cemetery, by name: who took the name last comes first.
     Buried { name: &'a NameKey, limit: usize },
-    /// Of dead agents born before this one, the youngest first.
-    Dead { before: Option<AgentId>, limit: usize },
+    /// Of agents in this state that were born before this one, the youngest first.
+    InState { state: State, before: Option<AgentId>, limit: usize },
 }
 
 /// One agent in the roster.

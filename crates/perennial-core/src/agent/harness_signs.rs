@@ -57,17 +57,17 @@ fn take(next: &mut Becoming<'_>, session: &Session, sign: &Sign) {
             if !session.has_progressed {
                 next.emit(AgentEvent::SessionProgressed { number });
             }
-            announced(next, session, &session.opening);
+            announced(next, session, false);
         }
         Sign::Measured { conversation, sample } => {
             passed(next, number, conversation.as_ref(), sample);
             // A file may tell of the session before: no sign of life.
             if sample.source == Source::StatusLine {
-                announced(next, session, &session.opening);
+                announced(next, session, false);
             }
         }
         Sign::WindowBegan => next.emit(AgentEvent::WindowBegan { number }),
-        Sign::Drawn => announced(next, session, &session.opening),
+        Sign::Drawn => announced(next, session, false),
         Sign::Hangs => hangs(next),
     }
 }
@@ -93,13 +93,8 @@ fn began(next: &mut Becoming<'_>, session: &Session, conversation: &Conversation
     if !is_again && how.begins_a_window() && session.has_announced {
         next.emit(AgentEvent::WindowBegan { number });
     }
-    // Nobody had the conversation any more: it was told what a first session is told, or nothing.
-    let is_anew = how == Followed::Started && matches!(session.opening, Opening::Resume { .. });
-    if is_anew {
-        announced(next, session, &Opening::Fresh(conversation.clone()));
-    } else {
-        announced(next, session, &session.opening);
-    }
+    let was_to_resume = matches!(session.opening, Opening::Resume { .. });
+    announced(next, session, was_to_resume && how == Followed::Started);
 }
 
 /// Its turn has ended, and work that the turn began continues.
@@ -159,12 +154,13 @@ fn works_in_background(agent: &Agent) -> bool {
     agent.state == State::Working && agent.reason == Reason::BackgroundTasks
 }
 
-/// Why it waits for input: a turn has ended, or its session began, as `opening` says, without anything to
-/// do and waits for what the one before waited for.
-fn input_reason(agent: &Agent, opening: Option<&Opening>) -> Reason {
+/// Why it waits for input: a turn has ended, or its session began without anything to do and waits for what
+/// the one before waited for. `is_lost`: nobody had the conversation that the session was to resume.
+fn input_reason(agent: &Agent, is_lost: bool) -> Reason {
+    let opening = agent.live_session().map(|session| &session.opening);
     let is_silent =
         starts(agent) || (agent.state == State::Waiting && agent.reason.is_before_first_sign());
-    match opening.filter(|opening| is_silent && !agent.opens_with_a_prompt(opening)) {
+    match opening.filter(|opening| is_silent && !agent.opens_with_a_prompt(opening, is_lost)) {
         Some(Opening::Resume { turn: Turn::Stopped, .. }) => Reason::StoppedInTurn,
         Some(Opening::Bare | Opening::Fresh(_) | Opening::Resume { .. }) => {
             agent.unsettled.unwrap_or(Reason::Idle)
@@ -175,15 +171,15 @@ fn input_reason(agent: &Agent, opening: Option<&Opening>) -> Reason {
     }
 }
 
-/// The first sign of life of a session that began with `opening`. Without anything to do it waits for
-/// input right away.
-fn announced(next: &mut Becoming<'_>, session: &Session, opening: &Opening) {
+/// The first sign of life of a session. Without anything to do it waits for input right away. `is_lost`:
+/// nobody had the conversation that it was to resume, and it began that anew.
+fn announced(next: &mut Becoming<'_>, session: &Session, is_lost: bool) {
     if session.has_announced {
         return;
     }
     let agent = next.agent();
-    let has_prompt = agent.opens_with_a_prompt(opening);
-    let reason = input_reason(agent, Some(opening));
+    let has_prompt = agent.opens_with_a_prompt(&session.opening, is_lost);
+    let reason = input_reason(agent, is_lost);
     let began = Show::SessionBegan;
     match agent.state {
         State::Hatching | State::Waking => {
@@ -251,10 +247,9 @@ fn starts(agent: &Agent) -> bool {
 
 fn waits(next: &mut Becoming<'_>, wait: Wait) {
     let agent = next.agent();
-    let opening = agent.live_session().map(|session| &session.opening);
     let waits_for = |reason| agent.state == State::Waiting && agent.reason == reason;
     let (reason, show, until) = match wait {
-        Wait::Input => (input_reason(agent, opening), Show::TurnEnded, None),
+        Wait::Input => (input_reason(agent, false), Show::TurnEnded, None),
         Wait::Permission => (Reason::NeedsPermission, Show::PermissionDialog, None),
         Wait::Answer => (Reason::NeedsAnswer, Show::Question, None),
         // The turn was given up before this was heard; at most it tells until when.

@@ -11,11 +11,14 @@ use crate::reason::Reason;
 use crate::state::State;
 use crate::time::Time;
 
-/// Nobody is called idle sooner after a prompt: such a call is of the turn before.
-const IDLE_AFTER: Duration = Duration::from_secs(30);
+/// A report of idleness that comes sooner than this after a prompt is about the turn before. The one vendor
+/// that reports idleness does so after a minute; for one that reports sooner, this is generous: its report
+/// is ignored, and never believed wrongly.
+const IDLE_REPORT_IGNORED_FOR: Duration = Duration::from_secs(30);
 
-/// Who is called idle has been so for this long.
-const TOLD_IDLE_AFTER: Duration = Duration::from_secs(60);
+/// An agent that is reported idle has been idle for at most this long. Generous for every vendor too: a
+/// longer time only has a rate limit stand a little longer.
+const IDLE_REPORT_DELAY: Duration = Duration::from_secs(60);
 
 /// How a step of the transcript ends a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -181,10 +184,10 @@ impl Hearing {
     /// H4, H5.
     pub(super) fn idle_told(&self, agent: &Agent, now: Time) -> Option<Sign> {
         let is_limited = agent.reason == Reason::RateLimited
-            && !agent.is_past_limit(now.before(TOLD_IDLE_AFTER));
+            && !agent.is_past_limit(now.before(IDLE_REPORT_DELAY));
         let has_failed =
             is_limited || matches!(agent.reason, Reason::LimitReached | Reason::ServiceFailed);
-        let is_early = now.since(self.turn_at) < IDLE_AFTER;
+        let is_early = now.since(self.turn_at) < IDLE_REPORT_IGNORED_FOR;
         let is_idle = !has_failed && self.background_tasks == 0 && !is_early;
         is_idle.then_some(Sign::StillIdle)
     }

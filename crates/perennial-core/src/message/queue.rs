@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use super::{Message, MessageEvent, MessageState, fold};
 use crate::entity::Entity;
+use crate::event::AgentEvent;
 use crate::id::{AgentId, MessageId};
+use crate::state::Roster;
 use crate::time::Time;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -69,11 +71,17 @@ impl Messages {
         places.filter_map(|(_, id)| self.get(*id))
     }
 
-    /// Those that may have something to be planned when their agent has changed: what is offered, and
-    /// the first that waits.
-    pub fn touched_by(&self, agent: AgentId) -> impl Iterator<Item = Entity> {
+    /// Those that may have something to be planned after this event of their agent: what is offered, and
+    /// the first that waits; all of them, if the agent has come to the cemetery.
+    pub fn touched_by(&self, agent: AgentId, event: &AgentEvent) -> Vec<Entity> {
+        let is_burial = matches!(event,
+            AgentEvent::Moved(moved) if moved.to.roster() == Roster::Cemetery);
+        let entity = |message: &Message| Entity::Message(message.id);
+        if is_burial {
+            return self.of(agent).map(entity).collect();
+        }
         let first = self.waiting(agent).take(1);
-        self.offered(agent).chain(first).map(|message| Entity::Message(message.id))
+        self.offered(agent).chain(first).map(entity).collect()
     }
 
     /// Takes over another fleet's copy of a message that is equal to this one's.

@@ -677,9 +677,11 @@ fn a_silent_session_is_looked_at_again_after_another_limit() {
     assert_eq!(next(limits(2), 2_010), Duration::from_millis(4_010));
     assert_eq!(next(limits(300), 2_000), Duration::from_secs(120));
     // Without a limit nobody hangs, and the looks go on for the texts.
-    assert_eq!(next(Limits::default(), 500), Duration::from_secs(120));
-    assert_eq!(next(Limits::default(), 130_000), Duration::from_secs(600));
-    assert_eq!(next(Limits::default(), 600_500), Duration::from_millis(1_200_500));
+    let never = Limits { silent_after: None };
+    assert_eq!(next(never, 500), Duration::from_secs(120));
+    assert_eq!(next(never, 130_000), Duration::from_secs(600));
+    assert_eq!(next(never, 600_500), Duration::from_millis(1_200_500));
+    assert_eq!(next(Limits::default(), 130_000), Duration::from_secs(300));
 }
 
 /// H15, F5: two texts at once; the first one's turn asks, and the second is queued meanwhile.

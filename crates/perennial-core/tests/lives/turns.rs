@@ -329,21 +329,37 @@ fn a_reboot_before_the_first_sign_begins_the_session_again() {
     }
 }
 
-/// The conversation is gone: its next session begins it anew, and is told what a first session is told.
+/// The conversation is gone: its next session begins it anew. It is told what a first session is told if a
+/// turn was cut off, and nothing otherwise.
 #[test]
 fn a_session_that_begins_a_conversation_anew_is_in_a_turn_only_if_it_was_told_something() {
-    for (has_prompt, then) in
-        [(false, (State::Waiting, Reason::Idle)), (true, (State::Working, Reason::InTurn))]
-    {
+    let (idle, in_turn) = ((State::Waiting, Reason::Idle), (State::Working, Reason::InTurn));
+    let stopped = (State::Waiting, Reason::StoppedInTurn);
+    for (has_prompt, left, then) in [
+        (false, Turn::Open, idle),
+        (true, Turn::Open, in_turn),
+        (false, Turn::Over, idle),
+        (true, Turn::Over, idle),
+        (false, Turn::Stopped, stopped),
+        (true, Turn::Stopped, stopped),
+    ] {
         let mut told = Told::new();
         told.spawn_cli(1, has_prompt, None).unwrap();
         told.begun(1, "a", Followed::Started);
         told.show(1, Sign::TurnBegan);
         told.pass(Duration::from_secs(5));
-        let number = told.number(1);
-        told.report(1, number, Report::Exited(Exit::KillSignal(9)));
-        assert_eq!(told.agent(1).session.as_ref().unwrap().opening, resume("a", Turn::Open));
+        if left == Turn::Over {
+            told.show(1, Sign::Waits(Wait::Input));
+        }
+        if left == Turn::Stopped {
+            told.stop_and_wake();
+        } else {
+            told.report(1, told.number(1), Report::Exited(Exit::KillSignal(9)));
+        }
+        assert_eq!(told.agent(1).session.as_ref().unwrap().opening, resume("a", left));
         told.begun(1, "a", Followed::Started);
-        assert_eq!(told.shown_as(1), then, "has a prompt: {has_prompt}");
+        assert_eq!(told.shown_as(1), then, "has a prompt: {has_prompt}, left {left:?}");
+        // So the session after it waits for the operator too.
+        assert_eq!(told.agent(1).turn == Turn::Stopped, left == Turn::Stopped);
     }
 }

@@ -84,8 +84,8 @@ pub fn put_aside(transcript: &Path) -> io::Result<()> {
 }
 
 /// Where our copy of a conversation is, if there is one.
-pub fn copy(preset: &Preset, copies: &Path, conversation: &ConversationId) -> PathBuf {
-    copies.join(&preset.name).join(format!("{conversation}.jsonl"))
+pub fn copy(harness: &str, copies: &Path, conversation: &ConversationId) -> PathBuf {
+    copies.join(harness).join(format!("{conversation}.jsonl"))
 }
 
 /// Puts our copy where the vendor looks for it; `false` if we have none, or if only the vendor could
@@ -97,7 +97,7 @@ pub fn restore(
     dir: &str,
     conversation: &ConversationId,
 ) -> io::Result<bool> {
-    let ours = copy(preset, copies, conversation);
+    let ours = copy(&preset.name, copies, conversation);
     if !ours.is_file() {
         return Ok(false);
     }

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use perennial_core::conversation::{ConversationId, Opening, Turn};
+use perennial_core::conversation::{ConversationId, FirstPrompt, Opening};
 use perennial_core::launch::Launch;
 
 use super::conversation;
@@ -98,10 +98,10 @@ pub fn prepare(
     opening: &Opening,
     place: &SessionFiles<'_>,
 ) -> Result<Prepared, Unprepared> {
-    let (conversation, turn) = match opening {
+    let (conversation, is_resumed) = match opening {
         Opening::Bare => return Err(Unprepared::Bare),
-        Opening::Fresh(conversation) => (conversation, None),
-        Opening::Resume { conversation, turn } => (conversation, Some(*turn)),
+        Opening::Fresh(conversation) => (conversation, false),
+        Opening::Resume { conversation, .. } => (conversation, true),
     };
     let extra = launch.argv.get(1..).unwrap_or_default();
     if let Some(argument) = extra.iter().find(|argument| is_reserved(preset, argument)) {
@@ -109,20 +109,14 @@ pub fn prepare(
     }
     let vendor_home =
         conversation::home(&preset.conversation, place.home, |name| place.variable(name));
-    let continuity = match turn {
-        None => Continuity::Begun,
-        Some(_) => continuity(preset, &vendor_home, place, &launch.dir, conversation)?,
+    let continuity = match is_resumed {
+        false => Continuity::Begun,
+        true => continuity(preset, &vendor_home, place, &launch.dir, conversation)?,
     };
-    let first_prompt = || launch.options.prompt.clone();
-    let prompt = match (continuity, turn) {
-        (Continuity::Begun, _) => first_prompt(),
-        (Continuity::Kept | Continuity::Restored, Some(Turn::Open)) => {
-            Some(preset.resume_prompt.clone())
-        }
-        // Cut off before anything was written: it is told again what it was told first.
-        (Continuity::Gone, Some(Turn::Open)) => first_prompt(),
-        // Over, or stopped by the operator, whose word it waits for.
-        (_, Some(Turn::Over | Turn::Stopped) | None) => None,
+    let prompt = match opening.first_prompt(continuity == Continuity::Gone) {
+        FirstPrompt::Nothing => None,
+        FirstPrompt::OfLaunch => launch.options.prompt.clone(),
+        FirstPrompt::GoOn => Some(preset.resume_prompt.clone()),
     };
     let wiring = preset.dialect.wire(preset, launch, place, &vendor_home)?;
     let mut values = wiring.values;
@@ -164,7 +158,7 @@ fn continuity(
     }
     // Our copy is brought up to the vendor's file from its own length on: it must not begin with
     // another one.
-    let ours = conversation::copy(preset, place.copies, id);
+    let ours = conversation::copy(&preset.name, place.copies, id);
     if ours.is_file() && !conversation::is_begun(preset, &ours) {
         conversation::put_aside(&ours).map_err(unrestored)?;
     }

@@ -62,8 +62,7 @@ impl Supervisor {
         self.hearings.get(agent)?.obstacle(known)
     }
 
-    /// A holder that connects is told what stands; that a prompt was heard is no news any more, and
-    /// would speak of a line that a person has typed in since.
+    /// A holder that connects is told what still stands (`Effect::is_told_anew`).
     pub(super) fn connected(&mut self, agent: AgentId) -> Vec<Output> {
         self.interpreter.told_anew(agent);
         self.tell_holder(agent)

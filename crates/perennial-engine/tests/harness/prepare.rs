@@ -176,7 +176,9 @@ fn a_conversation_that_was_never_written_begins_under_the_same_id() {
     assert_eq!(argv, ["--session-id", ID, MANUAL[0], MANUAL[1], "--", "tidy"]);
     assert_eq!(continuity, Continuity::Gone);
     // It waited: nothing is said, no token spent.
-    assert_eq!(stage.arguments(&resume(Turn::Over)).0, ["--session-id", ID, MANUAL[0], MANUAL[1]]);
+    for turn in [Turn::Over, Turn::Stopped] {
+        assert_eq!(stage.arguments(&resume(turn)).0, ["--session-id", ID, MANUAL[0], MANUAL[1]]);
+    }
 }
 
 /// The client was killed before it wrote what was said: it refuses to resume that, and to begin it

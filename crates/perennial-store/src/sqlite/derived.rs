@@ -237,12 +237,15 @@ pub(super) fn roster(
              ORDER BY named_at DESC, agent DESC LIMIT ?2",
             params![name.as_str(), limit as i64],
         ),
-        RosterQuery::Dead { before, limit } => roster_where(
-            connection,
-            "state = 'dead' AND agent < ?1 ORDER BY agent DESC LIMIT ?2",
+        RosterQuery::InState { state, before, limit } => {
             // Longer than any id, so after all of them.
-            params![before.map_or(vec![0xff; 17], |id| id.0.to_be_bytes().into()), limit as i64],
-        ),
+            let before = before.map_or(vec![0xff; 17], |id| id.0.to_be_bytes().into());
+            roster_where(
+                connection,
+                "state = ?1 AND agent < ?2 ORDER BY agent DESC LIMIT ?3",
+                params![state.word(), before, limit as i64],
+            )
+        }
     }
 }
 

@@ -456,9 +456,12 @@ fn the_buried_are_found_by_name_and_the_dead_page_by_page(journal: &Arc<dyn Stor
     assert_eq!(named("bob", 2), [1, 5]);
     assert_eq!(named("bo%", 9), [0u128; 0]);
     assert_eq!(named("", 9), [0u128; 0]);
-    assert_eq!(ids(RosterQuery::Dead { before: None, limit: 3 }), [last, 6, 4]);
-    let before = Some(AgentId(4));
-    assert_eq!(ids(RosterQuery::Dead { before, limit: 3 }), [2, 1]);
+    let in_state = |state, before: Option<u128>| {
+        ids(RosterQuery::InState { state, before: before.map(AgentId), limit: 3 })
+    };
+    assert_eq!(in_state(State::Dead, None), [last, 6, 4]);
+    assert_eq!(in_state(State::Dead, Some(4)), [2, 1]);
+    assert_eq!(in_state(State::Expired, None), [5]);
     assert_eq!(journal.roster(RosterQuery::Of(&[AgentId(1)])).unwrap(), rows[..1]);
 }
 

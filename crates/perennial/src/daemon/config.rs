@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use perennial_core::hearing::SILENT_AFTER;
 use serde::Deserialize;
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -16,7 +17,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Config {
-        Config { notify: Vec::new(), silent_after_s: 300 }
+        Config { notify: Vec::new(), silent_after_s: SILENT_AFTER.as_secs() }
     }
 }
 
@@ -48,12 +49,15 @@ fn told(text: &str, error: &toml::de::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use perennial_core::hearing::Limits;
+
     use super::*;
 
     #[test]
     fn what_is_not_written_has_its_default_and_a_misspelt_word_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(Config::load(dir.path()), Ok(Config::default()));
+        assert_eq!(Config::default().silent_after(), Limits::default().silent_after);
         let write = |text| std::fs::write(dir.path().join("config.toml"), text).unwrap();
         write("notify = [\"say\"]\nsilent_after_s = 0");
         let read = Config::load(dir.path()).unwrap();

@@ -6,13 +6,8 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use perennial_core::time::Time;
+use perennial_core::time::{JUMPED_AFTER, SET_BACK_FROM, Time};
 pub use perennial_engine::timestamp::rfc3339;
-
-/// A wall clock that is ahead by more than this has jumped.
-const JUMP: Duration = Duration::from_secs(5);
-/// One that is behind by this was set back; less is how clocks run.
-const SET_BACK: Duration = Duration::from_millis(10);
 
 #[derive(Debug)]
 pub struct CoreClock {
@@ -42,8 +37,8 @@ impl CoreClock {
     fn reading(&mut self, elapsed: Duration, wall: Time) -> Reading {
         let steady = self.anchor + elapsed;
         let ahead = wall.since(steady);
-        if ahead <= JUMP {
-            let behind = Some(steady.since(wall)).filter(|behind| *behind >= SET_BACK);
+        if ahead <= JUMPED_AFTER {
+            let behind = Some(steady.since(wall)).filter(|behind| *behind >= SET_BACK_FROM);
             return Reading { now: steady, jump: None, behind: behind.unwrap_or_default() };
         }
         self.anchor = wall;

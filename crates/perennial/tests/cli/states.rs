@@ -53,6 +53,12 @@ fn states_are_explicit_from_hatching_to_expired() {
     );
     assert_eq!(sealed.ls().len(), 1, "hidden unless asked for");
     assert_eq!(sealed.show(&expired[0].id).state, "expired");
+    // The store has it when it has left memory.
+    sealed.ok(["down"]);
+    sealed.start_daemon();
+    assert_eq!(sealed.json::<Vec<Agent>>(&["ls", "--state", "expired"]).len(), 1);
+    assert!(sealed.json::<Vec<Agent>>(&["ls", "--all"]).iter().all(|agent| agent.name == "ada"));
+    assert_eq!(sealed.show(&expired[0].id).state, "expired");
 }
 
 fn nameless(sealed: &Sealed, at: Time) -> Birth {

@@ -364,6 +364,32 @@ fn an_agent_stays_in_memory_while_a_text_waits_for_it() {
     assert_eq!(supervisor.retire(&[(bob, Version(9))]).agents, [BOB]);
 }
 
+/// One that never got a name is in the cemetery too: it leaves memory, and can't be buried.
+#[test]
+fn an_agent_that_has_expired_leaves_memory_like_a_dead_one() {
+    let run = Run::idle();
+    let mut fleet = run.supervisor.fleet().clone();
+    let evidence = fleet.agent(BOB).expect("it lives").evidence.clone();
+    let (reason, until) = (Reason::NeverNamed, None);
+    let moved = Move { cause: Cause::NeverNamed, to: State::Expired, reason, evidence, until };
+    let (at, bob) = (run.now, Entity::Agent(BOB));
+    fleet.evolve(&Event { at, what: What::Agent(BOB, AgentEvent::Moved(moved)) });
+    assert!(!fleet.is_over(&bob), "its session has not ended");
+    let ended = AgentEvent::SessionEnded {
+        number: FIRST,
+        exit: Exit::Code(0),
+        is_clean: true,
+        tally: perennial_core::restart::Tally::ByFirstRule,
+    };
+    fleet.evolve(&Event { at, what: What::Agent(BOB, ended) });
+    let (target, summary) = (BOB.to_string(), "done".to_owned());
+    let bury = Request { caller: Caller::Person, command: Command::Bury { target, summary } };
+    assert!(matches!(fleet.decide(&bury, at), Err(Refusal::WrongState { .. })));
+    let versions = [(bob.clone(), Version(9))].into();
+    let mut supervisor = Supervisor::new(fleet, versions, Seq(0));
+    assert_eq!(supervisor.retire(&[(bob, Version(9))]).agents, [BOB]);
+}
+
 #[test]
 fn a_job_leaves_memory_when_its_end_is_durable_and_in_the_store() {
     let mut run = Run::idle();

@@ -12,12 +12,11 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::Duration;
 
 use perennial_core::effect::{Delivery, Effect};
 use perennial_core::entity::Entity;
 use perennial_core::fleet::Fleet;
-use perennial_core::message::{Held, Outcome};
+use perennial_core::message::{Held, ORDERED_AGAIN_AFTER, Outcome};
 use perennial_core::time::Time;
 use perennial_engine::harness::typing::{self, Typed};
 use perennial_engine::host::monotonic::{self, Moment};
@@ -25,9 +24,6 @@ use perennial_engine::host::{Holders, holders};
 
 use crate::daemon::driving::driver::{DriverHandle, FleetView, Incoming, chain};
 use crate::daemon::driving::harness::Harnesses;
-
-/// A holder that can't be reached is asked again after this, until it answers.
-const AGAIN_AFTER: Duration = Duration::from_millis(500);
 
 /// The way to the thread.
 #[derive(Debug, Clone)]
@@ -86,7 +82,7 @@ impl Executor {
             match next {
                 Ok(DeliveryOrder::Deliver(errand)) => self.carry(errand),
                 Ok(DeliveryOrder::Again(errand)) => {
-                    self.later.push_back((monotonic::now() + AGAIN_AFTER, errand));
+                    self.later.push_back((monotonic::now() + ORDERED_AGAIN_AFTER, errand));
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     let errand = self.later.pop_front();
@@ -178,8 +174,14 @@ fn is_planned(fleet: &Fleet, delivery: &Delivery, now: Time) -> bool {
 mod tests {
     use std::collections::BTreeMap;
 
+    use perennial_core::authority::Caller;
+    use perennial_core::command::{Command, Request, Spawn};
+    use perennial_core::event::Event;
     use perennial_core::id::{AgentId, MessageId, SessionNumber};
-    use perennial_core::text::{Digest, Text};
+    use perennial_core::launch::{BARE_COMMAND, Host, Launch, Options};
+    use perennial_core::observation::{Observation, Report};
+    use perennial_core::restart::Restart;
+    use perennial_core::session::Process;
     use perennial_engine::supervisor::Supervisor;
 
     use super::*;
@@ -187,23 +189,92 @@ mod tests {
     use crate::daemon::driving::presence::Presence;
     use crate::daemon::hearing::spending::Spending;
 
+    const NOW: Time = Time(1_000_000);
+    const BOB: AgentId = AgentId(1);
+    const TEXT: MessageId = MessageId(1);
+
+    fn fold(fleet: &mut Fleet, events: &[Event]) {
+        events.iter().for_each(|event| drop(fleet.evolve(event)));
+    }
+
+    fn ask(fleet: &mut Fleet, command: Command) {
+        let request = Request { caller: Caller::Person, command };
+        let decision = fleet.decide(&request, NOW).expect("it is allowed");
+        fold(fleet, &decision.events);
+    }
+
+    /// A fleet in which a text is offered to the session of a bare command.
+    fn offered() -> (Fleet, Delivery) {
+        let mut fleet = Fleet::default();
+        let launch = Launch {
+            harness: BARE_COMMAND.into(),
+            host: Host::Shim,
+            argv: vec!["program".into()],
+            dir: "/".into(),
+            env_names: Vec::new(),
+            project: "/".into(),
+            options: Options::default(),
+        };
+        let (name, role, parent, conversation) = (None, None, None, None);
+        let restart = Restart::Never;
+        let spawn = Spawn { id: BOB, name, role, parent, launch, restart, conversation };
+        ask(&mut fleet, Command::Spawn(Box::new(spawn)));
+        let report = Report::Executed(Process { pid: 7, start_ticks: 7 });
+        let executed = Observation::Session { agent: BOB, number: SessionNumber::FIRST, report };
+        let events = fleet.observe(&executed, NOW);
+        fold(&mut fleet, &events);
+        let (target, body) = (BOB.to_string(), perennial_store::text::body("one"));
+        let fingerprint = typing::fingerprint("one");
+        let send = Command::Send { id: TEXT, target, body, fingerprint, after_turn: false };
+        ask(&mut fleet, send);
+        let entity = Entity::Message(TEXT);
+        for (timer, _) in fleet.plan(&entity, NOW).timers {
+            let events = fleet.observe(&Observation::Due { entity: entity.clone(), timer }, NOW);
+            fold(&mut fleet, &events);
+        }
+        let effects = fleet.plan(&entity, NOW).effects;
+        let [Effect::Deliver(delivery)] = &effects[..] else { panic!("{effects:?}") };
+        let delivery = delivery.clone();
+        (fleet, delivery)
+    }
+
+    /// Whether a delivery that did not reach its holder is ordered again, with this fleet.
+    fn is_ordered_again(fleet: Fleet, delivery: &Delivery) -> bool {
+        let (driver, inbox) = channel_pair();
+        let (orders, ordered) = channel();
+        order_if_planned(&driver, &orders, (delivery.clone(), None));
+        assert!(ordered.try_recv().is_err(), "the driver is asked first");
+        let Ok(Incoming::Look(look)) = inbox.try_recv() else { panic!("the driver is not asked") };
+        let supervisor = Supervisor::new(fleet, BTreeMap::new(), perennial_store::Seq(0));
+        let presence = Presence::begin(BTreeMap::new(), NOW);
+        let spending = Spending::default();
+        let (supervisor, presence, spending) = (&supervisor, &presence, &spending);
+        look(&FleetView { supervisor, presence, spending, now: NOW });
+        match ordered.try_recv() {
+            Ok(DeliveryOrder::Deliver((again, None))) => again == *delivery,
+            Ok(other) => panic!("{other:?}"),
+            Err(_) => false,
+        }
+    }
+
+    #[test]
+    fn a_delivery_that_is_still_planned_is_made_again() {
+        let (fleet, delivery) = offered();
+        assert!(is_ordered_again(fleet, &delivery));
+    }
+
     /// D1: what was seen, given back or withdrawn meanwhile is planned no longer.
     #[test]
     fn a_delivery_that_is_not_planned_any_more_is_not_made_again() {
-        let (driver, inbox) = channel_pair();
-        let (orders, ordered) = channel();
-        let text = Text { digest: Digest([1; 32]), bytes: 3, head: "one".into() };
-        let (message, agent, number) = (MessageId(1), AgentId(1), SessionNumber(1));
-        let delivery = Delivery { message, attempt: 1, agent, number, text };
-        order_if_planned(&driver, &orders, (delivery, None));
-        assert!(ordered.try_recv().is_err(), "the driver is asked first");
-        let Ok(Incoming::Look(look)) = inbox.try_recv() else { panic!("the driver is not asked") };
-        let supervisor =
-            Supervisor::new(Fleet::default(), BTreeMap::new(), perennial_store::Seq(0));
-        let presence = Presence::begin(BTreeMap::new(), Time(0));
-        let spending = Spending::default();
-        let now = Time(0);
-        look(&FleetView { supervisor: &supervisor, presence: &presence, spending: &spending, now });
-        assert!(ordered.try_recv().is_err(), "it is not planned");
+        let (fleet, delivery) = offered();
+        let later = Delivery { attempt: delivery.attempt + 1, ..delivery.clone() };
+        assert!(!is_ordered_again(fleet.clone(), &later), "another attempt");
+        let mut gone = fleet;
+        let (message, attempt) = (TEXT, delivery.attempt);
+        let delivered = Observation::Delivered { message, attempt, outcome: Outcome::Entered };
+        let events = gone.observe(&delivered, NOW);
+        fold(&mut gone, &events);
+        assert!(!is_ordered_again(gone, &delivery), "it was typed");
+        assert!(!is_ordered_again(Fleet::default(), &delivery), "nobody is there");
     }
 }

@@ -441,7 +441,7 @@ impl Driver {
                 Output::Carry(effect) => self.carry_out(effect),
                 Output::Silent { agent, number, lasted } => {
                     let seconds = lasted.as_secs();
-                    tracing::warn!(%agent, %number, seconds, "nothing was heard of its turn");
+                    tracing::warn!(%agent, %number, seconds, "the turn has been silent");
                 }
                 Output::Committed { events, touched } => {
                     let touched: Vec<AgentId> = touched.iter().filter_map(Entity::agent).collect();

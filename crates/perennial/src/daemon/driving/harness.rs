@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use perennial_api::Home;
@@ -81,7 +81,7 @@ impl Harnesses {
 
     /// Our copy of a conversation, if there is one.
     pub fn copy(&self, harness: &str, conversation: &ConversationId) -> PathBuf {
-        self.home.conversations().join(harness).join(format!("{conversation}.jsonl"))
+        conversation::copy(harness, &self.home.conversations(), conversation)
     }
 
     /// Whether an orderly end of the agent's session begins with TERM.
@@ -110,18 +110,13 @@ impl Harnesses {
     pub fn compaction_window(&self, agent: AgentId, preset: &Preset) -> Option<u64> {
         let name = preset.context.compaction_window_variable.as_ref()?;
         let variables = self.variables(agent).ok()?;
-        let (_, value) = variables.iter().rev().find(|(key, _)| key == name.as_str())?;
-        value.to_str()?.parse().ok()
+        variable(&variables, name)?.to_str()?.parse().ok()
     }
 
     fn vendor_home(&self, agent: AgentId, preset: &Preset) -> Option<PathBuf> {
         let variables = self.variables(agent).ok()?;
-        let variable = |name: &str| {
-            let found = variables.iter().rev().find(|(key, _)| key == name)?;
-            Some(found.1.as_os_str())
-        };
-        let user_home = PathBuf::from(variable("HOME")?);
-        Some(conversation::home(&preset.conversation, &user_home, variable))
+        let variable = |name: &str| variable(&variables, name);
+        Some(conversation::home(&preset.conversation, &user_home(variable), variable))
     }
 
     /// Whether the vendor has this conversation for an agent with that environment, or we do.
@@ -131,11 +126,9 @@ impl Harnesses {
         env: &BTreeMap<String, String>,
         conversation: &ConversationId,
     ) -> bool {
-        let (Ok(preset), Some(user_home)) = (self.preset(harness), env.get("HOME")) else {
-            return false;
-        };
+        let Ok(preset) = self.preset(harness) else { return false };
         let variable = |name: &str| env.get(name).map(|value| OsStr::new(value.as_str()));
-        let vendor_home = conversation::home(&preset.conversation, Path::new(user_home), variable);
+        let vendor_home = conversation::home(&preset.conversation, &user_home(variable), variable);
         preset.conversation.transcript.find(&vendor_home, conversation).is_some()
             || self.copy(harness, conversation).is_file()
     }
@@ -153,12 +146,10 @@ impl Harnesses {
         }
         let preset = self.preset(&launch.harness).map_err(|error| chain(&error))?;
         let variables = self.variables(agent).map_err(|error| error.to_string())?;
-        let user_home = variables.iter().find(|(name, _)| name == "HOME");
-        let user_home = user_home.map_or_else(|| PathBuf::from("/"), |(_, value)| value.into());
         let holder = HolderDirectory::new(&self.home.holders(), agent);
         let place = SessionFiles {
             session_dir: &holder.path().join(format!("harness-{number}")),
-            home: &user_home,
+            home: &user_home(|name| variable(&variables, name)),
             variables: &variables,
             exe: &self.exe,
             copies: &self.home.conversations(),
@@ -183,9 +174,52 @@ impl Harnesses {
     }
 }
 
+/// A variable of an agent's environment. The last one counts, as in `SessionFiles::variable`.
+fn variable<'a>(variables: &'a [(OsString, OsString)], name: &str) -> Option<&'a OsStr> {
+    let found = variables.iter().rev().find(|(key, _)| key == name)?;
+    Some(found.1.as_os_str())
+}
+
+/// The home directory of an agent with these variables: the root, where they name none.
+fn user_home<'a>(variable: impl Fn(&str) -> Option<&'a OsStr>) -> PathBuf {
+    let named = variable("HOME").filter(|dir| !dir.is_empty());
+    named.map_or_else(|| PathBuf::from("/"), PathBuf::from)
+}
+
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+
+    #[test]
+    fn the_last_home_counts_and_without_one_it_is_the_root() {
+        let home = |set: &[(&str, &str)]| {
+            let set: Vec<(OsString, OsString)> =
+                set.iter().map(|(name, value)| (name.into(), value.into())).collect();
+            user_home(|name| variable(&set, name))
+        };
+        let both = [("HOME", "/first"), ("PATH", "/bin"), ("HOME", "/last")];
+        assert_eq!(home(&both), Path::new("/last"));
+        assert_eq!(home(&both[..2]), Path::new("/first"));
+        for none in [&both[1..2], &[("HOME", "")]] {
+            assert_eq!(home(none), Path::new("/"));
+        }
+    }
+
+    /// A conversation is looked for where a session that takes it up would look.
+    #[test]
+    fn our_copy_of_a_conversation_is_found_also_without_a_home() {
+        let dir = tempfile::tempdir().unwrap();
+        let harnesses = Harnesses::new(Home::at(dir.path()), PathBuf::new());
+        let id: ConversationId = "c-1".parse().unwrap();
+        let has = || harnesses.has_conversation("claude", &BTreeMap::new(), &id);
+        assert!(!has());
+        let copy = harnesses.copy("claude", &id);
+        std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        std::fs::write(&copy, "{}\n").unwrap();
+        assert!(has());
+    }
 
     #[test]
     fn a_preset_is_read_once_and_again_when_the_owners_file_changes() {

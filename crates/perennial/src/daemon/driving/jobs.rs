@@ -1,7 +1,5 @@
 //! Jobs: translates the core's types into the host's, and back.
 
-use std::time::Duration;
-
 use perennial_core::job::{JobCommand, JobEnd, JobReport, Purpose};
 use perennial_engine::host::{self, JobExit, JobSpec};
 
@@ -38,7 +36,7 @@ pub fn spec(purpose: &Purpose, command: &JobCommand) -> JobSpec {
         argv,
         dir: command.dir.clone(),
         env: OPERATORS_OWN.iter().filter_map(set).collect(),
-        limit: command.limit.max(Duration::from_secs(1)),
+        limit: command.limit,
         output_bytes_max: OUTPUT_BYTES,
     }
 }

@@ -18,7 +18,7 @@ use std::time::Duration;
 use perennial_core::context::{Sample, Source};
 use perennial_core::conversation::ConversationId;
 use perennial_core::fact::{Fact, Origin, Seen};
-use perennial_core::hearing::Limits;
+use perennial_core::hearing::{self, Limits, READ_AGAIN_AFTER};
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::session::Process;
 use perennial_engine::host::monotonic::{self, Moment};
@@ -29,9 +29,6 @@ use perennial_engine::transcript::tail::Buffer;
 use crate::daemon::driving::driver::{DriverHandle, Incoming};
 use crate::daemon::driving::harness::Harnesses;
 use open::{Found, InWindow, Open};
-
-/// A harness speaks before it has written everything down: so much later it is looked at again.
-const LATE: Duration = Duration::from_millis(500);
 
 /// Look at this agent's conversations.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,12 +126,11 @@ impl OpenTranscripts {
         let has_grown = open.lines() != before;
         open.let_go_of_left(has_grown, now);
         if has_grown {
-            (open.heard, open.due) = (now, Some(now + LATE));
+            (open.heard, open.due) = (now, Some(now + READ_AGAIN_AFTER));
             return Some(sighting);
         }
         let live = look.process.filter(|process| is_alive(*process));
-        // Nothing was written since the last look; of a session that runs, only a file tells that.
-        if open.path().is_some() || live.is_none() {
+        if hearing::is_settled(open.path().is_some(), live.is_some()) {
             let settled = Fact::new(Origin::Transcript, Seen::Settled);
             sighting.facts.push(settled.within(Some(look.conversation.clone())));
         }
@@ -154,7 +150,7 @@ impl OpenTranscripts {
         let open = self.open.entry(look.agent).or_insert_with(|| Open::new(look.clone()));
         open.heard = monotonic::now();
         open.follow(look.clone(), open.heard);
-        open.due = Some(open.heard + LATE);
+        open.due = Some(open.heard + READ_AGAIN_AFTER);
         self.read(look)
     }
 
@@ -206,7 +202,7 @@ fn is_alive(process: Process) -> bool {
 /// How long ago the last byte was received on any open connection of the process.
 fn received(process: Process) -> Option<Duration> {
     traffic::silent_for(process.pid).unwrap_or_else(|error| {
-        tracing::warn!(%error, "connections can't be looked at; nobody is said to hang");
+        tracing::warn!(%error, "connections can't be looked at; hung sessions can't be detected");
         None
     })
 }

@@ -89,7 +89,7 @@ impl WatchedLists {
             }
             match looked {
                 Err(error) if error.kind() != io::ErrorKind::Interrupted => {
-                    tracing::error!(%error, "the vendors' lists of sessions are watched no more");
+                    tracing::error!(%error, "the vendors' lists of sessions are no longer watched");
                     return;
                 }
                 Ok(()) | Err(_) => {}

@@ -247,15 +247,15 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Whether it lets any of the dead through.
+    /// Whether it lets anybody in the cemetery through.
     pub fn has_dead(&self) -> bool {
         let by_roster = self.roster.is_none_or(|roster| roster == Roster::Cemetery);
-        let by_state = self.state.is_none_or(|state| state == State::Dead);
+        let by_state = self.state.is_none_or(|state| state.roster() == Roster::Cemetery);
         let is_asked = self.all || self.roster.is_some() || self.state.is_some();
         is_asked && by_roster && by_state && self.stale_seconds.is_none()
     }
 
-    /// Whether it lets an agent through that is dead.
+    /// Whether it lets an agent through that is in the cemetery.
     pub fn passes_dead(&self, agent: &Agent) -> bool {
         self.has_dead() && self.project.as_ref().is_none_or(|project| in_project(agent, project))
     }

@@ -8,6 +8,7 @@ use perennial_api::Home;
 use perennial_api::agent as wire;
 use perennial_api::answer::{Chapter, Why};
 use perennial_api::query;
+use perennial_core::agent::Agent;
 use perennial_core::authority::Caller;
 use perennial_core::entity::Entity;
 use perennial_core::fleet::Fleet;
@@ -30,7 +31,7 @@ use crate::daemon::showing::view::{self, Filter};
 use crate::daemon::showing::{problems, wire_event};
 use crate::daemon::time;
 
-/// How many agents are dead, beside a list that may leave them out.
+/// How many agents are in the cemetery, beside a list that may leave them out.
 const DEAD: &str = "x-dead";
 /// A story has at most so many chapters, the newest.
 const CHAPTERS: usize = 200;
@@ -52,7 +53,8 @@ pub async fn list(
         .driver
         .look(move |view| {
             let fleet = view.supervisor.fleet();
-            let dead = fleet.agents().filter(|agent| agent.state == AgentState::Dead).count();
+            let is_dead = |agent: &&Agent| agent.state.roster() == Roster::Cemetery;
+            let dead = fleet.agents().filter(is_dead).count();
             let in_memory: BTreeSet<AgentId> = match asked.has_dead() {
                 true => fleet.agents().map(|agent| agent.id).collect(),
                 false => BTreeSet::new(),

@@ -19,7 +19,7 @@ use perennial_core::fleet::Fleet;
 use perennial_core::id::AgentId;
 use perennial_core::name::NameKey;
 use perennial_core::refusal::Refusal;
-use perennial_core::state::State;
+use perennial_core::state::{Roster, State};
 use perennial_core::time::Time;
 use perennial_store::Store;
 use perennial_store::journal::ReadError;
@@ -181,7 +181,7 @@ fn search(
     }
 }
 
-/// The leads of an agent up to the first that is not dead.
+/// The leads of an agent up to the first that is not in the cemetery.
 fn dead_leads(journal: &dyn Store, agent: &Agent) -> Result<Vec<Agent>, ReadError> {
     let (mut leads, mut above) = (Vec::new(), agent.parent);
     // A damaged record may lead back to where one was.
@@ -189,7 +189,7 @@ fn dead_leads(journal: &dyn Store, agent: &Agent) -> Result<Vec<Agent>, ReadErro
         && !leads.iter().any(|lead: &Agent| lead.id == id)
     {
         let row = journal.roster(RosterQuery::Of(&[id]))?.into_iter().next();
-        let is_dead = row.is_some_and(|row| row.state == State::Dead);
+        let is_dead = row.is_some_and(|row| row.state.roster() == Roster::Cemetery);
         let lead = if is_dead { recall(journal, id)? } else { None };
         above = lead.as_ref().and_then(|lead| lead.parent);
         leads.extend(lead);
@@ -204,7 +204,7 @@ fn ended(journal: &dyn Store, caller: Caller, agent: &Agent) -> Result<wire::Age
     Ok(view::ended(agent, parent, &journal.latest(&[agent.id])?, sight))
 }
 
-/// Hands out the dead that are not in memory, page by page.
+/// Hands out those in the cemetery that are not in memory, page by page.
 fn dead(
     journal: &dyn Store,
     caller: Caller,
@@ -212,9 +212,11 @@ fn dead(
     mut page: impl FnMut(Vec<wire::Agent>) -> io::Result<()>,
 ) -> io::Result<()> {
     let failed = |error: ReadError| io::Error::other(error);
+    // Those that never got a name are hidden until asked for.
+    let state = filter.state.filter(|state| *state == State::Expired).unwrap_or(State::Dead);
     let mut before = None;
     loop {
-        let query = RosterQuery::Dead { before, limit: PAGE };
+        let query = RosterQuery::InState { state, before, limit: PAGE };
         let rows = journal.roster(query).map_err(failed)?;
         let Some(last) = rows.last() else { return Ok(()) };
         before = Some(last.agent);

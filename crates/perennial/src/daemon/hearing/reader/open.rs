@@ -3,11 +3,11 @@
 //! Reads files and keeps count; when to look is said elsewhere, what comes of it in the core.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use perennial_core::context::Source;
+use perennial_core::context::{CALL_TOKENS, Source, estimated_tokens};
 use perennial_core::conversation::ConversationId;
 use perennial_core::fact::{Fact, Origin, Seen};
+use perennial_core::hearing::READ_LEFT_FOR;
 use perennial_engine::harness::Dialect;
 use perennial_engine::host::monotonic::Moment;
 use perennial_engine::transcript::account::{Account, ConversationNumber, Figures};
@@ -40,9 +40,6 @@ pub struct Open {
     /// When to look again.
     pub due: Option<Moment>,
 }
-
-/// A conversation that was left is read on for this long, as long as it grows.
-const READ_ON_FOR: Duration = Duration::from_secs(10);
 
 /// A conversation that the session has left; what it counts is counted with the current one.
 struct Left {
@@ -79,7 +76,7 @@ impl Open {
                 let mut account = Account::new(Prices::built_in());
                 conversation.exchange_account(&mut account);
                 self.account = Some(account);
-                let (id, until) = (self.look.conversation.clone(), now + READ_ON_FOR);
+                let (id, until) = (self.look.conversation.clone(), now + READ_LEFT_FOR);
                 self.left = Some(Left { id, conversation, until });
             }
             (self.model, self.said) = (String::new(), 0);
@@ -216,11 +213,9 @@ fn read(
     }
 }
 
-/// So much is in the window once this step has been taken, where nobody counts: four bytes a token,
-/// and what a tool call costs besides its words.
+/// Roughly how many tokens are in the window once this step has been taken, where nobody counts them.
 fn said_after(said: u64, step: &Step) -> u64 {
-    const CALL_TOKENS: u64 = 100;
-    let tokens = |text: &Excerpt| (text.text.len() + text.cut_bytes) as u64 / 4;
+    let tokens = |text: &Excerpt| estimated_tokens((text.text.len() + text.cut_bytes) as u64);
     if step.is_subagent {
         return said;
     }
