@@ -174,7 +174,7 @@ impl Verb {
             Verb::Completions(args) => completions::run(&args, context),
             Verb::Daemon(args) => daemon::run(&args, context),
             Verb::DemoAgent(args) => demo_agent::run(&args, context),
-            Verb::Shim(args) => shim::run(args),
+            Verb::Shim(args) => shim::run(&args),
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::ffi::{CStr, OsStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::Path;
 
 type Constructor = extern "C" fn(c_int, *const *const c_char, *const *const c_char);
 
@@ -28,5 +28,5 @@ extern "C" fn take_over(argc: c_int, argv: *const *const c_char, _envp: *const *
     if verb.to_bytes() != b"shim" || dir.to_bytes().first() != Some(&b'/') {
         return;
     }
-    super::main(PathBuf::from(OsStr::from_bytes(dir.to_bytes())))
+    super::main(Path::new(OsStr::from_bytes(dir.to_bytes())))
 }

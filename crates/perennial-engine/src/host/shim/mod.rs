@@ -31,7 +31,7 @@ mod withheld;
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use perennial_core::session::Process;
@@ -84,7 +84,7 @@ enum BeginError {
 }
 
 /// Runs as the shim of this holder directory; never returns.
-pub fn main(dir: PathBuf) -> ! {
+pub fn main(dir: &Path) -> ! {
     let code = match Shim::begin(dir) {
         Ok(mut shim) => {
             shim.run();
@@ -124,7 +124,7 @@ struct Shim {
 }
 
 impl Shim {
-    fn begin(dir: PathBuf) -> Result<Shim, BeginError> {
+    fn begin(dir: &Path) -> Result<Shim, BeginError> {
         let name = dir.file_name().and_then(|name| name.to_str());
         let owner = name.and_then(|name| name.parse().ok()).ok_or(BeginError::Name)?;
         // Whatever the daemon may have left open is not for sessions.
@@ -136,7 +136,7 @@ impl Shim {
         set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(io::Error::from)?;
         let signals = take_signals()?;
         // By its place in the tree and not by its name: a home may be moved, and another one put there.
-        rustix::process::chdir(&dir).map_err(io::Error::from)?;
+        rustix::process::chdir(dir).map_err(io::Error::from)?;
         let directory = HolderDirectory::at(PathBuf::from("."));
         let lock = directory.lock()?.ok_or(BeginError::Held)?;
         let listener = {

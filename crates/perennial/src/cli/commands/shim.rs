@@ -14,6 +14,6 @@ pub struct Args {
     dir: PathBuf,
 }
 
-pub fn run(args: Args) -> Ending {
-    perennial_engine::host::shim::main(args.dir)
+pub fn run(args: &Args) -> Ending {
+    perennial_engine::host::shim::main(&args.dir)
 }
