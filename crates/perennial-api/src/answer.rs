@@ -113,6 +113,8 @@ pub struct Counts {
     pub cemetery: u64,
     /// The others are read from the store when they are asked for.
     pub in_memory: u64,
+    /// Held because this home is a copy: their sessions may still run in the original.
+    pub copied: u64,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

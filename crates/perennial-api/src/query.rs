@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// `GET /v1/agents`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Agents {
     /// The cemetery too.
     pub all: bool,
@@ -21,7 +21,7 @@ pub struct Agents {
 /// `GET /v1/events`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Events {
     /// Only events after this one.
     pub since: u64,
@@ -35,7 +35,7 @@ pub struct Events {
 /// `GET /v1/feed`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Feed {
     /// Only events after this one; the header `Last-Event-ID` goes before it. Without either: from now
     /// on.
@@ -47,7 +47,7 @@ pub struct Feed {
 /// `GET /v1/messages/{id}`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Message {
     /// Answer when nothing more will happen to it, or after a while …
     pub wait: bool,
@@ -58,7 +58,7 @@ pub struct Message {
 /// `GET /v1/agents/{target}/sent`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Sent {
     /// The maximum number of results; default 20, at most 1,000.
     pub limit: Option<usize>,
@@ -67,7 +67,7 @@ pub struct Sent {
 /// `GET /v1/agents/{target}/logs`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Logs {
     /// Which session; the newest unless given.
     pub session: Option<u32>,
@@ -80,7 +80,7 @@ pub struct Logs {
 /// `GET /v1/agents/{target}/steps`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Steps {
     /// `next` of the answer before; empty to begin.
     pub from: String,
@@ -93,7 +93,7 @@ pub struct Steps {
 /// `GET /v1/board`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Board {
     /// Only posts older than the one with this id.
     pub before: Option<String>,
@@ -119,7 +119,7 @@ pub struct Hook {
 /// `POST /v1/statusline`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct StatusLine {
     /// The mark of the session, from its environment.
     pub session: Option<String>,

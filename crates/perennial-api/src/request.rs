@@ -20,7 +20,7 @@ pub const ENV_LIMIT: usize = 512 << 10;
 /// `POST /v1/agents`
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", schemars(rename = "SpawnRequest"))]
 pub struct Spawn {
     pub name: Option<String>,
@@ -66,7 +66,7 @@ impl fmt::Debug for Spawn {
 /// `POST /v1/agents/{target}/stop`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", schemars(rename = "StopRequest"))]
 pub struct Stop {
     /// Answer when the session's whole tree is gone, not when the stop is recorded.
@@ -82,7 +82,7 @@ impl Default for Stop {
 /// `POST /v1/agents/{target}/rename`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", schemars(rename = "RenameRequest"))]
 pub struct Rename {
     pub name: String,
@@ -91,7 +91,7 @@ pub struct Rename {
 /// `POST /v1/agents/{target}/bury`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", schemars(rename = "BuryRequest"))]
 pub struct Bury {
     pub summary: String,
@@ -100,7 +100,7 @@ pub struct Bury {
 /// `POST /v1/agents/{target}/send`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", schemars(rename = "SendRequest"))]
 pub struct Send {
     pub text: String,
@@ -111,7 +111,7 @@ pub struct Send {
 /// `POST /v1/board`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", schemars(rename = "PostRequest"))]
 pub struct Post {
     /// One line of at most 200 bytes.
@@ -151,6 +151,7 @@ pub enum WorkPhase {
 /// `POST /v1/agents/{target}/ticket`
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct TicketRequest {
     pub mode: Mode,
 }

@@ -6,7 +6,8 @@
 //! - G1  At most one session has not ended; the next one is requested only when the last has ended.
 //! - G2  A report about another session number says nothing.
 //! - G3  `decide` and `observe` make only moves that `state::next` allows.
-//! - G4  `stop` leaves no retry behind: only the operator (or a lead) wakes a stopped agent.
+//! - G4  `stop` leaves no retry behind: only the operator wakes an agent that the operator stopped, and the
+//!   operator or a lead one that a lead stopped.
 
 mod becoming;
 mod decide;
@@ -335,6 +336,10 @@ impl Agent {
         let missing = begun_with.filter(is_missing).cloned();
         known.earlier.extend(missing);
         Some(known)
+    }
+
+    fn was_stopped_by_operator(&self) -> bool {
+        self.reason == Reason::Stopped && self.evidence.witness == Witness::Operator
     }
 
     /// How the next session begins: where the last one was, or afresh if that keeps failing.

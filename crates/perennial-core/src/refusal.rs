@@ -41,6 +41,10 @@ pub enum Refusal {
     Running {
         agent: AgentId,
     },
+    /// The operator stopped it, and nobody else wakes it then.
+    StoppedByOperator {
+        agent: AgentId,
+    },
     /// Only an approval by the operator gets it out of this state.
     NeedsApproval {
         agent: AgentId,

@@ -44,9 +44,12 @@ impl World {
         let is_twice = self.mutation == Some(Mutation::JobRunsAgain);
         let run = self.machine.jobs.entry((job, number)).or_default();
         run.life = Some(life);
+        let is_fresh = run.executions == 0 && matches!(effect.action, JobAction::Run(_));
         match &effect.action {
             JobAction::Release => run.is_released = true,
-            JobAction::Run(_) if run.executions == 0 || (is_twice && run.ended.is_none()) => {
+            JobAction::Run(_) | JobAction::Hold(_)
+                if is_fresh || (is_twice && run.ended.is_none()) =>
+            {
                 run.executions += 1;
                 let again = run.executions > 1;
                 let process = self.machine.new_process();

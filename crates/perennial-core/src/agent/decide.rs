@@ -66,6 +66,10 @@ pub fn wake(agent: &Agent, witness: Witness, now: Time) -> Result<Vec<AgentEvent
         | State::Sleeping
         | State::Hibernating => {}
     }
+    // G4
+    if agent.was_stopped_by_operator() && witness != Witness::Operator {
+        return Err(Refusal::StoppedByOperator { agent: agent.id });
+    }
     let evidence = Evidence { witness, fact: Finding::Asked(Verb::Wake), at: now };
     let mut next = Becoming::new(agent, now);
     let is_lifted = lift(&mut next, &evidence)?;

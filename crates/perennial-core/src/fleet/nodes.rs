@@ -11,6 +11,7 @@ use crate::entity::Entity;
 use crate::event::{Event, NodeEvent, What};
 use crate::id::{AgentId, BootId, Epoch, NodeId};
 use crate::job::{self, Job};
+use crate::reason::Reason;
 use crate::time::Time;
 
 /// What is known of one node.
@@ -43,6 +44,11 @@ impl Fleet {
     pub fn is_copied(&self) -> bool {
         let mut others = self.nodes.keys().filter(|node| **node != NodeId::HOME);
         !self.nodes.contains_key(&self.node) && others.next().is_some()
+    }
+
+    /// The agents whose sessions may still run in the home that this one is a copy of.
+    pub fn copied(&self) -> impl Iterator<Item = &Agent> {
+        self.agents().filter(|agent| agent.is_held() && agent.reason == Reason::HomeCopied)
     }
 
     /// The node that this home goes on as, where it looks like a copy and is none: a holder lives in it, and

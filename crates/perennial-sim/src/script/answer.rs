@@ -29,6 +29,7 @@ fn refused(refusal: &Refusal) -> String {
             format!("no {} while {}", verb.word(), state.word())
         }
         Refusal::Running { .. } => "it has a session".into(),
+        Refusal::StoppedByOperator { .. } => "the operator stopped it".into(),
         Refusal::NeedsApproval { .. } => "it needs an approval".into(),
         Refusal::Held { held_for, .. } => format!("it is held for {}", held_for.word()),
         Refusal::ConversationTaken { conversation, .. } => {

@@ -87,6 +87,9 @@ fn refuse(why: &dyn std::error::Error) -> ExitCode {
     ExitCode::Refused
 }
 
+/// The daemon's start is on record by then, unless the disk fails.
+const START_RECORDED_WITHIN: std::time::Duration = std::time::Duration::from_secs(2);
+
 type DriverThread = JoinHandle<Result<(), Superseded>>;
 
 /// Loads what the journal knows, and starts everything but the surface's socket.
@@ -108,7 +111,8 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
     let harnesses = Harnesses::new(home.clone(), exe.clone());
     let registry = Arc::new(known_holders(home, &loaded.fleet));
     let holders = start_holders(home, exe, epoch, Arc::clone(&registry), driver.clone())?;
-    let (ending, shown) = (watch::Sender::new(false), watch::Sender::new(loaded.head));
+    let ending = watch::Sender::new(false);
+    let (is_shown, shown) = watch::channel(loaded.head);
     let mut clock = time::CoreClock::start(loaded.latest);
     let kept = kept(&*journal, &loaded.fleet);
     let heard = kept.iter().filter_map(|sample| Some((sample.agent, sample.last_seen?)));
@@ -133,7 +137,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
         )
         .context("the executor of deliveries can't be started")?,
         clock,
-        shown: shown.clone(),
+        shown: is_shown,
         ending: ending.clone(),
     };
     let started = Observation::Started { boot: boot.clone(), version: version(), is_copy };
@@ -154,7 +158,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
         started: monotonic::now(),
         over: loaded.over,
         missed,
-        shown: shown.subscribe(),
+        shown,
         ending,
     };
     Ok((Arc::new(surface), thread))
@@ -180,6 +184,10 @@ fn serve(home: &Home, surface: Arc<Surface>, ready: impl FnOnce()) -> anyhow::Re
         let listener = listen(home).context("the daemon's socket can't be opened")?;
         let ending = surface.ending.clone();
         end_on_signals(&ending).context("kill signals can't be watched")?;
+        // Whoever is told that the daemon is ready sees what it made of its start. A disk that fails delays
+        // nobody for good.
+        let mut shown = surface.shown.clone();
+        let _failing = tokio::time::timeout(START_RECORDED_WITHIN, shown.changed()).await;
         ready();
         surface::serve(listener, surface::router(surface), ending.subscribe()).await;
         Ok(())

@@ -96,6 +96,7 @@ fn refusals() -> Vec<Problem> {
         wrong_state(Verb::Send, State::Dead),
         wrong_state(Verb::Wake, State::Dead),
         Refusal::Running { agent: ADA },
+        Refusal::StoppedByOperator { agent: ADA },
         Refusal::NeedsApproval { agent: ADA },
         held(HeldFor::Verdict),
         held(HeldFor::Person),

@@ -156,7 +156,8 @@ fn the_clock_has_the_vendors_own_figure_and_the_owners_status_line_is_drawn() {
     let command = "cat > line.$$; echo >> line.$$; cat line.$$ >> lines; echo the-owners-line";
     let own = json!({ "statusLine": { "type": "command", "command": command } });
     std::fs::write(&settings, own.to_string()).expect("written");
-    let usage = json!({ "input": 1_234, "cache_read": 334_000, "cache_write": 321, "output": 9 });
+    let usage =
+        json!({ "input": 1_234, "cache_read": 334_000, "cache_creation": 321, "output": 9 });
     stage.spawn("ada", &FREE, &turns(&json!([{ "text": "Done.", "usage": usage }])));
     watch.moved("ada", "waiting", "idle");
     let theirs = || -> Option<Value> {

@@ -41,6 +41,10 @@ fn a_copied_home_leaves_the_originals_sessions_alone_and_holds_its_agents() {
     let crashed = copy.show("crasher");
     assert_eq!((crashed.state.as_str(), crashed.held_for.as_deref()), ("unknown", Some("person")));
     assert_eq!(copy.show("sleeper").state, "sleeping");
+    let up = copy.ok(["up"]);
+    assert!(up.contains("this home is a copy") && up.contains("perennial doctor"), "{up}");
+    let doctor = copy.ok(["doctor"]);
+    assert!(doctor.contains("2 agents may still have a session in the original"), "{doctor}");
     let why = copy.ok(["why", "worker"]);
     assert!(why.contains("copy") && why.contains("perennial wake worker"), "{why}");
 

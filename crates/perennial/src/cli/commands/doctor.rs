@@ -212,6 +212,16 @@ fn of_daemon(health: &Health) -> Vec<Finding> {
             agents.living, agents.freezer, agents.cemetery, health.holders_connected
         ),
     ));
+    if agents.copied > 0 {
+        let text = format!(
+            "this home is a copy; {} may still have a session in the original",
+            counted(agents.copied as usize, "agent")
+        );
+        findings.push(
+            finding("home", Verdict::Warn, text)
+                .next("perennial ls lists them; perennial wake NAME starts a session here"),
+        );
+    }
     findings.push(match (&health.cgroup.available, &health.cgroup.path, &health.cgroup.why) {
         (true, path, _) => {
             let path = path.as_deref().unwrap_or("available");

@@ -204,7 +204,12 @@ fn tell(context: &Context, health: &Health, what: &str) -> Result<(), Failure> {
     } else {
         format!("{} living, {} in the freezer: perennial ls\n", agents.living, agents.freezer)
     };
-    context.print(&format!("{}\n{next}", running_line(what, health.pid, &health.version)))
+    let copied = match agents.copied {
+        0 => "",
+        _ => "this home is a copy of another one: perennial doctor says what that means\n",
+    };
+    let running = running_line(what, health.pid, &health.version);
+    context.print(&format!("{running}\n{copied}{next}"))
 }
 
 /// Which daemon runs.

@@ -71,6 +71,13 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
                 .because("an agent has one session at a time")
                 .next(format!("`perennial show {agent}` shows its session"))
         }
+        Refusal::StoppedByOperator { agent } => {
+            let agent = name(*agent);
+            Problem::new(403, "stopped-by-operator", format!("{agent} was stopped by the operator"))
+                .because("only the operator wakes an agent that the operator stopped")
+                .next(format!("ask the operator to run `perennial wake {agent}`"))
+                .exiting(ExitCode::NeedsOperator)
+        }
         Refusal::NeedsApproval { agent } => {
             Problem::new(428, "needs-approval", format!("{} is frozen", name(*agent)))
                 .because("only the operator's approval wakes a frozen agent")

@@ -95,7 +95,11 @@ pub fn page(
     for claim in claims {
         found.read_claims(journal, &claim, agent)?;
     }
+    // Nothing happened since to a message that was last changed before the record at that place.
+    let place = journal.read(Seq(since.0.saturating_sub(1)), 1)?;
+    let passed = place.first().filter(|record| record.seq == since).map(|record| record.at);
     let mut messages = journal.messages(agent, usize::MAX)?.rows;
+    messages.retain(|row| passed.is_none_or(|passed| row.changed_at >= passed));
     messages.sort_by_key(|row| row.recorded_at);
     for row in messages {
         // Those that were recorded later come after all that there is room for.

@@ -122,7 +122,8 @@ fn listed(record: &Record) -> (Post, Option<&Text>) {
         // The stream of a post holds nothing else.
         Ok(_) => (post, None),
         Err(unreadable) => {
-            post.head = unreadable.to_string();
+            // What is wrong with it may quote what it holds.
+            post.head = format!("record {} can't be read", unreadable.seq);
             (post, None)
         }
     }

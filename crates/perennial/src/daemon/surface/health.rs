@@ -25,6 +25,7 @@ pub async fn health(
             let fleet = view.supervisor.fleet();
             let mut health = Health { epoch: fleet.epoch().0, ..Health::default() };
             health.agents.in_memory = fleet.agents().count() as u64;
+            health.agents.copied = fleet.copied().count() as u64;
             health.agents.cemetery = over + view.supervisor.retired();
             for agent in fleet.agents() {
                 match agent.vouched(view.presence.confirmation(agent)).0.roster() {
@@ -80,19 +81,23 @@ pub async fn health(
     json(&health)
 }
 
-/// What is wrong with a record, and what it is of: the operator finds that by its id.
+/// What is wrong with a record, and what it is of: the operator finds that by its id. The id of a text is for
+/// those who may see the text.
 fn told(unreadable: &Unreadable, sight: Sight) -> String {
+    let is_told = sight.sees(Private::Operator);
     let of = match &unreadable.stream {
         Some(Entity::Agent(id)) => format!("of agent {id}"),
-        Some(Entity::Message(id)) => format!("of text {id}"),
-        Some(Entity::Job(id)) => format!("of notification {id}"),
+        Some(Entity::Message(id)) if is_told => format!("of text {id}"),
+        Some(Entity::Message(_)) => "of a text".to_owned(),
+        Some(Entity::Job(id)) if is_told => format!("of notification {id}"),
+        Some(Entity::Job(_)) => "of a notification".to_owned(),
         Some(Entity::Post(id)) => format!("of post {id}"),
         Some(Entity::Node(_) | Entity::Name(_) | Entity::Conversation(_)) => {
             "of no agent".to_owned()
         }
         None => "of an unknown entity".to_owned(),
     };
-    match sight.sees(Private::Operator) {
+    match is_told {
         true => format!("{unreadable} ({of})"),
         // What is wrong may quote what the record holds.
         false => format!("record {} can't be read ({of})", unreadable.seq),
