@@ -164,8 +164,12 @@ fn a_lead_may_stop_and_wake_its_child_and_nobody_elses() {
     fleet.sealed.spawn("lead", "while read line; do eval \"$line\"; done");
     fleet.sealed.spawn_with(&["child", "--parent", "lead"], &["/bin/sh", "-c", "read x"]);
     fleet.sealed.spawn_with(&["grandchild", "--parent", "child"], &["/bin/sh", "-c", "read x"]);
+    // G4: what the operator stopped, the operator wakes.
+    fleet.sealed.spawn_with(&["put-to-rest", "--parent", "lead"], &["/bin/sh", "-c", "read x"]);
+    fleet.sealed.ok(["stop", "put-to-rest"]);
     for (n, args, code, who, state) in [
-        (1, &["stop", "child"][..], 0, "child", "sleeping"),
+        (0, &["wake", "put-to-rest"][..], 6, "put-to-rest", "sleeping"),
+        (1, &["stop", "child"], 0, "child", "sleeping"),
         (2, &["wake", "child"], 0, "child", "working"),
         (3, &["stop", "grandchild"], 0, "grandchild", "sleeping"),
         (4, &["stop", "other"], 3, "other", "working"),

@@ -49,6 +49,13 @@ fn every_error_is_a_problem() {
         ("bad query", get("/v1/events?since=-1"), 400, "bad-query"),
         ("bad query", get("/v1/agents/bob/steps?wait=1x"), 400, "bad-query"),
         ("bad query", post("/v1/hook", "Content-Length: 0", b""), 400, "bad-query"),
+        ("unknown query", get("/v1/events?agnet=bob"), 400, "bad-query"),
+        (
+            "unknown member",
+            post("/v1/board", "Content-Length: 20", b"{\"text\":\"b\",\"x\":1}  "),
+            400,
+            "bad-request",
+        ),
         ("bad word", get("/v1/agents?state=asleep"), 400, "bad-state"),
         ("wrong method", post("/v1/health", "Content-Length: 0", b""), 405, "no-such-method"),
         ("bad body", post(rename, "Content-Length: 1", b"{"), 400, "bad-request"),

@@ -103,3 +103,32 @@ fn told(unreadable: &Unreadable, sight: Sight) -> String {
         false => format!("record {} can't be read ({of})", unreadable.seq),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use perennial_core::id::MessageId;
+    use perennial_core::time::Time;
+    use perennial_store::journal::{Seq, Version};
+    use perennial_store::record::Why;
+
+    use super::*;
+
+    #[test]
+    fn the_id_of_a_text_is_not_for_everybody() {
+        let stream = Some(Entity::Message(MessageId(7)));
+        let unreadable = Unreadable {
+            seq: Seq(3),
+            stream,
+            version: Version(1),
+            at: Time(1),
+            kind: "message-recorded".to_owned(),
+            form: 1,
+            why: Why::Altered,
+        };
+        let id = MessageId(7).to_string();
+        for (caller, is_told) in [(Caller::Person, true), (Caller::Viewer, false)] {
+            let told = told(&unreadable, Sight::new(caller, Standing::NoTarget));
+            assert_eq!(told.contains(&id), is_told, "{caller:?}: {told}");
+        }
+    }
+}
