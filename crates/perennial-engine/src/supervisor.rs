@@ -157,7 +157,7 @@ struct Pending {
     events: Vec<Event>,
     /// What it records, and what came to nothing beside it: that may rest on it.
     reports: Vec<Observation>,
-    asked: Vec<Asked>,
+    asked: Vec<PendingAnswer>,
     /// Another node has changed what it rests on: it will be refused.
     is_doomed: bool,
     /// A hook that is to be answered with the texts that these events offer.
@@ -166,7 +166,7 @@ struct Pending {
 
 /// A request, and what it is answered once that may be said.
 #[derive(Debug)]
-struct Asked {
+struct PendingAnswer {
     waiter: Waiter,
     request: Request,
     answer: Result<Vec<Entity>, Rejection>,
@@ -297,7 +297,7 @@ impl Supervisor {
             Err(refusal) => (Err(Rejection::Refused(refusal)), Decision::default()),
             Ok(decision) => (Ok(decision.about.clone()), decision),
         };
-        let asked = Asked { waiter, request, answer };
+        let asked = PendingAnswer { waiter, request, answer };
         match self.pending.back_mut() {
             _ if !decision.events.is_empty() => {
                 outputs.push(self.append(decision, None, vec![asked]));
@@ -347,7 +347,7 @@ impl Supervisor {
         &mut self,
         decision: Decision,
         report: Option<Observation>,
-        asked: Vec<Asked>,
+        asked: Vec<PendingAnswer>,
     ) -> Output {
         let Decision { read, events, texts, .. } = decision;
         let batch = Batch::of(events.clone(), |entity| self.expected(entity))
@@ -412,7 +412,7 @@ impl Supervisor {
         }
         let mut outputs = self.plan_touched(&touched, now);
         outputs.push(Output::Committed { events: pending.events, touched });
-        outputs.extend(pending.asked.into_iter().map(Asked::answered));
+        outputs.extend(pending.asked.into_iter().map(PendingAnswer::answered));
         outputs.extend(pending.hook.map(|hook| self.reply(hook)));
         outputs
     }
@@ -478,7 +478,7 @@ impl Pending {
     }
 }
 
-impl Asked {
+impl PendingAnswer {
     fn answered(self) -> Output {
         Output::Answer { waiter: self.waiter, answer: self.answer }
     }

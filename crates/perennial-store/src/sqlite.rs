@@ -36,7 +36,7 @@ use crate::record::{EncodedBatch, Record, Unreadable};
 use crate::text;
 pub use open::OpenError;
 pub use schema::SchemaError;
-use writer::{Order, Pending, Writer};
+use writer::{Pending, Writer, WriterOrder};
 
 pub struct SqliteJournal {
     shared: Arc<Shared>,
@@ -47,7 +47,7 @@ pub struct SqliteJournal {
 struct Shared {
     path: PathBuf,
     head: Head,
-    orders: Sender<Order>,
+    orders: Sender<WriterOrder>,
     /// `None` after an error: opened again by the next read.
     reader: Mutex<Option<Connection>>,
     quarantine: Mutex<BTreeMap<Seq, Unreadable>>,
@@ -108,7 +108,7 @@ impl Drop for SqliteJournal {
 impl Journal for SqliteJournal {
     fn close(&self) {
         // What was queued before is written first. A writer that is gone has nothing left to close.
-        let _ = self.shared.orders.send(Order::Close);
+        let _ = self.shared.orders.send(WriterOrder::Close);
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(writer) = writer {
             let _ = writer.join();
@@ -117,8 +117,9 @@ impl Journal for SqliteJournal {
 
     fn append(&self, batch: Batch, done: Done) {
         let batch = EncodedBatch::of(&batch);
-        if let Err(mpsc::SendError(order)) = self.shared.orders.send(Order::Append { batch, done })
-            && let Order::Append { done, .. } = order
+        if let Err(mpsc::SendError(order)) =
+            self.shared.orders.send(WriterOrder::Append { batch, done })
+            && let WriterOrder::Append { done, .. } = order
         {
             done(Err(AppendError::Closed));
         }
@@ -182,8 +183,9 @@ impl Projections for SqliteJournal {
     }
 
     fn put_snapshots(&self, snapshots: Vec<Snapshot>, kept: Kept) {
-        let order = Order::Snapshots { snapshots, kept };
-        if let Err(mpsc::SendError(Order::Snapshots { kept, .. })) = self.shared.orders.send(order)
+        let order = WriterOrder::Snapshots { snapshots, kept };
+        if let Err(mpsc::SendError(WriterOrder::Snapshots { kept, .. })) =
+            self.shared.orders.send(order)
         {
             kept(false);
         }
@@ -211,7 +213,7 @@ impl Projections for SqliteJournal {
     }
 
     fn put_latest(&self, latest: Vec<Latest>) {
-        self.shared.order(Order::Latest(latest));
+        self.shared.order(WriterOrder::Latest(latest));
     }
 
     fn latest(&self, agents: &[AgentId]) -> Result<Vec<Latest>, ReadError> {
@@ -219,7 +221,7 @@ impl Projections for SqliteJournal {
     }
 
     fn put_roster(&self, rows: Vec<RosterRow>) {
-        self.shared.order(Order::Roster(rows));
+        self.shared.order(WriterOrder::Roster(rows));
     }
 
     fn roster(&self, query: RosterQuery<'_>) -> Result<Vec<RosterRow>, ReadError> {
@@ -241,7 +243,7 @@ impl Source for Shared {
 
 impl Shared {
     /// For what nobody waits for: a writer that is gone is told by the next append.
-    fn order(&self, order: Order) {
+    fn order(&self, order: WriterOrder) {
         let _ = self.orders.send(order);
     }
 
@@ -280,7 +282,7 @@ impl Shared {
         for unreadable in records.iter().filter_map(|record| record.event.as_ref().err()) {
             if quarantine.get(&unreadable.seq) != Some(unreadable) {
                 quarantine.insert(unreadable.seq, unreadable.clone());
-                self.order(Order::Quarantine(unreadable.clone()));
+                self.order(WriterOrder::Quarantine(unreadable.clone()));
             }
         }
     }

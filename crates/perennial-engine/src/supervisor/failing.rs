@@ -3,7 +3,7 @@
 use perennial_core::observation::Observation;
 use perennial_core::time::Time;
 
-use super::{AppendId, Asked, Output, Rejection, Supervisor, TELL_AGAIN_AFTER};
+use super::{AppendId, Output, PendingAnswer, Rejection, Supervisor, TELL_AGAIN_AFTER};
 
 impl Supervisor {
     /// Back to what is durable. What was appended after the failed one is refused by the journal,
@@ -18,7 +18,7 @@ impl Supervisor {
             self.unrecorded.extend(pending.reports);
             outputs.extend(pending.asked.into_iter().map(|asked| {
                 let answer = Err(Rejection::NotRecorded(why.clone()));
-                Asked { answer, ..asked }.answered()
+                PendingAnswer { answer, ..asked }.answered()
             }));
             outputs.extend(pending.hook.map(|hook| self.reply(hook.without_texts())));
         }

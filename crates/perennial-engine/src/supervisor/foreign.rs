@@ -8,7 +8,7 @@ use perennial_core::event::Event;
 use perennial_core::time::Time;
 use perennial_store::journal::Seq;
 
-use super::{AppendId, Asked, Output, Supervisor};
+use super::{AppendId, Output, PendingAnswer, Supervisor};
 
 impl Supervisor {
     pub(super) fn foreign(&mut self, events: Vec<Event>, seq: Seq, now: Time) -> Vec<Output> {
@@ -59,7 +59,7 @@ impl Supervisor {
             for report in pending.reports {
                 outputs.extend(self.observed(report, now));
             }
-            for Asked { waiter, request, .. } in pending.asked {
+            for PendingAnswer { waiter, request, .. } in pending.asked {
                 outputs.extend(self.request(waiter, request, now));
             }
             // Its texts wait for the next hook.

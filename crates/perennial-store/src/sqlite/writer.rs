@@ -32,7 +32,7 @@ const CHECKPOINT_PAGES: i64 = 1000;
 /// … and at so many in any case.
 const CHECKPOINT_PAGES_AT_ONCE: i64 = 8000;
 
-pub(super) enum Order {
+pub(super) enum WriterOrder {
     Append { batch: Result<EncodedBatch, AppendError>, done: Done },
     Snapshots { snapshots: Vec<Snapshot>, kept: Kept },
     Latest(Vec<Latest>),
@@ -144,7 +144,7 @@ impl Writer {
         })
     }
 
-    pub fn run(mut self, orders: &Receiver<Order>) {
+    pub fn run(mut self, orders: &Receiver<WriterOrder>) {
         loop {
             let group = self.gather(orders);
             let last = group.last;
@@ -162,7 +162,7 @@ impl Writer {
     }
 
     /// Waits for something worth a commit, and takes all that has queued.
-    fn gather(&mut self, orders: &Receiver<Order>) -> Group {
+    fn gather(&mut self, orders: &Receiver<WriterOrder>) -> Group {
         let mut group = Group::default();
         while group.works.is_empty() && !group.due && !group.last {
             let next = if self.pending.orders == 0 {
@@ -185,29 +185,29 @@ impl Writer {
         group
     }
 
-    fn take(&mut self, order: Order, group: &mut Group) {
+    fn take(&mut self, order: WriterOrder, group: &mut Group) {
         let pending = &mut self.pending;
         match order {
-            Order::Append { batch, done } => {
+            WriterOrder::Append { batch, done } => {
                 group.works.push(Work::Append(batch));
                 group.dones.push(done);
                 return;
             }
-            Order::Snapshots { snapshots, kept } => {
+            WriterOrder::Snapshots { snapshots, kept } => {
                 group.works.push(Work::Snapshots(snapshots));
                 group.kepts.push(kept);
                 return;
             }
-            Order::Latest(samples) => {
+            WriterOrder::Latest(samples) => {
                 pending.samples.extend(samples.into_iter().map(|sample| (sample.agent, sample)));
             }
-            Order::Roster(rows) => {
+            WriterOrder::Roster(rows) => {
                 pending.roster.extend(rows.into_iter().map(|row| (row.agent, row)));
             }
-            Order::Quarantine(record) => {
+            WriterOrder::Quarantine(record) => {
                 pending.quarantined.insert(record.seq, record);
             }
-            Order::Close => {
+            WriterOrder::Close => {
                 group.last = true;
                 return;
             }

@@ -5,7 +5,7 @@ use std::io;
 use perennial_api::{ClientError, ExitCode, Problem};
 
 /// What every verb gives back.
-pub type Ending = Result<ExitCode, Failure>;
+pub type VerbResult = Result<ExitCode, Failure>;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {

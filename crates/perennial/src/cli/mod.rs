@@ -28,7 +28,7 @@ use perennial_api::{ExitCode, Problem};
 
 use commands::*;
 use context::Context;
-use failure::{Ending, Failure};
+use failure::{Failure, VerbResult};
 use render::text::{plain, wrapped};
 
 const AFTER_HELP: &str = "\
@@ -144,7 +144,7 @@ fn parsed(words: &[OsString]) -> Result<Cli, ExitCode> {
 }
 
 impl Verb {
-    fn run(self, context: &Context) -> Ending {
+    fn run(self, context: &Context) -> VerbResult {
         match self {
             Verb::Up(args) => up::run(&args, context),
             Verb::Down(args) => down::run(&args, context),

@@ -93,7 +93,7 @@ pub struct Current {
     /// The kernel showed the end; by then the shim must have told it.
     pub witness_by: Option<Moment>,
     /// How it ended, once that was reported.
-    pub ending: Option<Ending>,
+    pub ending: Option<SessionEnd>,
     pub is_released: bool,
     /// The living shim does not have it: a dead one had.
     pub is_disowned: bool,
@@ -113,18 +113,18 @@ pub enum Work {
 
 /// How a session or a run of a job ended.
 #[derive(Debug, Clone)]
-pub enum Ending {
+pub enum SessionEnd {
     /// As its shim told it, or left it on disk.
     Told(ExitRecord),
     Unknown(UnknownExit),
 }
 
-impl From<&Ending> for Report {
-    fn from(ending: &Ending) -> Report {
+impl From<&SessionEnd> for Report {
+    fn from(ending: &SessionEnd) -> Report {
         match ending {
-            Ending::Told(ExitRecord::NotStarted(why)) => Report::NotStarted(why.clone()),
-            Ending::Told(exit) => Report::Exited(exit.into()),
-            Ending::Unknown(why) => Report::Exited(Exit::Unknown(*why)),
+            SessionEnd::Told(ExitRecord::NotStarted(why)) => Report::NotStarted(why.clone()),
+            SessionEnd::Told(exit) => Report::Exited(exit.into()),
+            SessionEnd::Unknown(why) => Report::Exited(Exit::Unknown(*why)),
         }
     }
 }

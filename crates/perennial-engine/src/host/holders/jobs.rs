@@ -14,7 +14,7 @@ use super::super::monotonic::now;
 use super::super::owner::Owner;
 use super::super::protocol::{ExitRecord, JobTerms};
 use super::super::recording::Recording;
-use super::holder::{EndOrder, Ending, Holder, Link, Work};
+use super::holder::{EndOrder, Holder, Link, SessionEnd, Work};
 use super::run::Run;
 use super::{Program, Settings};
 
@@ -82,7 +82,7 @@ pub fn record_limit(spec: &JobSpec) -> u64 {
 }
 
 /// The report of an end, with the last of what the run printed.
-pub fn ended(holder: &Holder, number: SessionNumber, ending: &Ending) -> JobReport {
+pub fn ended(holder: &Holder, number: SessionNumber, ending: &SessionEnd) -> JobReport {
     let length = holder.current.as_ref().map_or(0, |current| current.output_bytes_max);
     let tail = Recording::open(&holder.directory.session(number))
         .and_then(|recording| recording.tail(length));
@@ -93,16 +93,16 @@ pub fn ended(holder: &Holder, number: SessionNumber, ending: &Ending) -> JobRepo
     JobReport::Ended { exit: exit(ending), output_tail, dropped_bytes }
 }
 
-fn exit(ending: &Ending) -> JobExit {
+fn exit(ending: &SessionEnd) -> JobExit {
     match ending {
-        Ending::Told(ExitRecord::Code(code)) => JobExit::Code(*code),
-        Ending::Told(ExitRecord::Signal(signal)) => JobExit::KillSignal(*signal),
-        Ending::Told(ExitRecord::Limit) => JobExit::Limit,
-        Ending::Told(ExitRecord::NotStarted(why)) => JobExit::NotStarted(why.clone()),
-        Ending::Unknown(UnknownExit::NotStarted) => {
+        SessionEnd::Told(ExitRecord::Code(code)) => JobExit::Code(*code),
+        SessionEnd::Told(ExitRecord::Signal(signal)) => JobExit::KillSignal(*signal),
+        SessionEnd::Told(ExitRecord::Limit) => JobExit::Limit,
+        SessionEnd::Told(ExitRecord::NotStarted(why)) => JobExit::NotStarted(why.clone()),
+        SessionEnd::Unknown(UnknownExit::NotStarted) => {
             JobExit::NotStarted("ended before it began".to_owned())
         }
-        Ending::Unknown(
+        SessionEnd::Unknown(
             why @ (UnknownExit::HolderDied
             | UnknownExit::MachineRestarted
             | UnknownExit::HomeCopied),

@@ -21,7 +21,7 @@ use super::super::delivery::{DeliverOrder, Held, InputRules, LineReport, Outcome
 use super::super::monotonic::{Moment, now};
 use super::super::protocol::ShimReport;
 use super::Shim;
-use super::draft::Sight;
+use super::draft::EmptyBy;
 use super::echo::{Echo, Sought};
 use super::session::Session;
 
@@ -334,7 +334,7 @@ impl Session {
         }
         let is_at_start = self.is_caret_at_start();
         if self.is_entered && is_at_start {
-            self.taken(Sight::Shown);
+            self.taken(EmptyBy::Shown);
         }
         if !self.is_drawn && self.modes.bracketed_paste() == Some(true) {
             let is_alternate = self.modes.is_alternate();
@@ -368,14 +368,14 @@ impl Session {
             let erase = self.rules.as_ref().map(|rules| rules.erase_row.as_str());
             let keys = erase.unwrap_or_default().repeat(self.erase_keys as usize);
             if self.write(keys.as_bytes()).is_ok() {
-                self.draft.emptied(Sight::Erased);
+                self.draft.emptied(EmptyBy::Erased);
             }
         }
         self.release(now);
     }
 
     /// The program took what was entered: nothing of ours is in the line.
-    fn taken(&mut self, sight: Sight) {
+    fn taken(&mut self, sight: EmptyBy) {
         self.is_entered = false;
         self.draft.emptied(sight);
     }
@@ -384,7 +384,7 @@ impl Session {
     pub fn heard(&mut self) {
         self.draft.heard();
         if self.is_entered {
-            self.taken(Sight::Erased);
+            self.taken(EmptyBy::Erased);
         }
         if std::mem::take(&mut self.has_early_keys) {
             self.draft.forget();

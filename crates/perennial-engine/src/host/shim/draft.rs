@@ -25,7 +25,7 @@ use std::time::Duration;
 use super::super::delivery::{DoubtKey, InputRules, Key, PUT_BACK_MS};
 use super::super::monotonic::Moment;
 use super::super::protocol::Focus;
-pub use line::Sight;
+pub use line::EmptyBy;
 use line::{Doubt, Line, Unread};
 
 /// A prompt that was entered is heard by then.
@@ -168,7 +168,7 @@ impl Draft {
     pub fn pasted(&mut self) {
         let is_alone = match self.line {
             Line::Ours { is_alone } => is_alone,
-            line => line == Line::Empty(Sight::Shown),
+            line => line == Line::Empty(EmptyBy::Shown),
         };
         self.line = Line::Ours { is_alone };
     }
@@ -207,8 +207,8 @@ impl Draft {
     }
 
     /// Nothing of ours is in the line any more.
-    pub fn emptied(&mut self, sight: Sight) {
-        let sight = if self.shows_caret { sight } else { Sight::Shown };
+    pub fn emptied(&mut self, sight: EmptyBy) {
+        let sight = if self.shows_caret { sight } else { EmptyBy::Shown };
         let before = self.doubt.as_mut().map(|doubt| &mut doubt.before);
         for line in before.into_iter().chain([&mut self.line]) {
             if matches!(line, Line::Ours { .. }) {
@@ -222,7 +222,7 @@ impl Draft {
         self.unread = None;
         self.entered_left_at = None;
         self.doubt.take_if(|doubt| doubt.is_entered);
-        if !self.shows_caret && self.line == Line::Empty(Sight::Claimed) {
+        if !self.shows_caret && self.line == Line::Empty(EmptyBy::Claimed) {
             self.forget();
         }
     }
@@ -299,14 +299,14 @@ impl Draft {
             // Ctrl-U takes back what stands before the caret in its row.
             0x15 => match self.line {
                 Line::Plain { columns, .. } if columns < u32::from(self.room) => {
-                    self.set(Line::Empty(Sight::Erased));
+                    self.set(Line::Empty(EmptyBy::Erased));
                 }
                 Line::Empty(_) | Line::Plain { .. } | Line::Ours { .. } | Line::Edited => {
                     self.moved();
                 }
             },
             0x08 | 0x7f => match self.line {
-                Line::Plain { characters: 0 | 1, .. } => self.set(Line::Empty(Sight::Erased)),
+                Line::Plain { characters: 0 | 1, .. } => self.set(Line::Empty(EmptyBy::Erased)),
                 Line::Plain { characters, columns } => {
                     self.set(Line::Plain { characters: characters - 1, columns });
                 }

@@ -4,7 +4,7 @@ use perennial_api::{ExitCode, client};
 use perennial_engine::harness::preset;
 
 use crate::cli::context::Context;
-use crate::cli::failure::Ending;
+use crate::cli::failure::VerbResult;
 use crate::cli::launch::{self, Options};
 use crate::cli::problems;
 use crate::cli::render::roster::outcome;
@@ -33,7 +33,7 @@ pub struct Args {
     options: Options,
 }
 
-pub fn run(args: Args, context: &Context) -> Ending {
+pub fn run(args: Args, context: &Context) -> VerbResult {
     let mut request = launch::request(args.name.clone(), args.options, Vec::new())?;
     if request.prompt.is_some() {
         return Err(problems::prompt_for_adopted(&args.name).into());

@@ -11,7 +11,7 @@ use perennial_api::{Agent, ExitCode, client};
 use perennial_engine::host::attach::Attachment;
 
 use crate::cli::context::Context;
-use crate::cli::failure::{Ending, Failure};
+use crate::cli::failure::{Failure, VerbResult};
 use crate::cli::next_session::{Then, next_session};
 use crate::cli::problems;
 use crate::cli::render::roster::{name, next};
@@ -44,11 +44,11 @@ pub struct Args {
     detach_key: u8,
 }
 
-pub fn run(args: &Args, context: &Context) -> Ending {
+pub fn run(args: &Args, context: &Context) -> VerbResult {
     to(&args.target, args.detach_key, context)
 }
 
-pub fn to(target: &str, detach_key: u8, context: &Context) -> Ending {
+pub fn to(target: &str, detach_key: u8, context: &Context) -> VerbResult {
     if !terminal::is_interactive() {
         return Err(problems::no_terminal_to_attach(target).into());
     }
@@ -128,13 +128,13 @@ fn recorded(target: &str, session: u32, context: &Context) -> u64 {
         .unwrap_or(0)
 }
 
-fn farewell(text: &str, code: ExitCode, context: &Context) -> Ending {
+fn farewell(text: &str, code: ExitCode, context: &Context) -> VerbResult {
     context.print(&format!("\r\n[{text}]\n"))?;
     Ok(code)
 }
 
 /// Shows the agent's state after its session, if a daemon can tell it.
-fn over(agent: Option<&Agent>, context: &Context) -> Ending {
+fn over(agent: Option<&Agent>, context: &Context) -> VerbResult {
     if let Some(agent) = agent {
         let next = next(agent, &LocalTime::system()).map(|next| format!(": {next}"));
         let (name, state) = (name(agent), plain(&agent.state));

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::cli::context::Context;
-use crate::cli::failure::{Ending, Failure};
+use crate::cli::failure::{Failure, VerbResult};
 use crate::cli::problems;
 use crate::cli::render::board;
 use crate::cli::render::text::plain;
@@ -89,7 +89,7 @@ pub struct ShowArgs {
 /// The daemon answers with no more than this at once.
 const PAGE: u64 = 500;
 
-pub fn run(args: Args, context: &Context) -> Ending {
+pub fn run(args: Args, context: &Context) -> VerbResult {
     match args.verb {
         Verb::Post(args) => post(args, context),
         Verb::Ls(args) => ls(args, context),
@@ -97,7 +97,7 @@ pub fn run(args: Args, context: &Context) -> Ending {
     }
 }
 
-fn post(args: PostArgs, context: &Context) -> Ending {
+fn post(args: PostArgs, context: &Context) -> VerbResult {
     // The daemon takes an empty title of a program for none; a person who wrote one meant something.
     if args.title.as_ref().is_some_and(String::is_empty) {
         return Err(problems::blank_title().into());
@@ -109,7 +109,7 @@ fn post(args: PostArgs, context: &Context) -> Ending {
     Ok(ExitCode::Done)
 }
 
-fn ls(args: LsArgs, context: &Context) -> Ending {
+fn ls(args: LsArgs, context: &Context) -> VerbResult {
     let mut posts: Vec<Box<RawValue>> = Vec::new();
     let is_later_page = args.before.is_some();
     let mut before = args.before;
@@ -148,7 +148,7 @@ fn place(post: &RawValue) -> Result<String, Failure> {
     Ok(place.id)
 }
 
-fn show(args: &ShowArgs, context: &Context) -> Ending {
+fn show(args: &ShowArgs, context: &Context) -> VerbResult {
     let answer = context.client.get(&client::path(&["board", &args.id], &[]))?;
     context.show(&answer, |post: &Post| context.draw(|canvas| board::show(post, canvas)))?;
     Ok(ExitCode::Done)

@@ -5,7 +5,7 @@ use perennial_api::request::Bury;
 use perennial_api::{ExitCode, client};
 
 use crate::cli::context::Context;
-use crate::cli::failure::Ending;
+use crate::cli::failure::VerbResult;
 use crate::cli::progress;
 use crate::cli::render::roster::brief;
 use crate::cli::render::text::plain;
@@ -25,7 +25,7 @@ pub struct Args {
     summary: String,
 }
 
-pub fn run(args: Args, context: &Context) -> Ending {
+pub fn run(args: Args, context: &Context) -> VerbResult {
     let path = client::path(&["agents", &args.target, "bury"], &[]);
     let client = context.client.clone().patience(progress::ENDING_PATIENCE);
     let answer = progress::told(&format!("waiting for {} to end", args.target), move || {

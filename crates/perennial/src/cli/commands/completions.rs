@@ -6,7 +6,7 @@ use perennial_api::ExitCode;
 
 use crate::cli::Cli;
 use crate::cli::context::Context;
-use crate::cli::failure::Ending;
+use crate::cli::failure::VerbResult;
 
 /// Print a completion script for a shell
 #[derive(Debug, clap::Args)]
@@ -19,7 +19,7 @@ pub struct Args {
     shell: Shell,
 }
 
-pub fn run(args: &Args, context: &Context) -> Ending {
+pub fn run(args: &Args, context: &Context) -> VerbResult {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "perennial", &mut script);
     context.print_bytes(&script)?;

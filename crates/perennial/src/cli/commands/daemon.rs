@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use super::up;
 use crate::cli::context::Context;
-use crate::cli::failure::Ending;
+use crate::cli::failure::VerbResult;
 use crate::cli::problems;
 
 /// What `up` waits for: requests are answered from now on.
@@ -22,7 +22,7 @@ pub struct Args {
     detached: bool,
 }
 
-pub fn run(args: &Args, context: &Context) -> Ending {
+pub fn run(args: &Args, context: &Context) -> VerbResult {
     if args.detached {
         leave_caller();
     }

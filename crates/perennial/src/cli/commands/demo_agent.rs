@@ -6,7 +6,7 @@ use std::time::Duration;
 use perennial_api::ExitCode;
 
 use crate::cli::context::Context;
-use crate::cli::failure::Ending;
+use crate::cli::failure::VerbResult;
 
 /// Act as an agent of the demo
 #[derive(Debug, clap::Args)]
@@ -17,7 +17,7 @@ pub struct Args {
 
 const BEAT: Duration = Duration::from_millis(400);
 
-pub fn run(args: &Args, _context: &Context) -> Ending {
+pub fn run(args: &Args, _context: &Context) -> VerbResult {
     let session = std::env::var("PERENNIAL_SESSION").unwrap_or_default();
     let number = session.rsplit('.').next().unwrap_or("?").to_owned();
     let lines = lines(&args.role);

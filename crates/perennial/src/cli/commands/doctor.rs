@@ -15,7 +15,7 @@ use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
 
 use crate::cli::context::Context;
-use crate::cli::failure::Ending;
+use crate::cli::failure::VerbResult;
 use crate::cli::installed::{self, Installed, program};
 use crate::cli::render::paint::Ink;
 use crate::cli::render::roster::Canvas;
@@ -55,7 +55,7 @@ struct DoctorReport {
     health: Option<Health>,
 }
 
-pub fn run(_args: &Args, context: &Context) -> Ending {
+pub fn run(_args: &Args, context: &Context) -> VerbResult {
     let mut findings = vec![home(&context.home)];
     let answer = context.client.get(&client::path(&["health"], &[]));
     let (health, reached) = match answer.and_then(|answer| answer.read::<Health>()) {

@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::cli::context::Context;
-use crate::cli::failure::Ending;
+use crate::cli::failure::VerbResult;
 use crate::cli::problems;
 use crate::cli::progress;
 
@@ -22,7 +22,7 @@ pub struct Args {}
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-pub fn run(_args: &Args, context: &Context) -> Ending {
+pub fn run(_args: &Args, context: &Context) -> VerbResult {
     let health: Health = match context.client.get(&client::path(&["health"], &[])) {
         Ok(answer) => answer.read()?,
         Err(ClientError::NoDaemon(_)) => return Err(problems::nothing_to_shut_down().into()),

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::cli::arrival::Arrival;
 use crate::cli::context::Context;
-use crate::cli::failure::{Ending, Failure};
+use crate::cli::failure::{Failure, VerbResult};
 use crate::cli::render::paint::Ink;
 use crate::cli::render::text::{self, plain};
 use crate::cli::render::time::LocalTime;
@@ -40,7 +40,7 @@ const PAGE: u64 = 1000;
 /// A daemon whose arrival was not noticed is found after this.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-pub fn run(args: &Args, context: &Context) -> Ending {
+pub fn run(args: &Args, context: &Context) -> VerbResult {
     if args.follow { follow(args, context) } else { list(args, context) }
 }
 
@@ -50,7 +50,7 @@ struct EventNumber {
     seq: u64,
 }
 
-fn list(args: &Args, context: &Context) -> Ending {
+fn list(args: &Args, context: &Context) -> VerbResult {
     let mut since = args.since.unwrap_or(0);
     let limit = PAGE.to_string();
     let mut printer = EventPrinter::new(context);
@@ -73,7 +73,7 @@ fn list(args: &Args, context: &Context) -> Ending {
     }
 }
 
-fn follow(args: &Args, context: &Context) -> Ending {
+fn follow(args: &Args, context: &Context) -> VerbResult {
     let path = path(&[("agent", args.agent.clone())]);
     let mut since = args.since.unwrap_or(0);
     let mut feed = context.client.follow(&path, Some(since))?;

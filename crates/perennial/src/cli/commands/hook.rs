@@ -18,7 +18,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 
 use crate::cli::context::Context;
-use crate::cli::failure::Ending;
+use crate::cli::failure::VerbResult;
 
 /// An agent CLI waits for its hooks, so this is bounded.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -47,7 +47,7 @@ impl Args {
     }
 }
 
-pub fn run(args: &Args, context: &Context) -> Ending {
+pub fn run(args: &Args, context: &Context) -> VerbResult {
     let (at, until) = (called_at(), monotonic::now() + PATIENCE);
     let read = input(until);
     let session = session();

@@ -5,7 +5,7 @@ use std::path::Path;
 use perennial_api::{Agent, ExitCode, client, state};
 
 use crate::cli::context::Context;
-use crate::cli::failure::Ending;
+use crate::cli::failure::VerbResult;
 use crate::cli::render::roster::roster;
 
 /// List agents, those that need you first
@@ -38,7 +38,7 @@ pub struct Args {
     stale: Option<u64>,
 }
 
-pub fn run(args: &Args, context: &Context) -> Ending {
+pub fn run(args: &Args, context: &Context) -> VerbResult {
     let project = args.project.as_deref().map(absolute);
     let stale = args.stale.map(|seconds| seconds.to_string());
     let path = client::path(

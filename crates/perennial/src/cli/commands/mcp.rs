@@ -9,7 +9,7 @@ use perennial_api::{ExitCode, client};
 use serde_json::{Value, json};
 
 use crate::cli::context::Context;
-use crate::cli::failure::Ending;
+use crate::cli::failure::VerbResult;
 
 /// A message is at most this long, its line's end included.
 const LONGEST_LINE: u64 = 4 << 20;
@@ -18,7 +18,7 @@ const LONGEST_LINE: u64 = 4 << 20;
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
-pub fn run(_: &Args, context: &Context) -> Ending {
+pub fn run(_: &Args, context: &Context) -> VerbResult {
     let path = client::path(&["mcp"], &[]);
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     while let Some(line) = next_line(&mut input)? {

@@ -4,7 +4,7 @@ use perennial_api::request::Rename;
 use perennial_api::{Agent, ExitCode, client};
 
 use crate::cli::context::Context;
-use crate::cli::failure::Ending;
+use crate::cli::failure::VerbResult;
 use crate::cli::render::roster::name;
 use crate::cli::render::text::plain;
 
@@ -19,7 +19,7 @@ pub struct Args {
     name: String,
 }
 
-pub fn run(args: Args, context: &Context) -> Ending {
+pub fn run(args: Args, context: &Context) -> VerbResult {
     let path = client::path(&["agents", &args.target, "rename"], &[]);
     let answer = context.client.post(&path, &Rename { name: args.name })?;
     context.show(&answer, |agent: &Agent| {

@@ -4,7 +4,7 @@ use perennial_api::{Agent, ClientError, client};
 
 use super::attach;
 use crate::cli::context::Context;
-use crate::cli::failure::{Ending, Failure};
+use crate::cli::failure::{Failure, VerbResult};
 use crate::cli::launch::{self, Options};
 use crate::cli::problems;
 use crate::cli::terminal;
@@ -30,7 +30,7 @@ pub struct Args {
 /// Two callers may choose the same free name at once: the loser chooses again.
 const ATTEMPTS: usize = 5;
 
-pub fn run(args: Args, context: &Context) -> Ending {
+pub fn run(args: Args, context: &Context) -> VerbResult {
     if !terminal::is_interactive() {
         return Err(problems::no_terminal_to_run().into());
     }

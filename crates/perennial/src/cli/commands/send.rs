@@ -9,7 +9,7 @@ use perennial_api::{Agent, ExitCode, Response, client, state};
 use perennial_engine::host::monotonic;
 
 use crate::cli::context::Context;
-use crate::cli::failure::{Ending, Failure};
+use crate::cli::failure::{Failure, VerbResult};
 use crate::cli::problems;
 use crate::cli::progress;
 use crate::cli::render::text::plain;
@@ -64,7 +64,7 @@ pub struct Args {
     after_turn: bool,
 }
 
-pub fn run(args: Args, context: &Context) -> Ending {
+pub fn run(args: Args, context: &Context) -> VerbResult {
     let text = if args.text == "-" { from_stdin()? } else { args.text };
     if text.contains(is_removed) {
         eprintln!("note: control characters are removed from the text");

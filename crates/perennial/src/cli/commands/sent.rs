@@ -4,7 +4,7 @@ use perennial_api::answer::Message;
 use perennial_api::{ExitCode, client};
 
 use crate::cli::context::Context;
-use crate::cli::failure::Ending;
+use crate::cli::failure::VerbResult;
 use crate::cli::render::paint::Ink;
 use crate::cli::render::roster::Canvas;
 use crate::cli::render::table::{Cell, Clip, Column, table};
@@ -34,7 +34,7 @@ pub struct Args {
     limit: u64,
 }
 
-pub fn run(args: &Args, context: &Context) -> Ending {
+pub fn run(args: &Args, context: &Context) -> VerbResult {
     let limit = args.limit.to_string();
     let path = client::path(&["agents", &args.target, "sent"], &[("limit", Some(&limit))]);
     let answer = context.client.get(&path)?;

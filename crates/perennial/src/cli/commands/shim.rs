@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use crate::cli::failure::Ending;
+use crate::cli::failure::VerbResult;
 
 /// Hold the session of one agent
 #[derive(Debug, clap::Args)]
@@ -14,6 +14,6 @@ pub struct Args {
     dir: PathBuf,
 }
 
-pub fn run(args: &Args) -> Ending {
+pub fn run(args: &Args) -> VerbResult {
     perennial_engine::host::shim::main(&args.dir)
 }

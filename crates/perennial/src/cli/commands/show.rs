@@ -3,7 +3,7 @@
 use perennial_api::{ExitCode, client};
 
 use crate::cli::context::Context;
-use crate::cli::failure::Ending;
+use crate::cli::failure::VerbResult;
 use crate::cli::render::card::card;
 
 /// Show everything about one agent
@@ -18,7 +18,7 @@ pub struct Args {
     target: String,
 }
 
-pub fn run(args: &Args, context: &Context) -> Ending {
+pub fn run(args: &Args, context: &Context) -> VerbResult {
     let answer = context.client.get(&client::path(&["agents", &args.target], &[]))?;
     context.show(&answer, |agent| context.draw(|canvas| card(agent, canvas)))?;
     Ok(ExitCode::Done)

@@ -3,7 +3,7 @@
 use perennial_api::{ExitCode, client};
 
 use crate::cli::context::Context;
-use crate::cli::failure::Ending;
+use crate::cli::failure::VerbResult;
 use crate::cli::launch::{self, Options};
 use crate::cli::render::roster::outcome;
 use crate::cli::render::time::LocalTime;
@@ -33,7 +33,7 @@ pub struct Args {
     argv: Vec<String>,
 }
 
-pub fn run(args: Args, context: &Context) -> Ending {
+pub fn run(args: Args, context: &Context) -> VerbResult {
     let request = launch::request(args.name, args.options, args.argv)?;
     let answer = context.client.post(&client::path(&["agents"], &[]), &request)?;
     context.show(&answer, |agent| outcome(agent, &LocalTime::system()))?;

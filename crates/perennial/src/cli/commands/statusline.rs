@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use crate::cli::commands::hook::{called_at, session};
 use crate::cli::context::Context;
-use crate::cli::failure::Ending;
+use crate::cli::failure::VerbResult;
 
 const PATIENCE: Duration = Duration::from_secs(1);
 const LONGEST_INPUT: u64 = 1 << 20;
@@ -25,7 +25,7 @@ pub struct Args {
     own: Option<PathBuf>,
 }
 
-pub fn run(args: &Args, context: &Context) -> Ending {
+pub fn run(args: &Args, context: &Context) -> VerbResult {
     let at = called_at();
     let mut input = Vec::new();
     let _ = io::stdin().lock().take(LONGEST_INPUT).read_to_end(&mut input);

@@ -4,7 +4,7 @@ use perennial_api::request::Stop;
 use perennial_api::{Agent, ExitCode, client};
 
 use crate::cli::context::Context;
-use crate::cli::failure::Ending;
+use crate::cli::failure::VerbResult;
 use crate::cli::progress;
 use crate::cli::render::roster::brief;
 
@@ -27,7 +27,7 @@ pub struct Args {
     all: bool,
 }
 
-pub fn run(args: &Args, context: &Context) -> Ending {
+pub fn run(args: &Args, context: &Context) -> VerbResult {
     let client = context.client.clone().patience(progress::ENDING_PATIENCE);
     match &args.target {
         Some(target) => {

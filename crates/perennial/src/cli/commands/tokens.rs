@@ -14,7 +14,7 @@ use perennial_engine::transcript::survey::Survey;
 use serde::Serialize;
 
 use crate::cli::context::Context;
-use crate::cli::failure::Ending;
+use crate::cli::failure::VerbResult;
 use crate::cli::problems;
 use crate::cli::render::paint::Paint;
 use crate::cli::render::table::{Cell, Clip, Column, table};
@@ -50,7 +50,7 @@ struct Model {
     usage: Usage,
 }
 
-pub fn run(args: &Args, context: &Context) -> Ending {
+pub fn run(args: &Args, context: &Context) -> VerbResult {
     let preset = Preset::load(&context.home.config, &args.harness)
         .map_err(|error| problems::preset_unusable(&error))?;
     let home =

@@ -4,7 +4,7 @@ use perennial_api::answer::Message;
 use perennial_api::{ExitCode, client};
 
 use crate::cli::context::Context;
-use crate::cli::failure::Ending;
+use crate::cli::failure::VerbResult;
 use crate::cli::render::text::plain;
 
 /// Withdraw a text that is still waiting
@@ -19,7 +19,7 @@ pub struct Args {
     id: String,
 }
 
-pub fn run(args: &Args, context: &Context) -> Ending {
+pub fn run(args: &Args, context: &Context) -> VerbResult {
     let path = client::path(&["messages", &args.id, "withdraw"], &[]);
     let answer = context.client.post(&path, &serde_json::json!({}))?;
     context.show(&answer, |message: &Message| format!("withdrawn: {}\n", plain(&message.id)))?;

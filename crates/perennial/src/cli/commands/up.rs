@@ -13,7 +13,7 @@ use perennial_engine::host::monotonic;
 use super::daemon::READY;
 use crate::cli::arrival::Arrival;
 use crate::cli::context::Context;
-use crate::cli::failure::{Ending, Failure};
+use crate::cli::failure::{Failure, VerbResult};
 use crate::cli::installed;
 use crate::cli::problems;
 use crate::cli::progress;
@@ -34,7 +34,7 @@ pub struct Args {
     foreground: bool,
 }
 
-pub fn run(args: &Args, context: &Context) -> Ending {
+pub fn run(args: &Args, context: &Context) -> VerbResult {
     if args.foreground {
         let error = daemon(&context.home, &[])?.exec();
         return Err(problems::daemon_not_started(&error).into());
@@ -59,7 +59,7 @@ const ANOTHERS_START: Duration = Duration::from_secs(5);
 /// How often to check whether the home has become free.
 const TRY_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
-fn start(context: &Context) -> Ending {
+fn start(context: &Context) -> VerbResult {
     let until = monotonic::now() + ANOTHERS_START;
     loop {
         let said_before = said_length(&context.home);

@@ -3,7 +3,7 @@
 use perennial_api::{ExitCode, client};
 
 use crate::cli::context::Context;
-use crate::cli::failure::Ending;
+use crate::cli::failure::VerbResult;
 use crate::cli::render::roster::outcome;
 use crate::cli::render::time::LocalTime;
 
@@ -16,7 +16,7 @@ pub struct Args {
     target: String,
 }
 
-pub fn run(args: &Args, context: &Context) -> Ending {
+pub fn run(args: &Args, context: &Context) -> VerbResult {
     let path = client::path(&["agents", &args.target, "wake"], &[]);
     let answer = context.client.post(&path, &serde_json::json!({}))?;
     context.show(&answer, |agent| outcome(agent, &LocalTime::system()))?;

@@ -3,7 +3,7 @@
 use perennial_api::{ExitCode, client};
 
 use crate::cli::context::Context;
-use crate::cli::failure::Ending;
+use crate::cli::failure::VerbResult;
 use crate::cli::render::story::story;
 
 /// Explain an agent's state: evidence, history, what happens next
@@ -15,7 +15,7 @@ pub struct Args {
     target: String,
 }
 
-pub fn run(args: &Args, context: &Context) -> Ending {
+pub fn run(args: &Args, context: &Context) -> VerbResult {
     let answer = context.client.get(&client::path(&["agents", &args.target, "why"], &[]))?;
     context.show(&answer, |why| context.draw(|canvas| story(why, &args.target, canvas)))?;
     Ok(ExitCode::Done)

@@ -31,6 +31,8 @@ use crate::daemon::driving::presence::Presence;
 use crate::daemon::hearing::spending::{self, Spending};
 use crate::daemon::showing::view;
 
+/// With so many agents that leave memory at once, it is worth giving it back.
+const MANY: usize = 1000;
 /// After this many events, changed entities are stored as snapshots, so that the next start need not
 /// fold them.
 const SNAPSHOT_EVERY: u64 = 1000;
@@ -137,11 +139,24 @@ impl Driver {
         let retired = supervisor.retire(&over);
         world.projections.changed.extend(retired.next);
         world.registry.forget(&retired.agents);
+        let is_much = retired.agents.len() >= MANY;
         for agent in retired.agents {
             presence.forget(agent);
             spending.forget(agent);
         }
+        if is_much {
+            give_back();
+        }
     }
+}
+
+/// Gives memory that is no longer used back to the machine: the allocator keeps it otherwise.
+fn give_back() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: takes no pointer, and locks what it looks at.
+    unsafe {
+        libc::malloc_trim(0)
+    };
 }
 
 fn row(agent: &Agent, journal: &dyn Store) -> RosterRow {

@@ -28,7 +28,7 @@ use perennial_engine::transcript::tail::Buffer;
 
 use crate::daemon::driving::driver::{DriverHandle, Incoming};
 use crate::daemon::driving::harness::Harnesses;
-use open::{Found, InWindow, Open};
+use open::{InWindow, Open, TranscriptFile};
 
 /// Look at this agent's conversations.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -164,7 +164,7 @@ impl OpenTranscripts {
             let theirs =
                 vendor.and_then(|(preset, home)| preset.conversation.transcript.find(&home, id));
             let path = theirs.or_else(|| is_earlier.then(ours).flatten())?;
-            Some(Found { dialect: harnesses.preset(harness).ok()?.dialect, path })
+            Some(TranscriptFile { dialect: harnesses.preset(harness).ok()?.dialect, path })
         };
         let mut facts = open.update(&mut self.buffer, find);
         let measured = open.window().and_then(|window| measured(harnesses, look, window));

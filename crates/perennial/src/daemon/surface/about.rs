@@ -75,7 +75,7 @@ pub fn page(
     since: Seq,
     limit: usize,
 ) -> Result<Vec<Record>, ReadError> {
-    let mut found = Found { since, limit, records: Vec::new() };
+    let mut found = RecordPage { since, limit, records: Vec::new() };
     // A job's first record follows that of the move that it tells of: one before the place may have
     // a job whose end comes after it.
     let mut jobs = Vec::new();
@@ -151,13 +151,13 @@ fn notification(agent: AgentId, record: &Record) -> Option<Entity> {
 }
 
 /// The first records after a place, in their order, up to a limit.
-struct Found {
+struct RecordPage {
     since: Seq,
     limit: usize,
     records: Vec<Record>,
 }
 
-impl Found {
+impl RecordPage {
     fn is_full(&self) -> bool {
         self.records.len() >= self.limit
     }

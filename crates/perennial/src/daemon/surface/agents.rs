@@ -22,8 +22,8 @@ use perennial_store::Store;
 use perennial_store::journal::{ReadError, Version};
 use perennial_store::record::Record;
 
-use super::answer::{Answer, Trouble, json};
-use super::ended::Found;
+use super::answer::{Answer, ProblemResponse, json};
+use super::ended::Resolved;
 use super::extract::{CallerIdentity, Query, Segment};
 use super::{Shared, Surface};
 use crate::daemon::driving::driver::Closing;
@@ -78,15 +78,15 @@ pub async fn list(
     Ok(answer)
 }
 
-fn roster(word: &str) -> Result<Roster, Trouble> {
+fn roster(word: &str) -> Result<Roster, ProblemResponse> {
     let all = [Roster::Living, Roster::Freezer, Roster::Cemetery];
     let known = all.into_iter().find(|roster| roster.word() == word);
-    known.ok_or_else(|| Trouble(problems::bad_roster(word)))
+    known.ok_or_else(|| ProblemResponse(problems::bad_roster(word)))
 }
 
-fn agent_state(word: &str) -> Result<AgentState, Trouble> {
+fn agent_state(word: &str) -> Result<AgentState, ProblemResponse> {
     let known = AgentState::ALL.into_iter().find(|state| state.word() == word);
-    known.ok_or_else(|| Trouble(problems::bad_state(word)))
+    known.ok_or_else(|| ProblemResponse(problems::bad_state(word)))
 }
 
 /// The last sign of work of a bare command is the last thing it printed.
@@ -154,13 +154,17 @@ fn chapter(record: &Record, sight: Sight) -> Chapter {
     }
 }
 
-pub fn gone() -> Trouble {
-    Trouble(problems::agent_gone())
+pub fn gone() -> ProblemResponse {
+    ProblemResponse(problems::agent_gone())
 }
 
 impl Surface {
     /// One agent as this caller sees it now.
-    pub async fn find(&self, caller: Caller, target: String) -> Result<wire::Agent, Trouble> {
+    pub async fn find(
+        &self,
+        caller: Caller,
+        target: String,
+    ) -> Result<wire::Agent, ProblemResponse> {
         let asked = target.clone();
         let look = |asked: String| {
             self.driver.look(move |view| {
@@ -171,8 +175,8 @@ impl Surface {
         let mut agent = match look(asked).await? {
             Some(agent) => agent,
             None => match self.resolve(target).await? {
-                Found::InMemory(id) => look(id.to_string()).await?.ok_or_else(gone)?,
-                Found::Ended(ended) => self.ended(caller, ended.agent).await?,
+                Resolved::InMemory(id) => look(id.to_string()).await?.ok_or_else(gone)?,
+                Resolved::Ended(ended) => self.ended(caller, ended.agent).await?,
             },
         };
         add_activity(&self.home, &mut agent);
@@ -185,11 +189,11 @@ impl Surface {
         caller: Caller,
         verb: Verb,
         target: Option<String>,
-    ) -> Result<Option<AgentId>, Trouble> {
+    ) -> Result<Option<AgentId>, ProblemResponse> {
         let may = move |fleet: &Fleet, id: Option<AgentId>| match fleet.authorise(caller, verb, id)
         {
             Ok(()) => Ok(id),
-            Err(refusal) => Err(Trouble(problems::refusal(&refusal, fleet))),
+            Err(refusal) => Err(ProblemResponse(problems::refusal(&refusal, fleet))),
         };
         let asked = target.clone();
         let checked = self.driver.look(move |view| {
@@ -204,8 +208,8 @@ impl Surface {
         }
         let found = self.resolve(target.unwrap_or_default()).await?;
         let checked = self.driver.look(move |view| match found {
-            Found::InMemory(id) => may(view.supervisor.fleet(), Some(id)),
-            Found::Ended(ended) => {
+            Resolved::InMemory(id) => may(view.supervisor.fleet(), Some(id)),
+            Resolved::Ended(ended) => {
                 let id = ended.agent.id;
                 may(&ended.around(view.supervisor.fleet()), Some(id))
             }

@@ -14,23 +14,23 @@ use crate::daemon::showing::problems;
 
 /// A problem on its way out.
 #[derive(Debug)]
-pub struct Trouble(pub Problem);
+pub struct ProblemResponse(pub Problem);
 
-pub type Answer = Result<Response, Trouble>;
+pub type Answer = Result<Response, ProblemResponse>;
 
-impl From<Problem> for Trouble {
-    fn from(problem: Problem) -> Trouble {
-        Trouble(problem)
+impl From<Problem> for ProblemResponse {
+    fn from(problem: Problem) -> ProblemResponse {
+        ProblemResponse(problem)
     }
 }
 
-impl From<Closing> for Trouble {
-    fn from(_: Closing) -> Trouble {
-        Trouble(problems::daemon_ending())
+impl From<Closing> for ProblemResponse {
+    fn from(_: Closing) -> ProblemResponse {
+        ProblemResponse(problems::daemon_ending())
     }
 }
 
-impl IntoResponse for Trouble {
+impl IntoResponse for ProblemResponse {
     fn into_response(self) -> Response {
         let status =
             StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -46,7 +46,7 @@ pub fn json(value: &impl Serialize) -> Answer {
 pub fn json_with(status: StatusCode, value: &impl Serialize) -> Answer {
     match serde_json::to_vec(value) {
         Ok(body) => Ok((status, [(CONTENT_TYPE, "application/json")], body).into_response()),
-        Err(error) => Err(Trouble(problems::answer_not_writable(&error.to_string()))),
+        Err(error) => Err(ProblemResponse(problems::answer_not_writable(&error.to_string()))),
     }
 }
 
@@ -57,16 +57,16 @@ pub async fn openapi(_: CallerIdentity) -> Answer {
     Ok(([(CONTENT_TYPE, "application/json")], OPENAPI).into_response())
 }
 
-pub async fn no_such_route(uri: Uri) -> Trouble {
+pub async fn no_such_route(uri: Uri) -> ProblemResponse {
     // An empty name is nobody's, and an empty id no post's: they are no other routes.
     match uri.path() {
-        "/v1/agents/" => return Trouble(problems::no_such_agent("")),
+        "/v1/agents/" => return ProblemResponse(problems::no_such_agent("")),
         "/v1/board/" => return no_such_post(),
         _ => {}
     }
-    Trouble(problems::no_such_route(uri.path()))
+    ProblemResponse(problems::no_such_route(uri.path()))
 }
 
-pub async fn no_such_method(uri: Uri) -> Trouble {
-    Trouble(problems::no_such_method(uri.path()))
+pub async fn no_such_method(uri: Uri) -> ProblemResponse {
+    ProblemResponse(problems::no_such_method(uri.path()))
 }

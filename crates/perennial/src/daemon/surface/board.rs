@@ -18,7 +18,7 @@ use perennial_store::journal::Version;
 use perennial_store::record::Record;
 use perennial_store::text;
 
-use super::answer::{Answer, Trouble, json};
+use super::answer::{Answer, ProblemResponse, json};
 use super::extract::{CallerIdentity, Query, Segment};
 use super::{Shared, Surface};
 use crate::daemon::showing::problems;
@@ -52,7 +52,7 @@ impl Surface {
         caller: Caller,
         title: Option<String>,
         text: &str,
-    ) -> Result<Post, Trouble> {
+    ) -> Result<Post, ProblemResponse> {
         let title = title.filter(|title| !title.is_empty());
         checks::post(title.as_deref(), text)?;
         let (id, body) = (PostId(uuid::Uuid::now_v7().as_u128()), text::body(text));
@@ -61,7 +61,11 @@ impl Surface {
     }
 
     /// Up to `limit` posts that are older than `before`, newest first, without their texts.
-    pub async fn posts(&self, before: Option<&str>, limit: usize) -> Result<Vec<Post>, Trouble> {
+    pub async fn posts(
+        &self,
+        before: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Post>, ProblemResponse> {
         let before = before.map_or(Ok(PostId(u128::MAX)), checks::post_id)?;
         let read = move |journal: &dyn Store| {
             let records = journal.streams_before(&Entity::Post(before), limit)?;
@@ -71,7 +75,7 @@ impl Surface {
     }
 
     /// One post with its text.
-    pub async fn show_post(&self, id: &str) -> Result<Post, Trouble> {
+    pub async fn show_post(&self, id: &str) -> Result<Post, ProblemResponse> {
         let id = checks::post_id(id)?;
         let read = move |journal: &dyn Store| {
             let records = journal.read_stream(&Entity::Post(id), Version(0), 1)?;
@@ -85,15 +89,15 @@ impl Surface {
         let post: Post =
             self.read(read).await?.ok_or_else(|| problems::no_such_post(&id.to_string()))?;
         if post.text.is_none() {
-            return Err(Trouble(problems::post_unread(id)));
+            return Err(ProblemResponse(problems::post_unread(id)));
         }
         Ok(post)
     }
 }
 
 /// The answer to a request for a post without an id.
-pub fn no_such_post() -> Trouble {
-    Trouble(problems::no_such_post(""))
+pub fn no_such_post() -> ProblemResponse {
+    ProblemResponse(problems::no_such_post(""))
 }
 
 /// A post as it is listed, and its text as the event names it.

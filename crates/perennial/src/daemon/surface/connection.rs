@@ -16,14 +16,14 @@ use tokio::net::UnixStream;
 /// One connection.
 pub struct Connection {
     stream: UnixStream,
-    asked: Asked,
+    asked: HasRequest,
 }
 
 /// Whether a request has come.
 #[derive(Clone, Default)]
-pub struct Asked(Arc<AtomicBool>);
+pub struct HasRequest(Arc<AtomicBool>);
 
-impl Asked {
+impl HasRequest {
     pub fn note(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -34,8 +34,8 @@ impl Asked {
 }
 
 impl Connection {
-    pub fn new(stream: UnixStream) -> (Connection, Asked) {
-        let asked = Asked::default();
+    pub fn new(stream: UnixStream) -> (Connection, HasRequest) {
+        let asked = HasRequest::default();
         (Connection { stream, asked: asked.clone() }, asked)
     }
 

@@ -28,7 +28,7 @@ use tokio::sync::mpsc::{Sender, channel};
 
 use super::Surface;
 use super::agents::add_activity;
-use super::answer::Trouble;
+use super::answer::ProblemResponse;
 use super::events::unread;
 use super::sight;
 use crate::daemon::driving::driver::chain;
@@ -39,7 +39,7 @@ use crate::daemon::showing::view::{self, Filter};
 const PAGE: usize = 200;
 
 /// Whom a target means.
-pub enum Found {
+pub enum Resolved {
     InMemory(AgentId),
     Ended(Box<Ended>),
 }
@@ -61,7 +61,7 @@ impl Ended {
 
 impl Surface {
     /// Whom a target means, of everybody who ever was.
-    pub async fn resolve(&self, target: String) -> Result<Found, Trouble> {
+    pub async fn resolve(&self, target: String) -> Result<Resolved, ProblemResponse> {
         let asked = target.clone();
         // Memory first: who leaves it meanwhile is in the store by then.
         let (holder, named) = self
@@ -75,7 +75,7 @@ impl Surface {
             })
             .await?;
         if let Some(id) = holder {
-            return Ok(Found::InMemory(id));
+            return Ok(Resolved::InMemory(id));
         }
         let nobody = Refusal::NoSuchAgent { target: target.chars().take(100).collect() };
         match self.read(move |journal| search(journal, &target, named)).await? {
@@ -84,7 +84,7 @@ impl Surface {
                 let refused = self
                     .driver
                     .look(move |view| problems::refusal(&nobody, view.supervisor.fleet()));
-                Err(Trouble(refused.await?))
+                Err(ProblemResponse(refused.await?))
             }
         }
     }
@@ -93,7 +93,7 @@ impl Surface {
     pub async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&dyn Store) -> Result<T, ReadError> + Send + 'static,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, ProblemResponse> {
         let journal = self.journal.clone();
         tokio::task::spawn_blocking(move || read(&*journal))
             .await
@@ -102,12 +102,20 @@ impl Surface {
     }
 
     /// An agent that has left memory, as it is shown.
-    pub async fn ended(&self, caller: Caller, agent: Agent) -> Result<wire::Agent, Trouble> {
+    pub async fn ended(
+        &self,
+        caller: Caller,
+        agent: Agent,
+    ) -> Result<wire::Agent, ProblemResponse> {
         self.read(move |journal| ended(journal, caller, &agent)).await
     }
 
     /// Why a command about an agent that has left memory is refused.
-    pub async fn refused(&self, mut request: Request, ended: Ended) -> Result<Problem, Trouble> {
+    pub async fn refused(
+        &self,
+        mut request: Request,
+        ended: Ended,
+    ) -> Result<Problem, ProblemResponse> {
         let id = ended.agent.id.to_string();
         if let Some(target) = request.command.target_mut() {
             target.clone_from(&id);
@@ -155,7 +163,7 @@ fn search(
     journal: &dyn Store,
     target: &str,
     mut named: BTreeSet<(Time, AgentId)>,
-) -> Result<Option<Found>, ReadError> {
+) -> Result<Option<Resolved>, ReadError> {
     let in_memory: Vec<AgentId> = named.iter().map(|(_, id)| *id).collect();
     let id = match target.parse::<AgentId>() {
         Ok(id) => Some(id),
@@ -171,11 +179,11 @@ fn search(
         }
     };
     match id {
-        Some(id) if in_memory.contains(&id) => Ok(Some(Found::InMemory(id))),
+        Some(id) if in_memory.contains(&id) => Ok(Some(Resolved::InMemory(id))),
         Some(id) => {
             let Some(agent) = recall(journal, id)? else { return Ok(None) };
             let leads = dead_leads(journal, &agent)?;
-            Ok(Some(Found::Ended(Box::new(Ended { agent, leads }))))
+            Ok(Some(Resolved::Ended(Box::new(Ended { agent, leads }))))
         }
         None => Ok(None),
     }

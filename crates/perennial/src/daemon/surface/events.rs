@@ -21,8 +21,8 @@ use perennial_store::record::Record;
 use tokio::sync::Notify;
 
 use super::about;
-use super::answer::{Answer, Trouble, json};
-use super::ended::Found;
+use super::answer::{Answer, ProblemResponse, json};
+use super::ended::Resolved;
 use super::extract::{CallerIdentity, Query};
 use super::{Shared, Surface};
 use crate::daemon::driving::driver::{Closing, chain};
@@ -121,11 +121,11 @@ fn follow(
 
 impl Surface {
     /// The one agent that is asked for, if one is.
-    pub async fn only(&self, target: Option<String>) -> Result<Option<AgentId>, Trouble> {
+    pub async fn only(&self, target: Option<String>) -> Result<Option<AgentId>, ProblemResponse> {
         let Some(target) = target else { return Ok(None) };
         match self.resolve(target).await? {
-            Found::InMemory(id) => Ok(Some(id)),
-            Found::Ended(ended) => Ok(Some(ended.agent.id)),
+            Resolved::InMemory(id) => Ok(Some(id)),
+            Resolved::Ended(ended) => Ok(Some(ended.agent.id)),
         }
     }
 
@@ -135,7 +135,7 @@ impl Surface {
         &self,
         caller: Caller,
         records: Vec<Record>,
-    ) -> Result<Vec<wire::Event>, Trouble> {
+    ) -> Result<Vec<wire::Event>, ProblemResponse> {
         let newest = records.iter().map(|record| record.seq).max().unwrap_or_default();
         self.shown.clone().wait_for(|shown| *shown >= newest).await.map_err(|_| Closing)?;
         let (agents, records) = self.agents_of(records).await?;
@@ -155,7 +155,7 @@ impl Surface {
     pub async fn agents_of(
         &self,
         records: Vec<Record>,
-    ) -> Result<(Vec<Option<AgentId>>, Vec<Record>), Trouble> {
+    ) -> Result<(Vec<Option<AgentId>>, Vec<Record>), ProblemResponse> {
         let about = |journal: &dyn Store, records: &[Record]| {
             let agents = records.iter().map(|record| about::agent(journal, record));
             agents.collect::<Result<Vec<_>, _>>()
@@ -170,7 +170,10 @@ impl Surface {
         }
     }
 
-    async fn names(&self, ids: BTreeSet<AgentId>) -> Result<BTreeMap<AgentId, String>, Trouble> {
+    async fn names(
+        &self,
+        ids: BTreeSet<AgentId>,
+    ) -> Result<BTreeMap<AgentId, String>, ProblemResponse> {
         let mut ended = ids.clone();
         let mut names: BTreeMap<AgentId, String> = self
             .driver
@@ -190,12 +193,12 @@ impl Surface {
     }
 
     /// Whether the feed of this agent has the record.
-    async fn is_about(&self, record: &Record, agent: AgentId) -> Result<bool, Trouble> {
+    async fn is_about(&self, record: &Record, agent: AgentId) -> Result<bool, ProblemResponse> {
         let (agents, _) = self.agents_of(vec![record.clone()]).await?;
         Ok(agents == [Some(agent)])
     }
 }
 
-pub fn unread(why: &str) -> Trouble {
-    Trouble(problems::journal_unread(why))
+pub fn unread(why: &str) -> ProblemResponse {
+    ProblemResponse(problems::journal_unread(why))
 }

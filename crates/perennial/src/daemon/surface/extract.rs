@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use tokio_stream::StreamExt;
 
 use super::Shared;
-use super::answer::Trouble;
+use super::answer::ProblemResponse;
 use super::server::PATIENCE;
 use crate::daemon::showing::problems;
 use crate::daemon::surface::identity::Peer;
@@ -23,12 +23,12 @@ use crate::daemon::surface::identity::Peer;
 pub struct CallerIdentity(pub Caller);
 
 impl FromRequestParts<Shared> for CallerIdentity {
-    type Rejection = Trouble;
+    type Rejection = ProblemResponse;
 
     async fn from_request_parts(
         parts: &mut Parts,
         surface: &Shared,
-    ) -> Result<CallerIdentity, Trouble> {
+    ) -> Result<CallerIdentity, ProblemResponse> {
         let peer = parts.extensions.get::<Arc<Peer>>();
         let caller = peer.and_then(|peer| peer.caller(&surface.registry));
         let caller = caller.ok_or_else(problems::caller_gone)?;
@@ -44,12 +44,15 @@ impl FromRequestParts<Shared> for CallerIdentity {
 pub struct Segment(pub String);
 
 impl FromRequestParts<Shared> for Segment {
-    type Rejection = Trouble;
+    type Rejection = ProblemResponse;
 
-    async fn from_request_parts(parts: &mut Parts, surface: &Shared) -> Result<Segment, Trouble> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        surface: &Shared,
+    ) -> Result<Segment, ProblemResponse> {
         match Path::<String>::from_request_parts(parts, surface).await {
             Ok(Path(segment)) => Ok(Segment(segment)),
-            Err(rejection) => Err(Trouble(problems::bad_path(&rejection.body_text()))),
+            Err(rejection) => Err(ProblemResponse(problems::bad_path(&rejection.body_text()))),
         }
     }
 }
@@ -59,12 +62,15 @@ impl FromRequestParts<Shared> for Segment {
 pub struct Query<T>(pub T);
 
 impl<T: DeserializeOwned> FromRequestParts<Shared> for Query<T> {
-    type Rejection = Trouble;
+    type Rejection = ProblemResponse;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Query<T>, Trouble> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        _: &Shared,
+    ) -> Result<Query<T>, ProblemResponse> {
         match AxumQuery::<T>::try_from_uri(&parts.uri) {
             Ok(AxumQuery(query)) => Ok(Query(query)),
-            Err(rejection) => Err(Trouble(problems::bad_query(&rejection.body_text()))),
+            Err(rejection) => Err(ProblemResponse(problems::bad_query(&rejection.body_text()))),
         }
     }
 }
@@ -74,19 +80,19 @@ impl<T: DeserializeOwned> FromRequestParts<Shared> for Query<T> {
 pub struct Body<T>(pub T);
 
 impl<T: DeserializeOwned> FromRequest<Shared> for Body<T> {
-    type Rejection = Trouble;
+    type Rejection = ProblemResponse;
 
-    async fn from_request(request: Request, _: &Shared) -> Result<Body<T>, Trouble> {
+    async fn from_request(request: Request, _: &Shared) -> Result<Body<T>, ProblemResponse> {
         let bytes = body(request, BODY_LIMIT).await?;
         let text: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
         serde_json::from_slice(text)
             .map(Body)
-            .map_err(|error| Trouble(problems::bad_request(&error)))
+            .map_err(|error| ProblemResponse(problems::bad_request(&error)))
     }
 }
 
 /// Reads a body to its end: the one reader of all requests, bounded in size and in time.
-pub async fn body(request: Request, limit: usize) -> Result<Vec<u8>, Trouble> {
+pub async fn body(request: Request, limit: usize) -> Result<Vec<u8>, ProblemResponse> {
     let announced = request.headers().get(CONTENT_LENGTH).and_then(|text| text.to_str().ok());
     if announced.and_then(|text| text.parse().ok()).is_some_and(|length: usize| length > limit) {
         return Err(too_large(limit));
@@ -105,9 +111,9 @@ pub async fn body(request: Request, limit: usize) -> Result<Vec<u8>, Trouble> {
     };
     tokio::time::timeout(PATIENCE, read)
         .await
-        .unwrap_or_else(|_| Err(Trouble(problems::half_sent("body", PATIENCE))))
+        .unwrap_or_else(|_| Err(ProblemResponse(problems::half_sent("body", PATIENCE))))
 }
 
-fn too_large(limit: usize) -> Trouble {
-    Trouble(problems::large_body(limit))
+fn too_large(limit: usize) -> ProblemResponse {
+    ProblemResponse(problems::large_body(limit))
 }

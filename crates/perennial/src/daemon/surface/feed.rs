@@ -29,7 +29,7 @@ use tokio::sync::Notify;
 use tokio::sync::mpsc::{Sender, channel};
 
 use super::Shared;
-use super::answer::{Answer, Trouble};
+use super::answer::{Answer, ProblemResponse};
 use super::events::{last_event_id, unread};
 use super::extract::{CallerIdentity, Query};
 use crate::daemon::driving::driver::{Closing, chain};
@@ -57,7 +57,7 @@ pub async fn feed(
     tokio::spawn(async move {
         match feed.run(&news).await {
             Ok(()) | Err(Over::Gone) => {}
-            Err(Over::Failed(Trouble(problem))) => {
+            Err(Over::Failed(ProblemResponse(problem))) => {
                 tracing::error!(why = problem.detail, "the feed can't go on");
             }
         }
@@ -70,11 +70,11 @@ pub async fn feed(
 enum Over {
     /// Nobody reads it any more.
     Gone,
-    Failed(Trouble),
+    Failed(ProblemResponse),
 }
 
-impl From<Trouble> for Over {
-    fn from(trouble: Trouble) -> Over {
+impl From<ProblemResponse> for Over {
+    fn from(trouble: ProblemResponse) -> Over {
         Over::Failed(trouble)
     }
 }

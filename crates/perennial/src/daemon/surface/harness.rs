@@ -15,7 +15,7 @@ use perennial_core::time::Time;
 use perennial_engine::harness::Preset;
 use perennial_engine::harness::dialect::NotUnderstood;
 
-use super::answer::{Answer, Trouble};
+use super::answer::{Answer, ProblemResponse};
 use super::extract::{CallerIdentity, Query, body};
 use super::{Shared, Surface};
 use crate::daemon::showing::problems;
@@ -74,13 +74,13 @@ fn number(agent: AgentId, mark: Option<&str>) -> Result<Option<SessionNumber>, W
     if id.agent == agent { Ok(Some(id.number)) } else { Err(WrongMark) }
 }
 
-fn not_understood(error: &NotUnderstood) -> Trouble {
-    Trouble(problems::harness_not_understood(error))
+fn not_understood(error: &NotUnderstood) -> ProblemResponse {
+    ProblemResponse(problems::harness_not_understood(error))
 }
 
 impl Surface {
     /// The agent that calls, and the preset of its harness.
-    async fn session_of(&self, caller: Caller) -> Result<(AgentId, Arc<Preset>), Trouble> {
+    async fn session_of(&self, caller: Caller) -> Result<(AgentId, Arc<Preset>), ProblemResponse> {
         let id = caller.own_session().map_err(|refusal| problems::refusal_to(&refusal))?;
         let harness = self.driver.look(move |view| {
             view.supervisor.fleet().agent(id).map(|agent| agent.launch.harness.clone())
@@ -88,7 +88,7 @@ impl Surface {
         let harness = harness.await?.unwrap_or_default();
         match self.harnesses.preset(&harness) {
             Ok(preset) => Ok((id, preset)),
-            Err(error) => Err(Trouble(problems::preset_unusable(&error.to_string()))),
+            Err(error) => Err(ProblemResponse(problems::preset_unusable(&error.to_string()))),
         }
     }
 }

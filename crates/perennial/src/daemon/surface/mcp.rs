@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::answer::{Answer, Trouble};
+use super::answer::{Answer, ProblemResponse};
 use super::extract::{CallerIdentity, body};
 use super::orders::{Done, Order};
 use super::{Shared, Surface};
@@ -51,7 +51,7 @@ const INVALID_PARAMETERS: i32 = -32602;
 
 /// What a message asks for.
 #[derive(Debug)]
-enum Asked {
+enum Rpc {
     /// Answered already, or nothing to answer.
     Answer(Option<Value>),
     Call {
@@ -77,11 +77,11 @@ pub async fn mcp(
     request: Request,
 ) -> Answer {
     let answer = match read(&body(request, HARNESS_INPUT_BYTES_MAX).await?) {
-        Asked::Answer(None) => return Ok(StatusCode::NO_CONTENT.into_response()),
-        Asked::Answer(Some(answer)) => answer,
-        Asked::Call { id, call } => match surface.call(caller, call).await {
+        Rpc::Answer(None) => return Ok(StatusCode::NO_CONTENT.into_response()),
+        Rpc::Answer(Some(answer)) => answer,
+        Rpc::Call { id, call } => match surface.call(caller, call).await {
             Ok(content) => answered(&id, &content),
-            Err(Trouble(problem)) => refused(&id, &problem),
+            Err(ProblemResponse(problem)) => refused(&id, &problem),
         },
     };
     Ok(([(CONTENT_TYPE, "application/json")], answer.to_string()).into_response())
@@ -89,7 +89,7 @@ pub async fn mcp(
 
 impl Surface {
     /// Carries one of an agent's own tools out.
-    async fn call(&self, caller: Caller, call: Call) -> Result<Value, Trouble> {
+    async fn call(&self, caller: Caller, call: Call) -> Result<Value, ProblemResponse> {
         let own = caller.own_session().map_err(|refusal| problems::refusal_to(&refusal))?;
         match call {
             Call::Order(order) => Ok(done(&self.carry_out(caller, order).await?)),
@@ -114,7 +114,7 @@ impl Surface {
         }
     }
 
-    async fn myself(&self, caller: Caller, own: AgentId) -> Result<wire::Agent, Trouble> {
+    async fn myself(&self, caller: Caller, own: AgentId) -> Result<wire::Agent, ProblemResponse> {
         self.find(caller, own.to_string()).await
     }
 }
@@ -148,11 +148,11 @@ fn in_roster(agent: &wire::Agent) -> Value {
 }
 
 /// Reads one message.
-fn read(input: &[u8]) -> Asked {
+fn read(input: &[u8]) -> Rpc {
     let Ok(message) = serde_json::from_slice::<Value>(input) else {
-        return Asked::Answer(Some(failure(&Value::Null, -32700, "this is no JSON")));
+        return Rpc::Answer(Some(failure(&Value::Null, -32700, "this is no JSON")));
     };
-    let refuse = |id: &Value, code, why: &str| Asked::Answer(Some(failure(id, code, why)));
+    let refuse = |id: &Value, code, why: &str| Rpc::Answer(Some(failure(id, code, why)));
     // Batches are no longer part of the protocol.
     let Some(fields) = message.as_object() else {
         return refuse(&Value::Null, INVALID_REQUEST, "a message is one JSON object");
@@ -165,14 +165,14 @@ fn read(input: &[u8]) -> Asked {
         return refuse(&id.unwrap_or_default(), INVALID_REQUEST, "the request names no method");
     };
     // A notification expects nothing.
-    let Some(id) = id else { return Asked::Answer(None) };
+    let Some(id) = id else { return Rpc::Answer(None) };
     let parameters = &message["params"];
     match method {
-        "initialize" => Asked::Answer(Some(result(&id, &initialize(parameters)))),
-        "ping" => Asked::Answer(Some(result(&id, &json!({})))),
-        "tools/list" => Asked::Answer(Some(result(&id, &json!({ "tools": tools() })))),
+        "initialize" => Rpc::Answer(Some(result(&id, &initialize(parameters)))),
+        "ping" => Rpc::Answer(Some(result(&id, &json!({})))),
+        "tools/list" => Rpc::Answer(Some(result(&id, &json!({ "tools": tools() })))),
         "tools/call" => match call(parameters) {
-            Ok(call) => Asked::Call { id, call },
+            Ok(call) => Rpc::Call { id, call },
             Err(why) => refuse(&id, INVALID_PARAMETERS, &why),
         },
         _ => refuse(&id, -32601, "no such method"),
@@ -265,7 +265,7 @@ mod tests {
 
     fn answer(message: &Value) -> Value {
         match read(message.to_string().as_bytes()) {
-            Asked::Answer(Some(answer)) => answer,
+            Rpc::Answer(Some(answer)) => answer,
             other => panic!("{other:?}"),
         }
     }
@@ -293,8 +293,8 @@ mod tests {
     #[test]
     fn a_notification_is_not_answered_and_garbage_is() {
         let note = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        assert!(matches!(read(note.to_string().as_bytes()), Asked::Answer(None)));
-        assert!(matches!(read(b"{"), Asked::Answer(Some(_))));
+        assert!(matches!(read(note.to_string().as_bytes()), Rpc::Answer(None)));
+        assert!(matches!(read(b"{"), Rpc::Answer(Some(_))));
     }
 
     #[test]
@@ -308,7 +308,7 @@ mod tests {
             "{\"id\":1}",
             "{\"id\":{},\"method\":\"ping\"}",
         ] {
-            let Asked::Answer(Some(answer)) = read(input.as_bytes()) else { panic!("{input}") };
+            let Rpc::Answer(Some(answer)) = read(input.as_bytes()) else { panic!("{input}") };
             assert_eq!(answer["error"]["code"], INVALID_REQUEST, "{input}");
         }
     }
@@ -335,7 +335,7 @@ mod tests {
             );
         }
         let right = call(json!({ "phase": null, "summary": "x", "context_percent": 100 }));
-        assert!(matches!(read(right.to_string().as_bytes()), Asked::Call { .. }));
+        assert!(matches!(read(right.to_string().as_bytes()), Rpc::Call { .. }));
     }
 
     #[test]
@@ -351,7 +351,7 @@ mod tests {
                 .collect();
             let params = json!({ "name": tool["name"], "arguments": given });
             let call = json!({ "id": 2, "method": "tools/call", "params": params });
-            assert!(matches!(read(call.to_string().as_bytes()), Asked::Call { .. }), "{tool}");
+            assert!(matches!(read(call.to_string().as_bytes()), Rpc::Call { .. }), "{tool}");
             // And with nothing else.
             let params = json!({ "name": tool["name"], "arguments": { "surprise": 1 } });
             let call = json!({ "id": 3, "method": "tools/call", "params": params });

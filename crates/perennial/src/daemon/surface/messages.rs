@@ -22,7 +22,7 @@ use perennial_store::text;
 use perennial_store::{MessageRow, Version};
 use tokio::time::timeout;
 
-use super::answer::{Answer, Trouble, json};
+use super::answer::{Answer, ProblemResponse, json};
 use super::extract::{CallerIdentity, Query, Segment};
 use super::{Shared, Surface};
 use crate::daemon::driving::driver::{Closing, FleetView, chain};
@@ -84,7 +84,7 @@ impl Surface {
         caller: Caller,
         target: String,
         send: &request::Send,
-    ) -> Result<answer::Message, Trouble> {
+    ) -> Result<answer::Message, ProblemResponse> {
         let named = Some(target.clone());
         let agent = self.authorise(caller, Verb::Send, named).await?.ok_or(Closing)?;
         let typed = self.typed(agent, &target, &send.text).await?;
@@ -101,7 +101,11 @@ impl Surface {
     }
 
     /// Takes a text back that waits.
-    pub async fn withdraw(&self, caller: Caller, id: &str) -> Result<answer::Message, Trouble> {
+    pub async fn withdraw(
+        &self,
+        caller: Caller,
+        id: &str,
+    ) -> Result<answer::Message, ProblemResponse> {
         let id = message_id(id)?;
         self.seen_by(caller, id).await?;
         let row = self.message_row(id).await?;
@@ -124,7 +128,7 @@ impl Surface {
         };
         let look =
             move |view: &FleetView<'_>| problems::rejection(&rejection, view.supervisor.fleet());
-        Err(Trouble(self.driver.look(look).await?))
+        Err(ProblemResponse(self.driver.look(look).await?))
     }
 
     /// The text as the agent's harness takes it.
@@ -133,7 +137,7 @@ impl Surface {
         agent: AgentId,
         target: &str,
         text: &str,
-    ) -> Result<typing::Typed, Trouble> {
+    ) -> Result<typing::Typed, ProblemResponse> {
         let launch = self.driver.look(move |view| {
             // One that is not in memory is over: what is said of it comes with the refusal.
             let agent = view.supervisor.fleet().agent(agent)?;
@@ -153,11 +157,11 @@ impl Surface {
             Some(input) => typing::clean(text, input),
             None => typing::bare(text),
         };
-        typed.map_err(|why| Trouble(problems::unsendable(&why, target)))
+        typed.map_err(|why| ProblemResponse(problems::unsendable(&why, target)))
     }
 
     /// How far a message has come; where its row says nothing, as far as memory knows.
-    async fn message_row(&self, id: MessageId) -> Result<MessageRow, Trouble> {
+    async fn message_row(&self, id: MessageId) -> Result<MessageRow, ProblemResponse> {
         let row = self.read(move |journal| journal.message(id)).await;
         if let Ok(Some(row)) = row {
             return Ok(row);
@@ -174,7 +178,7 @@ impl Surface {
 
     /// Refuses a caller who may not see this message in the very words for one that does not exist:
     /// ids can't be probed.
-    async fn seen_by(&self, caller: Caller, id: MessageId) -> Result<(), Trouble> {
+    async fn seen_by(&self, caller: Caller, id: MessageId) -> Result<(), ProblemResponse> {
         let agent = self.message_row(id).await?.agent;
         let sights = self.sights(caller, [agent].into()).await?;
         match sights.get(&agent).is_some_and(|sight| sight.sees(Private::Texts)) {
@@ -184,7 +188,10 @@ impl Surface {
     }
 
     /// The texts of persons that wait, or were typed a while ago and are not seen, the oldest first.
-    pub async fn waiting_texts(&self, agent: AgentId) -> Result<Vec<answer::Message>, Trouble> {
+    pub async fn waiting_texts(
+        &self,
+        agent: AgentId,
+    ) -> Result<Vec<answer::Message>, ProblemResponse> {
         let waiting = self.driver.look(move |view| {
             let pending = view.supervisor.fleet().pending_texts(agent, view.now);
             pending.map(|text| text.id).take(LISTED_MAX).collect::<Vec<MessageId>>()
@@ -197,7 +204,10 @@ impl Surface {
     }
 
     /// The texts of persons that its burial gave back, the newest first.
-    pub async fn returned_texts(&self, agent: AgentId) -> Result<Vec<answer::Message>, Trouble> {
+    pub async fn returned_texts(
+        &self,
+        agent: AgentId,
+    ) -> Result<Vec<answer::Message>, ProblemResponse> {
         let read = move |journal: &dyn Store| {
             // The agent is buried: what can't be read of its texts does not change that.
             let mut rows = journal.messages(agent, LISTED_MAX).unwrap_or_default().rows;
@@ -214,13 +224,16 @@ impl Surface {
         Ok(returned)
     }
 
-    async fn message(&self, id: MessageId) -> Result<answer::Message, Trouble> {
+    async fn message(&self, id: MessageId) -> Result<answer::Message, ProblemResponse> {
         let row = self.message_row(id).await?;
         self.shown(vec![row]).await?.pop().ok_or_else(|| Closing.into())
     }
 
     /// Messages as clients see them; of one that waits, what it waits for now.
-    async fn shown(&self, mut rows: Vec<MessageRow>) -> Result<Vec<answer::Message>, Trouble> {
+    async fn shown(
+        &self,
+        mut rows: Vec<MessageRow>,
+    ) -> Result<Vec<answer::Message>, ProblemResponse> {
         // The journal may be ahead of memory for a moment.
         let head = self.journal.head().0;
         self.shown.clone().wait_for(|shown| *shown >= head).await.map_err(|_| Closing)?;
@@ -293,12 +306,12 @@ fn state(status: Status) -> &'static str {
     }
 }
 
-fn message_id(id: &str) -> Result<MessageId, Trouble> {
-    id.parse().map_err(|_| Trouble(problems::no_such_message(id)))
+fn message_id(id: &str) -> Result<MessageId, ProblemResponse> {
+    id.parse().map_err(|_| ProblemResponse(problems::no_such_message(id)))
 }
 
-fn no_such_message(id: MessageId) -> Trouble {
-    Trouble(problems::no_such_message(&id.to_string()))
+fn no_such_message(id: MessageId) -> ProblemResponse {
+    ProblemResponse(problems::no_such_message(&id.to_string()))
 }
 
 #[cfg(test)]

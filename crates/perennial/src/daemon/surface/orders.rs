@@ -27,8 +27,8 @@ use serde::Serialize;
 
 use super::Surface;
 use super::agents::gone;
-use super::answer::{Answer, Trouble, json_with};
-use super::ended::Found;
+use super::answer::{Answer, ProblemResponse, json_with};
+use super::ended::Resolved;
 use crate::daemon::driving::awaited::Milestone;
 use crate::daemon::driving::driver;
 use crate::daemon::showing::{problems, view};
@@ -82,7 +82,7 @@ impl Done {
 
 impl Surface {
     /// Carries an order out, or says why not.
-    pub async fn carry_out(&self, caller: Caller, order: Order) -> Result<Done, Trouble> {
+    pub async fn carry_out(&self, caller: Caller, order: Order) -> Result<Done, ProblemResponse> {
         match order {
             Order::Spawn(spawn) => self.spawn(caller, &spawn).await,
             Order::Stop(target, stop) => {
@@ -131,36 +131,46 @@ impl Surface {
     }
 
     /// Has the core decide, and returns what it was about once that is durable.
-    pub async fn command(&self, caller: Caller, command: Command) -> Result<Vec<Entity>, Trouble> {
+    pub async fn command(
+        &self,
+        caller: Caller,
+        command: Command,
+    ) -> Result<Vec<Entity>, ProblemResponse> {
         let request = Request { caller, command };
         match self.driver.request(request.clone()).await? {
             Ok(about) => Ok(about),
             Err(Rejection::Refused(Refusal::NoSuchAgent { target })) => {
                 match self.resolve(target.clone()).await? {
-                    Found::Ended(ended) => Err(Trouble(self.refused(request, *ended).await?)),
-                    Found::InMemory(_) => Err(gone()),
+                    Resolved::Ended(ended) => {
+                        Err(ProblemResponse(self.refused(request, *ended).await?))
+                    }
+                    Resolved::InMemory(_) => Err(gone()),
                 }
             }
             Err(rejection) => {
                 let problem = self
                     .driver
                     .look(move |view| problems::rejection(&rejection, view.supervisor.fleet()));
-                Err(Trouble(problem.await?))
+                Err(ProblemResponse(problem.await?))
             }
         }
     }
 
     /// The same, for a command that is about one agent.
-    async fn command_agent(&self, caller: Caller, command: Command) -> Result<AgentId, Trouble> {
+    async fn command_agent(
+        &self,
+        caller: Caller,
+        command: Command,
+    ) -> Result<AgentId, ProblemResponse> {
         let about = self.command(caller, command).await?;
         about.iter().find_map(Entity::agent).ok_or_else(gone)
     }
 
-    async fn shown_after(&self, caller: Caller, id: AgentId) -> Result<Done, Trouble> {
+    async fn shown_after(&self, caller: Caller, id: AgentId) -> Result<Done, ProblemResponse> {
         Ok(Done::Agent(Box::new(self.find(caller, id.to_string()).await?)))
     }
 
-    async fn spawn(&self, caller: Caller, body: &request::Spawn) -> Result<Done, Trouble> {
+    async fn spawn(&self, caller: Caller, body: &request::Spawn) -> Result<Done, ProblemResponse> {
         self.authorise(caller, Verb::Spawn, None).await?;
         let name = body.name.as_deref().map(checks::name).transpose()?;
         let role = body.role.as_deref().map(checks::role).transpose()?;
@@ -170,7 +180,7 @@ impl Surface {
         if let Some(id) = &conversation
             && !self.harnesses.has_conversation(&launch.harness, &body.env, id)
         {
-            return Err(Trouble(problems::no_such_conversation(id, &launch.harness)));
+            return Err(ProblemResponse(problems::no_such_conversation(id, &launch.harness)));
         }
         let id = AgentId(uuid::Uuid::now_v7().as_u128());
         let holder = HolderDirectory::new(&self.home.holders(), id);
@@ -193,7 +203,7 @@ impl Surface {
     }
 
     /// The agent once its session runs; one that came to nothing is a problem.
-    async fn begun(&self, caller: Caller, id: AgentId) -> Result<Agent, Trouble> {
+    async fn begun(&self, caller: Caller, id: AgentId) -> Result<Agent, ProblemResponse> {
         self.driver.reached(id, Milestone::Begun).await?;
         let (agent, failed) = self
             .driver
@@ -205,12 +215,12 @@ impl Surface {
             .await?
             .ok_or_else(gone)?;
         if failed {
-            return Err(Trouble(problems::not_started(&agent.name, &agent.evidence.fact)));
+            return Err(ProblemResponse(problems::not_started(&agent.name, &agent.evidence.fact)));
         }
         Ok(agent)
     }
 
-    async fn buried(&self, caller: Caller, id: AgentId) -> Result<Done, Trouble> {
+    async fn buried(&self, caller: Caller, id: AgentId) -> Result<Done, ProblemResponse> {
         let agent = self.find(caller, id.to_string()).await?;
         let sights = self.sights(caller, [id].into()).await?;
         let returned = match sights.get(&id).is_some_and(|sight| sight.sees(Private::Texts)) {
@@ -220,12 +230,16 @@ impl Surface {
         Ok(Done::Buried(Box::new(Buried { agent, returned })))
     }
 
-    async fn report(&self, caller: Caller, report: request::Report) -> Result<Done, Trouble> {
+    async fn report(
+        &self,
+        caller: Caller,
+        report: request::Report,
+    ) -> Result<Done, ProblemResponse> {
         let request::Report { phase, summary, context_percent } = report;
         let summary = summary.as_deref().map(checks::summary).transpose()?;
         let phase = phase.map(work_phase);
         if context_percent.is_some_and(|percent| percent > 100) {
-            return Err(Trouble(problems::bad_percent()));
+            return Err(ProblemResponse(problems::bad_percent()));
         }
         self.command(caller, Command::Report { phase, summary }).await?;
         if let (Some(percent), Caller::Agent(agent)) = (context_percent, caller) {
@@ -245,6 +259,6 @@ fn work_phase(phase: request::WorkPhase) -> WorkPhase {
     }
 }
 
-fn environment_not_kept(error: &std::io::Error) -> Trouble {
-    Trouble(problems::not_recorded("the agent's environment", &error.to_string()))
+fn environment_not_kept(error: &std::io::Error) -> ProblemResponse {
+    ProblemResponse(problems::not_recorded("the agent's environment", &error.to_string()))
 }

@@ -12,8 +12,8 @@ use perennial_store::Store;
 use perennial_store::journal::ReadError;
 
 use super::Surface;
-use super::answer::Trouble;
-use super::ended::Found;
+use super::answer::ProblemResponse;
+use super::ended::Resolved;
 use crate::daemon::showing::problems;
 
 impl Surface {
@@ -23,13 +23,13 @@ impl Surface {
         caller: Caller,
         target: String,
         private: Private,
-    ) -> Result<AgentId, Trouble> {
+    ) -> Result<AgentId, ProblemResponse> {
         let found = self.resolve(target).await?;
         let checked = self.driver.look(move |view| {
             let fleet = view.supervisor.fleet();
             let (id, seen) = match found {
-                Found::InMemory(id) => (id, fleet.may_see(caller, private, id)),
-                Found::Ended(ended) => {
+                Resolved::InMemory(id) => (id, fleet.may_see(caller, private, id)),
+                Resolved::Ended(ended) => {
                     let id = ended.agent.id;
                     (id, ended.around(fleet).may_see(caller, private, id))
                 }
@@ -44,7 +44,7 @@ impl Surface {
         &self,
         caller: Caller,
         agents: BTreeSet<AgentId>,
-    ) -> Result<BTreeMap<AgentId, Sight>, Trouble> {
+    ) -> Result<BTreeMap<AgentId, Sight>, ProblemResponse> {
         let mut left = agents.clone();
         let mut sights: BTreeMap<AgentId, Sight> = self
             .driver

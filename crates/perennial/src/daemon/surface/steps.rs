@@ -13,7 +13,7 @@ use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::visibility::Private;
 use perennial_engine::transcript::page::{NotAPlace, Place};
 
-use super::answer::{Answer, Trouble, json};
+use super::answer::{Answer, ProblemResponse, json};
 use super::extract::{CallerIdentity, Query, Segment};
 use super::{Shared, Surface};
 use crate::daemon::driving::driver::Closing;
@@ -77,7 +77,7 @@ async fn written(changes: Option<&Changes>) {
 
 impl Surface {
     /// The conversations of an agent, which the caller named so.
-    async fn subject(&self, id: AgentId, target: &str) -> Result<Subject, Trouble> {
+    async fn subject(&self, id: AgentId, target: &str) -> Result<Subject, ProblemResponse> {
         let found =
             self.driver.look(move |view| view.supervisor.fleet().agent(id).map(Subject::of));
         let found = match found.await? {
@@ -87,11 +87,11 @@ impl Surface {
                 agent.as_ref().and_then(Subject::of)
             }
         };
-        found.ok_or_else(|| Trouble(problems::no_conversation(target)))
+        found.ok_or_else(|| ProblemResponse(problems::no_conversation(target)))
     }
 
     /// The agent once it is another than it was: a conversation, a session.
-    async fn moved(&self, known: &Subject, target: &str) -> Result<Subject, Trouble> {
+    async fn moved(&self, known: &Subject, target: &str) -> Result<Subject, ProblemResponse> {
         let mut shown = self.shown.clone();
         shown.mark_unchanged();
         loop {
@@ -104,7 +104,7 @@ impl Surface {
         }
     }
 
-    async fn changes(&self, subject: &Subject) -> Result<Option<Changes>, Trouble> {
+    async fn changes(&self, subject: &Subject) -> Result<Option<Changes>, ProblemResponse> {
         let (harnesses, subject) = (self.harnesses.clone(), subject.clone());
         let directories =
             tokio::task::spawn_blocking(move || subject.directories(&harnesses)).await;
@@ -122,7 +122,7 @@ impl Surface {
         subject: &Subject,
         place: &Place,
         span: Option<Span>,
-    ) -> Result<Steps, Trouble> {
+    ) -> Result<Steps, ProblemResponse> {
         let (harnesses, subject, place) = (self.harnesses.clone(), subject.clone(), place.clone());
         let read = tokio::task::spawn_blocking(move || {
             let page = pages::read(&harnesses, &subject, &place, span);
@@ -140,12 +140,17 @@ impl Surface {
     }
 
     /// When a session of the agent ran, which the caller named so.
-    async fn span(&self, target: &str, subject: &Subject, number: u32) -> Result<Span, Trouble> {
+    async fn span(
+        &self,
+        target: &str,
+        subject: &Subject,
+        number: u32,
+    ) -> Result<Span, ProblemResponse> {
         let (agent, wanted) = (subject.agent(), SessionNumber(number));
         let span = self.read(move |journal| pages::span(journal, agent, wanted)).await?;
         span.ok_or_else(|| {
             let (number, newest) = (u64::from(number), u64::from(subject.newest_session()));
-            Trouble(problems::no_such_session(target, number, newest))
+            ProblemResponse(problems::no_such_session(target, number, newest))
         })
     }
 }

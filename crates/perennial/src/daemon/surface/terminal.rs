@@ -14,7 +14,7 @@ use perennial_engine::host::holders;
 use perennial_engine::host::recording::Recording;
 use tokio::sync::oneshot;
 
-use super::answer::{Answer, Trouble, json};
+use super::answer::{Answer, ProblemResponse, json};
 use super::extract::{Body, CallerIdentity, Query, Segment};
 use super::{Shared, Surface};
 use crate::daemon::driving::driver::Closing;
@@ -67,7 +67,7 @@ pub async fn logs(
     let newest = agent.session.map_or(0, |session| session.number);
     let number = part.session.map_or(newest, u64::from);
     if number == 0 || number > newest {
-        return Err(Trouble(problems::no_such_session(&target, number, newest)));
+        return Err(ProblemResponse(problems::no_such_session(&target, number, newest)));
     }
     let dir = surface.session_dir(id, SessionNumber(u32::try_from(number).unwrap_or(0)));
     let read = tokio::task::spawn_blocking(move || read(&dir, part.from, part.max));
@@ -119,7 +119,7 @@ impl Surface {
         caller: Caller,
         id: AgentId,
         target: &str,
-    ) -> Result<(AgentId, SessionNumber), Trouble> {
+    ) -> Result<(AgentId, SessionNumber), ProblemResponse> {
         let session = self.driver.look(move |view| {
             let agent = view.supervisor.fleet().agent(id)?;
             agent.live_session().filter(|session| session.process.is_some()).map(|s| s.number)
@@ -128,7 +128,7 @@ impl Surface {
             Some(number) => Ok((id, number)),
             None => {
                 let agent = self.find(caller, id.to_string()).await?;
-                Err(Trouble(problems::no_running_session(target, &agent)))
+                Err(ProblemResponse(problems::no_running_session(target, &agent)))
             }
         }
     }

@@ -16,7 +16,7 @@ const DRAWN_FOR: Duration = Duration::from_millis(300);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Line {
     /// By all that is known.
-    Empty(Sight),
+    Empty(EmptyBy),
     /// Characters that were typed one after the other, and the columns that they take at most; the
     /// caret is behind them.
     Plain { characters: u32, columns: u32 },
@@ -28,13 +28,13 @@ pub enum Line {
 
 impl Default for Line {
     fn default() -> Line {
-        Line::Empty(Sight::Shown)
+        Line::Empty(EmptyBy::Shown)
     }
 }
 
 /// What shows that the line is empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sight {
+pub enum EmptyBy {
     /// The caret was last seen where an empty line has it.
     Shown,
     /// All that there was is erased, or is known to be taken; the program has not drawn that yet.
@@ -95,10 +95,10 @@ impl Draft {
         }
         if let Line::Empty(sight) = &mut self.line {
             *sight = match *sight {
-                _ if is_at_start => Sight::Shown,
-                Sight::Shown | Sight::Strange => Sight::Strange,
+                _ if is_at_start => EmptyBy::Shown,
+                EmptyBy::Shown | EmptyBy::Strange => EmptyBy::Strange,
                 // It is where the words were that are gone.
-                Sight::Erased | Sight::Claimed => *sight,
+                EmptyBy::Erased | EmptyBy::Claimed => *sight,
             };
         }
     }
@@ -119,7 +119,7 @@ impl Draft {
             self.edit();
         } else {
             self.entered_left_at = self.has_left_text.then_some(self.now);
-            self.set(Line::Empty(Sight::Claimed));
+            self.set(Line::Empty(EmptyBy::Claimed));
         }
     }
 
@@ -132,7 +132,7 @@ impl Draft {
             return;
         }
         match (self.focus, self.line) {
-            (Focus::Line, _) | (_, Line::Empty(_)) => self.set(Line::Empty(Sight::Claimed)),
+            (Focus::Line, _) | (_, Line::Empty(_)) => self.set(Line::Empty(EmptyBy::Claimed)),
             (Focus::Turn | Focus::Dialog, _) => self.edit(),
         }
         self.put_back_by = Some(self.now + self.put_back_within);
@@ -151,7 +151,7 @@ impl Draft {
             (Some(_) | None, _) => false,
         };
         match self.focus {
-            Focus::Line if is_second => self.set(Line::Empty(Sight::Claimed)),
+            Focus::Line if is_second => self.set(Line::Empty(EmptyBy::Claimed)),
             Focus::Line => self.escaped_at = Some(now),
             // The first one ends the turn: how many are left for the line is not known.
             Focus::Turn | Focus::Dialog => {}
@@ -163,7 +163,7 @@ impl Draft {
             Line::Empty(_) if !self.shows_caret && self.focus != Focus::Line => {
                 self.line = Line::Edited;
             }
-            Line::Empty(Sight::Erased) => self.line = Line::Empty(Sight::Claimed),
+            Line::Empty(EmptyBy::Erased) => self.line = Line::Empty(EmptyBy::Claimed),
             Line::Empty(_) | Line::Ours { .. } | Line::Edited => {}
         }
     }
@@ -183,7 +183,7 @@ impl Draft {
         if let Some(Doubt { is_entered, before, .. }) = self.doubt.take() {
             self.set(match before {
                 _ if is_entered => Line::Edited,
-                Line::Empty(_) => Line::Empty(Sight::Claimed),
+                Line::Empty(_) => Line::Empty(EmptyBy::Claimed),
                 Line::Plain { .. } | Line::Ours { .. } | Line::Edited => before,
             });
         }
@@ -196,8 +196,8 @@ impl Draft {
         };
         let is_plain = self.is_pasted || self.is_unread || self.is_for_dialog();
         let has_words = match self.line {
-            Line::Empty(Sight::Shown | Sight::Erased | Sight::Claimed) => false,
-            Line::Empty(Sight::Strange) => true,
+            Line::Empty(EmptyBy::Shown | EmptyBy::Erased | EmptyBy::Claimed) => false,
+            Line::Empty(EmptyBy::Strange) => true,
             Line::Plain { .. } | Line::Ours { .. } | Line::Edited => true,
         };
         if is_plain || rule.in_empty_line && has_words {
@@ -222,7 +222,7 @@ impl Draft {
     /// Whether a key finds an empty line, and does nothing there but what it prints.
     pub(super) fn is_known_empty(&self) -> bool {
         let is_put_back = self.put_back_by.is_some_and(|by| self.now < by);
-        !is_put_back && matches!(self.line, Line::Empty(Sight::Shown | Sight::Erased))
+        !is_put_back && matches!(self.line, Line::Empty(EmptyBy::Shown | EmptyBy::Erased))
     }
 
     /// Keys answer a dialog. One that is not drawn yet takes them, too.

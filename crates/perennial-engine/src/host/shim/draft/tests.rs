@@ -264,7 +264,7 @@ fn our_text_that_was_taken_does_not_come_back_with_the_line() {
     let mut draft = claude();
     draft.pasted();
     draft.typed(b"\x12", SLOW);
-    draft.emptied(Sight::Shown);
+    draft.emptied(EmptyBy::Shown);
     draft.typed(b"\x1b", SLOW);
     assert!(!draft.is_ours() && !draft.is_kept() && !draft.is_in_doubt());
 }

@@ -11,7 +11,7 @@ use perennial_api::answer::Why;
 use perennial_api::{Agent, ExitCode, client};
 
 use crate::cli::context::Context;
-use crate::cli::failure::{Ending, Failure};
+use crate::cli::failure::{Failure, VerbResult};
 use crate::cli::installed;
 use crate::cli::problems;
 use crate::cli::render::paint::Ink;
@@ -52,7 +52,7 @@ impl From<perennial_api::ClientError> for Break {
 
 type Scene = Result<(), Break>;
 
-pub fn run(args: &Args, context: &Context) -> Ending {
+pub fn run(args: &Args, context: &Context) -> VerbResult {
     let mut stage = Stage::build(context)?;
     let played = play(&mut stage, args.once);
     let cleared = stage.clear();

@@ -6,7 +6,7 @@ mod terminal;
 use perennial_api::{Agent, client};
 
 use crate::cli::context::Context;
-use crate::cli::failure::{Ending, Failure};
+use crate::cli::failure::{Failure, VerbResult};
 use crate::cli::problems;
 use crate::cli::render::card::BARE_HARNESS;
 
@@ -46,7 +46,7 @@ pub struct Args {
     full: bool,
 }
 
-pub fn run(args: &Args, context: &Context) -> Ending {
+pub fn run(args: &Args, context: &Context) -> VerbResult {
     if args.terminal {
         refuse_options_of_steps(
             args,

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use super::Args;
 use crate::cli::arrival::Arrival;
 use crate::cli::context::Context;
-use crate::cli::failure::{Ending, Failure};
+use crate::cli::failure::{Failure, VerbResult};
 use crate::cli::next_session::is_coming;
 use crate::cli::render::steps::Teller;
 use crate::cli::render::text::plain;
@@ -23,7 +23,7 @@ const WAIT_SECONDS: &str = "10";
 /// A daemon whose arrival was not noticed is found after this.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-pub fn run(args: &Args, agent: &Agent, context: &Context) -> Ending {
+pub fn run(args: &Args, agent: &Agent, context: &Context) -> VerbResult {
     let arrival = Arrival::watch(&context.home).map_err(ClientError::Unreachable)?;
     let mut reader = PageReader {
         agent,
@@ -55,7 +55,7 @@ pub fn run(args: &Args, agent: &Agent, context: &Context) -> Ending {
 }
 
 /// Nothing was ever written to a conversation: why that is stands on the terminal.
-fn without_steps(args: &Args, agent: &Agent, context: &Context) -> Ending {
+fn without_steps(args: &Args, agent: &Agent, context: &Context) -> VerbResult {
     let name = plain(&agent.name);
     let is_over = agent.session.as_ref().is_none_or(|session| session.exit.is_some());
     if context.json || args.follow || !is_over {

@@ -15,7 +15,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use super::super::attach;
 use super::Args;
 use crate::cli::context::Context;
-use crate::cli::failure::{Ending, Failure};
+use crate::cli::failure::{Failure, VerbResult};
 use crate::cli::next_session::{Then, next_session};
 use crate::cli::problems;
 use crate::cli::render::recording::RecordingText;
@@ -23,7 +23,7 @@ use crate::cli::terminal::visit::ended;
 
 const PAGE: &str = "1048576";
 
-pub fn run(args: &Args, context: &Context) -> Ending {
+pub fn run(args: &Args, context: &Context) -> VerbResult {
     let mut printer = RecordingPrinter {
         context,
         reader: io::stdout().is_terminal().then(RecordingText::default),

@@ -49,7 +49,7 @@ struct Left {
 }
 
 /// A transcript, and whose words it is in.
-pub struct Found {
+pub struct TranscriptFile {
     pub dialect: &'static dyn Dialect,
     pub path: PathBuf,
 }
@@ -113,7 +113,7 @@ impl Open {
     pub fn update(
         &mut self,
         buffer: &mut Buffer,
-        find: impl Fn(&ConversationId) -> Option<Found>,
+        find: impl Fn(&ConversationId) -> Option<TranscriptFile>,
     ) -> Vec<Fact> {
         let mut told = Vec::new();
         self.read_left(buffer, &mut told);
@@ -167,7 +167,7 @@ impl Open {
     fn read_earlier(
         &mut self,
         buffer: &mut Buffer,
-        find: &impl Fn(&ConversationId) -> Option<Found>,
+        find: &impl Fn(&ConversationId) -> Option<TranscriptFile>,
         told: &mut Vec<Fact>,
     ) {
         for id in self.look.earlier.clone() {
@@ -182,7 +182,7 @@ impl Open {
     }
 
     /// The conversation in this file, counted together with those before it.
-    fn counted(&mut self, id: &ConversationId, found: Found) -> Conversation {
+    fn counted(&mut self, id: &ConversationId, found: TranscriptFile) -> Conversation {
         let known = self.counted.iter().position(|counted| counted == id);
         let number = known.unwrap_or_else(|| {
             self.counted.push(id.clone());
@@ -269,7 +269,7 @@ mod tests {
         };
         let find = |id: &ConversationId| {
             let path = dir.path().join(format!("{id}.jsonl"));
-            path.exists().then_some(Found { dialect: DIALECTS[0], path })
+            path.exists().then_some(TranscriptFile { dialect: DIALECTS[0], path })
         };
         let look = |conversation: &str, earlier: &[&str]| Look {
             agent: AgentId(1),
