@@ -19,7 +19,7 @@ use super::super::monotonic::now;
 use super::super::owner::Owner;
 use super::super::protocol::{ClientHello, ExitRecord, Order, Role, Size, StartOrder};
 use super::super::{process, socket};
-use super::holder::{Current, Holder, Link, RETRY_FIRST, RETRY_MAX, SessionEnd, Shim, Work};
+use super::holder::{Conclusion, Current, Holder, Link, RETRY_FIRST, RETRY_MAX, Shim, Work};
 use super::run::{LINK, Run, SHIM};
 use super::sweep::Traces;
 use super::{Settings, jobs, spawn};
@@ -93,7 +93,7 @@ impl Run {
         } else {
             let (was_executed, was_ended) = (current.process.is_some(), current.end.is_some());
             let why = UnknownExit::of_unclaimed(was_executed, was_ended);
-            self.fence(owner, SessionEnd::Unknown(why));
+            self.fence(owner, Conclusion::Unknown(why));
         }
     }
 
@@ -110,7 +110,7 @@ impl Run {
     }
 
     /// Ends a session that never began; a shim that comes late finds its number taken.
-    fn fence(&mut self, owner: Owner, ending: SessionEnd) {
+    fn fence(&mut self, owner: Owner, ending: Conclusion) {
         let Some(holder) = self.holders.get_mut(&owner) else { return };
         let Some(current) = &mut holder.current else { return };
         match holder.directory.fence(current.number) {
@@ -224,7 +224,7 @@ impl Run {
     }
 
     /// The session's end is known: the one report that closes it.
-    pub fn finish(&mut self, owner: Owner, ending: SessionEnd) {
+    pub fn finish(&mut self, owner: Owner, ending: Conclusion) {
         let Some(holder) = self.holders.get_mut(&owner) else { return };
         let Some(current) = holder.current.as_mut().filter(|c| c.ending.is_none()) else { return };
         current.ending = Some(ending);
@@ -294,18 +294,18 @@ fn living_shim(holder: &Holder) -> std::io::Result<Option<Shim>> {
 }
 
 /// How a session ended whose shim is gone and whose tree is gone.
-fn conclusion(holder: &Holder, number: SessionNumber) -> SessionEnd {
+fn conclusion(holder: &Holder, number: SessionNumber) -> Conclusion {
     match holder.directory.read_exit(number) {
-        Some(exit) => SessionEnd::Told(exit),
+        Some(exit) => Conclusion::Told(exit),
         None if holder.directory.is_of_another_boot(number) => {
-            SessionEnd::Unknown(UnknownExit::MachineRestarted)
+            Conclusion::Unknown(UnknownExit::MachineRestarted)
         }
-        None => SessionEnd::Unknown(UnknownExit::HolderDied),
+        None => Conclusion::Unknown(UnknownExit::HolderDied),
     }
 }
 
-fn not_started(why: String) -> SessionEnd {
-    SessionEnd::Told(ExitRecord::NotStarted(why))
+fn not_started(why: String) -> Conclusion {
+    Conclusion::Told(ExitRecord::NotStarted(why))
 }
 
 /// Whether a process of this session, or of the one before, may be alive without a shim. A shim removes

@@ -93,7 +93,7 @@ pub struct Current {
     /// The kernel showed the end; by then the shim must have told it.
     pub witness_by: Option<Moment>,
     /// How it ended, once that was reported.
-    pub ending: Option<SessionEnd>,
+    pub ending: Option<Conclusion>,
     pub is_released: bool,
     /// The living shim does not have it: a dead one had.
     pub is_disowned: bool,
@@ -113,18 +113,18 @@ pub enum Work {
 
 /// How a session or a run of a job ended.
 #[derive(Debug, Clone)]
-pub enum SessionEnd {
+pub enum Conclusion {
     /// As its shim told it, or left it on disk.
     Told(ExitRecord),
     Unknown(UnknownExit),
 }
 
-impl From<&SessionEnd> for Report {
-    fn from(ending: &SessionEnd) -> Report {
+impl From<&Conclusion> for Report {
+    fn from(ending: &Conclusion) -> Report {
         match ending {
-            SessionEnd::Told(ExitRecord::NotStarted(why)) => Report::NotStarted(why.clone()),
-            SessionEnd::Told(exit) => Report::Exited(exit.into()),
-            SessionEnd::Unknown(why) => Report::Exited(Exit::Unknown(*why)),
+            Conclusion::Told(ExitRecord::NotStarted(why)) => Report::NotStarted(why.clone()),
+            Conclusion::Told(exit) => Report::Exited(exit.into()),
+            Conclusion::Unknown(why) => Report::Exited(Exit::Unknown(*why)),
         }
     }
 }

@@ -14,7 +14,7 @@ use super::super::monotonic::now;
 use super::super::owner::Owner;
 use super::super::protocol::{ExitRecord, JobTerms};
 use super::super::recording::Recording;
-use super::holder::{EndOrder, Holder, Link, SessionEnd, Work};
+use super::holder::{Conclusion, EndOrder, Holder, Link, Work};
 use super::run::Run;
 use super::{Program, Settings};
 
@@ -82,7 +82,7 @@ pub fn record_limit(spec: &JobSpec) -> u64 {
 }
 
 /// The report of an end, with the last of what the run printed.
-pub fn ended(holder: &Holder, number: SessionNumber, ending: &SessionEnd) -> JobReport {
+pub fn ended(holder: &Holder, number: SessionNumber, ending: &Conclusion) -> JobReport {
     let length = holder.current.as_ref().map_or(0, |current| current.output_bytes_max);
     let tail = Recording::open(&holder.directory.session(number))
         .and_then(|recording| recording.tail(length));
@@ -93,16 +93,16 @@ pub fn ended(holder: &Holder, number: SessionNumber, ending: &SessionEnd) -> Job
     JobReport::Ended { exit: exit(ending), output_tail, dropped_bytes }
 }
 
-fn exit(ending: &SessionEnd) -> JobExit {
+fn exit(ending: &Conclusion) -> JobExit {
     match ending {
-        SessionEnd::Told(ExitRecord::Code(code)) => JobExit::Code(*code),
-        SessionEnd::Told(ExitRecord::Signal(signal)) => JobExit::KillSignal(*signal),
-        SessionEnd::Told(ExitRecord::Limit) => JobExit::Limit,
-        SessionEnd::Told(ExitRecord::NotStarted(why)) => JobExit::NotStarted(why.clone()),
-        SessionEnd::Unknown(UnknownExit::NotStarted) => {
+        Conclusion::Told(ExitRecord::Code(code)) => JobExit::Code(*code),
+        Conclusion::Told(ExitRecord::Signal(signal)) => JobExit::KillSignal(*signal),
+        Conclusion::Told(ExitRecord::Limit) => JobExit::Limit,
+        Conclusion::Told(ExitRecord::NotStarted(why)) => JobExit::NotStarted(why.clone()),
+        Conclusion::Unknown(UnknownExit::NotStarted) => {
             JobExit::NotStarted("ended before it began".to_owned())
         }
-        SessionEnd::Unknown(
+        Conclusion::Unknown(
             why @ (UnknownExit::HolderDied
             | UnknownExit::MachineRestarted
             | UnknownExit::HomeCopied),

@@ -14,7 +14,7 @@ use super::super::process;
 use super::super::protocol::{
     self, DELIVERS, ExitRecord, Focus, Frame, Mode, Order, Refused, ShimHello, ShimReport, Size,
 };
-use super::holder::{Link, RETRY_FIRST, SessionEnd, WaitingTicket};
+use super::holder::{Conclusion, Link, RETRY_FIRST, WaitingTicket};
 use super::run::{LINK, PROCESS, Run};
 use super::{Answer, HostRefusal, Ticket, drive};
 
@@ -40,7 +40,7 @@ impl Run {
         let current = self.holders.get(&owner).and_then(|holder| holder.current.as_ref());
         if current.is_some_and(|current| current.process.is_none()) {
             let why = format!("its command can't be sent: {why}");
-            self.finish(owner, SessionEnd::Told(ExitRecord::NotStarted(why)));
+            self.finish(owner, Conclusion::Told(ExitRecord::NotStarted(why)));
         }
     }
 
@@ -212,7 +212,7 @@ impl Run {
     fn on_exited(&mut self, owner: Owner, number: SessionNumber, exit: ExitRecord) {
         let is_newest = self.holders.get_mut(&owner).is_some_and(|h| h.session(number).is_some());
         if is_newest {
-            self.finish(owner, SessionEnd::Told(exit));
+            self.finish(owner, Conclusion::Told(exit));
         }
     }
 
