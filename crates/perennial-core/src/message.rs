@@ -126,13 +126,13 @@ pub enum MessageState {
         session: SessionNumber,
         /// When it reached this progress.
         at: Time,
-        progress: Progress,
+        progress: OfferProgress,
     },
 }
 
 /// The progress of an offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Progress {
+pub enum OfferProgress {
     /// Given to the holder, or into the reply to a hook.
     Given,
     /// Typed, and Enter pressed.
@@ -242,7 +242,7 @@ impl MessageEvent {
 
 /// Folds one event into a message; returns whether the message has ended.
 fn fold(message: &mut Message, event: &MessageEvent, at: Time) -> bool {
-    let progressed = |message: &mut Message, to: Progress| {
+    let progressed = |message: &mut Message, to: OfferProgress| {
         message.left_in = None;
         if let MessageState::Offered { progress, at: known, .. } = &mut message.state {
             (*progress, *known) = ((*progress).max(to), at);
@@ -257,16 +257,16 @@ fn fold(message: &mut Message, event: &MessageEvent, at: Time) -> bool {
             let dated = at.before(*behind);
             message.first_offered_at =
                 Some(message.first_offered_at.map_or(dated, |t| t.min(dated)));
-            let progress = Progress::Given;
+            let progress = OfferProgress::Given;
             message.state = MessageState::Offered { session: *session, at, progress };
             false
         }
         MessageEvent::Entered { is_last, .. } => {
-            progressed(message, Progress::Entered);
+            progressed(message, OfferProgress::Entered);
             *is_last
         }
         MessageEvent::Heard { .. } => {
-            progressed(message, Progress::Heard);
+            progressed(message, OfferProgress::Heard);
             false
         }
         MessageEvent::Held { why, until, .. } => {
@@ -343,7 +343,7 @@ impl Message {
     fn is_being_typed(&self, number: SessionNumber) -> bool {
         match self.state {
             MessageState::Offered { session, progress, .. } => {
-                self.is_typed() && session == number && progress < Progress::Heard
+                self.is_typed() && session == number && progress < OfferProgress::Heard
             }
             MessageState::Waiting { .. } => false,
         }
@@ -432,7 +432,7 @@ pub fn plan(fleet: &Fleet, id: MessageId, now: Time) -> Plan {
             let is_held = agent.is_some_and(Agent::is_held);
             match (live, &message.content) {
                 (Some(_), Content::Typed { text, .. })
-                    if progress == Progress::Given && !is_held =>
+                    if progress == OfferProgress::Given && !is_held =>
                 {
                     let attempt = message.attempts;
                     let (agent, number, text) = (message.to, session, text.clone());

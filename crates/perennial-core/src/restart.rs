@@ -63,7 +63,7 @@ pub enum Tally {
 
 /// Whether a session got anything done, where its harness lets us see that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
+pub enum SessionProgress {
     NotVisible,
     Some,
     None,
@@ -79,8 +79,8 @@ pub enum Next {
 
 impl History {
     /// Notes the end of a session that lived for `lived`, before anything is decided about the next.
-    pub fn ended(&mut self, lived: Duration, progress: Progress, now: Time) {
-        let is_futile = progress == Progress::None;
+    pub fn ended(&mut self, lived: Duration, progress: SessionProgress, now: Time) {
+        let is_futile = progress == SessionProgress::None;
         if lived >= HEALTHY && !is_futile {
             *self = History::default();
         }
@@ -89,15 +89,15 @@ impl History {
         let spare = self.restarts.len().saturating_sub(RESTARTS_IN_WINDOW);
         self.restarts.drain(..spare);
         match progress {
-            Progress::None if lived > CHURN_AFTER => self.futile += 1,
-            Progress::Some => self.futile = 0,
-            Progress::None | Progress::NotVisible => {}
+            SessionProgress::None if lived > CHURN_AFTER => self.futile += 1,
+            SessionProgress::Some => self.futile = 0,
+            SessionProgress::None | SessionProgress::NotVisible => {}
         }
     }
 
     /// `ended` as it was while events did not tell what it came to. Its numbers are those of old
     /// journals and stay, whatever the policy becomes.
-    pub fn end_by_first_rule(&mut self, lived: Duration, progress: Progress, now: Time) {
+    pub fn end_by_first_rule(&mut self, lived: Duration, progress: SessionProgress, now: Time) {
         const TEN_MINUTES: Duration = Duration::from_secs(600);
         if lived >= TEN_MINUTES {
             *self = History::default();
@@ -106,9 +106,9 @@ impl History {
         let spare = self.restarts.len().saturating_sub(5);
         self.restarts.drain(..spare);
         match progress {
-            Progress::None if lived > Duration::from_secs(30) => self.futile += 1,
-            Progress::Some => self.futile = 0,
-            Progress::None | Progress::NotVisible => {}
+            SessionProgress::None if lived > Duration::from_secs(30) => self.futile += 1,
+            SessionProgress::Some => self.futile = 0,
+            SessionProgress::None | SessionProgress::NotVisible => {}
         }
     }
 
@@ -163,7 +163,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(5);
 
     fn crash(history: &mut History, lived: Duration, now: Time) -> Next {
-        history.ended(lived, Progress::NotVisible, now);
+        history.ended(lived, SessionProgress::NotVisible, now);
         history.after_crash(AGENT, lived, now)
     }
 
@@ -217,7 +217,7 @@ mod tests {
     fn a_long_session_without_progress_is_churn_and_not_health() {
         for lived in [CHURN_AFTER + LONG, HEALTHY, HEALTHY * 6] {
             let mut history = History { restarts: Vec::new(), opened: 1, futile: CHURN_LIMIT - 1 };
-            history.ended(lived, Progress::None, NOW);
+            history.ended(lived, SessionProgress::None, NOW);
             assert_eq!((history.futile, history.opened), (CHURN_LIMIT, 1), "{lived:?}");
         }
     }
@@ -230,11 +230,11 @@ mod tests {
             history.end_by_first_rule(Duration::from_secs(secs), progress, NOW + LONG);
             (history.restarts.len(), history.opened, history.futile)
         };
-        assert_eq!(after(30, Progress::None), (5, 3, 2));
-        assert_eq!(after(31, Progress::None), (5, 3, 3));
-        assert_eq!(after(31, Progress::Some), (5, 3, 0));
-        assert_eq!(after(31, Progress::NotVisible), (5, 3, 2));
-        assert_eq!(after(600, Progress::None), (0, 0, 1));
+        assert_eq!(after(30, SessionProgress::None), (5, 3, 2));
+        assert_eq!(after(31, SessionProgress::None), (5, 3, 3));
+        assert_eq!(after(31, SessionProgress::Some), (5, 3, 0));
+        assert_eq!(after(31, SessionProgress::NotVisible), (5, 3, 2));
+        assert_eq!(after(600, SessionProgress::None), (0, 0, 1));
     }
 
     #[test]
@@ -254,7 +254,7 @@ mod tests {
         let (mut history, mut now) = (History::default(), NOW);
         for session in 1..=3 {
             now = now + Duration::from_secs(700);
-            history.ended(Duration::from_secs(31), Progress::None, now);
+            history.ended(Duration::from_secs(31), SessionProgress::None, now);
             let next = history.after_crash(AGENT, Duration::from_secs(31), now);
             assert_eq!(matches!(next, Next::HalfOpenAt(_)), session == 3, "session {session}");
         }

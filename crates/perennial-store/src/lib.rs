@@ -28,5 +28,5 @@ pub use projection::{
     Kept, Latest, MessageRow, MessageRows, MessageStep, Projections, RosterQuery, RosterRow,
     Snapshot, SnapshotSet, Store,
 };
-pub use record::{Record, Unreadable, Why};
+pub use record::{Damage, Record, Unreadable};
 pub use sqlite::{OpenError, SqliteJournal};

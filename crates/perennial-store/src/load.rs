@@ -28,7 +28,7 @@ use serde::Serialize;
 
 use crate::journal::{ReadError, Seq, Version};
 use crate::projection::{Snapshot, SnapshotSet, Store};
-use crate::record::{Record, Unreadable, Why};
+use crate::record::{Damage, Record, Unreadable};
 
 const RECORDS_AT_ONCE: usize = 1000;
 
@@ -79,7 +79,7 @@ pub fn load(journal: &dyn Store, node: NodeId) -> Result<Loaded, LoadError> {
         // Found just now: the second time none are used.
         return load(journal, node);
     }
-    if unreadable.iter().any(|one| matches!(one.why, Why::Missing { .. })) {
+    if unreadable.iter().any(|one| matches!(one.why, Damage::Missing { .. })) {
         folding.mark_cut_off(journal)?;
     }
     if unreadable.iter().any(|one| one.seq > folding.head) {

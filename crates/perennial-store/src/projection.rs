@@ -7,7 +7,9 @@ use perennial_core::entity::Entity;
 use perennial_core::event::{Event, What};
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
 pub use perennial_core::message::MessageStep;
-use perennial_core::message::{Content, Message, MessageEvent, MessageState, Progress, Sender};
+use perennial_core::message::{
+    Content, Message, MessageEvent, MessageState, OfferProgress, Sender,
+};
 use perennial_core::name::NameKey;
 use perennial_core::reason::Reason;
 use perennial_core::state::State;
@@ -190,9 +192,9 @@ impl MessageRow {
             MessageState::Waiting { .. } => (MessageStep::Held, None, *recorded_at),
             MessageState::Offered { session, at, progress } => {
                 let step = match progress {
-                    Progress::Given => MessageStep::Offered,
-                    Progress::Entered => MessageStep::Entered,
-                    Progress::Heard => MessageStep::Heard,
+                    OfferProgress::Given => MessageStep::Offered,
+                    OfferProgress::Entered => MessageStep::Entered,
+                    OfferProgress::Heard => MessageStep::Heard,
                 };
                 (step, Some(*session), *at)
             }

@@ -46,12 +46,12 @@ pub struct Unreadable {
     /// As far as it can be made out, at most 64 characters.
     pub kind: String,
     pub form: u64,
-    pub why: Why,
+    pub why: Damage,
 }
 
 /// What is wrong with a record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Why {
+pub enum Damage {
     #[error("it is missing, with all records from {from}")]
     Missing { from: Seq },
     #[error("its hash does not match: this record or the one before it was altered")]
@@ -101,11 +101,11 @@ pub(crate) fn read_rows(after: Seq, previous: Option<Hash>, rows: Vec<Row>) -> V
 }
 
 fn missing(from: Seq, through: Seq) -> Record {
-    unread(through, Why::Missing { from })
+    unread(through, Damage::Missing { from })
 }
 
 /// The record at `seq`, of which nothing is known but that it can't be read.
-pub(crate) fn unread(seq: Seq, why: Why) -> Record {
+pub(crate) fn unread(seq: Seq, why: Damage) -> Record {
     let unreadable = Unreadable {
         seq,
         stream: None,
@@ -150,14 +150,14 @@ impl Row {
         }
     }
 
-    fn event(&self, stream: Option<&Entity>, previous: Option<Hash>) -> Result<Event, Why> {
+    fn event(&self, stream: Option<&Entity>, previous: Option<Hash>) -> Result<Event, Damage> {
         // Before anything is believed: a flipped bit often leaves good JSON.
         let fits = previous.is_some_and(|previous| self.hash == Some(chain::link(previous, self)));
         if !fits {
-            return Err(Why::Altered);
+            return Err(Damage::Altered);
         }
-        let stream = stream.ok_or(Why::UnknownStream)?;
-        let kind = std::str::from_utf8(&self.kind).map_err(|_| Why::UnknownKind)?;
+        let stream = stream.ok_or(Damage::UnknownStream)?;
+        let kind = std::str::from_utf8(&self.kind).map_err(|_| Damage::UnknownKind)?;
         let what = stored::read(stream, kind, self.form, &self.payload)?;
         Ok(Event { at: Time(self.at), what })
     }

@@ -28,7 +28,7 @@ use perennial_core::work::WorkPhase;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::record::{LONGEST_PAYLOAD_BYTES, Why};
+use crate::record::{Damage, LONGEST_PAYLOAD_BYTES};
 use part::{
     StoredBirth, StoredEvidence, StoredExit, StoredHistory, StoredHold, StoredMove, StoredOpening,
     StoredProcess, StoredSample,
@@ -300,13 +300,13 @@ fn newest(kind: &str) -> Option<(&'static str, u32)> {
 }
 
 /// What a payload says, whichever form it has.
-pub fn read(stream: &Entity, kind: &str, form: u64, payload: &[u8]) -> Result<What, Why> {
+pub fn read(stream: &Entity, kind: &str, form: u64, payload: &[u8]) -> Result<What, Damage> {
     if payload.len() > LONGEST_PAYLOAD_BYTES {
-        return Err(Why::Malformed("its payload is longer than a record holds".into()));
+        return Err(Damage::Malformed("its payload is longer than a record holds".into()));
     }
-    let (_, known) = newest(kind).ok_or(Why::UnknownKind)?;
+    let (_, known) = newest(kind).ok_or(Damage::UnknownKind)?;
     if form > u64::from(known) {
-        return Err(Why::NewerForm { known });
+        return Err(Damage::NewerForm { known });
     }
     let raised;
     let payload = if form == u64::from(known) {
@@ -335,7 +335,7 @@ pub fn read(stream: &Entity, kind: &str, form: u64, payload: &[u8]) -> Result<Wh
     }
 }
 
-fn read_agent(id: AgentId, kind: &str, payload: &[u8]) -> Result<What, Why> {
+fn read_agent(id: AgentId, kind: &str, payload: &[u8]) -> Result<What, Damage> {
     let event = match kind {
         "hatched" => {
             AgentEvent::Hatched(Box::new(Birth::try_from(parsed::<StoredBirth>(payload)?)?))
@@ -405,7 +405,7 @@ fn read_agent(id: AgentId, kind: &str, payload: &[u8]) -> Result<What, Why> {
     Ok(What::Agent(id, event))
 }
 
-fn read_node(id: NodeId, kind: &str, payload: &[u8]) -> Result<What, Why> {
+fn read_node(id: NodeId, kind: &str, payload: &[u8]) -> Result<What, Damage> {
     let event = match kind {
         "daemon-started" => {
             let Started { epoch, boot, version } = parsed(payload)?;
@@ -422,7 +422,7 @@ fn read_node(id: NodeId, kind: &str, payload: &[u8]) -> Result<What, Why> {
     Ok(What::Node(id, event))
 }
 
-fn read_claim(kind: &str, payload: &[u8]) -> Result<ClaimEvent, Why> {
+fn read_claim(kind: &str, payload: &[u8]) -> Result<ClaimEvent, Damage> {
     let by = part::agent(&parsed::<Claimed>(payload)?.by)?;
     match kind {
         "taken" => Ok(ClaimEvent::Taken { by }),
@@ -431,19 +431,19 @@ fn read_claim(kind: &str, payload: &[u8]) -> Result<ClaimEvent, Why> {
     }
 }
 
-fn misplaced() -> Why {
-    Why::Malformed("an event in the stream of something that it can't happen to".into())
+fn misplaced() -> Damage {
+    Damage::Malformed("an event in the stream of something that it can't happen to".into())
 }
 
-fn number(payload: &[u8]) -> Result<SessionNumber, Why> {
+fn number(payload: &[u8]) -> Result<SessionNumber, Damage> {
     Ok(SessionNumber(parsed::<Numbered>(payload)?.number))
 }
 
-fn parsed<T: DeserializeOwned>(payload: &[u8]) -> Result<T, Why> {
+fn parsed<T: DeserializeOwned>(payload: &[u8]) -> Result<T, Damage> {
     serde_json::from_slice(payload).map_err(|error| malformed(&error))
 }
 
 /// What is wrong, bounded: the text may quote what the record holds.
-fn malformed(error: &dyn std::error::Error) -> Why {
-    Why::Malformed(error.to_string().chars().take(200).collect())
+fn malformed(error: &dyn std::error::Error) -> Damage {
+    Damage::Malformed(error.to_string().chars().take(200).collect())
 }

@@ -18,7 +18,7 @@ use crate::hold::{HeldFor, Hold};
 use crate::id::{NodeId, SessionNumber};
 use crate::observation::Report;
 use crate::reason::{Evidence, Finding, Reason, Show, Witness};
-use crate::restart::{NOT_INSTANT, Next, Progress, Restart};
+use crate::restart::{NOT_INSTANT, Next, Restart, SessionProgress};
 use crate::session::{Pace, Phase, Session};
 use crate::state::{Cause, State};
 use crate::time::Time;
@@ -171,16 +171,16 @@ fn crash(next: &mut Becoming<'_>, cause: Cause, evidence: Evidence) {
 
 /// Whether the session got anything done, where its harness lets us see that. One that had nothing
 /// to do, or was asked to end, is no failure.
-pub fn progress(agent: &Agent, session: &Session) -> Progress {
+pub fn progress(agent: &Agent, session: &Session) -> SessionProgress {
     let given_up = matches!(agent.state, State::Unknown | State::Crashed);
     let asked = matches!(session.phase, Phase::Ending(_)) && !given_up;
     match (agent.launch.is_bare(), session.has_progressed) {
-        (true, _) => Progress::NotVisible,
-        (false, true) => Progress::Some,
+        (true, _) => SessionProgress::NotVisible,
+        (false, true) => SessionProgress::Some,
         // Nor is one that the vendor let wait.
-        (false, false) if agent.reason == Reason::RateLimited => Progress::NotVisible,
-        (false, false) if asked || agent.turn != Turn::Open => Progress::NotVisible,
-        (false, false) => Progress::None,
+        (false, false) if agent.reason == Reason::RateLimited => SessionProgress::NotVisible,
+        (false, false) if asked || agent.turn != Turn::Open => SessionProgress::NotVisible,
+        (false, false) => SessionProgress::None,
     }
 }
 

@@ -4,9 +4,8 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use super::{
-    Content, Held, Message, MessageEvent, MessageState, Outcome, PASSED_OVER_AFTER,
-    PASSED_OVER_BY_A_TURN_AFTER, Progress, SETTLED_AFTER, Sender, Trace, Why, Withdrawer, order,
-    why,
+    Content, Held, Message, MessageEvent, MessageState, OfferProgress, Outcome, PASSED_OVER_AFTER,
+    PASSED_OVER_BY_A_TURN_AFTER, SETTLED_AFTER, Sender, Trace, Why, Withdrawer, order, why,
 };
 use crate::agent::Agent;
 use crate::context::{Sample, Threshold};
@@ -126,13 +125,13 @@ pub fn observe(
     let MessageState::Offered { progress, .. } = message.state else { return Vec::new() };
     match outcome {
         // The harness may have reported it before the holder did.
-        Outcome::Entered if progress > Progress::Given => Vec::new(),
+        Outcome::Entered if progress > OfferProgress::Given => Vec::new(),
         Outcome::Entered => {
             let is_last = fleet.agent(message.to).is_some_and(|agent| agent.launch.is_bare());
             vec![(id, MessageEvent::Entered { attempt, is_last })]
         }
         // A person's Enter may have sent what the holder gave up.
-        Outcome::Held(_) if progress > Progress::Given => Vec::new(),
+        Outcome::Held(_) if progress > OfferProgress::Given => Vec::new(),
         Outcome::Held(why) => vec![held(message, why, now)],
     }
 }
@@ -268,7 +267,7 @@ fn settled(
         known.state == State::Waiting && !known.reason.is_dialog() && !order::is_in_turn(known);
     let not_taken = |message: &Message| match message.state {
         MessageState::Offered { session, at: given, progress } => {
-            let is_given = progress > Progress::Given || !message.is_typed();
+            let is_given = progress > OfferProgress::Given || !message.is_typed();
             if session > number || given >= at {
                 None
             } else if ended_before(known, session, at) {
@@ -278,7 +277,7 @@ fn settled(
                 let counted = |time: Time| live.map_or(time, |live| live.seen_since(time));
                 let is_long_idle = counted(given.max(known.since)) + PASSED_OVER_AFTER <= at;
                 // A turn has ended since it was heard, and the agent CLI did not take it then.
-                let is_overtaken = progress == Progress::Heard
+                let is_overtaken = progress == OfferProgress::Heard
                     && given < known.since
                     && counted(given) + PASSED_OVER_AFTER <= at
                     && counted(known.since) + PASSED_OVER_BY_A_TURN_AFTER <= at;

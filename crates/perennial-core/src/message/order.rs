@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::{Message, MessageState, PASSED_OVER_AFTER, Progress};
+use super::{Message, MessageState, OfferProgress, PASSED_OVER_AFTER};
 use crate::agent::Agent;
 use crate::conversation::Turn;
 use crate::fleet::Fleet;
@@ -61,7 +61,7 @@ fn holds_back_until(
         // Whether that session took it is not known yet.
         Some(NO_END)
     } else {
-        let is_queued = progress == Progress::Heard;
+        let is_queued = progress == OfferProgress::Heard;
         let idle_at = at.max(agent.since);
         let idle_at = agent.session.as_ref().map_or(idle_at, |live| live.seen_since(idle_at));
         let freed_at = if is_in_turn(agent) { NO_END } else { idle_at + UNREADABLE_AFTER };

@@ -2,7 +2,7 @@
 //!
 //! Changes nothing. Whatever is not over is in memory, unless its first record could not be read.
 
-use super::{Message, MessageState, Progress, Why, why};
+use super::{Message, MessageState, OfferProgress, Why, why};
 use crate::agent::{Agent, Confirmation, needs_operator};
 use crate::fleet::Fleet;
 use crate::id::{AgentId, MessageId};
@@ -43,9 +43,9 @@ impl MessageStep {
         };
         match self {
             MessageStep::Recorded | MessageStep::Held => come.is_none(),
-            MessageStep::Offered => come == Some(Progress::Given),
-            MessageStep::Entered => come > Some(Progress::Given),
-            MessageStep::Heard => come == Some(Progress::Heard),
+            MessageStep::Offered => come == Some(OfferProgress::Given),
+            MessageStep::Entered => come > Some(OfferProgress::Given),
+            MessageStep::Heard => come == Some(OfferProgress::Heard),
             MessageStep::Seen | MessageStep::Withdrawn | MessageStep::Returned => false,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Content, Held, Message, MessageState, Progress, order};
+use super::{Content, Held, Message, MessageState, OfferProgress, order};
 use crate::agent::Agent;
 use crate::fleet::Fleet;
 use crate::id::SessionNumber;
@@ -58,9 +58,9 @@ impl Why {
 pub fn why(fleet: &Fleet, message: &Message, now: Time) -> Why {
     if let MessageState::Offered { at, progress, .. } = message.state {
         return match progress {
-            Progress::Entered if at + UNSEEN_AFTER <= now => Why::Unheard,
-            Progress::Heard if at + UNSEEN_AFTER <= now => Why::Unseen,
-            Progress::Given | Progress::Entered | Progress::Heard => Why::Due,
+            OfferProgress::Entered if at + UNSEEN_AFTER <= now => Why::Unheard,
+            OfferProgress::Heard if at + UNSEEN_AFTER <= now => Why::Unseen,
+            OfferProgress::Given | OfferProgress::Entered | OfferProgress::Heard => Why::Due,
         };
     }
     if message.is_unreadable() {

@@ -156,7 +156,7 @@ pub enum Outcome {
     /// Text and Enter were written for a program of which nothing more is known.
     Written,
     /// No Enter was typed.
-    Held(Held),
+    Held(HeldRecord),
     #[serde(other)]
     Unknown,
 }
@@ -164,7 +164,7 @@ pub enum Outcome {
 /// Why no Enter was typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Held {
+pub enum HeldRecord {
     /// A person has typed something that is not sent yet.
     Draft,
     /// It is not known that keys reach the input line.
@@ -203,22 +203,22 @@ impl From<Outcome> for message::Outcome {
     }
 }
 
-impl From<Held> for message::Held {
-    fn from(held: Held) -> message::Held {
+impl From<HeldRecord> for message::Held {
+    fn from(held: HeldRecord) -> message::Held {
         match held {
-            Held::Draft => message::Held::Draft,
-            Held::Doubt => message::Held::Doubt,
-            Held::Dialog => message::Held::Dialog,
-            Held::Suspended => message::Held::Suspended,
-            Held::NotDrawn => message::Held::NotDrawn,
+            HeldRecord::Draft => message::Held::Draft,
+            HeldRecord::Doubt => message::Held::Doubt,
+            HeldRecord::Dialog => message::Held::Dialog,
+            HeldRecord::Suspended => message::Held::Suspended,
+            HeldRecord::NotDrawn => message::Held::NotDrawn,
             // Whatever the reason was, no Enter was typed.
-            Held::NoEcho | Held::Unknown => message::Held::NoEcho,
-            Held::Leftover => message::Held::Leftover,
-            Held::Busy => message::Held::Busy,
-            Held::Full => message::Held::Full,
-            Held::LongLine => message::Held::LongLine,
-            Held::Stale => message::Held::SessionEnded,
-            Held::Unsupported => message::Held::OldHolder,
+            HeldRecord::NoEcho | HeldRecord::Unknown => message::Held::NoEcho,
+            HeldRecord::Leftover => message::Held::Leftover,
+            HeldRecord::Busy => message::Held::Busy,
+            HeldRecord::Full => message::Held::Full,
+            HeldRecord::LongLine => message::Held::LongLine,
+            HeldRecord::Stale => message::Held::SessionEnded,
+            HeldRecord::Unsupported => message::Held::OldHolder,
         }
     }
 }
@@ -243,8 +243,8 @@ mod tests {
         let outcome: Outcome = serde_json::from_str(r#""translated""#).expect("tolerated");
         assert_eq!(outcome, Outcome::Unknown);
         let outcome: Outcome = serde_json::from_str(r#"{"held":"tired"}"#).expect("tolerated");
-        assert_eq!(outcome, Outcome::Held(Held::Unknown));
-        let text = serde_json::to_string(&Outcome::Held(Held::NoEcho)).expect("JSON");
+        assert_eq!(outcome, Outcome::Held(HeldRecord::Unknown));
+        let text = serde_json::to_string(&Outcome::Held(HeldRecord::NoEcho)).expect("JSON");
         assert_eq!(text, r#"{"held":"no-echo"}"#);
     }
 

@@ -36,7 +36,7 @@ use perennial_core::session::Process;
 use rustix::event::{EventfdFlags, eventfd};
 
 use super::delivery::TEXT_BYTES_MAX;
-pub use super::delivery::{Held, InputRules, LineReport, Outcome};
+pub use super::delivery::{HeldRecord, InputRules, LineReport, Outcome};
 use super::jobs::{JobOrder, JobReport, Jobs};
 pub use super::protocol::{Focus, Mode, Size};
 

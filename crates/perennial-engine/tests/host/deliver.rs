@@ -9,7 +9,7 @@ use perennial_core::id::AgentId;
 use perennial_engine::host::HostReport;
 use perennial_engine::host::attach::Attachment;
 use perennial_engine::host::holders::{
-    Delivery, Focus, Held, HostRefusal, LineReport, Mode, Outcome,
+    Delivery, Focus, HeldRecord, HostRefusal, LineReport, Mode, Outcome,
 };
 use perennial_engine::host::protocol::{Order, ShimReport};
 
@@ -20,7 +20,7 @@ use crate::tui::{self, Manner, program};
 
 const ENTERED: Result<Outcome, HostRefusal> = Ok(Outcome::Entered);
 
-fn held(why: Held) -> Result<Outcome, HostRefusal> {
+fn held(why: HeldRecord) -> Result<Outcome, HostRefusal> {
     Ok(Outcome::Held(why))
 }
 
@@ -152,9 +152,9 @@ fn a_draft_holds_a_text_back_also_when_its_typist_has_left() {
     let mut client = attach(&fixture, agent);
     client.send(b"rm -rf the ").expect("typed");
     line_is(&mut fixture, agent, DRAFT);
-    assert_eq!(deliver(&fixture, agent, ("m1", 1), "two words"), held(Held::Draft));
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "two words"), held(HeldRecord::Draft));
     drop(client);
-    assert_eq!(deliver(&fixture, agent, ("m1", 2), "two words"), held(Held::Draft));
+    assert_eq!(deliver(&fixture, agent, ("m1", 2), "two words"), held(HeldRecord::Draft));
     let mut client = attach(&fixture, agent);
     client.send(b"house\r").expect("typed");
     line_is(&mut fixture, agent, LineReport::default());
@@ -176,7 +176,7 @@ fn a_line_that_the_program_has_not_read_yet_is_not_free() {
     line_is(&mut fixture, agent, DRAFT);
     client.send(b"\r").expect("typed");
     line_is(&mut fixture, agent, LineReport::default());
-    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(Held::NotDrawn));
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(HeldRecord::NotDrawn));
     kill(pid, Signal::CONT);
     await_sent(&fixture, &["by hand"]);
     fixture.holders().heard(agent, N1);
@@ -191,7 +191,7 @@ fn a_mode_that_nobody_tells_of_holds_a_text_back_until_it_is_left() {
     client.send(b"\x12").expect("typed");
     line_is(&mut fixture, agent, DOUBT);
     drop(client);
-    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(Held::Doubt));
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(HeldRecord::Doubt));
     let mut client = attach(&fixture, agent);
     client.send(b"\x1b").expect("typed");
     line_is(&mut fixture, agent, LineReport::default());
@@ -206,7 +206,7 @@ fn a_prompt_that_was_taken_ends_a_doubt() {
     client.send(b"\x07").expect("typed");
     line_is(&mut fixture, agent, DOUBT);
     fixture.holders().heard(agent, N1);
-    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(Held::Doubt));
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(HeldRecord::Doubt));
     client.send(b"\r").expect("typed");
     until("the key is taken", || !tui::sent(fixture.path()).is_empty());
     fixture.holders().heard(agent, N1);
@@ -216,18 +216,18 @@ fn a_prompt_that_was_taken_ends_a_doubt() {
 #[test]
 fn a_menu_gets_no_enter() {
     let (fixture, agent) = stage(Manner::Menu);
-    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(Held::NoEcho));
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(HeldRecord::NoEcho));
     await_file(&fixture, "pasted");
-    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(Held::NoEcho), "as before");
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(HeldRecord::NoEcho), "as before");
     assert!(!fixture.path().join("chosen").exists());
     fixture.holders().focus(agent, N1, Focus::Dialog);
-    assert_eq!(deliver(&fixture, agent, ("m1", 2), "text"), held(Held::Dialog));
+    assert_eq!(deliver(&fixture, agent, ("m1", 2), "text"), held(HeldRecord::Dialog));
 }
 
 #[test]
 fn an_echo_that_comes_late_gets_no_enter_and_the_text_is_erased_before_the_next() {
     let (fixture, agent) = stage(Manner::Gated);
-    assert_eq!(deliver(&fixture, agent, ("m1", 1), "late"), held(Held::NoEcho));
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "late"), held(HeldRecord::NoEcho));
     std::fs::write(fixture.path().join("go"), "\n").expect("the program reads");
     // The echo is there, and nobody enters it.
     fixture.await_output(agent, N1, "late");
@@ -241,15 +241,15 @@ fn an_echo_that_comes_late_gets_no_enter_and_the_text_is_erased_before_the_next(
 #[test]
 fn a_text_behind_something_else_gets_no_enter_and_nothing_is_erased_for_it() {
     let (mut fixture, agent) = stage(Manner::Appends);
-    assert_eq!(deliver(&fixture, agent, ("m1", 1), "the cat"), held(Held::NoEcho));
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "the cat"), held(HeldRecord::NoEcho));
     line_is(&mut fixture, agent, DRAFT);
-    assert_eq!(deliver(&fixture, agent, ("m1", 2), "the cat"), held(Held::Draft));
+    assert_eq!(deliver(&fixture, agent, ("m1", 2), "the cat"), held(HeldRecord::Draft));
     let mut client = attach(&fixture, agent);
     client.send(b"\r").expect("typed");
     await_sent(&fixture, &["rm -rf the cat"]);
     line_is(&mut fixture, agent, LineReport::default());
     // What was entered may be that very text: its prompt is heard first.
-    assert_eq!(deliver(&fixture, agent, ("m2", 1), "the cat"), held(Held::Busy));
+    assert_eq!(deliver(&fixture, agent, ("m2", 1), "the cat"), held(HeldRecord::Busy));
     fixture.holders().heard(agent, N1);
     assert_eq!(deliver(&fixture, agent, ("m1", 3), "the cat"), ENTERED);
     await_sent(&fixture, &["rm -rf the cat", "the cat"]);
@@ -264,7 +264,7 @@ fn keys_in_a_line_that_the_program_filled_hold_a_text_back() {
     fixture.await_output(agent, N1, "back");
     client.send(b"\x1b[H").expect("typed");
     line_is(&mut fixture, agent, DRAFT);
-    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(Held::Draft));
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(HeldRecord::Draft));
     client.send(b"\x03").expect("typed");
     line_is(&mut fixture, agent, LineReport::default());
     assert_eq!(deliver(&fixture, agent, ("m1", 2), "text"), ENTERED);
@@ -277,7 +277,7 @@ fn what_keys_reach_is_not_known_once_the_daemon_has_gone_that_told_it() {
     let mut client = attach(&fixture, agent);
     fixture.holders().focus(agent, N1, Focus::Dialog);
     // Answered behind the order.
-    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(Held::Dialog));
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(HeldRecord::Dialog));
     fixture.stop_daemon();
     client.send(b"word").expect("typed");
     fixture.await_output(agent, N1, "word");
@@ -286,7 +286,7 @@ fn what_keys_reach_is_not_known_once_the_daemon_has_gone_that_told_it() {
     fixture.executed(agent, N1);
     line_is(&mut fixture, agent, DRAFT);
     fixture.holders().focus(agent, N1, Focus::Line);
-    assert_eq!(deliver(&fixture, agent, ("m1", 2), "text"), held(Held::Draft));
+    assert_eq!(deliver(&fixture, agent, ("m1", 2), "text"), held(HeldRecord::Draft));
 }
 
 #[test]
@@ -295,7 +295,7 @@ fn a_dialog_between_paste_and_enter_gets_no_enter() {
     let answer = order(&fixture, agent, ("m1", 1), "text");
     await_file(&fixture, "pasted");
     fixture.holders().focus(agent, N1, Focus::Dialog);
-    assert_eq!(answer.recv_timeout(LONG).expect("an answer"), held(Held::Dialog));
+    assert_eq!(answer.recv_timeout(LONG).expect("an answer"), held(HeldRecord::Dialog));
     std::fs::write(fixture.path().join("go"), "\n").expect("the program reads");
     fixture.await_output(agent, N1, "text");
     assert_eq!(tui::sent(fixture.path()), Vec::<String>::new());
@@ -323,10 +323,10 @@ fn for_a_persons_keys_a_text_that_is_not_seen_is_erased() {
     await_file(&fixture, "pasted");
     client.send(b"x").expect("typed");
     client.send(b"y").expect("typed");
-    assert_eq!(answer.recv_timeout(LONG).expect("an answer"), held(Held::NoEcho));
+    assert_eq!(answer.recv_timeout(LONG).expect("an answer"), held(HeldRecord::NoEcho));
     std::fs::write(fixture.path().join("go"), "\n").expect("the program reads");
     line_is(&mut fixture, agent, DRAFT);
-    assert_eq!(deliver(&fixture, agent, ("m1", 2), "text"), held(Held::Draft));
+    assert_eq!(deliver(&fixture, agent, ("m1", 2), "text"), held(HeldRecord::Draft));
     client.send(b"\r").expect("typed");
     await_sent(&fixture, &["xy"]);
     line_is(&mut fixture, agent, LineReport::default());
@@ -348,7 +348,7 @@ fn the_end_of_a_suspension_is_told_also_while_somebody_is_attached() {
     line_is(&mut fixture, agent, LineReport::default());
     client.send(b"\x1a").expect("typed");
     await_file(&fixture, "suspended");
-    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(Held::Suspended));
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(HeldRecord::Suspended));
     fixture.holders().continue_session(agent, N1);
     line_is(&mut fixture, agent, LineReport::default());
     assert_eq!(deliver(&fixture, agent, ("m1", 2), "text"), ENTERED);
@@ -364,7 +364,7 @@ fn a_suspended_program_is_told_of_and_continued_on_order() {
     // While somebody is at the terminal it is theirs; nobody is told before they leave.
     drop(client);
     line_is(&mut fixture, agent, SUSPENDED);
-    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(Held::Suspended));
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(HeldRecord::Suspended));
     fixture.holders().continue_session(agent, N1);
     line_is(&mut fixture, agent, LineReport::default());
     assert_eq!(deliver(&fixture, agent, ("m1", 2), "text"), ENTERED);
@@ -374,7 +374,7 @@ fn a_suspended_program_is_told_of_and_continued_on_order() {
 #[test]
 fn nothing_is_typed_before_the_line_is_drawn() {
     let (fixture, agent) = stage(Manner::Undrawn);
-    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(Held::NotDrawn));
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(HeldRecord::NotDrawn));
     std::fs::write(fixture.path().join("go"), "\n").expect("the program reads");
     fixture.await_output(agent, N1, "\x1b[22;3H");
     assert_eq!(deliver(&fixture, agent, ("m1", 2), "text"), ENTERED);
@@ -386,7 +386,7 @@ fn two_at_once_are_one_after_the_other() {
     let (fixture, agent) = stage(Manner::Gated);
     let first = order(&fixture, agent, ("m1", 1), "one");
     await_file(&fixture, "pasted");
-    assert_eq!(deliver(&fixture, agent, ("m2", 1), "two"), held(Held::Busy));
+    assert_eq!(deliver(&fixture, agent, ("m2", 1), "two"), held(HeldRecord::Busy));
     let again = order(&fixture, agent, ("m1", 1), "one");
     std::fs::write(fixture.path().join("go"), "\n").expect("the program reads");
     assert_eq!(first.recv_timeout(LONG).expect("an answer"), ENTERED);
@@ -429,7 +429,7 @@ fn keys_from_before_the_line_was_drawn_hold_a_text_back_until_the_line_is_cleare
     line_is(&mut fixture, agent, DRAFT);
     std::fs::write(fixture.path().join("go"), "\n").expect("the program reads");
     fixture.await_output(agent, N1, "/theme");
-    assert_eq!(deliver(&fixture, agent, ("m1", 1), "a longer text"), held(Held::Draft));
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "a longer text"), held(HeldRecord::Draft));
     client.send(b"\x03").expect("typed");
     line_is(&mut fixture, agent, LineReport::default());
     assert_eq!(deliver(&fixture, agent, ("m1", 2), "a longer text"), ENTERED);
@@ -442,7 +442,7 @@ fn without_a_caret_a_text_whose_echo_came_late_is_erased_before_it_is_typed_agai
     let two_rows = "a text of more than one row ".repeat(4);
     for text in ["remember the milk", two_rows.trim_end()] {
         let (fixture, agent) = stage(Manner::Classic);
-        assert_eq!(deliver(&fixture, agent, ("m1", 1), text), held(Held::NoEcho));
+        assert_eq!(deliver(&fixture, agent, ("m1", 1), text), held(HeldRecord::NoEcho));
         std::fs::write(fixture.path().join("open"), "").expect("written");
         std::fs::write(fixture.path().join("go"), "\n").expect("the program reads");
         fixture.await_output(agent, N1, text.split(' ').next_back().expect("a word"));
@@ -455,8 +455,8 @@ fn without_a_caret_a_text_whose_echo_came_late_is_erased_before_it_is_typed_agai
 fn a_program_that_reads_late_gets_one_text_and_not_two() {
     let (fixture, agent) = stage(Manner::Gated);
     // It waits behind this paste, and reads nothing more.
-    assert_eq!(deliver(&fixture, agent, ("m1", 1), "first"), held(Held::NoEcho));
-    assert_eq!(deliver(&fixture, agent, ("m1", 2), "second"), held(Held::NoEcho));
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "first"), held(HeldRecord::NoEcho));
+    assert_eq!(deliver(&fixture, agent, ("m1", 2), "second"), held(HeldRecord::NoEcho));
     let third = order(&fixture, agent, ("m1", 3), "third");
     std::fs::write(fixture.path().join("open"), "").expect("written");
     std::fs::write(fixture.path().join("go"), "\n").expect("the program reads");
@@ -491,7 +491,7 @@ fn a_bare_command_gets_its_text_and_enter() {
     let mut client = attach(&fixture, agent);
     client.send(b"x").expect("typed");
     line_is(&mut fixture, agent, DRAFT);
-    assert_eq!(deliver(&fixture, agent, ("m2", 1), "more"), held(Held::Draft));
+    assert_eq!(deliver(&fixture, agent, ("m2", 1), "more"), held(HeldRecord::Draft));
 }
 
 /// A terminal that edits lines itself cuts one at 4,095 bytes, and tells nobody.
@@ -506,7 +506,7 @@ fn a_line_that_the_terminal_would_cut_is_not_typed() {
     );
     fixture.await_output(agent, N1, "ready");
     let long = "x".repeat(4096);
-    assert_eq!(deliver(&fixture, agent, ("m1", 1), &long), held(Held::LongLine));
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), &long), held(HeldRecord::LongLine));
     let two = format!("{0}\n{0}", "y".repeat(4095));
     assert_eq!(deliver(&fixture, agent, ("m2", 1), &two), Ok(Outcome::Written));
     fixture.await_output(agent, N1, "8192");
@@ -545,7 +545,7 @@ fn an_escape_in_a_text_does_not_end_the_paste() {
             break outcome;
         }
     };
-    assert_eq!(outcome, Outcome::Held(Held::NoEcho));
+    assert_eq!(outcome, Outcome::Held(HeldRecord::NoEcho));
     let pasted = std::fs::read_to_string(await_file(&fixture, "pasted")).expect("read");
     assert_eq!(pasted, "a[201~\x03b\0");
     fixture.settings.epoch.0 = 99;

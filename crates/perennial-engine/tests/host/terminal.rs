@@ -5,7 +5,7 @@ use perennial_core::exit::Exit;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::session::Pace;
 use perennial_engine::host::attach::{AttachError, Attachment, News, SessionExit};
-use perennial_engine::host::holders::{Held, HostRefusal, Mode, Outcome};
+use perennial_engine::host::holders::{HeldRecord, HostRefusal, Mode, Outcome};
 use perennial_engine::host::recording::Recording;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::Signal;
@@ -201,7 +201,7 @@ fn a_persons_draft_is_left_alone() {
     client.send(b"\x1b[?62;22c").expect("sent");
     client.send(b"x").expect("sent");
     read_until(&mut client, |news| text(news).contains('x'));
-    let draft = Ok(Outcome::Held(Held::Draft));
+    let draft = Ok(Outcome::Held(HeldRecord::Draft));
     assert_eq!(fixture.deliver(agent, N1, "y"), draft);
     client.send(b"\r").expect("sent");
     read_until(&mut client, |news| text(news).contains('\n'));
@@ -224,7 +224,7 @@ fn a_program_that_does_not_read_blocks_nobody() {
     fixture.run(agent, N1, "stty raw; echo ready; exec sleep 1000");
     fixture.await_output(agent, N1, "ready");
     let chunk = "x".repeat(32 << 10);
-    let full = Ok(Outcome::Held(Held::Full));
+    let full = Ok(Outcome::Held(HeldRecord::Full));
     until("the queue is full", || fixture.deliver(agent, N1, &chunk) == full);
     let long = "x".repeat(65 << 10);
     assert_eq!(fixture.deliver(agent, N1, &long), Err(HostRefusal::TooLong));

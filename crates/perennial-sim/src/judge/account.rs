@@ -14,7 +14,7 @@ use perennial_core::time::Time;
 
 use super::exit::{self, Ended};
 use super::promise::Promise;
-use super::restart::{HEALTHY, Progress, Tries};
+use super::restart::{HEALTHY, SessionProgress, Tries};
 use super::{START_LIMIT, Verdict, broken};
 
 #[derive(Debug)]
@@ -172,7 +172,7 @@ impl Account {
             tries.session_ended(lived, progress, at);
         }
         // Whether a question that nobody answered is progress is for others to judge.
-        let is_doubtful = progress == Progress::Perhaps && lived >= HEALTHY;
+        let is_doubtful = progress == SessionProgress::Perhaps && lived >= HEALTHY;
         if self.is_suspended || is_doubtful {
             self.tries = None;
         }

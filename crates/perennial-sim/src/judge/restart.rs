@@ -34,7 +34,7 @@ pub struct Tries {
 
 /// Whether a session got anything done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
+pub enum SessionProgress {
     Made,
     None,
     /// It had nothing to do, was asked to end, or shows nothing at all.
@@ -44,20 +44,20 @@ pub enum Progress {
 }
 
 impl Tries {
-    pub fn session_ended(&mut self, lived: Duration, progress: Progress, now: Time) {
+    pub fn session_ended(&mut self, lived: Duration, progress: SessionProgress, now: Time) {
         // Without progress nothing is healthy, however long it lived.
-        if lived >= HEALTHY && progress != Progress::None {
+        if lived >= HEALTHY && progress != SessionProgress::None {
             *self = Tries::default();
         }
         self.restarts.retain(|at| now.since(*at) < WINDOW);
         match progress {
-            Progress::Made => (self.futile_least, self.futile_most) = (0, 0),
-            Progress::None if lived > CHURN_AFTER => {
+            SessionProgress::Made => (self.futile_least, self.futile_most) = (0, 0),
+            SessionProgress::None if lived > CHURN_AFTER => {
                 self.futile_least += 1;
                 self.futile_most += 1;
             }
-            Progress::Perhaps if lived > CHURN_AFTER => self.futile_most += 1,
-            Progress::None | Progress::Perhaps | Progress::NotAsked => {}
+            SessionProgress::Perhaps if lived > CHURN_AFTER => self.futile_most += 1,
+            SessionProgress::None | SessionProgress::Perhaps | SessionProgress::NotAsked => {}
         }
     }
 
@@ -86,21 +86,21 @@ impl Tries {
 }
 
 impl Account {
-    pub fn progress(&self) -> Progress {
+    pub fn progress(&self) -> SessionProgress {
         let was_given_up = matches!(self.state, State::Unknown | State::Crashed);
         if self.is_bare {
-            return Progress::NotAsked;
+            return SessionProgress::NotAsked;
         }
         if self.has_progressed {
-            return Progress::Made;
+            return SessionProgress::Made;
         }
         if self.is_ending && !was_given_up {
-            return Progress::NotAsked;
+            return SessionProgress::NotAsked;
         }
         match self.in_turn {
-            Some(true) => Progress::None,
-            Some(false) => Progress::NotAsked,
-            None => Progress::Perhaps,
+            Some(true) => SessionProgress::None,
+            Some(false) => SessionProgress::NotAsked,
+            None => SessionProgress::Perhaps,
         }
     }
 

@@ -13,7 +13,7 @@ use super::schema::{self, SchemaError};
 use super::{Inspection, rows};
 use crate::chain::{Hash, Verified};
 use crate::journal::{Seq, StoreError};
-use crate::record::{Record, Unreadable, Why, unread};
+use crate::record::{Damage, Record, Unreadable, unread};
 
 /// How long a connection waits for another program's lock.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
@@ -175,7 +175,7 @@ fn check(connection: &Connection) -> rusqlite::Result<(Vec<Unreadable>, Vec<Seq>
     found.retain(|known| known.seq <= from);
     found.extend(verified.unreadable);
     if let Some((seq, _)) = mark.filter(|(seq, _)| *seq > verified.head) {
-        let why = Why::Missing { from: Seq(verified.head.0 + 1) };
+        let why = Damage::Missing { from: Seq(verified.head.0 + 1) };
         found.extend(unread(seq, why).event.err());
     }
     Ok((found, healed))

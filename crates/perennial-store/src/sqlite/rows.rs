@@ -7,7 +7,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, Result, params};
 
 use crate::chain::Hash;
 use crate::journal::{Seq, Version};
-use crate::record::{Record, Row, Unreadable, Why, read_rows, stream_key, unread};
+use crate::record::{Damage, Record, Row, Unreadable, read_rows, stream_key, unread};
 
 /// A read stops after so many bytes, so that no reader holds the journal in memory.
 const READ_LIMIT_BYTES: usize = 8 << 20;
@@ -117,7 +117,7 @@ fn read_singly(connection: &Connection, after: Seq, limit: usize) -> Result<Vec<
         let one = read_run(connection, Seq(number - 1), 1);
         records.push(match one.map(|records| records.into_iter().next()) {
             Ok(Some(record)) if record.seq == seq => record,
-            Ok(_) | Err(_) => unread(seq, Why::Damaged),
+            Ok(_) | Err(_) => unread(seq, Damage::Damaged),
         });
     }
     Ok(records)

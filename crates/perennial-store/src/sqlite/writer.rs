@@ -19,7 +19,7 @@ use super::{Shared, derived, open, rows};
 use crate::chain::Hash;
 use crate::journal::{AppendError, Done, Seq, StoreError, Version};
 use crate::projection::{Kept, Latest, RosterRow, Snapshot};
-use crate::record::{EncodedBatch, Grounds, Unreadable, Why, has_snapshots, stream_key};
+use crate::record::{Damage, EncodedBatch, Grounds, Unreadable, has_snapshots, stream_key};
 
 /// One commit carries at most so many orders: the first of them should not wait for long.
 const GROUP_ORDERS: usize = 1024;
@@ -375,8 +375,10 @@ impl Writer {
             quarantine.keys().copied().collect()
         };
         for unreadable in open::walk(connection, from)?.unreadable {
-            let broken =
-                matches!(unreadable.why, Why::Altered | Why::Missing { .. } | Why::Damaged);
+            let broken = matches!(
+                unreadable.why,
+                Damage::Altered | Damage::Missing { .. } | Damage::Damaged
+            );
             if broken && !known.contains(&unreadable.seq) {
                 return Err(StoreError::Edited { at: unreadable.seq });
             }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::part::{self, StoredProcess};
 use super::word::Worded;
-use crate::record::Why;
+use crate::record::Damage;
 
 /// The kinds of this life with the newest form of each.
 pub const KINDS: &[(&str, u32)] = &[("job-wanted", 2), ("job-running", 1), ("job-ended", 1)];
@@ -87,9 +87,9 @@ impl From<&JobEvent> for Stored {
 }
 
 impl TryFrom<Stored> for JobEvent {
-    type Error = Why;
+    type Error = Damage;
 
-    fn try_from(stored: Stored) -> Result<JobEvent, Why> {
+    fn try_from(stored: Stored) -> Result<JobEvent, Damage> {
         Ok(match stored {
             Stored::Wanted { node, purpose, argv, dir, limit_ms } => {
                 let StoredPurpose::Notify { agent, name, reason } = purpose;

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{Encoded, malformed, misplaced, newest};
-use crate::record::Why;
+use crate::record::Damage;
 
 /// The record of one event, given as a variant of its life's stored enum.
 pub(super) fn encode(life: &str, stored: &impl Serialize) -> Encoded {
@@ -24,7 +24,7 @@ pub(super) fn decode<T: DeserializeOwned>(
     life: &str,
     kind: &str,
     payload: &[u8],
-) -> Result<T, Why> {
+) -> Result<T, Damage> {
     let name = kind.strip_prefix(life).and_then(|rest| rest.strip_prefix('-'));
     let name = name.ok_or_else(misplaced)?.to_owned();
     let payload: Value = serde_json::from_slice(payload).map_err(|error| malformed(&error))?;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::part::{self, StoredSample, StoredText};
 use super::word::Worded;
-use crate::record::Why;
+use crate::record::Damage;
 
 /// The kinds of this life with the newest form of each.
 pub const KINDS: &[(&str, u32)] = &[
@@ -102,9 +102,9 @@ impl From<&MessageEvent> for Stored {
 }
 
 impl TryFrom<Stored> for MessageEvent {
-    type Error = Why;
+    type Error = Damage;
 
-    fn try_from(stored: Stored) -> Result<MessageEvent, Why> {
+    fn try_from(stored: Stored) -> Result<MessageEvent, Damage> {
         Ok(match stored {
             Stored::Recorded { to, from, content } => MessageEvent::Recorded {
                 to: part::agent(&to)?,
@@ -148,9 +148,9 @@ impl From<&Content> for StoredContent {
 }
 
 impl TryFrom<StoredContent> for Content {
-    type Error = Why;
+    type Error = Damage;
 
-    fn try_from(stored: StoredContent) -> Result<Content, Why> {
+    fn try_from(stored: StoredContent) -> Result<Content, Damage> {
         Ok(match stored {
             StoredContent::Typed { text, fingerprint, after_turn } => Content::Typed {
                 text: text.try_into()?,

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::malformed;
 use super::word::Worded;
-use crate::record::Why;
+use crate::record::Damage;
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct StoredBirth {
@@ -140,11 +140,11 @@ pub(super) struct StoredProcess {
     start_ticks: u64,
 }
 
-pub(super) fn name(text: &str) -> Result<Name, Why> {
+pub(super) fn name(text: &str) -> Result<Name, Damage> {
     text.parse().map_err(|error| malformed(&error))
 }
 
-pub(super) fn conversation(text: &str) -> Result<ConversationId, Why> {
+pub(super) fn conversation(text: &str) -> Result<ConversationId, Damage> {
     text.parse().map_err(|error| malformed(&error))
 }
 
@@ -153,7 +153,7 @@ pub(super) fn micros(span: Duration) -> u64 {
 }
 
 /// None was named before nodes had ids.
-pub(super) fn node(text: Option<&str>) -> Result<NodeId, Why> {
+pub(super) fn node(text: Option<&str>) -> Result<NodeId, Damage> {
     match text {
         Some(text) => text.parse().map_err(|error| malformed(&error)),
         None => Ok(NodeId::HOME),
@@ -164,7 +164,7 @@ pub(super) fn written_node(node: NodeId) -> Option<String> {
     (node != NodeId::HOME).then(|| node.to_string())
 }
 
-pub(super) fn agent(text: &str) -> Result<AgentId, Why> {
+pub(super) fn agent(text: &str) -> Result<AgentId, Damage> {
     text.parse().map_err(|error| malformed(&error))
 }
 
@@ -183,17 +183,17 @@ impl From<&Text> for StoredText {
 }
 
 impl TryFrom<StoredText> for Text {
-    type Error = Why;
+    type Error = Damage;
 
-    fn try_from(stored: StoredText) -> Result<Text, Why> {
+    fn try_from(stored: StoredText) -> Result<Text, Damage> {
         let StoredText { digest, bytes, head } = stored;
         Ok(Text { digest: Digest(hex(&digest)?), bytes, head })
     }
 }
 
 /// 32 bytes, as 64 hexadecimal digits.
-pub(super) fn hex(text: &str) -> Result<[u8; 32], Why> {
-    let not_hex = || Why::Malformed("not a digest".into());
+pub(super) fn hex(text: &str) -> Result<[u8; 32], Damage> {
+    let not_hex = || Damage::Malformed("not a digest".into());
     let mut bytes = [0; 32];
     if text.len() != 2 * bytes.len() || !text.is_ascii() {
         return Err(not_hex());
@@ -222,9 +222,9 @@ impl From<&Birth> for StoredBirth {
 }
 
 impl TryFrom<StoredBirth> for Birth {
-    type Error = Why;
+    type Error = Damage;
 
-    fn try_from(stored: StoredBirth) -> Result<Birth, Why> {
+    fn try_from(stored: StoredBirth) -> Result<Birth, Damage> {
         let StoredBirth { name: text, role, parent, node: at, launch, restart, evidence, until } =
             stored;
         Ok(Birth {
@@ -272,9 +272,9 @@ impl From<&Move> for StoredMove {
 }
 
 impl TryFrom<StoredMove> for Move {
-    type Error = Why;
+    type Error = Damage;
 
-    fn try_from(stored: StoredMove) -> Result<Move, Why> {
+    fn try_from(stored: StoredMove) -> Result<Move, Damage> {
         let StoredMove { cause, to, reason, evidence, until } = stored;
         Ok(Move {
             cause: cause.0,
@@ -314,9 +314,9 @@ impl From<&Evidence> for StoredEvidence {
 }
 
 impl TryFrom<StoredEvidence> for Evidence {
-    type Error = Why;
+    type Error = Damage;
 
-    fn try_from(stored: StoredEvidence) -> Result<Evidence, Why> {
+    fn try_from(stored: StoredEvidence) -> Result<Evidence, Damage> {
         let StoredEvidence { witness, fact, at } = stored;
         let witness = match witness {
             StoredWitness::Kernel => Witness::Kernel,
@@ -350,9 +350,9 @@ impl From<&Hold> for StoredHold {
 }
 
 impl TryFrom<StoredHold> for Hold {
-    type Error = Why;
+    type Error = Damage;
 
-    fn try_from(stored: StoredHold) -> Result<Hold, Why> {
+    fn try_from(stored: StoredHold) -> Result<Hold, Damage> {
         let StoredHold { held_for, evidence, since } = stored;
         Ok(Hold { held_for: held_for.0, evidence: evidence.try_into()?, since: Time(since) })
     }
@@ -395,9 +395,9 @@ impl From<&Opening> for StoredOpening {
 }
 
 impl TryFrom<StoredOpening> for Opening {
-    type Error = Why;
+    type Error = Damage;
 
-    fn try_from(stored: StoredOpening) -> Result<Opening, Why> {
+    fn try_from(stored: StoredOpening) -> Result<Opening, Damage> {
         Ok(match stored {
             StoredOpening::Bare => Opening::Bare,
             StoredOpening::Fresh(text) => Opening::Fresh(conversation(&text)?),

@@ -4,7 +4,7 @@ use perennial_core::post::{Author, PostEvent};
 use serde::{Deserialize, Serialize};
 
 use super::part::{self, StoredText};
-use crate::record::Why;
+use crate::record::Damage;
 
 /// The kinds of this life with the newest form of each.
 pub const KINDS: &[(&str, u32)] = &[("post-written", 1)];
@@ -41,9 +41,9 @@ impl From<&PostEvent> for Stored {
 }
 
 impl TryFrom<Stored> for PostEvent {
-    type Error = Why;
+    type Error = Damage;
 
-    fn try_from(stored: Stored) -> Result<PostEvent, Why> {
+    fn try_from(stored: Stored) -> Result<PostEvent, Damage> {
         let Stored::Written { by, title, text } = stored;
         let by = match by {
             StoredAuthor::Person => Author::Person,

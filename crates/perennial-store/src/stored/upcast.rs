@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use super::malformed;
-use crate::record::Why;
+use crate::record::Damage;
 
 /// Changes the fields of form `from` of `kind` into those of the next form.
 pub(super) struct Step {
@@ -95,14 +95,14 @@ pub(super) fn raise(
     form: u64,
     newest: u32,
     payload: &[u8],
-) -> Result<Vec<u8>, Why> {
+) -> Result<Vec<u8>, Damage> {
     let mut fields: Map<String, Value> =
         serde_json::from_slice(payload).map_err(|error| malformed(&error))?;
     for from in form..u64::from(newest) {
         let step = steps
             .iter()
             .find(|step| step.kind == kind && step.from == from)
-            .ok_or_else(|| Why::Malformed(format!("there never was a form {from} of {kind}")))?;
+            .ok_or_else(|| Damage::Malformed(format!("there never was a form {from} of {kind}")))?;
         (step.change)(&mut fields);
     }
     Ok(Value::Object(fields).to_string().into_bytes())
@@ -144,7 +144,7 @@ mod tests {
     fn a_form_that_never_was_is_malformed() {
         for (kind, form) in [("dubbed", 0), ("else", 1)] {
             let refused = raise(EXAMPLE, kind, form, 3, b"{}");
-            assert!(matches!(refused, Err(Why::Malformed(_))), "{refused:?}");
+            assert!(matches!(refused, Err(Damage::Malformed(_))), "{refused:?}");
         }
         assert!(raise(EXAMPLE, "dubbed", 1, 3, b"[1]").is_err());
     }

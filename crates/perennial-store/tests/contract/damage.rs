@@ -10,7 +10,7 @@ use perennial_core::entity::Entity;
 use perennial_store::chain::verify;
 use perennial_store::sqlite::SchemaError;
 use perennial_store::{
-    AppendError, Journal, OpenError, Seq, Snapshot, SqliteJournal, StoreError, Version, Why,
+    AppendError, Damage, Journal, OpenError, Seq, Snapshot, SqliteJournal, StoreError, Version,
 };
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
@@ -51,7 +51,7 @@ fn a_change_in_any_column_is_found() {
         assert!(found.iter().any(|one| one.seq == Seq(5)), "{change}: {found:?}");
         let whys = found.iter().map(|one| &one.why);
         assert!(
-            whys.clone().all(|why| matches!(why, Why::Altered | Why::Missing { .. })),
+            whys.clone().all(|why| matches!(why, Damage::Altered | Damage::Missing { .. })),
             "{change}: {found:?}"
         );
         // All others are read.
@@ -69,9 +69,9 @@ fn a_record_that_is_gone_is_one_value_and_reading_goes_on() {
     let places: Vec<u64> = records.iter().map(|record| record.seq.0).collect();
     assert_eq!(places, [1, 2, 3, 6, 7, 8, 9]);
     let gone = records[3].event.as_ref().unwrap_err();
-    assert_eq!(gone.why, Why::Missing { from: Seq(4) });
+    assert_eq!(gone.why, Damage::Missing { from: Seq(4) });
     // The one after the hole can't be proven.
-    assert_eq!(records[4].event.as_ref().unwrap_err().why, Why::Altered);
+    assert_eq!(records[4].event.as_ref().unwrap_err().why, Damage::Altered);
     assert!(records[5].event.is_ok() && records[6].event.is_ok());
 }
 
@@ -82,7 +82,7 @@ fn the_end_of_the_journal_is_missed_too() {
     by_hand(directory.path(), "DELETE FROM event WHERE seq > 6");
     let journal = open(directory.path());
     let whys: Vec<_> = journal.quarantine().into_iter().map(|one| (one.seq, one.why)).collect();
-    assert_eq!(whys, [(Seq(9), Why::Missing { from: Seq(7) })]);
+    assert_eq!(whys, [(Seq(9), Damage::Missing { from: Seq(7) })]);
     assert_eq!(journal.head().0, Seq(6));
 }
 
@@ -162,17 +162,17 @@ fn append_by_hand(directory: &Path, stream: &[u8], kind: &str, form: u32, payloa
 fn records_of_a_newer_program_are_values() {
     let ada: Vec<u8> = [b"a".as_slice(), &ADA.0.to_be_bytes()].concat();
     let good = r#"{"summary":"x"}"#;
-    type Case<'a> = (&'a [u8], &'a str, u32, &'a str, Option<Why>);
+    type Case<'a> = (&'a [u8], &'a str, u32, &'a str, Option<Damage>);
     let cases: [Case<'_>; 8] = [
         (&ada, "summarised", 1, good, None),
         // Fields that are not known are passed over.
         (&ada, "summarised", 1, r#"{"later":[1],"summary":"x"}"#, None),
-        (&ada, "summarised", 2, good, Some(Why::NewerForm { known: 1 })),
-        (&ada, "summarised", 0, good, Some(Why::Malformed(String::new()))),
-        (&ada, "canonised", 1, good, Some(Why::UnknownKind)),
-        (&ada, "summarised", 1, r#"{"summary":7}"#, Some(Why::Malformed(String::new()))),
-        (&ada, "daemon-stopped", 1, r#"{"epoch":7}"#, Some(Why::Malformed(String::new()))),
-        (b"role:scribe", "summarised", 1, good, Some(Why::UnknownStream)),
+        (&ada, "summarised", 2, good, Some(Damage::NewerForm { known: 1 })),
+        (&ada, "summarised", 0, good, Some(Damage::Malformed(String::new()))),
+        (&ada, "canonised", 1, good, Some(Damage::UnknownKind)),
+        (&ada, "summarised", 1, r#"{"summary":7}"#, Some(Damage::Malformed(String::new()))),
+        (&ada, "daemon-stopped", 1, r#"{"epoch":7}"#, Some(Damage::Malformed(String::new()))),
+        (b"role:scribe", "summarised", 1, good, Some(Damage::UnknownStream)),
     ];
     for (stream, kind, form, payload, why) in cases {
         let directory = a_journal_of(2);
@@ -181,7 +181,7 @@ fn records_of_a_newer_program_are_values() {
         let records = all(&journal);
         let found = records[2].event.as_ref().err().map(|unreadable| &unreadable.why);
         match (&why, found) {
-            (Some(Why::Malformed(_)), Some(Why::Malformed(_))) => {}
+            (Some(Damage::Malformed(_)), Some(Damage::Malformed(_))) => {}
             (why, found) => assert_eq!(why.as_ref(), found, "{kind} {form} {payload}"),
         }
         // The journal goes on after it.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use perennial_store::chain::verify;
-use perennial_store::{AppendError, Journal, MemoryJournal, Seq, StoreError, Why};
+use perennial_store::{AppendError, Damage, Journal, MemoryJournal, Seq, StoreError};
 
 use crate::events::*;
 
@@ -76,7 +76,7 @@ fn a_flipped_record_is_found() {
     let found = verify(&journal).unwrap().unreadable;
     assert_eq!(
         found.iter().map(|one| (one.seq, &one.why)).collect::<Vec<_>>(),
-        [(Seq(2), &Why::Altered)]
+        [(Seq(2), &Damage::Altered)]
     );
     assert_eq!(journal.quarantine(), found);
 }

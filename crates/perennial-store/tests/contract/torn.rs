@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use perennial_store::{Journal, Record, Seq, SqliteJournal, Why};
+use perennial_store::{Damage, Journal, Record, Seq, SqliteJournal};
 
 use crate::events::*;
 
@@ -47,7 +47,7 @@ fn check(directory: &Path, written: &[Record], context: &str) -> Outcome {
     }
     for unreadable in journal.quarantine() {
         let from = match unreadable.why {
-            Why::Missing { from } => from,
+            Damage::Missing { from } => from,
             _ => unreadable.seq,
         };
         let end = accounted.len().min(unreadable.seq.0 as usize);

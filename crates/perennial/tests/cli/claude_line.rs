@@ -16,7 +16,7 @@ use perennial_engine::harness::{Preset, typing};
 use perennial_engine::host::attach::Attachment;
 use perennial_engine::host::directory::HolderDirectory;
 use perennial_engine::host::holders::{
-    Delivery, Focus, Held, HostRefusal, LineReport, Mode, Outcome, Program,
+    Delivery, Focus, HeldRecord, HostRefusal, LineReport, Mode, Outcome, Program,
 };
 use perennial_engine::host::recording::Recording;
 use perennial_engine::host::{Holders, HostReport, Ladder, Settings, environment};
@@ -222,7 +222,7 @@ impl Session {
     fn held(&mut self, text: &str) {
         let outcome = self.deliver(text);
         // By the caret before the paste, or by the echo that did not come.
-        let is_held = matches!(outcome, Outcome::Held(Held::Doubt | Held::NoEcho));
+        let is_held = matches!(outcome, Outcome::Held(HeldRecord::Doubt | HeldRecord::NoEcho));
         assert!(is_held, "{outcome:?}; {:?}", self.output());
     }
 
@@ -348,11 +348,11 @@ fn what_was_not_proven_is_erased_key_by_key() {
         for _ in 0..3 {
             let text = format!("{}\nend", "leftover of many rows ".repeat(30));
             // A client that draws late leaves the line in doubt for a while.
-            let mut outcome = Outcome::Held(Held::Doubt);
-            while matches!(outcome, Outcome::Held(Held::Doubt | Held::Leftover)) {
+            let mut outcome = Outcome::Held(HeldRecord::Doubt);
+            while matches!(outcome, Outcome::Held(HeldRecord::Doubt | HeldRecord::Leftover)) {
                 outcome = session.deliver_as_wide(&text, 2);
             }
-            assert_eq!(outcome, Outcome::Held(Held::NoEcho));
+            assert_eq!(outcome, Outcome::Held(HeldRecord::NoEcho));
         }
         session.delivered(&format!("after {round}"));
         session.delivered("and once more");
@@ -418,14 +418,14 @@ fn a_mode_and_a_search_hold_texts_back_and_run_nothing() {
     client.send(b"!").expect("typed");
     session.line_is(LineReport { draft: true, ..LineReport::default() });
     drop(client);
-    assert_eq!(session.deliver("touch ran"), Outcome::Held(Held::Draft));
+    assert_eq!(session.deliver("touch ran"), Outcome::Held(HeldRecord::Draft));
     let mut client = session.attach();
     client.send(b"\x7f").expect("typed");
     session.line_is(LineReport::default());
     session.delivered("touch ran");
     client.send(b"\x12").expect("typed");
     session.line_is(LineReport { doubt: true, ..LineReport::default() });
-    assert_eq!(session.deliver("found"), Outcome::Held(Held::Doubt));
+    assert_eq!(session.deliver("found"), Outcome::Held(HeldRecord::Doubt));
     session.await_output("to nav");
     client.send(b"\x1b").expect("typed");
     session.line_is(LineReport::default());
@@ -475,7 +475,7 @@ fn a_permission_dialog_is_not_answered() {
 
 #[test]
 fn in_a_turn_texts_are_one_prompt_each() {
-    let mut session = Session::new([Turn::text("Held.").gate("lunch"), hello()]);
+    let mut session = Session::new([Turn::text("HeldRecord.").gate("lunch"), hello()]);
     session.delivered("work");
     session.model.wait_until_held("lunch").expect("the model is asked");
     for index in 0..4 {
@@ -493,7 +493,7 @@ fn a_prompt_that_came_back_is_not_glued_to_a_text() {
         ("first paragraph\n\nsecond", "\x1b[22;9H", b"\x15"),
     ];
     for (prompt, caret, key) in cases {
-        let mut session = Session::new([Turn::text("Held.").gate("lunch"), hello()]);
+        let mut session = Session::new([Turn::text("HeldRecord.").gate("lunch"), hello()]);
         session.delivered(prompt);
         session.model.wait_until_held("lunch").expect("the model is asked");
         let mut client = session.attach();
@@ -505,7 +505,7 @@ fn a_prompt_that_came_back_is_not_glued_to_a_text() {
         let before = session.output().len();
         client.send(key).expect("typed");
         session.await_more(before, "\x1b[22;3H");
-        assert_eq!(session.deliver("another question"), Outcome::Held(Held::Draft));
+        assert_eq!(session.deliver("another question"), Outcome::Held(HeldRecord::Draft));
         assert_eq!(session.prompts(), [prompt]);
         client.send(b"\x03").expect("typed");
         session.line_is(LineReport::default());
@@ -538,7 +538,7 @@ fn words_behind_a_closed_menu_are_a_draft_though_the_daemon_tells_nothing() {
     close_and_type(&session.directory(), before, &mut client);
     session.line_is(LineReport { draft: true, ..LineReport::default() });
     session.holders.focus(AGENT, NUMBER, Focus::Line);
-    assert_eq!(session.deliver("a text"), Outcome::Held(Held::Draft));
+    assert_eq!(session.deliver("a text"), Outcome::Held(HeldRecord::Draft));
     assert!(session.prompts().is_empty());
 }
 
@@ -550,7 +550,7 @@ fn words_that_were_typed_without_a_daemon_are_a_draft() {
     session.restart_daemon(|| close_and_type(&holder, before, &mut client));
     session.line_is(LineReport { draft: true, ..LineReport::default() });
     session.holders.focus(AGENT, NUMBER, Focus::Line);
-    assert_eq!(session.deliver("a text"), Outcome::Held(Held::Draft));
+    assert_eq!(session.deliver("a text"), Outcome::Held(HeldRecord::Draft));
     assert!(session.prompts().is_empty());
 }
 
@@ -586,7 +586,7 @@ fn a_suspended_client_is_told_of_and_continued() {
     session.await_output("\x1b[?2004l");
     drop(client);
     session.line_is(LineReport { suspended: true, ..LineReport::default() });
-    assert_eq!(session.deliver("unread"), Outcome::Held(Held::Suspended));
+    assert_eq!(session.deliver("unread"), Outcome::Held(HeldRecord::Suspended));
     session.holders.continue_session(AGENT, NUMBER);
     session.line_is(LineReport::default());
     session.delivered("read");

@@ -6,7 +6,7 @@
 
 use perennial_core::id::SessionNumber;
 
-use super::super::delivery::{DeliverOrder, Held, LineReport, Outcome, TEXT_BYTES_MAX};
+use super::super::delivery::{DeliverOrder, HeldRecord, LineReport, Outcome, TEXT_BYTES_MAX};
 use super::super::owner::Owner;
 use super::super::protocol::Order;
 use super::holder::WaitingDelivery;
@@ -35,7 +35,7 @@ impl Run {
             return;
         };
         if !holder.delivers {
-            answer(Ok(Outcome::Held(Held::Unsupported)));
+            answer(Ok(Outcome::Held(HeldRecord::Unsupported)));
             return;
         }
         let waiting = WaitingDelivery { number, message: message.clone(), attempt, answer };

@@ -45,13 +45,13 @@ impl Delivered {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::delivery::Held;
+    use super::super::super::delivery::HeldRecord;
     use super::*;
 
     #[test]
     fn an_attempt_is_new_once_whatever_came_after_it() {
         let mut delivered = Delivered::default();
-        delivered.add("m1", 1, Outcome::Held(Held::Draft));
+        delivered.add("m1", 1, Outcome::Held(HeldRecord::Draft));
         delivered.add("m1", 2, Outcome::Entered);
         delivered.add("m2", 1, Outcome::Written);
         for (message, attempt, expected) in [

@@ -17,7 +17,7 @@
 
 use std::time::Duration;
 
-use super::super::delivery::{DeliverOrder, Held, InputRules, LineReport, Outcome};
+use super::super::delivery::{DeliverOrder, HeldRecord, InputRules, LineReport, Outcome};
 use super::super::monotonic::{Moment, now};
 use super::super::protocol::ShimReport;
 use super::Shim;
@@ -90,7 +90,7 @@ impl Shim {
     pub(super) fn on_deliver(&mut self, order: DeliverOrder) {
         let running = |session: &&mut Session| session.exit.is_none() && session.terminal.is_some();
         let Some(session) = self.session_numbered(order.number).filter(running) else {
-            self.report_delivery(order, Outcome::Held(Held::Stale));
+            self.report_delivery(order, Outcome::Held(HeldRecord::Stale));
             return;
         };
         if let Some(outcome) = session.delivered.outcome(&order.message, order.attempt) {
@@ -100,7 +100,7 @@ impl Shim {
         if let Some(Delivery { order: other, .. }) = session.delivery.as_deref() {
             // The same one is answered when it is over.
             if (&other.message, other.attempt) != (&order.message, order.attempt) {
-                self.report_delivery(order, Outcome::Held(Held::Busy));
+                self.report_delivery(order, Outcome::Held(HeldRecord::Busy));
             }
             return;
         }
@@ -134,7 +134,7 @@ impl Shim {
             |session: &Session| session.delivery.as_ref().is_some_and(|d| d.is_pasted());
         let in_dialog = |session: &&Session| session.draft.is_in_dialog() && is_pasted(session);
         let is_lost = self.session.as_ref().filter(in_dialog).is_some();
-        self.conclude(is_lost.then_some(Outcome::Held(Held::Dialog)));
+        self.conclude(is_lost.then_some(Outcome::Held(HeldRecord::Dialog)));
     }
 
     pub(super) fn on_line_time(&mut self, now: Moment) {
@@ -147,7 +147,7 @@ impl Shim {
     /// The program has ended.
     pub(super) fn give_up_delivery(&mut self) {
         let is_under_way = self.session.as_ref().is_some_and(|session| session.delivery.is_some());
-        self.conclude(is_under_way.then_some(Outcome::Held(Held::Stale)));
+        self.conclude(is_under_way.then_some(Outcome::Held(HeldRecord::Stale)));
     }
 
     fn conclude(&mut self, outcome: Option<Outcome>) {
@@ -196,15 +196,15 @@ impl Session {
         self.advance(&[], now)
     }
 
-    fn write_bare(&mut self, text: &str) -> Result<(), Held> {
+    fn write_bare(&mut self, text: &str) -> Result<(), HeldRecord> {
         if self.draft.is_kept() {
-            return Err(Held::Draft);
+            return Err(HeldRecord::Draft);
         }
         // L7: the kernel drops what is longer, and tells nobody.
         let is_canonical = self.terminal.as_ref().is_some_and(|terminal| terminal.is_canonical());
         let is_long = |line: &str| line.len() > CANONICAL_LINE_MAX;
         if is_canonical && text.split(['\n', '\r']).any(is_long) {
-            return Err(Held::LongLine);
+            return Err(HeldRecord::LongLine);
         }
         self.write(format!("{text}\r").as_bytes())
     }
@@ -229,13 +229,13 @@ impl Session {
         delivery: &mut Delivery,
         output: &[u8],
         now: Moment,
-    ) -> Result<Option<Outcome>, Held> {
+    ) -> Result<Option<Outcome>, HeldRecord> {
         let Some(rules) = self.rules.clone() else { return Ok(None) };
         let is_late = delivery.by() <= now;
         self.look_at_keys();
         match &mut delivery.phase {
             Phase::Waiting { .. } if !is_late => match self.check_free() {
-                Err(Held::NotDrawn) | Ok(()) => Ok(None),
+                Err(HeldRecord::NotDrawn) | Ok(()) => Ok(None),
                 Err(held) => Err(held),
             },
             Phase::Waiting { .. } => {
@@ -245,7 +245,7 @@ impl Session {
             Phase::Settling { .. } | Phase::Erasing { .. } => {
                 match self.check_free() {
                     // It may be drawing itself just now.
-                    Err(Held::NotDrawn) if !is_late => return Ok(None),
+                    Err(HeldRecord::NotDrawn) if !is_late => return Ok(None),
                     Err(held) => return Err(held),
                     Ok(()) => {}
                 }
@@ -264,9 +264,9 @@ impl Session {
                     delivery.phase = Phase::Erasing { by: now + within };
                 } else if is_late {
                     return Err(match self.modes.caret_column() {
-                        None => Held::NotDrawn,
-                        Some(_) if self.draft.is_ours() => Held::Leftover,
-                        Some(_) => Held::Doubt,
+                        None => HeldRecord::NotDrawn,
+                        Some(_) if self.draft.is_ours() => HeldRecord::Leftover,
+                        Some(_) => HeldRecord::Doubt,
                     });
                 }
                 Ok(None)
@@ -275,7 +275,7 @@ impl Session {
                 let is_proven = echo.feed(output);
                 if is_late {
                     self.draft.leave(echo.is_among_words());
-                    return Err(Held::NoEcho);
+                    return Err(HeldRecord::NoEcho);
                 }
                 if !is_proven {
                     return Ok(None);
@@ -293,8 +293,8 @@ impl Session {
         delivery: &mut Delivery,
         rules: &InputRules,
         now: Moment,
-    ) -> Result<(), Held> {
-        let terminal = self.terminal.as_ref().ok_or(Held::Stale)?;
+    ) -> Result<(), HeldRecord> {
+        let terminal = self.terminal.as_ref().ok_or(HeldRecord::Stale)?;
         let DeliverOrder { text, columns, .. } = &delivery.order;
         let room = rules.room(terminal.size());
         let placeholder = rules.placeholder.as_deref();
@@ -358,8 +358,10 @@ impl Session {
         if !self.is_entered {
             self.draft.leave(false);
         }
-        self.awaits_caret =
-            matches!(outcome, Outcome::Held(Held::Doubt | Held::Leftover | Held::NotDrawn));
+        self.awaits_caret = matches!(
+            outcome,
+            Outcome::Held(HeldRecord::Doubt | HeldRecord::Leftover | HeldRecord::NotDrawn)
+        );
         if self.withheld.is_empty() {
             return;
         }
@@ -392,40 +394,40 @@ impl Session {
     }
 
     /// L2.
-    fn check_free(&self) -> Result<(), Held> {
+    fn check_free(&self) -> Result<(), HeldRecord> {
         self.check_keys_reach_line()?;
         if self.draft.is_kept() {
-            return Err(Held::Draft);
+            return Err(HeldRecord::Draft);
         }
         if !self.withheld.is_empty() || self.draft.may_have_entered_ours(now()) {
-            return Err(Held::Busy);
+            return Err(HeldRecord::Busy);
         }
         // D9: what they made of the line is not drawn yet.
         if self.draft.is_behind_keys(now()) {
-            return Err(Held::NotDrawn);
+            return Err(HeldRecord::NotDrawn);
         }
         match &self.terminal {
             Some(terminal) if terminal.waiting() == 0 => Ok(()),
-            Some(_) => Err(Held::Full),
-            None => Err(Held::Stale),
+            Some(_) => Err(HeldRecord::Full),
+            None => Err(HeldRecord::Stale),
         }
     }
 
-    fn check_keys_reach_line(&self) -> Result<(), Held> {
+    fn check_keys_reach_line(&self) -> Result<(), HeldRecord> {
         let is_canonical = self.terminal.as_ref().is_some_and(|terminal| terminal.is_canonical());
         match self.modes.bracketed_paste() {
-            None => Err(Held::NotDrawn),
-            Some(_) if is_canonical => Err(Held::Suspended),
-            Some(false) => Err(Held::Dialog),
-            Some(true) if self.draft.is_in_dialog() => Err(Held::Dialog),
-            Some(true) if self.draft.is_in_doubt() => Err(Held::Doubt),
+            None => Err(HeldRecord::NotDrawn),
+            Some(_) if is_canonical => Err(HeldRecord::Suspended),
+            Some(false) => Err(HeldRecord::Dialog),
+            Some(true) if self.draft.is_in_dialog() => Err(HeldRecord::Dialog),
+            Some(true) if self.draft.is_in_doubt() => Err(HeldRecord::Doubt),
             Some(true) => Ok(()),
         }
     }
 
-    fn write(&mut self, bytes: &[u8]) -> Result<(), Held> {
-        let terminal = self.terminal.as_mut().ok_or(Held::Stale)?;
-        if terminal.input(bytes) { Ok(()) } else { Err(Held::Full) }
+    fn write(&mut self, bytes: &[u8]) -> Result<(), HeldRecord> {
+        let terminal = self.terminal.as_mut().ok_or(HeldRecord::Stale)?;
+        if terminal.input(bytes) { Ok(()) } else { Err(HeldRecord::Full) }
     }
 
     /// A program that is suspended turns bracketed pastes off and gives the terminal back; it does the

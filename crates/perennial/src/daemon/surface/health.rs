@@ -109,7 +109,7 @@ mod tests {
     use perennial_core::id::MessageId;
     use perennial_core::time::Time;
     use perennial_store::journal::{Seq, Version};
-    use perennial_store::record::Why;
+    use perennial_store::record::Damage;
 
     use super::*;
 
@@ -123,7 +123,7 @@ mod tests {
             at: Time(1),
             kind: "message-recorded".to_owned(),
             form: 1,
-            why: Why::Altered,
+            why: Damage::Altered,
         };
         let id = MessageId(7).to_string();
         for (caller, is_told) in [(Caller::Person, true), (Caller::Viewer, false)] {
