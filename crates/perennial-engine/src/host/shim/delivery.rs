@@ -377,9 +377,9 @@ impl Session {
     }
 
     /// The program took what was entered: nothing of ours is in the line.
-    fn taken(&mut self, sight: EmptyBy) {
+    fn taken(&mut self, by: EmptyBy) {
         self.is_entered = false;
-        self.draft.emptied(sight);
+        self.draft.emptied(by);
     }
 
     /// The program has told that it took a prompt.

@@ -12,11 +12,11 @@
 //! - D7  A program puts words into its line by itself, too (an interrupted prompt, one that waited), and
 //!   not every Enter sends. So a line that should be empty is known to be so only while the caret is
 //!   shown where an empty line has it; a key that is typed while it is not leaves a draft.
-//! - D9  A caret from before a person's keys tells nothing: it counts when it has moved since, a prompt was
-//!   heard, frames went on for a while, or the keys were read a while ago. A line in which a text of ours was left, and that a
-//!   person enters, may be that text: until the prompt is heard, nothing is typed.
 //! - D8  A daemon's word about a dialog holds for keys that are typed while that daemon is there, until
 //!   the caret is back in the input line's row; what is sent or erased after that is a draft still.
+//! - D9  A caret from before a person's keys tells nothing: it counts when it has moved since, a prompt was
+//!   heard, frames went on for a while, or the keys were read a while ago. A line in which a text of ours
+//!   was left, and that a person enters, may be that text: until the prompt is heard, nothing is typed.
 
 mod line;
 
@@ -207,12 +207,12 @@ impl Draft {
     }
 
     /// Nothing of ours is in the line any more.
-    pub fn emptied(&mut self, sight: EmptyBy) {
-        let sight = if self.shows_caret { sight } else { EmptyBy::Shown };
+    pub fn emptied(&mut self, by: EmptyBy) {
+        let by = if self.shows_caret { by } else { EmptyBy::Shown };
         let before = self.doubt.as_mut().map(|doubt| &mut doubt.before);
         for line in before.into_iter().chain([&mut self.line]) {
             if matches!(line, Line::Ours { .. }) {
-                *line = Line::Empty(sight);
+                *line = Line::Empty(by);
             }
         }
     }

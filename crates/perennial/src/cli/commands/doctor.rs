@@ -208,8 +208,11 @@ fn of_daemon(health: &Health) -> Vec<Finding> {
         "agents",
         Verdict::Ok,
         format!(
-            "{} living, {} in the freezer, {} in the cemetery; {} holders connected",
-            agents.living, agents.freezer, agents.cemetery, health.holders_connected
+            "{} living, {} in the freezer, {} in the cemetery; {} connected",
+            agents.living,
+            agents.freezer,
+            agents.cemetery,
+            counted(health.holders_connected as usize, "holder")
         ),
     ));
     if agents.copied > 0 {

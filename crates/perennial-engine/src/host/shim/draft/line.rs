@@ -93,12 +93,12 @@ impl Draft {
         if is_at_start && self.focus != Focus::Dialog {
             self.line_row = self.caret_row;
         }
-        if let Line::Empty(sight) = &mut self.line {
-            *sight = match *sight {
+        if let Line::Empty(by) = &mut self.line {
+            *by = match *by {
                 _ if is_at_start => EmptyBy::Shown,
                 EmptyBy::Shown | EmptyBy::Strange => EmptyBy::Strange,
                 // It is where the words were that are gone.
-                EmptyBy::Erased | EmptyBy::Claimed => *sight,
+                EmptyBy::Erased | EmptyBy::Claimed => *by,
             };
         }
     }
@@ -258,11 +258,10 @@ impl Draft {
         if !self.is_for_dialog() {
             self.line = line;
             self.has_left_text &= self.is_kept();
-            // An Enter or an erasing key adds no words.
-            if self.is_kept() {
-                let column = self.caret_column;
-                self.unread.get_or_insert(Unread { column, framed_at: None, read_at: None });
-            }
+            // An Enter or an erasing key adds no words, and is to be read like the keys before it.
+            let before = self.unread.map(|unread| unread.column);
+            let column = before.or_else(|| self.is_kept().then_some(self.caret_column));
+            self.unread = column.map(|column| Unread { column, framed_at: None, read_at: None });
         }
     }
 }

@@ -442,3 +442,19 @@ fn ctrl_c_leads_back_where_the_program_takes_it_for_that() {
     }
     assert_eq!(state(&[b"\x12", b"\r", b"\x03"]), (true, false), "an old prompt is in the line");
 }
+
+/// D9: that the first keys were read says nothing of those behind them.
+#[test]
+fn each_key_is_to_be_read_anew() {
+    let at = Moment::from_secs;
+    let mut draft = empty();
+    draft.typed(b"a", at(2));
+    draft.read(at(2));
+    assert!(draft.is_behind_keys(at(2)) && !draft.is_behind_keys(at(3)));
+    draft.typed(b"b\r", at(3));
+    assert!(draft.is_behind_keys(at(9)), "nobody has read these");
+    draft.read(at(9));
+    assert!(draft.is_behind_keys(at(9)) && !draft.is_behind_keys(at(10)));
+    draft.heard();
+    assert!(!draft.is_behind_keys(at(3)));
+}
