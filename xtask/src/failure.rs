@@ -21,6 +21,8 @@ pub enum Failure {
     Missing { tools: Vec<String> },
     /// Steps of a test run that failed, each of which has told why.
     Steps { names: Vec<&'static str> },
+    /// Processes that the tests did not end, told above.
+    LeftBehind { processes: usize },
     /// Rules that were found broken, told above.
     Untidy { findings: usize },
     /// Counted figures that are above their baseline, told above.
@@ -39,6 +41,7 @@ impl Failure {
             | Failure::Answer { .. }
             | Failure::Missing { .. }
             | Failure::Steps { .. }
+            | Failure::LeftBehind { .. }
             | Failure::Untidy { .. }
             | Failure::Costlier { .. }
             | Failure::Stale { .. } => ExitCode::FAILURE,
@@ -61,6 +64,9 @@ impl fmt::Display for Failure {
                 tools.iter().try_for_each(|tool| write!(f, "\n  {tool}"))
             }
             Failure::Steps { names } => write!(f, "failed: {}", names.join(", ")),
+            Failure::LeftBehind { processes } => {
+                write!(f, "the tests left {processes} processes behind")
+            }
             Failure::Untidy { findings } => write!(f, "tidy: {findings} to mend"),
             Failure::Costlier { figures } => write!(
                 f,
@@ -83,6 +89,7 @@ impl std::error::Error for Failure {
             | Failure::Refused { .. }
             | Failure::Missing { .. }
             | Failure::Steps { .. }
+            | Failure::LeftBehind { .. }
             | Failure::Untidy { .. }
             | Failure::Costlier { .. }
             | Failure::Stale { .. } => None,

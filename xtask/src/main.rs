@@ -9,6 +9,8 @@ mod docs;
 mod explore;
 mod failure;
 mod guard;
+mod leftovers;
+mod ordinary_user;
 mod program;
 mod prove;
 mod repository;
@@ -24,6 +26,7 @@ const USAGE: &str = "\
 cargo xtask COMMAND
 
   test [--quick]               everything that must hold; --quick: tidy and unit tests only
+  test --ordinary-user         identity, host and delivery once more, by root as an ordinary user
   ci                           the same, by the script that the build machine runs
   tidy                         the rules of the repository
   docs [--check]               writes the generated documents, or checks that they are current
@@ -56,6 +59,7 @@ fn run(words: &[&str]) -> Result<(), Failure> {
         }
         ["test"] => test::full(),
         ["test", "--quick"] => test::quick(),
+        ["test", "--ordinary-user"] => leftovers::none_of(ordinary_user::tests),
         ["ci"] => ci::run(),
         ["tidy"] => tidy::run(),
         ["docs"] => docs::write(),

@@ -3,7 +3,7 @@
 //! A step that fails does not hide the next one; the run fails at the end and names them.
 
 use crate::failure::Failure;
-use crate::{docs, guard, program, tidy, tools};
+use crate::{docs, guard, leftovers, ordinary_user, program, tidy, tools};
 
 type Step = (&'static str, fn() -> Result<(), Failure>);
 
@@ -15,7 +15,8 @@ pub fn full() -> Result<(), Failure> {
         ("tidy", tidy::run),
         ("docs", docs::check),
         ("clippy", clippy),
-        ("tests", || tests(&["--workspace"])),
+        ("tests", || leftovers::none_of(|| tests(&["--workspace"]))),
+        ("tests as an ordinary user", || leftovers::none_of(ordinary_user::tests)),
         // After the tests: what it counts is built by then.
         ("guard", guard::check),
     ])

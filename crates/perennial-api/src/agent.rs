@@ -14,6 +14,8 @@ pub type Moment = String;
 pub struct Agent {
     pub id: String,
     pub name: String,
+    /// How to ask for it: its name, or `bob~1` for the agent that was called bob before another one was.
+    pub target: String,
     pub state: String,
     pub roster: String,
     pub reason: String,
@@ -49,6 +51,9 @@ pub struct Agent {
     pub argv: Vec<String>,
     /// Names only: values are never on the wire outwards. Empty for those who may not see them.
     pub env_names: Vec<String>,
+    /// What was changed and the live session does not have yet: `dir`, `env`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pending: Vec<String>,
     pub restart: String,
     pub session: Option<Session>,
     pub predecessor_id: Option<String>,

@@ -1,5 +1,7 @@
 //! What the daemon answers, other than agents and events.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::agent::{Agent, Moment};
@@ -12,6 +14,8 @@ pub struct Why {
     pub agent: Agent,
     /// Newest last, bounded.
     pub story: Vec<Chapter>,
+    /// How many events before these are not told.
+    pub earlier: u64,
     /// The texts that wait, the oldest first, each with what it waits for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub texts: Vec<Message>,
@@ -85,12 +89,79 @@ pub struct Ticket {
     pub agent: Agent,
 }
 
+/// `GET /v1/agents/{target}/recording`: what was kept of a session's output.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Recording {
+    pub session: u64,
+    /// The first byte that was kept, counted from the session's first; those before it are gone.
+    pub start: u64,
+    /// One past the last byte.
+    pub end: u64,
+    /// In order; none for a session that was held by an older version.
+    pub marks: Vec<RecordingMark>,
+}
+
+/// The bytes from `offset` on were printed at this time or soon after.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct RecordingMark {
+    pub offset: u64,
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
+    pub at: Moment,
+    /// The terminal's size then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rows: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub columns: Option<u16>,
+}
+
+/// `GET /v1/agents/{target}/screen`: a session's terminal as it is now, or was at the session's end.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Screen {
+    /// The agent's name.
+    pub agent: String,
+    pub session: u64,
+    /// The session has ended.
+    pub is_over: bool,
+    pub rows: u16,
+    pub columns: u16,
+    /// One for each row, without the blanks at its end. The program wrote what is in them.
+    pub lines: Vec<String>,
+    pub cursor: Cursor,
+    /// A full-screen program has the terminal.
+    pub is_alternate: bool,
+    /// The beginning of the recording is gone, and nothing has cleared the screen since: parts of
+    /// it may be missing.
+    pub may_be_incomplete: bool,
+    /// When the program printed last, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
+    pub printed_at: Option<Moment>,
+}
+
+/// Where the next character goes; row and column count from 0.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Cursor {
+    pub row: u16,
+    pub column: u16,
+    pub is_hidden: bool,
+}
+
 /// `GET /v1/health`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Health {
     pub version: String,
+    /// Tells two builds of one version apart.
+    pub build: String,
     pub pid: u32,
     pub epoch: u64,
     pub boot_id: String,
@@ -102,6 +173,20 @@ pub struct Health {
     pub identity: Identity,
     pub holders_connected: u64,
     pub findings: Vec<String>,
+    /// What the daemon runs with; for a person only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config: Option<RunningConfig>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct RunningConfig {
+    /// The values that were read when the daemon started, by key.
+    pub values: BTreeMap<String, serde_json::Value>,
+    /// What was wrong with the file then: every key has its default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mistake: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,6 +200,8 @@ pub struct Counts {
     pub in_memory: u64,
     /// Held because this home is a copy: their sessions may still run in the original.
     pub copied: u64,
+    /// Their sessions ran when the daemon started, and it has not reached their holders yet.
+    pub unadopted: u64,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -127,6 +214,8 @@ pub struct StoreHealth {
     pub read_only: Option<String>,
     /// Records that can't be read, each with what is wrong with it.
     pub unreadable: Vec<String>,
+    /// Which of the newest records were gone when the daemon started.
+    pub lost: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -145,6 +234,7 @@ pub struct CgroupHealth {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Identity {
+    /// The caller's user.
     pub uid: u32,
     /// Whom the daemon takes the caller for.
     pub you: String,

@@ -1,30 +1,44 @@
 //! The blocking client: one request, one connection to the daemon's socket, by hand on std.
 //!
 //! It keeps the bytes of an answer as they came, so that `--json` can pass them through. It never
-//! repeats a request by itself: an order whose answer was lost may have been carried out.
+//! repeats an order by itself: one whose answer was lost may have been carried out. What only reads is
+//! repeated once, and a request that was not taken, because the daemon is being replaced, waits for the next
+//! daemon.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use nix::sys::socket::getsockopt;
+use nix::sys::socket::sockopt::PeerCredentials;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::attended::{Attended, Stopped};
 use crate::exit_code::ExitCode;
-use crate::home::{Home, SocketAddress};
+use crate::home::{Home, Misplaced, SocketAddress, Untrusted};
 use crate::http::{self, Head};
-use crate::problem::Problem;
+use crate::problem::{self, Problem};
 use crate::sse::Feed;
 
 /// How long an answer may take, unless `patience` says otherwise.
 pub const PATIENCE: Duration = Duration::from_secs(30);
+/// How long the daemon may take to be replaced.
+const REPLACED_WITHIN: Duration = Duration::from_secs(10);
 const ANSWER_LIMIT: u64 = 256 << 20;
+
+/// Looks at the process at the other end of a connection, before anything is sent to it.
+pub type Inspect = fn(BorrowedFd<'_>) -> Result<(), Misplaced>;
 
 #[derive(Debug, Clone)]
 pub struct Client {
     socket: PathBuf,
+    swap: PathBuf,
     patience: Duration,
+    inspect: Option<Inspect>,
 }
 
 /// An answer that is no problem.
@@ -42,8 +56,12 @@ pub enum ClientError {
     NoDaemon(#[source] io::Error),
     #[error("can't use the daemon's socket")]
     Unreachable(#[source] io::Error),
+    #[error("the daemon's socket is not to be trusted")]
+    Untrusted(#[source] Untrusted),
     #[error("the daemon did not answer within {0} s")]
     NoAnswer(u64),
+    #[error("the daemon does not answer")]
+    Stopped(#[source] Stopped),
     #[error("lost the connection to the daemon before its answer was complete")]
     Broken(#[source] io::Error),
     #[error("the daemon's answer can't be understood")]
@@ -58,7 +76,15 @@ pub enum ClientError {
 
 impl Client {
     pub fn new(home: &Home) -> Client {
-        Client { socket: home.socket(), patience: PATIENCE }
+        let (socket, swap) = (home.socket(), home.swap_socket());
+        Client { socket, swap, patience: PATIENCE, inspect: None }
+    }
+
+    /// The same client, sending nothing to a listener that is not where a daemon can be.
+    #[must_use]
+    pub fn inspecting(mut self, inspect: Inspect) -> Client {
+        self.inspect = Some(inspect);
+        self
     }
 
     /// The same client, waiting longer or shorter for each answer.
@@ -69,7 +95,14 @@ impl Client {
     }
 
     pub fn get(&self, path: &str) -> Result<Response, ClientError> {
-        self.exchange("GET", path, None)
+        match self.exchange("GET", path, None) {
+            // A daemon that died midway is told as that, unless the next one answers.
+            Err(broken @ ClientError::Broken(_)) => match self.exchange("GET", path, None) {
+                Err(ClientError::NoDaemon(_)) => Err(broken),
+                answer => answer,
+            },
+            answer => answer,
+        }
     }
 
     pub fn post(&self, path: &str, body: &impl Serialize) -> Result<Response, ClientError> {
@@ -90,16 +123,32 @@ impl Client {
             head.push_str(&format!("Last-Event-ID: {since}\r\n"));
         }
         let stream = self.connect()?;
-        let (head, body) = self.ask(stream, &head, None)?;
+        let (head, mut body) = self.ask(stream, &head, None)?;
         if head.status == 200 {
-            // Silence is normal in a feed; the daemon's death is an end of file.
-            body.get_ref().set_read_timeout(None).map_err(ClientError::Broken)?;
+            // The daemon's death is an end of file.
+            body.get_mut().be_patient().map_err(ClientError::Broken)?;
             return Ok(Feed::new(body));
         }
         Err(self.problem(&head, &body.collect(ANSWER_LIMIT).map_err(|e| self.broken(e))?))
     }
 
     fn exchange(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&[u8]>,
+    ) -> Result<Response, ClientError> {
+        match self.exchange_once(method, path, body) {
+            Err(ClientError::Problem(problem))
+                if problem.kind == problem::ENDING && self.outlasted_swap() =>
+            {
+                self.exchange_once(method, path, body)
+            }
+            answer => answer,
+        }
+    }
+
+    fn exchange_once(
         &self,
         method: &str,
         path: &str,
@@ -114,18 +163,57 @@ impl Client {
         Err(self.problem(&head, &answer))
     }
 
+    /// Waits while the daemon is being replaced; returns whether it was, and that is over.
+    fn outlasted_swap(&self) -> bool {
+        let address = SocketAddress::of(&self.swap);
+        let patience = self.patience.min(REPLACED_WITHIN);
+        let Ok(mut swap) = address.and_then(|address| connected(address.path(), patience)) else {
+            return false;
+        };
+        if self.check(&swap, &self.swap).is_err() {
+            return false;
+        }
+        // Nothing is ever written: the end of the connection is the news.
+        let is_bounded = swap.set_read_timeout(Some(patience)).is_ok();
+        let is_late = |error: &io::Error| {
+            matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+        };
+        is_bounded && !swap.read(&mut [0]).is_err_and(|error| is_late(&error))
+    }
+
     fn connect(&self) -> Result<UnixStream, ClientError> {
+        match self.try_connect() {
+            Err(ClientError::NoDaemon(_)) if self.outlasted_swap() => self.try_connect(),
+            result => result,
+        }
+    }
+
+    fn try_connect(&self) -> Result<UnixStream, ClientError> {
         let stream = SocketAddress::of(&self.socket)
-            .and_then(|address| UnixStream::connect(address.path()))
+            .and_then(|address| connected(address.path(), self.patience))
             .map_err(|error| match error.kind() {
+                io::ErrorKind::WouldBlock => ClientError::NoAnswer(self.patience.as_secs()),
                 io::ErrorKind::NotFound
                 | io::ErrorKind::ConnectionRefused
                 | io::ErrorKind::NotADirectory => ClientError::NoDaemon(error),
                 _ => ClientError::Unreachable(error),
             })?;
-        stream.set_read_timeout(Some(self.patience)).map_err(ClientError::Broken)?;
-        stream.set_write_timeout(Some(self.patience)).map_err(ClientError::Broken)?;
+        self.check(&stream, &self.socket)?;
         Ok(stream)
+    }
+
+    /// Whoever listens is of our own user and where a daemon can be: nothing is sent before that is known, for a
+    /// request may carry a whole environment.
+    fn check(&self, stream: &UnixStream, socket: &Path) -> Result<(), ClientError> {
+        // Not by rustix: its call fails for a listener whose pid is not visible in this namespace.
+        let listener = getsockopt(stream, PeerCredentials)
+            .map_err(|error| ClientError::Unreachable(error.into()))?;
+        let (path, owner) = (socket.to_owned(), listener.uid());
+        if owner != rustix::process::geteuid().as_raw() {
+            return Err(ClientError::Untrusted(Untrusted::ForeignListener { path, owner }));
+        }
+        let inspected = self.inspect.map_or(Ok(()), |inspect| inspect(stream.as_fd()));
+        inspected.map_err(|why| ClientError::Untrusted(Untrusted::Misplaced { path, why }))
     }
 
     fn ask(
@@ -133,7 +221,7 @@ impl Client {
         mut stream: UnixStream,
         head: &str,
         body: Option<&[u8]>,
-    ) -> Result<(Head, http::Body<UnixStream>), ClientError> {
+    ) -> Result<(Head, http::Body<Attended>), ClientError> {
         let mut request = Vec::with_capacity(head.len() + 2 + body.map_or(0, <[u8]>::len));
         request.extend_from_slice(head.as_bytes());
         request.extend_from_slice(b"\r\n");
@@ -141,13 +229,17 @@ impl Client {
         let written = stream.write_all(&request);
         // A daemon that refuses a large body may answer and close before it has read all of it:
         // its answer says more than our broken pipe.
-        match (http::read(stream), written) {
+        let attended = Attended::new(stream, self.patience).map_err(ClientError::Broken)?;
+        match (http::read(attended), written) {
             (Ok(answer), _) => Ok(answer),
             (Err(_), Err(error)) | (Err(error), Ok(())) => Err(self.broken(error)),
         }
     }
 
     fn broken(&self, error: io::Error) -> ClientError {
+        if let Some(stopped) = error.get_ref().and_then(|why| why.downcast_ref::<Stopped>()) {
+            return ClientError::Stopped(*stopped);
+        }
         match error.kind() {
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
                 ClientError::NoAnswer(self.patience.as_secs())
@@ -170,6 +262,20 @@ impl Client {
                 .next("run `perennial doctor`")
         })))
     }
+}
+
+/// Connects and writes within `patience`: the queue of a daemon that accepts nobody may be full.
+fn connected(path: &Path, patience: Duration) -> io::Result<UnixStream> {
+    let address = SocketAddrUnix::new(path)?;
+    let socket = rustix::net::socket_with(
+        AddressFamily::UNIX,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )?;
+    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(patience))?;
+    rustix::net::connect(&socket, &address)?;
+    Ok(UnixStream::from(socket))
 }
 
 fn request_head(method: &str, path: &str, body: Option<&[u8]>) -> String {
@@ -209,9 +315,18 @@ impl ClientError {
             ClientError::Unreachable(_) => failed("socket-unreachable")
                 .because(why)
                 .next("run `perennial doctor` to see what is wrong"),
+            ClientError::Untrusted(why) => why.problem(),
             ClientError::NoAnswer(_) => failed("no-answer")
                 .because("it may be busy, and may still carry out the request")
-                .next("run `perennial ls` to see whether the request was carried out"),
+                .next("run `perennial ls` to see whether the request was carried out")
+                .exiting(ExitCode::NotYet),
+            ClientError::Stopped(Stopped { pid }) => failed("daemon-stopped")
+                .because(format!(
+                    "its process, pid {pid}, is stopped, as by SIGSTOP; once it continues, it may still \
+                     carry out the request"
+                ))
+                .next(format!("let it continue: kill -CONT {pid}"))
+                .exiting(ExitCode::NotYet),
             ClientError::Broken(_) => failed("connection-broken")
                 .because(format!("{why}; the request may or may not have been carried out"))
                 .next("run `perennial ls` to see whether the request was carried out"),
@@ -223,6 +338,33 @@ impl ClientError {
                 .next("this is a bug: please report it with the command that you ran"),
             ClientError::Problem(problem) => (**problem).clone(),
         }
+    }
+}
+
+impl Untrusted {
+    /// The same for a person.
+    pub fn problem(&self) -> Problem {
+        Problem::new(403, "not-your-home", "this home is not used")
+            .because(self.to_string())
+            .next(match self {
+                Untrusted::NotOurs { .. } | Untrusted::ForeignListener { .. } => {
+                    "run the command as the user that the home belongs to, or set PERENNIAL_HOME to a \
+                     directory of yours"
+                        .to_owned()
+                }
+                Untrusted::Open { .. } => {
+                    "make it writable for its owner only (chmod go-w), or set PERENNIAL_HOME to another \
+                     directory of yours"
+                        .to_owned()
+                }
+                Untrusted::Misplaced { why: Misplaced::InSession { pid }, .. } => format!(
+                    "see what it is (ps -fp {pid}) and end it, then run `perennial up` to start your daemon"
+                ),
+                Untrusted::Misplaced { why: Misplaced::Unseen, .. } => {
+                    "run the command where the daemon runs, outside of this container or sandbox"
+                        .to_owned()
+                }
+            })
     }
 }
 

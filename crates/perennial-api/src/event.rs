@@ -15,7 +15,7 @@ use crate::agent::Moment;
 
 pub use part::{
     Author, Claimed, Content, Evidence, Exit, Fact, Hatched, JobEnd, Launch, LaunchOptions, Moved,
-    Opening, Process, Purpose, Sample, Text, Witness,
+    Opening, Process, Purpose, Sample, SettingsChanged, Text, Witness,
 };
 pub use what::What;
 

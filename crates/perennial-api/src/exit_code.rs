@@ -39,7 +39,7 @@ impl ExitCode {
     pub fn from_status(status: u16) -> ExitCode {
         match status {
             200..=299 => ExitCode::Done,
-            401 | 403 | 409 | 422 => ExitCode::Refused,
+            401 | 403 | 409 | 422 | 429 => ExitCode::Refused,
             404 | 410 => ExitCode::NotFound,
             428 => ExitCode::NeedsOperator,
             400..=499 => ExitCode::Usage,
@@ -91,6 +91,7 @@ mod tests {
             (413, ExitCode::Usage),
             (422, ExitCode::Refused),
             (428, ExitCode::NeedsOperator),
+            (429, ExitCode::Refused),
             (500, ExitCode::Failed),
             (503, ExitCode::Failed),
             (302, ExitCode::Failed),

@@ -1,13 +1,14 @@
 //! Where a fleet's files are: under `PERENNIAL_HOME` when set, else by XDG.
 //!
-//! Pure paths but for `create` and `SocketAddress`. Invariant
+//! Pure paths but for `create`, `check` and `SocketAddress`. Invariants
 //! - HM1  Every directory of a home is made 0700: sockets and environments live in them.
+//! - HM2  A home is used by its owner only, root included: whoever else could write to it decides what runs.
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File, Permissions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 pub const VARIABLE: &str = "PERENNIAL_HOME";
@@ -30,6 +31,28 @@ pub enum HomeError {
     Homeless,
     #[error("the current directory can't be read, and PERENNIAL_HOME is relative to it")]
     NoCurrentDirectory(#[source] io::Error),
+}
+
+/// Why a home, or its socket, is not to be used (HM2).
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Untrusted {
+    #[error("{} belongs to another user (uid {owner})", .path.display())]
+    NotOurs { path: PathBuf, owner: u32 },
+    #[error("other users can write to {}", .path.display())]
+    Open { path: PathBuf },
+    #[error("the process that listens on {} belongs to another user (uid {owner})", .path.display())]
+    ForeignListener { path: PathBuf, owner: u32 },
+    #[error("the process that listens on {} {why}", .path.display())]
+    Misplaced { path: PathBuf, why: Misplaced },
+}
+
+/// Why a process of our own user is not where a daemon can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Misplaced {
+    #[error("(pid {pid}) is inside an agent's session: it is not your daemon")]
+    InSession { pid: i32 },
+    #[error("can't be seen from here, so nothing shows that it is your daemon")]
+    Unseen,
 }
 
 impl Home {
@@ -70,8 +93,37 @@ impl Home {
         }
     }
 
+    /// Whether the directories that exist are ours, and nobody else can put others in their place. What is
+    /// below the root may still be open to others: `create` closes it.
+    pub fn check(&self) -> Result<(), Untrusted> {
+        let us = rustix::process::geteuid().as_raw();
+        if let Some(root) = &self.root
+            && let Ok(found) = root.metadata()
+        {
+            // Root may have made it for us; the directories in it are ours all the same.
+            if found.uid() != us && found.uid() != 0 {
+                return Err(Untrusted::NotOurs { path: root.clone(), owner: found.uid() });
+            }
+            let (is_open, is_sticky) = (found.mode() & 0o022 != 0, found.mode() & 0o1000 != 0);
+            if is_open && !is_sticky {
+                return Err(Untrusted::Open { path: root.clone() });
+            }
+        }
+        for dir in [&self.data, &self.state, &self.config] {
+            // The link itself, too: whoever made it decides where it leads.
+            for found in [dir.symlink_metadata(), dir.metadata()].into_iter().flatten() {
+                let owner = found.uid();
+                if owner != us {
+                    return Err(Untrusted::NotOurs { path: dir.clone(), owner });
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Makes what is missing, and closes to others what is there (HM1).
     pub fn create(&self) -> io::Result<()> {
+        self.check().map_err(|why| io::Error::new(io::ErrorKind::PermissionDenied, why))?;
         for dir in [&self.data, &self.state, &self.config, &self.holders(), &self.log_dir()] {
             DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
             if dir.metadata()?.permissions().mode() & 0o077 != 0 {
@@ -99,7 +151,19 @@ impl Home {
         self.state.join("sock")
     }
 
+    /// Listened on while the daemon is being replaced: whoever finds no daemon can wait here.
+    pub fn swap_socket(&self) -> PathBuf {
+        self.state.join("swap")
+    }
+
+    /// Held by the daemon. Beside the journal: who removes what can be made again does not let a second daemon
+    /// in.
     pub fn lock(&self) -> PathBuf {
+        self.data.join("daemon.lock")
+    }
+
+    /// Where a daemon of an earlier version has its lock.
+    pub fn earlier_lock(&self) -> PathBuf {
         self.state.join("daemon.lock")
     }
 
@@ -200,6 +264,38 @@ mod tests {
         home.create().unwrap();
         for dir in [&home.data, &home.state, &home.config, &home.holders()] {
             assert_eq!(dir.metadata().unwrap().permissions().mode() & 0o777, 0o700, "{dir:?}");
+        }
+    }
+
+    #[test]
+    fn a_home_that_others_can_write_to_is_not_used() {
+        let temp = tempfile::tempdir().unwrap();
+        let home = Home::at(temp.path().join("home"));
+        assert_eq!(home.check(), Ok(()), "what is not there can be made");
+        home.create().unwrap();
+        let root = home.root.clone().unwrap();
+        for (mode, is_used) in [(0o755, true), (0o777, false), (0o775, false), (0o1777, true)] {
+            std::fs::set_permissions(&root, Permissions::from_mode(mode)).unwrap();
+            assert_eq!(home.check().is_ok(), is_used, "{mode:o}");
+            assert_eq!(home.create().is_ok(), is_used, "{mode:o}");
+        }
+    }
+
+    /// Only root can make a link of another user's.
+    #[test]
+    fn a_link_of_another_user_is_not_followed() {
+        use std::os::unix::fs::{lchown, symlink};
+        let temp = tempfile::tempdir().unwrap();
+        let home = Home::at(temp.path().join("home"));
+        let elsewhere = temp.path().join("elsewhere");
+        std::fs::create_dir_all(&elsewhere).unwrap();
+        std::fs::create_dir_all(home.root.as_ref().unwrap()).unwrap();
+        symlink(&elsewhere, &home.state).unwrap();
+        assert_eq!(home.check(), Ok(()), "a link of our own");
+        if rustix::process::geteuid().is_root() {
+            lchown(&home.state, Some(65534), None).unwrap();
+            let path = home.state.clone();
+            assert_eq!(home.check(), Err(Untrusted::NotOurs { path, owner: 65534 }));
         }
     }
 

@@ -121,8 +121,8 @@ impl<R: Read> Body<R> {
         Ok(bytes)
     }
 
-    pub fn get_ref(&self) -> &R {
-        self.source.get_ref()
+    pub fn get_mut(&mut self) -> &mut R {
+        self.source.get_mut()
     }
 
     /// Reads at most `left` bytes of payload; the end of the stream breaks the answer off.

@@ -12,6 +12,7 @@
 
 pub mod agent;
 pub mod answer;
+pub mod attended;
 pub mod client;
 pub mod event;
 pub mod exit_code;

@@ -8,7 +8,7 @@ use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
 
 use crate::agent::Agent;
-use crate::answer::{Buried, Down, Health, Message, Ticket, Why};
+use crate::answer::{Buried, Down, Health, Message, Recording, Screen, Ticket, Why};
 use crate::event::Event;
 use crate::post::Post;
 use crate::problem::{self, Problem};
@@ -82,8 +82,14 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
             it.query::<query::Agents>().answers::<Vec<Agent>>(200, "The agents; x-dead: the dead.")
         }
         Route::Spawn => it.body::<request::Spawn>().answers::<Agent>(201, "The agent."),
-        Route::ShowAgent | Route::Wake => it.answers::<Agent>(200, "The agent."),
-        Route::Why => it.answers::<Why>(200, "The agent, its story and its texts."),
+        Route::ShowAgent => it.answers::<Agent>(200, "The agent."),
+        Route::Wake | Route::Restart => {
+            it.body::<request::Start>().answers::<Agent>(200, "The agent.")
+        }
+        Route::Set => it.body::<request::Set>().answers::<Agent>(200, "The agent."),
+        Route::Why => {
+            it.query::<query::Why>().answers::<Why>(200, "The agent, its story and its texts.")
+        }
         Route::Stop => it.body::<request::Stop>().answers::<Agent>(200, "The agent."),
         Route::StopAll => it.answers::<Vec<Agent>>(200, "Those that were stopped."),
         Route::Rename => it.body::<request::Rename>().answers::<Agent>(200, "The agent."),
@@ -98,6 +104,10 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
             "The bytes; x-session, x-offset and x-end say which.",
             &json!({}),
         ),
+        Route::Recording => {
+            it.query::<query::Recording>().answers::<Recording>(200, "The recording.")
+        }
+        Route::Screen => it.query::<query::Screen>().answers::<Screen>(200, "The screen."),
         Route::Steps => it.query::<query::Steps>().answers::<Steps>(200, "The steps."),
         Route::ListEvents => events(it),
         Route::Feed => feed(it),

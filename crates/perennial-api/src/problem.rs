@@ -3,10 +3,14 @@
 //!
 //! `next` never suggests anything destructive: agents follow error texts.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::exit_code::ExitCode;
 
+/// The kind of the problem that a daemon answers with while it ends.
+pub const ENDING: &str = "ending";
 pub const CONTENT_TYPE: &str = "application/problem+json";
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +32,9 @@ pub struct Problem {
     /// The word for programs.
     pub kind: String,
     pub exit_code: Option<u8>,
+    /// It may work after this time; also told as the header `Retry-After`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_after_seconds: Option<u64>,
 }
 
 impl Problem {
@@ -41,6 +48,7 @@ impl Problem {
             next: String::new(),
             kind: kind.to_owned(),
             exit_code: Some(ExitCode::from_status(status).number()),
+            retry_after_seconds: None,
         }
     }
 
@@ -60,6 +68,17 @@ impl Problem {
     pub fn exiting(mut self, code: ExitCode) -> Problem {
         self.exit_code = Some(code.number());
         self
+    }
+
+    #[must_use]
+    pub fn retry_after(mut self, wait: Duration) -> Problem {
+        self.retry_after_seconds = Some(Problem::whole_seconds(wait));
+        self
+    }
+
+    /// As people and headers are told a wait: never shorter than it is.
+    pub fn whole_seconds(wait: Duration) -> u64 {
+        wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
     }
 
     pub fn exit(&self) -> ExitCode {

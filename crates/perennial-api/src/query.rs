@@ -18,6 +18,18 @@ pub struct Agents {
     pub stale: Option<u64>,
 }
 
+/// The most events that `GET /v1/agents/{target}/why` tells; `GET /v1/events` has all of them.
+pub const WHY_LIMIT: u64 = 10_000;
+
+/// `GET /v1/agents/{target}/why`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Why {
+    /// The maximum number of events in the story, the newest; default 200, at most 10,000.
+    pub limit: Option<u64>,
+}
+
 /// `GET /v1/events`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -75,6 +87,26 @@ pub struct Logs {
     pub from: Option<u64>,
     /// The maximum number of bytes; default and at most 16 MiB.
     pub max: Option<usize>,
+}
+
+/// `GET /v1/agents/{target}/recording`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Recording {
+    /// Which session; the newest unless given.
+    pub session: Option<u32>,
+}
+
+/// `GET /v1/agents/{target}/screen`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Screen {
+    /// Which session; the newest unless given.
+    pub session: Option<u32>,
+    /// With colours, as the escape sequences for them.
+    pub ansi: bool,
 }
 
 /// `GET /v1/agents/{target}/steps`

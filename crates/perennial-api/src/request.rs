@@ -46,6 +46,20 @@ pub struct Spawn {
     pub trust: bool,
     /// A conversation that the caller has already, to go on with.
     pub conversation: Option<String>,
+    /// The caller will ask for a ticket at once; the program waits for that, for 5 seconds at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attach: Option<Attach>,
+}
+
+/// With what a caller attaches to a new agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Attach {
+    /// A person's terminal.
+    Terminal,
+    /// A pipe or a file: what is typed is not repeated in the output.
+    Pipe,
 }
 
 /// Values of the environment hold secrets: a log shows names only.
@@ -76,6 +90,51 @@ pub struct Stop {
 impl Default for Stop {
     fn default() -> Stop {
         Stop { wait: true }
+    }
+}
+
+/// `POST /v1/agents/{target}/wake` and `/restart`
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "schema", schemars(rename = "StartRequest"))]
+pub struct Start {
+    /// Variables that this session and the later ones have, beside or in place of those that the agent has.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+}
+
+/// `POST /v1/agents/{target}/set`: what is absent stays as it is.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "schema", schemars(rename = "SetRequest"))]
+pub struct Set {
+    /// `never`, `on-crash` or `always`; counts at once.
+    pub restart: Option<String>,
+    /// Variables to add or to change, from the next session on.
+    pub env: BTreeMap<String, String>,
+    /// Names of variables to remove, from the next session on.
+    pub unset_env: Vec<String>,
+    /// An absolute path, from the next session on.
+    pub dir: Option<String>,
+    /// Another agent; counts at once.
+    pub parent: Option<String>,
+    /// It answers to the operator from here on.
+    pub no_parent: bool,
+}
+
+// Values of variables may be secrets: nothing prints them.
+
+impl fmt::Debug for Start {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Start").field("env", &self.env.keys()).finish()
+    }
+}
+
+impl fmt::Debug for Set {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Set").field("env", &self.env.keys()).finish_non_exhaustive()
     }
 }
 

@@ -13,6 +13,8 @@ pub enum Route {
     Stop,
     StopAll,
     Wake,
+    Restart,
+    Set,
     Rename,
     Bury,
     Send,
@@ -21,6 +23,8 @@ pub enum Route {
     Withdraw,
     Ticket,
     Logs,
+    Recording,
+    Screen,
     Steps,
     ListEvents,
     Feed,
@@ -42,7 +46,7 @@ pub enum Method {
 }
 
 impl Route {
-    pub const ALL: [Route; 27] = [
+    pub const ALL: [Route; 31] = [
         Route::ListAgents,
         Route::Spawn,
         Route::ShowAgent,
@@ -50,6 +54,8 @@ impl Route {
         Route::Stop,
         Route::StopAll,
         Route::Wake,
+        Route::Restart,
+        Route::Set,
         Route::Rename,
         Route::Bury,
         Route::Send,
@@ -58,6 +64,8 @@ impl Route {
         Route::Withdraw,
         Route::Ticket,
         Route::Logs,
+        Route::Recording,
+        Route::Screen,
         Route::Steps,
         Route::ListEvents,
         Route::Feed,
@@ -102,6 +110,12 @@ impl Route {
             Route::Wake => {
                 (Post, "/v1/agents/{target}/wake", "Start the next session of a sleeping agent")
             }
+            Route::Restart => (
+                Post,
+                "/v1/agents/{target}/restart",
+                "End an agent's session, if it has one, and start the next",
+            ),
+            Route::Set => (Post, "/v1/agents/{target}/set", "Change an agent's settings"),
             Route::Rename => (Post, "/v1/agents/{target}/rename", "Give an agent another name"),
             Route::Bury => {
                 (Post, "/v1/agents/{target}/bury", "End an agent for good; its record is kept")
@@ -112,13 +126,17 @@ impl Route {
             }
             Route::ShowMessage => (Get, "/v1/messages/{id}", "Show a text's progress"),
             Route::Withdraw => (Post, "/v1/messages/{id}/withdraw", "Take back a text that waits"),
-            Route::Ticket => (
-                Post,
-                "/v1/agents/{target}/ticket",
-                "Get a ticket for one connection to an agent's terminal",
-            ),
+            Route::Ticket => {
+                (Post, "/v1/agents/{target}/ticket", "Get a ticket to an agent's terminal")
+            }
             Route::Logs => {
                 (Get, "/v1/agents/{target}/logs", "Read what an agent's terminal showed, as bytes")
+            }
+            Route::Recording => {
+                (Get, "/v1/agents/{target}/recording", "Tell what was kept of an output")
+            }
+            Route::Screen => {
+                (Get, "/v1/agents/{target}/screen", "Show what is on an agent's terminal")
             }
             Route::Steps => {
                 (Get, "/v1/agents/{target}/steps", "Read an agent's conversations, step by step")

@@ -3,9 +3,12 @@
 //! It never reconnects by itself: whoever follows decides whether to resume from the last id.
 
 use std::io::{self, BufReader, Read};
-use std::os::unix::net::UnixStream;
 
+use crate::attended::Attended;
 use crate::http::{self, Body};
+
+/// The kind of the last message to a reader that did not read; its data is a problem.
+pub const DROPPED: &str = "dropped";
 
 /// The longest event that is read.
 const MESSAGE_LIMIT: usize = 4 << 20;
@@ -21,7 +24,7 @@ pub struct ServerSentEvent {
 
 /// Messages as they come; ends when the daemon ends.
 #[derive(Debug)]
-pub struct Feed<R = UnixStream> {
+pub struct Feed<R = Attended> {
     source: BufReader<Body<R>>,
     line: Vec<u8>,
 }

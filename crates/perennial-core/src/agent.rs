@@ -13,6 +13,7 @@ mod becoming;
 mod decide;
 mod evolve;
 mod harness_signs;
+mod loss;
 mod observe;
 mod outlook;
 mod step;
@@ -28,18 +29,20 @@ use crate::event::{Birth, Move};
 use crate::exit::Exit;
 use crate::hold::{HeldFor, Hold};
 use crate::id::{AgentId, NodeId, SessionId, SessionNumber};
-use crate::launch::{BARE_COMMAND, Host, Launch, Options};
+use crate::launch::Launch;
 use crate::name::Name;
 use crate::reason::{Evidence, Finding, Reason, Witness};
 use crate::restart::{CHURN_LIMIT, History, Restart};
 use crate::session::{Phase, Session};
+use crate::settings::Pending;
 use crate::state::{self, Cause, Roster, State};
 use crate::time::Time;
 use crate::work::WorkPhase;
 
-pub use decide::{bury, hatch, rename, report, stop, wake};
+pub use decide::{bury, hatch, rename, report, restart, set, stop, wake};
 pub use evolve::evolve;
 pub use harness_signs::observe_harness;
+pub use loss::{records_lost, session_found};
 pub use observe::{due, home_copied, observe, put_off, rebooted};
 pub use outlook::{Outlook, outlook};
 
@@ -87,6 +90,10 @@ pub struct Agent {
     pub unsettled: Option<Reason>,
     /// What keeps it as it is, if anything does.
     pub hold: Option<Hold>,
+    /// Which of its environments counts; each change makes the next one.
+    pub environment: u32,
+    /// What was changed and the live session does not have.
+    pub pending: Pending,
 }
 
 /// Whether the holder of a session is heard now.
@@ -110,6 +117,7 @@ pub fn needs_operator(state: State, reason: Reason) -> bool {
         | Reason::LimitReached
         | Reason::RecordUnreadable
         | Reason::HomeCopied
+        | Reason::RecordLost
         | Reason::HolderUnreachable
         | Reason::ServiceFailed
         | Reason::BreakerOpen => true,
@@ -168,6 +176,8 @@ impl Agent {
             turn: Turn::Over,
             unsettled: None,
             hold: None,
+            environment: 0,
+            pending: Pending::default(),
         }
     }
 
@@ -240,6 +250,23 @@ impl Agent {
         self.hold = Some(Hold { held_for: HeldFor::Damage, evidence, since: at });
     }
 
+    /// Whether the journal lost records that may be about it, and no person has said since what is to
+    /// become of it.
+    pub fn awaits_word_on_loss(&self) -> bool {
+        self.hold.as_ref().is_some_and(|hold| match hold.evidence.fact {
+            Finding::SessionFound(_) | Finding::RecordsLost => true,
+            Finding::Asked(_)
+            | Finding::Executed(_)
+            | Finding::NotStarted(_)
+            | Finding::Exited(_)
+            | Finding::Shown(_)
+            | Finding::TimeCame
+            | Finding::BootChanged
+            | Finding::HomeCopied
+            | Finding::Unreadable(_) => false,
+        })
+    }
+
     /// Whether its session ended while its record could not be read, and it can be now: what follows
     /// that end was not decided then.
     fn is_left_over(&self) -> bool {
@@ -261,17 +288,14 @@ impl Agent {
         has_ended && has_a_session && self.hold.is_none()
     }
 
+    /// Whether its birth can't be read: there is no program that a session could be started with.
+    pub fn is_unborn(&self) -> bool {
+        self.launch.is_empty()
+    }
+
     /// An agent whose birth can't be read: nothing but its id is known, and it is never forgotten.
     pub fn unborn(id: AgentId, at: Time) -> Agent {
-        let launch = Launch {
-            harness: BARE_COMMAND.to_owned(),
-            host: Host::Shim,
-            argv: Vec::new(),
-            dir: "/".to_owned(),
-            env_names: Vec::new(),
-            project: "/".to_owned(),
-            options: Options::default(),
-        };
+        let launch = Launch::unknown();
         let fact = Finding::Unreadable("its birth".to_owned());
         let birth = Birth {
             name: None,
@@ -401,12 +425,15 @@ pub fn plan(agent: &Agent, may_start: bool, now: Time) -> Plan {
         }
         // What can't be read may be about a later session: only an order to end is carried out.
         Phase::Starting | Phase::Running | Phase::Ended if agent.is_damaged() => return plan,
+        // What was lost may have been its start, its end and all that followed.
+        Phase::Starting if agent.awaits_word_on_loss() => return plan,
         Phase::Starting => Action::Start(Box::new(agent.launch.clone()), session.opening.clone()),
         Phase::Running => Action::Hold,
         Phase::Ending(pace) => Action::End(pace),
         Phase::Ended => Action::Release,
     };
-    let effect = SessionEffect { agent: agent.id, number: session.number, action };
+    let (number, recorded) = (session.number, session.process);
+    let effect = SessionEffect { agent: agent.id, number, recorded, action };
     plan.effects.push(Effect::Session(effect));
     plan
 }

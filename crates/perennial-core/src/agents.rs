@@ -134,14 +134,16 @@ impl Agents {
         if let Some(name) = &agent.name {
             self.drop_name(id, name);
         }
-        let parent = agent.parent?;
-        if let Some(count) = self.children.get_mut(&parent) {
-            *count -= 1;
-            if *count == 0 {
-                self.children.remove(&parent);
-            }
+        self.let_go(agent.parent);
+        agent.parent
+    }
+
+    fn let_go(&mut self, parent: Option<AgentId>) {
+        let Some(parent) = parent else { return };
+        match self.children.get_mut(&parent) {
+            Some(count) if *count > 1 => *count -= 1,
+            Some(_) | None => _ = self.children.remove(&parent),
         }
-        Some(parent)
     }
 
     fn adopt(&mut self, parent: Option<AgentId>) {
@@ -206,11 +208,7 @@ impl Agents {
             .collect();
         let stem = stem.trim_matches('-');
         let stem = if stem.parse::<Name>().is_ok() { stem } else { "agent" };
-        std::iter::once(stem.to_owned())
-            .chain((2..).map(|k: usize| format!("{stem}-{k}")))
-            .filter_map(|text| text.parse::<Name>().ok())
-            .find(|name| self.holder(name).is_none())
-            .expect("names do not run out before agents do")
+        Name::first_free(stem, |name| self.holder(name).is_none())
     }
 
     /// The first events of an agent that somebody wants, if its name, its parent and its conversation
@@ -259,7 +257,7 @@ impl Agents {
     }
 
     /// An agent in the cemetery can't be a parent.
-    fn parent(&self, target: &str) -> Result<AgentId, Refusal> {
+    pub fn parent(&self, target: &str) -> Result<AgentId, Refusal> {
         let parent = self.find(target)?;
         match parent.state.roster() {
             Roster::Cemetery => Err(Refusal::ParentGone { parent: parent.id }),
@@ -300,22 +298,34 @@ impl Agents {
             return Vec::new();
         };
         let written = written_by(kept).map(Option::<&_>::cloned);
-        let process = live_process(kept);
+        let (parent, process) = (kept.parent, live_process(kept));
         agent::evolve(Arc::make_mut(kept), event, at);
         let after = Arc::clone(kept);
         let mut touched = vec![Entity::Agent(id)];
         touched.extend(self.keep_line(&after).into_iter().map(Entity::Agent));
         self.keep_writers(written.each_ref().map(Option::as_ref), &after);
         self.keep_process(process, &after);
+        if after.parent != parent {
+            self.let_go(parent);
+            self.adopt(after.parent);
+            touched.extend(parent.map(Entity::Agent));
+        }
         touched
     }
 
     fn born(&mut self, id: AgentId, birth: &Birth, at: Time) {
+        let agent = Arc::new(Agent::born(id, birth, at));
+        // One whose first birth can't be read is born again from what its holder's directory claims.
+        if let Some(old) = self.all.get(&id).map(Arc::clone) {
+            self.keep_process(live_process(&old), &agent);
+            self.keep_writers(written_by(&old), &agent);
+            self.retire(id);
+        }
         if let Some(name) = &birth.name {
             self.names.entry(name.key()).or_default().push(id);
         }
         self.adopt(birth.parent);
-        self.all.insert(id, Arc::new(Agent::born(id, birth, at)));
+        self.all.insert(id, agent);
     }
 
     /// The last name of an agent is its own; earlier ones are free again.

@@ -17,8 +17,10 @@ pub enum Caller {
     Agent(AgentId),
     /// A process of a job, a command that Perennial runs itself.
     Job,
-    /// Somebody of whom neither could be shown.
+    /// Somebody of whom none of these could be shown.
     Viewer,
+    /// A process that leads to more than one agent: whichever it claims to be, it is not to be trusted.
+    Ambiguous,
 }
 
 /// How a calling agent stands to the agent that it calls about.
@@ -45,13 +47,17 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             | Verb::Spawn
             | Verb::Stop
             | Verb::Wake
+            | Verb::Restart
+            | Verb::Set
             | Verb::Rename
             | Verb::Bury
             | Verb::Post
+            | Verb::Up
             | Verb::Down => true,
         },
         // A job does its own work and reports by its exit: it needs nothing from us.
         Caller::Job => false,
+        Caller::Ambiguous => false,
         Caller::Viewer => match verb {
             Verb::Look => true,
             Verb::Attach
@@ -60,10 +66,13 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             | Verb::Spawn
             | Verb::Stop
             | Verb::Wake
+            | Verb::Restart
+            | Verb::Set
             | Verb::Rename
             | Verb::Bury
             | Verb::Report
             | Verb::Post
+            | Verb::Up
             | Verb::Down => false,
         },
         Caller::Agent(_) => match verb {
@@ -73,12 +82,14 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             Verb::Logs => sees(caller, Private::Terminal, standing),
             // Argv is nothing that an agent may choose, and no preset is bounded by its caller yet.
             Verb::Spawn => false,
-            Verb::Stop | Verb::Wake => match standing {
+            Verb::Stop | Verb::Wake | Verb::Restart => match standing {
                 Standing::Lead => true,
                 Standing::Itself | Standing::Other | Standing::NoTarget => false,
             },
             Verb::Report => standing == Standing::Itself,
-            Verb::Rename | Verb::Bury | Verb::Down => false,
+            Verb::Set | Verb::Rename | Verb::Bury => false,
+            // A daemon that an agent starts would end with the agent's session.
+            Verb::Up | Verb::Down => false,
         },
     }
 }
@@ -96,15 +107,17 @@ impl Caller {
     pub fn own_session(self) -> Result<AgentId, Refusal> {
         match self {
             Caller::Agent(id) => Ok(id),
-            Caller::Person | Caller::Job | Caller::Viewer => Err(Refusal::NotASession),
+            Caller::Person | Caller::Job | Caller::Viewer | Caller::Ambiguous => {
+                Err(Refusal::NotASession)
+            }
         }
     }
 
     pub fn witness(self) -> Witness {
         match self {
             Caller::Agent(id) => Witness::Agent(id),
-            // Commands of jobs and viewers are refused before they can be evidence of anything.
-            Caller::Person | Caller::Job | Caller::Viewer => Witness::Operator,
+            // Commands of the others are refused before they can be evidence of anything.
+            Caller::Person | Caller::Job | Caller::Viewer | Caller::Ambiguous => Witness::Operator,
         }
     }
 }
@@ -125,10 +138,13 @@ mod tests {
                 Verb::Spawn,
                 Verb::Stop,
                 Verb::Wake,
+                Verb::Restart,
+                Verb::Set,
                 Verb::Rename,
                 Verb::Bury,
                 Verb::Report,
                 Verb::Post,
+                Verb::Up,
                 Verb::Down,
             ]
             .into_iter()
@@ -139,15 +155,16 @@ mod tests {
         };
         assert_eq!(
             allowed(Caller::Person, Standing::Other),
-            "look attach send logs spawn stop wake rename bury post down"
+            "look attach send logs spawn stop wake restart set rename bury post up down"
         );
-        assert_eq!(allowed(agent, Standing::Lead), "look stop wake post");
+        assert_eq!(allowed(agent, Standing::Lead), "look stop wake restart post");
         assert_eq!(allowed(agent, Standing::Itself), "look report post");
         assert_eq!(allowed(agent, Standing::Other), "look post");
         assert_eq!(allowed(agent, Standing::NoTarget), "look post");
         assert_eq!(allowed(Caller::Viewer, Standing::Other), "look");
         for standing in [Standing::Itself, Standing::Lead, Standing::Other, Standing::NoTarget] {
             assert_eq!(allowed(Caller::Job, standing), "");
+            assert_eq!(allowed(Caller::Ambiguous, standing), "");
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::id::{AgentId, MessageId, PostId};
 use crate::launch::Launch;
 use crate::name::Name;
 use crate::restart::Restart;
+use crate::settings::Settings;
 use crate::text::{Fingerprint, TextBody};
 use crate::work::WorkPhase;
 
@@ -24,6 +25,9 @@ pub enum Command {
     Stop(Target),
     StopAll,
     Wake(Target),
+    /// Its session ends, and the next one follows.
+    Restart(Target),
+    Set(Box<Set>),
     Rename {
         target: Target,
         name: Name,
@@ -63,8 +67,10 @@ impl Command {
     pub fn target_mut(&mut self) -> Option<&mut Target> {
         match self {
             Command::Spawn(spawn) => spawn.parent.as_mut(),
+            Command::Set(set) => Some(&mut set.target),
             Command::Stop(target)
             | Command::Wake(target)
+            | Command::Restart(target)
             | Command::Rename { target, .. }
             | Command::Bury { target, .. }
             | Command::Send { target, .. } => Some(target),
@@ -88,4 +94,20 @@ pub struct Spawn {
     pub restart: Restart,
     /// A conversation that its owner has already, to go on with.
     pub conversation: Option<ConversationId>,
+}
+
+/// Changes an agent's settings, and may give it a session that has them, by one decision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Set {
+    pub target: Target,
+    pub settings: Settings<Target>,
+    pub then: Then,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Then {
+    /// The next session has them, whenever it comes.
+    Nothing,
+    Wake,
+    Restart,
 }

@@ -17,7 +17,9 @@ pub fn has_any(fleet: &Fleet, event: &Event) -> bool {
     let Some((id, event)) = event.of_agent() else { return false };
     match event {
         // A bare command has no conversation that its sessions could take or leave.
-        AgentEvent::SessionWanted { .. } | AgentEvent::SessionEnded { .. } => {
+        AgentEvent::SessionWanted { .. }
+        | AgentEvent::SessionFound { .. }
+        | AgentEvent::SessionEnded { .. } => {
             !fleet.agent(id).is_some_and(|agent| agent.launch.is_bare())
         }
         AgentEvent::Hatched(_)
@@ -40,6 +42,7 @@ pub fn has_any(fleet: &Fleet, event: &Event) -> bool {
         | AgentEvent::ClockTold { .. }
         | AgentEvent::PhaseReported { .. }
         | AgentEvent::Summarised { .. }
+        | AgentEvent::SettingsChanged { .. }
         | AgentEvent::PutOff { .. } => false,
     }
 }
@@ -92,6 +95,7 @@ pub fn of(
         | AgentEvent::Held(_)
         | AgentEvent::HoldLifted { .. }
         | AgentEvent::SessionWanted { .. }
+        | AgentEvent::SessionFound { .. }
         | AgentEvent::SessionStarting { .. }
         | AgentEvent::SessionRunning { .. }
         | AgentEvent::SessionEnding { .. }
@@ -101,6 +105,7 @@ pub fn of(
         | AgentEvent::PhaseReported { .. }
         | AgentEvent::Renamed { .. }
         | AgentEvent::Summarised { .. }
+        | AgentEvent::SettingsChanged { .. }
         | AgentEvent::PutOff { .. } => Vec::new(),
     };
     follows.extend(messages.into_iter().map(|(id, event)| What::Message(id, event)));

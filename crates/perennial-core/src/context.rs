@@ -3,6 +3,7 @@
 //! Invariants
 //! - C1  Each threshold passes once per window, in order, also when a sample jumps over one.
 //! - C2  A compaction, a clear or a new conversation begins a new window.
+//! - C3  No share is above 100 %, and no window holds more than `WINDOW_MAX`, whatever is said of it.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,9 @@ impl Threshold {
         }
     }
 }
+
+/// More tokens than any window holds: figures above this are wrong.
+pub const WINDOW_MAX: u64 = 100_000_000;
 
 /// What was measured of a session's window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,6 +70,14 @@ impl Source {
 }
 
 impl Sample {
+    /// C3: the same figures, within what can be: a window holds no more than its size.
+    #[must_use]
+    pub fn bounded(self) -> Sample {
+        let window = self.window.min(WINDOW_MAX);
+        let (tokens, usable) = (self.tokens.min(window), self.usable.min(window));
+        Sample { tokens, window, usable, ..self }
+    }
+
     /// Percent of the whole window, as harnesses show it.
     pub fn percent(&self) -> u64 {
         share(self.tokens, self.window)
@@ -82,8 +94,8 @@ fn share(part: u64, whole: u64) -> u64 {
     if whole == 0 {
         return 0;
     }
-    let percent = (u128::from(part) * 200 + u128::from(whole)) / (u128::from(whole) * 2);
-    u64::try_from(percent).unwrap_or(u64::MAX)
+    let (part, whole) = (u128::from(part.min(whole)), u128::from(whole));
+    u64::try_from((part * 200 + whole) / (whole * 2)).unwrap_or(100)
 }
 
 /// Roughly how many tokens a text of this many bytes takes up, where nobody counts them.
@@ -147,6 +159,16 @@ mod tests {
         assert_eq!(fold(&[49]), []);
     }
 
+    /// C3
+    #[test]
+    fn figures_that_cannot_be_are_bounded() {
+        let said = Sample { tokens: u64::MAX, window: u64::MAX, usable: 1, ..sample(0) };
+        let bounded = said.bounded();
+        assert_eq!((bounded.tokens, bounded.window, bounded.usable), (WINDOW_MAX, WINDOW_MAX, 1));
+        assert_eq!((bounded.percent(), bounded.usable_percent()), (100, 100));
+        assert_eq!(sample(500).bounded(), sample(500));
+    }
+
     #[test]
     fn the_usable_window_counts_and_the_whole_one_is_shown() {
         let early = Sample {
@@ -159,6 +181,6 @@ mod tests {
         let odd = Sample { window: 0, usable: 0, ..early };
         assert_eq!((odd.percent(), odd.usable_percent()), (0, 0));
         let huge = Sample { tokens: u64::MAX, window: 1, usable: 1, ..early };
-        assert_eq!(huge.percent(), u64::MAX);
+        assert_eq!((huge.percent(), huge.bounded().tokens), (100, 1));
     }
 }

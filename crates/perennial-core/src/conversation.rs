@@ -85,6 +85,28 @@ impl Conversations {
     }
 }
 
+/// Where a conversation lies that a session names and its agent does not have yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whereabouts {
+    /// Nobody has written anything of it: it is new.
+    Nowhere,
+    /// Where the vendor has the agent's own: of the same directory and configuration.
+    AmongOwn,
+    /// Somebody else's: of another directory, or one that only our copy is left of.
+    Elsewhere,
+}
+
+impl Whereabouts {
+    /// Whether the agent goes over to it with its session. A session is a hostile witness: what it names is
+    /// shown by `logs` and resumed next time.
+    pub fn is_followed(self) -> bool {
+        match self {
+            Whereabouts::Nowhere | Whereabouts::AmongOwn => true,
+            Whereabouts::Elsewhere => false,
+        }
+    }
+}
+
 /// How a session begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Opening {

@@ -12,7 +12,7 @@ use crate::hearing::Focus;
 use crate::id::{AgentId, JobId, MessageId, SessionNumber};
 use crate::job::{JobCommand, Purpose};
 use crate::launch::Launch;
-use crate::session::Pace;
+use crate::session::{Pace, Process};
 use crate::text::Text;
 use crate::time::Time;
 
@@ -76,6 +76,9 @@ pub enum JobAction {
 pub struct SessionEffect {
     pub agent: AgentId,
     pub number: SessionNumber,
+    /// Its program, as the journal has it: while that lives, the session has not ended, whatever became
+    /// of its holder's files.
+    pub recorded: Option<Process>,
     pub action: Action,
 }
 
@@ -128,7 +131,7 @@ impl Effect {
 
     pub fn key(&self) -> EffectKey {
         match self {
-            Effect::Session(SessionEffect { agent, number, action }) => {
+            Effect::Session(SessionEffect { agent, number, action, recorded: _ }) => {
                 let kind = match action {
                     Action::Start(..) => EffectKind::Start,
                     Action::Hold => EffectKind::Hold,

@@ -18,6 +18,7 @@ use crate::post::PostEvent;
 use crate::reason::{Evidence, Reason};
 use crate::restart::{Restart, Tally};
 use crate::session::{Pace, Process};
+use crate::settings::Settings;
 use crate::state::{Cause, State};
 use crate::time::Time;
 use crate::work::WorkPhase;
@@ -79,6 +80,14 @@ pub enum AgentEvent {
         number: SessionNumber,
         pace: Pace,
     },
+    /// Its holder lives and has this session, of which the journal had no record. It is the agent's
+    /// newest from here on.
+    SessionFound {
+        number: SessionNumber,
+        /// How the session is taken to have begun.
+        opening: Opening,
+        process: Option<Process>,
+    },
     SessionEnded {
         number: SessionNumber,
         exit: Exit,
@@ -119,6 +128,11 @@ pub enum AgentEvent {
     },
     Summarised {
         summary: String,
+    },
+    /// Its settings were changed; those of the live session stay as they are.
+    SettingsChanged {
+        settings: Box<Settings<AgentId>>,
+        evidence: Evidence,
     },
     /// The machine was suspended: the state's time limit was moved, and the session's age does not count
     /// that time.
@@ -162,6 +176,8 @@ pub enum NodeEvent {
     DaemonStopped { epoch: Epoch },
     /// The journal took nothing since then, and does again.
     JournalRestored { since: Time },
+    /// The journal was known to reach this record, and ended earlier or had another one there.
+    RecordsLost { known: u64, found: u64 },
 }
 
 impl Event {

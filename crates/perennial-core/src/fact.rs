@@ -96,6 +96,11 @@ pub enum Seen {
     Prompt {
         text: Fingerprint,
     },
+    /// The transcript has a prompt that a hook of the user's refused, in these words.
+    PromptBlocked {
+        text: Fingerprint,
+        words: String,
+    },
     /// The transcript has a text that a hook or the harness put beside a prompt or a result.
     Added {
         text: String,
@@ -118,12 +123,22 @@ pub enum Seen {
         /// without a connection, or where they can't be seen.
         received: Option<Duration>,
     },
-    /// The program was suspended, or goes on.
+    /// The program was suspended from its terminal, which nobody uses now; or it goes on.
     Suspended,
     Continued,
+    /// The program was suspended by somebody who may want it so.
+    Paused(PausedBy),
     /// The input line was drawn: keys are read as a prompt from here on.
     InputLineDrawn,
     Keys(Keys),
+}
+
+/// Who suspended a program and may want it so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PausedBy {
+    /// A person, at the terminal, who is still there.
+    Person,
+    KillSignal,
 }
 
 /// Why a model call failed.
@@ -176,6 +191,16 @@ impl Fact {
 
     pub fn within(self, conversation: Option<ConversationId>) -> Fact {
         Fact { conversation, ..self }
+    }
+
+    /// The same of a session that named a conversation which it is not followed to: as if it had named none, or
+    /// had begun with its own.
+    pub fn kept_to(self, own: Option<ConversationId>) -> Fact {
+        if matches!(self.seen, Seen::SessionBegan(_)) {
+            Fact { conversation: own, seen: Seen::SessionBegan(Followed::Resumed), ..self }
+        } else {
+            Fact { conversation: None, ..self }
+        }
     }
 
     pub fn at(self, at: Option<Time>) -> Fact {

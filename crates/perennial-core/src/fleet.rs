@@ -16,7 +16,7 @@ use std::time::Duration;
 use crate::agent::{self, Agent};
 use crate::agents::Agents;
 use crate::authority::{self, Caller};
-use crate::command::{Command, Request, Spawn};
+use crate::command::{Command, Request, Set, Spawn, Then};
 use crate::consequence;
 use crate::effect::Plan;
 use crate::entity::Entity;
@@ -203,6 +203,11 @@ impl Fleet {
                 let agent = self.allowed(caller, Verb::Wake, target)?;
                 Ok(Decision::of(agent.id, agent::wake(agent, witness, now)?, now))
             }
+            Command::Restart(target) => {
+                let agent = self.allowed(caller, Verb::Restart, target)?;
+                Ok(Decision::of(agent.id, agent::restart(agent, witness, now)?, now))
+            }
+            Command::Set(set) => self.set(caller, set, now),
             Command::Rename { target, name } => {
                 let agent = self.allowed(caller, Verb::Rename, target)?;
                 self.agents.name_is_free(name, Some(agent.id))?;
@@ -232,6 +237,30 @@ impl Fleet {
         let agent = self.find(target)?;
         self.authorise(caller, verb, Some(agent.id))?;
         Ok(agent)
+    }
+
+    /// A parent that is the agent itself, or below it, would lead in a circle.
+    fn set(&self, caller: Caller, set: &Set, now: Time) -> Result<Decision, Refusal> {
+        let witness = caller.witness();
+        let agent = self.allowed(caller, Verb::Set, &set.target)?;
+        let mut read = Vec::new();
+        let settings = set.settings.clone().with_parent(|target| {
+            let parent = self.agents.parent(&target)?;
+            read.push(Entity::Agent(parent));
+            match parent == agent.id || self.leads(agent.id, parent) {
+                true => Err(Refusal::ParentBelow { agent: agent.id, parent }),
+                false => Ok(parent),
+            }
+        })?;
+        let mut events = agent::set(agent, settings, witness, now)?;
+        let mut changed = agent.clone();
+        events.iter().for_each(|event| agent::evolve(&mut changed, event, now));
+        events.extend(match set.then {
+            Then::Nothing => Vec::new(),
+            Then::Wake => agent::wake(&changed, witness, now)?,
+            Then::Restart => agent::restart(&changed, witness, now)?,
+        });
+        Ok(Decision { read, ..Decision::of(agent.id, events, now) })
     }
 
     fn spawn(&self, caller: Caller, spawn: &Spawn, now: Time) -> Result<Decision, Refusal> {
@@ -279,8 +308,15 @@ impl Fleet {
                     .into_iter()
                     .collect()
             }
-            Observation::Started { boot, version, is_copy } => {
-                self.started(boot, version, *is_copy, now)
+            Observation::Started { boot, version, is_copy, stocktaking } => {
+                let mut events = self.started(boot, version, *is_copy, now);
+                if !is_copy {
+                    events.extend(self.took_stock(stocktaking, now));
+                }
+                events
+            }
+            Observation::Outranked { by, version } => {
+                self.outranked(*by, version, now).into_iter().collect()
             }
             Observation::Stopping => {
                 vec![self.of_own(NodeEvent::DaemonStopped { epoch: self.epoch() }, now)]
@@ -368,9 +404,12 @@ impl Fleet {
                 self.nodes.insert(*id, Node { epoch: *epoch, boot: boot.clone() });
                 Vec::new()
             }
-            What::Node(_, NodeEvent::DaemonStopped { .. } | NodeEvent::JournalRestored { .. }) => {
-                Vec::new()
-            }
+            What::Node(
+                _,
+                NodeEvent::DaemonStopped { .. }
+                | NodeEvent::JournalRestored { .. }
+                | NodeEvent::RecordsLost { .. },
+            ) => Vec::new(),
             What::Agent(id, agent_event) => {
                 let mut touched = self.agents.evolve(*id, agent_event, event.at);
                 touched.extend(self.messages.touched_by(*id, agent_event));

@@ -62,7 +62,7 @@ use crate::reason::Reason;
 use crate::state::State;
 use crate::time::Time;
 
-pub use line::{Focus, Obstacle, focus, frees_line};
+pub use line::{Focus, Obstacle, Suspension, focus, frees_line};
 pub use plan::plan;
 pub use reading::{READ_AGAIN_AFTER, READ_LEFT_FOR, is_settled};
 pub use sessions::Hearings;
@@ -239,6 +239,7 @@ impl Hearing {
         let session = agent.session.as_ref()?;
         let window_at = agent.clock.since.unwrap_or_default();
         let sample = kept.sample.filter(|(_, at)| *at > window_at);
+        let sample = sample.map(|(sample, at)| (sample.bounded(), at));
         let reminded = kept.reminded.filter(|(number, _)| *number == session.number);
         let reminded = reminded.map_or(0, |(_, calls)| calls).max(recorded);
         Some(Hearing {
@@ -347,21 +348,21 @@ impl Hearing {
             Seen::Interrupted if fact.origin == Origin::Hook => {
                 heard.signs.push(self.broke_off(at));
             }
-            Seen::Interrupted if is_own => self.interrupted(at),
-            Seen::CallFailed(_) | Seen::Interrupted => {}
+            Seen::Interrupted | Seen::PromptBlocked { .. } if is_own => self.interrupted(at),
+            Seen::CallFailed(_) | Seen::Interrupted | Seen::PromptBlocked { .. } => {}
             Seen::Compacted if is_own => self.compacted(agent, fact, at, now, heard),
             Seen::Compacted => {}
             Seen::StatusLine { model, sample } => {
                 self.line.is_awaited = false;
                 self.named(model.as_ref());
-                let sample = sample.filter(|_| !self.is_late(at));
+                let sample = sample.map(Sample::bounded).filter(|_| !self.is_late(at));
                 self.held_sample = sample.filter(|_| self.awaits_answer()).map(|s| (s, at));
                 let measured = sample.and_then(|s| self.measured(fact, s, is_own, now));
                 heard.signs.push(measured.unwrap_or(Sign::Drawn));
             }
             Seen::Measured { model, sample } => {
                 self.named(model.as_ref());
-                heard.signs.extend(self.measured(fact, *sample, is_own, now));
+                heard.signs.extend(self.measured(fact, sample.bounded(), is_own, now));
             }
             Seen::Prompt { .. } if is_own => self.prompted(agent, at),
             Seen::Answered if is_own => heard.signs.extend(self.answer_read(fact, at, now)),
@@ -380,8 +381,9 @@ impl Hearing {
             Seen::Silence { lasted, received } => {
                 self.silent(agent, *lasted, *received, limits, now, heard);
             }
-            Seen::Suspended => self.line.is_suspended = true,
-            Seen::Continued => self.line.is_suspended = false,
+            Seen::Suspended => self.line.suspension = Some(Suspension::Forgotten),
+            Seen::Paused(by) => self.line.suspension = Some(Suspension::Wanted(*by)),
+            Seen::Continued => self.line.suspension = None,
             Seen::InputLineDrawn => self.line.is_awaited = false,
             Seen::Keys(keys) => self.line.keys = *keys,
         }

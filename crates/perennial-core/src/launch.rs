@@ -45,6 +45,24 @@ pub enum Host {
 }
 
 impl Launch {
+    /// Of an agent of which nothing is known: it has no program.
+    pub fn unknown() -> Launch {
+        Launch {
+            harness: BARE_COMMAND.to_owned(),
+            host: Host::Shim,
+            argv: Vec::new(),
+            dir: "/".to_owned(),
+            env_names: Vec::new(),
+            project: "/".to_owned(),
+            options: Options::default(),
+        }
+    }
+
+    /// Whether there is nothing to run.
+    pub fn is_empty(&self) -> bool {
+        self.is_bare() && self.argv.is_empty()
+    }
+
     /// Whether sessions of this launch are alive as soon as their program runs, having no other sign to give.
     pub fn is_bare(&self) -> bool {
         self.harness == BARE_COMMAND

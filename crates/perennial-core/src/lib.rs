@@ -7,8 +7,10 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::wildcard_enum_match_arm)]
 
+pub mod admission;
 pub mod agent;
 pub mod agents;
+pub mod allowance;
 pub mod authority;
 pub mod command;
 mod consequence;
@@ -33,6 +35,7 @@ pub mod reason;
 pub mod refusal;
 pub mod restart;
 pub mod session;
+pub mod settings;
 pub mod state;
 pub mod text;
 pub mod time;

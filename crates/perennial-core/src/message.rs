@@ -25,6 +25,8 @@
 //!   attempts came to, until it is entered or the session is over. It can't be taken back meanwhile.
 //! - T10 A text from before its home was copied may be given in the original: in the copy it waits until
 //!   a person takes it back, or the conversation shows it.
+//! - T11 A text that a hook of the user's blocked is never typed again and holds back no other. It waits until
+//!   a person takes it back, or the conversation shows it.
 
 mod held;
 mod observe;
@@ -93,6 +95,8 @@ pub struct Message {
     pub last_session: Option<SessionNumber>,
     /// The session in whose input line an attempt may have left it without an Enter.
     pub left_in: Option<SessionNumber>,
+    /// What the hook said that blocked it.
+    pub hook_words: Option<String>,
     pub state: MessageState,
 }
 
@@ -167,6 +171,11 @@ pub enum MessageEvent {
     Heard {
         attempt: u32,
     },
+    /// A hook of the user's refused it as a prompt, in these words.
+    Blocked {
+        attempt: u32,
+        words: String,
+    },
     Seen {
         session: SessionNumber,
     },
@@ -192,6 +201,8 @@ pub enum Trace {
     /// The conversation holds a prompt. With the date that it bears if it lay there before this daemon
     /// looked; without one it was written since the last look.
     Held { dated: Option<Time>, fingerprint: Fingerprint },
+    /// A hook of the user's blocked a prompt; dated as those that the conversation holds.
+    Blocked { dated: Option<Time>, fingerprint: Fingerprint, words: String },
     /// The conversation holds a text of ours, by its id.
     Mentioned { ids: Vec<MessageId> },
     /// The conversation holds an answer of the main loop, since then.
@@ -221,6 +232,7 @@ impl MessageEvent {
             | MessageEvent::Offered { .. }
             | MessageEvent::Entered { is_last: false, .. }
             | MessageEvent::Held { .. }
+            | MessageEvent::Blocked { .. }
             | MessageEvent::Heard { .. } => false,
         }
     }
@@ -233,6 +245,7 @@ impl MessageEvent {
             | MessageEvent::Heard { .. } => true,
             MessageEvent::Recorded { .. }
             | MessageEvent::Held { .. }
+            | MessageEvent::Blocked { .. }
             | MessageEvent::Seen { .. }
             | MessageEvent::Withdrawn { .. }
             | MessageEvent::Returned => false,
@@ -276,6 +289,12 @@ fn fold(message: &mut Message, event: &MessageEvent, at: Time) -> bool {
             message.state = MessageState::Waiting { after: Some(*why), until: *until };
             false
         }
+        MessageEvent::Blocked { words, .. } => {
+            message.left_in = None;
+            message.hook_words = Some(words.clone());
+            message.state = Message::BLOCKED;
+            false
+        }
         MessageEvent::Seen { .. } | MessageEvent::Withdrawn { .. } | MessageEvent::Returned => true,
     }
 }
@@ -284,6 +303,10 @@ impl Message {
     /// T7. Not an event: it is found again at every start.
     const UNREADABLE: MessageState =
         MessageState::Waiting { after: Some(Held::Damaged), until: Time(u64::MAX) };
+
+    /// T11.
+    const BLOCKED: MessageState =
+        MessageState::Waiting { after: Some(Held::Blocked), until: Time(u64::MAX) };
 
     /// A person's text of which not even the first record can be read.
     pub fn unrecorded(id: MessageId, to: AgentId, text: Text, recorded_at: Time) -> Message {
@@ -299,6 +322,7 @@ impl Message {
             first_offered_at: None,
             last_session: None,
             left_in: None,
+            hook_words: None,
             state: Message::UNREADABLE,
         }
     }
@@ -306,6 +330,16 @@ impl Message {
     /// T7: whether a record of it can't be read.
     pub fn is_unreadable(&self) -> bool {
         self.state == Message::UNREADABLE
+    }
+
+    /// T7: records that are gone may say that it was given. It is held for good, as one with an unreadable record.
+    pub fn may_be_given(&self) -> MessageEvent {
+        MessageEvent::Held { attempt: self.attempts, why: Held::Damaged, until: Time(u64::MAX) }
+    }
+
+    /// T11: whether a hook of the user's blocked it.
+    pub fn is_blocked(&self) -> bool {
+        self.state == Message::BLOCKED
     }
 
     pub fn is_typed(&self) -> bool {

@@ -29,6 +29,17 @@ pub enum BadName {
 }
 
 impl Name {
+    /// The first free name of `stem`, `stem-2`, `stem-3` …; the stem must be a name.
+    pub fn first_free(stem: &str, is_free: impl Fn(&Name) -> bool) -> Name {
+        // Room for the number: a name has an end.
+        let short = &stem[..stem.len().min(40)];
+        std::iter::once(stem.to_owned())
+            .chain((2..).map(|k: usize| format!("{short}-{k}")))
+            .filter_map(|text| text.parse::<Name>().ok())
+            .find(is_free)
+            .expect("names do not run out before agents do")
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -8,8 +8,9 @@ use crate::context::Sample;
 use crate::conversation::{ConversationId, Followed};
 use crate::effect::Timer;
 use crate::entity::Entity;
+use crate::event::Birth;
 use crate::exit::{Exit, UnknownExit};
-use crate::id::{AgentId, BootId, JobId, MessageId, SessionNumber};
+use crate::id::{AgentId, BootId, Epoch, JobId, MessageId, SessionNumber};
 use crate::job::JobReport;
 use crate::message::{Outcome, Trace};
 use crate::session::Process;
@@ -63,6 +64,12 @@ pub enum Observation {
         version: String,
         /// The home was copied: what its records say to run is the original's.
         is_copy: bool,
+        stocktaking: Stocktaking,
+    },
+    /// Holders obey a daemon of this epoch, which the journal does not know, and refuse this one.
+    Outranked {
+        by: Epoch,
+        version: String,
     },
     /// The daemon is about to end in an orderly way.
     Stopping,
@@ -74,6 +81,42 @@ pub enum Observation {
     ClockJumped {
         by: Duration,
     },
+}
+
+/// How the journal and the world differ when a daemon starts.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Stocktaking {
+    /// The newest session of every holder that lives.
+    pub living: Vec<LivingSession>,
+    /// The journal was known to reach a record that it does not have.
+    pub lost: Option<LostRecords>,
+}
+
+/// A session that a living holder has, whatever the journal says of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LivingSession {
+    pub agent: AgentId,
+    pub number: SessionNumber,
+    /// Its program, while that runs.
+    pub process: Option<Process>,
+    /// What lies beside the holder about the agent: a claim, of which nothing gives anybody a right.
+    pub claim: Option<Box<Birth>>,
+}
+
+impl LivingSession {
+    /// Whether the claim says what the agent's sessions run.
+    pub fn has_program(&self) -> bool {
+        let launch = self.claim.as_ref().map(|claim| &claim.launch);
+        launch.is_some_and(|launch| !launch.is_empty())
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LostRecords {
+    /// The last record that was known.
+    pub known: u64,
+    /// The last one that there is.
+    pub found: u64,
 }
 
 /// What the host says of one session.

@@ -48,7 +48,7 @@ pub fn write(
         Caller::Agent(id) => {
             Author::Agent { id, name: fleet.agent(id).and_then(|agent| agent.name.clone()) }
         }
-        Caller::Job | Caller::Viewer => {
+        Caller::Job | Caller::Viewer | Caller::Ambiguous => {
             let (verb, standing) = (Verb::Post, Standing::NoTarget);
             return Err(Refusal::NotAllowed { caller, verb, standing });
         }
@@ -121,7 +121,7 @@ mod tests {
             assert_eq!(decision.about, [Entity::Post(POST)]);
             assert_eq!(decision.texts, [body()]);
         }
-        for caller in [Caller::Viewer, Caller::Job] {
+        for caller in [Caller::Viewer, Caller::Job, Caller::Ambiguous] {
             let (verb, standing) = (Verb::Post, Standing::NoTarget);
             assert_eq!(decide(caller), Err(Refusal::NotAllowed { caller, verb, standing }));
         }

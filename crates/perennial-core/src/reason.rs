@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
-use crate::id::AgentId;
+use crate::id::{AgentId, SessionNumber};
 use crate::session::Process;
 use crate::time::Time;
 
@@ -43,6 +43,8 @@ pub enum Reason {
     RecordUnreadable,
     /// The home was copied: its session belongs to the original.
     HomeCopied,
+    /// The journal has lost records that may be about it.
+    RecordLost,
     // handing-off
     HandoffAsked,
     // crashed
@@ -81,7 +83,7 @@ impl Reason {
         matches!(self, Reason::FirstRunDialog | Reason::SilentAtStart)
     }
 
-    pub const ALL: [Reason; 35] = [
+    pub const ALL: [Reason; 36] = [
         Reason::Starting,
         Reason::Running,
         Reason::InTurn,
@@ -101,6 +103,7 @@ impl Reason {
         Reason::Silent,
         Reason::RecordUnreadable,
         Reason::HomeCopied,
+        Reason::RecordLost,
         Reason::HandoffAsked,
         Reason::Retrying,
         Reason::BreakerOpen,
@@ -142,6 +145,7 @@ impl Reason {
             Silent => "silent",
             RecordUnreadable => "record-unreadable",
             HomeCopied => "home-copied",
+            RecordLost => "record-lost",
             HandoffAsked => "handoff-asked",
             Retrying => "retrying",
             BreakerOpen => "breaker-open",
@@ -201,6 +205,10 @@ pub enum Finding {
     HomeCopied,
     /// A record can't be read; what is wrong with it.
     Unreadable(String),
+    /// Its holder lives and has this session, which the journal does not know.
+    SessionFound(SessionNumber),
+    /// The newest records of the journal are gone.
+    RecordsLost,
 }
 
 /// What a harness can show, as evidence.
@@ -233,10 +241,13 @@ pub enum Verb {
     Spawn,
     Stop,
     Wake,
+    Restart,
+    Set,
     Rename,
     Bury,
     Report,
     Post,
+    Up,
     Down,
 }
 
@@ -250,10 +261,13 @@ impl Verb {
             Verb::Spawn => "spawn",
             Verb::Stop => "stop",
             Verb::Wake => "wake",
+            Verb::Restart => "restart",
+            Verb::Set => "set",
             Verb::Rename => "rename",
             Verb::Bury => "bury",
             Verb::Report => "report",
             Verb::Post => "post",
+            Verb::Up => "up",
             Verb::Down => "down",
         }
     }

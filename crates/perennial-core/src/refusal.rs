@@ -1,5 +1,7 @@
 //! How the core says no: data, not text. What a person reads is made of it at the edge.
 
+use std::time::Duration;
+
 use crate::authority::{Caller, Standing};
 use crate::conversation::ConversationId;
 use crate::hold::HeldFor;
@@ -79,6 +81,15 @@ pub enum Refusal {
     /// It can't be taken back: the session is getting it, or may have it in its input line.
     AlreadyOffered {
         message: MessageId,
+    },
+    /// The caller has had so much recorded that it has to wait for this long.
+    TooOften {
+        wait: Duration,
+    },
+    /// The parent is the agent itself, or below it.
+    ParentBelow {
+        agent: AgentId,
+        parent: AgentId,
     },
     /// The parent is in the cemetery.
     ParentGone {

@@ -101,6 +101,23 @@ impl Session {
         }
     }
 
+    /// A session that a holder has and nobody recorded. What it showed before is not known, so that it
+    /// is not waited for.
+    pub fn found(
+        number: SessionNumber,
+        opening: Opening,
+        process: Option<Process>,
+        at: Time,
+    ) -> Session {
+        Session {
+            phase: Phase::Running,
+            process,
+            started_at: Some(at),
+            has_announced: true,
+            ..Session::wanted(number, opening, at)
+        }
+    }
+
     /// The conversation that it was begun with.
     pub fn taken_up(&self) -> Option<&ConversationId> {
         match &self.opening {
@@ -140,6 +157,9 @@ impl Session {
                 self.phase = Phase::Running;
                 self.process = Some(*process);
                 self.started_at = Some(at);
+            }
+            (SessionEvent::Running(process), Phase::Running) if self.process.is_none() => {
+                self.process = Some(*process);
             }
             // Asked to end before its start was confirmed: it goes on ending, with a face.
             (SessionEvent::Running(process), Phase::Ending(_)) => {

@@ -131,6 +131,7 @@ pub enum Cause {
     TaskQueued,
     Frozen,
     Approved,
+    /// By a verb or a verdict: its session ends, if it has one, and the next one follows.
     Restarted,
     Reaped,
     Buried,
@@ -297,9 +298,9 @@ pub fn next(state: State, cause: Cause) -> Option<State> {
             Hatching | Waking | Working | Waiting | HandingOff | Frozen | Dead | Expired => None,
         },
         Cause::Stop => match state {
-            Hatching | Waking | Working | Waiting | Unknown | HandingOff | Crashed
+            Hatching | Waking | Working | Waiting | Unknown | HandingOff | Crashed | Sleeping
             | Hibernating => Some(Sleeping),
-            Sleeping | Frozen | Dead | Expired => None,
+            Frozen | Dead | Expired => None,
         },
         Cause::Unlisted => match state {
             Hatching | Waking | Working | Waiting | Unknown | HandingOff | Crashed => {
@@ -430,9 +431,10 @@ mod tests {
     }
 
     #[test]
-    fn stop_reaches_sleeping_from_every_living_state_and_hibernating() {
+    fn stop_reaches_sleeping_from_every_living_state_and_from_those_that_rest() {
         for state in State::ALL {
-            let stops = state.roster() == Roster::Living || state == State::Hibernating;
+            let rests = matches!(state, State::Sleeping | State::Hibernating);
+            let stops = state.roster() == Roster::Living || rests;
             assert_eq!(next(state, Cause::Stop) == Some(State::Sleeping), stops, "{state:?}");
         }
     }

@@ -47,7 +47,7 @@ impl Private {
 pub fn sees(caller: Caller, private: Private, standing: Standing) -> bool {
     match caller {
         Caller::Person => true,
-        Caller::Job | Caller::Viewer => false,
+        Caller::Job | Caller::Viewer | Caller::Ambiguous => false,
         Caller::Agent(_) => match (private, standing) {
             (
                 Private::Launch | Private::Texts | Private::Transcript,
@@ -91,7 +91,9 @@ impl Sight {
             | Finding::Shown(_)
             | Finding::TimeCame
             | Finding::BootChanged
-            | Finding::HomeCopied => true,
+            | Finding::HomeCopied
+            | Finding::SessionFound(_)
+            | Finding::RecordsLost => true,
         };
         let mut evidence = evidence.clone();
         match &mut evidence.fact {
@@ -104,7 +106,9 @@ impl Sight {
             | Finding::Shown(_)
             | Finding::TimeCame
             | Finding::BootChanged
-            | Finding::HomeCopied => {}
+            | Finding::HomeCopied
+            | Finding::SessionFound(_)
+            | Finding::RecordsLost => {}
         }
         evidence
     }
@@ -215,6 +219,7 @@ mod tests {
             assert_eq!(seen(Caller::Person, standing), all);
             assert_eq!(seen(Caller::Viewer, standing), "");
             assert_eq!(seen(Caller::Job, standing), "");
+            assert_eq!(seen(Caller::Ambiguous, standing), "");
         }
         assert_eq!(seen(agent, Standing::Itself), "Launch Texts Transcript");
         assert_eq!(seen(agent, Standing::Lead), "Launch Texts Transcript");

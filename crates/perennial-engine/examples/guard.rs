@@ -15,7 +15,7 @@ use perennial_core::exit::Exit;
 use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, BootId, SessionNumber};
 use perennial_core::launch::{BARE_COMMAND, Host, Launch, Options};
-use perennial_core::observation::{Observation, Report};
+use perennial_core::observation::{Observation, Report, Stocktaking};
 use perennial_core::restart::Restart;
 use perennial_core::session::Process;
 use perennial_core::time::Time;
@@ -134,7 +134,12 @@ fn running(harness: &str) -> Supervisor {
 
 fn begin(step: &mut dyn FnMut(Input), harness: &str) {
     let boot = BootId("00000000-0000-4000-8000-000000000001".into());
-    step(Input::Observed(Observation::Started { boot, version: "guard".into(), is_copy: false }));
+    step(Input::Observed(Observation::Started {
+        boot,
+        version: "guard".into(),
+        is_copy: false,
+        stocktaking: Stocktaking::default(),
+    }));
     for number in 1..=TIMES {
         let (agent, waiter) = (AgentId(number.into()), Waiter(number));
         let command = Command::Spawn(Box::new(spawn(agent, harness)));

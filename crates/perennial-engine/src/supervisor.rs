@@ -17,7 +17,10 @@
 //!   fails, "it is so already" is not answered before the journal has taken something.
 //! - U8  What other nodes recorded is folded in commit order, and this node plans its own only. What it
 //!   decided without knowing that is refused by the journal, and decided again.
+//! - U9  Hooks of an agent that has used up its allowance are heard once it has some again: the newest of
+//!   them, in place of all.
 
+mod afford;
 mod failing;
 mod foreign;
 mod hear;
@@ -43,6 +46,7 @@ use perennial_store::journal::{Batch, Expected, Link, Seq, Version};
 
 use crate::interpret::Interpreter;
 use crate::timers::Timers;
+use afford::Afford;
 use offer::Hook;
 pub use retire::Retired;
 
@@ -98,6 +102,8 @@ pub enum Input {
     },
     /// The append is not in the journal, and will not be.
     Failed(AppendId, String),
+    /// The journal takes nothing, though nothing was appended: what would be asked is refused.
+    Unwritable(String),
 }
 
 #[derive(Debug)]
@@ -187,6 +193,8 @@ pub struct Supervisor {
     under_way: BTreeMap<Entity, u64>,
     /// What is known of the sessions of agent CLIs beside the record.
     hearings: Hearings,
+    /// What agents may still have recorded.
+    afford: Afford,
     /// Whose next reply is a briefing.
     unbriefed: BTreeSet<AgentId>,
     /// Until when the hooks under way are answered, the first one first.
@@ -214,6 +222,7 @@ impl Supervisor {
             folded,
             pending: VecDeque::new(),
             under_way: BTreeMap::new(),
+            afford: Afford::default(),
             unbriefed: BTreeSet::new(),
             replies: VecDeque::new(),
             interpreter: Interpreter::default(),
@@ -256,10 +265,6 @@ impl Supervisor {
         &self.versions
     }
 
-    pub fn read_only(&self) -> Option<&str> {
-        self.read_only.as_ref().map(|(_, why)| why.as_str())
-    }
-
     /// Whether everything is recorded: no append is under way, and no report waits to be told again.
     pub fn is_settled(&self) -> bool {
         self.pending.is_empty() && self.unrecorded.is_empty()
@@ -268,7 +273,10 @@ impl Supervisor {
     /// When `Tick` is next of use.
     pub fn next_due(&self) -> Option<Time> {
         let reply = self.replies.front().map(|(until, _)| *until);
-        [self.timers.first(), self.tell_again_at, reply].into_iter().flatten().min()
+        [self.timers.first(), self.tell_again_at, reply, self.afford.next_due()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     pub fn step(&mut self, input: Input, now: Time) -> Vec<Output> {
@@ -277,12 +285,13 @@ impl Supervisor {
             Input::Observed(observation) => self.observed(observation, now),
             Input::Offer { waiter, agent, number } => vec![self.offer(waiter, agent, number, now)],
             Input::Connected { agent } => self.connected(agent),
-            Input::Heard { agent, number, fact } => self.heard(agent, number, &fact, now),
+            Input::Heard { agent, number, fact } => self.heard_if_due(agent, number, fact, now),
             Input::Tick => self.tick(now),
             Input::Durable(append, seq) => self.recorded(append, seq, now),
             Input::Conflict(append) => self.decided_again(append, now),
             Input::Foreign { events, seq } => self.foreign(events, seq, now),
             Input::Failed(append, why) => self.failed(append, why, now),
+            Input::Unwritable(why) => self.turn_read_only(why, now),
         }
     }
 
@@ -293,7 +302,7 @@ impl Supervisor {
             true => self.tell_again(now),
             false => Vec::new(),
         };
-        let (answer, decision) = match self.newest.decide(&request, now) {
+        let (answer, decision) = match self.decide(&request, now) {
             Err(refusal) => (Err(Rejection::Refused(refusal)), Decision::default()),
             Ok(decision) => (Ok(decision.about.clone()), decision),
         };
@@ -339,6 +348,7 @@ impl Supervisor {
         let Some(id) = entity.agent() else { return };
         if self.durable.agent(id).is_none_or(Agent::is_over) {
             self.hearings.forget(id);
+            self.afford.forget(id);
             self.interpreter.untell(id);
         }
     }
@@ -461,6 +471,7 @@ impl Supervisor {
 
     fn tick(&mut self, now: Time) -> Vec<Output> {
         let mut outputs = self.late_replies(now);
+        outputs.extend(self.hear_late_hooks(now));
         if self.tell_again_at.is_some_and(|at| at <= now) {
             outputs.extend(self.tell_again(now));
         }
@@ -468,13 +479,6 @@ impl Supervisor {
             outputs.extend(self.observed(Observation::Due { entity, timer }, now));
         }
         outputs
-    }
-}
-
-impl Pending {
-    fn rests_on(&self, changed: &BTreeSet<Entity>) -> bool {
-        let own = self.events.iter().any(|event| changed.contains(&event.entity()));
-        own || self.read.iter().any(|read| changed.contains(read))
     }
 }
 

@@ -30,6 +30,8 @@ pub enum Interest {
     Written,
     /// Files come, or change their mode.
     Arrival,
+    /// Files come, go or get other names.
+    Names,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -71,6 +73,7 @@ impl Watch {
                 WatchFlags::CLOSE_WRITE | WatchFlags::MOVED_TO | WatchFlags::DELETE
             }
             Interest::Arrival => WatchFlags::CREATE | WatchFlags::MOVED_TO | WatchFlags::ATTRIB,
+            Interest::Names => WatchFlags::CREATE | WatchFlags::DELETE | WatchFlags::MOVE,
         };
         inotify::add_watch(&self.0, directory, signs | WatchFlags::ONLYDIR).map(Watched)
     }

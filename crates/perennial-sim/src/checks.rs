@@ -69,7 +69,8 @@ impl World {
             | Input::Durable(..)
             | Input::Conflict(_)
             | Input::Foreign { .. }
-            | Input::Failed(..) => None,
+            | Input::Failed(..)
+            | Input::Unwritable(_) => None,
         }
     }
 

@@ -48,7 +48,7 @@ impl SimulatedHost {
 
     pub fn order(&mut self, number: SessionNumber, action: Action) {
         let life = self.world.daemons.first().expect("a daemon runs").life;
-        self.world.order(life, SessionEffect { agent: self.agent, number, action });
+        self.world.order(life, SessionEffect { agent: self.agent, number, recorded: None, action });
     }
 
     /// The next report, in the time that one takes.

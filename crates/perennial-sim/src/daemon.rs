@@ -8,7 +8,7 @@ use perennial_core::conversation::ConversationId;
 use perennial_core::effect::{Action, Effect, SessionEffect};
 use perennial_core::event::Event;
 use perennial_core::id::{AgentId, SessionNumber};
-use perennial_core::observation::{Observation, Report};
+use perennial_core::observation::{LivingSession, Observation, Report, Stocktaking};
 use perennial_core::time::Time;
 use perennial_engine::supervisor::{AppendId, Input, Output, Reply, Supervisor, Waiter};
 use perennial_store::Batch;
@@ -80,8 +80,20 @@ impl World {
             boot: self.machine.boot_id(),
             version: "sim".into(),
             is_copy: false,
+            stocktaking: self.take_stock(),
         };
         self.reach(life, Input::Observed(started));
+    }
+
+    /// What a daemon finds in the holders' directories before anything else.
+    fn take_stock(&self) -> Stocktaking {
+        let living = self.machine.shims.iter().filter_map(|(agent, shim)| {
+            let number = shim.number?;
+            let process = self.machine.sessions.get(&(*agent, number)).filter(|one| one.is_alive());
+            let process = process.and_then(|session| session.process);
+            Some(LivingSession { agent: *agent, number, process, claim: None })
+        });
+        Stocktaking { living: living.collect(), lost: None }
     }
 
     fn begin_daemon(&mut self) -> Life {
@@ -229,10 +241,9 @@ impl World {
             Input::Tick => format!("daemon {} ticks", life.0),
             Input::Durable(append, _) => format!("daemon {}: {append:?} is durable", life.0),
             Input::Conflict(append) => format!("daemon {}: {append:?} came too late", life.0),
-            Input::Foreign { events, .. } => {
-                format!("daemon {} follows {} events", life.0, events.len())
-            }
+            Input::Foreign { events, .. } => format!("daemon {} follows {events:?}", life.0),
             Input::Failed(append, why) => format!("daemon {}: {append:?} failed: {why}", life.0),
+            Input::Unwritable(why) => format!("daemon {} can't write: {why}", life.0),
         });
     }
 
@@ -254,8 +265,7 @@ impl World {
                 }
                 if heard == Heard::Failed(append) {
                     // What is told again may have been overtaken by what was shown after it.
-                    self.ledger.is_blurred = true;
-                    self.ledger.is_forgetful = true;
+                    (self.ledger.is_blurred, self.ledger.is_forgetful) = (true, true);
                 }
             }
             Heard::Tick => {
@@ -468,6 +478,7 @@ impl Heard {
             | Input::Heard { .. }
             | Input::Connected { .. }
             | Input::Foreign { .. }
+            | Input::Unwritable(_)
             | Input::Offer { .. } => Heard::Else,
         }
     }
@@ -482,7 +493,8 @@ impl Heard {
             | Input::Durable(..)
             | Input::Conflict(_)
             | Input::Foreign { .. }
-            | Input::Failed(..) => None,
+            | Input::Failed(..)
+            | Input::Unwritable(_) => None,
         }
     }
 }

@@ -19,6 +19,7 @@ use perennial_engine::supervisor::Input;
 
 use crate::faults::Faults;
 use crate::mutation::Mutation;
+use crate::operator;
 use crate::random::Random;
 use crate::violation::{Broken, Violation};
 use crate::world::{Happening, World};
@@ -132,11 +133,14 @@ enum Act {
     Stop,
     StopAll,
     Wake,
+    Restart,
+    /// Its restart policy or its parent is changed, and it may be given a session.
+    Set,
     Rename,
     Bury,
     /// An agent says where its work stands.
     Report,
-    /// An agent stops or wakes another, its own child or not.
+    /// An agent stops, wakes or restarts another, its own child or not.
     Interfere,
     AnswerDialog,
     /// Somebody who may not.
@@ -165,11 +169,13 @@ enum Act {
 }
 
 /// Each act with its weight, and whether it is a fault that some seeds do without.
-const ACTS: [(Act, u64, bool); 27] = [
+const ACTS: [(Act, u64, bool); 29] = [
     (Act::Spawn, 10, false),
     (Act::Stop, 10, false),
     (Act::StopAll, 1, false),
     (Act::Wake, 14, false),
+    (Act::Restart, 5, false),
+    (Act::Set, 4, false),
     (Act::Rename, 3, false),
     (Act::Bury, 3, false),
     (Act::Report, 2, false),
@@ -272,9 +278,11 @@ impl Explorer {
             Act::Spawn => self.spawn(),
             Act::Stop => self.ask_about_somebody(Command::Stop),
             Act::Wake => self.ask_about_somebody(Command::Wake),
+            Act::Restart => self.ask_about_somebody(Command::Restart),
             Act::Bury => {
                 self.ask_about_somebody(|target| Command::Bury { target, summary: "done".into() });
             }
+            Act::Set => self.set(),
             Act::Rename => self.rename(),
             Act::Report => self.agent_reports(),
             Act::Interfere => self.interfere(),
@@ -421,8 +429,9 @@ impl Explorer {
         let parent = record.agent(target).and_then(|agent| agent.parent);
         let caller = parent.filter(|_| self.world.random.per_mille(700)).unwrap_or(caller);
         let target = target.to_string();
-        let command = match self.world.random.below(2) {
-            0 => Command::Stop(target),
+        let command = match self.world.random.below(5) {
+            0 | 1 => Command::Stop(target),
+            2 => Command::Restart(target),
             _ => Command::Wake(target),
         };
         self.ask(Caller::Agent(caller), command);
@@ -431,6 +440,12 @@ impl Explorer {
     fn ask_about_somebody(&mut self, command: fn(Target) -> Command) {
         let target = self.target();
         self.ask(Caller::Person, command(target));
+    }
+
+    fn set(&mut self) {
+        let (target, parent) = (self.target(), self.target());
+        let command = operator::drawn_set(&mut self.world.random, target, parent);
+        self.ask(Caller::Person, command);
     }
 
     fn rename(&mut self) {

@@ -10,8 +10,9 @@
 //! - JU4  An answered bury, and a hold for a damaged record, are never undone (`promise`).
 //! - JU5  A name is held once outside the cemetery.
 //! - JU6  After a reboot at most two agents are starting out of the line, retries included.
-//! - JU7  Only the operator and ancestors stop or wake an agent.
+//! - JU7  Only the operator and ancestors stop, wake or restart an agent.
 //! - JU8  What is recorded of a session is about the one that lives.
+//! - JU10 No chain of parents is a circle.
 //! - JU9  A start that a suspended machine could not see gets its time back.
 
 mod account;
@@ -30,6 +31,7 @@ use perennial_core::time::Time;
 
 use account::Account;
 pub use account::asks;
+pub use promise::is_wake;
 
 use crate::violation::Broken;
 use crate::world::World;
@@ -74,7 +76,9 @@ impl Judge {
                 }
                 What::Node(
                     _,
-                    NodeEvent::DaemonStopped { .. } | NodeEvent::JournalRestored { .. },
+                    NodeEvent::DaemonStopped { .. }
+                    | NodeEvent::JournalRestored { .. }
+                    | NodeEvent::RecordsLost { .. },
                 ) => {}
                 What::Agent(id, AgentEvent::Hatched(birth)) => {
                     self.hatched(*id, birth, event.at)?;
@@ -118,6 +122,10 @@ impl Judge {
             AgentEvent::Hatched(_) | AgentEvent::PhaseReported { .. } => Ok(()),
             AgentEvent::Rehomed { .. } => Ok(()),
             AgentEvent::Summarised { .. } => Ok(()),
+            AgentEvent::SettingsChanged { settings, .. } => {
+                account.set(settings);
+                self.answers_to_another(id)
+            }
             AgentEvent::Held(_) => {
                 account.promise.is_held = true;
                 Ok(())
@@ -133,6 +141,7 @@ impl Judge {
                 account.wanted(*number, opening);
                 Ok(())
             }
+            AgentEvent::SessionFound { number, .. } => account.found(id, *number, at),
             AgentEvent::SessionStarting { number, limit } => {
                 account.may_begin(id, *number, "starting")?;
                 if *limit != START_LIMIT {
@@ -195,19 +204,27 @@ impl Judge {
         else {
             return Ok(());
         };
-        let is_verb = matches!(moved.cause, Cause::Stop | Cause::Wake);
+        let is_verb = matches!(moved.cause, Cause::Stop | Cause::Wake | Cause::Restarted);
         if is_verb && self.is_ancestor(caller, id) {
             return Ok(());
         }
         broken("JU7: only ancestors act on an agent", format!("{} {verb:?} {}", caller.0, id.0))
     }
 
-    /// Whether `lead` is above `id`, by what the births say.
+    /// Whether `lead` is above `id`, by what births and settings say.
     pub fn is_ancestor(&self, lead: AgentId, id: AgentId) -> bool {
         let parent = |id: &AgentId| self.accounts.get(id).and_then(|account| account.parent);
         let above = std::iter::successors(parent(&id), parent);
-        // A parent is born before its child: the chain is never longer than the fleet.
+        // The chain is never longer than the fleet, also where it should be a circle.
         above.take(self.accounts.len()).any(|ancestor| ancestor == lead)
+    }
+
+    /// JU10
+    fn answers_to_another(&self, id: AgentId) -> Verdict {
+        match self.is_ancestor(id, id) {
+            true => broken("JU10: nobody answers to itself", format!("{}", id.0)),
+            false => Ok(()),
+        }
     }
 
     /// JU5

@@ -29,7 +29,7 @@ pub struct Ledger {
     appends: usize,
     last_at: Time,
     tracks: BTreeMap<AgentId, Track>,
-    /// Wakes that people asked for, and those that the journal has.
+    /// Wakes and restarts that people asked for, and those that the journal has.
     pub wakes_asked: u64,
     wakes_recorded: u64,
     pub talks: BTreeMap<AgentId, Talk>,
@@ -102,7 +102,12 @@ impl World {
                     self.broken("epochs only grow", || format!("{epoch:?} again"));
                 }
             }
-            What::Node(_, NodeEvent::DaemonStopped { .. } | NodeEvent::JournalRestored { .. }) => {}
+            What::Node(
+                _,
+                NodeEvent::DaemonStopped { .. }
+                | NodeEvent::JournalRestored { .. }
+                | NodeEvent::RecordsLost { .. },
+            ) => {}
             What::Agent(id, what) => self.check_agent_event(*id, what, event.at),
             What::Message(id, what) => self.check_text(*id, what, event.at),
             What::Job(id, what) => self.check_job(*id, what),
@@ -137,6 +142,7 @@ impl World {
                 self.check_not_over(&agent, *number);
             }
             AgentEvent::SessionEnding { number, .. } => self.check_not_over(&agent, *number),
+            AgentEvent::SessionFound { number, .. } => self.check_found(id, *number),
             AgentEvent::SessionEnded { number, exit, .. } => {
                 self.check_not_over(&agent, *number);
                 self.check_exit(id, *number, *exit);
@@ -151,6 +157,7 @@ impl World {
             | AgentEvent::PhaseReported { .. }
             | AgentEvent::Renamed { .. }
             | AgentEvent::Summarised { .. }
+            | AgentEvent::SettingsChanged { .. }
             | AgentEvent::PutOff { .. } => {}
         }
     }
@@ -165,13 +172,13 @@ impl World {
             });
         }
         let stopped = agent.state == State::Sleeping && agent.reason == Reason::Stopped;
-        if stopped && !matches!(moved.cause, Cause::Wake | Cause::Buried) {
+        if stopped && !matches!(moved.cause, Cause::Wake | Cause::Restarted | Cause::Buried) {
             self.broken("G4: stopped stays stopped", || format!("{moved:?}"));
         }
         if agent.state == State::Frozen && !matches!(moved.cause, Cause::Approved | Cause::Buried) {
             self.broken("3: frozen is left by approval only", || format!("{moved:?}"));
         }
-        if moved.cause == Cause::Wake {
+        if matches!(moved.cause, Cause::Wake | Cause::Restarted) {
             self.ledger.wakes_recorded += 1;
             if self.ledger.wakes_recorded > self.ledger.wakes_asked {
                 self.broken("G4: only people wake", || format!("{} woke", agent.id.0));
@@ -221,6 +228,13 @@ impl World {
         }
         let boot = self.machine.boot;
         self.track(agent.id).boot = boot;
+    }
+
+    /// Without a loss the journal knows every session that a holder has.
+    fn check_found(&mut self, id: AgentId, number: SessionNumber) {
+        self.broken("a session is found only where records were lost", || {
+            format!("{}.{number}", id.0)
+        });
     }
 
     fn check_not_over(&mut self, agent: &Agent, number: SessionNumber) {

@@ -398,7 +398,8 @@ impl World {
 /// The order of an agent, as if a person had given it.
 fn by_a_person(request: Request) -> Request {
     let is_agent = matches!(request.caller, Caller::Agent(_));
-    let is_verb = matches!(request.command, Command::Stop(_) | Command::Wake(_));
+    let is_verb =
+        matches!(request.command, Command::Stop(_) | Command::Wake(_) | Command::Restart(_));
     let caller = if is_agent && is_verb { Caller::Person } else { request.caller };
     Request { caller, ..request }
 }
@@ -455,6 +456,7 @@ fn exit_of(observation: &Observation) -> Option<Exit> {
         | Observation::Job { .. }
         | Observation::Due { .. }
         | Observation::Started { .. }
+        | Observation::Outranked { .. }
         | Observation::Stopping
         | Observation::JournalFailed { .. }
         | Observation::ClockJumped { .. } => None,

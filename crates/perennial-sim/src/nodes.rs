@@ -26,7 +26,7 @@ use perennial_core::exit::Exit;
 use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, BootId, MessageId, NodeId, SessionNumber};
 use perennial_core::launch::{BARE_COMMAND, Host, Launch, Options};
-use perennial_core::observation::{Observation, Report};
+use perennial_core::observation::{Observation, Report, Stocktaking};
 use perennial_core::restart::Restart;
 use perennial_core::session::Process;
 use perennial_core::text::Fingerprint;
@@ -215,7 +215,12 @@ impl Cluster {
 
     fn tell_start(&mut self, position: usize) -> Result<(), Broken> {
         let (boot, version) = (BootId("1".into()), "sim".into());
-        let started = Observation::Started { boot, version, is_copy: false };
+        let started = Observation::Started {
+            boot,
+            version,
+            is_copy: false,
+            stocktaking: Stocktaking::default(),
+        };
         self.step(position, Input::Observed(started))
     }
 
@@ -240,6 +245,7 @@ impl Cluster {
         match self.random.below(10) {
             0..4 => Command::Spawn(Box::new(self.spawn())),
             4 => Command::Stop(target(&mut self.random)),
+            5 if self.random.per_mille(300) => Command::Restart(target(&mut self.random)),
             5 => Command::Wake(target(&mut self.random)),
             6 => {
                 let name = target(&mut self.random).parse().expect("a name");
@@ -386,7 +392,7 @@ impl Cluster {
     /// M3. Holders claim a session once; one that is there already is found again.
     fn carry(&mut self, position: usize, effect: &SessionEffect) -> Result<(), Broken> {
         let node = self.nodes[position].id;
-        let SessionEffect { agent, number, action } = effect;
+        let SessionEffect { agent, number, action, recorded: _ } = effect;
         let key = (*agent, *number);
         let whose = self.truth.agent(*agent).map(|agent| agent.node);
         if whose != Some(node) {

@@ -6,14 +6,18 @@ use std::collections::BTreeMap;
 
 use perennial_core::agent::Agent;
 use perennial_core::authority::Caller;
-use perennial_core::command::{Command, Request};
+use perennial_core::command::{Command, Request, Set, Target, Then};
 use perennial_core::entity::Entity;
 use perennial_core::event::Event;
 use perennial_core::id::AgentId;
 use perennial_core::refusal::Refusal;
+use perennial_core::restart::Restart;
+use perennial_core::settings::{NewParent, Settings};
 use perennial_engine::supervisor::{Input, Rejection, Waiter};
 
 use crate::daemon::Life;
+use crate::judge::is_wake;
+use crate::random::Random;
 use crate::world::{Happening, World};
 
 /// What somebody was told.
@@ -70,7 +74,7 @@ impl World {
             answered_after: None,
         };
         self.judge.asked(caller, &command);
-        self.ledger.wakes_asked += u64::from(matches!(command, Command::Wake(_)));
+        self.ledger.wakes_asked += u64::from(is_wake(&command).is_some());
         self.operator.asked.insert(waiter, asked);
         let request = Request { caller, command };
         self.hop(Happening::Reaches { life, input: Input::Request { waiter, request } });
@@ -90,6 +94,8 @@ impl World {
             | Command::Stop(_)
             | Command::StopAll
             | Command::Wake(_)
+            | Command::Restart(_)
+            | Command::Set(_)
             | Command::Rename { .. }
             | Command::Bury { .. }
             | Command::Post { .. }
@@ -163,4 +169,17 @@ impl World {
             Err(Rejection::NotRecorded(_) | Rejection::Refused(_)) => {}
         }
     }
+}
+
+/// Another restart policy, sometimes with another parent, and perhaps a session that has them.
+pub fn drawn_set(random: &mut Random, target: Target, parent: Target) -> Command {
+    let restart = random.pick(&[Restart::Never, Restart::OnCrash, Restart::Always]).copied();
+    let then = random.pick(&[Then::Nothing, Then::Wake, Then::Restart]).copied();
+    let parent = match random.below(4) {
+        0 => Some(NewParent::Nobody),
+        1 => Some(NewParent::Agent(parent)),
+        _ => None,
+    };
+    let settings = Settings { restart, parent, ..Settings::default() };
+    Command::Set(Box::new(Set { target, settings, then: then.unwrap_or(Then::Nothing) }))
 }

@@ -189,6 +189,7 @@ impl Stage {
             ["stop", "--all"] => Command::StopAll,
             ["stop", who] => Command::Stop((*who).into()),
             ["wake", who] => Command::Wake((*who).into()),
+            ["restart", who] => Command::Restart((*who).into()),
             ["rename", who, name] => Command::Rename { target: (*who).into(), name: name.parse()? },
             ["bury", who, summary @ ..] => {
                 Command::Bury { target: (*who).into(), summary: summary.join(" ") }

@@ -10,6 +10,7 @@ use perennial_core::event::{AgentEvent, Move};
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::reason::{Reason, Witness};
 use perennial_core::restart::CHURN_LIMIT;
+use perennial_core::session::Phase;
 use perennial_core::state::{Cause, Roster, State};
 use perennial_core::time::Time;
 
@@ -71,11 +72,13 @@ impl World {
             | AgentEvent::Rehomed { .. }
             | AgentEvent::Moved(_)
             | AgentEvent::SessionStarting { .. }
+            | AgentEvent::SessionFound { .. }
             | AgentEvent::SessionRunning { .. }
             | AgentEvent::SessionEnding { .. }
             | AgentEvent::SessionEnded { .. }
             | AgentEvent::Renamed { .. }
             | AgentEvent::Summarised { .. }
+            | AgentEvent::SettingsChanged { .. }
             | AgentEvent::PutOff { .. } => {}
         }
     }
@@ -197,6 +200,7 @@ impl World {
     /// Follows the turn; no start is given up while a dialog may be in its way, and only what
     /// hangs is ended for it.
     pub fn check_turn(&mut self, agent: &Agent, moved: &Move, at: Time) {
+        let is_ending = agent.session.as_ref().is_some_and(|s| matches!(s.phase, Phase::Ending(_)));
         match (moved.to, moved.cause) {
             (State::Working, _) => self.talk(agent.id).turn = Some(Turn::Open),
             (State::Waiting, Cause::TurnEnded) => {
@@ -212,7 +216,11 @@ impl World {
                     Turn::Over
                 });
             }
-            (State::Sleeping, Cause::Stop) if moved.evidence.witness == Witness::Operator => {
+            // What had crashed, or stands in the line, goes on with its turn when it is restarted.
+            (State::Waking, Cause::Restarted) if agent.state == State::Crashed || !is_ending => {}
+            (State::Sleeping, Cause::Stop) | (State::Waking, Cause::Restarted)
+                if moved.evidence.witness == Witness::Operator =>
+            {
                 let talk = self.talk(agent.id);
                 talk.turn = talk.turn.map(|turn| match turn {
                     Turn::Open => Turn::Stopped,

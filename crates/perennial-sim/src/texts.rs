@@ -18,6 +18,7 @@
 //! - X8  A hook is given only what the journal has as offered to its session.
 //! - X10 A text by hook is said to be passed over only behind an answer that was written since its offer, or
 //!   when its session has been idle for long.
+//! - X11 No text is said to be blocked by a hook: no simulated agent CLI has a hook that blocks.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -202,6 +203,11 @@ impl World {
                 if *why == Held::NotTaken {
                     self.check_passed_over(id, at);
                 }
+            }
+            MessageEvent::Blocked { .. } => {
+                self.enter_stage(id, Stage::Waiting);
+                // X11
+                self.broken("X11: nothing is blocked", || id.to_string());
             }
             MessageEvent::Heard { .. } => {
                 let is_true = text.is_shown;

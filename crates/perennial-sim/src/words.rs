@@ -18,6 +18,9 @@ pub fn event(event: &Event) -> String {
         What::Node(_, NodeEvent::DaemonStopped { epoch }) => {
             format!("daemon stopped, epoch {}", epoch.0)
         }
+        What::Node(_, NodeEvent::RecordsLost { known, found }) => {
+            format!("the journal reached {known}, and ends at {found}")
+        }
         What::Node(_, NodeEvent::JournalRestored { since }) => {
             format!("the journal took nothing for {}", span::print(event.at.since(*since)))
         }
@@ -81,6 +84,7 @@ pub fn agent_event(event: &AgentEvent, at: Time) -> String {
         AgentEvent::SessionEnded { number, exit, .. } => {
             format!("session {number} ended, {}", ExitWords(*exit))
         }
+        AgentEvent::SessionFound { number, .. } => format!("session {number} found"),
         AgentEvent::SessionProgressed { number } => format!("session {number} progressed"),
         AgentEvent::ConversationFollowed { number, conversation, how } => {
             format!("session {number} is in {conversation}, {}", how.word())
@@ -94,6 +98,7 @@ pub fn agent_event(event: &AgentEvent, at: Time) -> String {
         }
         AgentEvent::PhaseReported { phase } => format!("reports {}", phase.word()),
         AgentEvent::Renamed { name } => format!("renamed {name}"),
+        AgentEvent::SettingsChanged { settings, .. } => format!("set {settings:?}"),
         AgentEvent::Summarised { summary } => format!("summary: {summary}"),
         AgentEvent::PutOff { until: Some(until), .. } => {
             format!("put off for {}", span::print(until.since(at)))

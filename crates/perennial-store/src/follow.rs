@@ -12,7 +12,8 @@ use crate::chain::Hash;
 use crate::journal::{ReadError, Seq};
 use crate::record::Record;
 
-const READ_AHEAD_RECORDS: usize = 256;
+/// Few: a record may have a megabyte, and followers may be many.
+const READ_AHEAD_RECORDS: usize = 16;
 
 /// Called after each commit, from the journal's thread; must be quick and must not block.
 pub type Bell = Arc<dyn Fn() + Send + Sync>;

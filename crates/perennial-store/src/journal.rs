@@ -12,6 +12,7 @@
 //!   program dies before one does, the failed one may be found in the journal, whole.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use perennial_core::entity::Entity;
@@ -103,6 +104,11 @@ pub type Done = Box<dyn FnOnce(Result<Seq, AppendError>) + Send>;
 pub trait Journal: Send + Sync {
     /// Writes what was queued before, and takes nothing more.
     fn close(&self) {}
+
+    /// Whether its files are still where they were opened.
+    fn check(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// Queues one append. One commit carries all that queued meanwhile. A batch without events is
     /// done when all queued before it is.
@@ -249,6 +255,13 @@ pub enum StoreError {
     Database(#[source] Cause),
     #[error("another program wrote to the journal; its chain breaks at record {at}")]
     Edited { at: Seq },
+    #[error("{} was moved or removed while the daemon runs: put it back", path.display())]
+    Removed { path: PathBuf },
+    #[error("{} was replaced while the daemon runs: put the one back that was there", path.display())]
+    Replaced { path: PathBuf },
+    #[error("{} was cut off while the daemon runs: `perennial down` and `perennial up` tell what is lost",
+        path.display())]
+    Cut { path: PathBuf },
     /// A fault that a simulation ordered.
     #[error("a fault was injected")]
     Injected,

@@ -230,7 +230,7 @@ impl MessageChange {
             }
             MessageEvent::Offered { session, .. } => (MessageStep::Offered, Some(*session)),
             MessageEvent::Entered { .. } => (MessageStep::Entered, None),
-            MessageEvent::Held { .. } => (MessageStep::Held, None),
+            MessageEvent::Held { .. } | MessageEvent::Blocked { .. } => (MessageStep::Held, None),
             MessageEvent::Heard { .. } => (MessageStep::Heard, None),
             MessageEvent::Seen { session } => (MessageStep::Seen, Some(*session)),
             MessageEvent::Withdrawn { .. } => (MessageStep::Withdrawn, None),

@@ -7,6 +7,8 @@
 
 mod derived;
 mod error;
+mod files;
+mod head_file;
 mod open;
 mod rows;
 mod schema;
@@ -22,6 +24,7 @@ use std::thread::JoinHandle;
 
 use perennial_core::entity::Entity;
 use perennial_core::id::{AgentId, MessageId};
+use perennial_core::observation::LostRecords;
 use perennial_core::text::Digest;
 use rusqlite::Connection;
 
@@ -41,12 +44,14 @@ use writer::{Pending, Writer, WriterOrder};
 pub struct SqliteJournal {
     shared: Arc<Shared>,
     writer: Mutex<Option<JoinHandle<()>>>,
+    lost: Option<LostRecords>,
 }
 
 /// What the writer, the readers and the followers share.
 struct Shared {
     path: PathBuf,
     head: Head,
+    files: files::Files,
     orders: Sender<WriterOrder>,
     /// `None` after an error: opened again by the next read.
     reader: Mutex<Option<Connection>>,
@@ -65,11 +70,13 @@ impl SqliteJournal {
     /// Opens the journal at `path`, makes it if there is none, and checks the chain from where it
     /// was checked last.
     pub fn open(path: &Path) -> Result<SqliteJournal, OpenError> {
-        let open::Opened { writer: connection, reader, head, found, healed } = open::open(path)?;
+        let open::Opened { writer: connection, reader, head, found, healed, lost } =
+            open::open(path)?;
         let (orders, received) = mpsc::channel();
         let shared = Arc::new(Shared {
             path: path.to_owned(),
             head: Head::new(head.0, head.1),
+            files: files::Files::of(path),
             orders,
             reader: Mutex::new(Some(reader)),
             snapshots_void: AtomicBool::new(!healed.is_empty()),
@@ -82,12 +89,22 @@ impl SqliteJournal {
             .name("journal".into())
             .spawn(move || writer.run(&received))
             .map_err(|source| OpenError::Thread { source })?;
-        Ok(SqliteJournal { shared, writer: Mutex::new(Some(thread)) })
+        Ok(SqliteJournal { shared, writer: Mutex::new(Some(thread)), lost })
+    }
+
+    /// The newest records, if opening found that they are gone.
+    pub fn lost(&self) -> Option<LostRecords> {
+        self.lost
     }
 
     /// Checks a journal's file and its whole chain without writing; also beside a running daemon.
     pub fn inspect(path: &Path) -> Result<Inspection, OpenError> {
         open::inspect(path)
+    }
+
+    /// Writes a consistent copy of a journal to a file that does not exist yet; also beside a running daemon.
+    pub fn copy(path: &Path, to: &Path) -> Result<(), OpenError> {
+        open::copy(path, to)
     }
 }
 
@@ -97,6 +114,7 @@ pub struct Inspection {
     /// What SQLite says is wrong with the file; empty if nothing is.
     pub file_faults: Vec<String>,
     pub records: Verified,
+    pub lost: Option<LostRecords>,
 }
 
 impl Drop for SqliteJournal {
@@ -113,6 +131,10 @@ impl Journal for SqliteJournal {
         if let Some(writer) = writer {
             let _ = writer.join();
         }
+    }
+
+    fn check(&self) -> Result<(), StoreError> {
+        self.shared.files.check()
     }
 
     fn append(&self, batch: Batch, done: Done) {

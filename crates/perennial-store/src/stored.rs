@@ -11,6 +11,7 @@ mod life;
 mod message;
 mod part;
 mod post;
+mod settings;
 mod upcast;
 mod word;
 
@@ -33,6 +34,7 @@ use part::{
     StoredBirth, StoredEvidence, StoredExit, StoredHistory, StoredHold, StoredMove, StoredOpening,
     StoredProcess, StoredSample,
 };
+use settings::StoredSettings;
 pub(crate) use word::Word;
 use word::Worded;
 
@@ -55,6 +57,7 @@ const KINDS: &[(&str, u32)] = &[
     ("session-starting", 2),
     ("session-running", 1),
     ("session-ending", 1),
+    ("session-found", 1),
     ("session-ended", 2),
     ("session-progressed", 1),
     ("conversation-followed", 1),
@@ -64,10 +67,12 @@ const KINDS: &[(&str, u32)] = &[
     ("phase-reported", 1),
     ("renamed", 1),
     ("summarised", 1),
+    ("settings-changed", 1),
     ("put-off", 2),
     ("daemon-started", 1),
     ("daemon-stopped", 1),
     ("journal-restored", 1),
+    ("records-lost", 1),
     ("taken", 1),
     ("left", 1),
 ];
@@ -98,6 +103,13 @@ struct Starting {
 struct Running {
     number: u32,
     process: StoredProcess,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Found {
+    number: u32,
+    opening: StoredOpening,
+    process: Option<StoredProcess>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -190,6 +202,12 @@ struct Restored {
 }
 
 #[derive(Serialize, Deserialize)]
+struct Lost {
+    known: u64,
+    found: u64,
+}
+
+#[derive(Serialize, Deserialize)]
 struct Claimed {
     by: String,
 }
@@ -223,6 +241,9 @@ pub fn write(what: &What) -> Encoded {
         What::Node(_, NodeEvent::JournalRestored { since }) => {
             encoded("journal-restored", &Restored { since: since.0 })
         }
+        What::Node(_, NodeEvent::RecordsLost { known, found }) => {
+            encoded("records-lost", &Lost { known: *known, found: *found })
+        }
     }
 }
 
@@ -247,6 +268,10 @@ fn write_agent(event: &AgentEvent) -> Encoded {
         }
         AgentEvent::SessionEnding { number, pace } => {
             encoded("session-ending", &Ending { number: number.0, pace: Worded(*pace) })
+        }
+        AgentEvent::SessionFound { number, opening, process } => {
+            let (number, process) = (number.0, process.as_ref().map(Into::into));
+            encoded("session-found", &Found { number, opening: opening.into(), process })
         }
         AgentEvent::SessionEnded { number, exit, is_clean, tally } => {
             let well = *is_clean && !exit.is_clean();
@@ -280,6 +305,9 @@ fn write_agent(event: &AgentEvent) -> Encoded {
         }
         AgentEvent::Summarised { summary } => {
             encoded("summarised", &Summarised { summary: summary.clone() })
+        }
+        AgentEvent::SettingsChanged { settings, evidence } => {
+            encoded("settings-changed", &StoredSettings::of(settings, evidence))
         }
         AgentEvent::PutOff { until, unseen } => {
             let (until, unseen_micros) = (until.map(|until| until.0), part::micros(*unseen));
@@ -351,8 +379,7 @@ fn read_agent(id: AgentId, kind: &str, payload: &[u8]) -> Result<What, Damage> {
         }
         "held" => AgentEvent::Held(parsed::<StoredHold>(payload)?.try_into()?),
         "hold-lifted" => {
-            let evidence = parsed::<HoldLifted>(payload)?.evidence.try_into()?;
-            AgentEvent::HoldLifted { evidence }
+            AgentEvent::HoldLifted { evidence: parsed::<HoldLifted>(payload)?.evidence.try_into()? }
         }
         "session-starting" => {
             let Starting { number, limit_micros } = parsed(payload)?;
@@ -367,6 +394,7 @@ fn read_agent(id: AgentId, kind: &str, payload: &[u8]) -> Result<What, Damage> {
             let Ending { number, pace } = parsed(payload)?;
             AgentEvent::SessionEnding { number: SessionNumber(number), pace: pace.0 }
         }
+        "session-found" => found(payload)?,
         "session-ended" => {
             let Ended { number, exit, history, well } = parsed(payload)?;
             let (number, exit, tally) =
@@ -395,6 +423,7 @@ fn read_agent(id: AgentId, kind: &str, payload: &[u8]) -> Result<What, Damage> {
         }
         "renamed" => AgentEvent::Renamed { name: part::name(&parsed::<Renamed>(payload)?.name)? },
         "summarised" => AgentEvent::Summarised { summary: parsed::<Summarised>(payload)?.summary },
+        "settings-changed" => parsed::<StoredSettings>(payload)?.read()?,
         "put-off" => {
             let PutOff { until, unseen_micros } = parsed(payload)?;
             let unseen = Duration::from_micros(unseen_micros);
@@ -417,6 +446,10 @@ fn read_node(id: NodeId, kind: &str, payload: &[u8]) -> Result<What, Damage> {
         "journal-restored" => {
             NodeEvent::JournalRestored { since: Time(parsed::<Restored>(payload)?.since) }
         }
+        "records-lost" => {
+            let Lost { known, found } = parsed(payload)?;
+            NodeEvent::RecordsLost { known, found }
+        }
         _ => return Err(misplaced()),
     };
     Ok(What::Node(id, event))
@@ -433,6 +466,12 @@ fn read_claim(kind: &str, payload: &[u8]) -> Result<ClaimEvent, Damage> {
 
 fn misplaced() -> Damage {
     Damage::Malformed("an event in the stream of something that it can't happen to".into())
+}
+
+fn found(payload: &[u8]) -> Result<AgentEvent, Damage> {
+    let Found { number, opening, process } = parsed(payload)?;
+    let (number, opening) = (SessionNumber(number), opening.try_into()?);
+    Ok(AgentEvent::SessionFound { number, opening, process: process.map(Into::into) })
 }
 
 fn number(payload: &[u8]) -> Result<SessionNumber, Damage> {

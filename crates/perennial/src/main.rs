@@ -3,13 +3,18 @@
 //! No business rules here: the daemon carries out what `perennial-core` decides, the command line
 //! asks the daemon.
 
+mod build_id;
 mod cli;
 mod command_line;
+mod config;
 mod daemon;
+mod detach_keys;
+mod emulator;
 mod error_chain;
 mod kill_signal;
 #[cfg(test)]
 mod messages;
+mod similar;
 mod span;
 
 fn main() -> std::process::ExitCode {

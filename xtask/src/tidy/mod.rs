@@ -15,6 +15,7 @@ mod licences;
 mod links;
 mod metadata;
 mod names;
+mod promises;
 mod size;
 mod source;
 mod vendors;
@@ -57,6 +58,7 @@ const RULES: &[Rule] = &[
     calls::away_from_home,
     wildcards::over_own_enums,
     hosts::named,
+    promises::without_test,
     vendors::away_from_home,
     links::broken,
     coverage::uncovered,

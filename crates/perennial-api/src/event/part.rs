@@ -124,6 +124,12 @@ pub enum Fact {
     BootChanged,
     /// The home is a copy of another one.
     HomeCopied,
+    /// Its holder lives and has a session that the journal did not know.
+    SessionFound {
+        number: u32,
+    },
+    /// The journal has lost its newest records.
+    RecordsLost,
     Unreadable {
         /// Left out for those who may not see it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -248,4 +254,28 @@ pub enum JobEnd {
     Unknown,
     /// It was not run: what it was to tell was no longer so.
     Outdated,
+}
+
+/// Other settings of an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SettingsChanged {
+    pub evidence: Evidence,
+    /// `never`, `on-crash` or `always`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restart: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dir: Option<String>,
+    /// Names of variables that were set; left out for those who may not see how the agent is started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set_env: Option<Vec<String>>,
+    /// Names of variables that were removed, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unset_env: Option<Vec<String>>,
+    /// The new parent's id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// It has no parent from here on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_parent: bool,
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::part::{
     Author, Claimed, Content, Evidence, Exit, Hatched, JobEnd, Moved, Opening, Process, Purpose,
-    Sample, Text,
+    Sample, SettingsChanged, Text,
 };
 use crate::agent::Moment;
 
@@ -49,6 +49,13 @@ pub enum What {
     SessionRunning {
         number: u32,
         process: Process,
+    },
+    /// A session was found running that the journal had no record of.
+    SessionFound {
+        number: u32,
+        opening: Opening,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        process: Option<Process>,
     },
     SessionEnding {
         number: u32,
@@ -97,6 +104,8 @@ pub enum What {
     Summarised {
         summary: String,
     },
+    /// An agent's settings were changed: what is absent stayed as it was.
+    SettingsChanged(SettingsChanged),
     /// Nobody could see the world for a while (the machine was suspended).
     PutOff {
         /// When the state ends by itself, now.
@@ -117,6 +126,11 @@ pub enum What {
     JournalRestored {
         #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
         since: Moment,
+    },
+    /// The journal was known to reach the record `known`; it ended at `found`, or had another one there.
+    RecordsLost {
+        known: u64,
+        found: u64,
     },
     /// An agent has this name or conversation from here on.
     Taken(Claimed),
@@ -150,6 +164,12 @@ pub enum What {
         /// It is not tried again before.
         #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
         until: Moment,
+    },
+    /// A hook of the user's refused the text as a prompt, in these words. It is not typed again.
+    MessageBlocked {
+        attempt: u32,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        words: Option<String>,
     },
     /// The agent CLI said that it has the text.
     MessageHeard {
@@ -216,6 +236,7 @@ impl What {
             What::SessionStarting { .. } => "session-starting",
             What::SessionRunning { .. } => "session-running",
             What::SessionEnding { .. } => "session-ending",
+            What::SessionFound { .. } => "session-found",
             What::SessionEnded { .. } => "session-ended",
             What::SessionProgressed { .. } => "session-progressed",
             What::ConversationFollowed { .. } => "conversation-followed",
@@ -225,16 +246,19 @@ impl What {
             What::PhaseReported { .. } => "phase-reported",
             What::Renamed { .. } => "renamed",
             What::Summarised { .. } => "summarised",
+            What::SettingsChanged(_) => "settings-changed",
             What::PutOff { .. } => "put-off",
             What::DaemonStarted { .. } => "daemon-started",
             What::DaemonStopped { .. } => "daemon-stopped",
             What::JournalRestored { .. } => "journal-restored",
+            What::RecordsLost { .. } => "records-lost",
             What::Taken(_) => "taken",
             What::Left(_) => "left",
             What::MessageRecorded { .. } => "message-recorded",
             What::MessageOffered { .. } => "message-offered",
             What::MessageEntered { .. } => "message-entered",
             What::MessageHeld { .. } => "message-held",
+            What::MessageBlocked { .. } => "message-blocked",
             What::MessageHeard { .. } => "message-heard",
             What::MessageSeen { .. } => "message-seen",
             What::MessageWithdrawn { .. } => "message-withdrawn",

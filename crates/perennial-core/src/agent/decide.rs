@@ -1,8 +1,8 @@
 //! What verbs do to one agent: events, or a refusal. Changes nothing.
 
-use super::Agent;
 use super::becoming::Becoming;
 use super::step::{begin, end_session, next_session, starting};
+use super::{Agent, needs_operator};
 use crate::conversation::{ConversationId, Opening, Turn};
 use crate::event::{AgentEvent, Birth};
 use crate::hold::HeldFor;
@@ -11,6 +11,7 @@ use crate::name::Name;
 use crate::reason::{Evidence, Finding, Reason, Verb, Witness};
 use crate::refusal::Refusal;
 use crate::session::{Pace, Phase};
+use crate::settings::Settings;
 use crate::state::{Cause, State};
 use crate::time::Time;
 use crate::work::WorkPhase;
@@ -34,7 +35,8 @@ pub fn hatch(id: AgentId, birth: Birth, conversation: Option<ConversationId>) ->
     ]
 }
 
-/// Cancels whatever was to come; a live session is asked to end. Nothing to do is no refusal.
+/// Cancels whatever was to come; a live session is asked to end. Nothing to do is no refusal. One that
+/// sleeps and needs the operator no longer does, once the operator has stopped it.
 pub fn stop(agent: &Agent, witness: Witness, now: Time) -> Result<Vec<AgentEvent>, Refusal> {
     if matches!(agent.state, State::Dead | State::Expired) {
         return Err(wrong_state(agent, Verb::Stop));
@@ -42,10 +44,14 @@ pub fn stop(agent: &Agent, witness: Witness, now: Time) -> Result<Vec<AgentEvent
     let evidence = Evidence { witness, fact: Finding::Asked(Verb::Stop), at: now };
     // What a person orders is known, whatever can't be read of the time before.
     let mut next = Becoming::new(agent, now);
-    if agent.is_damaged() && HeldFor::Damage.is_lifted_by(witness) {
+    let is_doubtful = agent.is_damaged() || agent.awaits_word_on_loss();
+    if is_doubtful && HeldFor::Damage.is_lifted_by(witness) {
         next.emit(AgentEvent::HoldLifted { evidence: evidence.clone() });
     }
-    next.moves(Cause::Stop, Reason::Stopped, evidence, None);
+    let is_seen = witness == Witness::Operator && needs_operator(agent.state, agent.reason);
+    if agent.state != State::Sleeping || is_seen {
+        next.moves(Cause::Stop, Reason::Stopped, evidence, None);
+    }
     end_session(&mut next, Pace::Graceful);
     Ok(next.into_events())
 }
@@ -53,23 +59,7 @@ pub fn stop(agent: &Agent, witness: Witness, now: Time) -> Result<Vec<AgentEvent
 /// Gives the agent a session, now or as soon as the last one is gone. A hold that the caller may lift
 /// ends with it; an agent that lives is then left to go on.
 pub fn wake(agent: &Agent, witness: Witness, now: Time) -> Result<Vec<AgentEvent>, Refusal> {
-    match agent.state {
-        State::Frozen => return Err(Refusal::NeedsApproval { agent: agent.id }),
-        State::Dead | State::Expired => return Err(wrong_state(agent, Verb::Wake)),
-        State::Hatching
-        | State::Waking
-        | State::Working
-        | State::Waiting
-        | State::HandingOff
-        | State::Unknown
-        | State::Crashed
-        | State::Sleeping
-        | State::Hibernating => {}
-    }
-    // G4
-    if agent.was_stopped_by_operator() && witness != Witness::Operator {
-        return Err(Refusal::StoppedByOperator { agent: agent.id });
-    }
+    may_have_a_session(agent, Verb::Wake, witness)?;
     let evidence = Evidence { witness, fact: Finding::Asked(Verb::Wake), at: now };
     let mut next = Becoming::new(agent, now);
     let is_lifted = lift(&mut next, &evidence)?;
@@ -102,6 +92,45 @@ pub fn wake(agent: &Agent, witness: Witness, now: Time) -> Result<Vec<AgentEvent
         | State::Expired => next_session(&mut next, Cause::Wake, evidence),
     }
     Ok(next.into_events())
+}
+
+/// Ends the live session, if there is one, and gives the agent the next: at once, or as soon as the last
+/// one is gone. Both are one decision, so whoever crashes in between leaves an agent that is waking.
+pub fn restart(agent: &Agent, witness: Witness, now: Time) -> Result<Vec<AgentEvent>, Refusal> {
+    may_have_a_session(agent, Verb::Restart, witness)?;
+    let evidence = Evidence { witness, fact: Finding::Asked(Verb::Restart), at: now };
+    let mut next = Becoming::new(agent, now);
+    lift(&mut next, &evidence)?;
+    // A session that waits for its turn is the next one already, and keeps its place in the line.
+    if next.agent().waits_in_line() && !agent.is_damaged() {
+        next.moves(Cause::Restarted, Reason::Starting, evidence, None);
+    } else {
+        end_session(&mut next, Pace::Graceful);
+        next_session(&mut next, Cause::Restarted, evidence);
+    }
+    Ok(next.into_events())
+}
+
+/// Refuses a session to an agent that may not have one, or not by this witness.
+fn may_have_a_session(agent: &Agent, verb: Verb, witness: Witness) -> Result<(), Refusal> {
+    match agent.state {
+        State::Frozen => return Err(Refusal::NeedsApproval { agent: agent.id }),
+        State::Dead | State::Expired => return Err(wrong_state(agent, verb)),
+        State::Hatching
+        | State::Waking
+        | State::Working
+        | State::Waiting
+        | State::HandingOff
+        | State::Unknown
+        | State::Crashed
+        | State::Sleeping
+        | State::Hibernating => {}
+    }
+    // G4
+    if agent.was_stopped_by_operator() && witness != Witness::Operator {
+        return Err(Refusal::StoppedByOperator { agent: agent.id });
+    }
+    Ok(())
 }
 
 /// A session that runs goes on. What a command does is known by that; where a turn of an agent CLI
@@ -137,7 +166,10 @@ fn lives(agent: &Agent) -> bool {
     match agent.state {
         State::Hatching | State::Working | State::Waiting => true,
         State::Waking | State::HandingOff => agent.live_session().is_some(),
-        State::Unknown => agent.live_session().is_some() && !agent.is_damaged(),
+        State::Unknown => {
+            let is_doubtful = agent.is_damaged() || agent.awaits_word_on_loss();
+            agent.live_session().is_some() && !is_doubtful
+        }
         State::Crashed
         | State::Sleeping
         | State::Hibernating
@@ -161,6 +193,20 @@ pub fn bury(
     }
     end_session(&mut next, Pace::Graceful);
     Ok(next.into_events())
+}
+
+/// Other settings, for the sessions from the next one on; the restart policy and the parent at once.
+pub fn set(
+    agent: &Agent,
+    settings: Settings<AgentId>,
+    witness: Witness,
+    now: Time,
+) -> Result<Vec<AgentEvent>, Refusal> {
+    if matches!(agent.state, State::Dead | State::Expired) {
+        return Err(wrong_state(agent, Verb::Set));
+    }
+    let evidence = Evidence { witness, fact: Finding::Asked(Verb::Set), at: now };
+    Ok(vec![AgentEvent::SettingsChanged { settings: Box::new(settings), evidence }])
 }
 
 pub fn rename(agent: &Agent, name: Name) -> Result<Vec<AgentEvent>, Refusal> {

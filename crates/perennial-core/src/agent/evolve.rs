@@ -13,7 +13,8 @@ use crate::event::{AgentEvent, Move};
 use crate::id::SessionNumber;
 use crate::reason::{Reason, Witness};
 use crate::restart::{History, Tally};
-use crate::session::{Session, SessionEvent};
+use crate::session::{Phase, Session, SessionEvent};
+use crate::settings::{self, Pending};
 use crate::state::{Cause, Roster, State};
 use crate::time::Time;
 
@@ -54,6 +55,10 @@ pub fn evolve(agent: &mut Agent, event: &AgentEvent, at: Time) {
             let ended = SessionEvent::Ended { exit: *exit, is_clean: *is_clean };
             fold_session(agent, *number, &ended, at);
         }
+        AgentEvent::SessionFound { number, opening, process } => {
+            agent.previous_exit = None;
+            agent.session = Some(Session::found(*number, opening.clone(), *process, at));
+        }
         AgentEvent::SessionProgressed { number } => {
             if let Some(session) = agent.session.as_mut().filter(|s| s.number == *number) {
                 session.has_progressed = true;
@@ -73,10 +78,8 @@ pub fn evolve(agent: &mut Agent, event: &AgentEvent, at: Time) {
         AgentEvent::ClockPassed { threshold, .. } => agent.clock.passed = Some(*threshold),
         AgentEvent::ClockTold { threshold, .. } => agent.clock.told = Some(*threshold),
         AgentEvent::PhaseReported { phase } => agent.work_phase = Some(*phase),
-        AgentEvent::Renamed { name } => {
-            agent.name = Some(name.clone());
-            agent.named_at = at;
-        }
+        AgentEvent::Renamed { name } => (agent.name, agent.named_at) = (Some(name.clone()), at),
+        AgentEvent::SettingsChanged { settings, .. } => settings::take(agent, settings),
         AgentEvent::Summarised { summary } => agent.summary = Some(summary.clone()),
         AgentEvent::PutOff { until, unseen } => {
             agent.until = until.or(agent.until);
@@ -115,7 +118,7 @@ fn take(agent: &mut Agent, moved: &Move, at: Time) {
     if moved.cause == Cause::Retry {
         agent.history.restarted(at);
     }
-    if moved.cause == Cause::Wake {
+    if matches!(moved.cause, Cause::Wake | Cause::Restarted) {
         // The one who wakes it has looked at it, so its retries are counted afresh.
         agent.history = History::default();
     }
@@ -125,7 +128,7 @@ fn take(agent: &mut Agent, moved: &Move, at: Time) {
     if moved.to.roster() == Roster::Cemetery {
         agent.hold = None;
     }
-    agent.turn = turn_after(agent.turn, moved);
+    agent.turn = turn_after(agent, moved);
     if matches!(moved.reason, Reason::ServiceFailed | Reason::LimitReached) {
         agent.unsettled = Some(moved.reason);
     } else if moved.reason == Reason::Idle {
@@ -145,7 +148,8 @@ fn take(agent: &mut Agent, moved: &Move, at: Time) {
 }
 
 /// Where the turn stands after a move.
-fn turn_after(turn: Turn, moved: &Move) -> Turn {
+fn turn_after(agent: &Agent, moved: &Move) -> Turn {
+    let turn = agent.turn;
     match moved.to {
         State::Working => Turn::Open,
         // A dialog before the first word says nothing about the turn.
@@ -156,13 +160,7 @@ fn turn_after(turn: Turn, moved: &Move) -> Turn {
         // The harness goes on by itself.
         State::Waiting if moved.reason == Reason::RateLimited => Turn::Open,
         State::Waiting => Turn::Over,
-        State::Sleeping
-            if moved.cause == Cause::Stop
-                && turn == Turn::Open
-                && moved.evidence.witness == Witness::Operator =>
-        {
-            Turn::Stopped
-        }
+        State::Sleeping | State::Waking if is_cut_off(agent, moved) => Turn::Stopped,
         State::Hatching
         | State::Waking
         | State::Unknown
@@ -176,7 +174,19 @@ fn turn_after(turn: Turn, moved: &Move) -> Turn {
     }
 }
 
+/// Whether a person ends a turn by this move. Who restarts an agent that has crashed ends nothing.
+fn is_cut_off(agent: &Agent, moved: &Move) -> bool {
+    let is_ending = |session: &Session| matches!(session.phase, Phase::Ending(_));
+    let is_alive = agent.session.as_ref().is_some_and(is_ending) && agent.state != State::Crashed;
+    let ends = moved.cause == Cause::Stop || (moved.cause == Cause::Restarted && is_alive);
+    ends && agent.turn == Turn::Open && moved.evidence.witness == Witness::Operator
+}
+
 fn fold_session(agent: &mut Agent, number: SessionNumber, event: &SessionEvent, at: Time) {
+    if *event == SessionEvent::Starting {
+        // It has everything that was set until now.
+        agent.pending = Pending::default();
+    }
     agent.session = agent
         .session
         .take()

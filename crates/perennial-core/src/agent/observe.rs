@@ -92,6 +92,8 @@ fn follow(next: &mut Becoming<'_>, evidence: Evidence) {
         State::Crashed if !is_held && agent.until.is_some_and(|until| until <= now) => {
             next_session(next, Cause::Retry, evidence);
         }
+        // LO2: what its end means may have been in what is gone.
+        State::Unknown if is_held && agent.reason == Reason::RecordLost => {}
         State::Hatching | State::Waking | State::Working | State::Waiting | State::Unknown => {
             unasked(next, evidence);
         }

@@ -111,6 +111,7 @@ fn waiting(agent: &Agent, reason: Reason) -> Outlook {
         | Reason::Silent
         | Reason::RecordUnreadable
         | Reason::HomeCopied
+        | Reason::RecordLost
         | Reason::HandoffAsked
         | Reason::Retrying
         | Reason::BreakerOpen

@@ -118,6 +118,15 @@ impl Fleet {
         events
     }
 
+    /// Holders obeyed a daemon of an epoch that the journal does not know. This one takes the home over again,
+    /// as the newest.
+    pub(super) fn outranked(&self, by: Epoch, version: &str, now: Time) -> Option<Event> {
+        let own = self.own_node().filter(|node| node.epoch <= by)?;
+        let (epoch, boot) = (Epoch(by.0 + 1), own.boot.clone());
+        let started = NodeEvent::DaemonStarted { epoch, boot, version: version.to_owned() };
+        Some(self.of_own(started, now))
+    }
+
     pub(super) fn of_own(&self, event: NodeEvent, at: Time) -> Event {
         Event { at, what: What::Node(self.node, event) }
     }

@@ -2,7 +2,7 @@
 
 use super::Hearing;
 use crate::agent::Agent;
-use crate::fact::{Fact, Keys, Seen};
+use crate::fact::{Fact, Keys, PausedBy, Seen};
 use crate::state::State;
 
 /// Why the input line is not free.
@@ -21,20 +21,34 @@ pub enum Obstacle {
     Suspended,
 }
 
+/// Why a suspended program does not go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Suspension {
+    /// Nobody is at its terminal: it is to be continued.
+    Forgotten,
+    /// Whoever suspended it may want it so.
+    Wanted(PausedBy),
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Line {
     /// The session has begun, and nothing has shown yet that its input line is drawn.
     pub(super) is_awaited: bool,
     pub(super) is_in_menu: bool,
-    pub(super) is_suspended: bool,
+    pub(super) suspension: Option<Suspension>,
     pub(super) keys: Keys,
 }
 
 impl Hearing {
+    /// Whether its program is suspended, and why.
+    pub fn suspension(&self) -> Option<Suspension> {
+        self.line.suspension
+    }
+
     /// What stands in the way of typing, as far as it was heard.
     pub fn obstacle(&self, agent: &Agent) -> Option<Obstacle> {
         let line = &self.line;
-        if line.is_suspended {
+        if line.suspension.is_some() {
             Some(Obstacle::Suspended)
         } else if line.is_awaited {
             Some(Obstacle::NotDrawn)

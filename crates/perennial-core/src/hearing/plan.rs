@@ -2,7 +2,7 @@
 //!
 //! Takes no hint of what changed. Whoever carries effects out tells what was not planned before.
 
-use super::{Hearing, focus};
+use super::{Hearing, Suspension, focus};
 use crate::agent::Agent;
 use crate::effect::{Effect, FocusEffect};
 
@@ -14,7 +14,8 @@ pub fn plan(agent: &Agent, hearing: Option<&Hearing>) -> Vec<Effect> {
     let (id, number) = (agent.id, live.number);
     let hearing = hearing.filter(|hearing| hearing.number == number);
     let focus = FocusEffect { agent: id, number, focus: focus(agent, hearing) };
-    let is_suspended = hearing.is_some_and(|hearing| hearing.line.is_suspended);
+    let is_suspended =
+        hearing.is_some_and(|hearing| hearing.suspension() == Some(Suspension::Forgotten));
     let submitted_at = hearing.and_then(|hearing| hearing.submitted_at);
     let heard = submitted_at.map(|at| Effect::PromptHeard { agent: id, number, at });
     let go_on = is_suspended.then_some(Effect::Continue { agent: id, number });

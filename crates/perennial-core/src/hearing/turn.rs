@@ -115,6 +115,7 @@ impl Hearing {
             | Seen::StatusLine { .. }
             | Seen::Measured { .. }
             | Seen::Prompt { .. }
+            | Seen::PromptBlocked { .. }
             | Seen::Added { .. }
             | Seen::Answered
             | Seen::ToolCalled(_)
@@ -124,6 +125,7 @@ impl Hearing {
             | Seen::Listed(_)
             | Seen::Silence { .. }
             | Seen::Suspended
+            | Seen::Paused(_)
             | Seen::Continued
             | Seen::InputLineDrawn
             | Seen::Keys(_) => return false,

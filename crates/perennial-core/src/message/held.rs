@@ -32,6 +32,8 @@ pub enum Held {
     LongLine,
     /// The home was copied since: the original may have given it.
     HomeCopied,
+    /// A hook of the user's refused it as a prompt.
+    Blocked,
     SessionEnded,
     /// The conversation was read to its end, or went on, without it.
     NotTaken,
@@ -56,6 +58,7 @@ impl Held {
             | Held::Unfit
             | Held::LongLine
             | Held::HomeCopied
+            | Held::Blocked
             | Held::SessionEnded
             | Held::NotTaken => false,
         }
@@ -78,6 +81,7 @@ impl Held {
             Held::Damaged
             | Held::Unfit
             | Held::HomeCopied
+            | Held::Blocked
             | Held::SessionEnded
             | Held::NotTaken => false,
         }
@@ -86,7 +90,7 @@ impl Held {
     /// Whether the next attempt can only come to the same: a person has to take the text back.
     pub fn needs_person(self) -> bool {
         match self {
-            Held::Damaged | Held::Unfit | Held::LongLine | Held::HomeCopied => true,
+            Held::Damaged | Held::Unfit | Held::LongLine | Held::HomeCopied | Held::Blocked => true,
             Held::Draft
             | Held::Doubt
             | Held::Dialog

@@ -23,6 +23,9 @@ const FIRST_WAIT: Duration = Duration::from_millis(300);
 /// tells when the line is free.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
+/// As much of a hook's words as is kept with the text that it blocked.
+const HOOK_WORDS_BYTES: usize = 256;
+
 /// What happens to which message.
 pub type Happened = (MessageId, MessageEvent);
 
@@ -74,8 +77,8 @@ fn offered(fleet: &Fleet, message: &Message) -> Option<Happened> {
 fn held(message: &Message, why: Held, now: Time) -> Happened {
     let attempt = message.attempts;
     let wait = match why {
-        // T10
-        Held::HomeCopied => {
+        // T10, T11
+        Held::HomeCopied | Held::Blocked => {
             return (message.id, MessageEvent::Held { attempt, why, until: Time(u64::MAX) });
         }
         Held::Draft | Held::Dialog | Held::Suspended | Held::OldHolder => LONGEST_WAIT,
@@ -141,18 +144,14 @@ pub fn as_recorded<'f>(fleet: &Fleet, agent: AgentId, fact: Cow<'f, Fact>) -> Co
     let Some(older) = fact.older_text else { return fact };
     let is_known = |wanted| fleet.messages().of(agent).any(|message| has(message, wanted));
     let is_older = |text: Fingerprint| !is_known(text) && is_known(older);
-    let seen = if let Seen::PromptSubmitted { text } = fact.seen
-        && is_older(text)
+    let mut fact = fact.into_owned();
+    if let Seen::PromptSubmitted { text } | Seen::Prompt { text } | Seen::PromptBlocked { text, .. } =
+        &mut fact.seen
+        && is_older(*text)
     {
-        Seen::PromptSubmitted { text: older }
-    } else if let Seen::Prompt { text } = fact.seen
-        && is_older(text)
-    {
-        Seen::Prompt { text: older }
-    } else {
-        return fact;
-    };
-    Cow::Owned(Fact { seen, ..fact.into_owned() })
+        *text = older;
+    }
+    Cow::Owned(fact)
 }
 
 /// What a fact tells of texts.
@@ -163,6 +162,10 @@ pub fn trace(fact: &Fact, now: Time) -> Option<Trace> {
             Some(Trace::Held { dated: Some(fact.at?), fingerprint: *text })
         }
         Seen::Prompt { text } => Some(Trace::Held { dated: None, fingerprint: *text }),
+        Seen::PromptBlocked { text, words } => {
+            let dated = fact.at.filter(|_| fact.is_old);
+            Some(Trace::Blocked { dated, fingerprint: *text, words: words.clone() })
+        }
         Seen::Added { text } => {
             let ids = mentioned(text);
             (!ids.is_empty()).then_some(Trace::Mentioned { ids })
@@ -186,6 +189,7 @@ pub fn trace(fact: &Fact, now: Time) -> Option<Trace> {
         | Seen::Listed(_)
         | Seen::Silence { .. }
         | Seen::Suspended
+        | Seen::Paused(_)
         | Seen::Continued
         | Seen::InputLineDrawn
         | Seen::Keys(_) => None,
@@ -221,12 +225,13 @@ pub fn traced(
             }
         }
         Trace::Held { dated, fingerprint } => {
-            // T5
-            let is_since = |offered: Time| dated.is_none_or(|at| offered <= at);
-            let is_it = |message: &&Message| {
-                has(message, *fingerprint) && message.first_offered_at.is_some_and(is_since)
-            };
-            of_agent().find(is_it).map(|message| seen(message, number)).into_iter().collect()
+            let held = of_agent().find(|one| is_prompt(one, *fingerprint, *dated));
+            held.map(|message| seen(message, number)).into_iter().collect()
+        }
+        Trace::Blocked { dated, fingerprint, words } => {
+            let mut offered = fleet.messages().offered(agent);
+            let refused = offered.find(|one| is_prompt(one, *fingerprint, *dated));
+            refused.map(|message| blocked(message, words)).into_iter().collect()
         }
         Trace::Mentioned { ids } => {
             // A hook of the user's own may print any id: only what a hook of ours gave counts.
@@ -357,6 +362,18 @@ fn has(message: &Message, wanted: Fingerprint) -> bool {
         Content::Typed { fingerprint, .. } => *fingerprint == wanted,
         Content::Notice { .. } | Content::Reminder { .. } => false,
     }
+}
+
+/// T5: whether a prompt of this date is the message.
+fn is_prompt(message: &Message, fingerprint: Fingerprint, dated: Option<Time>) -> bool {
+    let is_since = |offered: Time| dated.is_none_or(|at| offered <= at);
+    has(message, fingerprint) && message.first_offered_at.is_some_and(is_since)
+}
+
+/// T11
+fn blocked(message: &Message, words: &str) -> Happened {
+    let words = words[..words.floor_char_boundary(HOOK_WORDS_BYTES)].to_owned();
+    (message.id, MessageEvent::Blocked { attempt: message.attempts, words })
 }
 
 fn seen(message: &Message, session: SessionNumber) -> Happened {

@@ -99,7 +99,7 @@ impl Messages {
                 let state = MessageState::Waiting { after: None, until: at };
                 let (to, from, content) = (*to, *from, content.clone());
                 let (recorded_at, attempts, first_offered_at) = (at, 0, None);
-                let (last_session, left_in) = (None, None);
+                let (last_session, left_in, hook_words) = (None, None, None);
                 let message = Message {
                     id,
                     to,
@@ -110,6 +110,7 @@ impl Messages {
                     first_offered_at,
                     last_session,
                     left_in,
+                    hook_words,
                     state,
                 };
                 Arc::new(message)
@@ -150,6 +151,8 @@ impl Messages {
         let queue = self.queues.entry(message.to).or_default();
         queue.all.insert(place);
         match message.state {
+            // T11
+            MessageState::Waiting { .. } if message.is_blocked() => false,
             MessageState::Waiting { .. } if message.is_typed() => queue.waiting.insert(place),
             MessageState::Waiting { .. } => false,
             MessageState::Offered { .. } => queue.offered.insert(place),

@@ -14,7 +14,7 @@ use perennial_core::hold::HeldFor;
 use perennial_core::id::{AgentId, BootId, Epoch, JobId, NodeId, SessionNumber};
 use perennial_core::job;
 use perennial_core::message::Held;
-use perennial_core::observation::{Observation, Report, Sign, Wait};
+use perennial_core::observation::{Observation, Report, Sign, Stocktaking, Wait};
 use perennial_core::reason::Reason;
 use perennial_core::refusal::Refusal;
 use perennial_core::restart::Restart;
@@ -165,7 +165,12 @@ fn a_session_that_was_asked_to_end_says_nothing_of_the_next() {
 /// A daemon of a copy of the home.
 fn copied(told: &mut Told) {
     let (boot, version) = (BootId("9".into()), "1".into());
-    told.observe(&Observation::Started { boot, version, is_copy: true });
+    told.observe(&Observation::Started {
+        boot,
+        version,
+        is_copy: true,
+        stocktaking: Stocktaking::default(),
+    });
 }
 
 #[test]
@@ -255,8 +260,12 @@ fn a_node_does_nothing_for_the_agents_and_jobs_of_another() {
     let request = Request { caller: Caller::Person, command: Command::StopAll };
     assert_eq!(here.decide(&request, Time(4)).unwrap().events, []);
     assert_eq!(here.observe(&Observation::ClockJumped { by: SECOND }, Time(4)), []);
-    let rebooted =
-        Observation::Started { boot: BootId("2".into()), version: "1".into(), is_copy: false };
+    let rebooted = Observation::Started {
+        boot: BootId("2".into()),
+        version: "1".into(),
+        is_copy: false,
+        stocktaking: Stocktaking::default(),
+    };
     let events = here.observe(&rebooted, Time(4));
     assert!(!events.iter().any(|event| matches!(event.what, What::Agent(..))), "{events:?}");
     assert!(matches!(events[0].entity(), Entity::Node(HERE)));
@@ -282,7 +291,12 @@ fn a_reboot_is_noticed_by_the_first_daemon_that_has_an_id() {
     parts.node = HERE;
     told.fleet = Fleet::restore(parts);
     let (boot, version) = (BootId("2".into()), "1".into());
-    told.observe(&Observation::Started { boot, version, is_copy: false });
+    told.observe(&Observation::Started {
+        boot,
+        version,
+        is_copy: false,
+        stocktaking: Stocktaking::default(),
+    });
     assert_eq!(told.number(1).0, 2, "it was busy, and its session is gone");
 }
 

@@ -45,6 +45,7 @@ fn happen(told: &mut Told, (kind, id, detail, millis): Happening) -> Vec<Event> 
     };
     match kind % 12 {
         0 => told.ask(Command::Stop(target)).unwrap_or_default(),
+        1 if detail % 4 == 0 => told.ask(Command::Restart(target)).unwrap_or_default(),
         1 => told.ask(Command::Wake(target)).unwrap_or_default(),
         2 if detail % 4 == 0 => {
             told.ask(Command::Bury { target, summary: "over".into() }).unwrap_or_default()

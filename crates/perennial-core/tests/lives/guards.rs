@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use perennial_core::agent::needs_operator;
 use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Spawn};
 use perennial_core::context::{Sample, Source};
@@ -286,6 +287,45 @@ fn a_start_that_fails_is_not_tried_again_where_restarts_are_off() {
         told.all_due();
         assert_eq!((told.shown_as(1), told.number(1).0), (shown, 2));
     }
+}
+
+/// As with every stop of a person, the turn waits for a person's word.
+#[test]
+fn the_operators_stop_of_one_that_crashed_and_sleeps_says_that_it_was_seen() {
+    let mut told = Told::new();
+    told.spawn_cli_under(Restart::Never, 1, true, None).unwrap();
+    told.begun(1, "a", Followed::Started);
+    told.ends(1, Exit::Code(1));
+    let crashed = (State::Sleeping, Reason::CrashedRestartOff);
+    assert_eq!(told.shown_as(1), crashed);
+    assert!(needs_operator(crashed.0, crashed.1));
+    assert_eq!(told.agent(1).turn, Turn::Open);
+    told.ask(Command::Stop(BOB.to_string())).unwrap();
+    assert_eq!(told.shown_as(1), (State::Sleeping, Reason::Stopped));
+    assert_eq!(told.agent(1).turn, Turn::Stopped);
+    assert_eq!(told.ask(Command::Stop(BOB.to_string())).unwrap(), [], "said once");
+}
+
+/// Only the operator can have seen what needs the operator.
+#[test]
+fn a_leads_stop_of_one_that_crashed_and_sleeps_changes_nothing() {
+    let mut told = Told::new();
+    told.spawn(9, Some("lead"), Restart::OnCrash);
+    let spawn = Spawn {
+        id: BOB,
+        name: None,
+        role: None,
+        parent: Some("lead".into()),
+        launch: launch(),
+        restart: Restart::Never,
+        conversation: None,
+    };
+    told.ask(Command::Spawn(Box::new(spawn))).unwrap();
+    told.executed(1);
+    told.ends(1, Exit::Code(1));
+    let lead = Caller::Agent(AgentId(9));
+    assert_eq!(told.ask_as(lead, Command::Stop(BOB.to_string())).unwrap(), []);
+    assert_eq!(told.shown_as(1), (State::Sleeping, Reason::CrashedRestartOff));
 }
 
 fn exits(told: &mut Told, exit: Exit) {

@@ -138,6 +138,7 @@ fn words(events: &[Event]) -> String {
                 MessageEvent::Offered { .. } => format!("offered {id}"),
                 MessageEvent::Entered { .. } => format!("entered {id}"),
                 MessageEvent::Held { why, .. } => format!("held {id} {why:?}"),
+                MessageEvent::Blocked { words, .. } => format!("blocked {id} {words}"),
                 MessageEvent::Heard { .. } => format!("heard {id}"),
                 MessageEvent::Seen { .. } => format!("seen {id}"),
                 MessageEvent::Withdrawn { .. } => format!("withdrawn {id}"),
@@ -667,4 +668,33 @@ fn what_is_over_can_not_be_withdrawn_and_what_is_lost_neither() {
     for step in [MessageStep::Recorded, MessageStep::Offered, MessageStep::Held] {
         assert_eq!(message::not_withdrawn(message, step), Refusal::MessageLost { message });
     }
+}
+
+/// T11: what a hook of the user's blocked waits for a person, and the next text goes.
+#[test]
+fn a_text_that_a_hook_blocked_is_not_typed_again_and_holds_back_no_other() {
+    let refused = |text: &str, dated| Trace::Blocked {
+        dated,
+        fingerprint: print(text),
+        words: "é".repeat(400),
+    };
+    let mut told = idle();
+    told.send(1, "fruit");
+    told.send(2, "bread");
+    assert_eq!(told.offer(), "offered 1");
+    told.delivered(1, 1, Outcome::Entered);
+    told.trace(Trace::PromptHeard(print("fruit")));
+    // An equal one that stood there before is another text; so is one of other words.
+    assert_eq!(told.trace(refused("fruit", Some(Time(1)))), "");
+    assert_eq!(told.trace(refused("wine", None)), "");
+    assert_eq!(told.trace(refused("fruit", None)), format!("blocked 1 {}", "é".repeat(128)));
+    assert_eq!(told.why(1), Some(Why::After(Held::Blocked)));
+    assert_eq!(told.offer(), "offered 2");
+    told.trace(Trace::Held { dated: None, fingerprint: print("bread") });
+    told.pass_seconds(3600);
+    assert_eq!((told.offer(), told.typed()), (String::new(), vec![]));
+    let known = told.fleet.messages().get(MessageId(1)).expect("it waits");
+    assert!(known.needs_person());
+    told.ask(Command::Unsend { id: MessageId(1) }).expect("it is in nobody's line");
+    assert!(told.fleet.messages().get(MessageId(1)).is_none());
 }

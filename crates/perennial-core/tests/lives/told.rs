@@ -15,7 +15,7 @@ use perennial_core::fleet::Fleet;
 use perennial_core::hold::{HeldFor, Hold};
 use perennial_core::id::{AgentId, BootId, SessionNumber};
 use perennial_core::launch::{BARE_COMMAND, Host, Launch, Options};
-use perennial_core::observation::{Observation, Report, Sign};
+use perennial_core::observation::{Observation, Report, Sign, Stocktaking};
 use perennial_core::reason::{Evidence, Finding, Reason, Verb, Witness};
 use perennial_core::refusal::Refusal;
 use perennial_core::restart::Restart;
@@ -114,7 +114,8 @@ impl Told {
                 let to = state::next(agent.state, moved.cause);
                 assert_eq!(to, Some(moved.to), "G3: {:?} by {:?}", agent.state, moved.cause);
                 if agent.state == State::Sleeping && agent.reason == Reason::Stopped {
-                    let by_people = matches!(moved.cause, Cause::Wake | Cause::Buried);
+                    let by_people =
+                        matches!(moved.cause, Cause::Wake | Cause::Restarted | Cause::Buried);
                     assert!(by_people, "G4: {moved:?}");
                 }
             }
@@ -129,6 +130,10 @@ impl Told {
             | AgentEvent::SessionEnded { number, .. } => {
                 let live = agent.live_session().map(|session| session.number);
                 assert_eq!(live, Some(*number), "S1, G2: {what:?} of {agent:?}");
+            }
+            AgentEvent::SessionFound { number, .. } => {
+                let last = agent.session.as_ref().map_or(0, |session| session.number.0);
+                assert!(number.0 >= last, "LO1: {what:?} of {agent:?}");
             }
             AgentEvent::Hatched(_) => panic!("born twice"),
             AgentEvent::SessionProgressed { number }
@@ -149,6 +154,7 @@ impl Told {
             | AgentEvent::PhaseReported { .. }
             | AgentEvent::Renamed { .. }
             | AgentEvent::Summarised { .. }
+            | AgentEvent::SettingsChanged { .. }
             | AgentEvent::PutOff { .. } => {}
         }
     }
@@ -189,7 +195,12 @@ impl Told {
     /// A new daemon on the same boot.
     pub fn restart(&mut self) -> Vec<Event> {
         let boot = BootId(self.boots.to_string());
-        self.observe(&Observation::Started { boot, version: "1".into(), is_copy: false })
+        self.observe(&Observation::Started {
+            boot,
+            version: "1".into(),
+            is_copy: false,
+            stocktaking: Stocktaking::default(),
+        })
     }
 
     pub fn spawn(&mut self, id: u128, name: Option<&str>, restart: Restart) {

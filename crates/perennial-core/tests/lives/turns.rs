@@ -38,6 +38,15 @@ impl Told {
         self.agent(1).session.as_ref().expect("it has one").opening.clone()
     }
 
+    fn restart_verb(&mut self) -> Opening {
+        self.ask(Command::Restart(BOB.to_string())).unwrap();
+        assert_eq!(self.agent(1).state, State::Waking, "the verb's state");
+        // Whatever it says while it ends, the next session is to come.
+        assert!(self.show(1, Sign::TurnBegan).is_empty());
+        self.ends(1, Exit::Code(0));
+        self.agent(1).session.as_ref().expect("it has one").opening.clone()
+    }
+
     fn needs_you(&self) -> bool {
         let (state, reason) = self.shown_as(1);
         needs_operator(state, reason)
@@ -53,7 +62,8 @@ impl Told {
     }
 }
 
-/// C4, C6, C10: how the next session begins after a crash, and after a stop and a wake by a person;
+/// C4, C6, C10: how the next session begins after a crash, after a restart by a person, and after a stop
+/// and a wake by one;
 /// and what the agent then waits for, if it does.
 #[test]
 fn what_a_session_leaves_is_taken_up() {
@@ -72,6 +82,8 @@ fn what_a_session_leaves_is_taken_up() {
         let mut told = in_turn(&signs);
         assert_eq!(told.next_opening(1), resume("a", crashed), "{signs:?}");
         let mut told = in_turn(&signs);
+        assert_eq!(told.restart_verb(), resume("a", stopped), "{signs:?}");
+        let mut told = in_turn(&signs);
         assert_eq!(told.stop_and_wake(), resume("a", stopped), "{signs:?}");
         // Again and again, until somebody says something.
         for _ in 0..2 {
@@ -82,6 +94,18 @@ fn what_a_session_leaves_is_taken_up() {
             assert_eq!(told.next_opening(1), resume("a", stopped), "{signs:?}");
         }
     }
+}
+
+/// Who restarts what has crashed cuts no turn off: it goes on, as it would have by itself.
+#[test]
+fn a_restart_of_a_crashed_agent_goes_on_with_its_turn() {
+    let mut told = in_turn(&[]);
+    for _ in 0..3 {
+        told.ends(1, Exit::Code(1));
+    }
+    assert_eq!(told.agent(1).state, State::Crashed);
+    told.ask(Command::Restart(BOB.to_string())).unwrap();
+    assert_eq!(told.agent(1).turn, Turn::Open);
 }
 
 /// A lead can't type: what it stops and wakes goes on by itself.

@@ -37,6 +37,7 @@ enum Step {
     /// The state's own time comes.
     Due,
     Reboot,
+    RestartDaemon,
     Restart,
     Jump,
     /// A record of it can't be read.
@@ -79,9 +80,10 @@ const SIGNS: [Step; 16] = [
     Step::Shows(Shown::Hangs),
 ];
 
-const STEPS: [Step; 16] = [
+const STEPS: [Step; 17] = [
     Step::Stop,
     Step::Wake,
+    Step::Restart,
     Step::Bury,
     Step::Rename,
     Step::Executed,
@@ -92,7 +94,7 @@ const STEPS: [Step; 16] = [
     Step::Stale,
     Step::Due,
     Step::Reboot,
-    Step::Restart,
+    Step::RestartDaemon,
     Step::Jump,
     Step::Damage,
     Step::Hold,
@@ -105,6 +107,7 @@ fn take(told: &mut Told, id: u128, step: Step) {
     match step {
         Step::Stop => _ = told.ask(Command::Stop(target)),
         Step::Wake => _ = told.ask(Command::Wake(target)),
+        Step::Restart => _ = told.ask(Command::Restart(target)),
         Step::Bury => _ = told.ask(Command::Bury { target, summary: "over".into() }),
         Step::Rename => {
             let name = "shared".parse().expect("a good name");
@@ -128,7 +131,7 @@ fn take(told: &mut Told, id: u128, step: Step) {
             _ = told.observe(&due(AgentId(id)));
         }
         Step::Reboot => _ = told.reboot(),
-        Step::Restart => _ = told.restart(),
+        Step::RestartDaemon => _ = told.restart(),
         Step::Damage => told.damage(id),
         Step::Hold => told.hold(id, HeldFor::Person),
         Step::Shows(shown) => show(told, id, shown),
@@ -236,7 +239,7 @@ fn walk(
     let mut walks = 0;
     for id in ids {
         for step in steps.iter().copied() {
-            let everybody = matches!(step, Step::Reboot | Step::Restart | Step::Jump);
+            let everybody = matches!(step, Step::Reboot | Step::RestartDaemon | Step::Jump);
             if everybody && *id != ids[0] {
                 continue;
             }
@@ -260,7 +263,7 @@ fn every_walk_of_one_agent() {
         let mut told = Told::new();
         told.spawn(1, Some("bob"), restart);
         let walks = walk(&told, &[1], &STEPS, depth, &mut Vec::new());
-        assert_eq!(walks, 16u64.pow(u32::try_from(depth).expect("small")));
+        assert_eq!(walks, 17u64.pow(u32::try_from(depth).expect("small")));
     }
 }
 

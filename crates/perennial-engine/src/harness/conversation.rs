@@ -9,7 +9,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use perennial_core::conversation::ConversationId;
+use perennial_core::conversation::{ConversationId, Whereabouts};
 
 use super::preset::{ConversationFiles, Preset};
 
@@ -70,6 +70,34 @@ pub fn all(preset: &Preset, vendor_home: &Path) -> Vec<TranscriptFile> {
     files
 }
 
+/// Where a conversation lies, for an agent that works in `dir` and has the conversations `own`.
+pub fn whereabouts(
+    preset: &Preset,
+    vendor_home: &Path,
+    dir: &str,
+    own: &[ConversationId],
+    conversation: &ConversationId,
+) -> Whereabouts {
+    let rule = &preset.conversation.transcript;
+    let Some(found) = rule.find(vendor_home, conversation) else { return Whereabouts::Nowhere };
+    // Vendors name the directory as the kernel does, without links.
+    let physical = fs::canonicalize(dir).ok();
+    let dirs = [Some(dir), physical.as_deref().and_then(Path::to_str)];
+    let is_placed = dirs.into_iter().flatten().any(|dir| {
+        // A rule without directories tells configurations apart, and no more.
+        rule.place(vendor_home, dir, conversation).is_none_or(|place| place.is_file())
+    });
+    // The vendor may shorten a long name.
+    let is_beside = |own: &ConversationId| {
+        rule.find(vendor_home, own).is_some_and(|own| own.parent() == found.parent())
+    };
+    if is_placed || own.iter().any(is_beside) {
+        Whereabouts::AmongOwn
+    } else {
+        Whereabouts::Elsewhere
+    }
+}
+
 /// Whether anything was said in a conversation that has this transcript. In doubt it was.
 pub fn is_begun(preset: &Preset, transcript: &Path) -> bool {
     if fs::metadata(transcript).map_or(true, |file| file.len() > UNBEGUN_BYTES_MAX) {
@@ -119,4 +147,32 @@ fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     let mut target = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
     io::copy(&mut fs::File::open(from)?, &mut target)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_conversation_of_another_directory_lies_elsewhere() {
+        let root = tempfile::tempdir().expect("a directory");
+        let preset = Preset::load(root.path(), "claude").expect("built in");
+        let id = |text: &str| text.parse::<ConversationId>().expect("an id");
+        for file in [
+            "-here/same.jsonl",
+            "-there/theirs.jsonl",
+            "-shortened/own.jsonl",
+            "-shortened/beside.jsonl",
+        ] {
+            let file = root.path().join("projects").join(file);
+            fs::create_dir_all(file.parent().expect("below the root")).expect("made");
+            fs::write(file, "").expect("written");
+        }
+        let lies =
+            |named: &str| whereabouts(&preset, root.path(), "/here", &[id("own")], &id(named));
+        assert_eq!(lies("new"), Whereabouts::Nowhere);
+        assert_eq!(lies("same"), Whereabouts::AmongOwn);
+        assert_eq!(lies("beside"), Whereabouts::AmongOwn);
+        assert_eq!(lies("theirs"), Whereabouts::Elsewhere);
+    }
 }

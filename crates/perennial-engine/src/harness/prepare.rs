@@ -104,8 +104,8 @@ pub fn prepare(
         Opening::Resume { conversation, .. } => (conversation, true),
     };
     let extra = launch.argv.get(1..).unwrap_or_default();
-    if let Some(argument) = extra.iter().find(|argument| is_reserved(preset, argument)) {
-        return Err(Unprepared::Reserved(argument.clone()));
+    if let Some(argument) = preset.reserved_among(extra) {
+        return Err(Unprepared::Reserved(argument.to_owned()));
     }
     let vendor_home =
         conversation::home(&preset.conversation, place.home, |name| place.variable(name));
@@ -167,12 +167,6 @@ fn continuity(
         Ok(false) => Ok(Continuity::Gone),
         Err(source) => Err(unrestored(source)),
     }
-}
-
-/// `--flag` and `--flag=value`.
-fn is_reserved(preset: &Preset, argument: &str) -> bool {
-    let flag = argument.split_once('=').map_or(argument, |(flag, _)| flag);
-    preset.reserved.iter().any(|reserved| reserved == flag)
 }
 
 fn permission(

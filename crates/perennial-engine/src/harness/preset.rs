@@ -202,6 +202,15 @@ pub enum Flaw {
 }
 
 impl Preset {
+    /// The first of these arguments that only we may give, as `--flag` or `--flag=value`.
+    pub fn reserved_among<'a>(&self, arguments: &'a [String]) -> Option<&'a str> {
+        let is_reserved = |argument: &&String| {
+            let flag = argument.split('=').next().unwrap_or_default();
+            self.reserved.iter().any(|one| one == flag)
+        };
+        arguments.iter().find(is_reserved).map(String::as_str)
+    }
+
     /// The owner's preset of that name, else the built-in one.
     pub fn load(config: &Path, name: &str) -> Result<Preset, PresetError> {
         let path = path(config, name);
@@ -326,7 +335,8 @@ pub fn path(config: &Path, name: &str) -> PathBuf {
     directory(config).join(format!("{name}.toml"))
 }
 
-fn directory(config: &Path) -> PathBuf {
+/// Where the operator's own presets are.
+pub fn directory(config: &Path) -> PathBuf {
     config.join("harness")
 }
 

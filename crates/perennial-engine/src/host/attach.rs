@@ -152,6 +152,21 @@ impl Attachment {
         self.wait_until_sent()
     }
 
+    /// Types bytes as far as the shim takes them at once; the rest goes with [`Attachment::flush`].
+    pub fn queue(&mut self, bytes: &[u8]) -> Result<(), Lost> {
+        self.connection.say_bytes(bytes)
+    }
+
+    /// Sends what waits, as far as the shim takes it; call it when the descriptor is writable.
+    pub fn flush(&mut self) -> Result<(), Lost> {
+        self.connection.flush()
+    }
+
+    /// Whether typed bytes wait for the shim to take them.
+    pub fn has_unsent(&self) -> bool {
+        !self.connection.unsent().is_empty()
+    }
+
     /// The person's terminal has another size now.
     pub fn resize(&mut self, rows: u16, cols: u16) -> Result<(), Lost> {
         self.connection.say(&ClientSay::Resize(Size { rows, cols }))?;

@@ -10,7 +10,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, CWD, Mode, OFlags, access, openat};
+use rustix::fs::{Access, CWD, Mode, OFlags, access, openat, statfs};
+
+const CGROUP2_MAGIC: i64 = 0x6367_7270;
 
 /// Why sessions get no cgroup here.
 #[derive(Debug, thiserror::Error)]
@@ -71,6 +73,32 @@ fn find_own(cgroup: &[u8]) -> Option<PathBuf> {
 /// directory and not by its path: a copied home must not reach into the first one's sessions, also if that
 /// was moved and the copy stands in its place.
 pub fn path_for(root: &Path, holders_dir: &Path, session: &impl std::fmt::Display) -> PathBuf {
+    root.join(format!("{}{session}", prefix(holders_dir)))
+}
+
+/// The cgroup that a file names as that of a session, if it can be: a true cgroup with that session's own name.
+/// Whoever runs as the same user can write the file.
+pub fn named(path: &str, holders_dir: &Path, session: &impl std::fmt::Display) -> Option<PathBuf> {
+    let path = Path::new(path);
+    let is_own = path_for(path.parent()?, holders_dir, session) == path;
+    let is_straight = fs::canonicalize(path).is_ok_and(|straight| straight == path);
+    let is_cgroup = statfs(path).is_ok_and(|found| found.f_type == CGROUP2_MAGIC);
+    (is_own && is_straight && is_cgroup).then(|| path.to_owned())
+}
+
+/// Removes the cgroups of this home that no process is in: those of sessions whose end nobody saw. A session
+/// that is being started at this very moment may lose its own, and then does without.
+pub fn remove_empty(root: &Path, holders_dir: &Path) {
+    let prefix = prefix(holders_dir);
+    let entries = fs::read_dir(root).into_iter().flatten().flatten();
+    let is_own = |name: &std::ffi::OsStr| name.as_bytes().starts_with(prefix.as_bytes());
+    for entry in entries.filter(|entry| is_own(&entry.file_name())) {
+        let _busy = Cgroup::at(entry.path()).remove();
+    }
+}
+
+/// What the names of all cgroups of a home begin with.
+fn prefix(holders_dir: &Path) -> String {
     let home = match std::fs::metadata(holders_dir) {
         Ok(found) => [found.dev().to_be_bytes(), found.ino().to_be_bytes()].concat(),
         Err(_) => holders_dir.as_os_str().as_bytes().to_vec(),
@@ -79,7 +107,7 @@ pub fn path_for(root: &Path, holders_dir: &Path, session: &impl std::fmt::Displa
     let home = home.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3_u64)
     });
-    root.join(format!("{home:016x}-{session}"))
+    format!("{home:016x}-")
 }
 
 /// The cgroup of one session.
@@ -150,6 +178,21 @@ mod tests {
             35 30 0:31 / /sys/fs/cgroup/unified rw,nosuid shared:5 - cgroup2 cgroup2 rw\n";
         assert_eq!(find_mount(text), Some(PathBuf::from("/sys/fs/cgroup/unified")));
         assert_eq!(find_mount(b"30 25 0:26 / / rw - ext4 /dev/vda rw\n"), None);
+    }
+
+    #[test]
+    fn a_directory_that_is_no_cgroup_is_not_taken_for_one() {
+        let home = tempfile::tempdir().expect("a directory");
+        let path = path_for(home.path(), home.path(), &"agt_x.1");
+        fs::create_dir(&path).expect("a directory of the right name");
+        assert_eq!(named(path.to_str().expect("a path"), home.path(), &"agt_x.1"), None);
+        assert_eq!(named("/", home.path(), &"agt_x.1"), None);
+        let Ok(root) = available() else { return };
+        let own = Cgroup::create(path_for(&root, home.path(), &"agt_x.1")).expect("a cgroup");
+        let text = own.path().to_str().expect("a path");
+        assert_eq!(named(text, home.path(), &"agt_x.1"), Some(own.path().to_owned()));
+        assert_eq!(named(text, home.path(), &"agt_x.2"), None, "another session's");
+        assert!(own.remove());
     }
 
     #[test]

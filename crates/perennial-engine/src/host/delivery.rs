@@ -230,8 +230,14 @@ pub struct LineReport {
     pub draft: bool,
     /// It is not known what the next key reaches.
     pub doubt: bool,
-    /// The program has been suspended from its terminal.
+    /// The program has been suspended from its terminal, where nobody is now.
     pub suspended: bool,
+    /// The same, while a person is there.
+    #[serde(default)]
+    pub paused: bool,
+    /// A kill signal has stopped the program.
+    #[serde(default)]
+    pub stopped: bool,
 }
 
 #[cfg(test)]

@@ -2,9 +2,11 @@
 //!
 //! ```text
 //! <state>/holders/<agent id>/   0700; for a job: <state>/jobs/<job id>/
-//!   lock      a record lock is held on it for the shim's life; the kernel says by whom
+//!   lock      a record lock is held on it for the shim's life; the kernel says by whom, and what that is
 //!   sock      the shim listens here
-//!   env       the agent's environment, 0600
+//!   env       the agent's environment, 0600; gone once the agent is buried
+//!   harness-<N>/   what an agent CLI needs for session N, such as its settings; gone with env
+//!   agent.json   who the agent is, 0600: for a daemon whose journal does not know it any more
 //!   s<N>/     one per session, or run of a job; creating it is the claim of number N
 //!     process.json   who runs; removed when no process of it is left
 //!     exit.json      how it ended, if nobody acknowledged the news
@@ -14,24 +16,33 @@
 //! - HS1  `claim` succeeds once per number, whoever calls it.
 //! - D1  `exit.json` is durable and whole when it exists.
 
-use std::fs::{DirBuilder, File};
-use std::io::{self, Write};
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use perennial_core::id::{AgentId, JobId, SessionNumber};
 use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, fcntl_lock, openat};
 use serde::{Deserialize, Serialize};
 
+use super::ancestry;
 use super::process;
-use super::protocol::{ExitRecord, ProcessRecord};
+use super::protocol::{ExitRecord, ProcessRecord, ViewerTerms};
 
 pub const ENV: &str = "env";
+/// The same while it is written.
+pub const UNFINISHED_ENV: &str = "env.new";
+const HARNESS_PREFIX: &str = "harness-";
 pub const SOCKET: &str = "sock";
 const LOCK: &str = "lock";
 const EXIT: &str = "exit.json";
 const PROCESS: &str = "process.json";
+const VIEWER: &str = "viewer.json";
+const CLAIM: &str = "agent.json";
+const UNSEEN: &str = "the lock is held by a process that can't be seen from here";
+/// What is longer than this is not what a daemon wrote.
+const CLAIM_BYTES_MAX: u64 = 2 << 20;
 
 /// The holder directory of one agent or job.
 #[derive(Debug, Clone)]
@@ -79,6 +90,19 @@ impl HolderDirectory {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.path)
     }
 
+    /// Asks for the first session to wait for its viewer.
+    pub fn write_viewer(&self, terms: ViewerTerms) -> io::Result<()> {
+        std::fs::write(self.path.join(VIEWER), serde_json::to_vec(&terms)?)
+    }
+
+    /// What `write_viewer` asked for, once.
+    pub fn take_viewer(&self) -> Option<ViewerTerms> {
+        let path = self.path.join(VIEWER);
+        let terms = serde_json::from_slice(&std::fs::read(&path).ok()?).ok();
+        let _gone = std::fs::remove_file(path);
+        terms
+    }
+
     /// Claims a session number: `false` if somebody has it already.
     pub fn claim(&self, number: SessionNumber) -> io::Result<bool> {
         match DirBuilder::new().mode(0o700).create(self.session(number)) {
@@ -115,16 +139,34 @@ impl HolderDirectory {
         }
     }
 
-    /// The living shim's pid, as the kernel knows it from the lock.
+    /// The living shim's pid. Whoever holds the lock without being the shim of this directory is nobody's holder; it
+    /// is an error if it can't be seen who that is.
     pub fn shim_pid(&self) -> io::Result<Option<i32>> {
+        let Some(pid) = self.locker()? else { return Ok(None) };
+        if ancestry::is_shim_of(pid, &self.path) {
+            return Ok(Some(pid));
+        }
+        // The lock of a process that ended meanwhile is free.
+        if process::stat(pid).is_none() && self.locker()? == Some(pid) {
+            return Err(io::Error::other(UNSEEN));
+        }
+        Ok(None)
+    }
+
+    /// Who holds the lock, as the kernel knows it.
+    pub fn locker(&self) -> io::Result<Option<i32>> {
         let file = match File::open(self.path.join(LOCK)) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        let asked = rustix::process::Flock::from(rustix::process::FlockType::ReadLock);
-        let found = rustix::process::fcntl_getlk(&file, &asked)?;
-        Ok(found.and_then(|lock| lock.pid).map(|pid| pid.as_raw_nonzero().get()))
+        match process::locker(&file)? {
+            // Held from outside this pid namespace.
+            Some(0) => Err(io::Error::other(UNSEEN)),
+            // A lock of an open file, and of no process: no shim takes one.
+            Some(..0) | None => Ok(None),
+            Some(pid) => Ok(Some(pid)),
+        }
     }
 
     pub fn write_process(&self, number: SessionNumber, file: &ProcessFile) -> io::Result<()> {
@@ -144,18 +186,71 @@ impl HolderDirectory {
 
     /// The numbers of which processes may be alive, as far as is on disk.
     pub fn unfinished(&self) -> Vec<SessionNumber> {
+        self.claimed().into_iter().filter(|number| self.may_live(*number)).collect()
+    }
+
+    /// The numbers that were claimed, the newest first.
+    pub fn claimed(&self) -> Vec<SessionNumber> {
         let entries = std::fs::read_dir(&self.path).into_iter().flatten().flatten();
-        entries
+        let mut numbers: Vec<SessionNumber> = entries
             .filter_map(|entry| entry.file_name().to_str()?.strip_prefix('s')?.parse().ok())
             .map(SessionNumber)
-            .filter(|number| self.may_live(*number))
-            .collect()
+            .collect();
+        numbers.sort_unstable_by(|one, other| other.cmp(one));
+        numbers
+    }
+
+    /// Keeps who the agent is beside its holder, for a daemon whose journal does not know it any more.
+    pub fn write_claim(&self, claim: &[u8]) -> io::Result<()> {
+        let unfinished = self.path.join("agent.new");
+        // A leftover of a crash may have another mode; ours is set at creation only.
+        let _absent = std::fs::remove_file(&unfinished);
+        let mut file =
+            OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;
+        file.write_all(claim)?;
+        std::fs::rename(unfinished, self.path.join(CLAIM))
+    }
+
+    /// What was kept. Whoever runs as the same user may have written it.
+    pub fn read_claim(&self) -> Option<Vec<u8>> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let file = File::from(openat(CWD, self.path.join(CLAIM), flags, Mode::empty()).ok()?);
+        let is_file = file.metadata().is_ok_and(|seen| seen.is_file());
+        let mut claim = Vec::new();
+        let read = file.take(CLAIM_BYTES_MAX).read_to_end(&mut claim);
+        (is_file && read.is_ok()).then_some(claim)
     }
 
     /// Removes what tells of processes and of a living shim: in a copied home they are the original's.
     pub fn disown(&self) {
         self.remove_socket();
         self.unfinished().into_iter().for_each(|number| self.remove_process(number));
+    }
+
+    /// Whether values of the agent's environment are kept here.
+    pub fn has_secrets(&self) -> bool {
+        self.path.join(ENV).exists()
+    }
+
+    /// Removes what may hold values of the agent's environment, and what only a next session would need. The
+    /// recordings stay.
+    pub fn remove_secrets(&self) {
+        let entries = std::fs::read_dir(&self.path).into_iter().flatten().flatten();
+        for entry in entries {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            let is_revision = name.strip_prefix(ENV).is_some_and(|rest| rest.starts_with('.'));
+            if name == ENV || is_revision {
+                let _absent = std::fs::remove_file(entry.path());
+            } else if name.starts_with(HARNESS_PREFIX) {
+                let _absent = std::fs::remove_dir_all(entry.path());
+            }
+        }
+    }
+
+    /// Where an agent CLI's own files for one session are: its settings, its hooks.
+    pub fn harness(&self, number: SessionNumber) -> PathBuf {
+        self.path.join(format!("{HARNESS_PREFIX}{number}"))
     }
 
     /// Who ran as this session, while a process of it may be left.

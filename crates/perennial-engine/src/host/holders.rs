@@ -124,6 +124,10 @@ pub enum HostReport {
         number: u32,
         report: JobReport,
     },
+    /// A shim refuses this daemon: it obeyed one of this epoch, which the journal does not know.
+    Outranked {
+        by: Epoch,
+    },
 }
 
 /// What a session runs.
@@ -187,6 +191,7 @@ pub(super) enum Manner {
     Plain,
     Program(Box<Program>),
     ByTerm,
+    HangUp,
 }
 
 /// What the thread is asked for.
@@ -199,6 +204,7 @@ pub(super) enum Request {
     Deliver { agent: AgentId, number: SessionNumber, delivery: Delivery, answer: Answer<Outcome> },
     Heard { agent: AgentId, number: SessionNumber },
     Continue { agent: AgentId, number: SessionNumber },
+    Epoch(Epoch),
     Stop,
 }
 
@@ -268,6 +274,11 @@ impl Holders {
         self.shared.push(Request::Order(effect, Manner::ByTerm));
     }
 
+    /// Orders an orderly end in which whoever ignores TERM is hung up on: a bare command may be a shell.
+    pub fn order_end_with_hang_up(&self, effect: SessionEffect) {
+        self.shared.push(Request::Order(effect, Manner::HangUp));
+    }
+
     /// Asks for a way into a session's terminal; the answer comes on the holders' thread.
     pub fn ticket(
         &self,
@@ -310,6 +321,11 @@ impl Holders {
     /// Continues a session's program that was suspended.
     pub fn continue_session(&self, agent: AgentId, number: SessionNumber) {
         self.shared.push(Request::Continue { agent, number });
+    }
+
+    /// The daemon counts as this run from here on; shims that refused it are asked again.
+    pub fn set_epoch(&self, epoch: Epoch) {
+        self.shared.push(Request::Epoch(epoch));
     }
 
     /// Ends the thread; sessions and shims go on. No report comes after this returns.

@@ -11,6 +11,7 @@
 //! - HS4  No process is signalled by a bare pid: it is our own unreaped child, or a pidfd whose start
 //!   time was compared.
 
+pub mod ancestry;
 pub mod attach;
 pub mod cgroup;
 mod connection;
@@ -19,12 +20,14 @@ pub mod directory;
 pub mod environment;
 pub mod holders;
 pub mod jobs;
+pub mod living;
 pub mod monotonic;
 pub mod owner;
 pub mod process;
 pub mod protocol;
 pub mod recording;
 pub mod shim;
+pub mod sight;
 mod socket;
 pub mod traffic;
 

@@ -30,6 +30,25 @@ impl Owner {
     pub fn numbered(self, number: SessionNumber) -> String {
         format!("{self}.{number}")
     }
+
+    /// Whose session or job left its mark in the environment that a process was executed with. What can't be
+    /// read (another user's process, such as a login) shows nothing.
+    pub fn marked(pid: i32) -> Option<Owner> {
+        marked_by(&std::fs::read(format!("/proc/{pid}/environ")).ok()?)
+    }
+}
+
+/// A job's mark counts first: it leaves no rights.
+fn marked_by(environment: &[u8]) -> Option<Owner> {
+    let owners = environment.split(|byte| *byte == 0).filter_map(|entry| {
+        let mark = Owner::MARKS
+            .iter()
+            .find_map(|name| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
+        std::str::from_utf8(mark).ok()?.split('.').next()?.parse::<Owner>().ok()
+    });
+    let mut owners: Vec<Owner> = owners.collect();
+    let job = owners.iter().position(|owner| matches!(owner, Owner::Job(_)));
+    (!owners.is_empty()).then(|| owners.swap_remove(job.unwrap_or(0)))
 }
 
 impl fmt::Display for Owner {
@@ -65,5 +84,18 @@ mod tests {
             assert_eq!(owner.to_string().parse(), Ok(owner));
         }
         assert_eq!("s1".parse::<Owner>(), Err(NotAnId));
+    }
+
+    #[test]
+    fn the_mark_of_a_job_counts_before_that_of_a_session() {
+        let (agent, job) = (AgentId(7), JobId(7));
+        let session = format!("PERENNIAL_SESSION={agent}.1\0");
+        let run = format!("PERENNIAL_JOB={job}.1\0");
+        let marked = |text: &str| marked_by(text.as_bytes());
+        assert_eq!(marked(&session), Some(Owner::Agent(agent)));
+        assert_eq!(marked(&format!("A=b\0{run}")), Some(Owner::Job(job)));
+        assert_eq!(marked(&format!("{session}{run}")), Some(Owner::Job(job)));
+        assert_eq!(marked(&format!("{run}{session}")), Some(Owner::Job(job)));
+        assert_eq!(marked("PERENNIAL_JOB=me\0PERENNIAL_JOBS=x\0"), None);
     }
 }

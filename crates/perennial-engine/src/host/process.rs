@@ -20,6 +20,8 @@ pub struct Stat {
     /// The session (in the kernel's sense) that it belongs to.
     pub kernel_session: i32,
     pub zombie: bool,
+    /// A kill signal has stopped it until it is continued.
+    pub stopped: bool,
 }
 
 /// What the kernel says of `pid` now; `None` if it is gone.
@@ -39,7 +41,8 @@ fn parse_stat(pid: i32, text: &[u8]) -> Option<Stat> {
     // Fields 7 to 21 lie between the session and the start time, which is field 22.
     let start_ticks = fields.nth(15)?.parse().ok()?;
     let zombie = matches!(state, "Z" | "X");
-    Some(Stat { process: Process { pid, start_ticks }, parent, kernel_session, zombie })
+    let stopped = matches!(state, "T" | "t");
+    Some(Stat { process: Process { pid, start_ticks }, parent, kernel_session, zombie, stopped })
 }
 
 pub fn this_process() -> Option<Process> {
@@ -56,6 +59,11 @@ pub fn open(process: Process) -> io::Result<Option<OwnedFd>> {
     };
     // Compared after opening: the handle cannot move to a later process.
     Ok(stat(process.pid).filter(|stat| stat.process == process).map(|_| handle))
+}
+
+/// Whether exactly this process runs.
+pub fn is_alive(process: Process) -> bool {
+    stat(process.pid).is_some_and(|seen| seen.process == process && !seen.zombie)
 }
 
 /// Waits for the end of a child of ours, for so long at most; whether it came.
@@ -80,6 +88,23 @@ pub fn kill(handle: impl AsFd) {
     let _gone_already = pidfd_send_signal(handle, Signal::KILL);
 }
 
+/// A kill signal to exactly this process, if it is still there.
+pub fn signal_exactly(process: Process, signals: &[Signal]) {
+    if let Ok(Some(handle)) = open(process) {
+        for signal in signals {
+            let _gone_already = pidfd_send_signal(&handle, *signal);
+        }
+    }
+}
+
+/// Whether a process ignores this kill signal; one that is gone does not.
+pub fn ignores(pid: i32, signal: Signal) -> bool {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let mask = text.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask >> (signal.as_raw() - 1) & 1 == 1
+}
+
 /// KILL to exactly this process, if it is still there.
 pub fn kill_exactly(process: Process) {
     if let Ok(Some(handle)) = open(process) {
@@ -91,12 +116,6 @@ pub fn kill_exactly(process: Process) {
 pub fn boot_id() -> io::Result<BootId> {
     let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
     Ok(BootId(text.trim().to_owned()))
-}
-
-/// Whether a process is a shim, of whatever home.
-pub fn is_shim(pid: i32) -> bool {
-    std::fs::read(format!("/proc/{pid}/cmdline"))
-        .is_ok_and(|line| line.starts_with(b"perennial\0shim\0"))
 }
 
 /// A handle on the process at the other end of a unix socket, as it was when it connected; `None`
@@ -115,6 +134,39 @@ pub fn peer_handle(socket: impl AsFd) -> Option<OwnedFd> {
             &raw mut length,
         );
         (failed == 0 && handle >= 0).then(|| OwnedFd::from_raw_fd(handle))
+    }
+}
+
+/// The user of the process at the other end of a unix socket.
+pub fn peer_uid(socket: impl AsFd) -> io::Result<u32> {
+    peer(socket).map(|peer| peer.uid)
+}
+
+/// The process at the other end of a unix socket. Not by rustix: its pid is 0 if it is not visible here.
+pub fn peer(socket: impl AsFd) -> io::Result<libc::ucred> {
+    let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+    let socket = socket.as_fd().as_raw_fd();
+    let (level, name) = (libc::SOL_SOCKET, libc::SO_PEERCRED);
+    // SAFETY: the kernel writes at most `length` bytes into `peer`, which has them.
+    match unsafe { libc::getsockopt(socket, level, name, (&raw mut peer).cast(), &raw mut length) }
+    {
+        0 => Ok(peer),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Which process holds a record lock on a file: 0 if it is outside this pid namespace, -1 if the lock belongs to an
+/// open file and not to a process. Not by rustix: it takes no number below 0.
+pub fn locker(file: impl AsFd) -> io::Result<Option<i32>> {
+    let kind = i16::try_from(libc::F_RDLCK).expect("a small number");
+    let whence = i16::try_from(libc::SEEK_SET).expect("a small number");
+    let mut lock = libc::flock { l_type: kind, l_whence: whence, l_start: 0, l_len: 0, l_pid: 0 };
+    let file = file.as_fd().as_raw_fd();
+    // SAFETY: the kernel reads and writes the one `flock` that it is given.
+    match unsafe { libc::fcntl(file, libc::F_GETLK, &raw mut lock) } {
+        0 => Ok((libc::c_int::from(lock.l_type) != libc::F_UNLCK).then_some(lock.l_pid)),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 

@@ -188,6 +188,16 @@ pub struct ShimHello {
     pub offset: Option<u64>,
 }
 
+/// Why a shim refuses an older daemon than the one that it obeyed last. Shims of all versions say it so.
+pub fn outranked(epoch: u64) -> String {
+    format!("a newer daemon (epoch {epoch}) was here")
+}
+
+/// The epoch in such a refusal; nothing in any other.
+pub fn outranked_by(refusal: &str) -> Option<u64> {
+    refusal.strip_prefix("a newer daemon (epoch ")?.strip_suffix(") was here")?.parse().ok()
+}
+
 /// What a shim knows of its newest session.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SessionRecord {
@@ -210,6 +220,9 @@ pub enum Order {
         pace: PaceRecord,
         interrupt_ms: u64,
         term_ms: u64,
+        /// Whoever ignores TERM is hung up on, soon after the interrupt.
+        #[serde(default)]
+        hang_up: bool,
     },
     /// Asks what is known of a session.
     Tell {
@@ -260,7 +273,7 @@ pub enum Order {
     Unknown,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct StartOrder {
     pub number: u32,
     pub argv: Vec<String>,
@@ -286,6 +299,17 @@ pub struct StartOrder {
     /// For a run of a job: no terminal, and a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<JobTerms>,
+    /// Somebody wants to see it from its beginning: the program waits for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub viewer: Option<ViewerTerms>,
+}
+
+/// How long a program waits for its first viewer, and whether its terminal repeats what is typed: not for
+/// one who sends a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ViewerTerms {
+    pub wait_ms: u64,
+    pub echoes: bool,
 }
 
 /// How long a run of a job may take, and what it then has from TERM to KILL.

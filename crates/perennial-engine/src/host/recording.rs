@@ -3,12 +3,16 @@
 //!
 //! Never writes; needs neither shim nor daemon. Reads are bounded by the caller's buffer.
 
+pub mod marks;
+
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use perennial_core::time::Time;
+
+use marks::Mark;
 
 /// The name of the recording that begins at this offset.
 pub fn file_name(offset: u64) -> String {
@@ -63,6 +67,15 @@ impl Recording {
     /// One past the last byte: where to go on later.
     pub fn end(&self) -> u64 {
         self.files.last().map_or(0, |(offset, length)| offset + length)
+    }
+
+    /// When the bytes that are still there were printed, as far as it is known; in order.
+    pub fn marks(&self) -> io::Result<Vec<Mark>> {
+        let mut marks = Vec::new();
+        for (offset, _) in &self.files {
+            marks.extend(marks::read(&self.dir, *offset)?);
+        }
+        Ok(marks)
     }
 
     /// Reads at `offset`, not across files: 0 bytes at the end, and `None` for what is gone.

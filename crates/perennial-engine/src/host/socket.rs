@@ -7,10 +7,16 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 
+use super::process;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with,
 };
+
+/// Who listens is not of our user.
+#[derive(Debug, thiserror::Error)]
+#[error("the socket belongs to another user's process")]
+struct AnotherUser;
 
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 16;
@@ -42,5 +48,9 @@ pub fn connect_at(path: &Path) -> io::Result<OwnedFd> {
     let dir = openat(CWD, parent, flags, Mode::empty())?;
     let socket = stream_socket()?;
     connect(&socket, &address(&dir, name)?)?;
+    // Nothing is said to another user's process, whatever the path led to.
+    if process::peer_uid(&socket)? != rustix::process::geteuid().as_raw() {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, AnotherUser));
+    }
     Ok(socket)
 }

@@ -6,6 +6,11 @@ use perennial_core::time::Time;
 use super::{AppendId, Output, PendingAnswer, Rejection, Supervisor, TELL_AGAIN_AFTER};
 
 impl Supervisor {
+    /// Why nothing can be recorded at the moment.
+    pub fn read_only(&self) -> Option<&str> {
+        self.read_only.as_ref().map(|(_, why)| why.as_str())
+    }
+
     /// Back to what is durable. What was appended after the failed one is refused by the journal,
     /// since it may rest on it: it has failed too.
     pub(super) fn failed(&mut self, append: AppendId, why: String, now: Time) -> Vec<Output> {
@@ -23,10 +28,16 @@ impl Supervisor {
             outputs.extend(pending.hook.map(|hook| self.reply(hook.without_texts())));
         }
         self.rebuild();
+        outputs.extend(self.turn_read_only(why, now));
+        outputs
+    }
+
+    /// Until something is recorded again, which is tried from time to time.
+    pub(super) fn turn_read_only(&mut self, why: String, now: Time) -> Vec<Output> {
         self.tell_again_at = Some(now + TELL_AGAIN_AFTER);
         let since = self.read_only.take().map_or(now, |(since, _)| since);
         self.read_only = Some((since, why));
-        outputs
+        Vec::new()
     }
 
     /// Tells what could not be recorded, in its order.

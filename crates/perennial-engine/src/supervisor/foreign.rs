@@ -8,7 +8,7 @@ use perennial_core::event::Event;
 use perennial_core::time::Time;
 use perennial_store::journal::Seq;
 
-use super::{AppendId, Output, PendingAnswer, Supervisor};
+use super::{AppendId, Output, Pending, PendingAnswer, Supervisor};
 
 impl Supervisor {
     pub(super) fn foreign(&mut self, events: Vec<Event>, seq: Seq, now: Time) -> Vec<Output> {
@@ -66,5 +66,12 @@ impl Supervisor {
             outputs.extend(pending.hook.map(|hook| self.reply(hook.without_texts())));
         }
         outputs
+    }
+}
+
+impl Pending {
+    fn rests_on(&self, changed: &BTreeSet<Entity>) -> bool {
+        let own = self.events.iter().any(|event| changed.contains(&event.entity()));
+        own || self.read.iter().any(|read| changed.contains(read))
     }
 }

@@ -13,7 +13,7 @@ use perennial_core::id::NodeId;
 use perennial_core::id::{BootId, PostId};
 use perennial_core::launch::{Host, Launch, Options};
 use perennial_core::message::{REPLY_WITHIN, Trace};
-use perennial_core::observation::Report;
+use perennial_core::observation::{Report, Stocktaking};
 use perennial_core::restart::Restart;
 use perennial_core::session::Process;
 
@@ -46,7 +46,12 @@ fn carried(supervisor: &mut Supervisor, input: Input) -> Vec<Effect> {
 fn running() -> Supervisor {
     let mut supervisor = Supervisor::new(Fleet::default(), BTreeMap::new(), Seq(0));
     let boot = BootId("00000000-0000-4000-8000-000000000001".into());
-    let started = Observation::Started { boot, version: "test".into(), is_copy: false };
+    let started = Observation::Started {
+        boot,
+        version: "test".into(),
+        is_copy: false,
+        stocktaking: Stocktaking::default(),
+    };
     carried(&mut supervisor, Input::Observed(started));
     let launch = Launch {
         harness: "claude".into(),
@@ -201,7 +206,12 @@ fn while_the_journal_fails_it_is_so_already_waits_for_the_journal() {
     };
     let mut supervisor = Supervisor::new(Fleet::default(), BTreeMap::new(), Seq(0));
     let boot = BootId("00000000-0000-4000-8000-000000000001".into());
-    let started = Observation::Started { boot, version: "test".into(), is_copy: false };
+    let started = Observation::Started {
+        boot,
+        version: "test".into(),
+        is_copy: false,
+        stocktaking: Stocktaking::default(),
+    };
     carried(&mut supervisor, Input::Observed(started));
     let stopping = appended(&supervisor.step(Input::Observed(Observation::Stopping), NOW));
     let failed = |append| Input::Failed(append, "the disk is full".into());

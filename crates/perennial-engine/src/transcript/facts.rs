@@ -12,6 +12,9 @@ pub fn fact(step: &Step) -> Option<Fact> {
     }
     let seen = match &step.content {
         Content::Prompt(text) => Seen::Prompt { text: fingerprint(&text.text) },
+        Content::PromptBlocked { prompt, words } => {
+            Seen::PromptBlocked { text: fingerprint(&prompt.text), words: words.text.clone() }
+        }
         Content::Added(text) => Seen::Added { text: text.text.clone() },
         Content::ToolCall { call, .. } => Seen::ToolCalled(CallName(call.clone())),
         Content::ToolResult { call, .. } => Seen::ToolAnswered(CallName(call.clone())),
@@ -26,7 +29,7 @@ pub fn fact(step: &Step) -> Option<Fact> {
         Content::Text(_) | Content::Thinking | Content::ConversationChanged { .. } => return None,
     };
     let mut fact = Fact::new(Origin::Transcript, seen).at(step.time);
-    if let Content::Prompt(text) = &step.content {
+    if let Content::Prompt(text) | Content::PromptBlocked { prompt: text, .. } = &step.content {
         fact.older_text = older_fingerprint(&text.text);
     }
     Some(fact)

@@ -289,6 +289,7 @@ fn text_of(step: &Step) -> usize {
         | Content::ToolCall { arguments: text, .. }
         | Content::Error { text, .. }
         | Content::RateLimit { text, .. } => text.text.len(),
+        Content::PromptBlocked { prompt, words } => prompt.text.len() + words.text.len(),
         Content::Thinking
         | Content::Usage(_)
         | Content::Compaction(_)

@@ -30,6 +30,11 @@ pub struct Step {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     Prompt(Excerpt),
+    /// A prompt that a hook of the user's refused, and what the hook said.
+    PromptBlocked {
+        prompt: Excerpt,
+        words: Excerpt,
+    },
     Text(Excerpt),
     /// What a hook said to the model, beside a prompt or a result.
     Added(Excerpt),

@@ -12,7 +12,7 @@ use perennial_core::fact::{Fact, Origin, Seen};
 use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, BootId, SessionId, SessionNumber};
 use perennial_core::launch::{Host, Launch, Options};
-use perennial_core::observation::{Observation, Report};
+use perennial_core::observation::{Observation, Report, Stocktaking};
 use perennial_core::restart::Restart;
 use perennial_core::session::Process;
 use perennial_core::time::Time;
@@ -216,7 +216,12 @@ fn running() -> (Supervisor, AgentId) {
     let boot = BootId("00000000-0000-4000-8000-000000000001".into());
     step(
         &mut supervisor,
-        Input::Observed(Observation::Started { boot, version: "test".into(), is_copy: false }),
+        Input::Observed(Observation::Started {
+            boot,
+            version: "test".into(),
+            is_copy: false,
+            stocktaking: Stocktaking::default(),
+        }),
     );
     let (name, restart) = ("polly".parse().ok(), Restart::OnCrash);
     let (role, parent, conversation) = (None, None, None);

@@ -55,6 +55,7 @@ fn observe(fixture: &mut Fixture, models: &mut HashMap<AgentId, Model>) {
         | HostReport::Connected { .. }
         | HostReport::Line { .. }
         | HostReport::Disconnected { .. }
+        | HostReport::Outranked { .. }
         | HostReport::Job { .. } => None,
     });
     println!("  {agent}.{number} {report:?}");

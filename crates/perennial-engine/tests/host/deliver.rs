@@ -33,7 +33,9 @@ fn stage(manner: Manner) -> (Fixture, AgentId) {
     assert!(status.success());
     let action = Action::Start(Box::new(launch(fixture.path(), &["tui"])), Opening::Bare);
     let program = program(fixture.path(), manner);
-    fixture.holders().order_start(SessionEffect { agent, number: N1, action }, program);
+    fixture
+        .holders()
+        .order_start(SessionEffect { agent, number: N1, recorded: None, action }, program);
     fixture.executed(agent, N1);
     line_is(&mut fixture, agent, LineReport::default());
     match manner {
@@ -96,9 +98,12 @@ fn await_sent(fixture: &Fixture, expected: &[&str]) {
     assert_eq!(tui::sent(fixture.path()), expected);
 }
 
-const DRAFT: LineReport = LineReport { draft: true, doubt: false, suspended: false };
-const DOUBT: LineReport = LineReport { draft: false, doubt: true, suspended: false };
-const SUSPENDED: LineReport = LineReport { draft: false, doubt: false, suspended: true };
+const CLEAR: LineReport =
+    LineReport { draft: false, doubt: false, suspended: false, paused: false, stopped: false };
+const DRAFT: LineReport = LineReport { draft: true, ..CLEAR };
+const DOUBT: LineReport = LineReport { doubt: true, ..CLEAR };
+const STOPPED: LineReport = LineReport { stopped: true, ..CLEAR };
+const SUSPENDED: LineReport = LineReport { suspended: true, ..CLEAR };
 
 #[test]
 fn a_text_is_typed_into_a_free_line() {
@@ -171,11 +176,12 @@ fn a_line_that_the_program_has_not_read_yet_is_not_free() {
     let running = fixture.directory(agent).read_process(N1).expect("it runs").process;
     let pid = perennial_core::session::Process::from(running).pid;
     kill(pid, Signal::STOP);
+    line_is(&mut fixture, agent, STOPPED);
     let mut client = attach(&fixture, agent);
     client.send(b"by hand").expect("typed");
-    line_is(&mut fixture, agent, DRAFT);
+    line_is(&mut fixture, agent, LineReport { draft: true, ..STOPPED });
     client.send(b"\r").expect("typed");
-    line_is(&mut fixture, agent, LineReport::default());
+    line_is(&mut fixture, agent, STOPPED);
     assert_eq!(deliver(&fixture, agent, ("m1", 1), "text"), held(HeldRecord::NotDrawn));
     kill(pid, Signal::CONT);
     await_sent(&fixture, &["by hand"]);

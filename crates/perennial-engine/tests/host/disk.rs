@@ -91,6 +91,7 @@ fn a_full_disk_stops_no_session_and_heals() {
         | HostReport::Connected { .. }
         | HostReport::Line { .. }
         | HostReport::Disconnected { .. }
+        | HostReport::Outranked { .. }
         | HostReport::Job { .. } => None,
     });
     // A directory may still fit where no byte does.

@@ -110,7 +110,7 @@ impl Fixture {
         if let Some(entry) = self.agents.iter_mut().find(|entry| entry.0 == agent) {
             entry.1 = entry.1.max(number);
         }
-        self.holders().order(SessionEffect { agent, number, action });
+        self.holders().order(SessionEffect { agent, number, recorded: None, action });
     }
 
     pub fn start(&mut self, agent: AgentId, number: SessionNumber, argv: &[&str]) {
@@ -165,6 +165,7 @@ impl Fixture {
             | HostReport::Connected { .. }
             | HostReport::Line { .. }
             | HostReport::Disconnected { .. }
+            | HostReport::Outranked { .. }
             | HostReport::Job { .. } => None,
         })
     }
@@ -201,6 +202,7 @@ impl Fixture {
             | HostReport::Connected { .. }
             | HostReport::Line { .. }
             | HostReport::Disconnected { .. }
+            | HostReport::Outranked { .. }
             | HostReport::Job { .. } => None,
         })
     }
@@ -215,6 +217,7 @@ impl Fixture {
             | HostReport::Connected { .. }
             | HostReport::Line { .. }
             | HostReport::Disconnected { .. }
+            | HostReport::Outranked { .. }
             | HostReport::Job { .. } => None,
         })
     }

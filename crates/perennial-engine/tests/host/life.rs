@@ -9,6 +9,7 @@ use perennial_core::id::SessionNumber;
 use perennial_core::session::Pace;
 use perennial_engine::host::environment;
 use perennial_engine::host::holders::HostRefusal;
+use perennial_engine::host::protocol::ViewerTerms;
 use rustix::process::Signal;
 
 use crate::fixture::{Fixture, N1, N2, is_alive, kill, until};
@@ -186,4 +187,36 @@ fn a_deep_state_directory_is_no_obstacle() {
     fixture.start_daemon();
     fixture.order(agent, N1, Action::Hold);
     assert_eq!(fixture.executed(agent, N1), process);
+}
+
+/// M3: without that rule it would wait on, for somebody who can't find it any more.
+#[test]
+fn a_shim_that_waits_for_its_viewer_ends_without_daemon_and_directory() {
+    let mut fixture = Fixture::new();
+    let agent = fixture.agent();
+    let directory = fixture.directory(agent);
+    directory.create().expect("a directory");
+    let an_hour = ViewerTerms { wait_ms: 3_600_000, echoes: false };
+    directory.write_viewer(an_hour).expect("it is asked to wait");
+    fixture.start(agent, N1, &["/bin/sleep", "1000"]);
+    until("it waits", || directory.is_claimed(N1));
+    let shim = fixture.shim_pid(agent).expect("a shim");
+    std::fs::remove_dir_all(directory.path()).expect("its directory is removed");
+    fixture.stop_daemon();
+    until("the shim is gone", || !is_alive(shim));
+    fixture.start_daemon();
+}
+
+/// M2: there is nobody to tell, and nowhere to write it.
+#[test]
+fn a_shim_without_daemon_and_directory_ends_with_its_session() {
+    let mut fixture = Fixture::new();
+    let agent = fixture.agent();
+    let process = fixture.run(agent, N1, "exec sleep 1000");
+    let shim = fixture.shim_pid(agent).expect("a shim");
+    fixture.stop_daemon();
+    std::fs::remove_dir_all(fixture.directory(agent).path()).expect("its directory is removed");
+    kill(process.pid, Signal::KILL);
+    until("the shim is gone", || !is_alive(shim));
+    fixture.start_daemon();
 }

@@ -88,14 +88,26 @@ fn the_newest_daemon_is_obeyed_and_an_older_one_refused() {
     assert!(matches!(line, ShimReport::Line { number: 1, .. }));
     let (mut older, hello) = Wire::daemon(&socket, 6);
     assert!(hello.refused.is_some_and(|why| why.contains("epoch 7")));
-    older.say(&Order::End { number: 1, pace: PaceRecord::AtOnce, interrupt_ms: 0, term_ms: 0 });
+    older.say(&Order::End {
+        number: 1,
+        pace: PaceRecord::AtOnce,
+        interrupt_ms: 0,
+        term_ms: 0,
+        hang_up: false,
+    });
     assert!(older.hear::<ShimReport>().is_none(), "closed");
     let (mut newest, _) = Wire::daemon(&socket, 8);
     let line: ShimReport = newest.hear().expect("as the one before");
     assert!(matches!(line, ShimReport::Line { number: 1, .. }));
     assert!(newer.hear::<ShimReport>().is_none(), "closed for the newest");
     // Orders of another number, and orders that nobody knows, change nothing.
-    newest.say(&Order::End { number: 2, pace: PaceRecord::AtOnce, interrupt_ms: 0, term_ms: 0 });
+    newest.say(&Order::End {
+        number: 2,
+        pace: PaceRecord::AtOnce,
+        interrupt_ms: 0,
+        term_ms: 0,
+        hang_up: false,
+    });
     newest.say(&serde_json::json!({"order": "of a later version", "number": 1}));
     newest.say(&Order::Send { number: 1, request: 5, bytes: b"x".to_vec() });
     let answer: ShimReport = newest.hear().expect("an answer");
@@ -176,7 +188,7 @@ fn the_shim_obeys_no_order_about_an_earlier_session() {
         "dir": fixture.path(), "record_limit": 1000,
     }));
     for pace in [PaceRecord::Graceful, PaceRecord::AtOnce] {
-        wire.say(&Order::End { number: 1, pace, interrupt_ms: 0, term_ms: 0 });
+        wire.say(&Order::End { number: 1, pace, interrupt_ms: 0, term_ms: 0, hang_up: false });
     }
     wire.say(&Order::KillSignal { number: 1, signal: Signal::KILL.as_raw() });
     wire.say(&Order::Release { number: 1 });

@@ -97,6 +97,10 @@ fn bounded(step: &Step) -> bool {
         Content::Error { text, .. } | Content::RateLimit { text, .. } => [text.text.len(), 0, 0],
         Content::Usage(usage) => [usage.message.len(), usage.request.len(), usage.model.len()],
         Content::ConversationChanged { id } => [id.len(), 0, 0],
+        Content::PromptBlocked { prompt, words } => {
+            assert!(prompt.text.len() <= PROMPT_BYTES);
+            [words.text.len(), 0, 0]
+        }
         Content::Thinking | Content::Compaction(_) | Content::Interrupted => [0, 0, 0],
     };
     texts.iter().all(|length| *length <= EXCERPT_BYTES)

@@ -6,6 +6,8 @@ use perennial_engine::transcript::step::{
     Compaction, CompactionTrigger, Content, ErrorKind, Excerpt, PROMPT_BYTES, Step, StepId,
 };
 
+use serde_json::json;
+
 use crate::fixture::{self, read_lines};
 
 fn shown(step: &Step) -> String {
@@ -27,6 +29,9 @@ fn shown(step: &Step) -> String {
         Content::Compaction(compaction) => format!("compaction: {:?}", compaction.trigger),
         Content::Error { kind, .. } => format!("error: {kind:?}"),
         Content::RateLimit { until, .. } => format!("rate limit: {until:?}"),
+        Content::PromptBlocked { prompt, words } => {
+            format!("blocked: {}: {}", prompt.text, words.text)
+        }
         Content::Interrupted => "interrupted".to_owned(),
         Content::ConversationChanged { id } => format!("conversation: {id}"),
     };
@@ -130,6 +135,39 @@ fn another_id_in_the_same_file_is_told() {
     let (_, steps) = read_lines(lines.iter().map(String::as_str));
     let told: Vec<String> = steps.iter().map(shown).collect();
     assert_eq!(told, ["prompt: x", "prompt: x", "conversation: b", "prompt: x"]);
+}
+
+/// As 2.1.325 writes it, for a hook that ends with 2 and for one that says `block`.
+#[test]
+fn a_prompt_that_a_hook_blocked_is_told_with_the_hooks_words() {
+    let line = |content: &str, reason: &str| {
+        let ending = json!({ "kind": "blocked_by_hook", "reason": reason });
+        let ending = json!({ "ending": ending, "promptKept": false });
+        json!({
+            "type": "system", "subtype": "informational", "uuid": content, "content": content,
+            "promptSubmitEnding": ending,
+        })
+        .to_string()
+    };
+    let told = "UserPromptSubmit operation blocked by hook:\n";
+    let lines = [
+        line(&format!("{told}[echo no >&2; exit 2]: no\n\n\nOriginal prompt: a\nb"), "no"),
+        line(&format!("{told}no\n\nOriginal prompt: a\n\nOriginal prompt: b"), "no"),
+        line(
+            &format!("{told}x\n\nOriginal prompt: y\n\nOriginal prompt: z"),
+            "x\n\nOriginal prompt: y",
+        ),
+        line("of another form", "no"),
+    ];
+    let (reader, steps) = read_lines(lines.iter().map(String::as_str));
+    let told: Vec<String> = steps.iter().map(shown).collect();
+    let expected = [
+        "blocked: a\nb: no",
+        "blocked: a\n\nOriginal prompt: b: no",
+        "blocked: z: x\n\nOriginal prompt: y",
+    ];
+    assert_eq!(told, expected);
+    assert_eq!(reader.notes().damaged, 0);
 }
 
 #[test]

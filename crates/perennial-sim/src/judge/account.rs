@@ -9,6 +9,7 @@ use perennial_core::exit::Exit;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::reason::{Finding, Reason, Show, Witness};
 use perennial_core::restart::Restart;
+use perennial_core::settings::{NewParent, Settings};
 use perennial_core::state::{Cause, State};
 use perennial_core::time::Time;
 
@@ -123,6 +124,18 @@ impl Account {
         }
     }
 
+    /// JU10: a holder has this session, whatever was recorded before.
+    pub fn found(&mut self, id: AgentId, number: SessionNumber, at: Time) -> Verdict {
+        if number < self.number {
+            return broken("JU10: what is found is the newest", format!("{}.{number}", id.0));
+        }
+        self.wanted(number, &Opening::Bare);
+        self.starting(at);
+        self.running_at = Some(at);
+        self.tries = None;
+        Ok(())
+    }
+
     /// Whether this session runs, and was not asked to end.
     pub fn is_running(&self, number: SessionNumber) -> bool {
         let is_own = number == self.number && !self.is_over && !self.is_ending;
@@ -232,12 +245,14 @@ impl Account {
         {
             tries.restarted(at);
         }
-        if moved.cause == Cause::Wake {
+        if matches!(moved.cause, Cause::Wake | Cause::Restarted) {
             self.tries = Some(Tries::default()).filter(|_| !self.has_gap);
         }
         if matches!(moved.cause, Cause::Wake | Cause::Stop | Cause::Buried) {
             self.joins_line = false;
         }
+        // A session that waits in the line keeps its place.
+        self.joins_line &= moved.cause != Cause::Restarted || !self.is_over;
         self.joins_line |= moved.cause == Cause::RebootedBusy;
         self.admitted &= moved.to == State::Waking;
         self.promise.moved(moved);
@@ -246,6 +261,15 @@ impl Account {
         self.until = moved.until;
         if let Some(end) = &mut self.end {
             end.moves.push((moved.to, moved.reason));
+        }
+    }
+
+    pub fn set(&mut self, settings: &Settings<AgentId>) {
+        self.restart = settings.restart.unwrap_or(self.restart);
+        match settings.parent {
+            None => {}
+            Some(NewParent::Nobody) => self.parent = None,
+            Some(NewParent::Agent(parent)) => self.parent = Some(parent),
         }
     }
 

@@ -2,7 +2,7 @@
 //! undone. Counted from answers and requests, and held against the journal and the machine.
 
 use perennial_core::authority::Caller;
-use perennial_core::command::Command;
+use perennial_core::command::{Command, Target, Then};
 use perennial_core::event::Move;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::reason::{Evidence, Finding, Verb, Witness};
@@ -31,7 +31,7 @@ impl Promise {
         let is_operators = moved.evidence.witness == Witness::Operator
             && matches!(moved.evidence.fact, Finding::Asked(_));
         self.is_held &= !is_operators;
-        if matches!(moved.cause, Cause::Stop | Cause::Wake) {
+        if matches!(moved.cause, Cause::Stop | Cause::Wake | Cause::Restarted) {
             self.is_stopped = moved.cause == Cause::Stop;
         }
         self.is_buried |= moved.to == State::Dead;
@@ -75,7 +75,8 @@ impl Account {
     pub fn hold_lifted(&mut self, id: AgentId, evidence: &Evidence) -> Verdict {
         self.promise.is_held = false;
         // It may have been stopped before its record was damaged: whoever wakes it wants it to run.
-        self.promise.is_stopped &= evidence.fact != Finding::Asked(Verb::Wake);
+        let wakes = [Verb::Wake, Verb::Restart].map(Finding::Asked).contains(&evidence.fact);
+        self.promise.is_stopped &= !wakes;
         match evidence.witness {
             Witness::Operator => Ok(()),
             other => broken("JU4: only the operator lifts a hold", format!("{} {other:?}", id.0)),
@@ -93,6 +94,24 @@ impl Account {
     }
 }
 
+/// Whom a command gives a session, if it does.
+pub fn is_wake(command: &Command) -> Option<&Target> {
+    match command {
+        Command::Wake(target) | Command::Restart(target) => Some(target),
+        Command::Set(set) if set.then != Then::Nothing => Some(&set.target),
+        Command::Set(_)
+        | Command::Spawn(_)
+        | Command::Stop(_)
+        | Command::StopAll
+        | Command::Rename { .. }
+        | Command::Bury { .. }
+        | Command::Send { .. }
+        | Command::Unsend { .. }
+        | Command::Post { .. }
+        | Command::Report { .. } => None,
+    }
+}
+
 /// Whether a request may be about this agent: names change hands, so each may be.
 fn concerns(target: &str, id: AgentId) -> bool {
     target.parse::<AgentId>().map_or(true, |own| own == id)
@@ -103,13 +122,13 @@ impl Judge {
         match caller {
             Caller::Person => true,
             Caller::Agent(own) => self.is_ancestor(own, id),
-            Caller::Viewer | Caller::Job => false,
+            Caller::Viewer | Caller::Job | Caller::Ambiguous => false,
         }
     }
 
     /// Somebody asks: who may wake an agent takes the promise of a stop back.
     pub fn asked(&mut self, caller: Caller, command: &Command) {
-        let Command::Wake(target) = command else {
+        let Some(target) = is_wake(command) else {
             return;
         };
         let ids: Vec<AgentId> = self.accounts.keys().copied().collect();
@@ -152,8 +171,8 @@ impl World {
     }
 
     fn stop_answered(&mut self, stop: Waiter, id: AgentId) -> Verdict {
-        let is_wake = |(waiter, asked): (&Waiter, &Asked)| {
-            let Command::Wake(target) = &asked.command else {
+        let wakes = |(waiter, asked): (&Waiter, &Asked)| {
+            let Some(target) = is_wake(&asked.command) else {
                 return false;
             };
             let may_come_after = match asked.answer {
@@ -162,7 +181,7 @@ impl World {
             };
             concerns(target, id) && self.judge.may_wake(asked.caller, id) && may_come_after
         };
-        if self.operator.asked.iter().any(is_wake) {
+        if self.operator.asked.iter().any(wakes) {
             return Ok(());
         }
         let Some(account) = self.judge.accounts.get_mut(&id) else {
@@ -178,7 +197,8 @@ impl World {
 
     /// JU7: agents are refused what they may not, and only that.
     fn judge_authority(&self, caller: Caller, command: &Command, waiter: Waiter) -> Verdict {
-        let (Command::Stop(target) | Command::Wake(target)) = command else {
+        let (Command::Stop(target) | Command::Wake(target) | Command::Restart(target)) = command
+        else {
             return Ok(());
         };
         let Ok(id) = target.parse::<AgentId>() else {

@@ -85,6 +85,8 @@ impl Cluster {
             AgentEvent::SessionRunning { number, .. }
             | AgentEvent::SessionEnded { number, .. }
             | AgentEvent::SessionEnding { number, .. } => live == Some(*number),
+            // No stock is taken here.
+            AgentEvent::SessionFound { .. } => false,
             AgentEvent::Rehomed { .. }
             | AgentEvent::Held(_)
             | AgentEvent::HoldLifted { .. }
@@ -97,6 +99,7 @@ impl Cluster {
             | AgentEvent::PhaseReported { .. }
             | AgentEvent::Renamed { .. }
             | AgentEvent::Summarised { .. }
+            | AgentEvent::SettingsChanged { .. }
             | AgentEvent::PutOff { .. } => known.is_some(),
         };
         if fits { Ok(()) } else { Err(format!("M1: {what:?} of\n{known:?}")) }

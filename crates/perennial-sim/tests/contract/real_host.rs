@@ -111,7 +111,7 @@ impl Host for RealHost {
             self.until(|| ready.exists());
         }
         let holders = self.holders.as_ref().expect("a daemon runs");
-        holders.order(SessionEffect { agent: AGENT, number, action });
+        holders.order(SessionEffect { agent: AGENT, number, recorded: None, action });
     }
 
     fn report(&mut self) -> Option<(SessionNumber, Report)> {
@@ -124,6 +124,7 @@ impl Host for RealHost {
                 | HostReport::Connected { .. }
                 | HostReport::Job { .. }
                 | HostReport::Line { .. }
+                | HostReport::Outranked { .. }
                 | HostReport::Disconnected { .. } => {}
             }
         }

@@ -6,11 +6,12 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use perennial_core::observation::LostRecords;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::schema::{self, SchemaError};
-use super::{Inspection, rows};
+use super::{Inspection, head_file, rows};
 use crate::chain::{Hash, Verified};
 use crate::journal::{Seq, StoreError};
 use crate::record::{Damage, Record, Unreadable, unread};
@@ -61,6 +62,7 @@ pub(super) struct Opened {
     pub found: Vec<Unreadable>,
     /// What could not be read before and can be now.
     pub healed: Vec<Seq>,
+    pub lost: Option<LostRecords>,
 }
 
 pub(super) fn open(path: &Path) -> Result<Opened, OpenError> {
@@ -73,7 +75,8 @@ pub(super) fn open(path: &Path) -> Result<Opened, OpenError> {
     let reader = reader(path).map_err(in_store)?;
     let (found, healed) = check(&writer).map_err(in_store)?;
     let head = rows::head(&writer).map_err(in_store)?;
-    Ok(Opened { writer, reader, head, found, healed })
+    let lost = head_file::lost(&writer, path).map_err(in_store)?;
+    Ok(Opened { writer, reader, head, found, healed, lost })
 }
 
 /// Makes a journal without records, unless there is one. It gets its name when it is complete, so
@@ -81,8 +84,7 @@ pub(super) fn open(path: &Path) -> Result<Opened, OpenError> {
 fn make(path: &Path) -> Result<(), OpenError> {
     let failed = |source| OpenError::Make { path: path.to_owned(), source };
     if !fs::exists(path).map_err(failed)? {
-        let log = beside(path, "-wal");
-        if fs::exists(&log).map_err(failed)? {
+        if fs::exists(log(path)).map_err(failed)? {
             return Err(OpenError::Incomplete { path: path.to_owned() });
         }
         let new = beside(path, ".new");
@@ -118,6 +120,11 @@ fn directory(path: &Path) -> &Path {
         Some(parent) if parent != Path::new("") => parent,
         Some(_) | None => Path::new("."),
     }
+}
+
+/// The file that SQLite writes to first.
+pub(super) fn log(path: &Path) -> PathBuf {
+    beside(path, "-wal")
 }
 
 fn beside(path: &Path, ending: &str) -> PathBuf {
@@ -198,11 +205,33 @@ pub(super) fn inspect(path: &Path) -> Result<Inspection, OpenError> {
     schema::version(&connection).map_err(|error| OpenError::schema(path, error))?;
     let mut file_faults = faults(&connection).map_err(in_store)?;
     file_faults.retain(|line| line != "ok");
+    file_faults.extend(foreign_objects(&connection).map_err(in_store)?);
     let records = walk(&connection, Seq(0)).map_err(in_store)?;
-    Ok(Inspection { file_faults, records })
+    let lost = head_file::lost(&connection, path).map_err(in_store)?;
+    Ok(Inspection { file_faults, records, lost })
 }
 
 fn faults(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut statement = connection.prepare("PRAGMA integrity_check")?;
     statement.query_map([], |row| row.get(0))?.collect()
+}
+
+/// What no journal has, and what would run or answer in the place of its tables.
+fn foreign_objects(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut statement = connection.prepare(
+        "SELECT type || ' ' || name || ' is not part of a journal' FROM sqlite_schema
+         WHERE type IN ('trigger', 'view') OR sql LIKE 'CREATE VIRTUAL%'",
+    )?;
+    statement.query_map([], |row| row.get(0))?.collect()
+}
+
+/// Writes all that is committed now to a new journal at `to`; also beside a running daemon.
+pub(super) fn copy(path: &Path, to: &Path) -> Result<(), OpenError> {
+    let failed = |source| OpenError::Make { path: to.to_owned(), source };
+    let in_store = |error: rusqlite::Error| OpenError::at(path, error.into());
+    let name = to.to_str().ok_or_else(|| failed(io::ErrorKind::InvalidFilename.into()))?;
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(to).map_err(failed)?;
+    let connection = reader(path).map_err(in_store)?;
+    schema::version(&connection).map_err(|error| OpenError::schema(path, error))?;
+    connection.execute("VACUUM INTO ?1", [name]).map(|_| ()).map_err(in_store)
 }

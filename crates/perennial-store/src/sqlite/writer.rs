@@ -3,7 +3,7 @@
 //! Invariants
 //! - W1  Answers are given after COMMIT has returned, in the order of the records.
 //! - W2  Derived rows never cost a commit of their own while appends come.
-//! - W3  Nothing is written on top of a chain that another program broke.
+//! - W3  Nothing is written on top of a chain that another program broke, nor to files that have other names now.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use perennial_core::entity::Entity;
 use perennial_core::id::{AgentId, NodeId};
 use rusqlite::{Connection, ErrorCode};
 
+use super::head_file::HeadFile;
 use super::{Shared, derived, open, rows};
 use crate::chain::Hash;
 use crate::journal::{AppendError, Done, Seq, StoreError, Version};
@@ -113,6 +114,7 @@ pub(super) struct Writer {
     /// Another program wrote, and the whole chain has not been found good since.
     edited: bool,
     head: (Seq, Hash),
+    head_file: HeadFile,
     /// Of streams written to by this thread; others are looked up.
     versions: HashMap<Entity, Version>,
     /// Answers that were errors.
@@ -131,12 +133,14 @@ impl Writer {
     ) -> rusqlite::Result<Writer> {
         let data_version = Some(data_version(&connection)?);
         let (connection, versions) = (Some(connection), HashMap::new());
+        let head_file = HeadFile::open(&shared.path);
         Ok(Writer {
             shared,
             connection,
             data_version,
             edited: false,
             head,
+            head_file,
             versions,
             last_taken: None,
             covered: None,
@@ -217,6 +221,10 @@ impl Writer {
     }
 
     fn commit(&mut self, group: Group) {
+        // Where the files are not, the connection is kept: it may be all that still has them.
+        if let Err(fault) = self.shared.files.check() {
+            return refuse(group.dones, group.kepts, &fault);
+        }
         let connection = match self.connection.take() {
             Some(connection) => Ok(connection),
             None => open::writer(&self.shared.path).map_err(StoreError::from),
@@ -232,6 +240,7 @@ impl Writer {
                     self.shared.snapshots_void.store(false, Ordering::Release);
                 }
                 if self.shared.head.get().0 != self.head.0 {
+                    self.head_file.write(self.head);
                     self.shared.head.advance(self.head.0, self.head.1);
                 }
                 group.dones.into_iter().zip(answers).for_each(|(done, answer)| done(answer));
@@ -244,10 +253,7 @@ impl Writer {
                 // The connection is dropped by now, and its transaction with it.
                 self.data_version = None;
                 self.versions.clear();
-                for done in group.dones {
-                    done(Err(AppendError::Store(fault.clone())));
-                }
-                group.kepts.into_iter().for_each(|kept| kept(false));
+                refuse(group.dones, group.kepts, &fault);
             }
         }
     }
@@ -403,6 +409,14 @@ impl Writer {
             self.data_version = None;
         }
     }
+}
+
+/// Nothing of a group is written.
+fn refuse(dones: Vec<Done>, kepts: Vec<Kept>, fault: &StoreError) {
+    for done in dones {
+        done(Err(AppendError::Store(fault.clone())));
+    }
+    kepts.into_iter().for_each(|kept| kept(false));
 }
 
 /// What is in the database now, and in the transaction that is open.

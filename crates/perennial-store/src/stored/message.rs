@@ -20,6 +20,7 @@ pub const KINDS: &[(&str, u32)] = &[
     ("message-entered", 1),
     ("message-held", 1),
     ("message-heard", 1),
+    ("message-blocked", 1),
     ("message-seen", 1),
     ("message-withdrawn", 1),
     ("message-returned", 1),
@@ -51,6 +52,10 @@ pub(super) enum Stored {
     },
     Heard {
         attempt: u32,
+    },
+    Blocked {
+        attempt: u32,
+        words: String,
     },
     Seen {
         session: u32,
@@ -93,6 +98,9 @@ impl From<&MessageEvent> for Stored {
             MessageEvent::Held { attempt, why, until } => {
                 Stored::Held { attempt: *attempt, why: Worded(*why), until: until.0 }
             }
+            MessageEvent::Blocked { attempt, words } => {
+                Stored::Blocked { attempt: *attempt, words: words.clone() }
+            }
             MessageEvent::Heard { attempt } => Stored::Heard { attempt: *attempt },
             MessageEvent::Seen { session } => Stored::Seen { session: session.0 },
             MessageEvent::Withdrawn { by } => Stored::Withdrawn { by: Worded(*by) },
@@ -120,6 +128,7 @@ impl TryFrom<Stored> for MessageEvent {
             Stored::Held { attempt, why, until } => {
                 MessageEvent::Held { attempt, why: why.0, until: Time(until) }
             }
+            Stored::Blocked { attempt, words } => MessageEvent::Blocked { attempt, words },
             Stored::Heard { attempt } => MessageEvent::Heard { attempt },
             Stored::Seen { session } => MessageEvent::Seen { session: SessionNumber(session) },
             Stored::Withdrawn { by } => MessageEvent::Withdrawn { by: by.0 },

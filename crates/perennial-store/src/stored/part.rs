@@ -7,7 +7,7 @@ use perennial_core::conversation::{ConversationId, Opening, Turn};
 use perennial_core::event::{Birth, Move};
 use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::hold::{HeldFor, Hold};
-use perennial_core::id::{AgentId, NodeId};
+use perennial_core::id::{AgentId, NodeId, SessionNumber};
 use perennial_core::launch::{Host, Launch, Options};
 use perennial_core::name::Name;
 use perennial_core::reason::{Evidence, Finding, Reason, Show, Verb, Witness};
@@ -108,6 +108,8 @@ enum StoredFact {
     BootChanged,
     HomeCopied,
     Unreadable(String),
+    SessionFound(u32),
+    RecordsLost,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -308,6 +310,8 @@ impl From<&Evidence> for StoredEvidence {
             Finding::BootChanged => StoredFact::BootChanged,
             Finding::HomeCopied => StoredFact::HomeCopied,
             Finding::Unreadable(why) => StoredFact::Unreadable(why.clone()),
+            Finding::SessionFound(number) => StoredFact::SessionFound(number.0),
+            Finding::RecordsLost => StoredFact::RecordsLost,
         };
         StoredEvidence { witness, fact, at: at.0 }
     }
@@ -337,6 +341,8 @@ impl TryFrom<StoredEvidence> for Evidence {
             StoredFact::BootChanged => Finding::BootChanged,
             StoredFact::HomeCopied => Finding::HomeCopied,
             StoredFact::Unreadable(why) => Finding::Unreadable(why),
+            StoredFact::SessionFound(number) => Finding::SessionFound(SessionNumber(number)),
+            StoredFact::RecordsLost => Finding::RecordsLost,
         };
         Ok(Evidence { witness, fact, at: Time(at) })
     }

@@ -97,12 +97,13 @@ words! { Reason:
     GaveUp "gave-up", NeverNamed "never-named", ServiceFailed "service-failed", Silent "silent",
     BackgroundTasks "background-tasks", LimitReached "limit-reached",
     SilentAtStart "silent-at-start", StoppedInTurn "stopped-in-turn", HomeCopied "home-copied",
+    RecordLost "record-lost",
 }
 
 words! { Verb:
     Look "look", Attach "attach", Send "send", Logs "logs", Spawn "spawn", Stop "stop",
     Wake "wake", Rename "rename", Bury "bury", Down "down", Report "report",
-    Post "post",
+    Post "post", Restart "restart", Up "up", Set "set",
 }
 
 words! { Pace: Graceful "graceful", AtOnce "at-once" }
@@ -139,7 +140,7 @@ words! { Held:
     Draft "draft", Doubt "doubt", Dialog "dialog", Suspended "suspended", NotDrawn "not-drawn",
     NoEcho "no-echo", Leftover "leftover", Busy "busy", Full "full", OldHolder "old-holder", SessionEnded "session-ended",
     NotTaken "not-taken", Damaged "damaged", Unfit "unfit", LongLine "long-line",
-    HomeCopied "home-copied",
+    HomeCopied "home-copied", Blocked "blocked",
 }
 words! { MessageStep:
     Recorded "recorded", Offered "offered", Entered "entered", Held "held", Heard "heard",

@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use perennial_core::entity::Entity;
+use perennial_core::observation::LostRecords;
 use perennial_store::chain::verify;
 use perennial_store::sqlite::SchemaError;
 use perennial_store::{
@@ -84,6 +85,20 @@ fn the_end_of_the_journal_is_missed_too() {
     let whys: Vec<_> = journal.quarantine().into_iter().map(|one| (one.seq, one.why)).collect();
     assert_eq!(whys, [(Seq(9), Damage::Missing { from: Seq(7) })]);
     assert_eq!(journal.head().0, Seq(6));
+}
+
+#[test]
+fn a_journal_without_its_newest_records_is_told_until_something_is_appended() {
+    let directory = a_journal_of(9);
+    assert_eq!(open(directory.path()).lost(), None);
+    by_hand(directory.path(), "DELETE FROM event WHERE seq > 6");
+    for _ in 0..2 {
+        assert_eq!(open(directory.path()).lost(), Some(LostRecords { known: 9, found: 6 }));
+    }
+    let inspected = SqliteJournal::inspect(&file(directory.path())).unwrap();
+    assert_eq!(inspected.lost, Some(LostRecords { known: 9, found: 6 }));
+    append(&open(directory.path()), batch(vec![(6, vec![summarised(ADA, "on")])])).unwrap();
+    assert_eq!(open(directory.path()).lost(), None);
 }
 
 #[test]

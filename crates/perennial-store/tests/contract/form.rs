@@ -110,7 +110,12 @@ fn of_a_cli() -> Vec<Event> {
         .started(2, resumed)
         .moved(Cause::Announced, State::Working, Reason::InTurn)
         .moved(Cause::TurnEnded, State::Waiting, Reason::RateLimited)
-        .asked(Verb::Stop, Cause::Stop, State::Sleeping);
+        .asked(Verb::Stop, Cause::Stop, State::Sleeping)
+        .then(AgentEvent::SessionFound {
+            number: SessionNumber(3),
+            opening: Opening::Bare,
+            process: Some(Process { pid: 7, start_ticks: 8 }),
+        });
     life.events
 }
 
@@ -128,6 +133,7 @@ fn of_a_command() -> Vec<Event> {
         .started(1, Opening::Bare)
         .moved(Cause::Announced, State::Working, Reason::Running)
         .then(AgentEvent::Renamed { name: "rob".parse().expect("a good name") })
+        .then(crate::golden::settings_changed(asked(Verb::Set, SECOND)))
         .ended(1, unknown, Tally::ByFirstRule)
         .moved(Cause::EndedCrashed, State::Crashed, Reason::Retrying)
         .moved(Cause::Retry, State::Waking, Reason::Starting)
@@ -150,8 +156,9 @@ fn of_a_text_that_waits(what: &What) -> Option<What> {
 fn journal() -> Vec<Event> {
     let stopped = NodeEvent::DaemonStopped { epoch: Epoch(1) };
     let restored = NodeEvent::JournalRestored { since: Time(1) };
+    let lost = NodeEvent::RecordsLost { known: 9, found: 7 };
     let node = |what| Event { at: Time(2), what: What::Node(NodeId::HOME, what) };
-    let mut events = vec![started(1), node(restored), node(stopped), started(2)];
+    let mut events = vec![started(1), node(restored), node(lost), node(stopped), started(2)];
     events.extend(of_a_cli());
     events.extend(of_a_command());
     let others = crate::golden::others();

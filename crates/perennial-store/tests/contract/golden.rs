@@ -24,6 +24,7 @@ use perennial_core::post::{Author, PostEvent};
 use perennial_core::reason::{Evidence, Finding, Reason, Show, Verb, Witness};
 use perennial_core::restart::{History, Restart, Tally};
 use perennial_core::session::{Pace, Process};
+use perennial_core::settings::{NewParent, Place, Settings, VariableChange};
 use perennial_core::state::{Cause, State};
 use perennial_core::text::Fingerprint;
 use perennial_core::time::Time;
@@ -61,6 +62,14 @@ fn examples() -> Vec<(&'static str, AgentOrNode)> {
         ("moved-agent", movement(Witness::Agent(ADA), Finding::Asked(Verb::Stop), None)),
         ("moved-operator", movement(Witness::Operator, Finding::Unreadable("x".into()), None)),
         ("moved-daemon", movement(Witness::Daemon, Finding::BootChanged, None)),
+        (
+            "session-found",
+            Agent(AgentEvent::SessionFound {
+                number: NUMBER,
+                opening: Opening::Bare,
+                process: Some(PROCESS),
+            }),
+        ),
         ("session-running", Agent(AgentEvent::SessionRunning { number: NUMBER, process: PROCESS })),
         (
             "session-ending",
@@ -82,6 +91,7 @@ fn examples() -> Vec<(&'static str, AgentOrNode)> {
         ),
         ("daemon-stopped", Node(NodeEvent::DaemonStopped { epoch: Epoch(7) })),
         ("journal-restored", Node(NodeEvent::JournalRestored { since: Time(7) })),
+        ("records-lost", Node(NodeEvent::RecordsLost { known: 9, found: 7 })),
     ];
     examples.extend(harness_examples().map(|(name, event)| (name, Agent(event))));
     examples.extend(policy_examples().map(|(name, event)| (name, Agent(event))));
@@ -89,7 +99,7 @@ fn examples() -> Vec<(&'static str, AgentOrNode)> {
 }
 
 /// What policy made of the moment, and holds.
-fn policy_examples() -> [(&'static str, AgentEvent); 7] {
+fn policy_examples() -> [(&'static str, AgentEvent); 9] {
     let history = History { restarts: vec![Time(5), Time(8)], opened: 2, futile: 1 };
     let evidence = asked(Verb::Wake, 12);
     let (number, exit) = (NUMBER, Exit::Code(1));
@@ -113,8 +123,33 @@ fn policy_examples() -> [(&'static str, AgentEvent); 7] {
         ("put-off-unseen", put_off(None, Duration::from_micros(1_500_000))),
         ("rehomed", AgentEvent::Rehomed { node: NodeId(9) }),
         ("held", AgentEvent::Held(hold)),
-        ("hold-lifted", AgentEvent::HoldLifted { evidence }),
+        ("hold-lifted", AgentEvent::HoldLifted { evidence: evidence.clone() }),
+        ("settings-changed", settings_changed(evidence.clone())),
+        (
+            "settings-changed-parent",
+            AgentEvent::SettingsChanged {
+                settings: Box::new(Settings {
+                    parent: Some(NewParent::Nobody),
+                    ..Settings::default()
+                }),
+                evidence,
+            },
+        ),
     ]
+}
+
+pub fn settings_changed(evidence: Evidence) -> AgentEvent {
+    let settings = Settings {
+        restart: Some(Restart::Never),
+        place: Some(Place { dir: "/srv".into(), project: "/srv/.git".into() }),
+        variables: Some(VariableChange {
+            revision: 2,
+            set: vec!["CI".into()],
+            unset: vec!["LANG".into()],
+        }),
+        parent: Some(NewParent::Agent(BOB)),
+    };
+    AgentEvent::SettingsChanged { settings: Box::new(settings), evidence }
 }
 
 /// What a harness brings into the journal.
@@ -285,6 +320,10 @@ fn messages_jobs_and_claims() -> Vec<(&'static str, What)> {
         (
             "message-held",
             message(MessageEvent::Held { attempt: 2, why: Held::NoEcho, until: Time(5) }),
+        ),
+        (
+            "message-blocked",
+            message(MessageEvent::Blocked { attempt: 2, words: "not in this project".to_owned() }),
         ),
         ("message-heard", message(MessageEvent::Heard { attempt: 2 })),
         ("message-seen", message(MessageEvent::Seen { session: SessionNumber(3) })),

@@ -19,7 +19,7 @@ use perennial_core::exit::Exit;
 use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, BootId};
 use perennial_core::launch::{Host, Launch, Options};
-use perennial_core::observation::{Observation, Report, Sign, Wait};
+use perennial_core::observation::{Observation, Report, Sign, Stocktaking, Wait};
 use perennial_core::restart::Restart;
 use perennial_core::session::Process;
 use perennial_core::state::State;
@@ -150,7 +150,15 @@ fn play(fleet: &Fleet, turn: Turn, serial: u128, now: Time) -> Vec<Event> {
         Turn::Bury(number) => ask(Command::Bury { target: name(number), summary: "x".into() }),
         Turn::Daemon(boot) => {
             let boot = BootId(format!("boot {boot}"));
-            fleet.observe(&Observation::Started { boot, version: "1".into(), is_copy: false }, now)
+            fleet.observe(
+                &Observation::Started {
+                    boot,
+                    version: "1".into(),
+                    is_copy: false,
+                    stocktaking: Stocktaking::default(),
+                },
+                now,
+            )
         }
         Turn::Sign(number, shown) => {
             let agent = fleet.agents().nth(usize::from(number));

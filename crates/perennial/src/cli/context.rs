@@ -7,9 +7,12 @@ use perennial_api::{Client, Home};
 use serde::de::DeserializeOwned;
 
 use super::failure::Failure;
+use super::listener;
+use super::pager::{LongOutput, Pager};
 use super::problems;
 use super::render::paint::Paint;
 use super::render::roster::Canvas;
+use super::render::text::json;
 use super::render::time::LocalTime;
 use super::terminal;
 
@@ -20,14 +23,19 @@ pub struct Context {
     /// Results and problems as JSON.
     pub json: bool,
     pub paint: Paint,
+    /// What shows long output on a terminal; nothing if it is not wanted.
+    pub pager: Option<Pager>,
 }
 
 impl Context {
-    pub fn from_env(json: bool) -> Result<Context, Failure> {
+    pub fn from_env(json: bool, no_pager: bool) -> Result<Context, Failure> {
         let home = Home::from_env().map_err(|error| problems::no_home(&error))?;
-        let client = Client::new(&home);
+        home.check().map_err(|why| why.problem())?;
+        let client = listener::trusting(Client::new(&home));
         let paint = Paint::choose(io::stdout().is_terminal(), |name| std::env::var(name).ok());
-        Ok(Context { home, client, json, paint })
+        let pager = Pager::choose(|name| std::env::var(name).ok());
+        let pager = pager.filter(|_| !json && !no_pager);
+        Ok(Context { home, client, json, paint, pager })
     }
 
     /// Writes to standard output, all at once.
@@ -35,10 +43,10 @@ impl Context {
         self.print_bytes(text.as_bytes())
     }
 
-    /// Bytes as they came, ended by a line end.
+    /// JSON, ended by a line end; nothing in it acts on a terminal.
     pub fn print_json(&self, body: &[u8]) -> Result<(), Failure> {
         let mut out = BufWriter::new(io::stdout().lock());
-        out.write_all(body)?;
+        out.write_all(json(&String::from_utf8_lossy(body)).as_bytes())?;
         if body.last() != Some(&b'\n') {
             out.write_all(b"\n")?;
         }
@@ -60,7 +68,19 @@ impl Context {
         if self.json {
             return self.print_json(&answer.body);
         }
-        self.print(&draw(&answer.read()?))
+        self.print_long(&draw(&answer.read()?))
+    }
+
+    /// Writes to standard output, or to a pager if it does not fit the screen.
+    pub fn print_long(&self, text: &str) -> Result<(), Failure> {
+        let mut out = self.long_output();
+        out.write_all(text.as_bytes())?;
+        Ok(out.finish()?)
+    }
+
+    /// For output that comes piece by piece.
+    pub fn long_output(&self) -> LongOutput {
+        LongOutput::begin(self.pager.clone())
     }
 
     /// Draws with the terminal's width and colours, at this moment.

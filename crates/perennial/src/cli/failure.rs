@@ -4,6 +4,9 @@ use std::io;
 
 use perennial_api::{ClientError, ExitCode, Problem};
 
+use super::commands::daemon;
+use super::problems;
+
 /// What every verb gives back.
 pub type VerbResult = Result<ExitCode, Failure>;
 
@@ -11,6 +14,9 @@ pub type VerbResult = Result<ExitCode, Failure>;
 pub enum Failure {
     #[error("{}", .0.title)]
     Problem(Box<Problem>),
+    /// A program that was run ended with this code, which is passed on; nothing else is to be told.
+    #[error("the program ended with code {0}")]
+    Program(u8),
     /// Standard output can't be written. If its reader is gone, that is not an error.
     #[error("can't write the output")]
     Output(#[source] io::Error),
@@ -24,7 +30,7 @@ impl From<Problem> for Failure {
 
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Failure {
-        error.problem().into()
+        problem(&error).into()
     }
 }
 
@@ -32,5 +38,24 @@ impl From<ClientError> for Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
         Failure::Output(error)
+    }
+}
+
+/// Why there is no answer. Agents are not told to start a daemon.
+pub fn problem(error: &ClientError) -> Problem {
+    match error {
+        ClientError::NoDaemon(_) if !daemon::may_start() => {
+            error.problem().next(problems::ASK_TO_START)
+        }
+        ClientError::NoDaemon(_)
+        | ClientError::Unreachable(_)
+        | ClientError::Untrusted(_)
+        | ClientError::NoAnswer(_)
+        | ClientError::Stopped(_)
+        | ClientError::Broken(_)
+        | ClientError::Garbled(_)
+        | ClientError::Unexpected(_)
+        | ClientError::Unspeakable(_)
+        | ClientError::Problem(_) => error.problem(),
     }
 }

@@ -1,6 +1,7 @@
 //! The request of `spawn`, `run` and `adopt`: a program with its directory, environment and restart
 //! policy.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use perennial_api::request::Spawn;
@@ -41,8 +42,9 @@ pub struct Options {
     /// Accept the agent CLI's first-run dialogs for this directory
     #[arg(long)]
     trust: bool,
-    /// Set an environment variable; may be repeated
-    #[arg(long, value_name = "NAME=VALUE")]
+    /// Set an environment variable; without a value, take yours; may be
+    /// repeated
+    #[arg(long, value_name = "NAME[=VALUE]")]
     env: Vec<String>,
 }
 
@@ -54,9 +56,9 @@ pub fn request(name: String, options: Options, argv: Vec<String>) -> Result<Spaw
     }
     let mut set_env = Vec::new();
     for pair in options.env {
-        let (name, value) = variable(&pair)?;
-        variables.insert(name.to_owned(), value.to_owned());
-        set_env.push(name.to_owned());
+        let (name, value) = variable(&pair, |name| std::env::var(name).ok())?;
+        set_env.push(name.clone());
+        variables.insert(name, value);
     }
     Ok(Spawn {
         name: Some(name),
@@ -74,21 +76,36 @@ pub fn request(name: String, options: Options, argv: Vec<String>) -> Result<Spaw
         permission_mode: options.permission_mode,
         trust: options.trust,
         conversation: None,
+        attach: None,
     })
 }
 
-fn variable(pair: &str) -> Result<(&str, &str), Failure> {
-    match pair.split_once('=') {
-        Some((name, _)) if name.starts_with("PERENNIAL_") => {
-            Err(problems::own_variable(name).into())
-        }
-        Some((name, value)) if !name.is_empty() => Ok((name, value)),
-        Some(_) | None => Err(problems::nameless_variable().into()),
+/// The name and value of `NAME=VALUE`, or of `NAME` with the caller's own value.
+/// Variables as `--env` names them.
+pub fn variables(pairs: &[String]) -> Result<BTreeMap<String, String>, Failure> {
+    pairs.iter().map(|pair| variable(pair, |name| std::env::var(name).ok())).collect()
+}
+
+fn variable(
+    pair: &str,
+    own: impl FnOnce(&str) -> Option<String>,
+) -> Result<(String, String), Failure> {
+    let (name, value) = match pair.split_once('=') {
+        Some((name, value)) => (name, Some(value.to_owned())),
+        None => (pair, None),
+    };
+    if name.is_empty() {
+        return Err(problems::nameless_variable().into());
     }
+    if name.starts_with("PERENNIAL_") {
+        return Err(problems::own_variable(name).into());
+    }
+    let value = value.or_else(|| own(name)).ok_or_else(|| problems::variable_not_set(name))?;
+    Ok((name.to_owned(), value))
 }
 
 /// Absolute; whether it exists is the daemon's to say.
-fn directory(dir: Option<&Path>) -> Result<String, Failure> {
+pub fn directory(dir: Option<&Path>) -> Result<String, Failure> {
     let dir = std::path::absolute(dir.unwrap_or(Path::new(".")))
         .map_err(|error| problems::no_directory(&error))?;
     // `absolute` keeps "..", which would be wrong after a rename or through a link.
@@ -104,11 +121,16 @@ mod tests {
 
     #[test]
     fn variables_have_a_name_and_are_not_ours() {
-        assert_eq!(variable("A=b=c").unwrap(), ("A", "b=c"));
-        assert_eq!(variable("A=").unwrap(), ("A", ""));
-        for bad in ["", "=secret", "secret", "PERENNIAL_AGENT=agt_1"] {
-            let shown = variable(bad).unwrap_err().to_string();
+        let own = |name: &str| (name == "CI").then(|| "1".to_owned());
+        let read = |pair| variable(pair, own).map(|(name, value)| format!("{name}:{value}"));
+        for (pair, name_and_value) in [("A=b=c", "A:b=c"), ("A=", "A:"), ("CI", "CI:1")] {
+            assert_eq!(read(pair).unwrap(), name_and_value);
+        }
+        for bad in ["", "=secret", "secret", "PERENNIAL_AGENT=agt_1", "PERENNIAL_HOME"] {
+            let shown = read(bad).unwrap_err().to_string();
             assert!(!shown.contains("secret"), "{shown}");
         }
+        assert!(read("NO_SUCH1").unwrap_err().to_string().contains("NO_SUCH1"));
+        assert!(!read("1SECRET").unwrap_err().to_string().contains("SECRET"));
     }
 }

@@ -5,31 +5,46 @@
 //! `tokens` and `demo` also do work of their own. Results go to standard output, everything else to
 //! standard error.
 
+pub mod archive;
 mod arrival;
 mod commands;
+mod completion;
+mod confirm;
 mod context;
 mod environment;
 mod failure;
 mod installed;
 mod launch;
+mod listener;
 mod next_session;
+mod number;
+mod pager;
+mod pattern;
+mod person;
+mod piped;
 pub mod problems;
 mod progress;
 pub mod render;
+mod several;
+mod since;
+mod stay;
 mod terminal;
 mod usage;
 
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use perennial_api::{ExitCode, Problem};
 
+use crate::build_id;
 use commands::*;
 use context::Context;
 use failure::{Failure, VerbResult};
-use render::text::{plain, wrapped};
+use pager::{LongOutput, Pager};
+use render::paint::Paint;
+use render::text::{self, plain, wrapped};
 
 const AFTER_HELP: &str = "\
 New here?  perennial demo          watch a small fleet survive being killed
@@ -37,19 +52,28 @@ New here?  perennial demo          watch a small fleet survive being killed
            perennial run -- bash   start a shell that outlives its terminal
            perennial ls            list agents, those that need you first
 
-Exit codes: 0 success, 1 failure, 2 usage error, 3 refused, 4 not found,
-            5 no daemon, 6 needs the operator, 7 timed out.
+Exit codes: 0 success
+            1 failure, for example a file that can't be read
+            2 usage error, or a text that is empty or too long
+            3 refused: not allowed, or not in this state
+            4 not found: no such agent, text, post, path or key
+            5 no daemon
+            6 needs the operator
+            7 timed out
 
 Files are kept in PERENNIAL_HOME if it is set, otherwise in the XDG directories.";
 
 /// Keep your AI coding agents alive through crashes, restarts and full context windows
 #[derive(Debug, Parser)]
-#[command(name = "perennial", version, after_help = AFTER_HELP, arg_required_else_help = true)]
-#[command(max_term_width = 80)]
+#[command(name = "perennial", version = build_id::version_and_build(), after_help = AFTER_HELP)]
+#[command(max_term_width = 80, arg_required_else_help = true)]
 struct Cli {
     /// Print JSON: results to stdout, problems to stderr
     #[arg(long, global = true)]
     json: bool,
+    /// Print long output without a pager
+    #[arg(long, global = true)]
+    no_pager: bool,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -61,24 +85,37 @@ enum Verb {
     Spawn(spawn::Args),
     Run(run::Args),
     Adopt(adopt::Args),
+    #[command(visible_aliases = ["ps", "status"])]
     Ls(ls::Args),
     Show(show::Args),
     Why(why::Args),
     Logs(logs::Args),
+    Screen(screen::Args),
     Attach(attach::Args),
     Send(send::Args),
     Sent(sent::Args),
     Unsend(unsend::Args),
+    #[command(visible_alias = "kill")]
     Stop(stop::Args),
     Wake(wake::Args),
+    Restart(restart::Args),
+    Set(set::Args),
     Rename(rename::Args),
+    #[command(visible_alias = "rm")]
     Bury(bury::Args),
     Events(events::Args),
     Board(board::Args),
     Tokens(tokens::Args),
     Doctor(doctor::Args),
+    Paths(paths::Args),
+    Config(config::Args),
+    Service(service::Args),
+    Export(export::Args),
+    Import(import::Args),
     Demo(demo::Args),
     Completions(completions::Args),
+    #[command(hide = true)]
+    Complete(complete::Args),
     #[command(hide = true)]
     Hook(hook::Args),
     #[command(hide = true)]
@@ -95,19 +132,20 @@ enum Verb {
 
 pub fn main() -> std::process::ExitCode {
     let cli = match hook::Args::plain(std::env::args_os()) {
-        Some(args) => Cli { json: false, verb: Verb::Hook(args) },
+        Some(args) => Cli { json: false, no_pager: false, verb: Verb::Hook(args) },
         None => match parsed(&std::env::args_os().collect::<Vec<_>>()) {
             Ok(cli) => cli,
             Err(code) => return code.into(),
         },
     };
     let json = cli.json;
-    match Context::from_env(json).and_then(|context| cli.verb.run(&context)) {
+    match Context::from_env(json, cli.no_pager).and_then(|context| cli.verb.run(&context)) {
         Ok(code) => code.into(),
         Err(Failure::Problem(problem)) => {
             tell(&problem, json);
             problem.exit().into()
         }
+        Err(Failure::Program(code)) => code.into(),
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             ExitCode::Done.into()
         }
@@ -131,7 +169,11 @@ fn parsed(words: &[OsString]) -> Result<Cli, ExitCode> {
         Ok(cli) => Ok(cli),
         // Help and version are not errors: they go to standard output and end with 0.
         Err(error) if !error.use_stderr() => {
-            let _ = error.print();
+            let is_json = usage::asks_for_json(words);
+            match error.kind() == ErrorKind::DisplayVersion && is_json {
+                true => println!("{}", build_id::as_json()),
+                false => read(&error),
+            }
             Err(ExitCode::Done)
         }
         // Without any word, the help is printed as an error.
@@ -141,6 +183,18 @@ fn parsed(words: &[OsString]) -> Result<Cli, ExitCode> {
         }
         Err(error) => misused(&usage::misused(&error, words)),
     }
+}
+
+/// Help on standard output, through a pager if it is long.
+fn read(help: &clap::Error) {
+    let paint = Paint::choose(io::stdout().is_terminal(), |name| std::env::var(name).ok());
+    let text = match paint {
+        Paint::OFF => help.render().to_string(),
+        _ => help.render().ansi().to_string(),
+    };
+    let mut out = LongOutput::begin(Pager::choose(|name| std::env::var(name).ok()));
+    // A reader that has gone has read enough.
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.finish());
 }
 
 impl Verb {
@@ -157,21 +211,30 @@ impl Verb {
             Verb::Ls(args) => ls::run(&args, context),
             Verb::Show(args) => show::run(&args, context),
             Verb::Why(args) => why::run(&args, context),
-            Verb::Logs(args) => logs::run(&args, context),
+            Verb::Logs(args) => logs::run(args, context),
+            Verb::Screen(args) => screen::run(&args, context),
             Verb::Attach(args) => attach::run(&args, context),
             Verb::Send(args) => send::run(args, context),
             Verb::Sent(args) => sent::run(&args, context),
             Verb::Unsend(args) => unsend::run(&args, context),
-            Verb::Stop(args) => stop::run(&args, context),
+            Verb::Stop(args) => stop::run(args, context),
             Verb::Wake(args) => wake::run(&args, context),
+            Verb::Restart(args) => restart::run(&args, context),
+            Verb::Set(args) => set::run(args, context),
             Verb::Rename(args) => rename::run(args, context),
             Verb::Bury(args) => bury::run(args, context),
             Verb::Events(args) => events::run(&args, context),
             Verb::Board(args) => board::run(args, context),
             Verb::Tokens(args) => tokens::run(&args, context),
             Verb::Doctor(args) => doctor::run(&args, context),
+            Verb::Paths(args) => paths::run(&args, context),
+            Verb::Config(args) => config::run(&args, context),
+            Verb::Service(args) => service::run(&args, context),
+            Verb::Export(args) => export::run(&args, context),
+            Verb::Import(args) => import::run(&args, context),
             Verb::Demo(args) => demo::run(&args, context),
             Verb::Completions(args) => completions::run(&args, context),
+            Verb::Complete(args) => complete::run(&args, context),
             Verb::Daemon(args) => daemon::run(&args, context),
             Verb::DemoAgent(args) => demo_agent::run(&args, context),
             Verb::Shim(args) => shim::run(&args),
@@ -188,7 +251,7 @@ fn tell(problem: &Problem, json: bool) {
 /// A problem as JSON, or as lines for a screen of this width.
 pub fn told(problem: &Problem, json: bool, width: Option<usize>) -> String {
     if json {
-        return serde_json::to_string(problem).unwrap_or_default() + "\n";
+        return text::json(&serde_json::to_string(problem).unwrap_or_default()).into_owned() + "\n";
     }
     let lines = [("error", &problem.title), ("why", &problem.detail), ("next", &problem.next)];
     let mut text = String::new();
@@ -274,8 +337,8 @@ mod tests {
         assert!(words(&["run"]).starts_with("Err"));
         // An option that is misspelt before a text is not the text.
         assert!(words(&["send", "bob", "--wiat", "x"]).contains("--wiat"));
-        assert!(words(&["send", "bob", "--", "-x"]).contains(r#"text: "-x""#));
-        assert!(words(&["send", "bob", "-"]).contains(r#"text: "-""#));
+        assert!(words(&["send", "bob", "--", "-x"]).contains(r#"text: Some("-x")"#));
+        assert!(words(&["send", "bob", "-"]).contains(r#"text: Some("-")"#));
     }
 
     #[test]

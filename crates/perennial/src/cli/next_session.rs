@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use perennial_api::answer::Health;
-use perennial_api::{Agent, ClientError, client, state};
+use perennial_api::{Agent, Client, ClientError, client, state};
 
 use super::context::Context;
 use super::render::time::LocalTime;
@@ -26,17 +26,27 @@ pub fn next_session(
     context: &Context,
     waiting: impl Fn(&Agent),
 ) -> Then {
-    look(agent, number, patience, context, waiting).unwrap_or(Then::Over(None))
+    look(agent, number, patience, &context.client, waiting)
 }
 
-fn look(
+/// The same, for one that has only a client.
+pub fn look(
+    agent: &str,
+    number: u32,
+    patience: Duration,
+    client: &Client,
+    waiting: impl Fn(&Agent),
+) -> Then {
+    try_look(agent, number, patience, client, waiting).unwrap_or(Then::Over(None))
+}
+
+fn try_look(
     target: &str,
     number: u32,
     patience: Duration,
-    context: &Context,
+    client: &Client,
     waiting: impl Fn(&Agent),
 ) -> Result<Then, ClientError> {
-    let client = &context.client;
     let find = || client.get(&client::path(&["agents", target], &[]))?.read::<Agent>();
     let mut is_told = false;
     loop {

@@ -4,6 +4,8 @@
 //! `docs/messages.md` lists them all. `next` never suggests anything destructive: agents do what
 //! error texts suggest.
 
+pub mod house;
+
 use std::error::Error;
 use std::io;
 use std::path::Path;
@@ -13,6 +15,7 @@ use perennial_api::{ExitCode, Problem};
 
 use super::render::text::plain;
 use crate::error_chain::chain;
+use crate::similar::did_you_mean;
 
 /// A problem with how the command was called.
 fn usage(kind: &str, title: impl Into<String>) -> Problem {
@@ -31,10 +34,34 @@ pub fn misused(title: &str, detail: String, next: &str) -> Problem {
     usage("usage", title).because(detail).next(next)
 }
 
+/// `path` is the program and the verb above the one that was `typed`.
+pub fn no_such_verb(path: &str, typed: &str, similar: &[&str], next: &str) -> Problem {
+    let above = path.strip_prefix("perennial ").map(|verb| format!("{verb} ")).unwrap_or_default();
+    usage("usage", format!("no such verb: {above}{}", plain(typed)))
+        .because(did_you_mean(similar))
+        .next(next)
+}
+
+/// Options alone ask for nothing.
+pub fn no_verb(path: &str, next: &str) -> Problem {
+    let title = match path.strip_prefix("perennial ") {
+        Some(verb) => format!("{verb} needs a verb of its own"),
+        None => "a verb is missing".to_owned(),
+    };
+    usage("usage", title).next(next)
+}
+
 /// `rest` is what was written after `spawn`.
 pub fn nameless_spawn(rest: &str) -> Problem {
     usage("usage", "the agent's name is missing")
         .next(format!("name the agent, for example: perennial spawn bob {}", plain(rest)))
+}
+
+/// `rest` is what belongs after `spawn`.
+pub fn spawn_names_first(rest: &str) -> Problem {
+    usage("usage", "spawn does not take --name")
+        .because("the agent's name is its first word")
+        .next(format!("write the name first: perennial spawn {}", plain(rest)))
 }
 
 pub fn output(error: &io::Error) -> Problem {
@@ -47,12 +74,49 @@ pub fn no_home(why: &dyn Error) -> Problem {
     failed("no-home", why.to_string()).next("set PERENNIAL_HOME to a directory of yours")
 }
 
+pub fn no_such_path(name: &str, similar: &[&str]) -> Problem {
+    Problem::new(404, "no-such-path", format!("no path is called '{}'", plain(name)))
+        .because(did_you_mean(similar))
+        .next("run `perennial paths` to list them")
+}
+
+/// Nobody outside the cemetery has a name like that; `similar` are names that may have been meant.
+pub fn no_match(pattern: &str, similar: &[&str]) -> Problem {
+    let why = match similar {
+        [] => "patterns match the names of agents that are not in the cemetery".to_owned(),
+        _ => did_you_mean(similar),
+    };
+    Problem::new(404, "no-match", format!("no agent matches '{}'", plain(pattern)))
+        .because(why)
+        .next("`perennial ls` lists the agents")
+}
+
+/// The person at the terminal did not say yes. No next step: they know what they want.
+pub fn not_confirmed() -> Problem {
+    Problem::new(409, "not-confirmed", "nothing was changed")
+        .because("the question was not answered with y")
+}
+
 const NOT_TERMINALS: &str = "stdin and stdout must both be terminals";
 
-pub fn no_terminal_to_run() -> Problem {
-    usage("no-terminal", "run needs a terminal")
+pub fn program_not_started(who: &str, why: &str) -> Problem {
+    let who = plain(who);
+    failed("not-started", format!("can't start the program of {who}"))
+        .because(plain(why))
+        .next(format!("`perennial why {who}` shows what happens next"))
+}
+
+pub fn end_unknown(who: &str) -> Problem {
+    let who = plain(who);
+    failed("end-unknown", format!("how the program of {who} ended is not known"))
+        .because("its holder is gone")
+        .next(format!("`perennial why {who}` shows what was seen"))
+}
+
+pub fn no_terminal_to_watch() -> Problem {
+    usage("no-terminal", "ls --watch needs a terminal")
         .because(NOT_TERMINALS)
-        .next("use `perennial spawn` to start an agent without a terminal")
+        .next("add --json to get one line for each agent that changes")
 }
 
 pub fn no_terminal_to_attach(target: &str) -> Problem {
@@ -71,7 +135,22 @@ pub fn own_variable(name: &str) -> Problem {
 
 /// The value may be a secret whose name was forgotten, so it is not repeated.
 pub fn nameless_variable() -> Problem {
-    usage("bad-variable", "--env needs a name and a value").next("write it as in --env CI=1")
+    usage("bad-variable", "--env needs a name before the =").next("write it as in --env CI=1")
+}
+
+/// `--env NAME` takes the value from here. A word that does not look like a name may be a secret, so it is
+/// not repeated.
+pub fn variable_not_set(word: &str) -> Problem {
+    let is_name = |byte: u8| matches!(byte, b'A'..=b'Z' | b'_' | b'0'..=b'9');
+    let is_like_a_name =
+        word.bytes().all(is_name) && !word.starts_with(|c: char| c.is_ascii_digit());
+    let title = match is_like_a_name {
+        true => format!("--env {word}: that variable is not set"),
+        false => "--env names a variable that is not set".to_owned(),
+    };
+    usage("bad-variable", title)
+        .because("without a =, the value is taken from your own environment")
+        .next("write the value, as in --env CI=1, or export the variable first")
 }
 
 pub fn no_directory(error: &io::Error) -> Problem {
@@ -107,6 +186,19 @@ pub fn no_home_variable() -> Problem {
 
 // The daemon's start and end.
 
+/// What agents are told in place of a command.
+pub const ASK_TO_START: &str = "ask your operator to start it";
+
+/// No daemon for agents: one that an agent starts lives below its shim, and ends with it.
+pub fn no_daemon_from_here() -> Problem {
+    Problem::new(403, "not-allowed", "the daemon can't be started from here")
+        .because(
+            "this is a process of a session or job, or that can't be ruled out: the daemon would end \
+             with the session",
+        )
+        .next(ASK_TO_START)
+}
+
 const SEE_DOCTOR: &str = "run `perennial doctor` to see what is wrong";
 
 pub fn daemon_not_started(error: &io::Error) -> Problem {
@@ -133,6 +225,17 @@ pub fn daemon_failed() -> Problem {
 /// The daemon's own error, with its causes.
 pub fn daemon_error(error: &str, causes: String) -> Problem {
     failed("daemon-failed", error).because(causes).next(SEE_DOCTOR)
+}
+
+/// Sessions run without a daemon, and none can start.
+pub fn journal_unopenable(causes: &str, running: &str, journal: &Path) -> Problem {
+    failed("journal-unopenable", "can't open the journal")
+        .because(format!("{causes}; {running}"))
+        .next(format!(
+            "restore a backup of it; or move {}* to another directory and run `perennial up`: what \
+             runs is then listed, as unknown, and held",
+            journal.display()
+        ))
 }
 
 pub fn home_unusable(path: &Path, error: &io::Error) -> Problem {
@@ -181,19 +284,49 @@ pub fn too_slow(target: &str) -> Problem {
         .next(format!("`perennial logs {}` prints the recording", plain(target)))
 }
 
-/// An option of `logs` that is about steps, where there are only bytes.
-pub fn no_steps(option: &str, why: &str) -> Problem {
-    usage("no-steps", format!("{option} does not apply here"))
+/// An option of `logs` that means nothing for what is asked for.
+pub fn not_applicable(option: &str, why: &str) -> Problem {
+    usage("not-applicable", format!("{option} does not apply here"))
         .because(why)
         .next(format!("leave out {option}"))
 }
 
+/// Raw bytes would act on the reader's terminal.
+pub fn raw_to_terminal(target: &str) -> Problem {
+    usage("raw-to-terminal", "--raw does not print to a terminal")
+        .because("the recorded bytes would act on your terminal")
+        .next(format!("redirect it to a file, or use `perennial screen {} --ansi`", plain(target)))
+}
+
 // Texts and posts.
 
-pub fn stdin_not_text(error: &io::Error) -> Problem {
-    failed("no-text", "can't read the text from standard input")
+pub fn text_unreadable(source: &str, error: &io::Error) -> Problem {
+    failed("no-text", format!("can't read the text from {}", plain(source)))
         .because(error.to_string())
-        .next("send UTF-8 text; for anything else, send a file's path")
+        .next("check that it exists and that you may read it")
+}
+
+pub fn not_text(source: &str) -> Problem {
+    failed("not-text", format!("can't send {}", plain(source)))
+        .because("it is not UTF-8 text, or it contains NUL characters")
+        .next("send a text that says where to find the file")
+}
+
+pub fn text_beside_keys() -> Problem {
+    usage("bad-keys", "--key and a text need --no-enter")
+        .because("a text without it is recorded, and typed when the input line is free")
+        .next("add --no-enter to type the text before the keys, or send it by itself")
+}
+
+pub fn control_in_keys() -> Problem {
+    usage("bad-keys", "can't type control characters or line ends with --no-enter")
+        .next("press them by name, for example: --key Enter")
+}
+
+pub fn bad_key_count(bytes: usize, most: usize) -> Problem {
+    usage("bad-keys", "can't type so many keys at once, or none")
+        .because(format!("they are {bytes} bytes; between 1 and {most} can be typed"))
+        .next("leave out --no-enter to send a longer text")
 }
 
 pub fn blank_title() -> Problem {
@@ -212,7 +345,7 @@ pub fn post_too_long(source: &str) -> Problem {
 }
 
 pub fn post_not_text(source: &str) -> Problem {
-    usage("not-text", format!("can't post {source}"))
+    failed("not-text", format!("can't post {source}"))
         .because("it is not UTF-8 text")
         .next("post a description, and say where to find the file")
 }
@@ -224,6 +357,12 @@ pub fn post_unreadable(source: &str, error: &io::Error) -> Problem {
 }
 
 // The demo.
+
+pub fn demo_is_no_json() -> Problem {
+    usage("not-applicable", "demo does not take --json")
+        .because("it is a story for people to read")
+        .next("leave out --json; with --once, the exit code says whether it went as planned")
+}
 
 pub fn no_stage(path: &Path, error: &io::Error) -> Problem {
     failed("no-stage", format!("can't create {}", path.display()))

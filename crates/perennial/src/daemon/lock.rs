@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
@@ -19,7 +19,7 @@ pub enum LockError {
 /// The lock; dropping it frees the home.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
 }
 
 impl Lock {
@@ -49,7 +49,14 @@ impl Lock {
             .set_len(0)
             .and_then(|()| file.rewind())
             .and_then(|()| writeln!(file, "{}", std::process::id()));
-        Ok(Lock { _file: file })
+        Ok(Lock { file })
+    }
+
+    /// Whether whoever opens this path finds the file that is locked.
+    pub fn is_at(&self, path: &Path) -> bool {
+        let place = |found: std::fs::Metadata| (found.dev(), found.ino());
+        let found = std::fs::metadata(path).map(place);
+        found.is_ok_and(|found| self.file.metadata().is_ok_and(|own| place(own) == found))
     }
 }
 

@@ -2,67 +2,101 @@
 //!
 //! It decides nothing itself: it feeds the supervisor's step with inputs and carries out its outputs.
 
-pub mod config;
+mod claim;
 mod driving;
+mod footing;
 mod hearing;
-mod lock;
+mod house;
+pub mod lock;
 mod logging;
+mod memory;
 mod node;
 pub mod showing;
+mod stocktaking;
 pub mod surface;
 mod time;
+mod unopened;
 
-use std::os::unix::fs::PermissionsExt;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use anyhow::Context;
-use perennial_api::home::SocketAddress;
+use perennial_api::answer::RunningConfig;
 use perennial_api::{ExitCode, Home};
 use perennial_core::fleet::{Fleet, Policy};
 use perennial_core::hearing::{Hearings, Limits};
-use perennial_core::id::{AgentId, Epoch};
-use perennial_core::observation::Observation;
+use perennial_core::id::{AgentId, Epoch, SessionNumber};
+use perennial_core::observation::LostRecords;
+use perennial_core::time::Time;
 use perennial_engine::host::cgroup::Cgroup;
 use perennial_engine::host::directory::HolderDirectory;
+use perennial_engine::host::owner::Owner;
 use perennial_engine::host::{
     self, Holders, HostReport, JobReport, Settings, cgroup, monotonic, process,
 };
 use perennial_engine::supervisor::Supervisor;
 use perennial_store::{Latest, Loaded, SqliteJournal, Store, load};
-use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use config::Config;
 use driving::deliver::Deliveries;
 use driving::driver::{self, DriverHandle, Incoming, Superseded, World};
 use driving::harness::Harnesses;
 use driving::presence::Presence;
 use driving::projections::Projections;
+use footing::Footing;
 use hearing::reader::Reader;
 use hearing::session_list_watcher::SessionListWatcher;
 use hearing::spending::Spending;
 use lock::{Lock, LockError};
+use showing::sentences::history;
 use surface::Surface;
+use surface::gate::Gate;
 use surface::identity::Registry;
+use surface::listening::Listening;
+pub use unopened::Unopened;
 
-/// Runs until it is told to end; `ready` is called when requests are answered.
-pub fn run(home: &Home, ready: impl FnOnce()) -> anyhow::Result<ExitCode> {
+use crate::build_id;
+use crate::config::{Config, KEYS};
+
+/// How far a daemon has come with its start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StartStep {
+    /// Requests are answered.
+    Answering,
+    /// The sessions that an earlier daemon left behind are adopted, or have had their time.
+    Settled,
+}
+
+/// Runs until it is told to end; `tell` is called at each step of its start.
+pub fn run(home: &Home, tell: impl Fn(StartStep)) -> anyhow::Result<ExitCode> {
+    host::sight::check(&[home.holders(), home.jobs()])
+        .context("a daemon can't run here: it would not see the sessions of this home")?;
     home.create().with_context(|| format!("can't use the home {}", home.state.display()))?;
-    let _lock = match Lock::take(&home.lock()) {
-        Ok(lock) => lock,
+    let locks = [home.lock(), home.earlier_lock()];
+    let locks = match locks.iter().map(|path| Lock::take(path)).collect::<Result<Vec<_>, _>>() {
+        Ok(locks) => Arc::new(locks),
         Err(held @ LockError::Held { .. }) => return Ok(refuse(&held)),
         Err(error) => return Err(error).context("can't lock the home"),
     };
     logging::start(&home.daemon_log())?;
     // Agents of the same user must not read the daemon's memory or take its descriptors.
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
-    let (surface, thread) = start(home)?;
+    let (surface, unadopted, thread) = start(home)?;
     let (driver, holders) = (surface.driver.clone(), surface.holders.clone());
     let journal = Arc::clone(&surface.journal);
-    let served = serve(home, surface, ready);
+    Footing {
+        home: home.clone(),
+        journal: Arc::clone(&journal),
+        driver: driver.clone(),
+        socket: Arc::clone(&surface.socket_changed),
+        locks: Arc::clone(&locks),
+        retaken: Vec::new(),
+    }
+    .watch();
+    let served = serve(home, surface, unadopted, tell);
     // In order: nothing new comes in, the end is recorded, then the holders are let go.
     let _ = driver.send(Incoming::Stop);
     let drove = thread.join();
@@ -87,36 +121,37 @@ fn refuse(why: &dyn std::error::Error) -> ExitCode {
     ExitCode::Refused
 }
 
+/// `up` waits this long at the most for sessions to be adopted.
+const ADOPTED_WITHIN: std::time::Duration = std::time::Duration::from_secs(3);
 /// The daemon's start is on record by then, unless the disk fails.
 const START_RECORDED_WITHIN: std::time::Duration = std::time::Duration::from_secs(2);
 
+/// So many handlers read the journal, transcripts and recordings at once; others wait for their turn.
+const READING_THREADS: usize = 16;
+
 type DriverThread = JoinHandle<Result<(), Superseded>>;
+type Unadopted = watch::Receiver<BTreeMap<AgentId, SessionNumber>>;
 
 /// Loads what the journal knows, and starts everything but the surface's socket.
-fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
+fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, Unadopted, DriverThread)> {
     let (driver, inbox) = driver::channel_pair();
-    let (journal, loaded) = open(home)?;
+    let (journal, loaded, lost) = open(home)?;
     let missed = hearing::unheard_hooks::take(&home.hooks_missed());
-    for told in &missed {
-        tracing::warn!("{told}");
-    }
-    let is_copy = loaded.fleet.is_copied();
-    if is_copy {
-        disown_copied(home);
-    }
+    missed.iter().for_each(|told| tracing::warn!("{told}"));
+    disown_copied(home, &loaded.fleet);
     let boot = process::boot_id().context("the machine's boot id can't be read")?;
     let epoch = loaded.fleet.next_epoch();
     let exe = std::env::current_exe().context("the daemon can't find its own program")?;
-    let config = config(home);
-    let harnesses = Harnesses::new(home.clone(), exe.clone());
+    let (config, running) = config(home);
+    let harnesses = Harnesses::new(home.clone(), exe);
     let registry = Arc::new(known_holders(home, &loaded.fleet));
-    let holders = start_holders(home, exe, epoch, Arc::clone(&registry), driver.clone())?;
+    house::remove_secrets_of_buried(home, &loaded.fleet, &*journal);
+    let holders = start_holders(home, epoch, &config, Arc::clone(&registry), driver.clone())?;
     let ending = watch::Sender::new(false);
     let (is_shown, shown) = watch::channel(loaded.head);
     let mut clock = time::CoreClock::start(loaded.latest);
     let kept = kept(&*journal, &loaded.fleet);
-    let heard = kept.iter().filter_map(|sample| Some((sample.agent, sample.last_seen?)));
-    let presence = Presence::begin(heard.collect(), clock.read().now);
+    let (presence, unadopted) = presence(&kept, &loaded.fleet, clock.read().now);
     let spending = Spending::begin(&kept);
     let limits = Limits { silent_after: config.silent_after() };
     let hearings = Hearings::resume(&loaded.fleet, &hearing::spending::kept(&kept), limits);
@@ -140,7 +175,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
         shown: is_shown,
         ending: ending.clone(),
     };
-    let started = Observation::Started { boot: boot.clone(), version: version(), is_copy };
+    let started = stocktaking::at_start(home, (&*journal, &loaded), lost, boot.clone());
     let fleet = loaded.fleet.under(Policy { notify: config.notify });
     let supervisor = Supervisor::new(fleet, loaded.versions, loaded.head).hearing_on(hearings);
     let thread =
@@ -152,59 +187,73 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, DriverThread)> {
         journal,
         holders,
         registry,
+        gate: Gate::new(descriptors()),
         harnesses,
         home: home.clone(),
         boot: boot.0,
+        config: running,
         started: monotonic::now(),
         over: loaded.over,
+        lost,
+        socket_changed: Arc::default(),
         missed,
+        setting: tokio::sync::Mutex::default(),
         shown,
         ending,
     };
-    Ok((Arc::new(surface), thread))
+    Ok((Arc::new(surface), unadopted, thread))
 }
 
-fn config(home: &Home) -> Config {
-    Config::load(&home.config).unwrap_or_else(|error| {
-        tracing::warn!(%error, "config.toml can't be read: ignored until fixed");
-        Config::default()
-    })
+/// The configuration, and the same as health shows it.
+fn config(home: &Home) -> (Config, RunningConfig) {
+    let (config, mistake) = match Config::load(&home.config) {
+        Ok(config) => (config, None),
+        Err(mistake) => {
+            tracing::warn!(%mistake, "config.toml can't be read: ignored until fixed");
+            (Config::default(), Some(mistake.to_string()))
+        }
+    };
+    let values = KEYS.iter().map(|key| (key.name.to_owned(), config.value(key))).collect();
+    (config, RunningConfig { values, mistake })
 }
 
 fn version() -> String {
-    env!("CARGO_PKG_VERSION").to_owned()
+    build_id::VERSION.to_owned()
 }
 
-fn serve(home: &Home, surface: Arc<Surface>, ready: impl FnOnce()) -> anyhow::Result<()> {
+fn serve(
+    home: &Home,
+    surface: Arc<Surface>,
+    mut unadopted: Unadopted,
+    tell: impl Fn(StartStep),
+) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
+        .max_blocking_threads(READING_THREADS)
         .build()
         .context("the runtime can't be started")?;
     runtime.block_on(async {
-        let listener = listen(home).context("the daemon's socket can't be opened")?;
+        let listening = Listening::on(home).context("the daemon's socket can't be opened")?;
         let ending = surface.ending.clone();
         end_on_signals(&ending).context("kill signals can't be watched")?;
         // Whoever is told that the daemon is ready sees what it made of its start. A disk that fails delays
         // nobody for good.
         let mut shown = surface.shown.clone();
         let _failing = tokio::time::timeout(START_RECORDED_WITHIN, shown.changed()).await;
-        ready();
-        surface::serve(listener, surface::router(surface), ending.subscribe()).await;
+        tell(StartStep::Answering);
+        let adopted = tokio::time::timeout(
+            ADOPTED_WITHIN,
+            unadopted.wait_for(|sessions| sessions.is_empty()),
+        );
+        let served = surface::serve(listening, surface, ending.subscribe());
+        let mut served = std::pin::pin!(served);
+        tokio::select! {
+            () = &mut served => return Ok(()),
+            _ = adopted => tell(StartStep::Settled),
+        }
+        served.await;
         Ok(())
     })
-}
-
-/// The lock is ours, so a socket that is there is a dead daemon's.
-fn listen(home: &Home) -> std::io::Result<UnixListener> {
-    let path = home.socket();
-    match std::fs::remove_file(&path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
-    let address = SocketAddress::of(&path)?;
-    let listener = UnixListener::bind(address.path())?;
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
-    Ok(listener)
 }
 
 fn end_on_signals(ending: &watch::Sender<bool>) -> std::io::Result<()> {
@@ -224,8 +273,8 @@ fn end_on_signals(ending: &watch::Sender<bool>) -> std::io::Result<()> {
 
 fn start_holders(
     home: &Home,
-    exe: PathBuf,
     epoch: Epoch,
+    config: &Config,
     registry: Arc<Registry>,
     driver: DriverHandle,
 ) -> anyhow::Result<Holders> {
@@ -233,13 +282,17 @@ fn start_holders(
         holders_dir: home.holders(),
         jobs_dir: home.jobs(),
         home: home.root.clone(),
-        program: exe,
+        // The very program that runs, also when its file was moved or replaced.
+        program: PathBuf::from("/proc/self/exe"),
         epoch,
         ladder: host::Ladder::default(),
-        record_limit_bytes: host::holders::RECORD_LIMIT_BYTES,
+        record_limit_bytes: config.record_limit_bytes(),
         nofile: raise_nofile(),
         cgroup: cgroup::available().ok(),
     };
+    if let Some(root) = &settings.cgroup {
+        cgroup::remove_empty(root, &settings.holders_dir);
+    }
     let sink = move |report| {
         // At once: a session or a job may call before the driver has its turn.
         match &report {
@@ -254,6 +307,7 @@ fn start_holders(
             | HostReport::Session { .. }
             | HostReport::Connected { .. }
             | HostReport::Line { .. }
+            | HostReport::Outranked { .. }
             | HostReport::Disconnected { .. } => {}
         }
         let _ = driver.send(Incoming::Host(report));
@@ -261,10 +315,15 @@ fn start_holders(
     Holders::start(settings, sink).context("the holders can't be reached")
 }
 
-/// The journal of this node, and what it tells.
-fn open(home: &Home) -> anyhow::Result<(Arc<dyn Store>, Loaded)> {
-    let journal: Arc<dyn Store> =
-        Arc::new(SqliteJournal::open(&home.journal()).context("can't open the journal")?);
+/// The journal of this node, what it tells, and what it has lost.
+fn open(home: &Home) -> anyhow::Result<(Arc<dyn Store>, Loaded, Option<LostRecords>)> {
+    let journal = SqliteJournal::open(&home.journal());
+    let journal = journal.map_err(|error| Unopened::told(home, error))?;
+    let lost = journal.lost();
+    if let Some(LostRecords { known, found }) = lost {
+        tracing::error!("{}", history::records_lost(known, found));
+    }
+    let journal: Arc<dyn Store> = Arc::new(journal);
     // Not before: a home that this version can't open is left as it is.
     let node = node::id(&home.data).with_context(|| unstored(home))?;
     let read = |node| load(&*journal, node).context("can't read the journal");
@@ -277,7 +336,7 @@ fn open(home: &Home) -> anyhow::Result<(Arc<dyn Store>, Loaded)> {
     for unreadable in &loaded.unreadable {
         tracing::error!(%unreadable, "a record can't be read");
     }
-    Ok((journal, loaded))
+    Ok((journal, loaded, lost))
 }
 
 /// Without its id the daemon would take the home for a copy the next time.
@@ -295,7 +354,10 @@ fn has_holders(home: &Home) -> bool {
 }
 
 /// What the holders of the original wrote about their processes is not for a copy.
-fn disown_copied(home: &Home) {
+fn disown_copied(home: &Home, fleet: &Fleet) {
+    if !fleet.is_copied() {
+        return;
+    }
     tracing::warn!("this home is a copy; sessions that ran in the original are left alone");
     for dir in [home.holders(), home.jobs()] {
         let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
@@ -314,8 +376,7 @@ fn known_holders(home: &Home, fleet: &Fleet) -> Registry {
             registry.add(agent.id, stat.process, None);
         }
         for number in [Some(session.number), session.number.previous()].into_iter().flatten() {
-            let cgroup = holder.read_process(number).and_then(|file| file.cgroup);
-            if let Some(id) = cgroup.and_then(|path| Cgroup::at(path.into()).id()) {
+            if let Some(id) = cgroup_id(home, &holder, Owner::Agent(agent.id), number) {
                 registry.add_cgroup(agent.id, id);
             }
         }
@@ -341,7 +402,7 @@ fn known_jobs(home: &Home, fleet: &Fleet, registry: &Registry) {
         }
         for number in holder.unfinished() {
             let Some(file) = holder.read_process(number) else { continue };
-            if let Some(id) = file.cgroup.and_then(|path| Cgroup::at(path.into()).id()) {
+            if let Some(id) = cgroup_id(home, &holder, Owner::Job(job), number) {
                 registry.add_job_cgroup(job, id);
             }
             if shim.is_none() {
@@ -349,6 +410,18 @@ fn known_jobs(home: &Home, fleet: &Fleet, registry: &Registry) {
             }
         }
     }
+}
+
+/// The kernel's id of the cgroup that a session or run of a job had by its process file.
+fn cgroup_id(
+    home: &Home,
+    holder: &HolderDirectory,
+    owner: Owner,
+    number: SessionNumber,
+) -> Option<u64> {
+    let path = holder.read_process(number)?.cgroup?;
+    let named = cgroup::named(&path, &home.holders(), &owner.numbered(number))?;
+    Cgroup::at(named).id()
 }
 
 /// The latest that an earlier run kept of each agent that is in memory.
@@ -360,10 +433,23 @@ fn kept(journal: &dyn Store, fleet: &Fleet) -> Vec<Latest> {
     })
 }
 
+fn presence(kept: &[Latest], fleet: &Fleet, now: Time) -> (Presence, Unadopted) {
+    let heard = kept.iter().filter_map(|sample| Some((sample.agent, sample.last_seen?)));
+    let presence = Presence::begin(heard.collect(), now).adopting(fleet);
+    let unadopted = presence.unadopted();
+    (presence, unadopted)
+}
+
 /// A daemon of a thousand sessions needs some thousand descriptors; sessions get the old limit.
 fn raise_nofile() -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let old = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: old.maximum, maximum: old.maximum };
     setrlimit(Resource::Nofile, raised).ok().and(old.current)
+}
+
+/// How many descriptors this daemon may open.
+fn descriptors() -> u64 {
+    use rustix::process::{Resource, getrlimit};
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }

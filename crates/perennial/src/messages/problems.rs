@@ -4,11 +4,15 @@
 
 use std::fmt::Write;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use perennial_api::agent::{Agent, Session};
+use perennial_api::attended::Stopped;
+use perennial_api::home::{Misplaced, Untrusted};
 use perennial_api::request::BODY_LIMIT;
 use perennial_api::{ClientError, Problem};
+use perennial_core::admission::{Class, Full};
 use perennial_core::agent as core_agent;
 use perennial_core::authority::{Caller, Standing};
 use perennial_core::event::Birth;
@@ -28,8 +32,11 @@ use perennial_engine::harness::typing::Unsendable;
 
 use super::COLUMNS;
 use crate::cli;
-use crate::daemon::showing::problems::{self as daemon, NotRunnable};
-use crate::daemon::surface::server;
+use crate::cli::archive::read::ReadError;
+use crate::cli::problems::house;
+use crate::config::Mistake;
+use crate::daemon::showing::problems::{self as daemon, NotRunnable, PlaceKind};
+use crate::daemon::surface::{feed_reader, server};
 
 const ADA: AgentId = AgentId(1);
 const TEXT: MessageId = MessageId(7);
@@ -37,8 +44,10 @@ const TEXT: MessageId = MessageId(7);
 pub fn add(text: &mut String) {
     section(text, "Refusals", &refusals());
     section(text, "Malformed requests", &malformed());
+    section(text, "More than a caller's share", &crowded());
     section(text, "Missing or unreadable", &missing());
     section(text, "The command line's own problems", &of_command_line());
+    section(text, "Keeping house", &of_house());
     section(text, "Talking to the daemon", &of_client());
 }
 
@@ -95,6 +104,7 @@ fn refusals() -> Vec<Problem> {
         wrong_state(Verb::Stop, State::Sleeping),
         wrong_state(Verb::Send, State::Dead),
         wrong_state(Verb::Wake, State::Dead),
+        wrong_state(Verb::Restart, State::Dead),
         Refusal::Running { agent: ADA },
         Refusal::StoppedByOperator { agent: ADA },
         Refusal::NeedsApproval { agent: ADA },
@@ -106,15 +116,20 @@ fn refusals() -> Vec<Problem> {
         Refusal::AlreadyOffered { message: TEXT },
         Refusal::MessageExists { message: TEXT },
         Refusal::ParentGone { parent: ADA },
+        Refusal::ParentBelow { agent: ADA, parent: ADA },
+        Refusal::TooOften { wait: Duration::from_secs(10) },
         not_allowed(agent, Verb::Attach),
         not_allowed(agent, Verb::Logs),
         not_allowed(agent, Verb::Spawn),
         not_allowed(agent, Verb::Stop),
         Refusal::NotAllowed { caller: agent, verb: Verb::Stop, standing: Standing::NoTarget },
         not_allowed(agent, Verb::Wake),
+        not_allowed(agent, Verb::Restart),
         not_allowed(agent, Verb::Bury),
         not_allowed(Caller::Viewer, Verb::Stop),
         not_allowed(Caller::Job, Verb::Look),
+        not_allowed(Caller::Ambiguous, Verb::Look),
+        not_allowed(agent, Verb::Up),
         not_visible(agent, Private::Texts),
         not_visible(agent, Private::Transcript),
         not_visible(Caller::Viewer, Private::Texts),
@@ -139,6 +154,8 @@ fn malformed() -> Vec<Problem> {
         daemon::bad_name(&"x".repeat(65), &BadName::TooLong),
         daemon::bad_role("b b", bad_name),
         daemon::empty_summary(),
+        daemon::empty_prompt(),
+        daemon::reserved_argument("--session-id", "claude"),
         daemon::long_summary(20_000),
         daemon::long_title(300),
         daemon::blank_title(),
@@ -178,10 +195,20 @@ fn malformed() -> Vec<Problem> {
         daemon::half_sent("body", server::PATIENCE),
         daemon::large_body(BODY_LIMIT),
         daemon::large_head(server::HEADER_BYTES),
-        daemon::too_many_connections(server::CONNECTIONS),
         daemon::harness_not_understood(&io::Error::other("not a JSON object")),
         daemon::no_such_route("/v1/moon"),
         daemon::no_such_method("/v1/agents"),
+    ]
+}
+
+fn crowded() -> Vec<Problem> {
+    let own = Full::Own { taken: 16 };
+    let agents = Full::Class { class: Class::Agents, taken: 1024 };
+    vec![
+        daemon::too_many(PlaceKind::Connection, agents),
+        daemon::too_many(PlaceKind::Request, own),
+        daemon::too_many(PlaceKind::Feed, own),
+        daemon::reader_too_slow(Some(120), feed_reader::PATIENCE),
     ]
 }
 
@@ -199,7 +226,7 @@ fn shown(state: State, session: u64) -> Agent {
 fn missing() -> Vec<Problem> {
     let conversation = "0f3c2a1e-1b2c".parse().expect("an id");
     vec![
-        daemon::no_such_agent("bob"),
+        daemon::no_such_agent("bbo", &["bob", "rob"]),
         daemon::agent_gone(),
         daemon::no_such_session("bob", 7, 3),
         daemon::no_such_session("bob", 1, 0),
@@ -217,6 +244,7 @@ fn missing() -> Vec<Problem> {
         daemon::post_unread(PostId(9)),
         daemon::no_conversation("bob"),
         daemon::no_such_conversation(&conversation, "claude"),
+        daemon::conversation_open(&conversation, 4711),
         daemon::not_started("bob", "its program could not be started: Permission denied"),
         daemon::preset_unusable("can't read /home/eve/.config/perennial/harnesses/mine.toml"),
         daemon::terminal_unreachable("bob", "the session's holder can't be reached"),
@@ -235,23 +263,41 @@ fn of_command_line() -> Vec<Problem> {
     let usage = "perennial ls --help";
     vec![
         cli::misused("unexpected argument '--rol' found", String::new(), usage),
+        cli::no_such_verb("perennial", "sned", &["send", "sent"], "perennial --help"),
+        cli::no_such_verb("perennial board", "pots", &["post"], "perennial board --help"),
+        cli::no_verb("perennial", "perennial --help"),
         cli::nameless_spawn("-- bash -l"),
+        cli::spawn_names_first("joe -- bash"),
         cli::output(&io::Error::other("No space left on device (os error 28)")),
         cli::no_home(&perennial_api::home::HomeError::Homeless),
-        cli::no_terminal_to_run(),
+        cli::no_such_path("journl", &["journal"]),
+        cli::no_match("web-*", &[]),
+        cli::no_match("wbe-*", &["web-1", "web-2"]),
+        cli::program_not_started("bob", "sh was not found in PATH"),
+        cli::end_unknown("bob"),
+        cli::not_confirmed(),
         cli::no_terminal_to_attach("bob"),
+        cli::no_terminal_to_watch(),
         cli::own_variable("PERENNIAL_AGENT"),
         cli::nameless_variable(),
+        cli::variable_not_set("NO_SUCH"),
+        cli::variable_not_set("a word that may be secret"),
         cli::no_directory(&denied()),
         cli::directory_not_unicode("/srv/\u{fffd}"),
         cli::prompt_for_adopted("bob"),
         cli::preset_unusable(&io::Error::other("no harness 'clod'; known harnesses: claude")),
         cli::no_home_variable(),
+        cli::no_daemon_from_here(),
         cli::daemon_not_started(&denied()),
         cli::daemon_not_awaited(&denied()),
         cli::daemon_failed_silently(&path.join("log/daemon.log")),
         cli::daemon_failed(),
-        cli::daemon_error("can't open the journal", "the file is damaged".to_owned()),
+        cli::daemon_error("can't read the journal", "the disk failed".to_owned()),
+        cli::journal_unopenable(
+            "the file is damaged",
+            "ada (pid 4711) keeps running",
+            &path.join("journal.db"),
+        ),
         cli::home_unusable(path, &denied()),
         cli::own_program_unknown(&denied()),
         cli::nothing_to_shut_down(),
@@ -259,13 +305,19 @@ fn of_command_line() -> Vec<Problem> {
         cli::terminal_unusable(&denied()),
         cli::holder_unreachable("bob", &denied()),
         cli::too_slow("bob"),
-        cli::no_steps("--json", "a bare command has no steps, only a recording"),
-        cli::stdin_not_text(&io::Error::other("stream did not contain valid UTF-8")),
+        cli::not_applicable("--full", "a bare command has no steps, only lines"),
+        cli::raw_to_terminal("bob"),
+        cli::text_unreadable("standard input", &denied()),
+        cli::not_text("notes.bin"),
+        cli::text_beside_keys(),
+        cli::control_in_keys(),
+        cli::bad_key_count(0, 4000),
         cli::blank_title(),
         cli::nothing_to_post(),
         cli::post_too_long("NOTES"),
         cli::post_not_text("logo.png"),
         cli::post_unreadable("NOTES", &denied()),
+        cli::demo_is_no_json(),
         cli::no_stage(Path::new("/tmp/perennial-demo-4711"), &denied()),
         cli::stage_not_removed(Path::new("/tmp/perennial-demo-4711"), &denied()),
         cli::demo_untrue("ada's second session is not running"),
@@ -275,12 +327,69 @@ fn of_command_line() -> Vec<Problem> {
     ]
 }
 
+fn of_house() -> Vec<Problem> {
+    let file = Path::new("/home/eve/.config/perennial/config.toml");
+    let copy = Path::new("/home/eve/.config/perennial/config.edited.toml");
+    let unit = Path::new("/home/eve/.config/systemd/user/perennial.service");
+    let archive = Path::new("/home/eve/fleet.tar");
+    let journal = Path::new("/home/eve/.local/share/perennial/journal.db");
+    let mistake = Mistake { line: Some(3), message: "unknown field `notifi`".to_owned() };
+    vec![
+        house::for_persons("edit the configuration"),
+        house::config_mistake(file, &mistake),
+        house::edited_config_mistake(copy, &mistake),
+        house::checked_config_mistake(Path::new("./config.toml"), &mistake),
+        house::config_unreadable(Path::new("./config.toml"), &denied()),
+        house::nowhere_to_edit(),
+        house::no_such_key("notifi", &["notify"], ""),
+        house::no_such_key("colour", &[], "notify, silent_after_s"),
+        house::config_not_edited(file, &denied()),
+        house::no_editor("vi", &denied()),
+        house::editor_failed("vi", copy),
+        house::path_not_for_a_unit(Path::new("/home/eve/a\nb")),
+        house::foreign_unit(unit),
+        house::unit_unusable(unit, &denied()),
+        house::no_unit(unit),
+        house::no_systemd("systemctl was not found in PATH"),
+        house::systemctl_failed(&["enable", "perennial.service"], "Access denied"),
+        house::store_is_newer(
+            "0.2.0 (build 9262ffa8f80b)",
+            "0.1.0 (build 38f0c1d2e3b4)",
+            "the file has form 6, this program knows 5",
+        ),
+        house::export_exists(archive),
+        house::nothing_to_export(journal),
+        house::not_exported(archive, &denied()),
+        house::not_an_archive(archive, &ReadError::Foreign("../../.bashrc".to_owned())),
+        house::archive_unread(archive, &denied()),
+        house::home_not_empty(&[journal.to_owned()]),
+        house::home_in_use("another daemon holds this home (pid 4242)"),
+        house::not_imported(&denied()),
+    ]
+}
+
 fn of_client() -> Vec<Problem> {
     let not_json = || serde_json::from_str::<u8>("x").expect_err("no number");
+    let path = || PathBuf::from("/home/eve/.local/state/perennial");
     [
         ClientError::NoDaemon(denied()),
         ClientError::Unreachable(denied()),
+        ClientError::Untrusted(Untrusted::NotOurs { path: path(), owner: 1001 }),
+        ClientError::Untrusted(Untrusted::Open { path: path() }),
+        ClientError::Untrusted(Untrusted::ForeignListener {
+            path: path().join("sock"),
+            owner: 1001,
+        }),
+        ClientError::Untrusted(Untrusted::Misplaced {
+            path: path().join("sock"),
+            why: Misplaced::InSession { pid: 4242 },
+        }),
+        ClientError::Untrusted(Untrusted::Misplaced {
+            path: path().join("sock"),
+            why: Misplaced::Unseen,
+        }),
         ClientError::NoAnswer(30),
+        ClientError::Stopped(Stopped { pid: 4242 }),
         ClientError::Broken(io::Error::other("unexpected end of file")),
         ClientError::Unexpected(not_json()),
         ClientError::Unspeakable(not_json()),
@@ -298,6 +407,7 @@ fn every_problem_is_listed() {
         include_str!("../daemon/showing/problems/malformed.rs"),
         include_str!("../daemon/showing/problems/missing.rs"),
         include_str!("../cli/problems.rs"),
+        include_str!("../cli/problems/house.rs"),
     ] {
         let functions = source.lines().filter_map(|line| line.strip_prefix("pub fn "));
         for name in functions.filter_map(|rest| rest.split(['(', '<']).next()) {
@@ -312,7 +422,9 @@ fn every_problem_is_listed() {
 /// Agents do what error texts suggest.
 #[test]
 fn no_problem_suggests_a_destructive_command() {
-    let all = [refusals(), malformed(), missing(), of_command_line(), of_client()].concat();
+    let all =
+        [refusals(), malformed(), crowded(), missing(), of_command_line(), of_house(), of_client()]
+            .concat();
     for problem in all {
         for verb in ["stop", "bury", "down", "kill", "rm", "unsend"] {
             let command = format!("perennial {verb}");

@@ -8,6 +8,8 @@ use perennial_core::agent::Outlook;
 use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, Move, What};
 use perennial_core::exit::{Exit, UnknownExit};
+use perennial_core::fact::PausedBy;
+use perennial_core::hearing::Suspension;
 use perennial_core::hold::HeldFor;
 use perennial_core::id::{AgentId, JobId, MessageId, NodeId, PostId, SessionNumber};
 use perennial_core::message::{Held, Why};
@@ -40,6 +42,14 @@ pub fn add(text: &mut String) {
     });
     let mut explained: Vec<(String, String)> = explained.collect();
     explained.dedup();
+    let suspensions = [
+        Suspension::Forgotten,
+        Suspension::Wanted(PausedBy::Person),
+        Suspension::Wanted(PausedBy::KillSignal),
+    ];
+    explained.extend(suspensions.map(|why| {
+        (code(sentences::suspended::WORD), sentences::suspended::sentence(why, Some(4711)))
+    }));
     table(text, "Reasons with what was seen", "reason", explained);
     table(text, "Evidence", "witness", evidence());
     list(text, "How a session ended", exits().map(sentences::exit).into());
@@ -87,7 +97,7 @@ fn exits() -> [Exit; 7] {
 
 fn evidence() -> Vec<(String, String)> {
     // The verbs that move an agent; no other is ever evidence.
-    let verbs = [Verb::Spawn, Verb::Stop, Verb::Wake, Verb::Bury];
+    let verbs = [Verb::Spawn, Verb::Stop, Verb::Wake, Verb::Restart, Verb::Bury];
     let shown = [
         Show::SessionBegan,
         Show::TurnBegan,
@@ -113,6 +123,8 @@ fn evidence() -> Vec<(String, String)> {
         seen(Witness::Daemon, Finding::TimeCame),
         seen(Witness::Daemon, Finding::BootChanged),
         seen(Witness::Daemon, Finding::HomeCopied),
+        seen(Witness::Daemon, Finding::SessionFound(SessionNumber(3))),
+        seen(Witness::Daemon, Finding::RecordsLost),
         seen(Witness::Daemon, Finding::Unreadable("the file is damaged".into())),
     ]);
     let row = |one: &Evidence| (sentences::witness(one.witness).to_owned(), sentences::fact(one));

@@ -1,6 +1,9 @@
 //! `adopt`: what is refused. Adopting a real conversation is in `claude_conversation`.
 
-use crate::sealed::Sealed;
+use std::os::unix::fs::PermissionsExt;
+
+use crate::processes::running;
+use crate::sealed::{Sealed, finish};
 
 #[test]
 fn bad_ids_prompts_and_unknown_harnesses_are_refused() {
@@ -16,4 +19,55 @@ fn bad_ids_prompts_and_unknown_harnesses_are_refused() {
     assert_eq!(sealed.refused(3, &unknown).kind, "no-harness");
     assert_eq!(sealed.run(["adopt", "bob"]).code, 2);
     assert!(sealed.ls().is_empty());
+}
+
+#[test]
+fn without_the_agent_cli_nothing_is_adopted_and_the_reason_is_told() {
+    let sealed = Sealed::up();
+    let mut command = sealed.command(["adopt", "bob", "--conversation", "0f3c2a1e-1b2c"]);
+    command.env("PATH", "/nonexistent");
+    let ran = crate::sealed::finish(command);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(
+        ran.stderr.starts_with("error: can't run 'claude'\nwhy: not found in PATH\n"),
+        "{ran:?}"
+    );
+    assert!(sealed.ls().is_empty());
+}
+
+/// By the vendor's own list: a living process that has the conversation open is a second writer.
+#[test]
+fn a_conversation_that_a_program_outside_has_open_is_refused() {
+    let sealed = Sealed::up();
+    let id = "0f3c2a1e-1b2c-4d3e-8f4a-5b6c7d8e9f00";
+    let claude = sealed.dir.join("claude");
+    std::fs::write(&claude, "#!/bin/sh\nread x\n").expect("written");
+    std::fs::set_permissions(&claude, PermissionsExt::from_mode(0o755)).expect("a mode");
+    let vendor = sealed.dir.join(".claude");
+    std::fs::create_dir_all(vendor.join("projects/-w")).expect("made");
+    std::fs::create_dir_all(vendor.join("sessions")).expect("made");
+    std::fs::write(vendor.join(format!("projects/-w/{id}.jsonl")), "{}\n").expect("written");
+    // This test stands for the program outside.
+    let own = running(std::process::id());
+    let list = |start: u64| {
+        let entry = serde_json::json!({
+            "pid": own.pid, "sessionId": id, "procStart": start.to_string(), "status": "idle",
+            "statusUpdatedAt": 1_794_770_810_166_u64,
+        });
+        let file = vendor.join(format!("sessions/{}.json", own.pid));
+        std::fs::write(file, entry.to_string()).expect("written");
+    };
+    let adopt = || {
+        let mut command = sealed.command(["adopt", "bob", "--conversation", id, "--json"]);
+        command.env("PATH", format!("{}:/usr/bin:/bin", sealed.dir.display()));
+        finish(command)
+    };
+    list(own.start_ticks);
+    let ran = adopt();
+    assert!(ran.code == 3 && ran.stderr.contains("conversation-taken"), "{ran:?}");
+    assert!(sealed.ls().is_empty());
+    // A process of that number that began at another time is somebody else.
+    list(own.start_ticks + 1);
+    let ran = adopt();
+    assert!(!ran.stderr.contains("conversation-taken") && !sealed.ls().is_empty(), "{ran:?}");
 }

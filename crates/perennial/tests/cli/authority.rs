@@ -1,6 +1,7 @@
 //! Who may do what, when an agent's own process calls: shown by processes, whatever it claims.
 
 use perennial_api::Problem;
+use perennial_engine::host::cgroup;
 
 use crate::processes;
 use crate::sealed::{PROGRAM, Ran, Sealed};
@@ -15,20 +16,20 @@ const LEAVE_TERMINAL: &str = "dir=$1; shift; until [ -e \"$dir/go\" ]; do sleep 
     echo > \"$dir/out\"; mv \"$dir/code.new\" \"$dir/code\"";
 
 /// A fleet: `other` and `child` run, `sleeper` sleeps; the caller will be called `caller`.
-struct Fleet {
-    sealed: Sealed,
+pub struct Fleet {
+    pub sealed: Sealed,
     calls: std::cell::Cell<usize>,
 }
 
 impl Fleet {
-    fn new() -> Fleet {
+    pub fn new() -> Fleet {
         let sealed = Sealed::up();
         sealed.spawn("other", "read x");
         Fleet { sealed, calls: std::cell::Cell::new(0) }
     }
 
     /// Calls from within a session of a new agent: `wrapper`, then the program with these arguments.
-    fn call(&self, wrapper: &[&str], args: &[&str]) -> Ran {
+    pub fn call(&self, wrapper: &[&str], args: &[&str]) -> Ran {
         self.call_as(LEAVE, &self.name(), &[], wrapper, args)
     }
 
@@ -69,7 +70,7 @@ impl Fleet {
     }
 
     #[track_caller]
-    fn assert_other_untouched(&self) {
+    pub fn assert_other_untouched(&self) {
         let other = self.sealed.show("other");
         assert_eq!((other.state.as_str(), other.respawn_count), ("working", 0));
         assert_eq!(other.session.map(|session| session.number), Some(1));
@@ -83,10 +84,13 @@ fn an_agents_process_may_look_and_nothing_else() {
         &["stop", "other"][..],
         &["stop", "--all"],
         &["wake", "other"],
+        &["restart", "other"],
         &["send", "other", "y"],
+        &["send", "other", "--key", "Enter"],
         &["spawn", "puppet", "--", "sleep", "1000"],
         &["logs", "other"],
         &["logs", "other", "--follow"],
+        &["screen", "other"],
         &["rename", "other", "mine"],
         &["bury", "other", "--summary", "gone"],
         &["down"],
@@ -107,7 +111,7 @@ fn an_agents_process_may_look_and_nothing_else() {
 fn an_agent_may_not_stop_or_read_itself() {
     let fleet = Fleet::new();
     for args in
-        [&["stop", "me"][..], &["logs", "me"], &["send", "me", "x"], &["rename", "me", "you"]]
+        [&["stop", "me"][..], &["screen", "me"], &["send", "me", "x"], &["rename", "me", "you"]]
     {
         let ran = fleet.call_as(LEAVE, "me", &[], &[], args);
         fleet.assert_refused(&ran);
@@ -171,6 +175,9 @@ fn a_lead_may_stop_and_wake_its_child_and_nobody_elses() {
         (0, &["wake", "put-to-rest"][..], 6, "put-to-rest", "sleeping"),
         (1, &["stop", "child"], 0, "child", "sleeping"),
         (2, &["wake", "child"], 0, "child", "working"),
+        (7, &["restart", "child"], 0, "child", "working"),
+        (8, &["restart", "put-to-rest"], 6, "put-to-rest", "sleeping"),
+        (9, &["restart", "other"], 3, "other", "working"),
         (3, &["stop", "grandchild"], 0, "grandchild", "sleeping"),
         (4, &["stop", "other"], 3, "other", "working"),
         (5, &["send", "child", "x"], 3, "child", "working"),
@@ -195,7 +202,7 @@ fn a_lead_may_stop_and_wake_its_child_and_nobody_elses() {
 
 /// Waits for a file, out of reach of its session's shim, then calls again and again; without any
 /// environment.
-const ORPHAN: &str = "(env -i PERENNIAL_HOME=\"$2\" setsid /bin/sh -c 'echo $$ > \"$1/orphan.new\"; mv \"$1/orphan.new\" \"$1/orphan\"
+const ORPHAN: &str = "(env -i MARK PERENNIAL_HOME=\"$2\" setsid /bin/sh -c 'echo $$ > \"$1/orphan.new\"; mv \"$1/orphan.new\" \"$1/orphan\"
         while [ ! -e \"$1/go\" ]; do sleep 0.02; done
         while :; do \"$2\" stop other > /dev/null 2>&1 && echo 0 > \"$1/code\"; done' sh \"$1\" \"$3\" < /dev/null > /dev/null 2>&1 &)
     read x";
@@ -206,7 +213,14 @@ fn an_orphan_of_a_killed_shim_is_not_a_person() {
         let fleet = Fleet::new();
         let sealed = &fleet.sealed;
         let (dir, home) = (sealed.dir.display().to_string(), sealed.root.display().to_string());
-        let argv = ["/bin/sh", "-c", ORPHAN, "sh", &dir, &home, PROGRAM];
+        // Without a cgroup, a daemon that comes later has only the mark to go by.
+        let mark = if daemon_too && cgroup::available().is_err() {
+            "PERENNIAL_SESSION=$PERENNIAL_SESSION"
+        } else {
+            ""
+        };
+        let script = ORPHAN.replace("MARK", mark);
+        let argv = ["/bin/sh", "-c", &script, "sh", &dir, &home, PROGRAM];
         let agent = sealed.spawn_with(&["parent", "--restart", "never"], &argv);
         let file = sealed.dir.join("orphan");
         sealed.until("the orphan is there", || file.exists());

@@ -26,7 +26,7 @@ fn a_program_that_dies_at_once_opens_the_breaker_after_five_restarts() {
     let wait = time(&half_open).duration_since(time(&agent.since)).expect("later").as_secs();
     assert_eq!(wait, 300);
 
-    let story: Why = sealed.json(&["why", "dies"]);
+    let story: Why = sealed.json(&["why", "dies", "--all"]);
     let told = |kind: &str, text: &str| {
         let is_told = |one: &&Chapter| one.kind == kind && one.text.contains(text);
         story.story.iter().filter(is_told).count()

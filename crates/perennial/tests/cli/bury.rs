@@ -4,6 +4,7 @@ use perennial_api::Agent;
 
 use crate::sealed::Sealed;
 use crate::send::{WITNESS, send_waiting, sent, state};
+use crate::terminal::Terminal;
 
 // covers: J-12
 #[test]
@@ -51,4 +52,61 @@ fn texts_that_it_has_not_seen_are_returned_and_listed() {
     let buried = sealed.ok(["bury", "bob", "--summary", "done"]);
     assert!(buried.contains(&format!("{id}  do it now")), "{buried}");
     assert_eq!(state(&sent(&sealed, "bob")[0]), ("returned", ""));
+}
+
+/// N8: environment values, which may be secrets, stayed on the disk for good.
+#[test]
+fn what_may_be_secret_is_gone_with_the_burial_or_at_the_next_start() {
+    let sealed = Sealed::up();
+    let secret = "--env=TOKEN=hunter2";
+    let bob = sealed.spawn_with(&["bob", secret], &["/bin/sh", "-c", "echo hi; read x"]);
+    let eve = sealed.spawn_with(&["eve", secret], &["/bin/sh", "-c", "read x"]);
+    let (of_bob, of_eve) = (sealed.holder(&bob).join("env"), sealed.holder(&eve).join("env"));
+    let kept = std::fs::read(&of_eve).expect("an environment");
+    assert!(of_bob.exists());
+    sealed.ok(["stop", "bob"]);
+    assert!(of_bob.exists(), "a stopped agent can be woken");
+    sealed.ok(["bury", "bob", "--summary", "done"]);
+    assert!(!of_bob.exists());
+    assert!(sealed.ok(["logs", "bob"]).contains("hi"), "what it printed is kept");
+
+    // As if the daemon had died between the burial's record and the removal.
+    sealed.ok(["bury", "eve", "--summary", "done"]);
+    sealed.ok(["down"]);
+    std::fs::write(&of_eve, kept).expect("put back");
+    sealed.start_daemon();
+    assert!(!of_eve.exists());
+}
+
+#[test]
+fn a_person_at_a_terminal_is_asked_first() {
+    let sealed = Sealed::up();
+    for name in ["web-1", "web-2", "bob"] {
+        sealed.spawn(name, "read x");
+    }
+    let question =
+        "bury web-1 and web-2? Their sessions end, and they can't be woken again. [y/N] ";
+    for answer in ["\r", "n\r", "yes please\r", "\u{4}"] {
+        let mut terminal = Terminal::run(sealed.command(["rm", "web-*"]));
+        terminal.wait(question);
+        terminal.type_keys(answer);
+        let ran = terminal.end();
+        assert_eq!(ran.code, 3, "{ran:?}");
+        assert!(ran.stdout.contains("nothing was changed"), "{ran:?}");
+    }
+    let mut terminal = Terminal::run(sealed.command(["stop", "--all"]));
+    terminal.wait("stop all 3 running agents (bob, web-1 and web-2)? [y/N] ");
+    terminal.type_keys("n\r");
+    assert_eq!(terminal.end().code, 3);
+    assert!(sealed.ls().iter().all(|agent| agent.state == "working"));
+    let mut terminal = Terminal::run(sealed.command(["bury", "web-*"]));
+    terminal.wait(question);
+    terminal.type_keys("y\r");
+    assert_eq!(terminal.end().code, 0);
+    assert_eq!(sealed.show("web-1").summary.as_deref(), Some("no summary"));
+    // Neither with --yes, nor for one that is not there, nor without a terminal.
+    assert_eq!(Terminal::run(sealed.command(["bury", "bob", "--yes"])).end().code, 0);
+    assert_eq!(Terminal::run(sealed.command(["bury", "eve"])).end().code, 4);
+    sealed.spawn("carol", "read x");
+    assert!(sealed.ok(["rm", "carol"]).starts_with("carol is dead"));
 }

@@ -1,6 +1,6 @@
 //! Conversations of real Claude Code sessions: cleared, compacted, adopted, measured.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -143,6 +143,36 @@ fn a_conversation_of_the_users_own_is_adopted_with_all_that_was_said_in_it() {
         let is_told = |words| record.request.contains(words);
         record.request.kind == Kind::Main && is_told("Early-answer.") && is_told("Later-prompt.")
     });
+}
+
+/// C14: a conversation has one writer, by the vendor's own list.
+#[test]
+fn a_conversation_that_a_program_outside_has_open_is_not_resumed() {
+    let stage = Stage::new();
+    let mut watch = stage.sealed.watch();
+    stage.spawn("ada", &FREE, &turns(&json!([{ "text": "Hello." }])));
+    watch.moved("ada", "waiting", "idle");
+    let id = stage.conversation("ada");
+    stage.sealed.ok(["stop", "ada"]);
+    let template = stage.command(&[]);
+    let mut claude = Command::new(Stage::claude());
+    claude.current_dir(&stage.sealed.dir).env_clear();
+    claude.envs(template.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    claude.args(["-p", "--resume", &id, "--permission-mode", "manual"]);
+    claude.arg(turns(&json!([{ "silent": true }]))).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut outside = claude.spawn().expect("it runs");
+    let listed = stage.sealed.dir.join(format!(".claude/sessions/{}.json", outside.id()));
+    stage.sealed.until("it is listed", || {
+        std::fs::read_to_string(&listed).is_ok_and(|entry| entry.contains(&id))
+    });
+    stage.sealed.run(["wake", "ada"]);
+    let why = || stage.sealed.ok(["why", "ada"]);
+    stage.sealed.until("it is told", || why().contains("is open in another program"));
+    assert!(stage.sealed.show("ada").session.is_none_or(|session| session.pid.is_none()));
+    outside.kill().expect("it runs");
+    outside.wait().expect("it ends");
+    stage.sealed.run(["wake", "ada"]);
+    followed(&mut watch, "resumed");
 }
 
 // covers: H-05

@@ -73,7 +73,12 @@ impl Session {
         self.holders.clone().stop();
         between();
         (self.holders, self.reports) = holders(self.dir.path(), Epoch(2));
-        self.holders.order(SessionEffect { agent: AGENT, number: NUMBER, action: Action::Hold });
+        self.holders.order(SessionEffect {
+            agent: AGENT,
+            number: NUMBER,
+            recorded: None,
+            action: Action::Hold,
+        });
     }
 
     /// `also_seen` joins what the client remembers of earlier starts.
@@ -136,7 +141,10 @@ impl Session {
         let action = Action::Start(Box::new(launch), Opening::Bare);
         let input = Some(self.input.rules());
         let program = Program { argv, dir: project, input, ..Program::default() };
-        self.holders.order_start(SessionEffect { agent: AGENT, number: NUMBER, action }, program);
+        self.holders.order_start(
+            SessionEffect { agent: AGENT, number: NUMBER, recorded: None, action },
+            program,
+        );
         self.line_is(LineReport::default());
     }
 
@@ -255,14 +263,24 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         let end = Action::End(Pace::AtOnce);
-        self.holders.order(SessionEffect { agent: AGENT, number: NUMBER, action: end });
+        self.holders.order(SessionEffect {
+            agent: AGENT,
+            number: NUMBER,
+            recorded: None,
+            action: end,
+        });
         while let Ok(report) = self.reports.recv_timeout(PATIENCE) {
             if matches!(&report, HostReport::Session { report, .. } if report.exit().is_some()) {
                 break;
             }
         }
         let release = Action::Release;
-        self.holders.order(SessionEffect { agent: AGENT, number: NUMBER, action: release });
+        self.holders.order(SessionEffect {
+            agent: AGENT,
+            number: NUMBER,
+            recorded: None,
+            action: release,
+        });
         self.holders.clone().stop();
     }
 }

@@ -104,8 +104,15 @@ fn a_conversation_is_told_in_steps_and_the_terminal_in_bytes() {
     );
     assert!(!shown.contains('\x1b') && shown.contains("done."), "{shown:?}");
     assert!(sealed.ok(["logs", "ada", "--full"]).contains("\n            30"));
-    let bytes = sealed.command(["logs", "ada", "--terminal"]).output().expect("it runs").stdout;
+    // Of its terminal: what is on the screen, as text; the bytes only on request.
+    let shown = sealed.ok(["logs", "ada", "--terminal"]);
+    assert!(!shown.contains('\x1b') && shown.contains("done."), "{shown:?}");
+    assert_eq!(sealed.ok(["screen", "ada"]).trim(), shown.trim(), "it has the whole screen");
+    let bytes = sealed.command(["logs", "ada", "--raw"]).output().expect("it runs").stdout;
     assert!(bytes.contains(&0x1b), "a terminal's bytes have escapes");
+    let (last, at) = (told.len() - 1, told.last().and_then(|step| step.at.clone()));
+    assert_eq!(steps(sealed, &["--since", &at.expect("a time")]), told[last..]);
+    assert_eq!(steps(sealed, &["--since", "1d", "-n", "2"]), told[last - 1..]);
 }
 
 #[test]

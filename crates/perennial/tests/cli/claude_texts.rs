@@ -76,3 +76,39 @@ fn a_menu_that_is_open_is_not_answered() {
     terminal.type_keys("\x1c\x1c");
     terminal.end();
 }
+
+/// A hook of the user's own blocks what has this word in it.
+const BLOCKING: &str = "grep -q FORBIDDEN && { echo 'not in this project' >&2; exit 2; }; exit 0";
+
+/// The client puts a blocked prompt back into its line: it is not typed again, nothing is glued to it, and
+/// what was sent behind it arrives.
+#[test]
+fn a_text_that_a_hook_of_the_users_blocks_is_told_and_holds_back_no_other() {
+    let stage = Stage::new();
+    let hook = json!([{ "hooks": [{ "type": "command", "command": BLOCKING }] }]);
+    let settings = json!({ "hooks": { "UserPromptSubmit": hook } });
+    let own = stage.sealed.dir.join(".claude");
+    std::fs::create_dir_all(&own).expect("made");
+    std::fs::write(own.join("settings.json"), settings.to_string()).expect("written");
+    let mut watch = stage.sealed.watch();
+    // The prompt that it is started with comes back, too.
+    stage.spawn("ada", &FREE, "FORBIDDEN at the start");
+    watch.moved("ada", "waiting", "idle");
+    stage.sealed.ok(["send", "ada", "--wait", "the first one"]);
+    stage.told("the first one");
+    let id = stage.sealed.ok(["--json", "send", "ada", "FORBIDDEN fruit"]);
+    let id: serde_json::Value = serde_json::from_str(&id).expect("JSON");
+    let id = id["id"].as_str().expect("an id").to_owned();
+    stage.sealed.ok(["send", "ada", "--wait", "the one behind it"]);
+    stage.told("the one behind it");
+    let sent = stage.sealed.ok(["sent", "ada", "--json"]);
+    assert!(sent.contains("The hook said: not in this project"), "{sent}");
+    let why = stage.sealed.ok(["why", "ada"]);
+    assert!(why.contains("not in this project"), "{why}");
+    let offers = |events: &str| events.matches("message-offered").count();
+    let events = stage.sealed.ok(["events", "--json"]);
+    assert_eq!((offers(&events), events.matches("message-blocked").count()), (3, 1), "{events}");
+    assert!(!stage.main_requests().iter().any(|request| request.contains("FORBIDDEN")));
+    stage.sealed.ok(["unsend", &id]);
+    assert!(stage.sealed.ok(["sent", "ada"]).contains("withdrawn"));
+}

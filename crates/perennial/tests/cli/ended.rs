@@ -43,7 +43,7 @@ fn the_dead_leave_memory_while_the_daemon_runs() {
         assert_eq!((dead.state.as_str(), dead.summary), ("dead", Some(format!("{name} is done"))));
     }
     let table = sealed.ok(["ls"]);
-    assert!(table.contains("1 living, 120 in the cemetery"), "{table}");
+    assert!(table.contains("1 living\n120 in the cemetery: "), "{table}");
 }
 
 #[test]

@@ -57,6 +57,19 @@ fn an_agents_events_are_the_same_wherever_they_are_asked_for() {
     assert_eq!(claims.count(), 4, "two names, taken and left");
     let page = lines(&sealed.ok(["events", "--json", "--agent", &ada.id]));
     assert_eq!(page.iter().map(|event| event.seq).collect::<Vec<_>>(), seqs);
+    // A page may end between an event and what follows from it.
+    for limit in 1..4 {
+        let mut seen: Vec<u64> = Vec::new();
+        while seen.last() != seqs.last() {
+            let since = seen.last().copied().unwrap_or(0);
+            let path = format!("/v1/events?since={since}&limit={limit}&agent={}", ada.id);
+            let page: Vec<EventView> =
+                sealed.client().get(&path).and_then(|answer| answer.read()).expect("a page");
+            assert!((1..=limit).contains(&page.len()), "{page:?}");
+            seen.extend(page.iter().map(|event| event.seq));
+        }
+        assert_eq!(seen, seqs, "{limit} at a time");
+    }
     for (path, events) in [("events", None), ("feed", Some("event"))] {
         let path = format!("/v1/{path}?since=0&agent={}", ada.id);
         let mut feed = sealed.client().follow(&path, None).expect("a feed");
@@ -169,4 +182,16 @@ fn a_followed_feed_misses_nothing_when_the_daemon_is_killed() {
     let seqs: Vec<u64> = seen.iter().map(|event| event.seq).collect();
     assert_eq!(seqs, (1..=seqs.len() as u64).collect::<Vec<_>>());
     assert_eq!(seen.iter().filter(|event| event.kind == "daemon-started").count(), 4);
+}
+
+/// Besides a place in the journal, `--since` takes what that of `logs` takes.
+#[test]
+fn events_since_a_time_are_those_that_came_later() {
+    let sealed = Sealed::up();
+    sealed.spawn("bob", "read x");
+    assert!(sealed.ok(["events", "--since", "1h"]).contains("bob"));
+    assert_eq!(sealed.ok(["events", "--since", "2100-01-01"]), "");
+    assert_eq!(sealed.ok(["events", "--since", "2100-01-01", "--json"]), "");
+    let problem = sealed.refused(2, &["events", "--since", "soon"]);
+    assert!(problem.title.contains("a sequence number like 120"), "{problem:?}");
 }

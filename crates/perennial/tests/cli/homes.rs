@@ -69,7 +69,7 @@ fn bytes_below(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     for path in std::fs::read_dir(dir).expect("a directory").flatten().map(|entry| entry.path()) {
         if path.is_dir() {
             found.extend(bytes_below(&path));
-        } else if !path.to_string_lossy().ends_with("-shm") {
+        } else if !path.to_string_lossy().ends_with("-shm") && !path.ends_with("daemon.lock") {
             let bytes = std::fs::read(&path).expect("a file");
             // SQLite leaves an empty log where it only looked.
             if !bytes.is_empty() {

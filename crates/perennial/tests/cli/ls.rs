@@ -1,5 +1,6 @@
 //! `ls`: who needs you first; rosters, states, projects, and who is stale.
 
+use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 use perennial_api::Agent;
@@ -7,7 +8,8 @@ use rustix::process::Signal;
 
 use crate::processes::{self, running, signal};
 use crate::sealed::{Sealed, pid};
-use crate::watch::time;
+use crate::terminal::Terminal;
+use crate::watch::{PATIENCE, time};
 
 fn names(agents: &[Agent]) -> Vec<&str> {
     agents.iter().map(|agent| agent.name.as_str()).collect()
@@ -125,4 +127,107 @@ fn a_reader_that_goes_away_is_no_error() {
     drop(child.stdout.take());
     let ran = crate::sealed::ended(child, "ls");
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+}
+
+#[test]
+fn the_dead_are_counted_and_those_of_one_name_are_told_apart() {
+    let sealed = Sealed::up();
+    let mut ids = Vec::new();
+    for _ in 0..2 {
+        ids.push(sealed.spawn("bob", "read x").id);
+        sealed.ok(["bury", "bob", "--summary", "done"]);
+    }
+    assert!(sealed.ok(["ls"]).starts_with("2 in the cemetery: perennial ls --roster cemetery\n"));
+    ids.push(sealed.spawn("bob", "read x").id);
+    let listed = sealed.ok(["ls"]);
+    assert!(!listed.contains("dead"), "{listed}");
+    assert!(listed.ends_with("\n2 in the cemetery: perennial ls --roster cemetery\n"), "{listed}");
+    for daemon in ["the one that buried them", "one that never had them in memory"] {
+        let all: Vec<Agent> = sealed.json(&["ls", "--all"]);
+        let targets: Vec<_> = all.iter().map(|agent| (agent.target.as_str(), &agent.id)).collect();
+        assert_eq!(targets, [("bob", &ids[2]), ("bob~1", &ids[1]), ("bob~2", &ids[0])], "{daemon}");
+        for agent in &all {
+            assert_eq!(sealed.show(&agent.target).id, agent.id, "{daemon}");
+        }
+        let table = sealed.ok(["ls", "--roster", "cemetery"]);
+        assert!(table.contains("\nbob~1  dead") && table.contains("\nbob~2  dead"), "{table}");
+        assert!(sealed.ok(["why", &ids[0]]).starts_with("bob~2 died"));
+        sealed.kill_daemon();
+        sealed.start_daemon();
+    }
+}
+
+#[test]
+fn what_people_type_for_it_works_too() {
+    let sealed = Sealed::up();
+    sealed.spawn("bob", "read x");
+    for alias in ["ps", "status"] {
+        assert_eq!(names(&sealed.json::<Vec<Agent>>(&[alias])), ["bob"]);
+    }
+    assert!(sealed.ok(["kill", "bob"]).starts_with("bob is sleeping"));
+    assert!(sealed.ok(["rm", "bob", "--summary", "done"]).starts_with("bob is dead"));
+}
+
+#[test]
+fn a_list_that_is_watched_follows_every_change_and_gives_the_terminal_back() {
+    let sealed = Sealed::up();
+    sealed.spawn("bob", "read x");
+    let mut terminal = Terminal::run(sealed.command(["ls", "--watch"]));
+    terminal.wait("\x1b[?1049h");
+    terminal.wait("bob");
+    sealed.spawn("carol", "read x");
+    terminal.wait("carol");
+    sealed.kill_daemon();
+    terminal.wait("the daemon is gone; waiting for it to come back");
+    sealed.start_daemon();
+    terminal.wait("reconnected");
+    sealed.ok(["bury", "bob", "--summary", "done"]);
+    terminal.wait("1 in the cemetery");
+    terminal.type_keys("q");
+    let ran = terminal.end();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.ends_with("\x1b[?7h\x1b[?25h\x1b[?1049l"), "{ran:?}");
+    let mut command = sealed.command(["ls", "-w"]);
+    command.env("NO_COLOR", "1");
+    let mut terminal = Terminal::run(command);
+    let before = terminal.wait("q leaves");
+    assert!(!before.contains("\x1b[1m") && !before.contains("\x1b[2m"), "{before:?}");
+    terminal.type_keys("\x03");
+    assert_eq!(terminal.end().code, 0);
+    let refused = sealed.run(["ls", "--watch"]);
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(refused.stderr.contains("needs a terminal"), "{refused:?}");
+}
+
+#[test]
+fn a_list_that_is_watched_as_json_has_a_line_for_each_change() {
+    let sealed = Sealed::up();
+    sealed.spawn("bob", "read x");
+    let mut child = sealed
+        .command(["ls", "--watch", "--json", "--state", "working"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    let (sender, lines) = std::sync::mpsc::channel();
+    let output = BufReader::new(child.stdout.take().expect("an output"));
+    std::thread::spawn(move || output.lines().try_for_each(|line| sender.send(line)));
+    let next = |name: &str, state: &str| {
+        loop {
+            let line = lines.recv_timeout(PATIENCE).expect("a line").expect("text");
+            let agent: Agent = serde_json::from_str(&line).expect("an agent");
+            if (agent.name.as_str(), agent.state.as_str()) == (name, state) {
+                return;
+            }
+        }
+    };
+    next("bob", "working");
+    sealed.spawn("carol", "read x");
+    next("carol", "working");
+    sealed.kill_daemon();
+    sealed.start_daemon();
+    sealed.ok(["stop", "bob"]);
+    next("bob", "sleeping");
+    child.kill().expect("it runs until then");
+    child.wait().expect("a child");
 }

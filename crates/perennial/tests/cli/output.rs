@@ -30,7 +30,7 @@ fn a_flood_with_a_100_mb_line_leaves_memory_and_recording_bounded() {
     sealed.ok(["send", "flood", "go"]);
     sealed.until("the flood is over", || done.exists());
     let shim = peak_bytes(sealed.shim(&agent).pid);
-    let logs = logs(&sealed, &["logs", "flood"]);
+    let logs = logs(&sealed, &["logs", "flood", "--raw"]);
     assert!(contains(&logs, b"\0\xff the end"), "the newest output is kept");
     let recorded = recorded_bytes(&sealed.holder(&agent).join("s1"));
     let daemon = peak_bytes(daemon.pid);
@@ -51,7 +51,9 @@ fn nul_bytes_and_broken_text_are_printed_as_they_were() {
     let script = "stty raw; printf 'a\\000b\\377\\376\\033]0;title\\007c'; exit 0";
     sealed.spawn_with(&["bytes", "--restart", "never"], &["/bin/sh", "-c", script]);
     sealed.watch().ended("bytes", 1);
-    assert_eq!(logs(&sealed, &["logs", "bytes"]), b"a\0b\xff\xfe\x1b]0;title\x07c");
+    let bytes = b"a\0b\xff\xfe\x1b]0;title\x07c";
+    assert_eq!(logs(&sealed, &["logs", "bytes", "--raw"]), bytes);
+    assert_eq!(logs(&sealed, &["logs", "bytes"]), b"abc\n");
     // In a terminal nothing of it may act: no title, no raw controls.
     let mut terminal = crate::terminal::Terminal::run(sealed.command(["logs", "bytes"]));
     let shown = terminal.wait("c") + &terminal.end().stdout;
@@ -71,9 +73,9 @@ fn earlier_sessions_keep_their_recordings() {
     crate::processes::kill(crate::processes::running(crate::sealed::pid(&agent)));
     watch.running("counts", 2);
     sealed.until("it has printed again", || !logs(&sealed, &["logs", "counts"]).is_empty());
-    assert_eq!(logs(&sealed, &["logs", "counts", "--session", "1"]), b"number 1\r\n");
-    assert_eq!(logs(&sealed, &["logs", "counts", "--session", "2"]), b"number 2\r\n");
-    assert_eq!(logs(&sealed, &["logs", "counts"]), b"number 2\r\n");
+    assert_eq!(logs(&sealed, &["logs", "counts", "--session", "1"]), b"number 1\n");
+    assert_eq!(logs(&sealed, &["logs", "counts", "--session", "2"]), b"number 2\n");
+    assert_eq!(logs(&sealed, &["logs", "counts"]), b"number 2\n");
     assert_eq!(sealed.refused(4, &["logs", "counts", "--session", "3"]).kind, "no-such-session");
 }
 

@@ -99,7 +99,7 @@ fn advice_is_about_the_agent_that_was_named() {
     assert_eq!(dead.detail, "it is dead");
     assert_eq!(dead.next, "`perennial logs bob~1` shows the last one");
     let session = sealed.refused(4, &["logs", "bob~1", "--session", "7"]);
-    assert_eq!(session.next, "`perennial logs bob~1` shows the newest session");
+    assert_eq!(session.next, "leave --session out to get the newest");
     sealed.ok(["stop", "bob"]);
     let ticket = sealed.client().post("/v1/agents/bob/ticket", &watch);
     let Err(ClientError::Problem(sleeping)) = ticket else { panic!("it was stopped") };

@@ -70,6 +70,20 @@ pub fn of_home(root: &Path, user: &Path) -> Vec<Found> {
     found
 }
 
+/// The live process that holds the lock of a file as a whole.
+pub fn holder(file: &Path) -> Option<Found> {
+    let inode = std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(file).ok()?).to_string();
+    let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
+    // `4: FLOCK  ADVISORY  WRITE 26209 fe:00:11649071 0 EOF`
+    let pid = locks.lines().find_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let is_it = words.get(1) == Some(&"FLOCK") && words.get(5)?.split(':').nth(2)? == inode;
+        is_it.then(|| words[4].parse().ok())?
+    })?;
+    let stat = process::stat(pid).filter(|stat| !stat.zombie)?;
+    Some(Found { process: stat.process, parent: stat.parent, argv: argv(pid), session: None })
+}
+
 /// A shim names its holder directory; its environment may be unreadable for us.
 fn is_shim_below(one: &Found, root: &Path) -> bool {
     one.is_shim() && one.argv.get(2).is_some_and(|dir| Path::new(dir).starts_with(root))

@@ -15,6 +15,7 @@ fn a_renamed_agent_is_the_same_one() {
     assert_eq!(sealed.show("robert").id, bob.id);
     assert_eq!(sealed.ok(["rename", "eve", "why"]), "eve is now called why\n");
     assert_eq!(sealed.ok(["rename", "why", "eve"]), "why is now called eve\n");
+    assert_eq!(sealed.ok(["rename", "eve", "eve"]), "eve already has that name\n");
     assert_eq!(sealed.refused(3, &["rename", "robert", "EVE"]).kind, "name-taken");
     assert_eq!(sealed.show(&bob.id).name, "Robert");
     // Its old name is free, and the new one survives the daemon.

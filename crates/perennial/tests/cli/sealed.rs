@@ -218,7 +218,11 @@ impl Sealed {
 
     /// Live processes of this home.
     pub fn processes(&self) -> Vec<Found> {
-        processes::of_home(&self.root, &self.dir)
+        let mut found = processes::of_home(&self.root, &self.dir);
+        // An ordinary user can't read the environment of a daemon: its lock tells.
+        let daemon = processes::holder(&self.home.lock());
+        found.extend(daemon.filter(|one| found.iter().all(|other| other.process != one.process)));
+        found
     }
 
     /// Live processes that carry the mark of any session of this agent.
@@ -301,6 +305,12 @@ impl Sealed {
                 processes::wait_end(one.process, Duration::from_secs(5));
             }
         }
+    }
+
+    /// Where a cgroup of this home would be, where there are any.
+    pub fn cgroup_of(&self, session: &str) -> Option<PathBuf> {
+        let root = cgroup::available().ok()?;
+        Some(cgroup::path_for(&root, &self.home.holders(), &session))
     }
 
     /// The cgroups that sessions of this home have now.

@@ -83,8 +83,8 @@ fn a_text_that_can_not_be_sent_is_refused_with_the_reason() {
     let sealed = Sealed::up();
     sealed.spawn("bob", WITNESS);
     sealed.refused(4, &["send", "nobody", "x"]);
-    let empty = sealed.refused(3, &["send", "bob", ""]);
-    assert_eq!(empty.kind, "unsendable");
+    let empty = sealed.refused(2, &["send", "bob", ""]);
+    assert_eq!(empty.kind, "no-text");
     assert!(empty.detail.contains("empty"), "{empty:?}");
     assert!(empty.next.contains("perennial send bob '"), "{empty:?}");
     let long = sealed.refused(2, &["send", "bob", &"x".repeat(61_440)]);
@@ -128,4 +128,82 @@ fn an_unknown_option_before_the_text_is_named_and_not_typed() {
     }
     sealed.ok(["send", "bob", "--", "-x"]);
     sealed.until("it is read", || heard(&sealed) == ["-x"]);
+}
+
+/// Keys are a person's, not messages: nothing is recorded, and what they leave in the line is a draft.
+#[test]
+fn keys_reach_the_terminal_at_once_and_are_a_persons_draft() {
+    let sealed = Sealed::up();
+    sealed.spawn("bob", &format!("trap 'echo interrupted >> heard' INT; {WITNESS}"));
+    let told = sealed.ok(["send", "bob", "--no-enter", "half a line"]);
+    assert_eq!(told, "typed into bob's terminal (session 1)\n");
+    sealed.ok(["send", "bob", "a text"]);
+    sealed.until("it waits for the draft", || state(&sent(&sealed, "bob")[0]).0 == "waiting");
+    assert!(heard(&sealed).is_empty(), "no Enter was pressed");
+    let pressed: Value = sealed.json(&["send", "bob", "--key", "!", "--key", "Enter"]);
+    assert_eq!((&pressed["session"], &pressed["bytes"]), (&1.into(), &2.into()));
+    sealed.until("both are read", || heard(&sealed) == ["half a line!", "a text"]);
+    assert_eq!(sent(&sealed, "bob").len(), 1, "keys are no messages");
+    // Text and keys in one go.
+    sealed.ok([
+        "send",
+        "bob",
+        "--no-enter",
+        "abX",
+        "--key",
+        "BSpace",
+        "--key",
+        "c",
+        "--key",
+        "Enter",
+    ]);
+    sealed.until("it is read", || heard(&sealed).last().is_some_and(|line| line == "abc"));
+    sealed.ok(["send", "bob", "--key", "C-c"]);
+    sealed.until("it is interrupted", || heard(&sealed).contains(&"interrupted".to_owned()));
+}
+
+#[test]
+fn keys_that_make_no_sense_are_refused_and_nobody_is_typed_into() {
+    let sealed = Sealed::up();
+    sealed.spawn("bob", WITNESS);
+    let long = "x".repeat(5000);
+    for args in [
+        &["send", "bob", "--key", "Entr"][..],
+        &["send", "bob", "text", "--key", "Enter"],
+        &["send", "bob", "--no-enter", "two\nlines"],
+        &["send", "bob", "--no-enter", ""],
+        &["send", "bob", "--no-enter", &long],
+        &["send", "bob", "--no-enter", "x", "--wait"],
+        &["send", "bob"],
+    ] {
+        assert_eq!(sealed.run(args).code, 2, "{args:?}");
+    }
+    let unknown = sealed.run(["send", "bob", "--key", "Entr"]).stderr;
+    assert!(unknown.contains("BSpace") && unknown.contains("F12"), "{unknown}");
+    sealed.ok(["send", "bob", "--key", "Enter"]);
+    sealed.until("one empty line is read", || heard(&sealed) == [""]);
+    sealed.ok(["stop", "bob"]);
+    sealed.refused(3, &["send", "bob", "--key", "Enter"]);
+}
+
+#[test]
+fn a_text_comes_from_a_file_or_standard_input_if_it_is_text() {
+    let sealed = Sealed::up();
+    sealed.spawn("bob", WITNESS);
+    let path = |name: &str| sealed.dir.join(name).display().to_string();
+    std::fs::write(path("good"), "from a file").expect("written");
+    sealed.ok(["send", "bob", "--file", "good"]);
+    let mut command = sealed.command(["send", "bob", "-"]);
+    let stdin = std::fs::File::open(path("good")).expect("it is there");
+    command.stdin(stdin).stdout(std::process::Stdio::null());
+    assert!(command.status().expect("the binary runs").success());
+    sealed.until("both are read", || heard(&sealed) == ["from a file", "from a file"]);
+    for (name, bytes) in [("nul", &b"a\0b"[..]), ("latin", b"caf\xe9")] {
+        std::fs::write(path(name), bytes).expect("written");
+        assert_eq!(sealed.refused(1, &["send", "bob", "--file", name]).kind, "not-text");
+    }
+    std::fs::write(path("huge"), vec![b'x'; 3 << 20]).expect("written");
+    assert_eq!(sealed.run(["send", "bob", "--file", "huge"]).code, 2);
+    assert_eq!(sealed.refused(1, &["send", "bob", "--file", "absent"]).kind, "no-text");
+    assert_eq!(sent(&sealed, "bob").len(), 2);
 }

@@ -5,6 +5,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use perennial_api::Agent;
+use perennial_engine::host::cgroup;
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -31,12 +32,19 @@ const TREE: Tree = Tree {
     sleeps: 3,
 };
 
+/// All of it can be found by its marks.
 const MARKED_TREE: Tree = Tree {
     script: "exec 9> \"$0\"; flock --nonblock 9 || exit 99
         (setsid sleep 1000 &)
         sleep 1000",
     sleeps: 2,
 };
+
+/// What the next daemon can find when shim and daemon were killed. Without a cgroup it goes by the marks in
+/// environments: what threw these away as well is out of reach, and `doctor` says that there is no cgroup.
+fn findable_tree() -> &'static Tree {
+    if cgroup::available().is_ok() { &TREE } else { &MARKED_TREE }
+}
 
 fn plant(sealed: &Sealed, tree: &Tree) -> Vec<Agent> {
     let spawn = |n: usize| {
@@ -101,11 +109,11 @@ fn check_with_daemon(sealed: &Sealed) {
 
 #[test]
 fn with_the_daemon_down_the_next_daemon_ends_the_tree() {
-    check_without_daemon(&TREE);
+    check_without_daemon();
 }
 
-fn check_without_daemon(tree: &Tree) {
-    let sealed = Sealed::up();
+fn check_without_daemon() {
+    let (sealed, tree) = (Sealed::up(), findable_tree());
     let agents = plant(&sealed, tree);
     let mut watch = sealed.watch();
     sealed.kill_daemon();
@@ -117,21 +125,19 @@ fn check_without_daemon(tree: &Tree) {
     check(&sealed, &mut watch, &agents, tree);
 }
 
-/// Without cgroups a process is found by the mark in its environment: what threw that away, too, and
-/// lost both its shim and its daemon, is out of reach. `doctor` says that there is no cgroup.
 #[test]
 fn without_cgroups_and_daemon_the_next_daemon_ends_what_is_marked() {
     let name = "shim_killed::without_cgroups_and_daemon_the_next_daemon_ends_what_is_marked";
     if namespace::inside(name) {
         namespace::cover_cgroups();
-        check_without_daemon(&MARKED_TREE);
+        check_without_daemon();
     }
 }
 
 #[test]
 fn killed_together_with_the_daemon() {
-    let sealed = Sealed::up();
-    let agents = plant(&sealed, &TREE);
+    let (sealed, tree) = (Sealed::up(), findable_tree());
+    let agents = plant(&sealed, tree);
     let mut watch = sealed.watch();
     let daemon = sealed.daemon();
     let shims: Vec<_> = agents.iter().map(|agent| sealed.shim(agent)).collect();
@@ -143,13 +149,13 @@ fn killed_together_with_the_daemon() {
     assert!(wait_end(daemon, Duration::from_secs(10)));
     sealed.start_daemon();
     watch.resume();
-    check(&sealed, &mut watch, &agents, &TREE);
+    check(&sealed, &mut watch, &agents, tree);
 }
 
 #[test]
 fn everything_is_killed_and_five_daemons_start_at_once() {
-    let sealed = Sealed::up();
-    let agents = plant(&sealed, &TREE);
+    let (sealed, tree) = (Sealed::up(), findable_tree());
+    let agents = plant(&sealed, tree);
     let mut watch = sealed.watch();
     let mut found = sealed.processes();
     // Sessions, shims and the daemon, in no order that anybody chose.
@@ -179,10 +185,10 @@ fn everything_is_killed_and_five_daemons_start_at_once() {
         let known = [json!({"signal": 9}), json!({"unknown": "holder-died"})];
         assert!(known.contains(&exit), "{exit}");
         watch.running(&agent.name, 2);
-        sealed.until("the second tree has grown", || below(&sealed, agent) == TREE.sleeps + 1);
+        sealed.until("the second tree has grown", || below(&sealed, agent) == tree.sleeps + 1);
     }
     let sleeps = sealed.processes().into_iter().filter(|one| one.argv[0] == "sleep").count();
-    assert_eq!(sleeps, TREE.sleeps * agents.len(), "orphans: {:#?}", sealed.processes());
+    assert_eq!(sleeps, tree.sleeps * agents.len(), "orphans: {:#?}", sealed.processes());
     sealed.assert_nobody_doubled();
 }
 

@@ -83,3 +83,21 @@ fn an_empty_name_is_not_found() {
     }
     assert_eq!(sealed.refused(4, &["board", "show", ""]).kind, "no-such-post");
 }
+
+#[test]
+fn a_misspelt_name_is_answered_with_those_that_may_have_been_meant() {
+    let sealed = Sealed::up();
+    for name in ["bob", "Bobby", "builder"] {
+        sealed.spawn(name, "read x");
+    }
+    sealed.ok(["bury", "Bobby", "--summary", "done"]);
+    for (target, hint) in
+        [("bbo", "did you mean bob?"), ("BUIL", "did you mean builder?"), ("carol", "")]
+    {
+        for args in [&["show", target][..], &["stop", target], &["send", target, "x"]] {
+            let problem = sealed.refused(4, args);
+            assert_eq!((problem.kind.as_str(), problem.detail.as_str()), ("no-such-agent", hint));
+            assert_eq!(problem.next, "run `perennial ls --all` to list every agent");
+        }
+    }
+}

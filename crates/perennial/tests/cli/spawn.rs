@@ -141,3 +141,43 @@ fn an_agent_cli_that_is_not_there_says_what_to_install() {
     let taken = sealed.refused(3, &["spawn", "bob", "--", "cat"]);
     assert!(taken.next.contains("perennial show bob"), "{taken:?}");
 }
+
+#[test]
+fn a_variable_without_a_value_is_taken_from_the_caller() {
+    let sealed = Sealed::up();
+    let script = ["/bin/sh", "-c", "echo \"<$WINDOWID>\"; read x"];
+    // It is not inherited by itself: it describes the caller's terminal.
+    let args = ["--json", "spawn", "bob", "--env", "WINDOWID", "--"];
+    let mut command = sealed.command(args.iter().chain(&script));
+    let spawned = crate::sealed::finish({
+        command.env("WINDOWID", "7");
+        command
+    });
+    assert_eq!(spawned.code, 0, "{spawned:?}");
+    sealed.until("it has printed", || sealed.ok(["logs", "bob"]).contains("<7>"));
+    let line = ["spawn", "eve", "--env", "s3cr3t", "--", "true"];
+    let problem = sealed.refused(2, &line);
+    assert_eq!(problem.title, "--env names a variable that is not set");
+    assert!(!format!("{problem:?}").contains("s3cr3t"), "it may be a secret");
+    let named = sealed.refused(2, &["spawn", "eve", "--env", "NO_SUCH", "--", "true"]);
+    assert_eq!(named.title, "--env NO_SUCH: that variable is not set");
+    assert_eq!(sealed.ls().len(), 1);
+}
+
+/// What an agent CLI could not work with is known before it is born: nothing is left that retries.
+#[test]
+fn a_blank_prompt_and_reserved_arguments_are_refused_and_leave_no_agent() {
+    let sealed = Sealed::up();
+    for argument in ["-p", "--session-id", "--resume=x", "--continue", "--settings"] {
+        let args = ["spawn", "ada", "--harness", "claude", "--", argument];
+        let problem = sealed.refused(2, &args);
+        assert_eq!(problem.kind, "reserved-argument", "{argument}: {problem:?}");
+        assert!(!problem.next.is_empty(), "{problem:?}");
+    }
+    for prompt in ["", " \n"] {
+        let problem =
+            sealed.refused(2, &["spawn", "ada", "--harness", "claude", "--prompt", prompt]);
+        assert_eq!(problem.kind, "bad-prompt", "{problem:?}");
+    }
+    assert!(sealed.ls().is_empty());
+}

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use perennial_api::Agent;
 
-use crate::sealed::{Sealed, ended};
+use crate::sealed::{Sealed, ended, pid};
+use crate::terminal::Terminal;
 use crate::{namespace, processes};
 
 /// Every process of it ignores TERM, INT and HUP; two of them left by double fork and setsid, one of
@@ -96,6 +97,56 @@ fn a_polite_program_ends_at_the_first_word() {
     assert_eq!((session.number, woken.state.as_str()), (2, "working"));
 }
 
+/// N9: an interactive shell ignores TERM, and a hang-up ends it, its jobs included.
+#[test]
+fn an_interactive_shell_and_its_jobs_end_at_once() {
+    let sealed = Sealed::up();
+    let agent = sealed.spawn_with(&["shell"], &["bash", "--norc", "-i"]);
+    let mut terminal = Terminal::run(sealed.command(["attach", "shell"]));
+    terminal.wait("detach:");
+    terminal.type_keys("sleep 1000 & sleep 1001\r");
+    sealed.until("both jobs run", || sealed.marked(&agent).len() == 3);
+    terminal.detach();
+    let begun = Instant::now();
+    sealed.ok(["stop", "shell"]);
+    let took = begun.elapsed();
+    println!("stopped in {took:?}");
+    assert!(took < Duration::from_millis(1500), "{took:?}");
+    assert!(sealed.marked(&agent).is_empty());
+    // At its prompt, too, and where it was suspended.
+    for is_suspended in [false, true] {
+        let woken: Agent = sealed.json(&["wake", "shell"]);
+        sealed.until("it ignores TERM", || {
+            let main = pid(&woken).cast_signed();
+            perennial_engine::host::process::ignores(main, rustix::process::Signal::TERM)
+        });
+        if is_suspended {
+            assert!(processes::signal(
+                processes::running(pid(&woken)),
+                rustix::process::Signal::STOP
+            ));
+        }
+        let begun = Instant::now();
+        sealed.ok(["stop", "shell"]);
+        let took = begun.elapsed();
+        println!("stopped in {took:?}, suspended: {is_suspended}");
+        assert!(took < Duration::from_millis(1500), "{took:?}");
+    }
+}
+
+/// A hang-up is only for those who can't be asked otherwise: who handles the interrupt has its time.
+#[test]
+fn who_takes_its_time_after_an_interrupt_is_not_hung_up_on() {
+    let sealed = Sealed::up();
+    let said = sealed.dir.join("said").display().to_string();
+    let script = "trap 'sleep 0.5; echo cleaned > \"$0\"; exit 0' INT; echo ready; \
+        while :; do sleep 0.05; done";
+    sealed.spawn_with(&["careful"], &["/bin/sh", "-c", script, &said]);
+    sealed.until("it is ready", || sealed.ok(["logs", "careful"]).contains("ready"));
+    sealed.ok(["stop", "careful"]);
+    assert_eq!(std::fs::read_to_string(said).expect("it cleaned up").trim(), "cleaned");
+}
+
 /// Spawns it, and waits until all three of its shells are there.
 fn stubborn(sealed: &Sealed) -> Agent {
     let here = sealed.dir.join("here");
@@ -118,4 +169,16 @@ fn assert_gone(sealed: &Sealed, agent: &Agent) {
         let dir = sealed.holder(agent).display().to_string();
         !sealed.processes().iter().any(|one| one.argv.contains(&dir))
     });
+}
+
+/// Who stops an agent that crashed and is not restarted has seen it: it no longer needs them.
+#[test]
+fn a_stop_acknowledges_a_crash_that_is_not_restarted() {
+    let sealed = Sealed::up();
+    sealed.spawn_with(&["bob", "--restart", "never"], &["false"]);
+    sealed.watch().ended("bob", 1);
+    assert!(sealed.show("bob").needs_you);
+    sealed.ok(["stop", "bob"]);
+    let bob = sealed.show("bob");
+    assert_eq!((bob.needs_you, bob.reason.as_str()), (false, "stopped"));
 }

@@ -13,7 +13,7 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-use crate::processes::{find, wait_end};
+use crate::processes::{find, signal, wait_end};
 use crate::sealed::{Ran, ended};
 use crate::watch::PATIENCE;
 
@@ -53,6 +53,27 @@ impl Terminal {
         });
         drop(slave);
         Terminal { keyboard, child, output, shown: Vec::new() }
+    }
+
+    /// Of the program in it.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn resize(&mut self, rows: u16, cols: u16) {
+        let size = Winsize { ws_row: rows, ws_col: cols, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&self.keyboard, size).expect("a size");
+        // The program is no session leader of its own: the kernel tells nobody.
+        let process = find(self.pid()).expect("the program runs");
+        assert!(signal(process, rustix::process::Signal::WINCH));
+    }
+
+    /// Whether this has been shown by now, since what was waited for last.
+    pub fn shows(&mut self, text: &str) -> bool {
+        while let Ok(bytes) = self.output.try_recv() {
+            self.shown.extend(bytes);
+        }
+        String::from_utf8_lossy(&self.shown).contains(text)
     }
 
     pub fn type_keys(&mut self, keys: &str) {

@@ -1,6 +1,15 @@
 //! `up`: starts the daemon, or says that it is already running. Races are in `daemon_races`.
 
-use crate::sealed::Sealed;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use perennial_api::answer::Health;
+use rustix::process::Signal;
+
+use crate::processes::signal;
+use crate::sealed::{PROGRAM, Sealed, ended, finish, pid};
 
 #[test]
 fn a_running_daemon_is_left_alone() {
@@ -25,4 +34,108 @@ fn a_home_that_can_not_be_created_is_named() {
     assert!(ran.code == 1 && ran.stderr.contains("why: "), "{ran:?}");
     assert!(ran.stderr.contains(&root), "{ran:?}");
     std::fs::remove_file(&sealed.root).expect("a file");
+}
+
+/// N4: right after `down; up`, everybody was `unknown` for a moment.
+#[test]
+fn up_returns_when_every_session_is_adopted() {
+    let sealed = Sealed::up();
+    let agents = ["ada", "bob", "eve"].map(|name| sealed.spawn(name, "exec sleep 1000000"));
+    sealed.ok(["down"]);
+    // A shim that does not run can't be adopted: `up` waits, although the daemon answers already.
+    let shim = sealed.shim(&agents[1]);
+    assert!(signal(shim, Signal::STOP));
+    let mut up = sealed.command(["up"]);
+    let mut up = up.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
+    let left = || {
+        let health = sealed.client().get("/v1/health").and_then(|answer| answer.read::<Health>());
+        health.is_ok_and(|health| health.agents.unadopted == 1)
+    };
+    sealed.until("all but one are adopted", left);
+    let waits = up.try_wait().expect("a child").is_none();
+    assert!(signal(shim, Signal::CONT));
+    let up = ended(up, "up");
+    assert!(waits, "up returned too early: {up:?}");
+    assert!(up.code == 0 && !up.stdout.contains("not answer"), "{up:?}");
+    let states = agents.map(|agent| sealed.show(&agent.id).state);
+    assert_eq!(states, ["working"; 3]);
+}
+
+#[test]
+fn up_is_bounded_and_says_who_does_not_answer() {
+    let sealed = Sealed::up();
+    let bob = sealed.spawn("bob", "exec sleep 1000000");
+    sealed.ok(["down"]);
+    let shim = sealed.shim(&bob);
+    assert!(signal(shim, Signal::STOP));
+    let up = sealed.run(["up"]);
+    assert!(signal(shim, Signal::CONT));
+    assert_eq!(up.code, 0, "{up:?}");
+    assert!(up.stdout.contains("1 session does not answer yet: perennial ls"), "{up:?}");
+}
+
+/// The built binary, changed only in its build id: another build of the same version.
+fn another_build(sealed: &Sealed) -> PathBuf {
+    let mut bytes = std::fs::read(PROGRAM).expect("the binary");
+    let head = [&4u32.to_ne_bytes()[..], &20u32.to_ne_bytes(), &3u32.to_ne_bytes(), b"GNU\0"];
+    let head = head.concat();
+    let at = bytes.windows(head.len()).position(|bytes| bytes == head).expect("a build id");
+    bytes[at + head.len()] ^= 0xff;
+    let other = sealed.dir.join("another-build");
+    std::fs::write(&other, bytes).expect("written");
+    std::fs::set_permissions(&other, std::fs::Permissions::from_mode(0o755)).expect("a program");
+    other
+}
+
+#[test]
+fn an_upgrade_swaps_the_daemon_and_no_caller_fails_meanwhile() {
+    let sealed = Sealed::new();
+    let other = another_build(&sealed);
+    let mut up = Command::new(&other);
+    up.arg("up").env_clear().env("PERENNIAL_HOME", &sealed.root).env("HOME", &sealed.dir);
+    assert_eq!(finish(up).code, 0);
+    let bob = sealed.spawn("bob", "exec sleep 1000000");
+    let before = sealed.health();
+
+    let told = sealed.ok(["up"]);
+    assert!(told.contains("perennial up --upgrade"), "{told}");
+    assert_eq!(sealed.health().pid, before.pid, "without the option it is left alone");
+
+    let (is_over, failed) = (AtomicBool::new(false), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                let seen = sealed.client().get("/v1/agents/bob");
+                failed.fetch_or(seen.is_err(), Ordering::Relaxed);
+            }
+        });
+        let upgraded = sealed.ok(["up", "--upgrade"]);
+        is_over.store(true, Ordering::Relaxed);
+        assert!(upgraded.starts_with("the daemon was upgraded"), "{upgraded}");
+        assert!(!upgraded.contains("--upgrade"), "{upgraded}");
+    });
+    assert!(!failed.load(Ordering::Relaxed), "a caller failed");
+    let after = sealed.health();
+    assert!(after.build != before.build && after.epoch == before.epoch + 1, "{after:?}");
+    assert_eq!(pid(&sealed.show("bob")), pid(&bob));
+    assert!(!sealed.home.swap_socket().exists());
+    assert!(sealed.ok(["up", "--upgrade"]).starts_with("the daemon is already running"));
+}
+
+#[test]
+fn a_journal_of_a_newer_form_keeps_its_daemon() {
+    let sealed = Sealed::new();
+    let other = another_build(&sealed);
+    let mut up = Command::new(&other);
+    up.arg("up").env_clear().env("PERENNIAL_HOME", &sealed.root).env("HOME", &sealed.dir);
+    assert_eq!(finish(up).code, 0);
+    let pid = sealed.health().pid;
+    let database = rusqlite::Connection::open(sealed.home.journal()).expect("the journal");
+    let form: u32 =
+        database.pragma_query_value(None, "user_version", |row| row.get(0)).expect("a form");
+    database.pragma_update(None, "user_version", 99).expect("a newer form");
+    let problem = sealed.refused(3, &["up", "--upgrade"]);
+    assert!(problem.kind == "store-newer" && problem.detail.contains("99"), "{problem:?}");
+    assert_eq!(sealed.health().pid, pid);
+    database.pragma_update(None, "user_version", form).expect("as it was");
 }

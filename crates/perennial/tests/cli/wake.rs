@@ -23,3 +23,26 @@ fn an_agent_that_is_awake_is_refused_with_what_why_and_what_to_do_next() {
     let labels: Vec<&str> = told.lines().filter_map(|line| line.split(':').next()).collect();
     assert_eq!(labels, ["error", "why", "next"], "{told}");
 }
+
+/// N8: the child that failed to execute its program was still in its cgroup when that was to be removed.
+#[test]
+fn no_empty_cgroup_stays_behind_a_program_that_is_gone() {
+    let sealed = Sealed::up();
+    let program = sealed.dir.join("program");
+    std::fs::copy("/bin/sleep", &program).expect("a program");
+    let path = program.to_str().expect("Unicode");
+    sealed.spawn_with(&["bob", "--restart", "never"], &[path, "1000000"]);
+    sealed.ok(["stop", "bob"]);
+    assert_eq!(sealed.cgroups(), [""; 0].map(std::path::PathBuf::from));
+    std::fs::remove_file(&program).expect("gone");
+    for _ in 0..5 {
+        sealed.run(["wake", "bob"]);
+        assert_eq!(sealed.cgroups(), [""; 0].map(std::path::PathBuf::from));
+    }
+    // One that a killed shim left is removed by the next daemon.
+    let Some(left) = sealed.cgroup_of("left-behind") else { return };
+    std::fs::create_dir(&left).expect("an empty cgroup");
+    sealed.ok(["down"]);
+    sealed.start_daemon();
+    assert!(!left.exists());
+}

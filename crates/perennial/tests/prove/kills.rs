@@ -41,6 +41,11 @@ fn trial(proof: &mut Proof, sealed: &Sealed, before: &[Agent]) {
         proof.violated(&format!("up failed: {}", up.stderr.trim()));
         sealed.start_daemon();
     }
+    // `up` has returned: nobody who is well is unknown.
+    let unconfirmed = sealed.ls().into_iter().filter(|one| one.state == "unknown").count();
+    if up.code == 0 && unconfirmed > 0 {
+        proof.violated(&format!("{unconfirmed} agents are unknown right after up"));
+    }
     let is_same = |old: &Agent| {
         let now = sealed.show(&old.id);
         now.state == "working" && now.session.is_some() && pid(&now) == pid(old)

@@ -14,6 +14,9 @@ mod board;
 #[path = "../cli/claude.rs"]
 mod claude;
 mod conversation;
+mod damage;
+#[path = "../cli/flooder.rs"]
+mod flooder;
 mod kills;
 mod menus;
 mod pairs;
@@ -21,6 +24,7 @@ mod pairs;
 #[path = "../cli/processes.rs"]
 mod processes;
 mod proof;
+mod readers;
 #[allow(dead_code, reason = "shared with the tests, which use more of it")]
 #[path = "../cli/sealed.rs"]
 mod sealed;
@@ -28,6 +32,7 @@ mod sends;
 #[allow(dead_code, reason = "shared with the tests, which use more of it")]
 #[path = "../cli/terminal.rs"]
 mod terminal;
+mod upgrade;
 #[allow(dead_code, reason = "shared with the tests, which use more of it")]
 #[path = "../cli/watch.rs"]
 mod watch;
@@ -39,15 +44,22 @@ use proof::Proof;
 type Row = fn(&mut Proof);
 
 /// The rows that are tried from outside; `xtask/src/prove.rs` says what each shows.
-const ROWS: [(&str, Row); 5] = [
+const ROWS: [(&str, Row); 8] = [
     ("sends", sends::sends),
     ("pairs", pairs::pairs),
     ("menus", menus::menus),
     ("up-after-kill", kills::up_after_kill),
+    ("damage", damage::damage),
+    ("upgrade", upgrade::upgrade),
     ("board", board::board),
+    ("readers", readers::readers),
 ];
 
 fn main() -> ExitCode {
+    // The other process of `readers`.
+    if flooder::act() {
+        return ExitCode::SUCCESS;
+    }
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [name, trials, seed] = &words[..] else { return usage() };
     let row = ROWS.iter().find(|(row, _)| row == name);

@@ -16,7 +16,7 @@ use perennial_core::exit::Exit;
 use perennial_core::fleet;
 use perennial_core::id::{AgentId, BootId, SessionNumber};
 use perennial_core::launch::{Host, Launch, Options};
-use perennial_core::observation::{Observation, Report, Sign, Wait};
+use perennial_core::observation::{Observation, Report, Sign, Stocktaking, Wait};
 use perennial_core::restart::Restart;
 use perennial_core::session::Process;
 use perennial_core::time::Time;
@@ -157,7 +157,12 @@ fn write_history(home: &Path, size: &Size) -> Result<()> {
     std::fs::create_dir(home.join("data"))?;
     let mut past = Past::open(&home.join("data/journal.db"))?;
     let boot = BootId("00000000-0000-4000-8000-000000000001".into());
-    past.tell(Observation::Started { boot, version: "past".into(), is_copy: false })?;
+    past.tell(Observation::Started {
+        boot,
+        version: "past".into(),
+        is_copy: false,
+        stocktaking: Stocktaking::default(),
+    })?;
     past.begin(HISTORIAN, "historian", "claude")?;
     for number in 0..size.dead {
         let agent = AgentId(u128::from(number) + 2);

@@ -119,7 +119,7 @@ impl BareHost {
     }
 
     fn order(&self, agent: AgentId, action: Action) {
-        self.holders.order(SessionEffect { agent, number: NUMBER, action });
+        self.holders.order(SessionEffect { agent, number: NUMBER, recorded: None, action });
     }
 
     fn await_exit(&self, wanted: AgentId) -> Result<()> {
@@ -134,6 +134,7 @@ impl BareHost {
                 | HostReport::Connected { .. }
                 | HostReport::Disconnected { .. }
                 | HostReport::Line { .. }
+                | HostReport::Outranked { .. }
                 | HostReport::Job { .. } => {}
             }
         }

@@ -18,7 +18,7 @@ use super::super::directory::HolderDirectory;
 use super::super::monotonic::now;
 use super::super::owner::Owner;
 use super::super::protocol::{ClientHello, ExitRecord, Order, Role, Size, StartOrder};
-use super::super::{process, socket};
+use super::super::{ancestry, process, socket};
 use super::holder::{Conclusion, Current, Holder, Link, RETRY_FIRST, RETRY_MAX, Shim, Work};
 use super::run::{LINK, Run, SHIM};
 use super::sweep::Traces;
@@ -29,6 +29,8 @@ const GREETING_WITHIN: std::time::Duration = std::time::Duration::from_secs(5);
 /// Shims that go before they claim the session: more than a race can explain. A rule of the host's own:
 /// to the core, a session that could not be started is one, however often that was tried.
 const FAILURES_MAX: u8 = 5;
+/// Between looks at a session whose shim can't be reached because its files are gone.
+const RETRY_UNSEEN: std::time::Duration = std::time::Duration::from_secs(1);
 
 impl Run {
     pub fn drive(&mut self, owner: Owner) {
@@ -72,6 +74,15 @@ impl Run {
         let Some(holder) = self.holders.get_mut(&owner) else { return };
         let Some(current) = &mut holder.current else { return };
         let number = current.number;
+        match unseen_shim(&holder.directory, current) {
+            // It can't be asked to end the session, and would be left behind.
+            Some(shim) if current.end.is_some() => process::kill_exactly(shim),
+            Some(shim) => {
+                self.on_unseen(owner, number, shim);
+                return;
+            }
+            None => {}
+        }
         let is_claimed = holder.directory.is_claimed(number);
         if !current.is_swept && may_have_left_processes(&holder.directory, current, is_claimed) {
             let traces = traces(&self.settings, holder, number);
@@ -91,9 +102,25 @@ impl Run {
         } else if current.work.is_some() && current.end.is_none() {
             self.spawn(owner);
         } else {
-            let (was_executed, was_ended) = (current.process.is_some(), current.end.is_some());
+            let (was_executed, was_ended) = (current.program().is_some(), current.end.is_some());
             let why = UnknownExit::of_unclaimed(was_executed, was_ended);
             self.fence(owner, Conclusion::Unknown(why));
+        }
+    }
+
+    /// A shim has the session, and nothing in its directory leads to it: the session is not over, and can't
+    /// be reached. It is looked at again, until it ends or the directory is back.
+    fn on_unseen(&mut self, owner: Owner, number: SessionNumber, shim: Process) {
+        let Some(holder) = self.holders.get_mut(&owner) else { return };
+        holder.retry_at = Some(now() + RETRY_UNSEEN);
+        if !holder.is_told_lost {
+            holder.is_told_lost = true;
+            let why = format!(
+                "its files in {} are gone, and its holder (pid {}) still runs",
+                holder.directory.path().display(),
+                shim.pid
+            );
+            self.tell_lost(owner, number, why);
         }
     }
 
@@ -203,7 +230,8 @@ impl Run {
         let is_startable = current.process.is_none() && current.end.is_none();
         if let Some(work) = current.work.as_ref().filter(|_| !current.is_start_sent && is_startable)
         {
-            let order = start_order(&self.settings, owner, number, work);
+            let mut order = start_order(&self.settings, owner, number, work);
+            order.viewer = holder.directory.take_viewer();
             current.is_start_sent = true;
             self.say(owner, &Order::Start(Box::new(order)));
         }
@@ -218,6 +246,7 @@ impl Run {
                 pace: end.pace.into(),
                 interrupt_ms: end.interrupt.as_millis() as u64,
                 term_ms: ladder.term.as_millis() as u64,
+                hang_up: end.hangs_up,
             };
             self.say(owner, &order);
         }
@@ -304,6 +333,16 @@ fn conclusion(holder: &Holder, number: SessionNumber) -> Conclusion {
     }
 }
 
+/// The shim that has this session by the kernel's word, where its directory does not lead to it: the session's
+/// program lives below a shim of this owner.
+fn unseen_shim(directory: &HolderDirectory, current: &Current) -> Option<Process> {
+    let is_open = current.ending.is_none() && !current.is_disowned;
+    let program = current.program().filter(|_| is_open)?;
+    let seen = process::stat(program.pid).filter(|seen| seen.process == program && !seen.zombie)?;
+    let shim = process::stat(seen.parent)?.process;
+    ancestry::is_shim_of(shim.pid, directory.path()).then_some(shim)
+}
+
 fn not_started(why: String) -> Conclusion {
     Conclusion::Told(ExitRecord::NotStarted(why))
 }
@@ -318,21 +357,26 @@ fn may_have_left_processes(
     let number = current.number;
     let is_open = is_claimed && !current.is_released && directory.read_exit(number).is_none();
     let before = number.previous().is_some_and(|before| directory.may_live(before));
-    is_open || before || directory.may_live(number)
+    let lives = current.program().is_some_and(process::is_alive);
+    is_open || before || lives || directory.may_live(number)
 }
 
 /// What a dead shim may have left, of this session and the one before: the cgroups where they said they
 /// were and where they would be, and the main processes.
 fn traces(settings: &Settings, holder: &Holder, number: SessionNumber) -> Traces {
     let mut paths: Vec<std::path::PathBuf> = Vec::new();
-    let mut mains = Vec::new();
+    // The journal knows its program, whatever became of the directory.
+    let mut mains: Vec<Process> =
+        holder.current.as_ref().and_then(Current::program).into_iter().collect();
     for number in [Some(number), number.previous()].into_iter().flatten() {
         paths.extend(cgroup_path(settings, holder.owner, number));
         if holder.directory.may_live(number)
             && let Some(file) = holder.directory.read_process(number)
         {
             mains.push(Process::from(file.process));
-            paths.extend(file.cgroup.map(Into::into));
+            let session = holder.owner.numbered(number);
+            let named = |path: String| cgroup::named(&path, &settings.holders_dir, &session);
+            paths.extend(file.cgroup.and_then(named));
         }
     }
     paths.dedup();
@@ -365,6 +409,7 @@ fn start_order(
         env_remove: program.env_remove,
         job,
         input: program.input,
+        viewer: None,
     }
 }
 

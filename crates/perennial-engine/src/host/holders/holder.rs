@@ -86,6 +86,8 @@ pub struct Current {
     pub work: Option<Work>,
     pub is_start_sent: bool,
     pub process: Option<Process>,
+    /// Its program, as the journal has it.
+    pub recorded: Option<Process>,
     /// The second witness of its end.
     pub handle: Option<OwnedFd>,
     pub cgroup: Option<u64>,
@@ -134,6 +136,8 @@ pub struct EndOrder {
     pub pace: Pace,
     /// From the interrupt to TERM; none: it begins with TERM.
     pub interrupt: Duration,
+    /// Whoever ignores TERM is hung up on: a bare command may be a shell.
+    pub hangs_up: bool,
     pub is_sent: bool,
     pub force_at: Moment,
 }
@@ -184,12 +188,18 @@ impl Holder {
 }
 
 impl Current {
+    /// Its program, as far as anybody told of one.
+    pub fn program(&self) -> Option<Process> {
+        self.process.or(self.recorded)
+    }
+
     pub fn new(number: SessionNumber) -> Current {
         Current {
             number,
             work: None,
             is_start_sent: false,
             process: None,
+            recorded: None,
             handle: None,
             cgroup: None,
             end: None,

@@ -37,7 +37,13 @@ impl Run {
             JobOrder::End => {
                 let force_at = now() + ladder.term + ladder.grace;
                 let (pace, interrupt) = (Pace::Graceful, Duration::ZERO);
-                current.end.get_or_insert(EndOrder { pace, interrupt, is_sent: false, force_at });
+                current.end.get_or_insert(EndOrder {
+                    pace,
+                    interrupt,
+                    hangs_up: false,
+                    is_sent: false,
+                    force_at,
+                });
                 self.tell_again(owner, number);
             }
             JobOrder::Release => current.is_released = true,

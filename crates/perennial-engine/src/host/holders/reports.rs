@@ -2,7 +2,7 @@
 //!
 //! A report about another session than the newest that was ordered says nothing.
 
-use perennial_core::id::SessionNumber;
+use perennial_core::id::{Epoch, SessionNumber};
 use perennial_core::session::Process;
 use rustix::event::epoll::{self, EventFlags};
 use serde::Serialize;
@@ -16,7 +16,7 @@ use super::super::protocol::{
 };
 use super::holder::{Conclusion, Link, RETRY_FIRST, WaitingTicket};
 use super::run::{LINK, PROCESS, Run};
-use super::{Answer, HostRefusal, Ticket, drive};
+use super::{Answer, HostRefusal, HostReport, Ticket, drive};
 
 /// How long a ticket is good for.
 const TICKET_TTL_MS: u64 = 30_000;
@@ -125,6 +125,9 @@ impl Run {
         let Some(holder) = self.holders.get_mut(&owner) else { return };
         if let Some(why) = hello.refused {
             holder.last_refusal = Some(why.clone());
+            if let Some(epoch) = protocol::outranked_by(&why) {
+                (self.sink)(HostReport::Outranked { by: Epoch(epoch) });
+            }
             self.on_lost(owner, format!("it refused: {why}"));
             return;
         }
@@ -250,7 +253,7 @@ impl Run {
         mode: Mode,
         answer: Answer<Ticket>,
     ) {
-        let reached = self.reach(owner, number).and_then(|request| {
+        let reached = self.reach_terminal(owner, number).and_then(|request| {
             let token = random_token().ok_or(HostRefusal::Unreachable)?;
             let holder = self.holders.get(&owner).ok_or(HostRefusal::NotRunning)?;
             Ok((request, Ticket { token, socket: holder.directory.socket() }))
@@ -283,15 +286,30 @@ impl Run {
     pub fn reach(&mut self, owner: Owner, number: SessionNumber) -> Result<u64, HostRefusal> {
         let holder = self.holders.get_mut(&owner).ok_or(HostRefusal::NotRunning)?;
         let current = holder.session(number).ok_or(HostRefusal::NotRunning)?;
-        if current.ending.is_some() || current.process.is_none() {
+        if current.process.is_none() {
             return Err(HostRefusal::NotRunning);
         }
         match holder.link {
-            Link::Up(_) => {
+            Link::Up(_) => self.reach_terminal(owner, number),
+            Link::Down | Link::Greeting { .. } => Err(HostRefusal::Unreachable),
+        }
+    }
+
+    /// The same for a session that is being started: its program may wait for whoever asks. An order
+    /// need not wait for the hello, and comes behind that to start.
+    fn reach_terminal(&mut self, owner: Owner, number: SessionNumber) -> Result<u64, HostRefusal> {
+        let holder = self.holders.get_mut(&owner).ok_or(HostRefusal::NotRunning)?;
+        let current = holder.session(number).ok_or(HostRefusal::NotRunning)?;
+        let is_begun = current.process.is_some() || current.is_start_sent;
+        if current.ending.is_some() || !is_begun {
+            return Err(HostRefusal::NotRunning);
+        }
+        match holder.link {
+            Link::Up(_) | Link::Greeting { .. } => {
                 self.next_request += 1;
                 Ok(self.next_request)
             }
-            Link::Down | Link::Greeting { .. } => Err(HostRefusal::Unreachable),
+            Link::Down => Err(HostRefusal::Unreachable),
         }
     }
 

@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use perennial_core::effect::{Action, SessionEffect};
-use perennial_core::id::SessionNumber;
+use perennial_core::id::{Epoch, SessionNumber};
 use rustix::event::epoll::{self, EventData, EventFlags};
 
 use super::super::directory::HolderDirectory;
@@ -116,6 +116,7 @@ impl Run {
                 Request::Continue { agent, number } => {
                     self.on_continue(Owner::Agent(agent), number);
                 }
+                Request::Epoch(epoch) => self.on_epoch(epoch),
                 Request::Stop => return false,
             }
         }
@@ -144,25 +145,27 @@ impl Run {
     }
 
     fn on_order(&mut self, effect: SessionEffect, manner: Manner) {
-        let SessionEffect { agent, number, action } = effect;
+        let SessionEffect { agent, number, recorded, action } = effect;
         let owner = Owner::Agent(agent);
         let ladder = self.settings.ladder;
         let Some(current) = self.newest(owner, number) else { return };
+        current.recorded = recorded.or(current.recorded);
         match action {
             Action::Start(launch, _) => {
                 if current.process.is_none() && current.ending.is_none() {
                     current.work = Some(Work::Session(match manner {
                         Manner::Program(program) => *program,
-                        Manner::Plain | Manner::ByTerm => Program::bare(&launch),
+                        Manner::Plain | Manner::ByTerm | Manner::HangUp => Program::bare(&launch),
                     }));
                 }
                 self.tell_again(owner, number);
             }
             Action::Hold => self.tell_again(owner, number),
             Action::End(pace) => {
+                let hangs_up = matches!(manner, Manner::HangUp);
                 let interrupt = match manner {
                     Manner::ByTerm => std::time::Duration::ZERO,
-                    Manner::Plain | Manner::Program(_) => ladder.interrupt,
+                    Manner::Plain | Manner::HangUp | Manner::Program(_) => ladder.interrupt,
                 };
                 let patience = match pace {
                     perennial_core::session::Pace::Graceful => interrupt + ladder.term,
@@ -173,7 +176,9 @@ impl Run {
                     // The same again changes nothing: not even when it will be forced.
                     Some(end) if end.pace == pace => {}
                     Some(_) | None => {
-                        current.end = Some(EndOrder { pace, interrupt, is_sent: false, force_at });
+                        let is_sent = false;
+                        current.end =
+                            Some(EndOrder { pace, interrupt, hangs_up, is_sent, force_at });
                     }
                 }
                 self.tell_again(owner, number);
@@ -248,6 +253,20 @@ impl Run {
                 self.on_swept(owner);
                 self.settle(owner);
             }
+        }
+    }
+
+    fn on_epoch(&mut self, epoch: Epoch) {
+        if epoch <= self.settings.epoch {
+            return;
+        }
+        self.settings.epoch = epoch;
+        let is_down = |holder: &&Holder| matches!(holder.link, Link::Down) && holder.shim.is_some();
+        let refused: Vec<Owner> =
+            self.holders.values().filter(is_down).map(|holder| holder.owner).collect();
+        for owner in refused {
+            self.connect(owner);
+            self.settle(owner);
         }
     }
 

@@ -11,6 +11,7 @@ use std::time::Duration;
 use perennial_core::session::Process;
 use rustix::process::{Pid, WaitOptions, waitpid};
 
+use super::super::ancestry;
 use super::super::cgroup::Cgroup;
 use super::super::directory::HolderDirectory;
 use super::super::monotonic::Moment;
@@ -145,14 +146,7 @@ fn owner_by_mark(
     entries: &HashMap<Owner, Entry>,
     lockers: Option<&HashSet<i32>>,
 ) -> Option<Owner> {
-    let environ = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
-    let mut variables = environ.split(|byte| *byte == 0);
-    let mark = variables.find_map(|variable| {
-        let mut marks = Owner::MARKS.iter();
-        marks.find_map(|name| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
-    })?;
-    let (owner, _) = std::str::from_utf8(mark).ok()?.split_once('.')?;
-    let owner = owner.parse().ok()?;
+    let owner = Owner::marked(pid)?;
     let entry = entries.get(&owner)?;
     // A copied home has the same agents: what another directory's shim holds is not ours.
     (!is_held_elsewhere(pid, &entry.traces.directory, lockers)).then_some(owner)
@@ -171,10 +165,7 @@ fn is_held_elsewhere(pid: i32, directory: &Path, lockers: Option<&HashSet<i32>>)
 /// Whether a process is a shim that holds its owner's directory, whichever that is. A child of a dead shim that
 /// has not executed yet looks the same but for the lock; where nobody tells of locks, both are spared.
 fn is_holding_shim(pid: i32, lockers: Option<&HashSet<i32>>) -> bool {
-    let is_shim = || {
-        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        line.starts_with(b"perennial\0shim\0")
-    };
+    let is_shim = || process::stat(pid).is_some_and(|stat| ancestry::is_shim(&stat));
     lockers.is_none_or(|lockers| lockers.contains(&pid)) && is_shim()
 }
 

@@ -175,7 +175,9 @@ impl Shim {
         let line = LineReport {
             draft: session.draft.is_kept(),
             doubt: session.draft.is_in_doubt(),
-            suspended: session.is_suspended && !is_attached,
+            suspended: session.is_suspended && !is_attached && !session.is_stopped,
+            paused: session.is_suspended && is_attached,
+            stopped: session.is_stopped,
         };
         if session.told_line != Some(line) {
             session.told_line = Some(line);
@@ -197,6 +199,9 @@ impl Session {
     }
 
     fn write_bare(&mut self, text: &str) -> Result<(), HeldRecord> {
+        if self.is_stopped {
+            return Err(HeldRecord::Suspended);
+        }
         if self.draft.is_kept() {
             return Err(HeldRecord::Draft);
         }
@@ -257,8 +262,10 @@ impl Session {
                 };
                 if is_empty {
                     self.paste(delivery, &rules, now)?;
-                } else if self.draft.is_ours() && !is_erasing {
-                    let keys = rules.erase_row.repeat(self.erase_keys as usize);
+                } else if (self.draft.is_ours() || self.draft.is_put_back()) && !is_erasing {
+                    // How long a prompt was that came with the start is not known.
+                    let keys = if self.erase_keys == 0 { ERASE_KEYS_MAX } else { self.erase_keys };
+                    let keys = rules.erase_row.repeat(keys as usize);
                     self.write(keys.as_bytes())?;
                     let within = if has_caret { ERASE_WITHIN } else { ERASE_UNSEEN_FOR };
                     delivery.phase = Phase::Erasing { by: now + within };
@@ -283,6 +290,7 @@ impl Session {
                 self.check_keys_reach_line()?;
                 self.write(b"\r")?;
                 self.is_entered = true;
+                self.draft.entered();
                 Ok(Some(Outcome::Entered))
             }
         }
@@ -407,6 +415,7 @@ impl Session {
             return Err(HeldRecord::NotDrawn);
         }
         match &self.terminal {
+            Some(_) if self.is_stopped => Err(HeldRecord::Suspended),
             Some(terminal) if terminal.waiting() == 0 => Ok(()),
             Some(_) => Err(HeldRecord::Full),
             None => Err(HeldRecord::Stale),

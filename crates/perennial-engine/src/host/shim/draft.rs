@@ -17,6 +17,8 @@
 //! - D9  A caret from before a person's keys tells nothing: it counts when it has moved since, a prompt was
 //!   heard, frames went on for a while, or the keys were read a while ago. A line in which a text of ours
 //!   was left, and that a person enters, may be that text: until the prompt is heard, nothing is typed.
+//! - D10 Words that the program puts into its line by itself, behind an Enter of ours or its start, with no key
+//!   of a person's since, are not a person's: a prompt that a hook blocked comes back so.
 
 mod line;
 
@@ -61,6 +63,8 @@ pub struct Draft {
     has_left_text: bool,
     /// When a person entered such a line.
     entered_left_at: Option<Moment>,
+    /// A person has typed since our last Enter, or since the start.
+    is_touched: bool,
     /// An earlier line was put aside, and comes back after the next prompt.
     is_stashed: bool,
     escaped_at: Option<Moment>,
@@ -128,6 +132,18 @@ impl Draft {
     /// A text of ours was pasted into the line, and nobody has touched it since.
     pub fn is_ours(&self) -> bool {
         matches!(self.line, Line::Ours { .. })
+    }
+
+    /// D10: the program has put words into the line that no person typed.
+    pub fn is_put_back(&self) -> bool {
+        let is_in_line = self.line_row.is_some() && self.caret_row == self.line_row;
+        let is_strange = self.line == Line::Empty(EmptyBy::Strange);
+        is_strange && is_in_line && !self.is_touched && !self.is_stashed
+    }
+
+    /// We have pressed Enter.
+    pub fn entered(&mut self) {
+        self.is_touched = false;
     }
 
     /// It is not known what the next key reaches.
@@ -229,6 +245,7 @@ impl Draft {
 
     pub fn typed(&mut self, bytes: &[u8], now: Moment) {
         self.now = now;
+        self.is_touched = true;
         for byte in bytes {
             self.byte(*byte, now);
         }

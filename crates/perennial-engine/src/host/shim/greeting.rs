@@ -168,10 +168,10 @@ impl Shim {
 
     fn greet_daemon(&mut self, index: usize, epoch: u64, inherited: bool) {
         if epoch < self.epoch {
-            self.refuse(index, format!("a newer daemon (epoch {}) was here", self.epoch));
+            self.refuse(index, protocol::outranked(self.epoch));
             return;
         }
-        if !inherited && let Err(error) = may_order(&self.peers[index].connection, self.me) {
+        if !inherited && let Err(error) = may_order(&self.peers[index].connection) {
             self.refuse(index, error.to_string());
             return;
         }
@@ -215,12 +215,16 @@ impl Shim {
                 return;
             }
         }
+        // Who only presses keys has no terminal whose size would count.
+        let size = size.filter(|size| size.rows > 0 && size.cols > 0);
         let offset = self.replay_from(from);
         let hello = self.hello(None, Some(offset));
         self.peers[index].kind = Kind::Viewer(Viewer { mode, size, offset });
         self.peers[index].say(&hello);
         self.feed(index);
-        if let Some(size) = size {
+        // A program that begins now has the size already, and nothing to draw again.
+        let has_begun = self.begin_awaited();
+        if let Some(size) = size.filter(|_| !has_begun) {
             self.take_size(size);
             self.repaint();
         }

@@ -8,6 +8,7 @@
 //! - HS1, HS2, HS3 of the host.
 //! - M1  Nothing here blocks on a peer or on the session; a disk may block it for one write.
 //! - M2  An exit is acknowledged by the next order, or in the exit file before this process goes.
+//! - M3  Without a daemon, a child and its directory, it ends.
 //! - D1 to D5 of a person's draft, L1 to L6 of a delivery.
 
 mod delivered;
@@ -37,7 +38,8 @@ use std::time::Duration;
 use perennial_core::session::Process;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::process::{
-    DumpableBehavior, WaitOptions, getpid, set_child_subreaper, set_dumpable_behavior, setsid, wait,
+    DumpableBehavior, WaitId, WaitIdOptions, WaitOptions, getpid, set_child_subreaper,
+    set_dumpable_behavior, setsid, wait, waitid,
 };
 
 use super::connection::Connection;
@@ -48,7 +50,7 @@ use super::protocol::{ExitRecord, PaceRecord, ShimSay, StartOrder};
 use super::{process, socket};
 use greeting::IssuedTicket;
 use peer::{Kind, Peer};
-use session::Session;
+use session::{Session, Waits};
 
 const SIGNALS: u64 = 0;
 const LISTENER: u64 = 1;
@@ -64,6 +66,8 @@ const READS_PER_TURN: usize = 16;
 const ANSWER_WITHIN: Duration = Duration::from_millis(100);
 /// A disk that is full is tried again.
 const RECORD_AGAIN_AFTER: Duration = Duration::from_secs(1);
+/// How often a shim without a daemon looks whether it is still of use.
+const LOOK_AROUND_AFTER: Duration = Duration::from_secs(10);
 /// What SIGTERM to the shim itself means for its session.
 const OWN_LADDER: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(5));
 
@@ -178,7 +182,7 @@ impl Shim {
 
     fn run(&mut self) {
         let mut events: Vec<epoll::Event> = Vec::with_capacity(8);
-        while !self.is_done() {
+        while !self.is_done() && !self.is_abandoned() {
             events.clear();
             let wait = wait_until(self.next_deadline(), now());
             let ready = rustix::buffer::spare_capacity(&mut events);
@@ -202,13 +206,26 @@ impl Shim {
 
     fn next_deadline(&self) -> Option<Moment> {
         let peers = self.peers.iter().filter_map(Peer::deadline);
-        self.session.iter().filter_map(Session::next_deadline).chain(peers).min()
+        let look = (!self.has_daemon()).then(|| now() + LOOK_AROUND_AFTER);
+        self.session.iter().filter_map(Session::next_deadline).chain(peers).chain(look).min()
+    }
+
+    /// M3: no daemon, no child and no directory: nobody will ever ask, and there is nothing to hold or to tell.
+    fn is_abandoned(&self) -> bool {
+        let is_removed = || rustix::fs::stat(".").is_ok_and(|dir| dir.st_nlink == 0);
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let is_childless = || matches!(waitid(WaitId::All, options), Err(rustix::io::Errno::CHILD));
+        !self.has_daemon() && is_removed() && is_childless()
     }
 
     /// Does what is due, and tidies up what this turn left.
     fn tick(&mut self, now: Moment) {
         if let Some(session) = &mut self.session {
             session.tick(now);
+        }
+        let is_alone = |(_, until): &(StartOrder, Moment)| *until <= now;
+        if self.session.as_ref().and_then(|s| s.awaits_viewer.as_deref()).is_some_and(is_alone) {
+            self.begin_awaited();
         }
         self.on_line_time(now);
         self.release_keys(now);
@@ -285,8 +302,11 @@ impl Shim {
             // Somebody shuts this machine or this user down: the session gets its chance.
             self.queued = None;
             if let Some(session) = &mut self.session {
-                session.end(PaceRecord::Graceful, OWN_LADDER.0, OWN_LADDER.1, now());
+                let (interrupt, term) = OWN_LADDER;
+                let hangs_up = session.rules.is_none();
+                session.end(PaceRecord::Graceful, Waits { interrupt, term, hangs_up }, now());
             }
+            self.tell_exit();
         }
         self.reap();
     }
@@ -294,7 +314,8 @@ impl Shim {
     /// Waits for every child that ended: the main process, and orphans of its tree.
     fn reap(&mut self) {
         loop {
-            let reaped = match wait(WaitOptions::NOHANG) {
+            let options = WaitOptions::NOHANG | WaitOptions::UNTRACED | WaitOptions::CONTINUED;
+            let reaped = match wait(options) {
                 Ok(Some((pid, status))) => (pid.as_raw_nonzero().get(), status),
                 Ok(None) => {
                     self.kill_what_is_left();
@@ -311,8 +332,10 @@ impl Shim {
                 let exit = match (reaped.1.exit_status(), reaped.1.terminating_signal()) {
                     (Some(code), _) => ExitRecord::Code(code),
                     (None, Some(signal)) => ExitRecord::Signal(signal),
-                    // Neither stopped nor continued children are waited for.
-                    (None, None) => continue,
+                    (None, None) => {
+                        session.is_stopped = reaped.1.stopped();
+                        continue;
+                    }
                 };
                 session.exited(exit);
                 self.give_up_delivery();

@@ -19,7 +19,7 @@ use super::super::protocol::{
 use super::greeting::IssuedTicket;
 use super::job::Job;
 use super::recorder::Recorder;
-use super::session::Session;
+use super::session::{Session, Waits};
 use super::spawn::{self, Marks, Stdio};
 use super::terminal::Terminal;
 use super::{ANSWER_WITHIN, Shim, TERMINAL};
@@ -28,9 +28,9 @@ impl Shim {
     pub(super) fn obey(&mut self, order: Order) {
         match order {
             Order::Start(order) => self.on_start(*order),
-            Order::End { number, pace, interrupt_ms, term_ms } => {
-                let interrupt = Duration::from_millis(interrupt_ms);
-                self.on_end(number, pace, interrupt, Duration::from_millis(term_ms));
+            Order::End { number, pace, interrupt_ms, term_ms, hang_up } => {
+                let [interrupt, term] = [interrupt_ms, term_ms].map(Duration::from_millis);
+                self.on_end(number, pace, Waits { interrupt, term, hangs_up: hang_up });
             }
             Order::Tell { number } => self.on_tell(number),
             Order::KillSignal { number, signal } => {
@@ -96,7 +96,7 @@ impl Shim {
         }
     }
 
-    fn on_end(&mut self, number: u32, pace: PaceRecord, interrupt: Duration, term: Duration) {
+    fn on_end(&mut self, number: u32, pace: PaceRecord, waits: Waits) {
         if self.queued.as_ref().is_some_and(|queued| queued.number == number) {
             self.queued = None;
             let why = "asked to end before it began".to_owned();
@@ -105,7 +105,11 @@ impl Shim {
         }
         match self.session_numbered(number) {
             Some(session) if session.told_exit().is_some() => self.tell_exit_again(),
-            Some(session) => session.end(pace, interrupt, term, now()),
+            Some(session) => {
+                session.end(pace, waits, now());
+                // Over at once if it still waited for its viewer.
+                self.tell_exit();
+            }
             None => {}
         }
     }
@@ -165,13 +169,34 @@ impl Shim {
         let dir = self.directory.session(number);
         let mut session =
             Session::new(number, Recorder::new(dir, order.record_limit), order.input.clone());
+        if let Some(terms) = order.viewer {
+            let until = now() + Duration::from_millis(terms.wait_ms);
+            session.awaits_viewer = Some(Box::new((order.clone(), until)));
+            self.session = Some(session);
+        } else {
+            self.run_program(session, order);
+            self.say_to_viewers(&ShimSay::Session { number: order.number });
+        }
+    }
+
+    /// Runs the program that waits for its first viewer; whether there was one.
+    pub(super) fn begin_awaited(&mut self) -> bool {
+        let Some(order) = self.session.as_mut().and_then(|s| s.awaits_viewer.take()) else {
+            return false;
+        };
+        if let Some(session) = self.session.take() {
+            self.run_program(session, &order.0);
+        }
+        true
+    }
+
+    fn run_program(&mut self, mut session: Session, order: &StartOrder) {
         if let Err(why) = self.execute(&mut session, order) {
             session.fail(why);
         }
         self.session = Some(session);
         self.watch_output();
         self.tell_session();
-        self.say_to_viewers(&ShimSay::Session { number: order.number });
         self.write_process();
         if let Some(session) = &mut self.session {
             session.recorder.begin();
@@ -187,7 +212,8 @@ impl Shim {
             None => {
                 // Whoever is attached stays so, and has the size.
                 let size = self.attached_size().unwrap_or(order.size);
-                let terminal = Terminal::open(size);
+                let echoes = order.viewer.is_none_or(|terms| terms.echoes);
+                let terminal = Terminal::open(size, echoes);
                 session.terminal = Some(terminal.map_err(|error| format!("no terminal: {error}"))?);
             }
         }

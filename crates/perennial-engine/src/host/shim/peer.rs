@@ -7,10 +7,10 @@
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use perennial_core::session::Process;
 use rustix::event::epoll::EventFlags;
 use rustix::net::sockopt;
 
+use super::super::ancestry;
 use super::super::connection::Connection;
 use super::super::monotonic::{Moment, now};
 use super::super::process;
@@ -125,38 +125,21 @@ pub enum NotADaemon {
     Unreadable,
 }
 
-/// Whether a peer may be a daemon: the same user, alive, and in no session but one that this shim is
-/// in itself (a daemon that an agent runs for a home of its own).
-pub fn may_order(socket: impl AsFd, me: Process) -> Result<(), NotADaemon> {
+/// Whether a peer may be a daemon: the same user, alive, and below no shim of whatever home.
+pub fn may_order(socket: impl AsFd) -> Result<(), NotADaemon> {
     let peer = sockopt::socket_peercred(&socket).map_err(|_| NotADaemon::Unreadable)?;
     if peer.uid != rustix::process::getuid() {
         return Err(NotADaemon::AnotherUser);
     }
-    let above_me = ancestors(me.pid).ok_or(NotADaemon::Unreadable)?;
-    let above_peer = ancestors(peer.pid.as_raw_nonzero().get()).ok_or(NotADaemon::Unreadable)?;
-    let is_strange =
-        |pid: &i32| *pid == me.pid || !above_me.contains(pid) && process::is_shim(*pid);
-    if above_peer.iter().any(is_strange) {
-        return Err(NotADaemon::InSession);
+    // Orphans of a session are its shim's own children.
+    for above in ancestry::chain(peer.pid.as_raw_nonzero().get()) {
+        if ancestry::is_shim(&above.map_err(|_| NotADaemon::Unreadable)?) {
+            return Err(NotADaemon::InSession);
+        }
     }
     // Its pid was its own during the walk only if it lives after it.
     match process::peer_handle(socket) {
         Some(handle) if process::is_over(&handle) => Err(NotADaemon::Unreadable),
         Some(_) | None => Ok(()),
-    }
-}
-
-/// A process and all above it. Orphans of a session are its shim's own children.
-fn ancestors(pid: i32) -> Option<Vec<i32>> {
-    let mut pids = vec![pid];
-    // A parent that is younger than its child is another process with a reused pid.
-    let mut youngest = u64::MAX;
-    loop {
-        let stat = process::stat(*pids.last()?).filter(|s| s.process.start_ticks <= youngest)?;
-        youngest = stat.process.start_ticks;
-        if stat.parent <= 1 {
-            return Some(pids);
-        }
-        pids.push(stat.parent);
     }
 }

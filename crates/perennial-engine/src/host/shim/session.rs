@@ -17,7 +17,8 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use super::super::cgroup::Cgroup;
 use super::super::delivery::{InputRules, LineReport};
 use super::super::monotonic::Moment;
-use super::super::protocol::{ExitRecord, PaceRecord};
+use super::super::process;
+use super::super::protocol::{ExitRecord, PaceRecord, StartOrder};
 use super::delivered::Delivered;
 use super::delivery::Delivery;
 use super::draft::Draft;
@@ -28,6 +29,8 @@ use super::recorder::Recorder;
 use super::terminal::Terminal;
 use super::withheld::Withheld;
 
+/// Who handles an interrupt has this long before a hang-up.
+const HANG_UP_AFTER: Duration = Duration::from_millis(100);
 /// How soon a tree that does not vanish is killed again; a child's end is the usual prompt.
 const KILL_AGAIN_AFTER: Duration = Duration::from_millis(20);
 
@@ -43,6 +46,8 @@ pub struct Session {
     pub recorder: Recorder,
     pub queries: Queries,
     pub exit: Option<ExitRecord>,
+    /// Not begun: what to run once somebody looks, and when it begins without.
+    pub awaits_viewer: Option<Box<(StartOrder, Moment)>>,
     /// Set once it was asked to end; the end is then told when the whole tree is gone.
     pub ladder: Option<Ladder>,
     kill_again_at: Option<Moment>,
@@ -65,6 +70,8 @@ pub struct Session {
     /// Keys were typed before that, none since, and whether they are in the line is not known.
     pub has_early_keys: bool,
     pub is_suspended: bool,
+    /// The kernel says that a kill signal has stopped the main process.
+    pub is_stopped: bool,
     /// The program turned something off: when to look whether it was suspended, and how often yet.
     pub look_at: Option<(Moment, u8)>,
     /// Enter was typed behind our text, and the program has not shown yet that it took it.
@@ -81,16 +88,29 @@ pub struct Session {
     pub told_line: Option<LineReport>,
 }
 
+/// How long a session that is asked to end has, and how it is asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Waits {
+    /// From the interrupt to TERM; none: it begins with TERM.
+    pub interrupt: Duration,
+    /// From TERM to KILL.
+    pub term: Duration,
+    /// Whoever ignores TERM is hung up on meanwhile.
+    pub hangs_up: bool,
+}
+
 /// How far the asking to end has come.
 #[derive(Debug, Clone, Copy)]
 pub struct Ladder {
     next: StopStep,
     at: Moment,
+    term_at: Moment,
     term: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StopStep {
+    HangUp,
     Term,
     Kill,
     Killed,
@@ -107,6 +127,7 @@ impl Session {
             recorder,
             queries: Queries::default(),
             exit: None,
+            awaits_viewer: None,
             ladder: None,
             kill_again_at: None,
             is_gone: false,
@@ -120,6 +141,7 @@ impl Session {
             is_drawn: false,
             has_early_keys: false,
             is_suspended: false,
+            is_stopped: false,
             look_at: None,
             is_entered: false,
             erase_keys: 0,
@@ -171,23 +193,54 @@ impl Session {
     }
 
     /// Asks it to end. Asking again only ever hurries.
-    pub fn end(&mut self, pace: PaceRecord, interrupt: Duration, term: Duration, now: Moment) {
+    pub fn end(&mut self, pace: PaceRecord, waits: Waits, now: Moment) {
         if self.exit.is_some() {
             // Over already: its tree is being killed, and the end is told as it was.
             return;
         }
+        if self.awaits_viewer.take().is_some() {
+            self.fail("asked to end before it began".to_owned());
+            return;
+        }
+        let Waits { interrupt, term, hangs_up } = waits;
+        let term_at = now + interrupt;
         match (pace, self.ladder) {
             (PaceRecord::Graceful, Some(_)) => {}
             (PaceRecord::Graceful, None) => {
-                self.ladder = Some(Ladder { next: StopStep::Term, at: now + interrupt, term });
+                let (next, at) = match hangs_up {
+                    true => (StopStep::HangUp, term_at.min(now + HANG_UP_AFTER)),
+                    false => (StopStep::Term, term_at),
+                };
+                self.ladder = Some(Ladder { next, at, term_at, term });
                 match interrupt {
                     Duration::ZERO => self.tick(now),
                     _ => self.signal_foreground(Signal::INT),
                 }
+                self.continue_main();
             }
             (PaceRecord::AtOnce, _) => {
-                self.ladder = Some(Ladder { next: StopStep::Kill, at: now, term });
+                self.ladder = Some(Ladder { next: StopStep::Kill, at: now, term_at, term });
                 self.tick(now);
+            }
+        }
+    }
+
+    /// A program that a kill signal has stopped would not see that it is asked to end.
+    fn continue_main(&self) {
+        let main = self.main_pid().and_then(process::stat);
+        if main.is_some_and(|stat| stat.stopped) {
+            self.signal_foreground(Signal::CONT);
+        }
+    }
+
+    /// What the end of a terminal is, for whoever on it ignores TERM, as interactive shells do: they end
+    /// at that, and hand it on to their jobs.
+    fn hang_up(&self) {
+        let Some(main) = self.main_pid().filter(|_| self.exit.is_none()) else { return };
+        for stat in process::pids().filter_map(process::stat) {
+            let pid = stat.process.pid;
+            if stat.kernel_session == main && process::ignores(pid, Signal::TERM) {
+                process::signal_exactly(stat.process, &[Signal::HUP, Signal::CONT]);
             }
         }
     }
@@ -255,7 +308,8 @@ impl Session {
         let delivery = self.delivery.as_ref().map(|delivery| delivery.by());
         let look = self.look_at.map(|(at, _)| at);
         let keys = self.withheld.next_at();
-        [ladder, self.limit_at(), self.kill_again_at, unrecorded, delivery, look, keys]
+        let viewer = self.awaits_viewer.as_ref().map(|awaited| awaited.1);
+        [ladder, viewer, self.limit_at(), self.kill_again_at, unrecorded, delivery, look, keys]
             .into_iter()
             .flatten()
             .min()
@@ -276,10 +330,15 @@ impl Session {
             && let Some(job) = &mut self.job
         {
             job.is_over_limit = true;
-            self.ladder = Some(Ladder { next: StopStep::Term, at: now, term: job.term });
+            let term = job.term;
+            self.ladder = Some(Ladder { next: StopStep::Term, at: now, term_at: now, term });
         }
         if let Some(ladder) = self.ladder.filter(|ladder| ladder.at <= now) {
             let (next, at) = match ladder.next {
+                StopStep::HangUp => {
+                    self.hang_up();
+                    (StopStep::Term, ladder.term_at)
+                }
                 StopStep::Term => {
                     self.signal_foreground(Signal::TERM);
                     (StopStep::Kill, now + ladder.term)
@@ -290,7 +349,7 @@ impl Session {
                 }
                 StopStep::Killed => (StopStep::Killed, ladder.at),
             };
-            self.ladder = Some(Ladder { next, at, term: ladder.term });
+            self.ladder = Some(Ladder { next, at, ..ladder });
         }
         if self.kill_again_at.is_some_and(|at| at <= now) {
             self.kill_tree(now);

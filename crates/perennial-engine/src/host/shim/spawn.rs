@@ -12,6 +12,7 @@ use std::ptr;
 use perennial_core::id::SessionNumber;
 use rustix::fs::{Access, access};
 use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, WaitOptions, waitpid};
 
 use super::super::cgroup::Cgroup;
 use super::super::environment;
@@ -102,6 +103,8 @@ pub fn start(
     // Blocks until exec closes the other end; a child that dies before it does so, too.
     match rustix::io::read(&failure, &mut report) {
         Ok(5) => {
+            // It ends at once. Until it has, its cgroup can't be removed.
+            let _reaped = waitpid(Pid::from_raw(pid), WaitOptions::empty());
             let [step, a, b, c, d] = report;
             let source = io::Error::from_raw_os_error(i32::from_le_bytes([a, b, c, d]));
             Err(match step {

@@ -27,7 +27,7 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    pub fn open(size: Size) -> io::Result<Terminal> {
+    pub fn open(size: Size, echoes: bool) -> io::Result<Terminal> {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let master = openpt(flags)?;
         grantpt(&master)?;
@@ -35,6 +35,7 @@ impl Terminal {
         let slave = ioctl_tiocgptpeer(&master, flags)?;
         let mut modes = tcgetattr(&slave)?;
         modes.input_modes |= InputModes::IUTF8;
+        modes.local_modes.set(LocalModes::ECHO, echoes);
         tcsetattr(&slave, OptionalActions::Now, &modes)?;
         fcntl_setfl(&master, fcntl_getfl(&master)? | OFlags::NONBLOCK)?;
         let mut terminal = Terminal { master, slave: Some(slave), queue: Vec::new(), size };

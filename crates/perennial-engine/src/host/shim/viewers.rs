@@ -5,8 +5,9 @@
 
 use rustix::event::epoll::{self, EventData, EventFlags};
 
-use super::super::monotonic::now;
+use super::super::monotonic::{now, wall_time};
 use super::super::protocol::{ShimSay, Size};
+use super::super::recording::marks::Stamp;
 use super::peer::Kind;
 use super::terminal::{QUEUE_BYTES_MAX, Terminal};
 use super::{READ_BYTES, READS_PER_TURN, Shim, TERMINAL};
@@ -47,7 +48,9 @@ impl Shim {
             Err(_) => return false,
         };
         let before = session.recorder.total();
-        let is_recorded = session.recorder.append(&self.buffer[..count], now());
+        let size = session.terminal.as_ref().map(|terminal| terminal.size());
+        let stamp = Stamp { now: now(), at: wall_time(), size };
+        let is_recorded = session.recorder.append(&self.buffer[..count], stamp);
         let has_terminal = session.terminal.is_some();
         self.scan_output(count);
         if has_terminal && !self.peers.iter().any(super::peer::Peer::is_attached) {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use perennial_core::allowance::HOOKS;
 use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Spawn};
 use perennial_core::context::{Sample, Source};
@@ -16,7 +17,7 @@ use perennial_core::id::{BootId, JobId, MessageId};
 use perennial_core::job::{JobEnd, JobReport};
 use perennial_core::launch::{Host, Launch, Options};
 use perennial_core::message::{Held, MessageEvent, Outcome};
-use perennial_core::observation::Report;
+use perennial_core::observation::{Report, Stocktaking};
 use perennial_core::reason::Reason;
 use perennial_core::restart::Restart;
 use perennial_core::session::Process;
@@ -42,8 +43,12 @@ impl Run {
         let fleet = Fleet::default().under(Policy { notify: vec!["say".to_owned()] });
         let supervisor = Supervisor::new(fleet, BTreeMap::new(), Seq(0));
         let mut run = Run { supervisor, now: Time(1_000_000), queued: Vec::new() };
-        let started =
-            Observation::Started { boot: BootId("1".into()), version: "1".into(), is_copy: false };
+        let started = Observation::Started {
+            boot: BootId("1".into()),
+            version: "1".into(),
+            is_copy: false,
+            stocktaking: Stocktaking::default(),
+        };
         run.recorded(Input::Observed(started));
         run
     }
@@ -497,4 +502,30 @@ fn reports_that_come_while_others_are_not_recorded_wait_behind_them() {
     run.recorded(Input::Tick);
     let bob = run.supervisor.fleet().agent(BOB).expect("it was born");
     assert!(bob.live_session().is_none() && bob.state != State::Working, "{:?}", bob.state);
+}
+
+/// U9
+#[test]
+fn hooks_above_the_allowance_wait_and_the_newest_is_heard_in_place_of_all() {
+    for (hooks, state) in [(2000, State::Waiting), (2001, State::Working)] {
+        let mut run = Run::idle();
+        let before = run.version(&Entity::Agent(BOB)).0;
+        let begun = run.now;
+        for count in 0..hooks {
+            let seen = match count % 2 {
+                0 => Seen::PromptSubmitted { text: Fingerprint([9; 32]) },
+                _ => Seen::ReplyEnded { background_tasks: 0 },
+            };
+            run.hears(Fact::new(Origin::Hook, seen));
+        }
+        let spent = run.now.since(begun).as_millis() / HOOKS.every.as_millis();
+        let most = u64::from(HOOKS.burst) + u64::try_from(spent).expect("few");
+        let recorded = run.version(&Entity::Agent(BOB)).0 - before;
+        assert!(recorded > 100 && recorded <= 2 * most, "{recorded} of {most} hooks");
+        while run.supervisor.next_due().is_some_and(|due| due <= run.now + HOOKS.every) {
+            run.now = run.now + HOOKS.every;
+            run.recorded(Input::Tick);
+        }
+        assert_eq!(run.supervisor.fleet().agent(BOB).map(|bob| bob.state), Some(state));
+    }
 }

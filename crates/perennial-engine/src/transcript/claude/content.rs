@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::line::{Attachment, Block, Name, Prose};
+use super::line::{Attachment, Block, Line, Name, PromptEnding, Prose};
 use super::usage::Damaged;
 use crate::transcript::step::{Content, Excerpt};
 
@@ -93,6 +93,22 @@ fn each<'a>(
     }
     let blocks: Vec<Block<'_>> = serde_json::from_str(raw).map_err(|_| Damaged)?;
     Ok(Ok(blocks.into_iter().filter_map(read).collect()))
+}
+
+/// A prompt that a hook of the user's refused: the CLI tells it in one text, what the hook said before
+/// the prompt. What does not look like that is passed over.
+pub fn of_blocked(line: &Line<'_>) -> Option<Content> {
+    const BEFORE_PROMPT: &str = "\n\nOriginal prompt: ";
+    let PromptEnding { ending } = serde_json::from_str(line.prompt_submit_ending?.get()).ok()?;
+    if ending.kind.as_str() != "blocked_by_hook" {
+        return None;
+    }
+    let told: Prose<'_> = serde_json::from_str(line.content?.get()).ok()?;
+    let (told, words) = (told.text(), ending.reason.as_ref().map(Prose::text).unwrap_or_default());
+    // The hook may say anything, these words among it.
+    let after = told.find(&*words).map_or(0, |start| start + words.len());
+    let (_, prompt) = told.get(after..)?.split_once(BEFORE_PROMPT)?;
+    Some(Content::PromptBlocked { prompt: Excerpt::of_prompt(prompt), words: Excerpt::of(&words) })
 }
 
 fn said(text: &Prose<'_>) -> Option<Content> {

@@ -46,6 +46,12 @@ pub struct Line<'a> {
     pub compact_metadata: Option<&'a RawValue>,
     #[serde(borrow)]
     pub message: Option<&'a RawValue>,
+    /// Of a system line: anything.
+    #[serde(borrow)]
+    pub content: Option<&'a RawValue>,
+    /// What became of a prompt, where that was nothing.
+    #[serde(borrow)]
+    pub prompt_submit_ending: Option<&'a RawValue>,
 }
 
 #[derive(Debug, serde::Deserialize)]
@@ -94,6 +100,20 @@ pub struct CompactMetadata<'a> {
 pub struct QuotaLimits {
     /// In seconds since 1970.
     pub resets_at: Option<f64>,
+}
+
+#[derive(Debug, serde::Deserialize)]
+pub struct PromptEnding<'a> {
+    #[serde(borrow)]
+    pub ending: Ending<'a>,
+}
+
+#[derive(Debug, serde::Deserialize)]
+pub struct Ending<'a> {
+    #[serde(borrow)]
+    pub kind: Name<'a>,
+    #[serde(borrow)]
+    pub reason: Option<Prose<'a>>,
 }
 
 /// What the CLI adds to a prompt; also a prompt that was typed during a turn.

@@ -193,6 +193,6 @@ fn system(line: &Line<'_>) -> Result<(Vec<Content>, Bearing), Damaged> {
             Ok((vec![Content::Compaction(compaction)], bearing))
         }
         Some("api_error") => Ok((vec![failure::of_attempt(line)], Bearing::None)),
-        Some(_) | None => Ok((Vec::new(), Bearing::None)),
+        Some(_) | None => Ok((content::of_blocked(line).into_iter().collect(), Bearing::None)),
     }
 }

@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::cli::context::Context;
 use crate::cli::failure::{Failure, VerbResult};
+use crate::cli::number::within;
 use crate::cli::problems;
 use crate::cli::render::board;
 use crate::cli::render::text::plain;
@@ -70,7 +71,7 @@ Examples: perennial board ls
 pub struct LsArgs {
     /// Show at most this many posts
     #[arg(short = 'n', long = "limit", value_name = "COUNT", default_value_t = 20)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    #[arg(allow_negative_numbers = true, value_parser = within::<1, 10_000>)]
     count: u64,
     /// Show only posts older than this one
     #[arg(long, value_name = "ID")]

@@ -2,37 +2,60 @@
 
 use perennial_api::answer::{Buried, Message};
 use perennial_api::request::Bury;
-use perennial_api::{ExitCode, client};
+use perennial_api::{Agent, client};
 
+use crate::cli::confirm::{Confirmation, listed};
 use crate::cli::context::Context;
-use crate::cli::failure::VerbResult;
-use crate::cli::progress;
+use crate::cli::failure::{Failure, VerbResult};
 use crate::cli::render::roster::brief;
 use crate::cli::render::text::plain;
+use crate::cli::several::{self, Targets};
 
 /// Retire an agent for good; its record stays in the cemetery
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example: perennial bury bob --summary 'the parser is done, see branch parser'
+Examples: perennial bury bob --summary 'the parser is done, see branch parser'
+          perennial bury 'try-*' --summary 'none of these attempts worked'
 
-The agent's session is ended. Texts that it has not seen are returned to you: they are listed.")]
+The agent's session is ended, and it can't be woken again. On a terminal you are asked first. Texts that \
+it has not seen are returned to you: they are listed.")]
 pub struct Args {
-    /// The agent's name or id; bob~1 is the previous agent called bob
-    #[arg(value_name = "AGENT")]
-    target: String,
-    /// What the agent leaves behind, for later readers
-    #[arg(long, value_name = "TEXT")]
+    #[command(flatten)]
+    targets: Targets,
+    /// What the agent leaves behind, for later readers; the same for several
+    #[arg(long, value_name = "TEXT", default_value = "no summary")]
     summary: String,
+    #[command(flatten)]
+    confirmation: Confirmation,
 }
 
-pub fn run(args: Args, context: &Context) -> VerbResult {
-    let path = client::path(&["agents", &args.target, "bury"], &[]);
-    let client = context.client.clone().patience(progress::ENDING_PATIENCE);
-    let answer = progress::told(&format!("waiting for {} to end", args.target), move || {
-        client.post(&path, &Bury { summary: args.summary })
-    })?;
-    context.show(&answer, told)?;
-    Ok(ExitCode::Done)
+pub fn run(mut args: Args, context: &Context) -> VerbResult {
+    if args.confirmation.is_due(context) {
+        args.targets = confirmed(&args, context)?;
+    }
+    let client = several::patient(context);
+    let bury = Bury { summary: args.summary };
+    let order = |name: &str| client.post(&client::path(&["agents", name, "bury"], &[]), &bury);
+    several::ask(&args.targets, context, "end", order, told)
+}
+
+/// The agents that the answer was about: a pattern that matches more by now means no more of them.
+fn confirmed(args: &Args, context: &Context) -> Result<Targets, Failure> {
+    let names = args.targets.agents(context)?.into_iter().collect::<Result<Vec<String>, _>>()?;
+    let what_follows = match names.as_slice() {
+        // One that does not exist is told before anything is asked.
+        [name] => what_follows(&context.client.get(&client::path(&["agents", name], &[]))?.read()?),
+        _ => "Their sessions end, and they can't be woken again.",
+    };
+    args.confirmation.ask(&format!("bury {}? {what_follows}", plain(&listed(&names))))?;
+    Ok(Targets { names })
+}
+
+fn what_follows(agent: &Agent) -> &'static str {
+    match agent.session.as_ref().is_some_and(|session| session.exit.is_none()) {
+        true => "Its session ends, and it can't be woken again.",
+        false => "It can't be woken again.",
+    }
 }
 
 fn told(buried: &Buried) -> String {

@@ -1,10 +1,10 @@
 //! `completions`: prints a shell's completion script.
 
-use clap::CommandFactory;
-use clap_complete::Shell;
+use clap::ValueEnum;
 use perennial_api::ExitCode;
+use serde_json::json;
 
-use crate::cli::Cli;
+use crate::cli::completion::{BASH, FISH, ZSH};
 use crate::cli::context::Context;
 use crate::cli::failure::VerbResult;
 
@@ -13,15 +13,31 @@ use crate::cli::failure::VerbResult;
 #[command(after_help = "\
 Examples: source <(perennial completions bash)
           perennial completions zsh > ~/.zfunc/_perennial
-          perennial completions fish > ~/.config/fish/completions/perennial.fish")]
+          perennial completions fish > ~/.config/fish/completions/perennial.fish
+
+The script asks perennial for verbs, options, agents, states, harnesses and session numbers as you \
+type, so it never needs to be renewed.")]
 pub struct Args {
     /// The shell to print the script for
     shell: Shell,
 }
 
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
 pub fn run(args: &Args, context: &Context) -> VerbResult {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "perennial", &mut script);
-    context.print_bytes(&script)?;
+    let script = match args.shell {
+        Shell::Bash => BASH,
+        Shell::Zsh => ZSH,
+        Shell::Fish => FISH,
+    };
+    match context.json {
+        true => context.print_json(json!({ "script": script }).to_string().as_bytes())?,
+        false => context.print(script)?,
+    }
     Ok(ExitCode::Done)
 }

@@ -2,25 +2,26 @@
 //!
 //! Works without a daemon. Changes nothing.
 
+mod store;
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use perennial_api::answer::Health;
 use perennial_api::{ClientError, ExitCode, Home, client};
 use perennial_engine::harness::preset::{self, Preset};
-use perennial_store::SqliteJournal;
-use perennial_store::sqlite::Inspection;
 use rustix::fs::{Access, PROC_SUPER_MAGIC, access, statfs};
 use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
 
+use crate::build_id;
 use crate::cli::context::Context;
-use crate::cli::failure::VerbResult;
+use crate::cli::failure::{self, VerbResult};
 use crate::cli::installed::{self, Installed, program};
 use crate::cli::render::paint::Ink;
 use crate::cli::render::roster::Canvas;
 use crate::cli::render::text::{plain, wrapped};
-use crate::daemon::config::Config;
+use crate::config::{self, Config};
 
 /// Check the daemon, its home and this machine
 #[derive(Debug, clap::Args)]
@@ -28,7 +29,7 @@ use crate::daemon::config::Config;
 Examples: perennial doctor
           perennial doctor --json
 
-Exit codes: 0 no failures, 1 something failed, 5 no daemon is running.")]
+Exit codes: 0 no failures, 1 something failed, 5 no daemon is running, 7 the daemon does not answer.")]
 pub struct Args {}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -60,12 +61,12 @@ pub fn run(_args: &Args, context: &Context) -> VerbResult {
     let answer = context.client.get(&client::path(&["health"], &[]));
     let (health, reached) = match answer.and_then(|answer| answer.read::<Health>()) {
         Ok(health) => {
-            findings.extend(of_daemon(&health));
+            findings.extend(of_daemon(&health, &context.home.journal()));
             (Some(health), ExitCode::Done)
         }
         Err(error) => {
             findings.push(without_daemon(&error));
-            findings.extend(journal(&context.home.journal()));
+            findings.extend(store::journal(&context.home.journal()));
             (None, error.problem().exit())
         }
     };
@@ -156,53 +157,28 @@ fn creatable(dir: &Path) -> Result<(), String> {
 }
 
 fn without_daemon(error: &ClientError) -> Finding {
-    let problem = error.problem();
+    let problem = failure::problem(error);
     finding("daemon", Verdict::Fail, problem.title).next(problem.next)
 }
 
-/// Checks the journal's file and its whole chain while no daemon writes; `None` if there is no journal.
-fn journal(path: &Path) -> Option<Finding> {
-    if !path.exists() {
-        return None;
-    }
-    let shown = path.display();
-    let finding = match SqliteJournal::inspect(path) {
-        Ok(Inspection { file_faults, records }) => {
-            let unreadable = records.unreadable.iter().map(ToString::to_string);
-            let faults: Vec<String> = file_faults.into_iter().chain(unreadable).collect();
-            match faults.first() {
-                None => {
-                    let text = format!("{shown}: all {} records are intact", records.head);
-                    finding("store", Verdict::Ok, text)
-                }
-                Some(first) => {
-                    let text =
-                        format!("{shown}: {}; the first: {first}", counted(faults.len(), "fault"));
-                    finding("store", Verdict::Fail, text)
-                        .next("keep a copy of the file before you do anything else")
-                }
-            }
-        }
-        Err(error) => finding("store", Verdict::Fail, told(&error))
-            .next("keep a copy of the file before you do anything else"),
-    };
-    Some(finding)
-}
-
 /// What the daemon says of itself.
-fn of_daemon(health: &Health) -> Vec<Finding> {
-    let own = env!("CARGO_PKG_VERSION");
+fn of_daemon(health: &Health, journal: &Path) -> Vec<Finding> {
     let daemon = format!(
         "version {}, pid {}, up {} s, epoch {}, journal at event {}",
-        health.version, health.pid, health.uptime_seconds, health.epoch, health.head_seq
+        build_id::shown(&health.version, &health.build),
+        health.pid,
+        health.uptime_seconds,
+        health.epoch,
+        health.head_seq
     );
-    let mut findings = vec![if health.version == own {
+    let own = build_id::version_and_build();
+    let mut findings = vec![if build_id::is_own(&health.version, &health.build) {
         finding("daemon", Verdict::Ok, daemon)
     } else {
         finding("daemon", Verdict::Warn, format!("{daemon}; this command is version {own}"))
-            .next("to upgrade while agents keep working: perennial down && perennial up")
+            .next("to upgrade while agents keep working: perennial up --upgrade")
     }];
-    findings.push(store(health));
+    findings.push(store::beside_daemon(health, journal));
     let agents = &health.agents;
     findings.push(finding(
         "agents",
@@ -252,29 +228,6 @@ fn of_daemon(health: &Health) -> Vec<Finding> {
     findings
 }
 
-/// What unreadable records mean for agents, texts and notifications.
-const UNREADABLE: &str = "affected agents are held (perennial ls --state unknown); affected texts are \
-    not delivered (perennial sent, perennial unsend); affected notifications are not repeated";
-
-fn store(health: &Health) -> Finding {
-    let store = &health.store;
-    if let Some(why) = &store.read_only {
-        return finding("store", Verdict::Fail, format!("{}: read-only: {why}", store.path))
-            .next("sessions keep running; free disk space or repair the disk to make it writable");
-    }
-    if !store.unreadable.is_empty() {
-        let text = format!(
-            "{}: {} can't be read; the first: {}",
-            store.path,
-            counted(store.unreadable.len(), "record"),
-            store.unreadable[0]
-        );
-        return finding("store", Verdict::Warn, text).next(UNREADABLE);
-    }
-    let verdict = if store.ok { Verdict::Ok } else { Verdict::Fail };
-    finding("store", verdict, store.path.clone())
-}
-
 fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
@@ -301,10 +254,14 @@ fn of_machine(data: &Path) -> Vec<Finding> {
 /// What is wrong with the operator's own configuration.
 fn of_config(config: &Path) -> Option<Finding> {
     let error = Config::load(config).err()?;
-    let file = config.join("config.toml");
+    let file = config::path(config);
     Some(
-        finding("config", Verdict::Warn, format!("{}: {}", file.display(), plain(&error)))
-            .next("the file is ignored; fix it, then run `perennial down` and `perennial up`"),
+        finding(
+            "config",
+            Verdict::Warn,
+            format!("{}: {}", file.display(), plain(&error.to_string())),
+        )
+        .next("the file is ignored; fix it, then run `perennial down` and `perennial up`"),
     )
 }
 
@@ -374,7 +331,10 @@ mod tests {
     use crate::cli::render::time::LocalTime;
 
     fn verdicts(health: &Health) -> Vec<(&'static str, Verdict)> {
-        of_daemon(health).iter().map(|one| (one.what, one.verdict)).collect()
+        of_daemon(health, Path::new("/nonexistent"))
+            .iter()
+            .map(|one| (one.what, one.verdict))
+            .collect()
     }
 
     #[test]
@@ -387,11 +347,16 @@ mod tests {
         assert_eq!(shown.matches("word").count(), 60);
     }
 
+    fn of_own_build() -> Health {
+        let build = build_id::build().to_owned();
+        Health { version: build_id::VERSION.to_owned(), build, ..Health::default() }
+    }
+
     #[test]
     fn findings_at_80_columns() {
         let (clock, paint) = (LocalTime::system(), Paint::OFF);
         let canvas = Canvas { clock: &clock, paint, width: Some(80), user: None };
-        let mut sound = Health { version: env!("CARGO_PKG_VERSION").into(), ..Health::default() };
+        let mut sound = of_own_build();
         (sound.pid, sound.uptime_seconds, sound.epoch, sound.head_seq) = (4711, 60, 3, 120);
         (sound.agents.living, sound.agents.freezer, sound.holders_connected) = (2, 1, 2);
         sound.store.ok = true;
@@ -407,7 +372,9 @@ mod tests {
         let absent = ClientError::NoDaemon(std::io::Error::other("refused"));
         let dir = tempfile::tempdir().expect("a directory");
         std::fs::write(dir.path().join("config.toml"), "notifi = []").expect("a file");
-        let mut found = [of_daemon(&sound), of_daemon(&ailing), vec![store(&full)]].concat();
+        let none = Path::new("/nonexistent");
+        let full = vec![store::beside_daemon(&full, none)];
+        let mut found = [of_daemon(&sound, none), of_daemon(&ailing, none), full].concat();
         found.push(without_daemon(&absent));
         let temporary = dir.path().to_string_lossy();
         found.extend(of_config(dir.path()).map(|one| Finding {
@@ -415,7 +382,7 @@ mod tests {
             ..one
         }));
         let drawn: String = found.iter().map(|one| line(one, &canvas)).collect();
-        insta::assert_snapshot!(drawn);
+        insta::assert_snapshot!(drawn.replace(build_id::build(), "9262ffa8f80b"));
     }
 
     #[test]
@@ -443,7 +410,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("journal.db");
         std::fs::write(&path, "no database ".repeat(1000)).expect("a file");
-        let found = journal(&path).expect("a journal");
+        let found = store::journal(&path).expect("a journal");
         assert_eq!(found.verdict, Verdict::Fail);
         let shown = path.display().to_string();
         assert_eq!(found.text.matches(&shown).count(), 1, "{found:?}");
@@ -452,7 +419,7 @@ mod tests {
 
     #[test]
     fn a_sound_daemon_and_one_with_troubles() {
-        let mut health = Health { version: env!("CARGO_PKG_VERSION").into(), ..Health::default() };
+        let mut health = of_own_build();
         health.store.ok = true;
         health.cgroup.available = true;
         assert!(verdicts(&health).iter().all(|(_, verdict)| *verdict == Verdict::Ok));

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use perennial_api::answer::Health;
-use perennial_api::{Agent, ClientError, ExitCode, client, state};
+use perennial_api::{Agent, ClientError, ExitCode, Response, client, state};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::cli::context::Context;
-use crate::cli::failure::VerbResult;
+use crate::cli::failure::{Failure, VerbResult};
 use crate::cli::problems;
 use crate::cli::progress;
 
@@ -17,7 +17,7 @@ use crate::cli::progress;
 #[command(after_help = "\
 Example: perennial down && perennial up
 
-To upgrade while sessions keep running, install the new version, then run both.")]
+To upgrade while sessions keep running, install the new version and run `perennial up --upgrade`.")]
 pub struct Args {}
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -30,6 +30,21 @@ pub fn run(_args: &Args, context: &Context) -> VerbResult {
     };
     let agents = context.client.get(&client::path(&["agents"], &[]));
     let running = agents.and_then(|answer| answer.read::<Vec<Agent>>()).map(|all| running(&all));
+    let answer = shut_down(&health, context)?;
+    context.show(&answer, |_: &serde_json::Value| {
+        let sessions = match running {
+            Ok(0) => "no session is running".to_owned(),
+            Ok(1) => "1 session keeps running".to_owned(),
+            Ok(count) => format!("{count} sessions keep running"),
+            Err(_) => "sessions keep running".to_owned(),
+        };
+        format!("the daemon has shut down; {sessions}\n")
+    })?;
+    Ok(ExitCode::Done)
+}
+
+/// Tells the daemon to end and waits until its process is gone; its answer.
+pub fn shut_down(health: &Health, context: &Context) -> Result<Response, Failure> {
     // Opened before it is told to end, so that the end can't be missed.
     let daemon = i32::try_from(health.pid)
         .ok()
@@ -45,16 +60,7 @@ pub fn run(_args: &Args, context: &Context) -> VerbResult {
             return Err(problems::daemon_still_running(health.pid, PATIENCE.as_secs()).into());
         }
     }
-    context.show(&answer, |_: &serde_json::Value| {
-        let sessions = match running {
-            Ok(0) => "no session is running".to_owned(),
-            Ok(1) => "1 session keeps running".to_owned(),
-            Ok(count) => format!("{count} sessions keep running"),
-            Err(_) => "sessions keep running".to_owned(),
-        };
-        format!("the daemon has shut down; {sessions}\n")
-    })?;
-    Ok(ExitCode::Done)
+    Ok(answer)
 }
 
 /// How many sessions run, as far as that is confirmed.

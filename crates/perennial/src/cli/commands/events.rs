@@ -3,7 +3,8 @@
 use std::io::{self, BufWriter, Write};
 use std::time::Duration;
 
-use perennial_api::{ClientError, EventView, ExitCode, client};
+use jiff::Timestamp;
+use perennial_api::{ClientError, EventView, ExitCode, client, sse};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -13,6 +14,7 @@ use crate::cli::failure::{Failure, VerbResult};
 use crate::cli::render::paint::Ink;
 use crate::cli::render::text::{self, plain};
 use crate::cli::render::time::LocalTime;
+use crate::cli::since::since;
 use crate::cli::terminal;
 
 /// Print events from the journal, oldest first
@@ -20,13 +22,14 @@ use crate::cli::terminal;
 #[command(after_help = "\
 Examples: perennial events
           perennial events --agent bob --follow
+          perennial events --since 10m
           perennial events --since 120 --json
 
 With --follow, no event is missed when the daemon restarts. With --json, each line is one event.")]
 pub struct Args {
-    /// Print only events after this sequence number
-    #[arg(long, value_name = "SEQ")]
-    since: Option<u64>,
+    /// Print only events after this sequence number, or since then: 10m, 2h, 14:30
+    #[arg(long, value_name = "SEQ|TIME", value_parser = place_or_time)]
+    since: Option<Since>,
     /// Print only events of this agent, of texts to it and of notifications about
     /// it
     #[arg(long, value_name = "AGENT")]
@@ -36,6 +39,43 @@ pub struct Args {
     follow: bool,
 }
 
+/// Where to begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Since {
+    After(u64),
+    Time(Timestamp),
+}
+
+/// As clap reads it.
+fn place_or_time(text: &str) -> Result<Since, String> {
+    match text.parse() {
+        Ok(seq) => Ok(Since::After(seq)),
+        Err(_) => match since(text) {
+            Ok(time) => Ok(Since::Time(time)),
+            Err(why) => Err(format!("not a sequence number like 120, and {why}")),
+        },
+    }
+}
+
+impl Args {
+    /// The event after which to begin.
+    fn after(&self) -> u64 {
+        match self.since {
+            Some(Since::After(seq)) => seq,
+            Some(Since::Time(_)) | None => 0,
+        }
+    }
+
+    fn earliest(&self) -> Option<Timestamp> {
+        match self.since {
+            Some(Since::Time(time)) => Some(time),
+            Some(Since::After(_)) | None => None,
+        }
+    }
+}
+
+const GONE: &str = "the daemon does not answer; waiting for it to come back";
+const TOO_SLOW: &str = "the output was not read fast enough; continuing after the last event";
 const PAGE: u64 = 1000;
 /// A daemon whose arrival was not noticed is found after this.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
@@ -50,10 +90,15 @@ struct EventNumber {
     seq: u64,
 }
 
+#[derive(Debug, Deserialize)]
+struct EventTime {
+    at: String,
+}
+
 fn list(args: &Args, context: &Context) -> VerbResult {
-    let mut since = args.since.unwrap_or(0);
+    let mut since = args.after();
     let limit = PAGE.to_string();
-    let mut printer = EventPrinter::new(context);
+    let mut printer = EventPrinter::new(args, context, context.long_output());
     loop {
         let query = [
             ("since", Some(since.to_string())),
@@ -62,37 +107,47 @@ fn list(args: &Args, context: &Context) -> VerbResult {
         ];
         let answer = context.client.get(&path(&query))?;
         let events: Vec<Box<RawValue>> = answer.read()?;
-        let Some(last) = events.last() else { return Ok(ExitCode::Done) };
+        let Some(last) = events.last() else { break };
         let next = place(last)?;
         printer.print(events.iter().map(|event| event.get()))?;
         // A daemon that repeats itself must not keep us forever.
         if next <= since {
-            return Ok(ExitCode::Done);
+            break;
         }
         since = next;
     }
+    printer.out.finish()?;
+    Ok(ExitCode::Done)
 }
 
 fn follow(args: &Args, context: &Context) -> VerbResult {
     let path = path(&[("agent", args.agent.clone())]);
-    let mut since = args.since.unwrap_or(0);
+    let mut since = args.after();
     let mut feed = context.client.follow(&path, Some(since))?;
     let arrival = Arrival::watch(&context.home).map_err(ClientError::Unreachable)?;
-    let mut printer = EventPrinter::new(context);
+    let mut printer = EventPrinter::new(args, context, io::stdout());
     loop {
         // A feed that breaks in whatever way is taken up again after the last event seen.
+        let mut is_dropped = false;
         while let Ok(Some(message)) = feed.next_message() {
+            is_dropped = message.event.as_deref() == Some(sse::DROPPED);
+            if is_dropped {
+                break;
+            }
             printer.print(std::iter::once(message.data.as_str()))?;
             if let Some(seq) = message.id.and_then(|id| id.parse().ok()) {
                 since = seq;
             }
         }
-        eprintln!("note: the daemon is gone; waiting for it to come back");
+        eprintln!("note: {}", if is_dropped { TOO_SLOW } else { GONE });
         feed = loop {
             match context.client.follow(&path, Some(since)) {
                 Ok(feed) => break feed,
-                // Refused for good; one that is just ending or starting answers with 5xx.
-                Err(ClientError::Problem(problem)) if problem.status < 500 => {
+                // Refused for good, unless it says when to try again; one that is just ending or starting
+                // answers with 5xx.
+                Err(ClientError::Problem(problem))
+                    if problem.status < 500 && problem.retry_after_seconds.is_none() =>
+                {
                     return Err((*problem).into());
                 }
                 Err(_) => {
@@ -113,25 +168,33 @@ fn place(event: &RawValue) -> Result<u64, Failure> {
     Ok(place.seq)
 }
 
-struct EventPrinter<'a> {
+struct EventPrinter<'a, W: Write> {
     context: &'a Context,
+    out: W,
+    earliest: Option<Timestamp>,
     /// The widest name so far: the column of the texts never moves back.
     widest: usize,
 }
 
-impl EventPrinter<'_> {
-    fn new(context: &Context) -> EventPrinter<'_> {
-        EventPrinter { context, widest: 12 }
+impl<W: Write> EventPrinter<'_, W> {
+    fn new<'a>(args: &Args, context: &'a Context, out: W) -> EventPrinter<'a, W> {
+        EventPrinter { context, out, earliest: args.earliest(), widest: 12 }
+    }
+
+    /// Whether it is of the time that is asked for.
+    fn is_wanted(&self, event: &str) -> bool {
+        let Some(earliest) = self.earliest else { return true };
+        let at = serde_json::from_str::<EventTime>(event).ok();
+        at.and_then(|event| event.at.parse::<Timestamp>().ok()).is_none_or(|at| at >= earliest)
     }
 
     fn print<'a>(&mut self, events: impl Iterator<Item = &'a str>) -> Result<(), Failure> {
-        let mut out = BufWriter::new(io::stdout().lock());
+        let events: Vec<&str> = events.filter(|event| self.is_wanted(event)).collect();
+        let events = events.into_iter();
+        let mut out = BufWriter::new(&mut self.out);
         if self.context.json {
             for event in events {
-                // A line each, whatever white space it came with: JSON has no raw line ends in
-                // strings.
-                out.write_all(event.replace(['\n', '\r'], " ").as_bytes())?;
-                out.write_all(b"\n")?;
+                out.write_all(text::json_line(event).as_bytes())?;
             }
             return Ok(out.flush()?);
         }
@@ -169,7 +232,11 @@ fn line(event: &EventView, widest: usize, clock: &LocalTime, context: &Context) 
     let who = who(event);
     let padding = " ".repeat(widest.saturating_sub(text::width(&who)));
     let who = context.paint.ink(Ink::Strong, &(who + &padding));
+    let author = format!("{} ", self::who(event));
     let text = plain(&event.text);
+    // Who posted stands before it.
+    let is_post = event.kind.starts_with("post");
+    let text = text.strip_prefix(&author).filter(|_| is_post).unwrap_or(&text).to_owned();
     // Some sentences have the id already.
     let about = event.about.as_deref().map(plain).filter(|about| !text.contains(about.as_str()));
     let text = about.map_or_else(|| text.clone(), |about| format!("{text}  {about}"));

@@ -12,7 +12,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use perennial_api::home::HOOKS_MISSED_BYTES_MAX;
 use perennial_api::query::HARNESS_INPUT_BYTES_MAX;
-use perennial_api::{ExitCode, Home, client};
+use perennial_api::{Client, ClientError, ExitCode, Home, Response, client};
 use perennial_engine::host::monotonic::{self, Moment};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
@@ -59,7 +59,7 @@ pub fn run(args: &Args, context: &Context) -> VerbResult {
     let path = client::path(&["hook"], &query);
     let left = until.saturating_sub(monotonic::now());
     let client = context.client.clone().patience(left.max(LEAST));
-    match read.map(|input| client.post_bytes(&path, &input)) {
+    match read.map(|input| told(&client, &path, &input)) {
         Ok(Ok(answer)) => {
             let mut output = io::stdout().lock();
             let _ = output.write_all(&answer.body).and_then(|()| output.flush());
@@ -67,6 +67,15 @@ pub fn run(args: &Args, context: &Context) -> VerbResult {
         Ok(Err(_)) | Err(_) => note(&context.home, &args.event),
     }
     Ok(ExitCode::Done)
+}
+
+/// A daemon that is being replaced may have heard it and not answered. A fact that is heard twice counts
+/// once, so it is told again.
+fn told(client: &Client, path: &str, input: &[u8]) -> Result<Response, ClientError> {
+    match client.post_bytes(path, input) {
+        Err(ClientError::Broken(_)) => client.post_bytes(path, input),
+        answer => answer,
+    }
 }
 
 /// What the harness says, if it says all of it in time.

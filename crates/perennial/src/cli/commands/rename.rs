@@ -12,7 +12,7 @@ use crate::cli::render::text::plain;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: perennial rename bob robert")]
 pub struct Args {
-    /// The agent's name or id; bob~1 is the previous agent called bob
+    /// The agent's name or id
     #[arg(value_name = "AGENT")]
     target: String,
     /// The new name: up to 64 letters, digits, - and _
@@ -22,8 +22,9 @@ pub struct Args {
 pub fn run(args: Args, context: &Context) -> VerbResult {
     let path = client::path(&["agents", &args.target, "rename"], &[]);
     let answer = context.client.post(&path, &Rename { name: args.name })?;
-    context.show(&answer, |agent: &Agent| {
-        format!("{} is now called {}\n", plain(&args.target), name(agent))
+    context.show(&answer, |agent: &Agent| match (plain(&args.target), name(agent)) {
+        (before, now) if before == now => format!("{now} already has that name\n"),
+        (before, now) => format!("{before} is now called {now}\n"),
     })?;
     Ok(ExitCode::Done)
 }

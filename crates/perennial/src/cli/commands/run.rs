@@ -1,26 +1,57 @@
-//! `run`: starts a new agent, named after its program, and attaches to its terminal.
+//! `run`: starts a new agent, named after its program, and attaches to its terminal before the program
+//! begins.
 
-use perennial_api::{Agent, ClientError, client};
+use std::io::{self, IsTerminal};
+
+use perennial_api::answer::Buried;
+use perennial_api::request::{Attach, Bury, Spawn};
+use perennial_api::{Agent, ClientError, ExitCode, client};
+use perennial_engine::host::attach::SessionExit;
 
 use super::attach;
 use crate::cli::context::Context;
 use crate::cli::failure::{Failure, VerbResult};
 use crate::cli::launch::{self, Options};
-use crate::cli::problems;
-use crate::cli::terminal;
+use crate::cli::render::roster::name;
+use crate::cli::stay::{Over, Stay, Stayed, stay};
+use crate::cli::{piped, problems, terminal};
+use crate::detach_keys::DetachKeys;
 
-/// Start a new agent and attach to its terminal
+/// Start a new agent, attach to its terminal and pass on its exit code
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "perennial run [OPTIONS] -- <COMMAND>...
        perennial run --harness <HARNESS> [OPTIONS] [-- <ARGUMENTS>...]")]
 #[command(after_help = "\
 Examples: perennial run -- bash
+          perennial run --rm --name tests -- make test
           perennial run --harness claude --dir ~/src
 
-Press Ctrl-\\ twice to detach; the agent keeps running. It is named after its program.")]
+The agent is named after its program, unless --name names it, and is not restarted, unless --restart says \
+so. To detach, press Ctrl-\\ and then d; the agent keeps running.
+
+The exit code is the program's: 128 and the number of the kill signal if one ended it. If perennial itself fails, \
+it is one of its own, and an error is told. Processes that the program leaves in the background end with it.
+
+Without a terminal, output goes to standard output, and standard input is typed for the program, line by \
+line; /dev/null is an input that has ended.
+
+What is started inside the agent's terminal, a shell that you type into included, acts as that agent: it may \
+not attach, say. Detach first, and run such commands outside.")]
+#[command(mut_arg("restart", |arg| arg.help("When to restart the program [default: never]")))]
 pub struct Args {
     #[command(flatten)]
     options: Options,
+    /// The agent's name [default: the program's]
+    #[arg(long)]
+    name: Option<String>,
+    /// Bury the agent when its program has ended, if you are still
+    /// attached
+    #[arg(long)]
+    rm: bool,
+    /// The prefix, such as C-], or the prefix and the key that detaches,
+    /// such as 'C-a d' [default: C-\ d]
+    #[arg(long, value_name = "KEYS")]
+    detach_keys: Option<DetachKeys>,
     /// The program and its arguments; with --harness, extra arguments for
     /// the agent CLI
     #[arg(required_unless_present = "harness", trailing_var_arg = true, value_name = "COMMAND")]
@@ -29,25 +60,92 @@ pub struct Args {
 
 /// Two callers may choose the same free name at once: the loser chooses again.
 const ATTEMPTS: usize = 5;
+/// What the summary of a burial by `--rm` says.
+const SUMMARY: &str = "ended, and was run with --rm";
 
 pub fn run(args: Args, context: &Context) -> VerbResult {
-    if !terminal::is_interactive() {
-        return Err(problems::no_terminal_to_run().into());
+    let is_interactive = terminal::is_interactive();
+    let keys = attach::detach_keys(args.detach_keys, context)?;
+    let mut request =
+        launch::request(args.name.clone().unwrap_or_default(), args.options, args.argv)?;
+    request.restart.get_or_insert_with(|| "never".to_owned());
+    request.attach = Some(if is_interactive { Attach::Terminal } else { piped::input() });
+    let agent = spawn(&mut request, args.name.is_some(), context)?;
+    let stayed = if is_interactive {
+        stay(&agent.id, keys, context)?
+    } else {
+        eprintln!("{}", note(&name(&agent)));
+        Stayed { who: name(&agent), stay: piped::pass(&agent, context)? }
+    };
+    let who = stayed.who.clone();
+    let ended = match stayed.stay {
+        Stay::Over(Over { exit, .. }) => {
+            if args.rm {
+                bury(&agent, context);
+            }
+            return passed_on(&name(&agent), exit);
+        }
+        Stay::Left | Stay::Cut(_) if is_interactive => stayed.tell(context),
+        Stay::Left | Stay::Cut(_) => {
+            eprintln!("[{}]", stayed.farewell());
+            Ok(ExitCode::Failed)
+        }
+    };
+    if args.rm {
+        eprintln!("[it will not be buried at its end; to bury it then: perennial bury {who}]");
     }
-    let mut request = launch::request(String::new(), args.options, args.argv)?;
+    ended
+}
+
+/// What a caller without a terminal is told at the beginning.
+fn note(who: &str) -> String {
+    let typed = match io::stdin().is_terminal() {
+        true if piped::passes_input() => "; lines that you type are sent to it",
+        true => "; its input is not connected",
+        false => "",
+    };
+    format!("[{who}, session 1{typed}; its output is kept: perennial logs {who}]")
+}
+
+/// The program has ended, so its exit code counts more than a burial that could not be.
+fn bury(agent: &Agent, context: &Context) {
+    let path = client::path(&["agents", &agent.id, "bury"], &[]);
+    let bury = Bury { summary: SUMMARY.to_owned() };
+    let buried = context.client.post(&path, &bury).and_then(|answer| answer.read::<Buried>());
+    if let Err(error) = buried {
+        let who = name(agent);
+        eprintln!("note: not buried: {error}; to bury it later: perennial bury {who}");
+    }
+}
+
+/// Makes the agent; without a name of its own it gets one that is free.
+fn spawn(request: &mut Spawn, is_named: bool, context: &Context) -> Result<Agent, Failure> {
     let program = request.harness.as_ref().or(request.argv.first()).cloned().unwrap_or_default();
     let path = client::path(&["agents"], &[]);
     let mut attempt = 1;
-    let agent: Agent = loop {
-        let name = free_name(&stem(&program), &names(context)?);
-        request.name = Some(name);
-        match context.client.post(&path, &request) {
-            Ok(answer) => break answer.read()?,
-            Err(error) if attempt < ATTEMPTS && is_taken(&error) => attempt += 1,
+    loop {
+        if !is_named {
+            request.name = Some(free_name(&stem(&program), &names(context)?));
+        }
+        match context.client.post(&path, request) {
+            Ok(answer) => return Ok(answer.read()?),
+            Err(error) if !is_named && attempt < ATTEMPTS && is_taken(&error) => attempt += 1,
             Err(error) => return Err(error.into()),
         }
-    };
-    attach::to(&agent.id, attach::DETACH_KEY, context)
+    }
+}
+
+/// The end of this command for the end of the program.
+fn passed_on(who: &str, exit: Option<SessionExit>) -> VerbResult {
+    match exit {
+        Some(SessionExit::Code(0)) => Ok(ExitCode::Done),
+        Some(SessionExit::Code(code)) => Err(Failure::Program(u8::try_from(code).unwrap_or(1))),
+        Some(SessionExit::KillSignal(signal)) => {
+            Err(Failure::Program(u8::try_from(128 + signal).unwrap_or(u8::MAX)))
+        }
+        Some(SessionExit::NotStarted(why)) => Err(problems::program_not_started(who, &why).into()),
+        None => Err(problems::end_unknown(who).into()),
+    }
 }
 
 /// Whether somebody else got the name first.

@@ -5,6 +5,7 @@ use perennial_api::{ExitCode, client};
 
 use crate::cli::context::Context;
 use crate::cli::failure::VerbResult;
+use crate::cli::number::within;
 use crate::cli::render::paint::Ink;
 use crate::cli::render::roster::Canvas;
 use crate::cli::render::table::{Cell, Clip, Column, table};
@@ -30,7 +31,7 @@ pub struct Args {
     target: String,
     /// Show at most this many texts
     #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 20)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=1000))]
+    #[arg(allow_negative_numbers = true, value_parser = within::<1, 1000>)]
     limit: u64,
 }
 
@@ -51,17 +52,17 @@ fn drawn(messages: &[Message], canvas: &Canvas<'_>) -> String {
     let column = |title, importance, clip, cell: &dyn Fn(&Message) -> String| Column {
         title,
         importance,
-        narrowest: 8,
+        narrowest: 14,
         clip,
         cells: messages.iter().map(|message| Cell::new(plain(&cell(message)))).collect(),
     };
     let session = |message: &Message| message.session.map(|n| n.to_string()).unwrap_or_default();
     let columns = vec![
-        column("ID", 9, Clip::Never, &|message| message.id.clone()),
+        column("ID", 0, Clip::Never, &|message| message.id.clone()),
         column("STATE", 8, Clip::Never, &|message| message.state.clone()),
         column("SESSION", 2, Clip::Never, &session),
         column("FROM", 1, Clip::Never, &|message| sender(message)),
-        column("TEXT", 6, Clip::End, &|message| message.head.clone()),
+        column("TEXT", 9, Clip::End, &|message| message.head.clone()),
     ];
     let table = table(columns, canvas.width, canvas.paint);
     let mut lines = table.lines();
@@ -104,8 +105,12 @@ mod tests {
         };
         let (clock, paint) = (LocalTime::system(), Paint::OFF);
         let canvas = Canvas { clock: &clock, paint, width: Some(80), user: None };
-        let shown = drawn(&[message.clone(), message], &canvas);
+        let shown = drawn(&[message.clone(), message.clone()], &canvas);
         assert!(shown.lines().all(|line| text::width(line) <= 80), "{shown}");
         assert_eq!(shown.matches(why).count(), 2, "{shown}");
+        // Ids go first where there is no room for all, texts last.
+        let canvas = Canvas { clock: &clock, paint, width: Some(40), user: None };
+        let narrow = drawn(&[message], &canvas);
+        assert!(narrow.contains("run the tests") && !narrow.contains("msg_"), "{narrow}");
     }
 }

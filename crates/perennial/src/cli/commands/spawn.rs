@@ -19,7 +19,7 @@ Examples: perennial spawn bob --harness claude --prompt 'fix the failing test'
 
 The command returns when the program has been started. The agent inherits your environment except \
 terminal-specific variables. It outlives this terminal and the daemon, and is restarted when its \
-program crashes (see --restart).
+program crashes (see --restart). Processes that the program leaves in the background end with it.
 
 An agent that runs an agent CLI is `hatching` until the CLI gives its first sign of life.")]
 pub struct Args {

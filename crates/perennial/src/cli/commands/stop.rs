@@ -3,48 +3,65 @@
 use perennial_api::request::Stop;
 use perennial_api::{Agent, ExitCode, client};
 
+use crate::cli::confirm::{Confirmation, listed};
 use crate::cli::context::Context;
-use crate::cli::failure::VerbResult;
+use crate::cli::failure::{Failure, VerbResult};
 use crate::cli::progress;
-use crate::cli::render::roster::brief;
+use crate::cli::render::roster::{brief, name};
+use crate::cli::several::{self, Targets};
 
 /// End an agent's session; the agent sleeps until it is woken
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples: perennial stop bob
+          perennial stop ada bob 'web-*'
           perennial stop --all
 
-By default, the session is sent SIGINT; if that does not end it, SIGTERM, then SIGKILL. The command \
-returns when every process that the session started is gone; a shell that ignores the first two \
-takes up to 7 s. Only `perennial wake` starts the agent again.")]
+By default, the session is sent SIGINT; SIGHUP 0.1 s later, to those of its processes that ignore SIGTERM, \
+as interactive shells do; SIGTERM after 2 s and SIGKILL after another 5 s. An agent CLI ends as its preset says. \
+The command returns when every process that the session started is gone. Several agents are stopped at the same time; on a terminal, --all asks first. Only `perennial wake` starts the agent again.")]
 #[command(group = clap::ArgGroup::new("whom").required(true))]
 pub struct Args {
-    /// The agent's name or id; bob~1 is the previous agent called bob
+    /// Names, ids or quoted patterns such as 'web-*'
     #[arg(value_name = "AGENT", group = "whom")]
-    target: Option<String>,
+    names: Vec<String>,
     /// Stop all agents
     #[arg(long, group = "whom")]
     all: bool,
+    #[command(flatten)]
+    confirmation: Confirmation,
 }
 
-pub fn run(args: &Args, context: &Context) -> VerbResult {
-    let client = context.client.clone().patience(progress::ENDING_PATIENCE);
-    match &args.target {
-        Some(target) => {
-            let path = client::path(&["agents", target, "stop"], &[]);
-            let answer = progress::told(&format!("waiting for {target} to end"), move || {
-                client.post(&path, &Stop { wait: true })
-            })?;
-            context.show(&answer, brief)?;
+pub fn run(args: Args, context: &Context) -> VerbResult {
+    let client = several::patient(context);
+    if args.all {
+        if args.confirmation.is_due(context) {
+            confirm_all(&args.confirmation, context)?;
         }
-        None => {
-            let answer = progress::told("waiting for all sessions to end", move || {
-                client.post(&client::path(&["stop-all"], &[]), &serde_json::json!({}))
-            })?;
-            context.show(&answer, |agents: &Vec<Agent>| stopped(agents))?;
+        let answer = progress::told("waiting for all sessions to end", move || {
+            client.post(&client::path(&["stop-all"], &[]), &serde_json::json!({}))
+        })?;
+        context.show(&answer, |agents: &Vec<Agent>| stopped(agents))?;
+        return Ok(ExitCode::Done);
+    }
+    let order = |name: &str| {
+        client.post(&client::path(&["agents", name, "stop"], &[]), &Stop { wait: true })
+    };
+    several::ask(&Targets { names: args.names }, context, "end", order, brief)
+}
+
+/// Everybody's work is interrupted: a slip of the finger should not do that.
+fn confirm_all(confirmation: &Confirmation, context: &Context) -> Result<(), Failure> {
+    let agents: Vec<Agent> = context.client.get(&client::path(&["agents"], &[]))?.read()?;
+    let is_running =
+        |agent: &&Agent| agent.session.as_ref().is_some_and(|session| session.exit.is_none());
+    let running: Vec<String> = agents.iter().filter(is_running).map(name).collect();
+    match running.len() {
+        0 => Ok(()),
+        count => {
+            confirmation.ask(&format!("stop all {count} running agents ({})?", listed(&running)))
         }
     }
-    Ok(ExitCode::Done)
 }
 
 fn stopped(agents: &[Agent]) -> String {

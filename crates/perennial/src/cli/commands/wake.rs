@@ -1,24 +1,35 @@
-//! `wake`: starts a session for an agent.
+//! `wake`: starts sessions for agents.
 
-use perennial_api::{ExitCode, client};
+use perennial_api::{client, request};
 
 use crate::cli::context::Context;
 use crate::cli::failure::VerbResult;
+use crate::cli::launch;
 use crate::cli::render::roster::outcome;
 use crate::cli::render::time::LocalTime;
+use crate::cli::several::{self, Targets};
 
 /// Start a session for a sleeping or crashed agent
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: perennial wake bob")]
+#[command(after_help = "\
+Examples: perennial wake bob
+          perennial wake ada bob 'web-*'
+          perennial wake bob --env CI=1
+
+Variables of --env stay: they are set as by `perennial set`.")]
 pub struct Args {
-    /// The agent's name or id; bob~1 is the previous agent called bob
-    #[arg(value_name = "AGENT")]
-    target: String,
+    #[command(flatten)]
+    targets: Targets,
+    /// Set an environment variable for this and later sessions; may be
+    /// repeated
+    #[arg(long, value_name = "NAME[=VALUE]")]
+    env: Vec<String>,
 }
 
 pub fn run(args: &Args, context: &Context) -> VerbResult {
-    let path = client::path(&["agents", &args.target, "wake"], &[]);
-    let answer = context.client.post(&path, &serde_json::json!({}))?;
-    context.show(&answer, |agent| outcome(agent, &LocalTime::system()))?;
-    Ok(ExitCode::Done)
+    let start = request::Start { env: launch::variables(&args.env)? };
+    let order =
+        |name: &str| context.client.post(&client::path(&["agents", name, "wake"], &[]), &start);
+    let clock = LocalTime::system;
+    several::ask(&args.targets, context, "start", order, |agent| outcome(agent, &clock()))
 }

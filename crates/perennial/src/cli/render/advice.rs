@@ -28,7 +28,7 @@ pub fn advice(why: &Why, target: &str) -> Vec<(String, &'static str)> {
             vec![send, attach, logs]
         }
         (state::WORKING | state::WAITING, _) => vec![attach, logs],
-        (state::UNKNOWN, "record-unreadable" | "home-copied") => vec![doctor, wake],
+        (state::UNKNOWN, "record-unreadable" | "record-lost" | "home-copied") => vec![doctor, wake],
         (state::UNKNOWN, _) => vec![doctor],
         (state::HANDING_OFF, _) => vec![attach],
         (state::CRASHED, _) => vec![logs, wake],

@@ -25,7 +25,7 @@ pub fn list(posts: &[Post], is_end: bool, is_later_page: bool, canvas: &Canvas<'
         cells: posts.iter().map(cell).collect(),
     };
     let columns = vec![
-        column("ID", 10, 30, Clip::Never, &|post| Cell::ink(plain(&post.id), Ink::Faint)),
+        column("ID", 6, 30, Clip::Never, &|post| Cell::ink(plain(&post.id), Ink::Faint)),
         column("AGE", 7, 4, Clip::Never, &|post| Cell::new(canvas.clock.ago(&post.at))),
         column("BY", 8, 12, Clip::End, &|post| Cell::ink(author(post), Ink::Strong)),
         column("TITLE", 9, 16, Clip::End, &|post| {
@@ -111,9 +111,9 @@ mod tests {
         pst_01jcnhrzjae008000000000001  5m   the operator  a\u{9b}31m title
         ");
         insta::assert_snapshot!(at(Some(30), false), @r"
-        ID
-        pst_01jcnhrzjae008000000000002
-        pst_01jcnhrzjae008000000000001
+        BY            TITLE
+        operator      the head of the…
+        the operator  a\u{9b}31m title
         older posts:  perennial board ls --before pst_01jcnhrzjae008000000000001
         ");
         for width in 60..120 {

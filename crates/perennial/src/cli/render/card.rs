@@ -29,6 +29,10 @@ pub fn card(agent: &Agent, canvas: &Canvas<'_>) -> String {
     lines.harness(agent);
     lines.row("command", &command(agent));
     lines.row("dir", &text::path(&agent.dir, canvas.user));
+    if !agent.pending.is_empty() {
+        let what = plain(&agent.pending.join(" and "));
+        lines.row("pending", &format!("{what} changed; from the next session on"));
+    }
     if agent.project != agent.dir {
         lines.row("project", &text::path(&agent.project, canvas.user));
     }

@@ -2,11 +2,13 @@
 //!
 //! Invariant
 //! - V1  Text that others wrote (names of directories, summaries, programs) reaches the terminal only
-//!   through `text::plain`: it can colour, move or hide nothing.
+//!   through `text::plain`, in lines of output through `recording::coloured`, and in JSON through
+//!   `text::json`: it can move or hide nothing.
 
 pub mod advice;
 pub mod board;
 pub mod card;
+pub mod lines;
 pub mod paint;
 pub mod recording;
 pub mod roster;

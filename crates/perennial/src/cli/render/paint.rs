@@ -39,6 +39,10 @@ impl Paint {
         Paint { on }
     }
 
+    pub fn is_on(self) -> bool {
+        self.on
+    }
+
     pub fn ink(self, ink: Ink, text: &str) -> String {
         let code = match ink {
             Ink::Plain => return text.to_owned(),

@@ -1,71 +1,43 @@
-//! A session's output for reading in a terminal: text and colours, nothing else that acts.
-//!
-//! A recording is hostile input: its sequences could retitle, answer or repaint the reader's
-//! terminal.
-
-use crate::cli::terminal::escapes::{Scanner, Token};
+//! A line of a session's output for a reader: text, with colours or without, and nothing else that
+//! acts.
 
 use super::text::is_acting;
 
-#[derive(Debug, Default)]
-pub struct RecordingText {
-    scanner: Scanner,
-    /// The beginning of a letter whose end has not come yet.
-    torn: Vec<u8>,
-    /// A carriage return of which it is not known yet whether a line end follows.
-    is_returned: bool,
+/// The line as text, without its colours.
+pub fn text_of(styled: &str) -> String {
+    shown(styled, false)
 }
 
-impl RecordingText {
-    /// What may be shown of the next bytes.
-    pub fn feed(&mut self, bytes: &[u8]) -> String {
-        let mut shown = String::new();
-        let RecordingText { scanner, torn, is_returned } = self;
-        scanner.feed(bytes, |token| match token {
-            Token::Text(text) => {
-                torn.extend_from_slice(text);
-                push_text(torn, is_returned, &mut shown);
-            }
-            Token::Sequence(sequence) if is_colour(sequence) => {
-                shown.push_str(&String::from_utf8_lossy(sequence));
-            }
-            Token::Sequence(_) | Token::Fragment(_) => {}
-        });
-        shown
+/// The line for a terminal: only text and colours are left.
+pub fn coloured(styled: &str) -> String {
+    shown(styled, true)
+}
+
+fn shown(styled: &str, with_colours: bool) -> String {
+    let mut text = String::with_capacity(styled.len());
+    let mut rest = styled;
+    while let Some(escape) = rest.find('\x1b') {
+        text.extend(rest[..escape].chars().filter(|c| !is_acting(*c)));
+        let end = escape + colour_length(&rest[escape..]);
+        if with_colours {
+            text.push_str(&rest[escape..end]);
+        }
+        // An escape that begins no colour is dropped alone.
+        rest = &rest[end.max(escape + 1)..];
     }
+    text.extend(rest.chars().filter(|c| !is_acting(*c)));
+    text
 }
 
-/// Moves what is whole from `bytes`; a torn letter stays.
-fn push_text(bytes: &mut Vec<u8>, is_returned: &mut bool, shown: &mut String) {
-    let whole = match str::from_utf8(bytes) {
-        Ok(_) => bytes.len(),
-        Err(error) if error.error_len().is_none() => error.valid_up_to(),
-        // Something in it is no letter at all; it is shown as such.
-        Err(_) => bytes.len(),
-    };
-    for c in String::from_utf8_lossy(&bytes[..whole]).chars() {
-        // A bare return begins the line again: shown as a new one, so that it hides nothing.
-        if std::mem::take(is_returned) && c != '\n' && c != '\r' {
-            shown.push('\n');
-        }
-        match c {
-            '\r' => *is_returned = true,
-            '\n' | '\t' => shown.push(c),
-            c if is_acting(c) => {}
-            c => shown.push(c),
-        }
-    }
-    bytes.drain(..whole);
-}
-
-/// Select graphic rendition: parameters are digits and their separators only.
-fn is_colour(sequence: &[u8]) -> bool {
-    match sequence {
-        [0x1b, b'[', body @ .., b'm'] => {
-            body.len() <= 64
-                && body.iter().all(|byte| byte.is_ascii_digit() || b";:".contains(byte))
-        }
-        _ => false,
+/// How long the colour is that the text begins with (select graphic rendition: digits and their
+/// separators only); 0 if it is none.
+fn colour_length(text: &str) -> usize {
+    let Some(body) = text.strip_prefix("\x1b[") else { return 0 };
+    let length =
+        body.bytes().take_while(|byte| byte.is_ascii_digit() || b";:".contains(byte)).count();
+    match body[length..].starts_with('m') && length <= 64 {
+        true => length + 3,
+        false => 0,
     }
 }
 
@@ -74,27 +46,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_text_and_colours_are_left_at_any_split() {
-        let bytes =
-            "a\r\nb\x1b[31mré\x1b[0d\x1b]0;evil\x07\x1b[2J10%\r20%\x07\u{9b}31m\u{202e}日\tx\r\n"
-                .as_bytes();
-        let expected = "a\nb\x1b[31mré10%\n20%31m日\tx\n";
-        for cut in 0..bytes.len() {
-            let mut reader = RecordingText::default();
-            let shown = reader.feed(&bytes[..cut]) + &reader.feed(&bytes[cut..]);
-            assert_eq!(shown, expected, "cut at {cut}");
-        }
-    }
-
-    #[test]
-    fn bytes_that_are_no_text_are_shown_as_such() {
-        assert_eq!(RecordingText::default().feed(b"a\xff\xfeb\0"), "a\u{fffd}\u{fffd}b");
-    }
-
-    #[test]
-    fn a_device_control_that_never_ends_shows_nothing() {
-        let mut reader = RecordingText::default();
-        assert_eq!(reader.feed(b"a\x1bP"), "a");
-        assert_eq!(reader.feed(&[b'x'; 100_000]), "");
+    fn only_text_and_colours_are_left() {
+        let styled = "a\x1b[1;31mré\x1b[0m\x1b]0;evil\x07\x1b[2J\u{9b}31m\u{202e}日\u{e0041}\x1b";
+        assert_eq!(coloured(styled), "a\x1b[1;31mré\x1b[0m]0;evil[2J31m日");
+        assert_eq!(text_of(styled), "aré]0;evil[2J31m日");
+        assert_eq!(text_of("\x1b[31"), "[31");
     }
 }

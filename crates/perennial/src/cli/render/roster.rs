@@ -55,14 +55,23 @@ pub fn roster(agents: &[Agent], unlisted: usize, canvas: &Canvas<'_>) -> String 
         column("COMMAND", 4, 10, Clip::End, &|agent| Cell::ink(command(agent), Ink::Faint)),
     ];
     let mut shown = table(columns, canvas.width, canvas.paint);
-    shown.push_str(&canvas.paint.ink(Ink::Faint, &counts(agents, unlisted)));
-    shown.push('\n');
+    let cemetery = Some(unlisted).filter(|count| *count > 0).map(in_cemetery);
+    for line in std::iter::once(counts(agents)).chain(cemetery) {
+        shown.push_str(&canvas.paint.ink(Ink::Faint, &line));
+        shown.push('\n');
+    }
     shown
 }
 
-/// The name, or the id of one that has none.
+/// How many dead agents are not listed, and what lists them.
+pub fn in_cemetery(count: usize) -> String {
+    format!("{count} in the cemetery: perennial ls --roster cemetery")
+}
+
+/// What the agent is asked for by: its name, `bob~1` for an earlier one of that name, or its id.
 pub fn name(agent: &Agent) -> String {
-    plain(if agent.name.is_empty() { &agent.id } else { &agent.name })
+    let words = [&agent.target, &agent.name, &agent.id];
+    plain(words.into_iter().find(|word| !word.is_empty()).unwrap_or(&agent.id))
 }
 
 /// The agent's state, and for how long it has been in it.
@@ -175,14 +184,13 @@ fn session(agent: &Agent) -> String {
     }
 }
 
-/// How many are listed of each roster, and how many dead agents are not.
-fn counts(agents: &[Agent], unlisted: usize) -> String {
+/// How many are listed of each roster.
+fn counts(agents: &[Agent]) -> String {
     let of = |roster: &str| agents.iter().filter(|agent| agent.roster == roster).count();
     let parts: Vec<String> = [
         (of("living"), "living"),
         (of("freezer"), "in the freezer"),
         (of("cemetery"), "in the cemetery"),
-        (unlisted, "in the cemetery (not listed)"),
     ]
     .into_iter()
     .filter(|(count, _)| *count > 0)
@@ -364,14 +372,15 @@ mod tests {
         let clock = fixed();
         let canvas = Canvas { clock: &clock, paint: Paint::OFF, width: None, user: None };
         let agents = [sample::crashed(), sample::stopped()];
-        let last = |unlisted| {
+        let footer = |unlisted| {
             let drawn = roster(&agents, unlisted, &canvas);
-            drawn.lines().last().map(str::to_owned).unwrap_or_default()
+            drawn.lines().skip(3).collect::<Vec<_>>().join("\n")
         };
-        assert_eq!(last(0), "1 living, 1 in the freezer; 1 needs you");
+        assert_eq!(footer(0), "1 living, 1 in the freezer; 1 needs you");
         assert_eq!(
-            last(4),
-            "1 living, 1 in the freezer, 4 in the cemetery (not listed); 1 needs you"
+            footer(4),
+            "1 living, 1 in the freezer; 1 needs you\n\
+             4 in the cemetery: perennial ls --roster cemetery"
         );
     }
 

@@ -132,6 +132,10 @@ impl Teller {
                 let line = with_text(format!("rate limit{end}"), text);
                 (look("!", Ink::Attention, Ink::Attention), vec![line])
             }
+            "prompt-blocked" => {
+                let line = with_text("prompt blocked by a hook of the user's".to_owned(), text);
+                (look("!", Ink::Attention, Ink::Attention), vec![line])
+            }
             "compaction" => (look("~", Ink::Busy, Ink::Busy), vec![compaction(step)]),
             "interrupted" => {
                 let line = "interrupted by the operator".to_owned();

@@ -1,6 +1,7 @@
-//! The output of `why`: state and evidence, history, what happens next, what the reader can do.
+//! The output of `why`: state and evidence, what happens next, what the reader can do, history.
 
 use perennial_api::answer::{Chapter, Message, Why};
+use perennial_api::query::WHY_LIMIT;
 
 use super::advice::advice;
 use super::card::{WITHHELD, evidence};
@@ -29,16 +30,33 @@ pub fn story(why: &Why, target: &str, canvas: &Canvas<'_>) -> String {
         told.push_str("\nWaiting texts:\n");
         why.texts.iter().for_each(|message| told.push_str(&waiting(message, canvas)));
     }
-    if !why.story.is_empty() {
-        told.push_str("\nHistory:\n");
-        why.story.iter().for_each(|chapter| told.push_str(&line(chapter, canvas)));
-    }
     if let Some(next) = next(agent, canvas.clock) {
         let next = text::wrapped(&next, 19, 2, width);
         told.push_str(&format!("\nWhat happens next: {next}\n"));
     }
     told.push_str(&what_you_can_do(&advice(why, target), paint, width));
+    if !why.story.is_empty() {
+        told.push_str("\nHistory, newest first:\n");
+        why.story.iter().rev().for_each(|chapter| told.push_str(&line(chapter, canvas)));
+        told.push_str(&earlier(why, target, canvas));
+    }
     told
+}
+
+/// How much of the history is not told, and what tells it.
+fn earlier(why: &Why, target: &str, canvas: &Canvas<'_>) -> String {
+    let count = why.earlier;
+    let target = plain(target);
+    let command = match (why.story.len() as u64) < WHY_LIMIT {
+        true => format!("perennial why {target} --all"),
+        false => format!("perennial events --agent {target}"),
+    };
+    let text = match count {
+        0 => return String::new(),
+        1 => format!("1 earlier event: {command}"),
+        _ => format!("{count} earlier events: {command}"),
+    };
+    format!("  {}\n", canvas.paint.ink(Ink::Faint, &text::wrapped(&text, 2, 2, canvas.width)))
 }
 
 /// Commands with what each is for, in a column beside them or, where that gets too narrow, below them.
@@ -112,6 +130,7 @@ mod tests {
         Why {
             texts,
             withheld: Vec::new(),
+            earlier: 180,
             agent: sample::crashed(),
             story: vec![
                 chapter(1, "2026-11-14T10:00:00Z", "hatched: make watch"),
@@ -143,6 +162,7 @@ mod tests {
             let drawn = story(&why, "bob", &canvas);
             assert!(drawn.lines().all(|line| text::width(line) <= width), "{drawn}");
             let (_, advice) = drawn.split_once("What you can do:\n").expect("advice");
+            let (advice, _) = advice.split_once("\n\nHistory").expect("a history");
             assert!(advice.lines().all(|line| line.starts_with("  ")), "{advice}");
             let is_below = |line: &&str| line.starts_with("      ") && line.trim().len() > 15;
             assert!(advice.lines().filter(is_below).count() >= below, "{advice}");

@@ -1,5 +1,6 @@
 //! Text that others wrote, made harmless; its width on screen; cutting it to fit.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -25,10 +26,59 @@ pub fn plain(text: &str) -> String {
     shown
 }
 
-/// Controls (C0, C1, DEL) and the marks that reorder or hide what follows.
+/// JSON for any reader, a terminal among them: what acts on a terminal is written as an escape of
+/// JSON's own. In valid JSON such characters stand inside strings only, so the value stays the same.
+pub fn json(text: &str) -> Cow<'_, str> {
+    let acts = |c: char| is_acting(c) && !matches!(c, '\n' | '\r' | '\t');
+    let Some(first) = text.find(acts) else { return Cow::Borrowed(text) };
+    let mut shown = String::with_capacity(text.len() + 64);
+    shown.push_str(&text[..first]);
+    for c in text[first..].chars() {
+        if !acts(c) {
+            shown.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            shown.push_str(&format!("\\u{unit:04x}"));
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// One JSON value on one line, whatever white space it came with: strings of JSON have no raw line
+/// ends.
+pub fn json_line(value: &str) -> String {
+    json(&value.replace(['\n', '\r'], " ")).into_owned() + "\n"
+}
+
+/// What a terminal obeys, or a reader does not see: controls (C0, C1, DEL), marks that reorder text,
+/// and the default-ignorable characters of Unicode, tags among them. The selectors of text and emoji
+/// style (U+FE0E, U+FE0F) pass: they change how one sign looks and hide nothing.
 pub fn is_acting(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    match c {
+        // The common case first.
+        ' '..='~' => false,
+        '\u{00ad}' | '\u{034f}' | '\u{061c}' => true,
+        '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}' => true,
+        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => true,
+        '\u{3164}' | '\u{fe00}'..='\u{fe0d}' | '\u{feff}' | '\u{ffa0}' => true,
+        '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' => true,
+        '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}' => true,
+        c => c.is_control(),
+    }
+}
+
+/// A number of bytes: `17 B`, `3.4 MiB`.
+pub fn size(bytes: u64) -> String {
+    let units = ["KiB", "MiB", "GiB", "TiB"];
+    let (mut value, mut unit) = (bytes as f64, "B");
+    for next in units {
+        if value < 1024.0 {
+            break;
+        }
+        (value, unit) = (value / 1024.0, next);
+    }
+    if unit == "B" { format!("{bytes} B") } else { format!("{value:.1} {unit}") }
 }
 
 pub fn width(text: &str) -> usize {
@@ -139,12 +189,47 @@ mod tests {
     use super::*;
 
     #[test]
+    fn sizes_have_one_digit_after_the_point() {
+        let sizes = [0, 1023, 1024, 1536, 5 << 20, (3 << 30) + (1 << 29)].map(size);
+        assert_eq!(sizes, ["0 B", "1023 B", "1.0 KiB", "1.5 KiB", "5.0 MiB", "3.5 GiB"]);
+    }
+
+    #[test]
     fn nothing_that_acts_gets_through() {
         let hostile = "a\x1b[2Jb\r\nc\u{9b}31md\u{202e}e\x07\u{feff}\0";
         let shown = plain(hostile);
         assert_eq!(shown, "a\\u{1b}[2Jb␍␊c\\u{9b}31md\\u{202e}e\\u{7}\\u{feff}\\u{0}");
         assert!(!shown.chars().any(is_acting));
         assert_eq!(plain("naïve 日本 🎉"), "naïve 日本 🎉");
+    }
+
+    #[test]
+    fn every_mark_that_hides_or_reorders_acts() {
+        let ranges = [
+            '\0'..='\u{1f}',
+            '\u{7f}'..='\u{9f}',
+            '\u{61c}'..='\u{61c}',
+            '\u{200b}'..='\u{200f}',
+            '\u{202a}'..='\u{202e}',
+            '\u{2060}'..='\u{2069}',
+            '\u{feff}'..='\u{feff}',
+            '\u{e0000}'..='\u{e007f}',
+            '\u{e0100}'..='\u{e01ef}',
+        ];
+        assert!(ranges.into_iter().flatten().all(is_acting));
+        assert!(!"naïve 日本 שלום مرحبا e\u{301} ❤\u{fe0f} \u{fffd}".chars().any(is_acting));
+    }
+
+    #[test]
+    fn json_for_a_terminal_is_the_same_json() {
+        let hostile: String =
+            ('\u{1}'..='\u{2100}').chain(['\u{feff}', '\u{e0041}', '日']).collect();
+        let body = serde_json::to_string_pretty(&[&hostile, "plain"]).expect("JSON");
+        let shown = json(&body);
+        assert!(shown.chars().all(|c| c == '\n' || !is_acting(c)), "{shown}");
+        let read: Vec<String> = serde_json::from_str(&shown).expect("still JSON");
+        assert_eq!(read, [hostile.as_str(), "plain"]);
+        assert!(matches!(json("{\"a\": \"日本\"}\n"), Cow::Borrowed(_)));
     }
 
     #[test]

@@ -60,6 +60,21 @@ impl Scanner {
         }
     }
 
+    /// What has come of a sequence whose end has not.
+    pub fn held(&self) -> &[u8] {
+        &self.held
+    }
+
+    /// Whether nothing is under way: what is written now cuts no sequence.
+    pub fn is_between(&self) -> bool {
+        self.state == ScannerState::Text
+    }
+
+    /// Gives out what is held, for its end does not come.
+    pub fn flush(&mut self, mut take: impl FnMut(Token<'_>)) {
+        self.release(&mut take);
+    }
+
     fn hold(&mut self, byte: u8, take: &mut impl FnMut(Token<'_>)) {
         let next = step(self.state, byte);
         if next == Some(ScannerState::Escape) && self.state != ScannerState::Text && byte == ESC {

@@ -4,15 +4,23 @@
 //! - TE1  Raw mode lasts as long as a `Raw` value; dropping it restores the terminal, on return, on a
 //!   panic, and after the kill signals that `attach` catches.
 
-pub mod detach_key;
+pub mod caught;
 pub mod escapes;
+mod hint;
+mod key_event;
+pub mod key_names;
+mod keyboard;
 pub mod modes;
+pub mod seat;
 pub mod visit;
 
 use std::io::{self, IsTerminal};
 use std::os::fd::BorrowedFd;
 
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
+
+/// For a terminal that does not say.
+pub const USUAL_SIZE: Size = Size { rows: 24, cols: 80 };
 
 /// Rows and columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,27 +1,25 @@
 //! A person attached to an agent's terminal: passes keys and output until either side leaves.
 //!
-//! One thread, one poll over keyboard, holder and kill signals. Invariant: TE1.
+//! While the hint about the detach keys is shown, output waits in the agent's recording.
+//! Invariant: TE1.
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 
-use nix::sys::signal::{SigSet, Signal};
-use nix::sys::signalfd::{SfdFlags, SignalFd};
 use perennial_engine::host::attach::{Attachment, News, SessionExit};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::detach_key::{self, DetachKey, Typed};
 use super::escapes::{Scanner, Token, is_query};
+use super::hint::Hint;
 use super::modes::Modes;
-use super::{Raw, size};
+use super::seat::{Happened, Seat};
+use super::{Size, USUAL_SIZE, size};
 use crate::kill_signal;
 
 /// Why a visit ended.
 #[derive(Debug)]
 pub enum Leaving {
     Detached,
-    /// With how the session ended, for people.
-    Ended(String),
+    Ended(Option<SessionExit>),
     TooSlow,
     Lost(String),
     /// A kill signal, or the terminal went away.
@@ -29,133 +27,107 @@ pub enum Leaving {
 }
 
 #[derive(Debug)]
-pub struct Visit {
+pub struct Visit<'a> {
+    seat: &'a mut Seat,
     attachment: Attachment,
-    key: DetachKey,
     /// Output before this place in the recording is history.
     replayed_to: u64,
     scanner: Scanner,
-    /// Dropped before the kill signals act again: the terminal is whole by then.
+    /// The last text ended inside a character.
+    is_in_character: bool,
+    hint: Option<Hint>,
     screen: Screen,
-    signals: Caught,
-}
-
-/// Kill signals that come as something to read, until dropped.
-#[derive(Debug)]
-struct Caught {
-    set: SigSet,
-    descriptor: SignalFd,
-}
-
-impl Caught {
-    fn begin() -> io::Result<Caught> {
-        let mut set = SigSet::empty();
-        for signal in
-            [Signal::SIGWINCH, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT]
-        {
-            set.add(signal);
-        }
-        set.thread_block()?;
-        let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
-        Ok(Caught { set, descriptor: SignalFd::with_flags(&set, flags)? })
-    }
-}
-
-impl Drop for Caught {
-    fn drop(&mut self) {
-        let _ = self.set.thread_unblock();
-    }
 }
 
 /// The terminal as the program has made it; leaving it undoes that.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Screen {
     modes: Modes,
-    _raw: Raw,
 }
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        let mut out = io::stdout().lock();
-        let _ = out.write_all(self.modes.undo().as_bytes());
-        let _ = out.flush();
+        let _ = write_out(self.modes.undo().as_bytes());
     }
 }
 
-impl Visit {
-    pub fn begin(attachment: Attachment, key: DetachKey, replayed_to: u64) -> io::Result<Visit> {
-        let signals = Caught::begin()?;
-        let screen = Screen { modes: Modes::default(), _raw: Raw::enter()? };
-        Ok(Visit { attachment, key, replayed_to, scanner: Scanner::default(), screen, signals })
+impl<'a> Visit<'a> {
+    pub fn begin(seat: &'a mut Seat, attachment: Attachment, replayed_to: u64) -> Visit<'a> {
+        Visit {
+            seat,
+            attachment,
+            replayed_to,
+            scanner: Scanner::default(),
+            is_in_character: false,
+            hint: None,
+            screen: Screen::default(),
+        }
     }
 
     /// Until someone goes; why, and in which session that was.
     pub fn stay(mut self) -> (Leaving, u32) {
-        loop {
+        let leaving = loop {
             if let Some(leaving) = self.turn() {
-                return (leaving, self.attachment.session());
+                break leaving;
             }
-        }
+        };
+        // Nothing more can be said to a holder or a terminal that is gone.
+        let _ = self.remove_hint();
+        (leaving, self.attachment.session())
     }
 
     fn turn(&mut self) -> Option<Leaving> {
-        let stdin = rustix::stdio::stdin();
-        let moment = Timespec { tv_sec: 0, tv_nsec: detach_key::WITHIN.subsec_nanos().into() };
-        let limit = self.key.is_waiting().then_some(&moment);
-        let mut fds = [
-            PollFd::from_borrowed_fd(stdin, PollFlags::IN),
-            PollFd::from_borrowed_fd(self.attachment.as_fd(), PollFlags::IN),
-            PollFd::from_borrowed_fd(self.signals.descriptor.as_fd(), PollFlags::IN),
-        ];
-        match poll(&mut fds, limit) {
-            Ok(0) => {
-                let single = self.key.give_up();
-                return self.send(&single);
-            }
-            Ok(_) => {}
-            Err(rustix::io::Errno::INTR) => return None,
-            Err(error) => return Some(Leaving::Lost(error.to_string())),
-        }
-        let [typed, news, signalled] = fds.map(|fd| !fd.revents().is_empty());
-        // Output first: what a program said before its end must be seen.
-        news.then(|| self.on_news())
-            .flatten()
-            .or_else(|| signalled.then(|| self.on_signal()).flatten())
-            .or_else(|| typed.then(|| self.on_typed()).flatten())
-    }
-
-    fn on_typed(&mut self) -> Option<Leaving> {
-        let mut buffer = [0; 4096];
-        match rustix::io::read(rustix::stdio::stdin(), &mut buffer) {
-            Ok(0) => Some(Leaving::Told),
-            Ok(count) => match self.key.feed(&buffer[..count]) {
-                Typed::Detach(before) => self.send(&before).or(Some(Leaving::Detached)),
-                Typed::Send(bytes) => self.send(&bytes),
-            },
-            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => None,
-            Err(_) => Some(Leaving::Told),
-        }
+        let output = self.hint.is_none().then(|| self.attachment.as_fd());
+        let leaving = match self.seat.wait(output) {
+            Ok(Happened::Other) => self.on_news(),
+            Ok(Happened::Typed(keys)) => self.send(&keys),
+            Ok(Happened::Detached(keys)) => self.send(&keys).or(Some(Leaving::Detached)),
+            Ok(Happened::Resized) => self.on_resize(),
+            Ok(Happened::Told) => Some(Leaving::Told),
+            Err(error) => Some(Leaving::Lost(error.to_string())),
+        };
+        leaving.or_else(|| self.update_hint())
     }
 
     fn send(&mut self, bytes: &[u8]) -> Option<Leaving> {
         if bytes.is_empty() {
             return None;
         }
-        self.attachment.send(bytes).err().map(|error| Leaving::Lost(error.to_string()))
+        lost(self.attachment.send(bytes))
     }
 
-    fn on_signal(&mut self) -> Option<Leaving> {
-        let mut is_resized = false;
-        while let Ok(Some(signal)) = self.signals.descriptor.read_signal() {
-            if signal.ssi_signo == Signal::SIGWINCH as u32 {
-                is_resized = true;
-            } else {
-                return Some(Leaving::Told);
+    fn resize(&mut self, size: Size) -> Option<Leaving> {
+        lost(self.attachment.resize(size.rows, size.cols))
+    }
+
+    fn on_resize(&mut self) -> Option<Leaving> {
+        let size = size(rustix::stdio::stdin())?;
+        // A terminal that was resized has moved its rows: the hint is drawn again where it belongs.
+        self.remove_hint().or_else(|| self.resize(size))
+    }
+
+    fn update_hint(&mut self) -> Option<Leaving> {
+        match (self.hint, self.seat.wants_hint()) {
+            (None, true) if self.scanner.is_between() && !self.is_in_character => {
+                let (hint, size) = (Hint::place(self.screen.modes.is_alternate()), own_size());
+                self.hint = Some(hint);
+                let text = hint.show(&self.seat.keys().hint(), size);
+                if write_out(text.as_bytes()).is_err() {
+                    return Some(Leaving::Told);
+                }
+                if hint.leaves(size) == size { None } else { self.resize(hint.leaves(size)) }
             }
+            (Some(_), false) => self.remove_hint(),
+            (None, _) | (Some(_), true) => None,
         }
-        let size = size(rustix::stdio::stdin()).filter(|_| is_resized)?;
-        let sent = self.attachment.resize(size.rows, size.cols);
-        sent.err().map(|error| Leaving::Lost(error.to_string()))
+    }
+
+    fn remove_hint(&mut self) -> Option<Leaving> {
+        let (hint, size) = (self.hint.take()?, own_size());
+        if write_out(hint.remove(size).as_bytes()).is_err() {
+            return Some(Leaving::Told);
+        }
+        if hint.leaves(size) == size { None } else { self.resize(size) }
     }
 
     fn on_news(&mut self) -> Option<Leaving> {
@@ -174,7 +146,7 @@ impl Visit {
                 }
                 News::Session(number) => {
                     (place, self.replayed_to) = (0, 0);
-                    self.scanner = Scanner::default();
+                    (self.scanner, self.is_in_character) = (Scanner::default(), false);
                     let undo = self.screen.modes.undo();
                     self.screen.modes = Modes::default();
                     let note = format!("{undo}\r\n[session {number} started]\r\n");
@@ -182,7 +154,7 @@ impl Visit {
                         return Some(Leaving::Told);
                     }
                 }
-                News::Ended(end) => return Some(Leaving::Ended(ended(end))),
+                News::Ended(exit) => return Some(Leaving::Ended(exit)),
                 News::TooSlow => return Some(Leaving::TooSlow),
             }
         }
@@ -203,11 +175,24 @@ impl Visit {
             }
             Token::Text(text) | Token::Fragment(text) => shown.extend_from_slice(text),
         });
+        self.is_in_character = match shown.utf8_chunks().last() {
+            Some(last) => !last.invalid().is_empty() && last.invalid().len() < 4,
+            None => self.is_in_character,
+        };
         write_out(&shown)
     }
 }
 
-fn write_out(bytes: &[u8]) -> io::Result<()> {
+/// The size of the person's terminal.
+fn own_size() -> Size {
+    size(rustix::stdio::stdin()).unwrap_or(USUAL_SIZE)
+}
+
+fn lost<T, E: std::error::Error>(result: Result<T, E>) -> Option<Leaving> {
+    result.err().map(|error| Leaving::Lost(error.to_string()))
+}
+
+pub fn write_out(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(bytes)?;
     out.flush()
@@ -217,7 +202,9 @@ fn write_out(bytes: &[u8]) -> io::Result<()> {
 pub fn ended(end: Option<SessionExit>) -> String {
     match end {
         Some(SessionExit::Code(code)) => format!("exit code {code}"),
-        Some(SessionExit::KillSignal(signal)) => format!("killed by {}", kill_signal::name(signal)),
+        Some(SessionExit::KillSignal(signal)) => {
+            format!("killed by {}", kill_signal::name(signal))
+        }
         Some(SessionExit::NotStarted(why)) => format!("not started: {why}"),
         None => "its holder is gone".to_owned(),
     }

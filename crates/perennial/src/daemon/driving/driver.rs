@@ -47,6 +47,8 @@ pub enum Incoming {
     },
     Host(HostReport),
     Appended(AppendId, Result<Seq, AppendError>),
+    /// The journal's files are not where they were.
+    Unwritable(String),
     Look(Box<dyn FnOnce(&FleetView<'_>) + Send>),
     Await {
         agent: AgentId,
@@ -248,19 +250,13 @@ impl Driver {
                 break;
             }
             let message = match self.until_due() {
-                Some(wait) => match inbox.recv_timeout(wait) {
-                    Ok(message) => Some(message),
-                    Err(RecvTimeoutError::Timeout) => None,
-                    Err(RecvTimeoutError::Disconnected) => break,
-                },
-                None => match inbox.recv() {
-                    Ok(message) => Some(message),
-                    Err(_) => break,
-                },
+                Some(wait) => inbox.recv_timeout(wait),
+                None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             match message {
-                Some(message) => self.take(message),
-                None => self.input(Input::Tick),
+                Ok(message) => self.take(message),
+                Err(RecvTimeoutError::Timeout) => self.input(Input::Tick),
+                Err(RecvTimeoutError::Disconnected) => break,
             }
         }
         let now = self.now();
@@ -325,6 +321,7 @@ impl Driver {
                 tracing::error!(%why, "an append failed");
                 self.input(Input::Failed(append, why));
             }
+            Incoming::Unwritable(why) => self.input(Input::Unwritable(why)),
             Incoming::Look(read) => {
                 let now = self.now();
                 let Driver { supervisor, presence, spending, .. } = self;
@@ -370,14 +367,14 @@ impl Driver {
                 };
                 self.observe(Observation::Session { agent, number, report });
             }
-            // The registry has it already.
-            HostReport::Began { .. } => {}
+            HostReport::Began { .. } => {} // The registry has it already.
             HostReport::Job { job, number, report } => {
                 if let Some(report) = jobs::report(report) {
                     self.observe(Observation::Job { job, number, report });
                 }
             }
             HostReport::Line { agent, number, line } => self.line(agent, number, line),
+            HostReport::Outranked { by } => self.outranked(by),
             HostReport::Connected { agent, number, shim, cgroup } => {
                 self.world.registry.add(agent, shim, cgroup);
                 self.presence.connected(agent, number);
@@ -401,11 +398,15 @@ impl Driver {
             Action::End(_) if known.is_some_and(|known| harnesses.ends_by_term(known)) => {
                 return self.world.holders.order_end_by_term(effect);
             }
+            Action::End(_) if known.is_some_and(|known| known.launch.is_bare()) => {
+                return self.world.holders.order_end_with_hang_up(effect);
+            }
             Action::End(_) | Action::Hold | Action::Release => {
                 return self.world.holders.order(effect);
             }
         };
-        match harnesses.program(agent, number, launch, opening) {
+        self.keep_claim(agent);
+        match harnesses.program(&effect, known, launch, opening) {
             Ok(program) => self.world.holders.order_start(effect, program),
             Err(why) => {
                 let report = Report::NotStarted(why);
@@ -446,6 +447,7 @@ impl Driver {
                 Output::Committed { events, touched } => {
                     let touched: Vec<AgentId> = touched.iter().filter_map(Entity::agent).collect();
                     self.lay_out(&events, &touched, now);
+                    self.tell_holders(&events);
                     self.look_at_ended(&events);
                     self.presence.note_ended(self.supervisor.fleet(), &touched, now);
                     self.awaited.tell(self.supervisor.fleet(), &touched);

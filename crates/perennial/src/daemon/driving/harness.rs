@@ -3,18 +3,20 @@
 //!
 //! Only translates; the core has decided what starts, and when.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use perennial_api::Home;
 use perennial_core::agent::Agent;
-use perennial_core::conversation::{ConversationId, Opening};
+use perennial_core::conversation::{ConversationId, Opening, Whereabouts};
+use perennial_core::effect::SessionEffect;
 use perennial_core::exit::Exit;
-use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::id::AgentId;
 use perennial_core::launch::Launch;
 use perennial_core::observation::Report;
+use perennial_core::session::Process;
 use perennial_engine::harness::prepare::Continuity;
 use perennial_engine::harness::preset::{self, KillSignal, Version};
 use perennial_engine::harness::{Preset, PresetError, SessionFiles, conversation, prepare};
@@ -32,6 +34,8 @@ pub struct Harnesses {
     exe: PathBuf,
     /// Presets as they were read, for as long as their files stay what they were.
     presets: Arc<Mutex<HashMap<String, Known>>>,
+    /// Agents of which it was told that their sessions named somebody else's conversation.
+    strayed: Arc<Mutex<BTreeSet<AgentId>>>,
 }
 
 /// A preset, and what it was read from.
@@ -39,7 +43,7 @@ type Known = (Version, Arc<Preset>);
 
 impl Harnesses {
     pub fn new(home: Home, exe: PathBuf) -> Harnesses {
-        Harnesses { home, exe, presets: Arc::default() }
+        Harnesses { home, exe, presets: Arc::default(), strayed: Arc::default() }
     }
 
     /// The preset as it is now. Every hook asks, so it is read only when its file has changed.
@@ -61,7 +65,19 @@ impl Harnesses {
 
     /// The agent's own environment, as its owner gave it.
     pub fn variables(&self, agent: AgentId) -> std::io::Result<Vec<(OsString, OsString)>> {
-        environment::read(HolderDirectory::new(&self.home.holders(), agent).path())
+        environment::read(self.holder(agent).path())
+    }
+
+    /// The directory of an agent's holder.
+    pub fn holder(&self, agent: AgentId) -> HolderDirectory {
+        HolderDirectory::new(&self.home.holders(), agent)
+    }
+
+    /// Puts the environment in place that counts by the agent's record.
+    fn settle(&self, agent: AgentId, revision: u32) -> Result<(), String> {
+        let holder = HolderDirectory::new(&self.home.holders(), agent);
+        environment::settle(holder.path(), revision)
+            .map_err(|error| format!("its environment can't be put in place: {error}"))
     }
 
     /// The vendor's own list of live sessions, where this agent's is.
@@ -133,22 +149,79 @@ impl Harnesses {
             || self.copy(harness, conversation).is_file()
     }
 
+    /// Where a conversation lies that a session of this agent names.
+    pub fn whereabouts(
+        &self,
+        agent: AgentId,
+        preset: &Preset,
+        dir: &str,
+        own: &[ConversationId],
+        conversation: &ConversationId,
+    ) -> Whereabouts {
+        let Some(vendor_home) = self.vendor_home(agent, preset) else {
+            return Whereabouts::Elsewhere;
+        };
+        match conversation::whereabouts(preset, &vendor_home, dir, own, conversation) {
+            // The next session would get our copy.
+            Whereabouts::Nowhere if self.copy(&preset.name, conversation).is_file() => {
+                Whereabouts::Elsewhere
+            }
+            lies @ (Whereabouts::Nowhere | Whereabouts::AmongOwn | Whereabouts::Elsewhere) => lies,
+        }
+    }
+
+    /// Tells once of each agent that its session named a conversation which it is not followed to: a session
+    /// may name one as often as it likes.
+    pub fn tell_strayed(&self, agent: AgentId, conversation: &ConversationId) {
+        let mut strayed = self.strayed.lock().unwrap_or_else(PoisonError::into_inner);
+        if strayed.insert(agent) {
+            tracing::warn!(%agent, %conversation, "a session named a conversation of another directory; its agent keeps its own");
+        }
+    }
+
+    /// A living process that has the conversation open, by the vendor's own list.
+    pub fn writer_of(
+        &self,
+        harness: &str,
+        env: &BTreeMap<String, String>,
+        conversation: &ConversationId,
+    ) -> Option<Process> {
+        let preset = self.preset(harness).ok()?;
+        let variable = |name: &str| env.get(name).map(|value| OsStr::new(value.as_str()));
+        let vendor_home = conversation::home(&preset.conversation, &user_home(variable), variable);
+        let rule = preset.conversation.list.clone()?;
+        let directory = rule.base(&vendor_home);
+        SessionList { directory, rule, dialect: preset.dialect }.writer_of(conversation)
+    }
+
     /// What a session runs; the reason in words where it can't be started.
     pub fn program(
         &self,
-        agent: AgentId,
-        number: SessionNumber,
+        session: &SessionEffect,
+        known: Option<&Agent>,
         launch: &Launch,
         opening: &Opening,
     ) -> Result<Program, String> {
+        let SessionEffect { agent, number, .. } = *session;
+        // A daemon that was killed behind a change of settings has not put its variables in place.
+        self.settle(agent, known.map_or(0, |known| known.environment))?;
         if launch.is_bare() {
             return Ok(Program::bare(launch));
         }
         let preset = self.preset(&launch.harness).map_err(|error| chain(&error))?;
+        if let Opening::Resume { conversation, .. } = opening
+            && let Some(list) = self.list(agent, &launch.harness)
+            && let Some(writer) = list.writer_of(conversation)
+        {
+            let pid = writer.pid;
+            return Err(format!(
+                "conversation {conversation} is open in another program (process {pid}); end that program"
+            ));
+        }
         let variables = self.variables(agent).map_err(|error| error.to_string())?;
-        let holder = HolderDirectory::new(&self.home.holders(), agent);
+        let holder = self.holder(agent);
         let place = SessionFiles {
-            session_dir: &holder.path().join(format!("harness-{number}")),
+            session_dir: &holder.harness(number),
             home: &user_home(|name| variable(&variables, name)),
             variables: &variables,
             exe: &self.exe,

@@ -6,6 +6,7 @@ pub mod awaited;
 pub mod deliver;
 pub mod driver;
 pub mod harness;
+pub mod holding;
 pub mod jobs;
 pub mod presence;
 pub mod projections;

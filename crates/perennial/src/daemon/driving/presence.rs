@@ -9,6 +9,7 @@ use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::session::Session;
 use perennial_core::time::Time;
+use tokio::sync::watch;
 
 #[derive(Debug)]
 pub struct Presence {
@@ -17,6 +18,8 @@ pub struct Presence {
     connected: BTreeMap<AgentId, SessionNumber>,
     heard: BTreeMap<AgentId, Time>,
     lost: BTreeMap<AgentId, Loss>,
+    /// The sessions that an earlier run left behind and that this one has not adopted yet.
+    unadopted: watch::Sender<BTreeMap<AgentId, SessionNumber>>,
 }
 
 /// A holder that does not answer.
@@ -29,12 +32,34 @@ struct Loss {
 impl Presence {
     /// Nobody is heard yet; `heard` is what an earlier run kept.
     pub fn begin(heard: BTreeMap<AgentId, Time>, since: Time) -> Presence {
-        Presence { since, connected: BTreeMap::new(), heard, lost: BTreeMap::new() }
+        let (connected, lost) = (BTreeMap::new(), BTreeMap::new());
+        Presence { since, connected, heard, lost, unadopted: watch::Sender::default() }
+    }
+
+    /// The same, with the sessions that an earlier run left behind.
+    pub fn adopting(self, fleet: &Fleet) -> Presence {
+        // Nothing is done to an agent that is held, so nothing is heard of its session either.
+        let left = |agent: &Agent| {
+            let session = agent.live_session().filter(|session| session.has_begun())?;
+            (!agent.is_held()).then_some((agent.id, session.number))
+        };
+        self.unadopted.send_replace(fleet.agents().filter_map(left).collect());
+        self
+    }
+
+    /// Says how many sessions of an earlier run are still to be adopted, or to be found over.
+    pub fn unadopted(&self) -> watch::Receiver<BTreeMap<AgentId, SessionNumber>> {
+        self.unadopted.subscribe()
+    }
+
+    fn adopted(&self, agent: AgentId) {
+        self.unadopted.send_if_modified(|left| left.remove(&agent).is_some());
     }
 
     pub fn connected(&mut self, agent: AgentId, number: SessionNumber) {
         self.connected.insert(agent, number);
         self.lost.remove(&agent);
+        self.adopted(agent);
     }
 
     pub fn disconnected(&mut self, agent: AgentId, why: String, now: Time) {
@@ -49,6 +74,10 @@ impl Presence {
     pub fn note_ended(&mut self, fleet: &Fleet, touched: &[AgentId], now: Time) {
         let is_over = |agent: &Agent| agent.session.as_ref().is_some_and(Session::is_over);
         for agent in touched {
+            let number = fleet.agent(*agent).and_then(Agent::live_session).map(|one| one.number);
+            if self.unadopted.borrow().get(agent).is_some_and(|left| number != Some(*left)) {
+                self.adopted(*agent);
+            }
             if fleet.agent(*agent).is_some_and(is_over) && self.connected.remove(agent).is_some() {
                 self.heard.insert(*agent, now);
             }
@@ -60,6 +89,7 @@ impl Presence {
         self.connected.remove(&agent);
         self.heard.remove(&agent);
         self.lost.remove(&agent);
+        self.adopted(agent);
     }
 
     pub fn confirmation(&self, agent: &Agent) -> Confirmation {

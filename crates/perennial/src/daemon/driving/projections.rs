@@ -29,6 +29,7 @@ use perennial_store::projection::RosterRow;
 use crate::daemon::driving::driver::{Driver, Incoming};
 use crate::daemon::driving::presence::Presence;
 use crate::daemon::hearing::spending::{self, Spending};
+use crate::daemon::memory;
 use crate::daemon::showing::view;
 
 /// With so many agents that leave memory at once, it is worth giving it back.
@@ -96,6 +97,10 @@ impl Driver {
         world.journal.put_roster(agents().map(|agent| row(agent, &*world.journal)).collect());
         for agent in agents() {
             world.projections.mirror.put(agent, view::last_seen(agent, presence, now));
+            // It never starts again, so that nobody needs the values of its environment.
+            if agent.is_over() {
+                world.harnesses.holder(agent.id).remove_secrets();
+            }
         }
         let projections = &mut world.projections;
         projections.changed.extend(events.iter().map(Event::entity).filter(Entity::is_counted));
@@ -145,18 +150,9 @@ impl Driver {
             spending.forget(agent);
         }
         if is_much {
-            give_back();
+            memory::give_back();
         }
     }
-}
-
-/// Gives memory that is no longer used back to the machine: the allocator keeps it otherwise.
-fn give_back() {
-    #[cfg(target_env = "gnu")]
-    // SAFETY: takes no pointer, and locks what it looks at.
-    unsafe {
-        libc::malloc_trim(0)
-    };
 }
 
 fn row(agent: &Agent, journal: &dyn Store) -> RosterRow {

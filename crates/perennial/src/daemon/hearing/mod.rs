@@ -10,7 +10,7 @@ pub mod unheard_hooks;
 
 use perennial_core::context::{Sample, Source};
 use perennial_core::event::{AgentEvent, Event};
-use perennial_core::fact::{Fact, Keys, Origin, Seen};
+use perennial_core::fact::{Fact, Keys, Origin, PausedBy, Seen};
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::message::{Content, MessageState};
 use perennial_engine::harness::dialect::Listing;
@@ -86,7 +86,12 @@ impl Driver {
             LineReport { doubt: true, .. } => Keys::Doubt,
             LineReport { .. } => Keys::Clear,
         };
-        let suspension = if line.suspended { Seen::Suspended } else { Seen::Continued };
+        let suspension = match line {
+            LineReport { stopped: true, .. } => Seen::Paused(PausedBy::KillSignal),
+            LineReport { paused: true, .. } => Seen::Paused(PausedBy::Person),
+            LineReport { suspended: true, .. } => Seen::Suspended,
+            LineReport { .. } => Seen::Continued,
+        };
         for seen in [suspension, Seen::Keys(keys)] {
             self.hear(agent, number, Fact::new(Origin::Terminal, seen));
         }

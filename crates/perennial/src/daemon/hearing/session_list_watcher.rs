@@ -9,9 +9,12 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use perennial_core::conversation::ConversationId;
+use perennial_core::session::Process;
 use perennial_engine::harness::Dialect;
 use perennial_engine::harness::dialect::Listing;
 use perennial_engine::harness::path_rule::PathRule;
+use perennial_engine::host::process;
 use perennial_engine::watch::{Interest, Watch, Watched};
 
 use crate::daemon::driving::driver::{DriverHandle, Incoming};
@@ -107,6 +110,19 @@ impl WatchedLists {
 }
 
 impl SessionList {
+    /// A living process that has this conversation open.
+    pub fn writer_of(&self, conversation: &ConversationId) -> Option<Process> {
+        let entries = std::fs::read_dir(&self.directory).ok()?.flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        names
+            .filter(|name| self.rule.is_of_process(name))
+            .filter_map(|name| self.read(&name))
+            .filter(|listing| listing.fact.conversation.as_ref() == Some(conversation))
+            .map(|listing| listing.process)
+            // A file that a killed one left behind names no living process.
+            .find(|process| process::stat(process.pid).is_some_and(|stat| stat.process == *process))
+    }
+
     fn read(&self, name: &str) -> Option<Listing> {
         let mut text = Vec::new();
         let file = File::open(self.directory.join(name)).ok()?;

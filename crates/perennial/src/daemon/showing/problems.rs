@@ -4,6 +4,7 @@
 //! and things that are missing, in files of their own. `docs/messages.md` lists them all. `next` never
 //! names a verb that destroys anything: agents do what error texts suggest.
 
+mod crowded;
 mod malformed;
 mod missing;
 
@@ -12,15 +13,18 @@ use perennial_core::authority::{Caller, Standing};
 use perennial_core::fleet::Fleet;
 use perennial_core::hold::HeldFor;
 use perennial_core::id::AgentId;
+use perennial_core::name::Name;
 use perennial_core::reason::Verb;
 use perennial_core::refusal::Refusal;
-use perennial_core::state::State;
+use perennial_core::state::{Roster, State};
 use perennial_core::visibility::Private;
 use perennial_engine::supervisor::Rejection;
 
 use crate::daemon::showing::sentences;
 use crate::daemon::showing::view;
+use crate::similar::similar;
 
+pub use crowded::*;
 pub use malformed::*;
 pub use missing::*;
 
@@ -36,10 +40,16 @@ pub fn refusal_to(refusal: &Refusal) -> Problem {
     self::refusal(refusal, &Fleet::default())
 }
 
+/// Agents outside the cemetery whose names are like this one.
+fn meant<'a>(target: &str, fleet: &'a Fleet) -> Vec<&'a str> {
+    let present = fleet.agents().filter(|agent| agent.state.roster() != Roster::Cemetery);
+    similar(target, present.filter_map(|agent| agent.name.as_ref().map(Name::as_str)))
+}
+
 pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
     let name = |id: AgentId| fleet.agent(id).map_or_else(|| id.to_string(), view::name);
     match refusal {
-        Refusal::NoSuchAgent { target } => no_such_agent(target),
+        Refusal::NoSuchAgent { target } => no_such_agent(target, &meant(target, fleet)),
         Refusal::NameTaken { name: taken, by } => {
             Problem::new(409, "name-taken", format!("the name '{taken}' is taken"))
                 .because(match name(*by) {
@@ -63,7 +73,8 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
             already_offered(*message, agent.as_deref())
         }
         Refusal::WrongState { agent, verb, state } => {
-            wrong_state(*agent, &name(*agent), *verb, *state)
+            let name = name(*agent);
+            wrong_state(&record(*agent, &name, fleet), &name, *verb, *state)
         }
         Refusal::Running { agent } => {
             let agent = name(*agent);
@@ -94,6 +105,8 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
                 ))
                 .next(format!("use {}, or fork the conversation in the agent CLI", name(*by)))
         }
+        Refusal::TooOften { wait } => too_often(*wait),
+        Refusal::ParentBelow { agent, parent } => parent_below(&name(*agent), &name(*parent)),
         Refusal::ParentGone { parent } => {
             Problem::new(409, "parent-gone", format!("{} can't be a parent", name(*parent)))
                 .because("it is in the cemetery")
@@ -102,13 +115,25 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
     }
 }
 
-fn wrong_state(agent: AgentId, name: &str, verb: Verb, state: State) -> Problem {
+fn parent_below(agent: &str, parent: &str) -> Problem {
+    Problem::new(409, "parent-below", format!("{parent} can't be the parent of {agent}"))
+        .because("an agent reports neither to itself nor to an agent below it")
+        .next("choose another parent, or use --no-parent")
+}
+
+/// The word that means an agent that may be dead: another one may have its name by now.
+fn record(agent: AgentId, name: &str, fleet: &Fleet) -> String {
+    match fleet.find(name).is_ok_and(|found| found.id == agent) {
+        true => name.to_owned(),
+        false => agent.to_string(),
+    }
+}
+
+/// `record` is the word that means it, if it is dead.
+fn wrong_state(record: &str, name: &str, verb: Verb, state: State) -> Problem {
     let title = format!("{name} can't be {}", sentences::done(verb));
     let next = match state {
-        State::Dead | State::Expired => {
-            // The id: another agent may have its name by now.
-            format!("`perennial show {agent}` shows its record")
-        }
+        State::Dead | State::Expired => format!("`perennial show {record}` shows its record"),
         State::Hatching
         | State::Waking
         | State::Working
@@ -158,7 +183,8 @@ fn held(name: &str, held_for: HeldFor) -> Problem {
 const ASK_THE_OPERATOR: &str = "ask the operator; docs/security.md lists who may do what";
 
 const UNCONFIRMED: &str = "the daemon can't confirm that a person is calling: the chain of parent \
-    processes up to pid 1 is incomplete, or the user is a different one";
+    processes up to pid 1 is incomplete or contains a shim that this daemon does not know, or the \
+    user is a different one";
 
 fn not_allowed(caller: Caller, verb: Verb, standing: Standing) -> Problem {
     let (who, why) = match caller {
@@ -168,23 +194,31 @@ fn not_allowed(caller: Caller, verb: Verb, standing: Standing) -> Problem {
                 .because("a job is a command that Perennial runs itself; its exit says how it went")
                 .next("let the command do without Perennial, and report by its exit code");
         }
+        Caller::Ambiguous => {
+            return Problem::new(403, "not-allowed", "this process may not use Perennial")
+                .because("the processes above it lead to more than one agent")
+                .next("call it from within one session only; docs/security.md says how callers are identified");
+        }
         Caller::Viewer => ("a viewer", UNCONFIRMED),
         Caller::Person => ("a person", "only an agent's own session may do this"),
     };
     let what = match (verb, standing) {
         (Verb::Stop, Standing::NoTarget) => "stop --all",
-        (Verb::Logs, _) => "logs --terminal",
+        (Verb::Logs, _) => "screen` or `logs --terminal",
+        (Verb::Spawn, _) => "spawn`, `run` or `adopt",
         (
             Verb::Look
             | Verb::Attach
             | Verb::Send
-            | Verb::Spawn
             | Verb::Stop
             | Verb::Wake
+            | Verb::Restart
+            | Verb::Set
             | Verb::Rename
             | Verb::Bury
             | Verb::Report
             | Verb::Post
+            | Verb::Up
             | Verb::Down,
             _,
         ) => verb.word(),
@@ -201,16 +235,17 @@ fn why_no_agent_may(verb: Verb, standing: Standing) -> &'static str {
         }
         (Verb::Logs, _) => "only a person may see an agent's terminal",
         (Verb::Spawn, _) => {
-            "only a person may start an agent (`spawn`, `run`, `adopt`), because that means \
-             choosing a command line"
+            "only a person may start an agent, because that means choosing a command line"
         }
         (Verb::Stop, Standing::NoTarget) => "only a person may stop all agents at once",
         (Verb::Stop, Standing::Itself | Standing::Lead | Standing::Other) => {
             "an agent may stop only agents that it leads"
         }
         (Verb::Wake, _) => "an agent may wake only agents that it leads",
+        (Verb::Restart, _) => "an agent may restart only agents that it leads",
         (Verb::Report, _) => "an agent may report only on itself",
-        (Verb::Look | Verb::Rename | Verb::Bury | Verb::Post | Verb::Down, _) => {
+        (Verb::Up, _) => "a daemon that an agent starts would end with the agent's session",
+        (Verb::Look | Verb::Set | Verb::Rename | Verb::Bury | Verb::Post | Verb::Down, _) => {
             "only a person may do this"
         }
     }
@@ -227,6 +262,7 @@ fn not_visible(caller: Caller, private: Private) -> Problem {
         Caller::Agent(_) => ("an agent", rule),
         Caller::Viewer => ("a viewer", UNCONFIRMED),
         Caller::Job => ("a job", rule),
+        Caller::Ambiguous => ("a process of several agents", rule),
         Caller::Person => ("a person", rule),
     };
     let whom = if matches!(caller, Caller::Agent(_)) { "another agent" } else { "an agent" };

@@ -4,17 +4,20 @@
 //! made from data, and nothing is decided by what a text says. Every match is exhaustive, so a new variant in the core does
 //! not compile until it has a sentence here. `docs/messages.md` lists them all.
 
-mod history;
+pub mod history;
+pub mod suspended;
+mod texts;
 
 use perennial_core::agent::Outlook;
 use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::hold::HeldFor;
 use perennial_core::launch::Host;
-use perennial_core::message::{Held, Sender, Why};
 use perennial_core::reason::{Evidence, Finding, Reason, Show, Verb, Witness};
 use perennial_core::restart::Restart;
 use perennial_core::session::Phase;
 use perennial_core::time::Time;
+
+pub use texts::{LOST, MAY_BE_READ, UNREADABLE_ROW, WRITTEN, blocked, held, sender, waits};
 
 use crate::kill_signal;
 
@@ -43,6 +46,7 @@ pub fn reason(reason: Reason) -> &'static str {
         Reason::LeadSilent => "its lead has not reported its state",
         Reason::Silent => "hung in a turn; restarting",
         Reason::HomeCopied => "this home is a copy; the session may still run in the original",
+        Reason::RecordLost => "the journal lost records of it, so it is left alone",
         Reason::RecordUnreadable => "one of its records can't be read, so it is left alone",
         Reason::HandoffAsked => "asked to hand off",
         Reason::Retrying => "exited unexpectedly",
@@ -80,6 +84,8 @@ fn with_end(why: Reason, fact: &Finding) -> Option<String> {
             | Finding::TimeCame
             | Finding::BootChanged
             | Finding::HomeCopied
+            | Finding::SessionFound(_)
+            | Finding::RecordsLost
             | Finding::Unreadable(_) => None,
         },
         Reason::Retrying => unexpected_end(fact),
@@ -102,6 +108,7 @@ fn with_end(why: Reason, fact: &Finding) -> Option<String> {
         | Reason::LeadSilent
         | Reason::Silent
         | Reason::HomeCopied
+        | Reason::RecordLost
         | Reason::RecordUnreadable
         | Reason::HandoffAsked
         | Reason::Stopped
@@ -142,6 +149,8 @@ fn unexpected_end(fact: &Finding) -> Option<String> {
         | Finding::Shown(_)
         | Finding::BootChanged
         | Finding::HomeCopied
+        | Finding::SessionFound(_)
+        | Finding::RecordsLost
         | Finding::Unreadable(_) => None,
     }
 }
@@ -180,6 +189,10 @@ pub fn fact(evidence: &Evidence) -> String {
         Finding::TimeCame => "its time limit passed".to_owned(),
         Finding::BootChanged => "the machine's boot id has changed".to_owned(),
         Finding::HomeCopied => "this home is a copy of another one".to_owned(),
+        Finding::SessionFound(number) => {
+            format!("session {number} was found running, and the journal has no record of it")
+        }
+        Finding::RecordsLost => "the newest records of the journal are missing".to_owned(),
         Finding::Unreadable(why) if why.is_empty() => "a record can't be read".to_owned(),
         Finding::Unreadable(why) => format!("a record can't be read: {why}"),
     }
@@ -195,10 +208,13 @@ pub fn done(verb: Verb) -> &'static str {
         Verb::Spawn => "spawned",
         Verb::Stop => "stopped",
         Verb::Wake => "woken",
+        Verb::Restart => "restarted",
+        Verb::Set => "changed",
         Verb::Rename => "renamed",
         Verb::Bury => "buried",
         Verb::Report => "reported",
         Verb::Post => "posted",
+        Verb::Up => "daemon started",
         Verb::Down => "daemon shut down",
     }
 }
@@ -277,92 +293,6 @@ pub fn restart(restart: Restart) -> &'static str {
 pub fn host(host: Host) -> &'static str {
     match host {
         Host::Shim => "shim",
-    }
-}
-
-/// Why an attempt to deliver a text did not succeed.
-pub fn held(why: Held) -> &'static str {
-    match why {
-        Held::Draft => {
-            "the input line may hold text that was typed but not sent; in `perennial attach`, \
-             send it or clear it with Ctrl-C"
-        }
-        Held::Doubt => {
-            "the input line is not empty, or a menu is open; in `perennial attach`, clear the \
-             line with Ctrl-C or close the menu with Esc"
-        }
-        Held::Dialog => "a dialog is open",
-        Held::Suspended => "the program is suspended",
-        Held::NotDrawn => "the input line has not been drawn yet",
-        Held::NoEcho => "the text did not appear in the input line, so Enter was not pressed",
-        Held::Leftover => "an earlier text is still in the input line",
-        Held::Busy => "another text is being typed",
-        Held::Full => "the terminal accepts no input",
-        Held::OldHolder => "the session's holder is of an older version that can't deliver texts",
-        Held::Damaged => {
-            "the text can't be read from the journal; withdraw it with `perennial unsend` and \
-             send it again"
-        }
-        Held::Unfit => {
-            "the agent CLI no longer accepts a text like this one; withdraw it with \
-             `perennial unsend`"
-        }
-        Held::LongLine => {
-            "it has a line longer than the 4,095 bytes that the terminal accepts; withdraw it \
-             with `perennial unsend`"
-        }
-        Held::HomeCopied => {
-            "it was sent before this home was copied, and the original may deliver it; withdraw it \
-             with `perennial unsend`, and send it again if it is needed here"
-        }
-        Held::SessionEnded => "the session ended before the agent saw it",
-        Held::NotTaken => "the conversation went on without this text",
-    }
-}
-
-/// Why a text with a damaged record will not be delivered.
-pub const UNREADABLE: &str = "a record of this text can't be read; the text may already have been \
-    delivered, so it will not be typed again. `perennial unsend` withdraws it";
-
-/// What is said of a damaged row in the list of messages.
-pub const UNREADABLE_ROW: &str = "this text's entry can't be read; `perennial events` shows what \
-    was recorded";
-
-/// Why a text that is known only from the list of messages will not be delivered.
-pub const LOST: &str = "its records can't be read, so it will not be delivered";
-
-/// Added to a text that a session was given, but had not seen when its agent was buried.
-pub const MAY_BE_READ: &str = "it was offered to a session; the agent may have read it";
-
-/// Why a text to a bare command stays `offered`.
-pub const WRITTEN: &str = "typed into the terminal; a bare command can't confirm that it has \
-    read the text";
-
-pub fn sender(from: Sender) -> &'static str {
-    match from {
-        Sender::Person => "person",
-        Sender::Perennial => "perennial",
-    }
-}
-
-/// What a text is waiting for, given the reason for its agent's state.
-pub fn waits(why: Why, agent: Reason) -> &'static str {
-    match why {
-        Why::Dialog if agent.is_before_first_sign() => {
-            "the agent has given no sign of life and may be showing a dialog; see `perennial attach`"
-        }
-        Why::Unreadable => UNREADABLE,
-        Why::NoSession => "the agent has no running session",
-        Why::Starting => "the session is starting",
-        Why::Dialog => "a dialog is open; answer it in `perennial attach`",
-        Why::TurnRuns => "the turn has not ended yet",
-        Why::AgentHeld => "the agent is held",
-        Why::Earlier => "an earlier text goes first",
-        Why::Hook => "it is delivered with the agent's next tool call or prompt",
-        Why::After(why) => held(why),
-        Why::Unheard => "typed, and Enter pressed; not yet accepted by the agent CLI",
-        Why::Unseen => "typed and accepted; not yet in the conversation",
-        Why::Due => "about to be typed",
     }
 }
 

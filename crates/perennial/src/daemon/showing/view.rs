@@ -3,6 +3,7 @@
 //! Shows only what is confirmed: a running session whose holder does not answer is `unknown`. And only
 //! what the caller may see: the rest is left out and named in `withheld`.
 
+use std::cmp::Reverse;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use perennial_api::agent as wire;
@@ -12,7 +13,7 @@ use perennial_core::authority::Caller;
 use perennial_core::conversation::Conversations;
 use perennial_core::exit::Exit;
 use perennial_core::hearing::Hearing;
-use perennial_core::id::NodeId;
+use perennial_core::id::{AgentId, NodeId};
 use perennial_core::reason::{Evidence, Witness};
 use perennial_core::state::{Roster, State};
 use perennial_core::time::Time;
@@ -22,6 +23,7 @@ use perennial_store::Latest;
 use crate::daemon::driving::driver::FleetView;
 use crate::daemon::driving::presence::Presence;
 use crate::daemon::hearing::spending::{self, Spending, Used};
+use crate::daemon::showing::sentences::suspended;
 use crate::daemon::showing::{sentences, wire_event};
 use crate::daemon::time::rfc3339;
 
@@ -58,6 +60,7 @@ pub fn unrecorded(agent: &Agent, view: &FleetView<'_>) -> u64 {
     agent.vouched(view.presence.confirmation(agent)).hash(&mut hasher);
     sample.map(|it| (it.tokens, it.window, it.usable, it.source)).hash(&mut hasher);
     hearing.and_then(Hearing::model).hash(&mut hasher);
+    hearing.is_some_and(|hearing| hearing.suspension().is_some()).hash(&mut hasher);
     used.map(|(it, cost)| (it.input, it.output, it.cache_read, it.cache_write, cost))
         .hash(&mut hasher);
     hasher.finish()
@@ -75,6 +78,8 @@ fn shown(
     let next = sentences::outlook(outlook(agent, confirmation));
     let silent_since = (state != agent.state).then(|| presence.silent_since(agent.id));
     let seen = sight.evidence(&agent.evidence);
+    let (reason_word, reason_text) = suspension(agent, state, hearing)
+        .unwrap_or_else(|| (reason.word().to_owned(), sentences::explained(reason, &seen)));
     let (argv, env_names) = match sight.sees(Private::Launch) {
         true => (agent.launch.argv.clone(), agent.launch.env_names.clone()),
         false => (Vec::new(), Vec::new()),
@@ -82,10 +87,11 @@ fn shown(
     wire::Agent {
         id: agent.id.to_string(),
         name: name(agent),
+        target: name(agent),
         state: state.word().to_owned(),
         roster: state.roster().word().to_owned(),
-        reason: reason.word().to_owned(),
-        reason_text: sentences::explained(reason, &seen),
+        reason: reason_word,
+        reason_text,
         evidence: match silent_since {
             Some(at) => silence(agent, presence, at),
             None => evidence(&seen),
@@ -106,6 +112,7 @@ fn shown(
         dir: agent.launch.dir.clone(),
         argv,
         env_names,
+        pending: pending(agent),
         restart: sentences::restart(agent.restart).to_owned(),
         session: session(agent),
         predecessor_id: agent.predecessor().map(|id| id.to_string()),
@@ -117,9 +124,7 @@ fn shown(
         last_activity: agent.session.as_ref().and_then(|s| s.started_at).map(rfc3339),
         summary: agent.summary.clone(),
         work_phase: agent.work_phase.map(|phase| phase.word().to_owned()),
-        model: hearing
-            .and_then(|hearing| hearing.model().map(str::to_owned))
-            .or_else(|| agent.launch.options.model.clone()),
+        model: model(agent, hearing),
         permission_mode: agent.launch.options.permission_mode.clone(),
         conversations: conversations(agent),
         context: context(agent, hearing),
@@ -132,7 +137,29 @@ fn shown(
     }
 }
 
+/// The reason and its sentence where the program is suspended. No event tells: it is what the holder says
+/// now, and concerns a program that is confirmed to run.
+fn suspension(agent: &Agent, state: State, hearing: Option<&Hearing>) -> Option<(String, String)> {
+    let session = agent.live_session()?;
+    let hearing = hearing.filter(|hearing| hearing.number() == session.number)?;
+    let why = hearing.suspension().filter(|_| matches!(state, State::Working | State::Waiting))?;
+    let pid = session.process.map(|process| process.pid);
+    Some((suspended::WORD.to_owned(), suspended::sentence(why, pid)))
+}
+
 /// What an agent is shown without; `is_cut` if its evidence is told without some words.
+/// The model that was heard of last, else the one that its owner chose.
+fn model(agent: &Agent, hearing: Option<&Hearing>) -> Option<String> {
+    let heard = hearing.and_then(|hearing| hearing.model().map(str::to_owned));
+    heard.or_else(|| agent.launch.options.model.clone())
+}
+
+/// What the running session does not have yet.
+fn pending(agent: &Agent) -> Vec<String> {
+    let all = [("dir", agent.pending.dir), ("env", agent.pending.variables)];
+    all.into_iter().filter(|(_, is_so)| *is_so).map(|(name, _)| name.to_owned()).collect()
+}
+
 fn withheld(sight: Sight, is_cut: bool) -> Vec<String> {
     let launch: &[&str] = if sight.sees(Private::Launch) { &[] } else { &["argv", "env_names"] };
     let evidence: &[&str] = if is_cut { &["evidence.fact"] } else { &[] };
@@ -261,10 +288,11 @@ impl Filter {
     }
 }
 
-/// The agents in memory that a filter lets through: who needs you first, then by roster, then by name.
+/// The agents in memory that a filter lets through: who needs you first, then by roster, then by name, the
+/// youngest of a name first.
 pub fn listing(view: &FleetView<'_>, filter: &Filter, caller: Caller) -> Vec<wire::Agent> {
     let FleetView { presence, now, .. } = *view;
-    let mut shown: Vec<((bool, Roster, String), wire::Agent)> = view
+    let mut shown: Vec<((bool, Roster, String, Reverse<AgentId>), wire::Agent)> = view
         .supervisor
         .fleet()
         .agents()
@@ -272,7 +300,8 @@ pub fn listing(view: &FleetView<'_>, filter: &Filter, caller: Caller) -> Vec<wir
         .map(|known| {
             let view = agent(known, view, caller);
             let roster = known.vouched(presence.confirmation(known)).0.roster();
-            ((!view.needs_you, roster, view.name.to_ascii_lowercase()), view)
+            let name = view.name.to_ascii_lowercase();
+            ((!view.needs_you, roster, name, Reverse(known.id)), view)
         })
         .collect();
     shown.sort_by(|(one, _), (other, _)| one.cmp(other));

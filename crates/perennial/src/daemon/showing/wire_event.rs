@@ -134,6 +134,9 @@ impl Writer {
             What::Node(_, NodeEvent::JournalRestored { since }) => {
                 wire::What::JournalRestored { since: rfc3339(*since) }
             }
+            What::Node(_, NodeEvent::RecordsLost { known, found }) => {
+                wire::What::RecordsLost { known: *known, found: *found }
+            }
         }
     }
 
@@ -166,15 +169,15 @@ impl Writer {
                 wire::What::SessionRunning { number: number.0, process: process(*by) }
             }
             AgentEvent::SessionEnding { number, pace } => {
-                let pace = match pace {
-                    Pace::Graceful => "graceful",
-                    Pace::AtOnce => "at-once",
-                };
-                wire::What::SessionEnding { number: number.0, pace: pace.to_owned() }
+                wire::What::SessionEnding { number: number.0, pace: self::pace(*pace) }
             }
             // What the restart policy remembers of it is the daemon's own.
             AgentEvent::SessionEnded { number, exit, tally: _, is_clean: _ } => {
                 wire::What::SessionEnded { number: number.0, exit: self::exit(*exit) }
+            }
+            AgentEvent::SessionFound { number, opening: how, process: by } => {
+                let (opening, process) = (self::opening(how), by.map(self::process));
+                wire::What::SessionFound { number: number.0, opening, process }
             }
             AgentEvent::SessionProgressed { number } => {
                 wire::What::SessionProgressed { number: number.0 }
@@ -201,6 +204,7 @@ impl Writer {
             AgentEvent::Summarised { summary } => {
                 wire::What::Summarised { summary: summary.clone() }
             }
+            AgentEvent::SettingsChanged { settings, evidence } => self.settings(settings, evidence),
             AgentEvent::PutOff { until, unseen } => {
                 wire::What::PutOff { until: until.map(rfc3339), unseen_seconds: seconds(*unseen) }
             }
@@ -251,6 +255,8 @@ impl Writer {
             Finding::TimeCame => wire::Fact::TimeCame,
             Finding::BootChanged => wire::Fact::BootChanged,
             Finding::HomeCopied => wire::Fact::HomeCopied,
+            Finding::SessionFound(number) => wire::Fact::SessionFound { number: number.0 },
+            Finding::RecordsLost => wire::Fact::RecordsLost,
             Finding::Unreadable(why) => wire::Fact::Unreadable {
                 why: self.private(Private::Operator, "evidence.fact.why", why.clone()),
             },
@@ -265,7 +271,6 @@ impl Writer {
                 from: sentences::sender(*from).to_owned(),
                 content: self.private(Private::Texts, "content", content(said)),
             },
-            // How far the clock was behind is for the daemon's own reading of transcripts.
             MessageEvent::Offered { session, attempt, behind: _ } => {
                 wire::What::MessageOffered { session: session.0, attempt: *attempt }
             }
@@ -277,6 +282,10 @@ impl Writer {
                 why: held(*why).to_owned(),
                 until: rfc3339(*until),
             },
+            MessageEvent::Blocked { attempt, words } => {
+                let words = self.private(Private::Texts, "words", words.clone());
+                wire::What::MessageBlocked { attempt: *attempt, words }
+            }
             MessageEvent::Heard { attempt } => wire::What::MessageHeard { attempt: *attempt },
             MessageEvent::Seen { session } => wire::What::MessageSeen { session: session.0 },
             MessageEvent::Withdrawn { by } => {
@@ -334,11 +343,16 @@ fn without_private(what: &What, sight: Sight) -> What {
         What::Agent(_, AgentEvent::Moved(moved)) => {
             moved.evidence = sight.evidence(&moved.evidence);
         }
+        What::Agent(_, AgentEvent::SettingsChanged { settings, evidence }) => {
+            *evidence = sight.evidence(evidence);
+            settings.variables.iter_mut().for_each(parts::without_names);
+        }
         What::Agent(_, AgentEvent::Held(hold)) => hold.evidence = sight.evidence(&hold.evidence),
         What::Agent(_, AgentEvent::HoldLifted { evidence }) => *evidence = sight.evidence(evidence),
         What::Message(_, MessageEvent::Recorded { content: Content::Typed { text, .. }, .. }) => {
             text.head.clear();
         }
+        What::Message(_, MessageEvent::Blocked { words, .. }) => words.clear(),
         // No sentence of the others tells anything private.
         What::Agent(..)
         | What::Message(..)
@@ -349,6 +363,13 @@ fn without_private(what: &What, sight: Sight) -> What {
         | What::Job(..) => {}
     }
     what
+}
+
+fn pace(pace: Pace) -> String {
+    match pace {
+        Pace::Graceful => "graceful".to_owned(),
+        Pace::AtOnce => "at-once".to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -431,7 +452,8 @@ mod tests {
         match what {
             What::Agent(_, AgentEvent::Moved(moved)) => Some(&mut moved.evidence),
             What::Agent(_, AgentEvent::Held(hold)) => Some(&mut hold.evidence),
-            What::Agent(_, AgentEvent::HoldLifted { evidence }) => Some(evidence),
+            What::Agent(_, AgentEvent::HoldLifted { evidence })
+            | What::Agent(_, AgentEvent::SettingsChanged { evidence, .. }) => Some(evidence),
             What::Agent(..)
             | What::Message(..)
             | What::Node(..)

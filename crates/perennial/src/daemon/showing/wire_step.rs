@@ -27,6 +27,7 @@ fn with_content(step: wire::Step, content: Content) -> wire::Step {
     let of = move |kind: &str| wire::Step { kind: kind.to_owned(), ..step };
     match content {
         Content::Prompt(text) => with_text(of("prompt"), text),
+        Content::PromptBlocked { words, .. } => with_text(of("prompt-blocked"), words),
         Content::Text(text) => with_text(of("text"), text),
         Content::Thinking => of("thinking"),
         Content::ToolCall { call, tool, arguments } => wire::Step {

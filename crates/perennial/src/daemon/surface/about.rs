@@ -4,11 +4,8 @@
 //! `agent` is the rule, for one record; `page` finds the same records by their streams. Never reads all
 //! of the journal.
 
-use std::collections::BTreeSet;
-
-use perennial_core::conversation::Opening;
 use perennial_core::entity::Entity;
-use perennial_core::event::{AgentEvent, ClaimEvent, What};
+use perennial_core::event::{AgentEvent, ClaimEvent, Event, What};
 use perennial_core::id::AgentId;
 use perennial_core::job::{self, JobEvent, Purpose};
 use perennial_store::Store;
@@ -17,6 +14,10 @@ use perennial_store::record::Record;
 
 /// A stream is read so many records at a time.
 const PART: usize = 1000;
+/// A job that tells of an agent is over before the agent has this many more records.
+const LOOK_BEHIND: u64 = 500;
+/// By one record an agent takes and leaves a name and a conversation, rarely more.
+const CLAIMS: usize = 4;
 
 /// Whether only the journal knows whom a record is about.
 pub fn is_indirect(record: &Record) -> bool {
@@ -68,7 +69,8 @@ fn claimed_by(record: &Record) -> Option<AgentId> {
     }
 }
 
-/// The first records after a place that are about an agent, in their order.
+/// The first records after a place that are about an agent, in their order. Costs what it gives, wherever
+/// the place is: what is before it is not read, but for the last few of the agent's own records.
 pub fn page(
     journal: &dyn Store,
     agent: AgentId,
@@ -76,24 +78,30 @@ pub fn page(
     limit: usize,
 ) -> Result<Vec<Record>, ReadError> {
     let mut found = RecordPage { since, limit, records: Vec::new() };
+    let own = Entity::Agent(agent);
+    let mut after = version_at(journal, &own, since)?;
     // A job's first record follows that of the move that it tells of: one before the place may have
     // a job whose end comes after it.
     let mut jobs = Vec::new();
-    let mut claims = BTreeSet::new();
-    let mut after = Version(0);
+    let behind = Version(after.0.saturating_sub(LOOK_BEHIND));
+    let mut before = journal.read_stream(&own, behind, LOOK_BEHIND as usize)?;
+    before.retain(|record| record.seq <= since);
+    jobs.extend(before.iter().filter_map(|record| notification(agent, record)));
+    if let Some(last) = before.last() {
+        found.read_claims(journal, last, agent)?;
+    }
     while !found.is_full() {
-        let part = journal.read_stream(&Entity::Agent(agent), after, PART)?;
+        let part = journal.read_stream(&own, after, PART.min(limit))?;
         let Some(last) = part.last() else { break };
         after = last.version;
         jobs.extend(part.iter().filter_map(|record| notification(agent, record)));
-        claims.extend(part.iter().filter_map(claim));
+        for record in &part {
+            found.read_claims(journal, record, agent)?;
+        }
         found.take(part);
     }
     for job in jobs {
         found.read(journal, &job)?;
-    }
-    for claim in claims {
-        found.read_claims(journal, &claim, agent)?;
     }
     // Nothing happened since to a message that was last changed before the record at that place.
     let place = journal.read(Seq(since.0.saturating_sub(1)), 1)?;
@@ -112,27 +120,46 @@ pub fn page(
     Ok(found.records)
 }
 
-/// The name or the conversation that an agent takes by what this record says.
-fn claim(record: &Record) -> Option<Entity> {
-    match record.event.as_ref().ok()?.of_agent()?.1 {
-        AgentEvent::Hatched(birth) => Some(Entity::Name(birth.name.as_ref()?.key())),
-        AgentEvent::Renamed { name } => Some(Entity::Name(name.key())),
-        AgentEvent::SessionWanted { opening, .. } => match opening {
-            Opening::Bare => None,
-            Opening::Fresh(id) | Opening::Resume { conversation: id, .. } => {
-                Some(Entity::Conversation(id.clone()))
-            }
-        },
-        AgentEvent::ConversationFollowed { conversation, .. } => {
-            Some(Entity::Conversation(conversation.clone()))
-        }
-        AgentEvent::Moved(_)
-        | AgentEvent::Held(_)
+/// How many records a stream had at a place in the journal.
+fn version_at(journal: &dyn Store, stream: &Entity, place: Seq) -> Result<Version, ReadError> {
+    let is_passed = |version: u64| -> Result<bool, ReadError> {
+        let next = journal.read_stream(stream, Version(version), 1)?;
+        Ok(next.first().is_some_and(|record| record.seq <= place))
+    };
+    // The record after `low` is passed, or there is none before; the one after `high` is not.
+    let (mut low, mut high) = (0, 1);
+    if place == Seq(0) || !is_passed(0)? {
+        return Ok(Version(0));
+    }
+    while is_passed(high)? {
+        (low, high) = (high, high * 2);
+    }
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if is_passed(middle)? { low = middle } else { high = middle }
+    }
+    Ok(Version(high))
+}
+
+/// Whether an agent may take or leave a name or a conversation by what this record says.
+fn changes_claims(record: &Record) -> bool {
+    let Some((_, event)) = record.event.as_ref().ok().and_then(Event::of_agent) else {
+        // One that can't be read may have been any of them.
+        return record.event.is_err();
+    };
+    match event {
+        AgentEvent::Hatched(_)
+        | AgentEvent::Renamed { .. }
+        | AgentEvent::SessionWanted { .. }
+        | AgentEvent::SessionFound { .. }
+        | AgentEvent::SessionEnded { .. }
+        | AgentEvent::ConversationFollowed { .. }
+        | AgentEvent::Moved(_) => true,
+        AgentEvent::Held(_)
         | AgentEvent::HoldLifted { .. }
         | AgentEvent::SessionStarting { .. }
         | AgentEvent::SessionRunning { .. }
         | AgentEvent::SessionEnding { .. }
-        | AgentEvent::SessionEnded { .. }
         | AgentEvent::SessionProgressed { .. }
         | AgentEvent::WindowBegan { .. }
         | AgentEvent::ClockPassed { .. }
@@ -140,7 +167,8 @@ fn claim(record: &Record) -> Option<Entity> {
         | AgentEvent::PhaseReported { .. }
         | AgentEvent::Rehomed { .. }
         | AgentEvent::Summarised { .. }
-        | AgentEvent::PutOff { .. } => None,
+        | AgentEvent::SettingsChanged { .. }
+        | AgentEvent::PutOff { .. } => false,
     }
 }
 
@@ -171,21 +199,25 @@ impl RecordPage {
         Ok(())
     }
 
-    /// What the stream of a name or a conversation says of one agent: others may have had it too.
+    /// What the agent took or left by a record of its own: that follows it at once, in the same batch.
     fn read_claims(
         &mut self,
         journal: &dyn Store,
-        stream: &Entity,
+        own: &Record,
         agent: AgentId,
     ) -> Result<(), ReadError> {
-        let mut after = Version(0);
-        loop {
-            let mut part = journal.read_stream(stream, after, PART)?;
-            let Some(last) = part.last() else { return Ok(()) };
-            after = last.version;
-            part.retain(|record| claimed_by(record) == Some(agent));
-            self.take(part);
+        let mut after = own.seq;
+        while changes_claims(own) {
+            let mut next = journal.read(after, CLAIMS)?;
+            let claims = next.iter().take_while(|record| claimed_by(record) == Some(agent)).count();
+            next.truncate(claims);
+            after = next.last().map_or(after, |last| last.seq);
+            self.take(next);
+            if claims < CLAIMS {
+                break;
+            }
         }
+        Ok(())
     }
 
     fn take(&mut self, records: Vec<Record>) {

@@ -25,6 +25,7 @@ use perennial_store::record::Record;
 use super::answer::{Answer, ProblemResponse, json};
 use super::ended::Resolved;
 use super::extract::{CallerIdentity, Query, Segment};
+use super::namesakes::Namesakes;
 use super::{Shared, Surface};
 use crate::daemon::driving::driver::Closing;
 use crate::daemon::showing::view::{self, Filter};
@@ -33,7 +34,7 @@ use crate::daemon::time;
 
 /// How many agents are in the cemetery, beside a list that may leave them out.
 const DEAD: &str = "x-dead";
-/// A story has at most so many chapters, the newest.
+/// A story has at most so many chapters, the newest, unless more are asked for.
 const CHAPTERS: usize = 200;
 
 pub async fn list(
@@ -49,18 +50,18 @@ pub async fn list(
         stale_seconds: query.stale,
     };
     let (over, asked) = (surface.over, filter.clone());
-    let (mut agents, in_memory, dead) = surface
+    let (mut agents, in_memory, namesakes, dead) = surface
         .driver
         .look(move |view| {
             let fleet = view.supervisor.fleet();
             let is_dead = |agent: &&Agent| agent.state.roster() == Roster::Cemetery;
             let dead = fleet.agents().filter(is_dead).count();
-            let in_memory: BTreeSet<AgentId> = match asked.has_dead() {
-                true => fleet.agents().map(|agent| agent.id).collect(),
-                false => BTreeSet::new(),
+            let (in_memory, namesakes) = match asked.has_dead() {
+                true => (fleet.agents().map(|agent| agent.id).collect(), Namesakes::of(fleet)),
+                false => (BTreeSet::new(), Namesakes::default()),
             };
             let dead = over + view.supervisor.retired() + dead as u64;
-            (view::listing(view, &asked, caller), in_memory, dead)
+            (view::listing(view, &asked, caller), in_memory, namesakes, dead)
         })
         .await?;
     let home = surface.home.clone();
@@ -71,7 +72,7 @@ pub async fn list(
     .await
     .map_err(|_| Closing)?;
     let mut answer = match filter.has_dead() {
-        true => surface.listed(caller, agents, in_memory, filter),
+        true => surface.listed(caller, agents, (in_memory, namesakes), filter),
         false => json(&agents)?,
     };
     answer.headers_mut().insert(DEAD, HeaderValue::from(dead));
@@ -115,32 +116,39 @@ pub async fn why(
     State(surface): State<Shared>,
     CallerIdentity(caller): CallerIdentity,
     Segment(target): Segment,
+    Query(query): Query<query::Why>,
 ) -> Answer {
+    let limit = query.limit.map_or(CHAPTERS, |limit| limit.clamp(1, query::WHY_LIMIT) as usize);
     let agent = surface.find(caller, target).await?;
     let id: AgentId = agent.id.parse().map_err(|_| gone())?;
     let sights = surface.sights(caller, [id].into()).await?;
     let sight = *sights.get(&id).ok_or_else(gone)?;
-    let story = surface.read(move |journal| story(journal, id, sight)).await?;
+    let (story, earlier) =
+        surface.read_as(caller, move |journal| story(journal, (id, sight), limit)).await?;
     let (texts, withheld) = match sight.sees(Private::Texts) {
         true => (surface.waiting_texts(id).await?, Vec::new()),
         false => (Vec::new(), vec!["texts".to_owned()]),
     };
-    json(&Why { agent, story, texts, withheld })
+    json(&Why { agent, story, earlier, texts, withheld })
 }
 
-/// The newest chapters, the oldest of them first.
-fn story(journal: &dyn Store, id: AgentId, sight: Sight) -> Result<Vec<Chapter>, ReadError> {
+/// The newest chapters, the oldest of them first, and how many there are before them.
+fn story(
+    journal: &dyn Store,
+    (id, sight): (AgentId, Sight),
+    limit: usize,
+) -> Result<(Vec<Chapter>, u64), ReadError> {
     let mut story = Vec::new();
     let mut before = Version::END;
-    while story.len() < CHAPTERS {
-        let left = CHAPTERS - story.len();
+    while story.len() < limit {
+        let left = (limit - story.len()).min(CHAPTERS);
         let page = journal.read_stream_back(&Entity::Agent(id), before, left)?;
         let Some(first) = page.last() else { break };
         before = first.version;
         story.extend(page.iter().map(|record| chapter(record, sight)));
     }
     story.reverse();
-    Ok(story)
+    Ok((story, before.0.saturating_sub(1)))
 }
 
 fn chapter(record: &Record, sight: Sight) -> Chapter {
@@ -180,7 +188,15 @@ impl Surface {
             },
         };
         add_activity(&self.home, &mut agent);
-        Ok(agent)
+        if agent.roster != Roster::Cemetery.word() {
+            return Ok(agent);
+        }
+        let mut namesakes = self.driver.look(|view| Namesakes::of(view.supervisor.fleet())).await?;
+        self.read(move |journal| {
+            namesakes.tell_apart(journal, &mut agent)?;
+            Ok(agent)
+        })
+        .await
     }
 
     /// Refuses what the caller may not do, for verbs that the core does not decide.

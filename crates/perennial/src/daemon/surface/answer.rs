@@ -1,6 +1,6 @@
 //! Answers: JSON, or a problem.
 
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use perennial_api::Problem;
@@ -35,7 +35,11 @@ impl IntoResponse for ProblemResponse {
         let status =
             StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let body = serde_json::to_vec(&self.0).unwrap_or_default();
-        (status, [(CONTENT_TYPE, problem::CONTENT_TYPE)], body).into_response()
+        let mut answer = (status, [(CONTENT_TYPE, problem::CONTENT_TYPE)], body).into_response();
+        if let Some(seconds) = self.0.retry_after_seconds {
+            answer.headers_mut().insert(RETRY_AFTER, seconds.into());
+        }
+        answer
     }
 }
 
@@ -60,7 +64,7 @@ pub async fn openapi(_: CallerIdentity) -> Answer {
 pub async fn no_such_route(uri: Uri) -> ProblemResponse {
     // An empty name is nobody's, and an empty id no post's: they are no other routes.
     match uri.path() {
-        "/v1/agents/" => return ProblemResponse(problems::no_such_agent("")),
+        "/v1/agents/" => return ProblemResponse(problems::no_such_agent("", &[])),
         "/v1/board/" => return no_such_post(),
         _ => {}
     }

@@ -3,6 +3,7 @@
 //!
 //! Pure checks and file look-ups. A request that fails one is answered with a problem.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use perennial_api::Problem;
@@ -145,6 +146,12 @@ fn harness(
             preset.permission.modes.iter().map(|mode| mode.word.as_str()).collect();
         return Err(problems::no_such_mode(word, &known));
     }
+    if let Some(argument) = preset.reserved_among(&spawn.argv) {
+        return Err(problems::reserved_argument(argument, name));
+    }
+    if spawn.prompt.as_deref().is_some_and(|prompt| prompt.trim().is_empty()) {
+        return Err(problems::empty_prompt());
+    }
     let program = std::iter::once(preset.program.clone());
     Ok((name.to_owned(), program.chain(spawn.argv.iter().cloned()).collect()))
 }
@@ -169,18 +176,24 @@ fn bounds(spawn: &request::Spawn) -> Result<(), Problem> {
     if spawn.argv.iter().any(|word| word.contains('\0')) {
         return Err(problems::nul_in_argument());
     }
-    for (key, value) in &spawn.env {
-        if key.is_empty() || key.contains(['=', '\0']) || value.contains('\0') {
-            return Err(problems::bad_variable(key));
-        }
-    }
+    variables(&spawn.env)?;
     if let Some(name) = spawn.set_env.iter().find(|name| !spawn.env.contains_key(*name)) {
         return Err(problems::variable_without_value(name));
     }
     Ok(())
 }
 
-fn directory(text: &str) -> Result<PathBuf, Problem> {
+pub fn variables(env: &BTreeMap<String, String>) -> Result<(), Problem> {
+    let is_bad = |(key, value): &(&String, &String)| {
+        key.is_empty() || key.contains(['=', '\0']) || value.contains('\0')
+    };
+    match env.iter().find(is_bad) {
+        Some((key, _)) => Err(problems::bad_variable(key)),
+        None => Ok(()),
+    }
+}
+
+pub fn directory(text: &str) -> Result<PathBuf, Problem> {
     let path = PathBuf::from(text);
     let refused = |why: &str| problems::no_directory(text, why);
     if text.contains('\0') || !path.is_absolute() {

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
@@ -30,6 +31,7 @@ use super::Surface;
 use super::agents::add_activity;
 use super::answer::ProblemResponse;
 use super::events::unread;
+use super::namesakes::Namesakes;
 use super::sight;
 use crate::daemon::driving::driver::chain;
 use crate::daemon::showing::problems;
@@ -101,6 +103,27 @@ impl Surface {
             .map_err(|error| unread(&chain(&error)))
     }
 
+    /// The same for a caller. Whoever is no person waits for a turn: the store answers one after the other, and what
+    /// many agents read at once must not stand before a person's one question.
+    pub async fn read_as<T: Send + 'static>(
+        &self,
+        caller: Caller,
+        read: impl FnOnce(&dyn Store) -> Result<T, ReadError> + Send + 'static,
+    ) -> Result<T, ProblemResponse> {
+        let turn = match caller {
+            Caller::Person => None,
+            Caller::Agent(_) | Caller::Job | Caller::Viewer | Caller::Ambiguous => {
+                Arc::clone(&self.gate.reading_turns).acquire_owned().await.ok()
+            }
+        };
+        // Kept by the read, also if whoever asked has gone.
+        self.read(move |journal| {
+            let _turn = turn;
+            read(journal)
+        })
+        .await
+    }
+
     /// An agent that has left memory, as it is shown.
     pub async fn ended(
         &self,
@@ -134,17 +157,23 @@ impl Surface {
     pub fn listed(
         &self,
         caller: Caller,
-        shown: Vec<wire::Agent>,
-        in_memory: BTreeSet<AgentId>,
+        mut shown: Vec<wire::Agent>,
+        (in_memory, mut namesakes): (BTreeSet<AgentId>, Namesakes),
         filter: Filter,
     ) -> Response {
         let (sender, receiver) = channel(1);
         let (journal, home) = (self.journal.clone(), self.home.clone());
         tokio::task::spawn_blocking(move || {
             let mut list = List { sender, is_empty: true };
-            let told = list.all(&shown).and_then(|()| {
+            let mut told_apart = |agents: &mut Vec<wire::Agent>| {
+                let mut agents = agents.iter_mut();
+                let told = agents.try_for_each(|agent| namesakes.tell_apart(&*journal, agent));
+                told.map_err(io::Error::other)
+            };
+            let told = told_apart(&mut shown).and_then(|()| list.all(&shown)).and_then(|()| {
                 dead(&*journal, caller, (&in_memory, &filter), |mut page| {
                     page.iter_mut().for_each(|agent| add_activity(&home, agent));
+                    told_apart(&mut page)?;
                     list.all(&page)
                 })?;
                 list.close()

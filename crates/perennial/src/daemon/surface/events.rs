@@ -1,14 +1,10 @@
 //! Events: a page of them, or all from a place on, as they come. With changed agents: `feed`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::convert::Infallible;
-use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::http::header::ACCEPT;
-use axum::response::IntoResponse;
-use axum::response::sse::{Event as Line, KeepAlive, Sse};
 use perennial_api::event as wire;
 use perennial_api::query;
 use perennial_core::authority::{Caller, Standing};
@@ -18,12 +14,13 @@ use perennial_store::RosterQuery;
 use perennial_store::Store;
 use perennial_store::journal::{ReadError, Seq};
 use perennial_store::record::Record;
-use tokio::sync::Notify;
 
 use super::about;
 use super::answer::{Answer, ProblemResponse, json};
 use super::ended::Resolved;
-use super::extract::{CallerIdentity, Query};
+use super::extract::{CallerIdentity, CallerParty, Query};
+use super::feed_reader::{self, FeedReader, Over, PATIENCE};
+use super::journal_tail::{BATCH, JournalTail};
 use super::{Shared, Surface};
 use crate::daemon::driving::driver::{Closing, chain};
 use crate::daemon::showing::problems;
@@ -36,6 +33,7 @@ const LARGEST_PAGE: usize = 10_000;
 pub async fn events(
     State(surface): State<Shared>,
     CallerIdentity(caller): CallerIdentity,
+    CallerParty(party): CallerParty,
     Query(wanted): Query<query::Events>,
     headers: HeaderMap,
 ) -> Answer {
@@ -43,11 +41,15 @@ pub async fn events(
     let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
     if accepted.is_some_and(|accept| accept.contains("text/event-stream")) {
         let since = last_event_id(&headers).unwrap_or(wanted.since);
-        return Ok(follow(surface, caller, Seq(since), agent).into_response());
+        let place = surface.gate.feed(party)?;
+        return Ok(feed_reader::answer(place, PATIENCE, |reader| {
+            follow(surface, caller, Seq(since), agent, reader)
+        }));
     }
     let limit = wanted.limit.unwrap_or(PAGE).min(LARGEST_PAGE);
-    let records =
-        surface.read(move |journal| page(journal, Seq(wanted.since), agent, limit)).await?;
+    let records = surface
+        .read_as(caller, move |journal| page(journal, Seq(wanted.since), agent, limit))
+        .await?;
     json(&surface.views(caller, records).await?)
 }
 
@@ -68,55 +70,55 @@ fn page(
     }
 }
 
-/// Server-sent events from a place on, for as long as the client listens.
-fn follow(
+/// Sends events from a place on, for as long as the reader listens.
+async fn follow(
     surface: Shared,
     caller: Caller,
-    since: Seq,
+    mut since: Seq,
     agent: Option<AgentId>,
-) -> impl IntoResponse {
-    let mut follower = surface.journal.follow(since);
-    let news = Arc::new(Notify::new());
-    let bell = Arc::clone(&news);
-    follower.on_news(Arc::new(move || bell.notify_one()));
-    // One: an event may be large, and readers that do not read may be many. The journal keeps the rest.
-    let (sender, receiver) = tokio::sync::mpsc::channel::<Result<Line, Infallible>>(1);
+    mut reader: FeedReader,
+) -> Result<(), Over> {
+    // Up to now, an agent's events are found by their streams.
+    while let Some(agent) = agent {
+        let head = surface.journal.head().0;
+        let records = surface
+            .read_as(caller, move |journal| about::page(journal, agent, since, BATCH))
+            .await?;
+        since = records.last().map_or(since.max(head), |last| last.seq);
+        if records.is_empty() {
+            break;
+        }
+        send(&surface, caller, records, &mut reader).await?;
+    }
+    let mut tail = JournalTail::new(&surface, since);
     let mut ending = surface.ending.subscribe();
-    tokio::spawn(async move {
-        loop {
-            match follower.try_next() {
-                Ok(Some(record)) => {
-                    let is_wanted = match agent {
-                        Some(agent) => surface.is_about(&record, agent).await,
-                        None => Ok(true),
-                    };
-                    match is_wanted {
-                        Ok(true) => {}
-                        Ok(false) => continue,
-                        Err(_) => return,
-                    }
-                    let Ok(views) = surface.views(caller, vec![record]).await else { return };
-                    for view in views {
-                        let data = serde_json::to_string(&view).unwrap_or_default();
-                        let line = Line::default().id(view.seq.to_string()).data(data);
-                        if sender.send(Ok(line)).await.is_err() {
-                            return;
-                        }
-                    }
-                }
-                Ok(None) => tokio::select! {
-                    () = news.notified() => {}
-                    () = sender.closed() => return,
-                    _ = ending.wait_for(|ending| *ending) => return,
-                },
-                Err(error) => {
-                    tracing::error!(error = chain(&error), "the feed can't go on");
-                    return;
-                }
+    loop {
+        let records = tail.batch().await?;
+        if records.is_empty() {
+            tokio::select! {
+                () = tail.news() => continue,
+                () = reader.closed() => return Ok(()),
+                _ = ending.wait_for(|ending| *ending) => return Ok(()),
             }
         }
-    });
-    Sse::new(tokio_stream::wrappers::ReceiverStream::new(receiver)).keep_alive(KeepAlive::default())
+        let records = match agent {
+            Some(agent) => surface.only_about(agent, records).await?,
+            None => records,
+        };
+        send(&surface, caller, records, &mut reader).await?;
+    }
+}
+
+async fn send(
+    surface: &Surface,
+    caller: Caller,
+    records: Vec<Record>,
+    reader: &mut FeedReader,
+) -> Result<(), Over> {
+    for view in surface.views(caller, records).await? {
+        reader.send_event(None, view.seq, &view).await?;
+    }
+    Ok(())
 }
 
 impl Surface {
@@ -192,10 +194,16 @@ impl Surface {
         Ok(names)
     }
 
-    /// Whether the feed of this agent has the record.
-    async fn is_about(&self, record: &Record, agent: AgentId) -> Result<bool, ProblemResponse> {
-        let (agents, _) = self.agents_of(vec![record.clone()]).await?;
-        Ok(agents == [Some(agent)])
+    /// Those of the records that the feed of this agent has.
+    async fn only_about(
+        &self,
+        agent: AgentId,
+        records: Vec<Record>,
+    ) -> Result<Vec<Record>, ProblemResponse> {
+        let (agents, mut records) = self.agents_of(records).await?;
+        let mut about = agents.iter();
+        records.retain(|_| about.next() == Some(&Some(agent)));
+        Ok(records)
     }
 }
 

@@ -1,12 +1,11 @@
 //! What handlers take out of a request: who calls, the one named part of its path, its query, and a
 //! bounded body that arrives in time. Whatever is wrong with one of them is told as a problem.
 
-use std::sync::Arc;
-
 use axum::extract::{FromRequest, FromRequestParts, Path, Query as AxumQuery, Request};
 use axum::http::header::CONTENT_LENGTH;
 use axum::http::request::Parts;
 use perennial_api::request::BODY_LIMIT;
+use perennial_core::admission::Party;
 use perennial_core::authority::{self, Caller, Standing};
 use perennial_core::reason::Verb;
 use serde::de::DeserializeOwned;
@@ -16,9 +15,8 @@ use super::Shared;
 use super::answer::ProblemResponse;
 use super::server::PATIENCE;
 use crate::daemon::showing::problems;
-use crate::daemon::surface::identity::Peer;
 
-/// The caller, as processes show it. Every route asks for it, and whoever may not look may use none.
+/// The caller, as processes showed it when the request came (`server.rs`). Every route asks for it, and whoever may not look may use none.
 #[derive(Debug, Clone, Copy)]
 pub struct CallerIdentity(pub Caller);
 
@@ -27,15 +25,34 @@ impl FromRequestParts<Shared> for CallerIdentity {
 
     async fn from_request_parts(
         parts: &mut Parts,
-        surface: &Shared,
+        _: &Shared,
     ) -> Result<CallerIdentity, ProblemResponse> {
-        let peer = parts.extensions.get::<Arc<Peer>>();
-        let caller = peer.and_then(|peer| peer.caller(&surface.registry));
+        let caller = parts.extensions.get::<Caller>().copied();
         let caller = caller.ok_or_else(problems::caller_gone)?;
         // Whoever may not even look may use no route at all.
         authority::authorise(caller, Verb::Look, Standing::NoTarget)
             .map_err(|refusal| problems::refusal_to(&refusal))?;
         Ok(CallerIdentity(caller))
+    }
+}
+
+/// The user of the calling process.
+#[derive(Debug, Clone, Copy)]
+pub struct CallerUid(pub u32);
+
+/// Whose places the caller takes.
+#[derive(Debug, Clone, Copy)]
+pub struct CallerParty(pub Party);
+
+impl FromRequestParts<Shared> for CallerParty {
+    type Rejection = ProblemResponse;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        _: &Shared,
+    ) -> Result<CallerParty, ProblemResponse> {
+        let party = parts.extensions.get::<Party>().copied();
+        Ok(CallerParty(party.ok_or_else(problems::caller_gone)?))
     }
 }
 

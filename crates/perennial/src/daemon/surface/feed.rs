@@ -7,82 +7,44 @@
 //! - FE1  An agent is sent before the events that changed it: whoever has an event's id has its agent in
 //!   that state, or a newer one. So resuming after an id misses nothing.
 //! - FE2  A slow reader gets every event, and of each agent only the newest state: nothing waits for it
-//!   here but what one read of the journal holds.
+//!   here but what one read of the journal holds. One that does not read is given up (`feed_reader.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::convert::Infallible;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::HeaderMap;
-use axum::response::IntoResponse;
-use axum::response::sse::{Event as Line, KeepAlive, Sse};
 use perennial_api::query;
 use perennial_core::authority::Caller;
 use perennial_core::id::AgentId;
-use perennial_store::follow::Follower;
 use perennial_store::journal::Seq;
 use perennial_store::record::Record;
-use serde::Serialize;
-use tokio::sync::Notify;
-use tokio::sync::mpsc::{Sender, channel};
 
 use super::Shared;
-use super::answer::{Answer, ProblemResponse};
-use super::events::{last_event_id, unread};
-use super::extract::{CallerIdentity, Query};
-use crate::daemon::driving::driver::{Closing, chain};
+use super::answer::Answer;
+use super::events::last_event_id;
+use super::extract::{CallerIdentity, CallerParty, Query};
+use super::feed_reader::{self, FeedReader, Over, PATIENCE};
+use super::journal_tail::JournalTail;
 use crate::daemon::showing::view;
 
-/// So many records are taken at once: their agents are sent once for all of them.
-const BATCH: usize = 256;
 /// What no event tells is looked at so often.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 pub async fn feed(
     State(surface): State<Shared>,
     CallerIdentity(caller): CallerIdentity,
+    CallerParty(party): CallerParty,
     Query(wanted): Query<query::Feed>,
     headers: HeaderMap,
 ) -> Answer {
+    let place = surface.gate.feed(party)?;
     let only = surface.only(wanted.agent).await?;
     let since = last_event_id(&headers).or(wanted.since).map(Seq);
-    let mut follower = surface.journal.follow(since.unwrap_or(surface.journal.head().0));
-    let news = Arc::new(Notify::new());
-    let bell = Arc::clone(&news);
-    follower.on_news(Arc::new(move || bell.notify_one()));
-    let (sender, receiver) = channel(1);
-    let feed = Feed { surface, caller, only, follower, sender, unrecorded: BTreeMap::new() };
-    tokio::spawn(async move {
-        match feed.run(&news).await {
-            Ok(()) | Err(Over::Gone) => {}
-            Err(Over::Failed(ProblemResponse(problem))) => {
-                tracing::error!(why = problem.detail, "the feed can't go on");
-            }
-        }
-    });
-    let lines = tokio_stream::wrappers::ReceiverStream::new(receiver);
-    Ok(Sse::new(lines).keep_alive(KeepAlive::default()).into_response())
-}
-
-/// Why a feed ends.
-enum Over {
-    /// Nobody reads it any more.
-    Gone,
-    Failed(ProblemResponse),
-}
-
-impl From<ProblemResponse> for Over {
-    fn from(trouble: ProblemResponse) -> Over {
-        Over::Failed(trouble)
-    }
-}
-
-impl From<Closing> for Over {
-    fn from(_: Closing) -> Over {
-        Over::Gone
-    }
+    let tail = JournalTail::new(&surface, since.unwrap_or(surface.journal.head().0));
+    Ok(feed_reader::answer(place, PATIENCE, |reader| {
+        Feed { surface, caller, only, tail, reader, unrecorded: BTreeMap::new() }.run()
+    }))
 }
 
 struct Feed {
@@ -90,30 +52,29 @@ struct Feed {
     caller: Caller,
     /// The only agent that is asked for.
     only: Option<AgentId>,
-    follower: Follower,
-    sender: Sender<Result<Line, Infallible>>,
+    tail: JournalTail,
+    reader: FeedReader,
     /// What no event tells of each agent, as it was last looked at.
     unrecorded: BTreeMap<AgentId, u64>,
 }
 
 impl Feed {
-    async fn run(mut self, news: &Notify) -> Result<(), Over> {
+    async fn run(mut self) -> Result<(), Over> {
         let mut ending = self.surface.ending.subscribe();
         let mut looks = tokio::time::interval(LOOK_AGAIN);
         looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let everybody = self.look().await?;
         self.send_agents(everybody).await?;
         loop {
-            let batch = self.batch()?;
+            let batch = self.tail.batch().await?;
             if !batch.is_empty() {
                 self.send_events(batch).await?;
                 continue;
             }
-            let sender = self.sender.clone();
             let is_time = tokio::select! {
-                () = news.notified() => false,
+                () = self.tail.news() => false,
                 _ = looks.tick() => true,
-                () = sender.closed() => return Ok(()),
+                () = self.reader.closed() => return Ok(()),
                 _ = ending.wait_for(|ending| *ending) => return Ok(()),
             };
             if is_time {
@@ -121,18 +82,6 @@ impl Feed {
                 self.send_agents(changed).await?;
             }
         }
-    }
-
-    /// The records that are there already.
-    fn batch(&mut self) -> Result<Vec<Record>, Over> {
-        let mut batch = Vec::new();
-        while batch.len() < BATCH
-            && let Some(record) =
-                self.follower.try_next().map_err(|error| unread(&chain(&error)))?
-        {
-            batch.push(record);
-        }
-        Ok(batch)
     }
 
     /// FE1: first the agents, each once, then the events.
@@ -148,8 +97,7 @@ impl Feed {
         let events = self.surface.views(self.caller, records).await?;
         self.send_agents(changed).await?;
         for event in events {
-            let line = line("event", &event).id(event.seq.to_string());
-            self.send(line).await?;
+            self.reader.send_event(Some("event"), event.seq, &event).await?;
         }
         Ok(())
     }
@@ -176,17 +124,8 @@ impl Feed {
     async fn send_agents(&mut self, agents: Vec<AgentId>) -> Result<(), Over> {
         for id in agents {
             let agent = self.surface.find(self.caller, id.to_string()).await?;
-            self.send(line("agent", &agent)).await?;
+            self.reader.send("agent", &agent).await?;
         }
         Ok(())
     }
-
-    async fn send(&mut self, line: Line) -> Result<(), Over> {
-        self.sender.send(Ok(line)).await.map_err(|_| Over::Gone)
-    }
-}
-
-fn line(kind: &str, data: &impl Serialize) -> Line {
-    // Wire types are plain: nothing that JSON can't say.
-    Line::default().event(kind).data(serde_json::to_string(data).unwrap_or_default())
 }

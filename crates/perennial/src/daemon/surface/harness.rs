@@ -10,7 +10,10 @@ use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use perennial_api::query::{self, HARNESS_INPUT_BYTES_MAX};
 use perennial_core::authority::Caller;
+use perennial_core::conversation::{ConversationId, Whereabouts};
+use perennial_core::fact::Fact;
 use perennial_core::id::{AgentId, SessionId, SessionNumber};
+use perennial_core::launch::Launch;
 use perennial_core::time::Time;
 use perennial_engine::harness::Preset;
 use perennial_engine::harness::dialect::NotUnderstood;
@@ -26,14 +29,18 @@ pub async fn hook(
     Query(called): Query<query::Hook>,
     request: Request,
 ) -> Answer {
-    let (agent, preset) = surface.session_of(caller).await?;
+    let speaker = surface.session_of(caller).await?;
+    let (agent, preset) = (speaker.agent, &speaker.preset);
     let input = body(request, HARNESS_INPUT_BYTES_MAX).await?;
     let call = preset.dialect.hook(&called.event, &input);
     let call = call.map_err(|error| not_understood(&error))?;
     if call.is_partial {
         tracing::debug!(%agent, event = called.event, "only part of a hook's input could be read");
     }
-    let fact = call.fact.map(|fact| fact.at(called.at.map(Time)));
+    let fact = match call.fact {
+        Some(fact) => Some(surface.within_own(&speaker, fact.at(called.at.map(Time))).await),
+        None => None,
+    };
     // A session that lies is not heard.
     let Ok(number) = number(agent, called.session.as_deref()) else {
         return Ok(StatusCode::NO_CONTENT.into_response());
@@ -51,7 +58,7 @@ pub async fn status_line(
     Query(drawn): Query<query::StatusLine>,
     request: Request,
 ) -> Answer {
-    let (agent, preset) = surface.session_of(caller).await?;
+    let Speaker { agent, preset, .. } = surface.session_of(caller).await?;
     let input = body(request, HARNESS_INPUT_BYTES_MAX).await?;
     let Ok(number) = number(agent, drawn.session.as_deref()) else {
         return Ok(StatusCode::NO_CONTENT.into_response());
@@ -78,17 +85,51 @@ fn not_understood(error: &NotUnderstood) -> ProblemResponse {
     ProblemResponse(problems::harness_not_understood(error))
 }
 
+/// The agent whose session calls.
+struct Speaker {
+    agent: AgentId,
+    preset: Arc<Preset>,
+    dir: String,
+    /// The conversations that it has, the current one first.
+    own: Vec<ConversationId>,
+}
+
 impl Surface {
-    /// The agent that calls, and the preset of its harness.
-    async fn session_of(&self, caller: Caller) -> Result<(AgentId, Arc<Preset>), ProblemResponse> {
-        let id = caller.own_session().map_err(|refusal| problems::refusal_to(&refusal))?;
-        let harness = self.driver.look(move |view| {
-            view.supervisor.fleet().agent(id).map(|agent| agent.launch.harness.clone())
+    async fn session_of(&self, caller: Caller) -> Result<Speaker, ProblemResponse> {
+        let agent = caller.own_session().map_err(|refusal| problems::refusal_to(&refusal))?;
+        let known = self.driver.look(move |view| {
+            let known = view.supervisor.fleet().agent(agent)?;
+            let own = known.to_read().into_iter();
+            let own = own.flat_map(|own| own.newest_first().cloned().collect::<Vec<_>>());
+            let Launch { harness, dir, .. } = &known.launch;
+            Some((harness.clone(), dir.clone(), own.collect()))
         });
-        let harness = harness.await?.unwrap_or_default();
+        let (harness, dir, own) = known.await?.unwrap_or_default();
         match self.harnesses.preset(&harness) {
-            Ok(preset) => Ok((id, preset)),
+            Ok(preset) => Ok(Speaker { agent, preset, dir, own }),
             Err(error) => Err(ProblemResponse(problems::preset_unusable(&error.to_string()))),
+        }
+    }
+
+    /// What a hook says. An agent does not go over to a conversation that is somebody else's.
+    async fn within_own(&self, speaker: &Speaker, fact: Fact) -> Fact {
+        let own = &speaker.own;
+        let Some(named) = fact.conversation.clone().filter(|named| !own.contains(named)) else {
+            return fact;
+        };
+        let (harnesses, agent) = (self.harnesses.clone(), speaker.agent);
+        let (preset, dir, own) = (Arc::clone(&speaker.preset), speaker.dir.clone(), own.clone());
+        let lies = tokio::task::spawn_blocking(move || {
+            let lies = harnesses.whereabouts(agent, &preset, &dir, &own, &named);
+            if !lies.is_followed() {
+                harnesses.tell_strayed(agent, &named);
+            }
+            lies
+        });
+        if lies.await.is_ok_and(Whereabouts::is_followed) {
+            fact
+        } else {
+            fact.kept_to(speaker.own.first().cloned())
         }
     }
 }

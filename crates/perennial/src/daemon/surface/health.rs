@@ -1,21 +1,28 @@
 //! How the daemon is.
 
+use axum::Extension;
 use axum::extract::State;
 use perennial_api::answer::{CgroupHealth, Health, Identity, StoreHealth};
 use perennial_core::authority::{Caller, Standing};
 use perennial_core::entity::Entity;
+use perennial_core::fleet::Fleet;
 use perennial_core::state::Roster;
 use perennial_core::visibility::{Private, Sight};
-use perennial_engine::host::{cgroup, monotonic};
+use perennial_engine::host::{cgroup, living, monotonic};
 use perennial_store::record::Unreadable;
 
 use super::Shared;
 use super::answer::{Answer, json};
-use super::extract::CallerIdentity;
+use super::extract::{CallerIdentity, CallerUid};
+use crate::build_id;
+use crate::daemon::driving::driver::Closing;
+use crate::daemon::showing::sentences::history::records_lost;
 use crate::daemon::showing::view;
+use crate::daemon::stocktaking::strangers as strangers_among;
 
 pub async fn health(
     State(surface): State<Shared>,
+    Extension(CallerUid(uid)): Extension<CallerUid>,
     CallerIdentity(caller): CallerIdentity,
 ) -> Answer {
     let over = surface.over;
@@ -26,6 +33,7 @@ pub async fn health(
             let mut health = Health { epoch: fleet.epoch().0, ..Health::default() };
             health.agents.in_memory = fleet.agents().count() as u64;
             health.agents.copied = fleet.copied().count() as u64;
+            health.agents.unadopted = view.presence.unadopted().borrow().len() as u64;
             health.agents.cemetery = over + view.supervisor.retired();
             for agent in fleet.agents() {
                 match agent.vouched(view.presence.confirmation(agent)).0.roster() {
@@ -43,31 +51,27 @@ pub async fn health(
                     health.findings.push(format!("the holder of {name} does not answer: {why}"));
                 }
             }
-            health.identity.you = match caller {
-                Caller::Person => "person".to_owned(),
-                Caller::Job => "job".to_owned(),
-                Caller::Viewer => "viewer".to_owned(),
-                Caller::Agent(id) => {
-                    let name = fleet.agent(id).map_or_else(|| id.to_string(), view::name);
-                    format!("agent {name}")
-                }
-            };
+            health.identity.you = named(caller, fleet);
             health
         })
         .await?;
+    health.findings.extend(strangers(&surface).await?);
     health.findings.extend(surface.missed.iter().cloned());
     let unreadable = surface.journal.quarantine();
     let sight = Sight::new(caller, Standing::NoTarget);
-    health.version = env!("CARGO_PKG_VERSION").to_owned();
+    health.version = build_id::VERSION.to_owned();
+    health.build = build_id::build().to_owned();
+    health.config = sight.sees(Private::Operator).then(|| surface.config.clone());
     health.pid = std::process::id();
     health.boot_id.clone_from(&surface.boot);
     health.uptime_seconds = (monotonic::now() - surface.started).as_secs();
     health.head_seq = surface.journal.head().0.0;
     health.store = StoreHealth {
         path: surface.home.journal().to_string_lossy().into_owned(),
-        ok: health.store.read_only.is_none() && unreadable.is_empty(),
+        ok: health.store.read_only.is_none() && unreadable.is_empty() && surface.lost.is_none(),
         read_only: health.store.read_only,
         unreadable: unreadable.iter().map(|one| told(one, sight)).collect(),
+        lost: surface.lost.map(|lost| records_lost(lost.known, lost.found)),
     };
     health.cgroup = match cgroup::available() {
         Ok(path) => CgroupHealth {
@@ -77,8 +81,31 @@ pub async fn health(
         },
         Err(why) => CgroupHealth { available: false, path: None, why: Some(why.to_string()) },
     };
-    health.identity = Identity { uid: rustix::process::getuid().as_raw(), ..health.identity };
+    health.identity = Identity { uid, ..health.identity };
     json(&health)
+}
+
+/// Whom the daemon takes a caller for.
+fn named(caller: Caller, fleet: &Fleet) -> String {
+    match caller {
+        Caller::Person => "person".to_owned(),
+        Caller::Job => "job".to_owned(),
+        Caller::Viewer => "viewer".to_owned(),
+        Caller::Ambiguous => "ambiguous".to_owned(),
+        Caller::Agent(id) => {
+            let name = fleet.agent(id).map_or_else(|| id.to_string(), view::name);
+            format!("agent {name}")
+        }
+    }
+}
+
+/// Sessions that run although the journal says that they do not. The files are read before the fleet is
+/// looked at: a session that has just begun is recorded before it begins.
+async fn strangers(surface: &Shared) -> Result<Vec<String>, Closing> {
+    let holders = surface.home.holders();
+    let living = tokio::task::spawn_blocking(move || living::holders(&holders)).await;
+    let living = living.unwrap_or_default();
+    surface.driver.look(move |view| strangers_among(&living, view.supervisor.fleet())).await
 }
 
 /// What is wrong with a record, and what it is of: the operator finds that by its id. The id of a text is for

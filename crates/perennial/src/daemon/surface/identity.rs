@@ -1,26 +1,26 @@
 //! Who calls: shown by processes, never by what a caller claims.
 //!
-//! A caller is an *agent* if its ancestry, its cgroup or a session mark in an ancestor's environment
-//! leads to a session, and a *job* if one of them leads to a run of a job; a *person* only with a
-//! complete chain of parents up to pid 1 and our own uid; anybody else is a *viewer*. Evidence only
-//! ever lowers rights: a job, which has none, before an agent.
+//! A caller is the *agent* or *job* whose shim is above it, or whose cgroup or mark it has; a *person*
+//! only with our own uid and a complete chain of parents up to pid 1 without any sign of a session.
+//! Anybody else is a *viewer*; who leads to two agents is *ambiguous* and has no rights.
+//!
+//! Invariants
+//! - ID1  A shim above the caller that this daemon does not know, of whatever home, makes it a viewer:
+//!   no mark and no cgroup gives it more.
+//! - ID2  Evidence only ever lowers rights: a job and an ambiguous caller, who have none, come first.
 
 use std::collections::HashMap;
-use std::fs;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::RwLock;
 
+use perennial_core::admission::Party;
 use perennial_core::authority::Caller;
 use perennial_core::id::{AgentId, JobId};
 use perennial_core::session::Process;
+use perennial_engine::host::ancestry::{self, Broken, Looks, TRIES};
 use perennial_engine::host::owner::Owner;
-use perennial_engine::host::process;
-
-/// A chain of parents longer than this is nobody's we know.
-const DEEPEST: usize = 64;
-/// How often a chain that changed under our eyes is walked again.
-const TRIES: usize = 3;
+use perennial_engine::host::{process, sight};
 
 /// The process at the other end of a connection; kept, so that its pid cannot come to mean another.
 #[derive(Debug)]
@@ -128,113 +128,174 @@ impl Registry {
 impl Peer {
     pub fn of(stream: &impl AsFd) -> io::Result<Peer> {
         let fd = stream.as_fd();
-        let credentials = rustix::net::sockopt::socket_peercred(fd)?;
+        let options = nix::sys::socket::sockopt::PeerCredentials;
+        let credentials = nix::sys::socket::getsockopt(&fd, options)?;
         let pidfd = nix::sys::socket::getsockopt(&fd, nix::sys::socket::sockopt::PeerPidfd).ok();
-        Ok(Peer {
-            pidfd,
-            pid: credentials.pid.as_raw_nonzero().get(),
-            uid: credentials.uid.as_raw(),
-        })
+        Ok(Peer { pidfd, pid: credentials.pid(), uid: credentials.uid() })
     }
 
-    fn is_alive(&self) -> bool {
+    pub fn uid(&self) -> u32 {
+        self.uid
+    }
+
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// Whose places this peer takes, once it is known who it is.
+    pub fn party(&self, caller: Caller) -> Party {
+        let session = rustix::process::Pid::from_raw(self.pid)
+            .and_then(|pid| rustix::process::getsid(Some(pid)).ok());
+        Party::of(caller, session.map_or(self.pid, |pid| pid.as_raw_nonzero().get()), self.uid)
+    }
+
+    pub fn is_alive(&self) -> bool {
         match &self.pidfd {
             Some(pidfd) => !process::is_over(pidfd),
-            // A kernel without SO_PEERPIDFD (before 6.5): the pid must do.
-            None => process::stat(self.pid).is_some(),
+            // A kernel without SO_PEERPIDFD (before 6.5): the pid must do. A process of a pid namespace that
+            // is not below ours has none here.
+            None => self.pid == 0 || process::stat(self.pid).is_some(),
         }
     }
 
     /// Whom this peer is shown to be; `None`: it is gone, and nobody.
     pub fn caller(&self, registry: &Registry) -> Option<Caller> {
         let by_cgroup = self.pidfd.as_ref().and_then(cgroup_of).and_then(|id| registry.cgroup(id));
-        let by_ancestry = (0..TRIES).find_map(|_| self.walk(registry)).unwrap_or(Caller::Viewer);
+        let is_us = self.uid == rustix::process::getuid().as_raw();
+        let mut tries = (0..TRIES).flat_map(|_| by_ancestry(self.pid, is_us, registry));
+        let by_ancestry = tries.next().unwrap_or(Caller::Viewer);
         if !self.is_alive() {
             return None;
         }
-        Some(match (by_ancestry, by_cgroup) {
-            (Caller::Job, _) | (_, Some(Owner::Job(_))) => Caller::Job,
-            (Caller::Agent(id), Some(Owner::Agent(_)) | None)
-            | (Caller::Person | Caller::Viewer, Some(Owner::Agent(id))) => Caller::Agent(id),
-            (caller @ (Caller::Person | Caller::Viewer), None) => caller,
-        })
+        Some(lowered(by_ancestry, by_cgroup))
     }
+}
 
-    /// Follows the parents upwards; `None`: the chain changed meanwhile.
-    fn walk(&self, registry: &Registry) -> Option<Caller> {
-        let mut chain = Vec::new();
-        let mut pid = self.pid;
-        let mut child_start = u64::MAX;
-        for _ in 0..DEEPEST {
-            let Some(stat) = process::stat(pid) else { return Some(Caller::Viewer) };
-            // A parent is never younger than its child: this pid was used again.
-            if stat.process.start_ticks > child_start {
-                return None;
-            }
-            child_start = stat.process.start_ticks;
-            if let Some(owner) = registry.shim(stat.process) {
-                return Some(caller_of(owner));
-            }
-            if registry.is_orphan(&stat) {
-                return Some(Caller::Job);
-            }
-            // An orphan of a dead holder falls to the daemon, which reaps for the fleet.
-            if pid == std::process::id().cast_signed() {
-                return Some(Caller::Viewer);
-            }
-            chain.push(pid);
-            if pid == 1 {
-                return Some(self.person_unless_marked(&chain));
-            }
-            pid = stat.parent;
+/// What a cgroup adds to what the parents show (ID2). It gives nobody more: whoever may write to a cgroup can
+/// move into it.
+fn lowered(caller: Caller, cgroup: Option<Owner>) -> Caller {
+    match (caller, cgroup) {
+        (Caller::Job, _) | (_, Some(Owner::Job(_))) => Caller::Job,
+        (Caller::Agent(id), Some(Owner::Agent(other))) if id != other => Caller::Ambiguous,
+        (Caller::Person, Some(Owner::Agent(id))) => Caller::Agent(id),
+        (caller, Some(Owner::Agent(_)) | None) => caller,
+    }
+}
+
+/// Who is about to start a daemon: this process, by those above it. There is nobody yet who knows shims, so any
+/// of them makes it a viewer.
+pub fn starter() -> Caller {
+    let me = std::process::id().cast_signed();
+    let unknown = Registry::default();
+    let mut tries = (0..TRIES).flat_map(|_| look(me, None, &unknown));
+    match tries.next() {
+        // The top of a pid namespace is as good as pid 1 here: a daemon inside starts only where it sees the
+        // holders of its home (`sight`), and people's commands follow its parents further than it can.
+        Some(above) if above.shims.is_empty() && above.top != Top::Broken => {
+            by_marks(&above.pids).unwrap_or(Caller::Person)
         }
-        Some(Caller::Viewer)
+        Some(_) | None => Caller::Viewer,
     }
+}
 
-    fn person_unless_marked(&self, chain: &[i32]) -> Caller {
-        match chain.iter().find_map(|pid| mark(*pid)) {
-            Some(owner) => caller_of(owner),
-            None if self.uid == rustix::process::getuid().as_raw() => Caller::Person,
+/// What is above a caller.
+struct Above {
+    /// The caller and all above it, as far as they were followed.
+    pids: Vec<i32>,
+    /// Whose shims are among them; `None` for one that is not known.
+    shims: Vec<Option<Owner>>,
+    top: Top,
+}
+
+/// Where the chain of parents ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Top {
+    First,
+    /// The first process that is visible in a pid namespace which was entered from outside.
+    Namespace,
+    /// The daemon itself: what falls to it is an orphan of a dead holder.
+    Daemon,
+    /// A process of the kernel session of a job whose shim died.
+    OrphanedJob,
+    Broken,
+}
+
+/// Follows the parents upwards; an error if they changed meanwhile.
+fn look(pid: i32, daemon: Option<i32>, registry: &Registry) -> Result<Above, Broken> {
+    let mut above = Above { pids: Vec::new(), shims: Vec::new(), top: Top::Namespace };
+    for stat in ancestry::chain(pid) {
+        let stat = match stat {
+            Ok(stat) => stat,
+            Err(broken @ (Broken::Changed | Broken::Unreadable)) if above.shims.is_empty() => {
+                return Err(broken);
+            }
+            Err(Broken::Changed | Broken::Unreadable | Broken::TooDeep) => {
+                above.top = Top::Broken;
+                break;
+            }
+        };
+        let pid = stat.process.pid;
+        if let Some(owner) = registry.shim(stat.process) {
+            above.shims.push(Some(owner));
+        } else if registry.is_orphan(&stat) {
+            above.top = Top::OrphanedJob;
+            break;
+        } else if daemon == Some(pid) {
+            above.top = Top::Daemon;
+            break;
+        } else if let Some(looks) = ancestry::shim(&stat) {
+            above.shims.push(match looks {
+                // A job has no rights, so that its claim can be believed.
+                Looks::Named(job @ Owner::Job(_)) => Some(job),
+                Looks::Named(Owner::Agent(_)) | Looks::Hidden => None,
+            });
+        }
+        above.pids.push(pid);
+        if pid == 1 {
+            above.top = Top::First;
+        }
+    }
+    Ok(above)
+}
+
+fn by_ancestry(pid: i32, is_us: bool, registry: &Registry) -> Result<Caller, Broken> {
+    let daemon = std::process::id().cast_signed();
+    let above = look(pid, Some(daemon), registry)?;
+    let is_job = |shim: &Option<Owner>| matches!(shim, Some(Owner::Job(_)));
+    Ok(match (&above.shims[..], above.top) {
+        (_, Top::OrphanedJob) => Caller::Job,
+        (shims, _) if shims.iter().any(is_job) => Caller::Job,
+        ([Some(_)], Top::Broken) => Caller::Viewer,
+        ([Some(owner)], _) => caller_of(*owner),
+        ([None], _) => Caller::Viewer,
+        ([_, _, ..], _) => Caller::Ambiguous,
+        ([], Top::First) => match by_marks(&above.pids) {
+            Some(caller) => caller,
+            None if is_us => Caller::Person,
             None => Caller::Viewer,
-        }
+        },
+        ([], Top::Namespace | Top::Daemon | Top::Broken) => Caller::Viewer,
+    })
+}
+
+/// Whose marks the environments of these processes carry.
+fn by_marks(pids: &[i32]) -> Option<Caller> {
+    let mut owners: Vec<Owner> = pids.iter().filter_map(|pid| Owner::marked(*pid)).collect();
+    owners.dedup();
+    let job = owners.iter().find(|owner| matches!(owner, Owner::Job(_)));
+    match (job, &owners[..]) {
+        (Some(_), _) => Some(Caller::Job),
+        (None, []) => None,
+        (None, [owner]) => Some(caller_of(*owner)),
+        (None, [_, _, ..]) => Some(Caller::Ambiguous),
     }
 }
 
-/// Whose session or job left its mark in a process's environment; a job's mark counts first.
-fn mark(pid: i32) -> Option<Owner> {
-    // What can't be read (another user's process, such as a login) shows nothing.
-    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
-    marked_by(&environment)
-}
-
-fn marked_by(environment: &[u8]) -> Option<Owner> {
-    let owners = environment.split(|byte| *byte == 0).filter_map(|entry| {
-        let mark = Owner::MARKS
-            .iter()
-            .find_map(|name| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
-        std::str::from_utf8(mark).ok()?.split('.').next()?.parse::<Owner>().ok()
-    });
-    let mut owners: Vec<Owner> = owners.collect();
-    let job = owners.iter().position(|owner| matches!(owner, Owner::Job(_)));
-    (!owners.is_empty()).then(|| owners.swap_remove(job.unwrap_or(0)))
-}
-
-/// The id of a process's cgroup, where the kernel tells (PIDFD_GET_INFO, Linux 6.13).
+/// The id of a process's cgroup, where the kernel tells (Linux 6.13).
 fn cgroup_of(pidfd: &OwnedFd) -> Option<u64> {
-    /// struct pidfd_info of the first version, 64 bytes: mask and cgroup id are its first fields.
-    #[repr(C)]
-    #[derive(Default)]
-    struct Info {
-        mask: u64,
-        cgroup: u64,
-        rest: [u64; 6],
-    }
-    const GET_INFO: libc::Ioctl = 0xC040_FF0B;
     const WITH_CGROUP: u64 = 1 << 2;
-    let mut info = Info { mask: WITH_CGROUP, ..Info::default() };
-    // SAFETY: the ioctl writes at most the 64 bytes that its number says, and `info` has them.
-    let done = unsafe { libc::ioctl(pidfd.as_raw_fd(), GET_INFO, &raw mut info) };
-    (done == 0 && info.mask & WITH_CGROUP != 0).then_some(info.cgroup)
+    let info = sight::pidfd_info(pidfd, WITH_CGROUP)?;
+    (info.mask & WITH_CGROUP != 0).then_some(info.cgroup)
 }
 
 #[cfg(test)]
@@ -290,19 +351,6 @@ mod tests {
     }
 
     #[test]
-    fn the_mark_of_a_job_counts_before_that_of_a_session() {
-        let (agent, job) = (AgentId(7), JobId(7));
-        let session = format!("PERENNIAL_SESSION={agent}.1\0");
-        let run = format!("PERENNIAL_JOB={job}.1\0");
-        let marked = |text: &str| marked_by(text.as_bytes());
-        assert_eq!(marked(&session), Some(Owner::Agent(agent)));
-        assert_eq!(marked(&format!("A=b\0{run}")), Some(Owner::Job(job)));
-        assert_eq!(marked(&format!("{session}{run}")), Some(Owner::Job(job)));
-        assert_eq!(marked(&format!("{run}{session}")), Some(Owner::Job(job)));
-        assert_eq!(marked("PERENNIAL_JOB=me\0PERENNIAL_JOBS=x\0"), None);
-    }
-
-    #[test]
     fn a_cgroup_of_a_job_leaves_no_rights() {
         let (peer, own, _far) = peer();
         let registry = Registry::default();
@@ -316,14 +364,18 @@ mod tests {
     }
 
     #[test]
-    fn a_cgroup_of_a_session_lowers_rights() {
-        let (peer, _, _far) = peer();
-        let registry = Registry::default();
-        let Some(own) = peer.pidfd.as_ref().and_then(cgroup_of) else {
-            // An older kernel tells nothing here; ancestry decides alone.
-            return;
-        };
-        registry.add(AgentId(7), Process { pid: i32::MAX, start_ticks: 0 }, Some(own));
-        assert_eq!(peer.caller(&registry), Some(Caller::Agent(AgentId(7))));
+    fn a_cgroup_only_ever_lowers_rights() {
+        let (agent, other) = (Caller::Agent(AgentId(7)), Caller::Agent(AgentId(8)));
+        let (session, job) = (Some(Owner::Agent(AgentId(7))), Some(Owner::Job(JobId(7))));
+        for caller in [Caller::Person, agent, Caller::Job, Caller::Viewer, Caller::Ambiguous] {
+            assert_eq!(lowered(caller, None), caller);
+            assert_eq!(lowered(caller, job), Caller::Job);
+        }
+        assert_eq!(lowered(Caller::Person, session), agent);
+        assert_eq!(lowered(agent, session), agent);
+        assert_eq!(lowered(other, session), Caller::Ambiguous);
+        for caller in [Caller::Job, Caller::Viewer, Caller::Ambiguous] {
+            assert_eq!(lowered(caller, session), caller);
+        }
     }
 }

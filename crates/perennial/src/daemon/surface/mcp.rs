@@ -242,9 +242,10 @@ fn answered(id: &Value, content: &Value) -> Value {
     result(id, &json!({ "content": [{ "type": "text", "text": content.to_string() }] }))
 }
 
-/// A tool that was refused: the model reads why.
+/// A tool that was refused: the model reads why, and what to do next.
 fn refused(id: &Value, problem: &Problem) -> Value {
-    let text = format!("{}: {}", problem.title, problem.detail);
+    let said = [&problem.title, &problem.detail, &problem.next].map(String::as_str);
+    let text = said.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");
     result(id, &json!({ "content": [{ "type": "text", "text": text }], "isError": true }))
 }
 

@@ -251,7 +251,12 @@ impl Surface {
             let told = |row: &MessageRow| {
                 let status = message::status(fleet, row.message, row.step, view.now);
                 let agent = fleet.agent(row.agent).map_or(Reason::Starting, |agent| agent.reason);
-                shown(row, status, agent)
+                let mut told = shown(row, status, agent);
+                let blocked = fleet.messages().get(row.message).filter(|text| text.is_blocked());
+                if let Some(words) = blocked.and_then(|text| text.hook_words.as_deref()) {
+                    told.why = Some(sentences::blocked(words));
+                }
+                told
             };
             rows.iter().map(told).collect()
         };

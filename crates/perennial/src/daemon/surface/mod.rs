@@ -12,14 +12,20 @@ mod ended;
 mod events;
 mod extract;
 mod feed;
+pub mod feed_reader;
+pub mod gate;
 mod harness;
 mod health;
 pub mod identity;
+mod journal_tail;
+pub mod listening;
 mod mcp;
 mod messages;
+mod namesakes;
 mod orders;
 pub mod project;
 pub mod server;
+mod set;
 mod sight;
 mod steps;
 mod terminal;
@@ -30,18 +36,21 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::{MethodRouter, get, post};
 use perennial_api::Home;
+use perennial_api::answer::RunningConfig;
 use perennial_api::route::Route;
+use perennial_core::observation::LostRecords;
 use perennial_engine::host::Holders;
 use perennial_engine::host::monotonic::Moment;
 use perennial_store::Store;
 use perennial_store::journal::Seq;
 use serde::de::DeserializeOwned;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use crate::daemon::driving::driver::DriverHandle;
 use crate::daemon::driving::harness::Harnesses;
 
 use extract::{Body, CallerIdentity, Segment};
+use gate::Gate;
 use identity::Registry;
 use orders::Order;
 pub use server::serve;
@@ -52,14 +61,23 @@ pub struct Surface {
     pub journal: Arc<dyn Store>,
     pub holders: Holders,
     pub registry: Arc<Registry>,
+    pub gate: Arc<Gate>,
     pub harnesses: Harnesses,
     pub home: Home,
     pub boot: String,
+    /// What the daemon runs with.
+    pub config: RunningConfig,
     pub started: Moment,
     /// How many agents had left memory before this daemon started.
     pub over: u64,
+    /// Which of the newest records the journal had lost.
+    pub lost: Option<LostRecords>,
+    /// The socket's file may be gone.
+    pub socket_changed: Arc<Notify>,
     /// What was not heard before this daemon started.
     pub missed: Vec<String>,
+    /// Held while an agent's settings are changed.
+    pub setting: tokio::sync::Mutex<()>,
     /// The last record that what is shown takes in.
     pub shown: watch::Receiver<Seq>,
     /// Set to true when the daemon is to end.
@@ -88,6 +106,8 @@ fn handler(route: Route) -> MethodRouter<Shared> {
         Route::ShowMessage => get(messages::show),
         Route::Ticket => post(terminal::ticket),
         Route::Logs => get(terminal::logs),
+        Route::Recording => get(terminal::recording),
+        Route::Screen => get(terminal::screen),
         Route::Steps => get(steps::steps),
         Route::ListEvents => get(events::events),
         Route::Feed => get(feed::feed),
@@ -104,7 +124,9 @@ fn handler(route: Route) -> MethodRouter<Shared> {
         Route::Rename => with_target_and_body(Order::Rename),
         Route::Bury => with_target_and_body(Order::Bury),
         Route::Send => with_target_and_body(Order::Send),
-        Route::Wake => with_target(Order::Wake),
+        Route::Wake => with_target_and_body(Order::Wake),
+        Route::Restart => with_target_and_body(Order::Restart),
+        Route::Set => with_target_and_body(Order::Set),
         Route::Withdraw => with_target(Order::Withdraw),
         Route::StopAll => alone(|| Order::StopAll),
         Route::Down => alone(|| Order::Down),

@@ -11,7 +11,7 @@ use perennial_api::answer::{Buried, Down, Message};
 use perennial_api::post::Post;
 use perennial_api::request;
 use perennial_core::authority::Caller;
-use perennial_core::command::{Command, Request, Spawn};
+use perennial_core::command::{Command, Request, Spawn, Then};
 use perennial_core::entity::Entity;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::reason::Verb;
@@ -22,6 +22,7 @@ use perennial_core::work::WorkPhase;
 use perennial_engine::host::directory::HolderDirectory;
 use perennial_engine::host::environment;
 use perennial_engine::host::holders::Size;
+use perennial_engine::host::protocol::ViewerTerms;
 use perennial_engine::supervisor::Rejection;
 use serde::Serialize;
 
@@ -34,13 +35,18 @@ use crate::daemon::driving::driver;
 use crate::daemon::showing::{problems, view};
 use crate::daemon::surface::checks;
 
+/// A caller who does not come within this has the program run without them.
+const VIEWER_WAIT_MS: u64 = 5_000;
+
 /// What somebody wants changed. Targets are agents as people write them.
 #[derive(Debug)]
 pub enum Order {
     Spawn(Box<request::Spawn>),
     Stop(String, request::Stop),
     StopAll,
-    Wake(String),
+    Wake(String, request::Start),
+    Restart(String, request::Start),
+    Set(String, request::Set),
     Rename(String, request::Rename),
     Bury(String, request::Bury),
     Send(String, request::Send),
@@ -101,9 +107,23 @@ impl Surface {
                 }
                 Ok(Done::Agents(stopped))
             }
-            Order::Wake(target) => {
-                let id = self.command_agent(caller, Command::Wake(target)).await?;
+            Order::Wake(target, start) => {
+                let id = match start.env.is_empty() {
+                    true => self.command_agent(caller, Command::Wake(target)).await?,
+                    false => self.set(caller, target, of_env(start), Then::Wake).await?,
+                };
                 Ok(Done::Agent(Box::new(self.begun(caller, id).await?)))
+            }
+            Order::Restart(target, start) => {
+                let id = match start.env.is_empty() {
+                    true => self.command_agent(caller, Command::Restart(target)).await?,
+                    false => self.set(caller, target, of_env(start), Then::Restart).await?,
+                };
+                Ok(Done::Agent(Box::new(self.begun(caller, id).await?)))
+            }
+            Order::Set(target, set) => {
+                let id = self.set(caller, target, set, Then::Nothing).await?;
+                self.shown_after(caller, id).await
             }
             Order::Rename(target, request::Rename { name }) => {
                 let name = checks::name(&name)?;
@@ -182,18 +202,32 @@ impl Surface {
         {
             return Err(ProblemResponse(problems::no_such_conversation(id, &launch.harness)));
         }
+        if let Some(id) = &conversation
+            && let Some(process) = self.harnesses.writer_of(&launch.harness, &body.env, id)
+        {
+            return Err(ProblemResponse(problems::conversation_open(id, process.pid)));
+        }
         let id = AgentId(uuid::Uuid::now_v7().as_u128());
         let holder = HolderDirectory::new(&self.home.holders(), id);
         holder
             .create()
             .and_then(|()| environment::write(holder.path(), &body.env))
             .map_err(|error| environment_not_kept(&error))?;
+        if let Some(attach) = body.attach {
+            let echoes = attach == request::Attach::Terminal;
+            let terms = ViewerTerms { wait_ms: VIEWER_WAIT_MS, echoes };
+            holder.write_viewer(terms).map_err(|error| environment_not_kept(&error))?;
+        }
         let parent = body.parent.clone();
         let spawn = Spawn { id, name, role, parent, launch, restart, conversation };
         if let Err(trouble) = self.command(caller, Command::Spawn(Box::new(spawn))).await {
             // Nobody was born: nothing of it stays.
             let _ = std::fs::remove_dir_all(holder.path());
             return Err(trouble);
+        }
+        if body.attach.is_some() {
+            // Its program waits for the caller.
+            return Ok(Done::Born(Box::new(self.find(caller, id.to_string()).await?)));
         }
         let born = self.begun(caller, id).await;
         if let Some([rows, cols]) = body.size {
@@ -247,6 +281,10 @@ impl Surface {
         }
         Ok(Done::Reported {})
     }
+}
+
+fn of_env(start: request::Start) -> request::Set {
+    request::Set { env: start.env, ..request::Set::default() }
 }
 
 fn work_phase(phase: request::WorkPhase) -> WorkPhase {

@@ -1,5 +1,5 @@
-//! Accepts connections: bounded in number, in the size of what they send, and in the time they take
-//! to send it. What is refused before it is a request is told as a problem, too.
+//! Accepts connections: bounded in number for each caller (`gate.rs`), in the size of what they send, and in the
+//! time they take to send and to read. What is refused before it is a request is told as a problem, too.
 
 use std::convert::Infallible;
 use std::io::Write;
@@ -9,44 +9,58 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::http::StatusCode;
+use axum::http::header::{CONNECTION, HeaderValue};
+use axum::response::{IntoResponse, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use perennial_api::Problem;
 use perennial_api::problem::CONTENT_TYPE;
-use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::net::UnixStream;
+use tokio::sync::watch;
 use tower_service::Service;
 
-use super::connection::Connection;
+use super::answer::ProblemResponse;
+use super::connection::{Connection, WRITE_PATIENCE};
+use super::extract::CallerUid;
+use super::gate::Place;
+use super::listening::Listening;
+use super::{Shared, router};
+use crate::daemon::memory;
 use crate::daemon::showing::problems;
 use crate::daemon::surface::identity::Peer;
 
-pub const CONNECTIONS: usize = 4096;
 pub const HEADER_BYTES: usize = 32 << 10;
 /// A request's head must be there within this.
 pub const PATIENCE: Duration = Duration::from_secs(10);
+/// Connections that were closed have given their memory back by then.
+const EMPTIED_AFTER: Duration = Duration::from_millis(500);
 
 /// Serves until `ending` says so; connections under way are not waited for.
-pub async fn serve(listener: UnixListener, router: Router, mut ending: watch::Receiver<bool>) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+pub async fn serve(mut listening: Listening, surface: Shared, mut ending: watch::Receiver<bool>) {
+    let router = router(Arc::clone(&surface));
+    tokio::spawn(give_memory_back(Arc::clone(&surface)));
     loop {
         let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+            accepted = listening.listener.accept() => accepted,
+            () = surface.socket_changed.notified() => {
+                listening.renew(&surface.home);
+                continue;
+            }
             _ = ending.wait_for(|ending| *ending) => return,
         };
         match accepted {
-            Ok((stream, _)) => match Arc::clone(&places).try_acquire_owned() {
-                Ok(place) => {
-                    let router = router.clone();
+            Ok((stream, _)) => match admitted(&stream, &surface) {
+                Ok((peer, place)) => {
+                    let (router, surface) = (router.clone(), Arc::clone(&surface));
                     tokio::spawn(async move {
-                        connection(stream, router).await;
+                        connection(stream, peer, router, surface).await;
                         drop(place);
                     });
                 }
-                // Too many: refused at once is clearer than never answered.
-                Err(_) => turn_away(stream, &too_many()),
+                // Refused at once is clearer than never answered.
+                Err(problem) => turn_away(stream, &problem),
             },
             Err(error) => {
                 // Out of descriptors: wait for some to be free, never spin.
@@ -57,20 +71,33 @@ pub async fn serve(listener: UnixListener, router: Router, mut ending: watch::Re
     }
 }
 
-async fn connection(stream: UnixStream, router: Router) {
-    let peer = match Peer::of(&stream) {
-        Ok(peer) => Arc::new(peer),
-        Err(error) => {
-            tracing::warn!(%error, "a caller that can't be identified was turned away");
-            return turn_away(stream, &not_identified());
-        }
-    };
-    let (io, asked) = Connection::new(stream);
-    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+/// Who is at the other end, and its place.
+fn admitted(stream: &UnixStream, surface: &Shared) -> Result<(Arc<Peer>, Place), Problem> {
+    let peer = Peer::of(stream).map_err(|error| {
+        tracing::warn!(%error, "a caller that can't be identified was turned away");
+        problems::caller_unknown()
+    })?;
+    let peer = Arc::new(peer);
+    let place = surface.gate.connect(&peer, &surface.registry)?;
+    Ok((peer, place))
+}
+
+/// What many connections took is given back once they are closed.
+async fn give_memory_back(surface: Shared) {
+    loop {
+        surface.gate.emptied.notified().await;
+        tokio::time::sleep(EMPTIED_AFTER).await;
+        let _ended = tokio::task::spawn_blocking(memory::give_back).await;
+    }
+}
+
+async fn connection(stream: UnixStream, peer: Arc<Peer>, router: Router, surface: Shared) {
+    let (io, asked) = Connection::new(stream, WRITE_PATIENCE);
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
         asked.note();
-        request.extensions_mut().insert(Arc::clone(&peer));
-        let answer = router.clone().call(request.map(Body::new));
-        async move { Ok::<_, Infallible>(answer.await.unwrap_or_else(|never| match never {})) }
+        let (peer, router) = (Arc::clone(&peer), router.clone());
+        let surface = Arc::clone(&surface);
+        async move { Ok::<_, Infallible>(answer(request, &peer, router, &surface).await) }
     });
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -87,6 +114,31 @@ async fn connection(stream: UnixStream, router: Router) {
     }
 }
 
+/// Answers one request of a caller that is identified anew for it, and that has a place for it meanwhile.
+async fn answer(
+    mut request: hyper::Request<Incoming>,
+    peer: &Peer,
+    mut router: Router,
+    surface: &Shared,
+) -> Response {
+    let Some(caller) = peer.caller(&surface.registry) else {
+        return ProblemResponse(problems::caller_gone()).into_response();
+    };
+    let party = peer.party(caller);
+    let _place = match surface.gate.request(party) {
+        Ok(place) => place,
+        Err(problem) => {
+            let mut answer = ProblemResponse(problem).into_response();
+            answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            return answer;
+        }
+    };
+    request.extensions_mut().insert(caller);
+    request.extensions_mut().insert(party);
+    request.extensions_mut().insert(CallerUid(peer.uid()));
+    router.call(request.map(Body::new)).await.unwrap_or_else(|never| match never {})
+}
+
 /// Why what came is no request; nothing where nobody is left to be told.
 fn no_request(error: &hyper::Error) -> Option<Problem> {
     if error.is_timeout() {
@@ -96,14 +148,6 @@ fn no_request(error: &hyper::Error) -> Option<Problem> {
         return Some(problems::large_head(HEADER_BYTES));
     }
     error.is_parse().then(|| problems::bad_request(error))
-}
-
-fn too_many() -> Problem {
-    problems::too_many_connections(CONNECTIONS)
-}
-
-fn not_identified() -> Problem {
-    problems::caller_unknown()
 }
 
 /// Answers a connection that is not served, and closes it. Nothing was written to it before, so that
@@ -124,20 +168,24 @@ fn turn_away(stream: UnixStream, problem: &Problem) {
 
 #[cfg(test)]
 mod tests {
+    use perennial_core::admission::Full;
+
     use super::*;
+    use crate::daemon::showing::problems::PlaceKind;
 
     #[tokio::test]
     async fn who_is_turned_away_is_told_a_problem() {
         let (ours, theirs) = UnixStream::pair().expect("a pair of sockets");
-        turn_away(ours, &too_many());
+        let full = Full::Own { taken: 64 };
+        turn_away(ours, &problems::too_many(PlaceKind::Connection, full));
         let mut theirs = theirs.into_std().expect("a socket");
         theirs.set_nonblocking(false).expect("it blocks");
         let mut told = String::new();
         std::io::Read::read_to_string(&mut theirs, &mut told).expect("an answer and its end");
-        assert!(told.starts_with("HTTP/1.1 503 Service Unavailable\r\n"), "{told}");
+        assert!(told.starts_with("HTTP/1.1 429 Too Many Requests\r\n"), "{told}");
         let (head, body) = told.split_once("\r\n\r\n").expect("a head");
         assert!(head.contains("content-type: application/problem+json"), "{head}");
         let problem: Problem = serde_json::from_str(body).expect("a problem");
-        assert_eq!((problem.status, problem.kind.as_str()), (503, "too-many"));
+        assert_eq!((problem.status, problem.kind.as_str()), (429, "too-many"));
     }
 }

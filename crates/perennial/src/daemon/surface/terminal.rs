@@ -1,16 +1,20 @@
-//! Terminals: tickets to a session's holder, and what it printed.
+//! Terminals: tickets to a session's holder, what it printed, and what is on its screen.
+
+use std::io;
+use std::path::PathBuf;
 
 use axum::extract::State;
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
-use perennial_api::answer::Ticket;
+use perennial_api::answer::{self, Ticket};
 use perennial_api::query;
 use perennial_api::request::{Mode, TicketRequest};
 use perennial_core::authority::Caller;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::reason::Verb;
-use perennial_engine::host::holders;
+use perennial_core::session::{Phase, Session};
+use perennial_engine::host::holders::{self, HostRefusal};
 use perennial_engine::host::recording::Recording;
 use tokio::sync::oneshot;
 
@@ -18,7 +22,7 @@ use super::answer::{Answer, ProblemResponse, json};
 use super::extract::{Body, CallerIdentity, Query, Segment};
 use super::{Shared, Surface};
 use crate::daemon::driving::driver::Closing;
-use crate::daemon::showing::problems;
+use crate::daemon::showing::{problems, screen};
 
 /// One answer of `logs` has at most so many bytes.
 const LONGEST_LOG: usize = 16 << 20;
@@ -44,10 +48,17 @@ pub async fn ticket(
     surface.holders.ticket(id, number, mode, move |result| {
         let _ = reply.send(result);
     });
-    let ticket = answer
-        .await
-        .map_err(|_| Closing)?
-        .map_err(|refused| problems::terminal_unreachable(&target, &refused.to_string()))?;
+    let ticket = match answer.await.map_err(|_| Closing)? {
+        Ok(ticket) => ticket,
+        Err(HostRefusal::NotRunning) => {
+            let agent = surface.find(caller, id.to_string()).await?;
+            return Err(ProblemResponse(problems::no_running_session(&target, &agent)));
+        }
+        Err(refused) => {
+            let why = refused.to_string();
+            return Err(ProblemResponse(problems::terminal_unreachable(&target, &why)));
+        }
+    };
     json(&Ticket {
         ticket: ticket.token,
         socket: ticket.socket.to_string_lossy().into_owned(),
@@ -62,19 +73,10 @@ pub async fn logs(
     Segment(target): Segment,
     Query(part): Query<query::Logs>,
 ) -> Answer {
-    let id = surface.authorise(caller, Verb::Logs, Some(target.clone())).await?.ok_or(Closing)?;
-    let agent = surface.find(caller, id.to_string()).await?;
-    let newest = agent.session.map_or(0, |session| session.number);
-    let number = part.session.map_or(newest, u64::from);
-    if number == 0 || number > newest {
-        return Err(ProblemResponse(problems::no_such_session(&target, number, newest)));
-    }
-    let dir = surface.session_dir(id, SessionNumber(u32::try_from(number).unwrap_or(0)));
-    let read = tokio::task::spawn_blocking(move || read(&dir, part.from, part.max));
-    let (first, bytes) = read
-        .await
-        .map_err(|_| Closing)?
-        .map_err(|error| problems::recording_unread(&error.to_string()))?;
+    let recorded = surface.recorded(caller, target, part.session).await?;
+    let number = recorded.number;
+    let (first, bytes) =
+        recorded.look(move |recording| read(recording, part.from, part.max)).await?;
     let end = first + bytes.len() as u64;
     let headers = [
         (CONTENT_TYPE.as_str(), HeaderValue::from_static("application/octet-stream")),
@@ -85,13 +87,60 @@ pub async fn logs(
     Ok((headers, bytes).into_response())
 }
 
+pub async fn recording(
+    State(surface): State<Shared>,
+    CallerIdentity(caller): CallerIdentity,
+    Segment(target): Segment,
+    Query(part): Query<query::Recording>,
+) -> Answer {
+    let recorded = surface.recorded(caller, target, part.session).await?;
+    let session = recorded.number;
+    let marks = move |recording: &Recording| {
+        let marks = recording.marks()?.iter().map(screen::mark).collect();
+        Ok(answer::Recording { session, start: recording.start(), end: recording.end(), marks })
+    };
+    json(&recorded.look(marks).await?)
+}
+
+pub async fn screen(
+    State(surface): State<Shared>,
+    CallerIdentity(caller): CallerIdentity,
+    Segment(target): Segment,
+    Query(wanted): Query<query::Screen>,
+) -> Answer {
+    let recorded = surface.recorded(caller, target, wanted.session).await?;
+    let (agent, session, is_over) = (recorded.agent.clone(), recorded.number, recorded.is_over);
+    let screen = recorded.look(move |recording| screen::replayed(recording, wanted.ansi)).await?;
+    json(&answer::Screen { agent, session, is_over, ..screen })
+}
+
+/// A session that has a recording, which the caller may read.
+struct Recorded {
+    /// The agent's name.
+    agent: String,
+    number: u64,
+    is_over: bool,
+    dir: PathBuf,
+}
+
+impl Recorded {
+    /// Looks at the recording on a thread that may wait for the disk.
+    async fn look<T: Send + 'static>(
+        self,
+        look: impl FnOnce(&Recording) -> io::Result<T> + Send + 'static,
+    ) -> Result<T, ProblemResponse> {
+        let looked = tokio::task::spawn_blocking(move || look(&Recording::open(&self.dir)?)).await;
+        let looked = looked.map_err(|_| Closing)?;
+        Ok(looked.map_err(|error| problems::recording_unread(&error.to_string()))?)
+    }
+}
+
 /// A part of a recording and where it begins: what is gone by rotation is skipped.
 fn read(
-    dir: &std::path::Path,
+    recording: &Recording,
     from: Option<u64>,
     max: Option<usize>,
-) -> std::io::Result<(u64, Vec<u8>)> {
-    let recording = Recording::open(dir)?;
+) -> io::Result<(u64, Vec<u8>)> {
     let max = max.unwrap_or(LONGEST_LOG).min(LONGEST_LOG);
     match from {
         None => recording.tail(max),
@@ -113,6 +162,25 @@ fn read(
 }
 
 impl Surface {
+    /// A session of an agent, the newest unless one is named, for those who may see its terminal.
+    async fn recorded(
+        &self,
+        caller: Caller,
+        target: String,
+        session: Option<u32>,
+    ) -> Result<Recorded, ProblemResponse> {
+        let id = self.authorise(caller, Verb::Logs, Some(target.clone())).await?.ok_or(Closing)?;
+        let agent = self.find(caller, id.to_string()).await?;
+        let newest = agent.session.as_ref().map_or(0, |session| session.number);
+        let number = session.map_or(newest, u64::from);
+        if number == 0 || number > newest {
+            return Err(ProblemResponse(problems::no_such_session(&target, number, newest)));
+        }
+        let is_over = number < newest || agent.session.is_none_or(|one| one.exit.is_some());
+        let dir = self.session_dir(id, SessionNumber(u32::try_from(number).unwrap_or(0)));
+        Ok(Recorded { agent: agent.name, number, is_over, dir })
+    }
+
     /// The running session of an agent, which the caller named so.
     async fn running(
         &self,
@@ -122,7 +190,9 @@ impl Surface {
     ) -> Result<(AgentId, SessionNumber), ProblemResponse> {
         let session = self.driver.look(move |view| {
             let agent = view.supervisor.fleet().agent(id)?;
-            agent.live_session().filter(|session| session.process.is_some()).map(|s| s.number)
+            // One that is being started may wait for whoever asks.
+            let is_begun = |session: &&Session| session.phase > Phase::Wanted;
+            agent.live_session().filter(is_begun).map(|session| session.number)
         });
         match session.await? {
             Some(number) => Ok((id, number)),

@@ -458,3 +458,26 @@ fn each_key_is_to_be_read_anew() {
     draft.heard();
     assert!(!draft.is_behind_keys(at(3)));
 }
+
+/// D10: a prompt that a hook blocked comes back.
+#[test]
+fn words_that_the_program_put_back_are_nobodys_unless_a_person_typed() {
+    let mut draft = empty();
+    shown(&mut draft, 20);
+    assert!(draft.is_put_back(), "the prompt that it was started with");
+    let mut draft = empty();
+    draft.typed(b"\x1b", SLOW);
+    shown(&mut draft, 20);
+    assert!(!draft.is_put_back(), "a person interrupted, and may want the prompt");
+    shown(&mut draft, FIRST);
+    draft.pasted();
+    draft.entered();
+    draft.emptied(EmptyBy::Shown);
+    shown(&mut draft, FIRST);
+    draft.see(Some(Caret { column: 20, rows_up: IN_LINE + 4 }), FIRST, Moment::ZERO);
+    assert!(!draft.is_put_back(), "that is a dialog");
+    shown(&mut draft, 20);
+    assert!(draft.is_put_back());
+    draft.typed(b"x", SLOW * 3);
+    assert!(!draft.is_put_back() && draft.is_kept());
+}

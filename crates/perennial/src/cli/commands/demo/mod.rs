@@ -53,6 +53,9 @@ impl From<perennial_api::ClientError> for Break {
 type Scene = Result<(), Break>;
 
 pub fn run(args: &Args, context: &Context) -> VerbResult {
+    if context.json {
+        return Err(problems::demo_is_no_json().into());
+    }
     let mut stage = Stage::build(context)?;
     let played = play(&mut stage, args.once);
     let cleared = stage.clear();

@@ -22,7 +22,8 @@ use crate::cli::context::Context;
 use crate::cli::environment;
 use crate::cli::failure::Failure;
 use crate::cli::problems;
-use crate::cli::render::recording::RecordingText;
+use crate::cli::render::lines::PrintedLines;
+use crate::cli::render::recording::text_of;
 
 /// What a person does that ends a pause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,7 +101,7 @@ impl<'a> Stage<'a> {
     }
 
     pub fn start_daemon(&mut self) -> Scene {
-        match up::start_detached(&self.home)? {
+        match up::start_detached(&self.home, || {})? {
             ExitCode::Done => Ok(()),
             code => Err(Break::Untrue(format!(
                 "the daemon did not start ({}); see {}",
@@ -170,10 +171,11 @@ impl<'a> Stage<'a> {
     pub fn last_lines(&self, name: &str) -> Result<String, Break> {
         let query = [("from", Some("0"))];
         let answer = self.client.get(&client::path(&["agents", name, "logs"], &query))?;
-        let text = RecordingText::default().feed(&answer.body);
-        let lines: Vec<&str> = text.lines().collect();
+        let mut reader = PrintedLines::new(None);
+        let mut lines = reader.feed(&answer.body);
+        lines.extend(reader.finish());
         let shown = &lines[lines.len().saturating_sub(3)..];
-        Ok(shown.iter().map(|line| format!("{line}\n")).collect())
+        Ok(shown.iter().map(|line| text_of(&line.styled) + "\n").collect())
     }
 
     /// Kills a session's process; the moment just before.
@@ -231,7 +233,7 @@ impl<'a> Stage<'a> {
             Ok(answer) => answer.read::<Health>()?,
             Err(_) => {
                 // Only a daemon knows who still lives here.
-                up::start_detached(&self.home)?;
+                up::start_detached(&self.home, || {})?;
                 self.client.get(&client::path(&["health"], &[]))?.read()?
             }
         };

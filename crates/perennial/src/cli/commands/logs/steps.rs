@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io::{self, BufWriter, Write};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use perennial_api::step::Step;
 use perennial_api::{Agent, ClientError, ExitCode, client};
 use serde::Deserialize;
@@ -15,7 +16,7 @@ use crate::cli::context::Context;
 use crate::cli::failure::{Failure, VerbResult};
 use crate::cli::next_session::is_coming;
 use crate::cli::render::steps::Teller;
-use crate::cli::render::text::plain;
+use crate::cli::render::text::{json_line, plain};
 use crate::cli::render::time::LocalTime;
 
 /// How long the daemon may wait for a step, in seconds.
@@ -32,12 +33,13 @@ pub fn run(args: &Args, agent: &Agent, context: &Context) -> VerbResult {
         place: String::new(),
         is_warned: false,
     };
-    let mut printer = StepPrinter { context, teller: Teller::new(args.full), printed: 0 };
+    let mut printer = StepPrinter { args, context, teller: Teller::new(args.full), seen: 0 };
     match args.tail {
         Some(count) => {
             let mut last = VecDeque::new();
             reader.read_on(|steps| {
-                last.extend(steps);
+                printer.seen += steps.len();
+                last.extend(steps.into_iter().filter(|step| is_since(step, args.since)));
                 last.drain(..last.len().saturating_sub(count));
                 Ok(())
             })?;
@@ -48,7 +50,7 @@ pub fn run(args: &Args, agent: &Agent, context: &Context) -> VerbResult {
     if args.follow {
         follow(&mut reader, &mut printer, &arrival)?;
     }
-    if printer.printed == 0 {
+    if printer.seen == 0 {
         return without_steps(args, agent, context);
     }
     Ok(ExitCode::Done)
@@ -59,8 +61,7 @@ fn without_steps(args: &Args, agent: &Agent, context: &Context) -> VerbResult {
     let name = plain(&agent.name);
     let is_over = agent.session.as_ref().is_none_or(|session| session.exit.is_some());
     if context.json || args.follow || !is_over {
-        let command = format!("perennial logs {name} --terminal");
-        eprintln!("note: {name} has no steps yet; `{command}` shows its terminal");
+        eprintln!("note: {name} has no steps yet; `perennial screen {name}` shows its terminal");
         return Ok(ExitCode::Done);
     }
     eprintln!("note: {name} exited before its conversation began; its terminal showed:");
@@ -153,30 +154,41 @@ fn follow(
         let Some(agent) = agent else { continue };
         if number(&agent) > session {
             session = number(&agent);
-            eprintln!("note: session {session} of {} started", reader.agent.name);
+            eprintln!("note: session {session} of {} started", plain(&reader.agent.name));
         }
         if !is_coming(&agent, Duration::MAX, &LocalTime::system()) {
-            eprintln!("note: session {session} of {} ended", reader.agent.name);
+            eprintln!("note: session {session} of {} ended", plain(&reader.agent.name));
             return reader.read_on(|steps| printer.print(steps));
         }
     }
 }
 
+/// Whether a step belongs to the time that is asked for; one without a time does.
+fn is_since(step: &RawValue, since: Option<Timestamp>) -> bool {
+    #[derive(Deserialize)]
+    struct When {
+        at: Option<String>,
+    }
+    let Some(since) = since else { return true };
+    let at = serde_json::from_str::<When>(step.get()).ok().and_then(|step| step.at);
+    at.and_then(|at| at.parse::<Timestamp>().ok()).is_none_or(|at| at >= since)
+}
+
 struct StepPrinter<'a> {
+    args: &'a Args,
     context: &'a Context,
     teller: Teller,
-    printed: usize,
+    /// Steps that there were, printed or not.
+    seen: usize,
 }
 
 impl StepPrinter<'_> {
     fn print(&mut self, steps: Vec<Box<RawValue>>) -> Result<(), Failure> {
-        self.printed += steps.len();
+        self.seen += steps.len();
         let mut out = BufWriter::new(io::stdout().lock());
-        for raw in steps {
+        for raw in steps.into_iter().filter(|step| is_since(step, self.args.since)) {
             if self.context.json {
-                // A line each, whatever white space it came with.
-                out.write_all(raw.get().replace(['\n', '\r'], " ").as_bytes())?;
-                out.write_all(b"\n")?;
+                out.write_all(json_line(raw.get()).as_bytes())?;
                 continue;
             }
             let step: Step = serde_json::from_str(raw.get()).map_err(ClientError::Unexpected)?;

@@ -229,6 +229,7 @@ fn said_after(said: u64, step: &Step) -> u64 {
         | Content::Error { .. }
         | Content::RateLimit { .. }
         | Content::Interrupted
+        | Content::PromptBlocked { .. }
         | Content::ConversationChanged { .. } => said,
     }
 }

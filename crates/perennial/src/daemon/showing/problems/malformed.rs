@@ -35,6 +35,23 @@ pub fn bad_role(role: &str, why: BadName) -> Problem {
         .next("choose another role, such as code-reviewer")
 }
 
+/// Without a turn to begin, the agent would wait for one that never comes.
+pub fn empty_prompt() -> Problem {
+    Problem::new(400, "bad-prompt", "the prompt is blank")
+        .because("an agent CLI begins no turn with it")
+        .next("write a prompt, or leave out --prompt: the agent then waits for one")
+}
+
+/// An argument that would take away what Perennial starts and resumes the agent CLI with.
+pub fn reserved_argument(argument: &str, harness: &str) -> Problem {
+    let title = format!("the argument '{}' is reserved for Perennial", sanitised(argument));
+    Problem::new(400, "reserved-argument", title)
+        .because(format!("Perennial itself starts and resumes {harness} with such arguments"))
+        .next(
+            "leave it out; `perennial spawn --help` lists --model, --prompt and --permission-mode",
+        )
+}
+
 pub fn empty_summary() -> Problem {
     Problem::new(400, "no-summary", "the summary is empty")
         .because("the summary is what people read about the agent later")
@@ -123,7 +140,7 @@ pub fn bad_conversation(id: &str) -> Problem {
 
 pub fn no_program() -> Problem {
     Problem::new(400, "no-program", "there is no program to run")
-        .next("put it after --, as in: perennial spawn bob -- bash")
+        .next("put it after --, as in: perennial run -- bash")
 }
 
 pub fn long_command_line() -> Problem {
@@ -203,7 +220,7 @@ pub fn unsendable(why: &Unsendable, target: &str) -> Problem {
             (400, "too-long", "put the text into a file, and send the file's path".to_owned())
         }
         Unsendable::Empty => {
-            (422, "unsendable", format!("give a text: perennial send {target} 'run the tests'"))
+            (400, "no-text", format!("give a text: perennial send {target} 'run the tests'"))
         }
         Unsendable::EndsProgram(_)
         | Unsendable::Shell(_)
@@ -266,12 +283,6 @@ pub fn large_head(limit: usize) -> Problem {
     Problem::new(431, "too-large", "the request is too large")
         .because(format!("the limit for its head is {limit} bytes"))
         .next("shorten the path, the query or the headers")
-}
-
-pub fn too_many_connections(limit: usize) -> Problem {
-    Problem::new(503, "too-many", "there are too many connections")
-        .because(format!("{limit} are already open"))
-        .next("try again when some of them are closed")
 }
 
 pub fn harness_not_understood(why: &dyn std::error::Error) -> Problem {

@@ -2,6 +2,7 @@
 
 use perennial_api::Problem;
 use perennial_api::agent as wire;
+use perennial_api::problem::ENDING;
 use perennial_core::conversation::ConversationId;
 use perennial_core::id::{MessageId, PostId};
 use perennial_core::message::MessageStep;
@@ -9,9 +10,12 @@ use perennial_core::state::State;
 
 use crate::daemon::showing::sentences;
 use crate::daemon::surface::checks::sanitised;
+use crate::similar::did_you_mean;
 
-pub fn no_such_agent(target: &str) -> Problem {
+/// `similar` are names of agents that may have been meant.
+pub fn no_such_agent(target: &str, similar: &[&str]) -> Problem {
     Problem::new(404, "no-such-agent", format!("no agent '{}'", sanitised(target)))
+        .because(did_you_mean(similar))
         .next("run `perennial ls --all` to list every agent")
 }
 
@@ -38,7 +42,7 @@ pub fn no_such_session(target: &str, number: u64, newest: u64) -> Problem {
         (number, newest) => (
             format!("{target} has no session {number}"),
             format!("its newest session is {newest}"),
-            format!("`perennial logs {target}` shows the newest session"),
+            "leave --session out to get the newest".to_owned(),
         ),
     };
     Problem::new(404, "no-such-session", title).because(why).next(next)
@@ -132,6 +136,13 @@ pub fn no_such_conversation(id: &ConversationId, harness: &str) -> Problem {
         .next("the id is the name of the transcript file, without its extension")
 }
 
+/// Two writers would tear the conversation apart.
+pub fn conversation_open(id: &ConversationId, pid: i32) -> Problem {
+    Problem::new(409, "conversation-taken", format!("conversation {id} is open in another program"))
+        .because(format!("process {pid} has it open, and a conversation has one writer at a time"))
+        .next("end that program, then try again")
+}
+
 pub fn not_started(name: &str, why: &str) -> Problem {
     Problem::new(422, "not-started", format!("{name} could not be started"))
         .because(why)
@@ -168,7 +179,9 @@ pub fn journal_unread(why: &str) -> Problem {
 pub fn not_recorded(what: &str, why: &str) -> Problem {
     Problem::new(503, "not-recorded", "the change can't be recorded, so nothing was changed")
         .because(format!("{what} can't be written: {why}"))
-        .next("free some disk space and try again; running sessions are not affected")
+        .next(
+            "free disk space, or put back what was moved, and try again; running sessions are not affected",
+        )
 }
 
 pub fn answer_not_writable(why: &str) -> Problem {
@@ -178,7 +191,7 @@ pub fn answer_not_writable(why: &str) -> Problem {
 }
 
 pub fn daemon_ending() -> Problem {
-    Problem::new(503, "ending", "the daemon is shutting down")
+    Problem::new(503, ENDING, "the daemon is shutting down")
         .because("it no longer answers requests; sessions are not affected")
-        .next("run `perennial up` to start it again")
+        .next("try again in a moment; if no daemon is running then, the operator can start one")
 }

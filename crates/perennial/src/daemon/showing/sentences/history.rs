@@ -5,11 +5,13 @@
 use perennial_core::conversation::{Opening, Turn};
 use perennial_core::event::{AgentEvent, ClaimEvent, Move, NodeEvent, What};
 use perennial_core::exit::Exit;
+use perennial_core::id::AgentId;
 use perennial_core::job::{JobEnd, JobEvent, Purpose};
 use perennial_core::message::{Content, MessageEvent, Withdrawer};
 use perennial_core::post::{Author, PostEvent};
 use perennial_core::reason::{Finding, Reason, Verb};
 use perennial_core::session::Pace;
+use perennial_core::settings::{NewParent, Settings, VariableChange};
 use perennial_core::state::Cause;
 
 use super::{exit, fact, held, held_for, reason, with_end};
@@ -38,6 +40,18 @@ pub fn sentence(what: &What) -> String {
         What::Node(_, NodeEvent::JournalRestored { since }) => {
             format!("journal writable again, after failing since {}", rfc3339(*since))
         }
+        What::Node(_, NodeEvent::RecordsLost { known, found }) => records_lost(*known, *found),
+    }
+}
+
+/// How much of the journal is gone.
+pub fn records_lost(known: u64, found: u64) -> String {
+    match known.checked_sub(found) {
+        Some(1) => format!("record {known} is missing from the journal"),
+        Some(2..) => format!("records {} to {known} are missing from the journal", found + 1),
+        Some(0) | None => {
+            format!("record {known} of the journal is not the one that was written")
+        }
     }
 }
 
@@ -59,6 +73,12 @@ fn message_sentence(event: &MessageEvent) -> String {
         }
         MessageEvent::Entered { .. } => "text typed, Enter pressed".to_owned(),
         MessageEvent::Held { why, .. } => format!("text waiting: {}", held(*why)),
+        MessageEvent::Blocked { words, .. } if words.is_empty() => {
+            "text blocked by a hook of the user's".to_owned()
+        }
+        MessageEvent::Blocked { words, .. } => {
+            format!("text blocked by a hook of the user's: {words}")
+        }
         MessageEvent::Heard { .. } => "text accepted by the agent CLI".to_owned(),
         MessageEvent::Seen { session } => format!("text seen by session {session}"),
         MessageEvent::Withdrawn { by: Withdrawer::Person } => {
@@ -141,6 +161,7 @@ fn agent_sentence(event: &AgentEvent) -> String {
         AgentEvent::SessionEnded { number, exit: end, .. } => {
             format!("session {number} ended: {}", exit(*end))
         }
+        AgentEvent::SessionFound { number, .. } => format!("session {number} found running"),
         AgentEvent::SessionProgressed { number } => format!("session {number} made progress"),
         AgentEvent::ConversationFollowed { conversation, how, .. } => {
             format!("conversation is now {conversation} ({})", how.word())
@@ -158,6 +179,9 @@ fn agent_sentence(event: &AgentEvent) -> String {
         AgentEvent::PhaseReported { phase } => format!("reported its phase: {}", phase.word()),
         AgentEvent::Renamed { name } => format!("renamed to {name}"),
         AgentEvent::Rehomed { node } => format!("now runs on node {node}"),
+        AgentEvent::SettingsChanged { settings, evidence } => {
+            format!("{}: {}", fact(evidence), changed(settings))
+        }
         AgentEvent::Summarised { summary } => format!("summary: {summary}"),
         AgentEvent::PutOff { until: Some(until), unseen } if unseen.is_zero() => {
             format!("time limit moved to {}", rfc3339(*until))
@@ -213,4 +237,22 @@ fn says_the_same(reason: Reason, seen: &Finding) -> bool {
         (Reason::Stopped, Finding::Asked(Verb::Stop))
             | (Reason::Retired, Finding::Asked(Verb::Bury))
     )
+}
+
+/// Which settings are other ones now; names of variables only where they are for the caller.
+fn changed(settings: &Settings<AgentId>) -> String {
+    let Settings { restart, place, variables, parent } = settings;
+    let mut parts = Vec::new();
+    parts.extend(restart.map(|restart| format!("restart {}", super::restart(restart))));
+    parts.extend(place.as_ref().map(|place| format!("directory {}", place.dir)));
+    if let Some(VariableChange { set, unset, .. }) = variables {
+        let names = set.iter().cloned().chain(unset.iter().map(|name| format!("without {name}")));
+        let names: Vec<String> = names.collect();
+        parts.push(format!("variables {}", names.join(" ")).trim_end().to_owned());
+    }
+    parts.extend(parent.as_ref().map(|parent| match parent {
+        NewParent::Nobody => "no parent".to_owned(),
+        NewParent::Agent(id) => format!("parent {id}"),
+    }));
+    parts.join(", ")
 }

@@ -9,9 +9,11 @@ use perennial_core::exit::Exit;
 use perennial_core::id::AgentId;
 use perennial_core::message::{Content, Held};
 use perennial_core::post::Author;
-use perennial_core::reason::{Show, Witness};
+use perennial_core::reason::{Evidence, Show, Witness};
 use perennial_core::session::Process;
+use perennial_core::settings::{NewParent, Settings, VariableChange};
 use perennial_core::text::Text;
+use perennial_core::visibility::Private;
 
 use crate::daemon::showing::sentences;
 
@@ -139,7 +141,41 @@ pub fn held(held: Held) -> &'static str {
         Held::Unfit => "unfit",
         Held::LongLine => "long-line",
         Held::HomeCopied => "home-copied",
+        Held::Blocked => "blocked",
         Held::SessionEnded => "session-ended",
         Held::NotTaken => "not-taken",
     }
+}
+
+impl super::Writer {
+    pub(super) fn settings(
+        &mut self,
+        settings: &Settings<AgentId>,
+        evidence: &Evidence,
+    ) -> wire::What {
+        let Settings { restart, place, variables, parent } = settings.clone();
+        let mut names = |member: &str, names: Vec<String>| {
+            let is_any = !names.is_empty();
+            is_any.then(|| self.private(Private::Launch, member, names)).flatten()
+        };
+        let (set, unset) = variables.map(|one| (one.set, one.unset)).unwrap_or_default();
+        wire::What::SettingsChanged(wire::SettingsChanged {
+            set_env: names("set_env", set),
+            unset_env: names("unset_env", unset),
+            evidence: self.evidence(evidence),
+            restart: restart.map(|restart| sentences::restart(restart).to_owned()),
+            dir: place.map(|place| place.dir),
+            no_parent: parent == Some(NewParent::Nobody),
+            parent: match parent {
+                Some(NewParent::Agent(id)) => Some(id.to_string()),
+                Some(NewParent::Nobody) | None => None,
+            },
+        })
+    }
+}
+
+/// The names are not for everybody.
+pub(super) fn without_names(change: &mut VariableChange) {
+    change.set.clear();
+    change.unset.clear();
 }

@@ -1,0 +1,210 @@
+//! How much an agent may have recorded in a time: what is recorded is never deleted.
+//!
+//! Pure, and kept beside the fleet, not in the journal: a daemon that starts gives everybody a full
+//! allowance again. An allowance is one moment: until when it is used up.
+//!
+//! Invariants
+//! - AL1  Of its own words (reports, posts) an agent has at most `WORDS.burst` parts recorded at once, and one
+//!   more every `WORDS.every`. A part is `PART_BYTES` of text; what is equal to what is recorded already
+//!   costs nothing, for nothing is recorded.
+//! - AL2  The same holds for what it orders about others (`ORDERS`), and for what its hooks and its status
+//!   line have recorded (`HOOKS`).
+//! - AL3  A person has no allowance: nothing of theirs is refused or put off.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::authority::Caller;
+use crate::command::{Command, Request};
+use crate::id::AgentId;
+use crate::time::Time;
+
+/// So much at once, and one more in every span of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate {
+    pub burst: u32,
+    pub every: Duration,
+}
+
+/// Reports and posts.
+pub const WORDS: Rate = Rate { burst: 30, every: Duration::from_secs(10) };
+/// Verbs about other agents.
+pub const ORDERS: Rate = Rate { burst: 120, every: Duration::from_secs(2) };
+/// Hooks and status lines that changed the record.
+pub const HOOKS: Rate = Rate { burst: 240, every: Duration::from_millis(500) };
+
+/// Longer words cost more.
+pub const PART_BYTES: u64 = 4 << 10;
+
+/// What is left of one rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Allowance {
+    used_until: Time,
+}
+
+impl Allowance {
+    /// Uses up `cost`, or says how long until there is enough. Whatever a full allowance can't pay for waits
+    /// for a full one.
+    fn take(&mut self, rate: Rate, cost: u32, now: Time) -> Result<(), Duration> {
+        let full = rate.every * rate.burst;
+        let after = self.used_until.max(now) + rate.every * cost.min(rate.burst);
+        let over = after.since(now).saturating_sub(full);
+        if over > Duration::ZERO {
+            return Err(over);
+        }
+        self.used_until = after;
+        Ok(())
+    }
+
+    fn is_full(&self, now: Time) -> bool {
+        self.used_until <= now
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct OfAgent {
+    words: Allowance,
+    orders: Allowance,
+    hooks: Allowance,
+}
+
+/// The allowances of all agents.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Allowances(BTreeMap<AgentId, OfAgent>);
+
+impl Allowances {
+    /// Pays for a request that has something recorded, or says how long its caller has to wait.
+    pub fn pay(&mut self, request: &Request, now: Time) -> Result<(), Duration> {
+        // AL3
+        let Caller::Agent(id) = request.caller else { return Ok(()) };
+        let own = self.of(id, now);
+        match words(&request.command) {
+            Some(bytes) => own.words.take(WORDS, parts(bytes), now),
+            None => own.orders.take(ORDERS, 1, now),
+        }
+    }
+
+    /// How long a hook of this agent has to wait before it is heard.
+    pub fn hook_waits(&self, agent: AgentId, now: Time) -> Option<Duration> {
+        let mut hooks = self.0.get(&agent)?.hooks;
+        hooks.take(HOOKS, 1, now).err()
+    }
+
+    /// Pays for a hook that had something recorded.
+    pub fn pay_hook(&mut self, agent: AgentId, now: Time) {
+        // It was heard already: what can't be paid is not owed.
+        let _unpaid = self.of(agent, now).hooks.take(HOOKS, 1, now);
+    }
+
+    /// Of an agent that is over.
+    pub fn forget(&mut self, agent: AgentId) {
+        self.0.remove(&agent);
+    }
+
+    fn of(&mut self, agent: AgentId, now: Time) -> &mut OfAgent {
+        let is_used = |own: &OfAgent| {
+            !(own.words.is_full(now) && own.orders.is_full(now) && own.hooks.is_full(now))
+        };
+        if !self.0.contains_key(&agent) {
+            self.0.retain(|_, own| is_used(own));
+        }
+        self.0.entry(agent).or_default()
+    }
+}
+
+fn parts(bytes: u64) -> u32 {
+    u32::try_from(1 + bytes / PART_BYTES).unwrap_or(u32::MAX)
+}
+
+/// How long the caller's own words are, where a command records them.
+fn words(command: &Command) -> Option<u64> {
+    let length = |text: &Option<String>| text.as_ref().map_or(0, |text| text.len() as u64);
+    match command {
+        Command::Report { summary, .. } => Some(length(summary)),
+        Command::Post { title, body, .. } => Some(length(title) + body.text.bytes),
+        Command::Spawn(_)
+        | Command::Stop(_)
+        | Command::StopAll
+        | Command::Wake(_)
+        | Command::Restart(_)
+        | Command::Set(_)
+        | Command::Rename { .. }
+        | Command::Bury { .. }
+        | Command::Send { .. }
+        | Command::Unsend { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADA: AgentId = AgentId(1);
+
+    fn report(caller: Caller, summary: &str) -> Request {
+        let command = Command::Report { phase: None, summary: Some(summary.to_owned()) };
+        Request { caller, command }
+    }
+
+    fn paid(allowances: &mut Allowances, request: &Request, now: Time) -> usize {
+        (0..10_000).take_while(|_| allowances.pay(request, now).is_ok()).count()
+    }
+
+    /// AL1
+    #[test]
+    fn thirty_reports_at_once_and_one_more_every_ten_seconds() {
+        let mut allowances = Allowances::default();
+        let (short, start) = (report(Caller::Agent(ADA), "x"), Time(1_000_000));
+        assert_eq!(paid(&mut allowances, &short, start), 30);
+        assert_eq!(allowances.pay(&short, start), Err(Duration::from_secs(10)));
+        let later = start + Duration::from_secs(25);
+        assert_eq!(paid(&mut allowances, &short, later), 2);
+        assert_eq!(allowances.pay(&short, later), Err(Duration::from_secs(5)));
+        // Another agent, and other things of the same one, are not concerned.
+        assert_eq!(allowances.pay(&report(Caller::Agent(AgentId(2)), "x"), later), Ok(()));
+        let wake = Request { caller: Caller::Agent(ADA), command: Command::Wake("bob".into()) };
+        assert_eq!(paid(&mut allowances, &wake, later), ORDERS.burst as usize);
+        assert_eq!(paid(&mut allowances, &short, later + WORDS.every * 100), 30);
+    }
+
+    #[test]
+    fn long_words_cost_more_and_the_longest_can_be_said() {
+        let (mut allowances, now) = (Allowances::default(), Time(1));
+        let long = report(Caller::Agent(ADA), &"x".repeat(3 * PART_BYTES as usize));
+        assert_eq!(paid(&mut allowances, &long, now), 7);
+        let mut allowances = Allowances::default();
+        let longest = report(Caller::Agent(ADA), &"x".repeat(10_000 * PART_BYTES as usize));
+        assert_eq!(paid(&mut allowances, &longest, now), 1);
+    }
+
+    /// AL3
+    #[test]
+    fn a_person_pays_nothing() {
+        let (mut allowances, now) = (Allowances::default(), Time(1));
+        assert_eq!(paid(&mut allowances, &report(Caller::Person, "x"), now), 10_000);
+        assert_eq!(allowances, Allowances::default());
+    }
+
+    /// AL2
+    #[test]
+    fn hooks_wait_when_their_agent_had_much_recorded_by_them() {
+        let (mut allowances, now) = (Allowances::default(), Time(1));
+        for _ in 0..HOOKS.burst {
+            assert_eq!(allowances.hook_waits(ADA, now), None);
+            allowances.pay_hook(ADA, now);
+        }
+        assert_eq!(allowances.hook_waits(ADA, now), Some(HOOKS.every));
+        assert_eq!(allowances.hook_waits(ADA, now + HOOKS.every), None);
+    }
+
+    #[test]
+    fn what_is_full_again_is_not_kept() {
+        let mut allowances = Allowances::default();
+        for id in 0..100 {
+            let now = Time(1) + WORDS.every * id;
+            let request = report(Caller::Agent(AgentId(id.into())), "x");
+            assert_eq!(allowances.pay(&request, now), Ok(()));
+        }
+        assert!(allowances.0.len() <= 2, "{}", allowances.0.len());
+    }
+}

@@ -1,0 +1,95 @@
+//! What can be changed of an agent after its birth: its restart policy, its directory, its variables and its
+//! parent.
+//!
+//! Values of variables are never here. The shell keeps them in a file of its own for each revision; the
+//! record says which revision counts, so a value counts from the moment that its event is durable.
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::Agent;
+use crate::restart::Restart;
+use crate::session::Phase;
+
+/// What is to change; what is absent stays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings<P> {
+    pub restart: Option<Restart>,
+    pub place: Option<Place>,
+    pub variables: Option<VariableChange>,
+    pub parent: Option<NewParent<P>>,
+}
+
+/// Where sessions run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Absolute.
+    pub dir: String,
+    /// The git common directory of `dir`, else `dir` itself.
+    pub project: String,
+}
+
+/// Names only.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VariableChange {
+    /// The environment that has these changes.
+    pub revision: u32,
+    pub set: Vec<String>,
+    pub unset: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NewParent<P> {
+    Nobody,
+    Agent(P),
+}
+
+/// What the live session does not have yet: the next one will.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Pending {
+    pub dir: bool,
+    pub variables: bool,
+}
+
+impl<P> Default for Settings<P> {
+    fn default() -> Settings<P> {
+        Settings { restart: None, place: None, variables: None, parent: None }
+    }
+}
+
+impl<P> Settings<P> {
+    /// The same with another kind of parent; an error is the parent's.
+    pub fn with_parent<Q, E>(self, of: impl FnOnce(P) -> Result<Q, E>) -> Result<Settings<Q>, E> {
+        let parent = match self.parent {
+            None => None,
+            Some(NewParent::Nobody) => Some(NewParent::Nobody),
+            Some(NewParent::Agent(parent)) => Some(NewParent::Agent(of(parent)?)),
+        };
+        let Settings { restart, place, variables, parent: _ } = self;
+        Ok(Settings { restart, place, variables, parent })
+    }
+}
+
+/// Folds a change.
+pub fn take(agent: &mut Agent, settings: &Settings<crate::id::AgentId>) {
+    let Settings { restart, place, variables, parent } = settings;
+    let is_begun = agent.live_session().is_some_and(|session| session.phase != Phase::Wanted);
+    agent.restart = restart.unwrap_or(agent.restart);
+    if let Some(Place { dir, project }) = place {
+        agent.pending.dir |= is_begun && agent.launch.dir != *dir;
+        (agent.launch.dir, agent.launch.project) = (dir.clone(), project.clone());
+    }
+    if let Some(VariableChange { revision, set, unset }) = variables {
+        agent.pending.variables |= is_begun;
+        agent.environment = *revision;
+        let names = &mut agent.launch.env_names;
+        names.extend(set.iter().cloned());
+        names.retain(|name| !unset.contains(name));
+        names.sort_unstable();
+        names.dedup();
+    }
+    match parent {
+        None => {}
+        Some(NewParent::Nobody) => agent.parent = None,
+        Some(NewParent::Agent(parent)) => agent.parent = Some(*parent),
+    }
+}

@@ -1,0 +1,144 @@
+//! `ls`: lists agents, those that need you first.
+
+mod watch;
+
+use std::path::Path;
+
+use perennial_api::{Agent, ExitCode, Response, client, state};
+
+use crate::cli::context::Context;
+use crate::cli::failure::{Failure, VerbResult};
+use crate::cli::number::within;
+use crate::cli::render::roster::{in_cemetery, roster};
+
+/// List agents, those that need you first
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples: perennial ls
+          perennial ls --roster living --json
+          perennial ls --all
+          perennial ls --stale=60
+          perennial ls --watch
+
+With --watch --json, each line is one agent that has changed.
+
+  !        needs you; `perennial why` shows the reason
+  CONTEXT  how much of its usable context window is filled
+  TEXTS    how many texts are waiting for it; `perennial sent` lists them")]
+pub struct Args {
+    /// Include the dead; bob~1 is the agent that was called bob before
+    #[arg(long)]
+    all: bool,
+    /// List only this roster
+    #[arg(long, value_parser = ["living", "freezer", "cemetery"])]
+    roster: Option<String>,
+    /// List only this state
+    #[arg(long, value_parser = state::ALL)]
+    state: Option<String>,
+    /// List only agents that work in this project
+    #[arg(long, value_name = "DIR")]
+    project: Option<String>,
+    /// List only agents that have not been confirmed for this long [default: 300]
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "300", value_parser = within::<0, { u32::MAX as u64 }>)]
+    stale: Option<u64>,
+    /// Keep the list on the screen and up to date; q leaves
+    #[arg(long, short)]
+    watch: bool,
+}
+
+/// The agents that were asked for, and how many there are in the cemetery.
+struct Listing {
+    agents: Vec<Agent>,
+    dead: usize,
+}
+
+pub fn run(args: &Args, context: &Context) -> VerbResult {
+    if args.watch {
+        return watch::run(args, context);
+    }
+    let answer = context.client.get(&args.path())?;
+    if context.json {
+        context.print_json(&answer.body)?;
+    } else {
+        context.print_long(&args.drawn(&Listing::read(&answer)?, context))?;
+    }
+    Ok(ExitCode::Done)
+}
+
+impl Listing {
+    fn read(answer: &Response) -> Result<Listing, Failure> {
+        let dead = answer.header("x-dead").and_then(|count| count.parse().ok()).unwrap_or(0);
+        Ok(Listing { agents: answer.read()?, dead })
+    }
+}
+
+/// A directory as the daemon knows it; a project that is no longer there is asked for as written.
+fn absolute(project: &str) -> String {
+    Path::new(project)
+        .canonicalize()
+        .ok()
+        .and_then(|path| path.into_os_string().into_string().ok())
+        .unwrap_or_else(|| project.to_owned())
+}
+
+impl Args {
+    fn path(&self) -> String {
+        let project = self.project.as_deref().map(absolute);
+        let stale = self.stale.map(|seconds| seconds.to_string());
+        client::path(
+            &["agents"],
+            &[
+                ("all", self.all.then_some("true")),
+                ("roster", self.roster.as_deref()),
+                ("state", self.state.as_deref()),
+                ("project", project.as_deref()),
+                ("stale", stale.as_deref()),
+            ],
+        )
+    }
+
+    fn listing(&self, context: &Context) -> Result<Listing, Failure> {
+        Listing::read(&context.client.get(&self.path())?)
+    }
+
+    fn drawn(&self, Listing { agents, dead }: &Listing, context: &Context) -> String {
+        if agents.is_empty() {
+            return nobody(self, *dead);
+        }
+        let listed = agents.iter().filter(|agent| agent.roster == "cemetery").count();
+        // Of a part of the agents, nothing is said about the others.
+        let unlisted = if self.is_filtered() { 0 } else { dead.saturating_sub(listed) };
+        context.draw(|canvas| roster(agents, unlisted, canvas))
+    }
+
+    fn is_filtered(&self) -> bool {
+        self.roster.is_some()
+            || self.state.is_some()
+            || self.project.is_some()
+            || self.stale.is_some()
+    }
+}
+
+fn nobody(args: &Args, dead: usize) -> String {
+    if args.is_filtered() {
+        "no matching agents\n".to_owned()
+    } else {
+        let dead = match dead {
+            0 => "no agents yet\n".to_owned(),
+            count => in_cemetery(count) + "\n",
+        };
+        dead + "start one:             perennial spawn bob -- sleep 1000\n\
+                or use it right away:  perennial run -- bash\n"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use perennial_core::state::State;
+
+    #[test]
+    fn the_words_of_the_wire_are_those_of_the_core() {
+        assert_eq!(perennial_api::state::ALL, State::ALL.map(State::word));
+    }
+}

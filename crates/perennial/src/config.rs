@@ -1,0 +1,341 @@
+//! `<config>/config.toml`, the operator's own: never a project's or an agent's.
+//!
+//! One table names every key, with its default and what it is for; `config show` and `config explain` print
+//! it. The command line and the daemon read the file by themselves, each the keys that are its own. A file
+//! with a mistake is ignored as a whole.
+//!
+//! Invariant
+//! - CF1  The table and the struct have the same keys and the same defaults.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use perennial_core::hearing::SILENT_AFTER;
+use perennial_engine::host::holders::RECORD_LIMIT_BYTES;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::detach_keys::{BadKeys, DetachKeys};
+
+/// A key of the file.
+#[derive(Debug)]
+pub struct Key {
+    pub name: &'static str,
+    pub kind: Kind,
+    pub used_by: UsedBy,
+    /// The environment variable that comes before the file.
+    pub variable: Option<&'static str>,
+    /// One sentence.
+    pub summary: &'static str,
+    pub example: &'static str,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A program and its arguments.
+    Command,
+    /// One key or two, such as `C-a d`.
+    Keys,
+    Number {
+        least: u64,
+        most: u64,
+    },
+}
+
+/// Who reads a key, and so when a change takes effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UsedBy {
+    /// When it starts.
+    Daemon,
+    /// At every command.
+    CommandLine,
+}
+
+/// Every key, in the order in which they are shown.
+pub const KEYS: [Key; 4] = [
+    Key {
+        name: "notify",
+        kind: Kind::Command,
+        used_by: UsedBy::Daemon,
+        variable: None,
+        summary: "The command that is run when an agent waits for permission, for an answer or in a \
+                  first-run dialog, or gives no sign of life when it starts; empty means none. It is \
+                  not run for the other agents that `perennial ls` marks with !.",
+        example: r#"notify = ["notify-send", "perennial"]"#,
+    },
+    Key {
+        name: "silent_after_s",
+        kind: Kind::Number { least: 0, most: u32::MAX as u64 },
+        used_by: UsedBy::Daemon,
+        variable: None,
+        summary: "After how many seconds of silence in a turn a session counts as hung; 0 means never.",
+        example: "silent_after_s = 1800",
+    },
+    Key {
+        name: "detach_keys",
+        kind: Kind::Keys,
+        used_by: UsedBy::CommandLine,
+        variable: Some("PERENNIAL_DETACH_KEYS"),
+        summary: "The keys that detach from an agent's terminal: a prefix, and the key after it; d if none \
+                  is given. The prefix pressed twice detaches, too.",
+        example: r#"detach_keys = "C-a d""#,
+    },
+    Key {
+        name: "record_limit_mib",
+        kind: Kind::Number { least: 1, most: 4096 },
+        used_by: UsedBy::Daemon,
+        variable: None,
+        summary: "How many MiB of a session's output are recorded; older output is dropped.",
+        example: "record_limit_mib = 32",
+    },
+];
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    pub notify: Vec<String>,
+    #[serde(deserialize_with = "silent_after_s")]
+    pub silent_after_s: u64,
+    #[serde(deserialize_with = "detach_keys")]
+    pub detach_keys: String,
+    #[serde(deserialize_with = "record_limit_mib")]
+    pub record_limit_mib: u64,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            notify: Vec::new(),
+            silent_after_s: SILENT_AFTER.as_secs(),
+            detach_keys: "C-\\".to_owned(),
+            record_limit_mib: RECORD_LIMIT_BYTES >> 20,
+        }
+    }
+}
+
+/// Where a value comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    Default,
+    File,
+    Environment,
+}
+
+/// What is wrong with the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistake {
+    /// Counted from 1; a file that can't be read has none.
+    pub line: Option<usize>,
+    pub message: String,
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "line {line}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+pub fn path(config: &Path) -> PathBuf {
+    config.join("config.toml")
+}
+
+impl Config {
+    /// The file's values, or the defaults where there is no file.
+    pub fn load(config: &Path) -> Result<Config, Mistake> {
+        Config::read(&file(config)?)
+    }
+
+    /// The same with the environment before the file: what a command uses.
+    pub fn for_command_line(
+        config: &Path,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Loaded, Mistake> {
+        let text = file(config)?;
+        let mut loaded = Loaded { config: Config::read(&text)?, sources: sources(&text) };
+        for (key, source) in KEYS.iter().zip(&mut loaded.sources) {
+            let Some(name) = key.variable else { continue };
+            if let Some(value) = variable(name).filter(|value| !value.is_empty()) {
+                let wrong = |error| Mistake {
+                    line: None,
+                    message: format!("the variable {name}: {error}"),
+                };
+                loaded.config.detach_keys = checked_keys(value).map_err(wrong)?;
+                *source = Source::Environment;
+            }
+        }
+        Ok(loaded)
+    }
+
+    /// What a file with this text says.
+    pub fn read(text: &str) -> Result<Config, Mistake> {
+        toml::from_str(text).map_err(|error| mistake(text, &error))
+    }
+
+    pub fn silent_after(&self) -> Option<Duration> {
+        (self.silent_after_s > 0).then(|| Duration::from_secs(self.silent_after_s))
+    }
+
+    pub fn record_limit_bytes(&self) -> u64 {
+        self.record_limit_mib << 20
+    }
+
+    /// A key's value; every key of the table has one.
+    pub fn value(&self, key: &Key) -> serde_json::Value {
+        serde_json::to_value(self)
+            .ok()
+            .and_then(|all| all.get(key.name).cloned())
+            .unwrap_or_default()
+    }
+}
+
+/// The values that hold, and where each comes from.
+#[derive(Debug)]
+pub struct Loaded {
+    pub config: Config,
+    sources: [Source; KEYS.len()],
+}
+
+impl Loaded {
+    /// Every key with its value and its source.
+    pub fn entries(&self) -> impl Iterator<Item = (&'static Key, serde_json::Value, Source)> {
+        KEYS.iter().zip(self.sources).map(|(key, source)| (key, self.config.value(key), source))
+    }
+}
+
+fn file(config: &Path) -> Result<String, Mistake> {
+    match std::fs::read_to_string(path(config)) {
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(Mistake { line: None, message: error.to_string() }),
+    }
+}
+
+fn sources(text: &str) -> [Source; KEYS.len()] {
+    let written = toml::from_str::<toml::Table>(text).unwrap_or_default();
+    KEYS.each_ref().map(|key| match written.contains_key(key.name) {
+        true => Source::File,
+        false => Source::Default,
+    })
+}
+
+/// What is wrong, and where, on one line.
+fn mistake(text: &str, error: &toml::de::Error) -> Mistake {
+    let message = error.message().lines().collect::<Vec<_>>().join(" ");
+    let before = error.span().and_then(|span| text.get(..span.start));
+    Mistake { line: before.map(|before| before.matches('\n').count() + 1), message }
+}
+
+fn detach_keys<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    checked_keys(String::deserialize(from)?).map_err(D::Error::custom)
+}
+
+fn checked_keys(value: String) -> Result<String, BadKeys> {
+    value.parse::<DetachKeys>().map(|_| value)
+}
+
+fn silent_after_s<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    number("silent_after_s", from)
+}
+
+fn record_limit_mib<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    number("record_limit_mib", from)
+}
+
+/// A number within the bounds that the table gives.
+fn number<'de, D: Deserializer<'de>>(name: &str, from: D) -> Result<u64, D::Error> {
+    let kind = KEYS.iter().find(|key| key.name == name).map(|key| key.kind);
+    let Some(Kind::Number { least, most }) = kind else { return u64::deserialize(from) };
+    let value = u64::deserialize(from).ok().filter(|value| (least..=most).contains(value));
+    let wrong = || D::Error::custom(format!("{name} must be a number from {least} to {most}"));
+    value.ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use perennial_core::hearing::Limits;
+
+    use super::*;
+
+    #[test]
+    fn the_table_and_the_struct_have_the_same_keys_in_the_same_order() {
+        let text = serde_json::to_string(&Config::default()).unwrap();
+        let positions: Vec<_> =
+            KEYS.iter().map(|key| text.find(&format!("\"{}\":", key.name))).collect();
+        assert!(positions.iter().all(Option::is_some) && positions.is_sorted(), "{text}");
+        let all = serde_json::to_value(Config::default()).unwrap();
+        assert_eq!(all.as_object().unwrap().len(), KEYS.len());
+        assert_eq!(Config::default().silent_after(), Limits::default().silent_after);
+    }
+
+    #[test]
+    fn defaults_and_examples_are_within_their_bounds() {
+        for key in &KEYS {
+            let read = Config::read(key.example).unwrap_or_else(|error| panic!("{error}"));
+            assert_ne!(read, Config::default(), "{}: the example is another value", key.name);
+            let value = Config::default().value(key);
+            let text = format!("{} = {value}", key.name);
+            assert_eq!(Config::read(&text), Ok(Config::default()), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_written_has_its_default_and_a_misspelt_word_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(Config::load(dir.path()), Ok(Config::default()));
+        let write = |text| std::fs::write(path(dir.path()), text).unwrap();
+        write("notify = [\"say\"]\nsilent_after_s = 0");
+        let read = Config::load(dir.path()).unwrap();
+        assert_eq!((read.notify.len(), read.silent_after()), (1, None));
+        write("notifi = []");
+        assert!(Config::load(dir.path()).unwrap_err().message.contains("notifi"));
+    }
+
+    #[test]
+    fn a_mistake_is_told_with_its_line() {
+        for (text, line, word) in [
+            (
+                "notify = []\nsilent_after_s = \"x\"",
+                2,
+                "silent_after_s must be a number from 0 to 4294967295",
+            ),
+            ("record_limit_mib = 0", 1, "record_limit_mib must be a number from 1 to 4096"),
+            ("\n\nrecord_limit_mib = 99999999", 3, "from 1 to 4096"),
+            ("detach_keys = \"d\"", 1, "Ctrl and a key"),
+            ("detach_keys = \"C-a d e\"", 1, "Ctrl and a key"),
+            ("detach_keys = \"C-a  \"", 1, "Ctrl and a key"),
+        ] {
+            let mistake = Config::read(text).unwrap_err();
+            assert_eq!(mistake.line, Some(line), "{text}: {mistake}");
+            assert!(mistake.message.contains(word), "{text}: {mistake}");
+        }
+    }
+
+    #[test]
+    fn the_environment_comes_before_the_file_and_the_file_before_the_default() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(path(dir.path()), "detach_keys = 'C-a d'\nnotify = []").unwrap();
+        let load = |value: Option<&str>| {
+            Config::for_command_line(dir.path(), |name| {
+                value.filter(|_| name == "PERENNIAL_DETACH_KEYS").map(str::to_owned)
+            })
+        };
+        let of = |loaded: &Loaded, name: &str| {
+            let (_, value, source) =
+                loaded.entries().find(|(key, ..)| key.name == name).expect("a key");
+            (value.as_str().map(str::to_owned), source)
+        };
+        let loaded = load(None).unwrap();
+        assert_eq!(of(&loaded, "detach_keys"), (Some("C-a d".to_owned()), Source::File));
+        assert_eq!(of(&loaded, "notify").1, Source::File);
+        assert_eq!(of(&loaded, "record_limit_mib").1, Source::Default);
+        let loaded = load(Some("C-b")).unwrap();
+        assert_eq!(of(&loaded, "detach_keys"), (Some("C-b".to_owned()), Source::Environment));
+        assert!(load(Some("b")).unwrap_err().message.contains("PERENNIAL_DETACH_KEYS"));
+    }
+}

@@ -1,0 +1,65 @@
+//! What a caller is told that takes, or has recorded, more than its share.
+
+use std::time::Duration;
+
+use perennial_api::Problem;
+use perennial_core::admission::{Class, Full};
+use perennial_core::allowance::WORDS;
+
+/// What there are places for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlaceKind {
+    Connection,
+    Request,
+    Feed,
+}
+
+/// No place is left.
+pub fn too_many(kind: PlaceKind, full: Full) -> Problem {
+    let (what, counted) = match kind {
+        PlaceKind::Connection => ("too many connections", "connections are open"),
+        PlaceKind::Request => ("too many requests at once", "requests are under way"),
+        PlaceKind::Feed => ("too many readers of events", "readers of events are connected"),
+    };
+    let problem = match full {
+        Full::Own { taken } => Problem::new(429, "too-many", what)
+            .because(format!("{taken} {counted} for this caller already, which is the limit")),
+        Full::Class { class, taken } => Problem::new(503, "too-many", what)
+            .because(format!("{taken} {counted} for {} already, which is the limit", all(class))),
+    };
+    problem.next("let some of them end, then try again").retry_after(Duration::from_secs(1))
+}
+
+fn all(class: Class) -> &'static str {
+    match class {
+        Class::People => "people",
+        Class::Agents => "agents",
+        Class::Viewers => "viewers",
+        Class::Jobs => "jobs",
+    }
+}
+
+/// An agent had more recorded than its allowance.
+pub fn too_often(wait: Duration) -> Problem {
+    let seconds = Problem::whole_seconds(wait);
+    Problem::new(429, "too-often", "too many changes are to be recorded; this one was not")
+        .because(format!(
+            "what is recorded is kept forever, so an agent may have {} reports and posts recorded at \
+             once, and one more every {} s",
+            WORDS.burst,
+            WORDS.every.as_secs()
+        ))
+        .next(format!("try again in {seconds} s; report only what has changed"))
+        .retry_after(wait)
+}
+
+/// The last word to a reader of events that does not read; `after` is the last event that it was sent.
+pub fn reader_too_slow(after: Option<u64>, patience: Duration) -> Problem {
+    let from = match after {
+        Some(seq) => format!("connect again with the header `last-event-id: {seq}`"),
+        None => "connect again".to_owned(),
+    };
+    Problem::new(408, "too-slow", "the events were not read fast enough")
+        .because(format!("nothing was read for {} s; nothing is lost", patience.as_secs()))
+        .next(from)
+}
