@@ -6,6 +6,9 @@ use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use nix::sys::socket::getsockopt;
+use nix::sys::socket::sockopt::PeerCredentials;
+
 /// After a silence as long as this, the daemon is looked at.
 const LOOK_AFTER: Duration = Duration::from_secs(2);
 
@@ -27,9 +30,10 @@ pub struct Attended {
 
 impl Attended {
     pub fn new(stream: UnixStream, patience: Duration) -> io::Result<Attended> {
-        let peer = rustix::net::sockopt::socket_peercred(&stream).ok();
+        // Not by rustix, which takes no 0: the pid of a listener outside of this pid namespace.
+        let peer = getsockopt(&stream, PeerCredentials).ok();
         stream.set_read_timeout(Some(LOOK_AFTER.min(patience)))?;
-        let daemon = peer.map(|peer| peer.pid.as_raw_nonzero().get());
+        let daemon = peer.map(|peer| peer.pid()).filter(|pid| *pid > 0);
         Ok(Attended { stream, daemon, patience: Some(patience) })
     }
 

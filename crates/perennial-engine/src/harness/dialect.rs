@@ -13,6 +13,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use perennial_core::conversation::ConversationId;
 use perennial_core::fact::Fact;
 use perennial_core::launch::Launch;
 use perennial_core::session::Process;
@@ -136,7 +137,10 @@ pub struct Call {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
     pub process: Process,
-    pub fact: Fact,
+    /// The one that it has open.
+    pub conversation: Option<ConversationId>,
+    /// Nothing where the vendor does not say yet what the session does.
+    pub fact: Option<Fact>,
 }
 
 /// An input that is not what the vendor writes.

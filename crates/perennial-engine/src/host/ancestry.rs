@@ -181,9 +181,8 @@ mod tests {
                 "{name}"
             );
         }
-        assert_eq!(
-            found(&["perennial", "shim", "/h/jobs/job_00000000000000000000000007"]).is_some(),
-            true
+        assert!(
+            found(&["perennial", "shim", "/h/jobs/job_00000000000000000000000007"]).is_some()
         );
         for words in [
             &["perennial", "shim"][..],

@@ -91,15 +91,19 @@ fn the_registry_tells_what_no_hook_does() {
             let fact = Fact::new(Origin::List, Seen::Listed(listed)).at(Some(Time(7000)));
             fact.within("a".parse().ok())
         };
-        let listing = listed.map(|listed| Listing { process, fact: fact(listed) });
+        let conversation = "a".parse().ok();
+        let listing = Listing { process, conversation, fact: listed.map(fact) };
         assert_eq!(
             Claude.listing(entry.to_string().as_bytes()),
-            listing,
+            Some(listing),
             "{status} {waiting_for:?}"
         );
     }
-    // Just begun, or half written.
-    assert_eq!(Claude.listing(br#"{"pid":3094,"procStart":"1","statusUpdatedAt":7}"#), None);
+    // Just begun: it says who has the conversation open, and not yet what it does.
+    let begun = json!({ "pid": 3094, "sessionId": "a", "procStart": "105653" });
+    let listing = Listing { process, conversation: "a".parse().ok(), fact: None };
+    assert_eq!(Claude.listing(begun.to_string().as_bytes()), Some(listing));
+    // Half written.
     assert_eq!(
         Claude.listing(br#"{"pid":3094,"procStart":"1","statusUpdatedAt":7,"status":"bu"#),
         None

@@ -214,7 +214,7 @@ impl Verb {
             Verb::Logs(args) => logs::run(args, context),
             Verb::Screen(args) => screen::run(&args, context),
             Verb::Attach(args) => attach::run(&args, context),
-            Verb::Send(args) => send::run(args, context),
+            Verb::Send(args) => send::run(&args, context),
             Verb::Sent(args) => sent::run(&args, context),
             Verb::Unsend(args) => unsend::run(&args, context),
             Verb::Stop(args) => stop::run(args, context),

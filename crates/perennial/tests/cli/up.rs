@@ -139,3 +139,19 @@ fn a_journal_of_a_newer_form_keeps_its_daemon() {
     assert_eq!(sealed.health().pid, pid);
     database.pragma_update(None, "user_version", form).expect("as it was");
 }
+
+/// As in a container: the leader of the caller's kernel session has no pid in there.
+#[test]
+fn in_a_pid_namespace_of_its_own_a_home_works_as_anywhere() {
+    let sealed = Sealed::new();
+    let mut inside = Command::new("unshare");
+    if !rustix::process::geteuid().is_root() {
+        inside.args(["--user", "--map-root-user"]);
+    }
+    inside.args(["--pid", "--fork", "--mount-proc", "--kill-child", "sh", "-ec"]);
+    inside.args(["$0 up; $0 spawn bob -- sleep 1000; $0 ls; $0 stop bob; $0 down", PROGRAM]);
+    inside.env_clear().env("PATH", "/usr/bin:/bin");
+    inside.env("PERENNIAL_HOME", &sealed.root).env("HOME", &sealed.dir);
+    let ran = finish(inside);
+    assert!(ran.code == 0 && ran.stdout.contains("bob is sleeping"), "{ran:?}");
+}

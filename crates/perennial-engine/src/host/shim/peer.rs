@@ -8,7 +8,6 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use rustix::event::epoll::EventFlags;
-use rustix::net::sockopt;
 
 use super::super::ancestry;
 use super::super::connection::Connection;
@@ -127,12 +126,16 @@ pub enum NotADaemon {
 
 /// Whether a peer may be a daemon: the same user, alive, and below no shim of whatever home.
 pub fn may_order(socket: impl AsFd) -> Result<(), NotADaemon> {
-    let peer = sockopt::socket_peercred(&socket).map_err(|_| NotADaemon::Unreadable)?;
-    if peer.uid != rustix::process::getuid() {
+    let peer = process::peer(&socket).map_err(|_| NotADaemon::Unreadable)?;
+    if peer.uid != rustix::process::getuid().as_raw() {
         return Err(NotADaemon::AnotherUser);
     }
+    // Outside of this pid namespace: nobody can say what is above it.
+    if peer.pid == 0 {
+        return Err(NotADaemon::Unreadable);
+    }
     // Orphans of a session are its shim's own children.
-    for above in ancestry::chain(peer.pid.as_raw_nonzero().get()) {
+    for above in ancestry::chain(peer.pid) {
         if ancestry::is_shim(&above.map_err(|_| NotADaemon::Unreadable)?) {
             return Err(NotADaemon::InSession);
         }

@@ -79,7 +79,7 @@ fn print_one(path: &Path, context: &Context) -> VerbResult {
     use std::os::unix::ffi::OsStrExt;
     match context.json {
         true => {
-            context.print_json(serde_json::json!(path.to_string_lossy()).to_string().as_bytes())?
+            context.print_json(serde_json::json!(path.to_string_lossy()).to_string().as_bytes())?;
         }
         false => context.print_bytes(&[path.as_os_str().as_bytes(), b"\n"].concat())?,
     }

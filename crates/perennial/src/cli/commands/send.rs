@@ -96,7 +96,7 @@ pub struct Args {
     after_turn: bool,
 }
 
-pub fn run(args: Args, context: &Context) -> VerbResult {
+pub fn run(args: &Args, context: &Context) -> VerbResult {
     let text = match (&args.text, &args.file) {
         (Some(text), _) if text == "-" => Some(read(io::stdin(), "standard input")?),
         (Some(text), _) => Some(text.clone()),
@@ -109,9 +109,9 @@ pub fn run(args: Args, context: &Context) -> VerbResult {
         (None, None) => None,
     };
     if args.no_enter || !args.key.is_empty() {
-        return press(&args, text, context);
+        return press(args, text, context);
     }
-    record(&args, text.unwrap_or_default(), context)
+    record(args, text.unwrap_or_default(), context)
 }
 
 /// Types keys into the terminal, as an attached person does.

@@ -226,7 +226,7 @@ fn status(context: &Context) -> VerbResult {
 fn told(what: &str, path: &Path, notes: &str, context: &Context) -> VerbResult {
     match context.json {
         true => {
-            context.print_json(json!({ "unit": path, "result": what }).to_string().as_bytes())?
+            context.print_json(json!({ "unit": path, "result": what }).to_string().as_bytes())?;
         }
         false => context.print(&format!("{what} {}\n{notes}", path.display()))?,
     }

@@ -6,7 +6,7 @@
 /// Longer sequences (pictures, clipboards) come in fragments.
 const SEQUENCE_LIMIT: usize = 4096;
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Token<'a> {
     /// Anything but escape sequences; controls such as line ends are in it.
     Text(&'a [u8]),

@@ -94,7 +94,7 @@ pub fn read(sequence: &[u8]) -> InputSequence {
             InputSequence::Report
         }
         [0x1b, b'[', body @ .., b'u'] => {
-            kitty(body).map_or(InputSequence::OtherKey, |event| InputSequence::Key(event))
+            kitty(body).map_or(InputSequence::OtherKey, InputSequence::Key)
         }
         [0x1b, b'[', b'2', b'7', b';', body @ .., b'~'] => {
             modify_other_keys(body).map_or(InputSequence::OtherKey, InputSequence::Key)

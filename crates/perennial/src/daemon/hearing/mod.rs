@@ -175,7 +175,8 @@ impl Driver {
 
     /// Takes in a line of a vendor's list of live sessions, if it is one of ours.
     pub fn listed(&mut self, listing: Listing) {
-        let Listing { process, fact } = listing;
+        let Listing { process, conversation: _, fact } = listing;
+        let Some(fact) = fact else { return };
         let found = self.supervisor.fleet().by_process(process);
         let live = found.and_then(|agent| Some((agent.id, agent.live_session()?.number)));
         let Some((agent, number)) = live else { return };

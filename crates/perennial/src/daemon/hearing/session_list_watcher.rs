@@ -117,7 +117,7 @@ impl SessionList {
         names
             .filter(|name| self.rule.is_of_process(name))
             .filter_map(|name| self.read(&name))
-            .filter(|listing| listing.fact.conversation.as_ref() == Some(conversation))
+            .filter(|listing| listing.conversation.as_ref() == Some(conversation))
             .map(|listing| listing.process)
             // A file that a killed one left behind names no living process.
             .find(|process| process::stat(process.pid).is_some_and(|stat| stat.process == *process))

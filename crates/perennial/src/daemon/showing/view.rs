@@ -13,7 +13,7 @@ use perennial_core::authority::Caller;
 use perennial_core::conversation::Conversations;
 use perennial_core::exit::Exit;
 use perennial_core::hearing::Hearing;
-use perennial_core::id::{AgentId, NodeId};
+use perennial_core::id::NodeId;
 use perennial_core::reason::{Evidence, Witness};
 use perennial_core::state::{Roster, State};
 use perennial_core::time::Time;
@@ -292,11 +292,9 @@ impl Filter {
 /// youngest of a name first.
 pub fn listing(view: &FleetView<'_>, filter: &Filter, caller: Caller) -> Vec<wire::Agent> {
     let FleetView { presence, now, .. } = *view;
-    let mut shown: Vec<((bool, Roster, String, Reverse<AgentId>), wire::Agent)> = view
-        .supervisor
-        .fleet()
-        .agents()
-        .filter(|agent| passes(agent, presence, filter, now))
+    let agents = view.supervisor.fleet().agents();
+    let agents = agents.filter(|agent| passes(agent, presence, filter, now));
+    let mut shown: Vec<_> = agents
         .map(|known| {
             let view = agent(known, view, caller);
             let roster = known.vouched(presence.confirmation(known)).0.roster();

@@ -144,9 +144,9 @@ impl Peer {
 
     /// Whose places this peer takes, once it is known who it is.
     pub fn party(&self, caller: Caller) -> Party {
-        let session = rustix::process::Pid::from_raw(self.pid)
-            .and_then(|pid| rustix::process::getsid(Some(pid)).ok());
-        Party::of(caller, session.map_or(self.pid, |pid| pid.as_raw_nonzero().get()), self.uid)
+        // 0 if its leader is outside of this pid namespace; not by rustix, which takes no 0.
+        let session = nix::unistd::getsid(Some(nix::unistd::Pid::from_raw(self.pid)));
+        Party::of(caller, session.map_or(self.pid, nix::unistd::Pid::as_raw), self.uid)
     }
 
     pub fn is_alive(&self) -> bool {

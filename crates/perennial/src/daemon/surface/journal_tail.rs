@@ -13,7 +13,7 @@ use super::Shared;
 use super::answer::ProblemResponse;
 
 /// So many records are taken at once: all that is kept of the journal for one reader.
-pub const BATCH: usize = 16;
+pub const BATCH: usize = 64;
 
 pub struct JournalTail {
     surface: Shared,
