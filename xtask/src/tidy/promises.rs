@@ -1,18 +1,21 @@
-//! A test that the security page names exists: a promise without its test is only a sentence.
+//! A test that the security page or the list of mended faults names exists: a promise without its test is only a
+//! sentence.
 
 use super::{Finding, Tree};
 
-const PAGE: &str = "docs/security.md";
+const PAGES: [&str; 2] = ["docs/security.md", "docs/design/0035-faults-found-from-outside.md"];
 
 pub fn without_test(tree: &Tree) -> Vec<Finding> {
-    let page = tree.texts.iter().filter(|text| text.path == PAGE);
-    let lines = page.flat_map(|text| text.text.lines().enumerate());
-    let named = lines.flat_map(|(index, line)| tests(line).map(move |test| (index + 1, test)));
+    let pages = tree.texts.iter().filter(|text| PAGES.contains(&text.path.as_str()));
+    let lines = pages.flat_map(|page| {
+        page.text.lines().enumerate().map(move |(index, line)| (&page.path, index + 1, line))
+    });
+    let named = lines.flat_map(|(page, number, line)| tests(line).map(move |t| (page, number, t)));
     named
-        .filter(|(_, test)| !exists(tree, test))
-        .map(|(line, test)| Finding {
+        .filter(|(_, _, test)| !exists(tree, test))
+        .map(|(page, line, test)| Finding {
             rule: "promises",
-            place: PAGE.to_owned(),
+            place: page.clone(),
             amount: 1,
             text: format!("line {line}: there is no test {test}"),
         })

@@ -181,9 +181,7 @@ mod tests {
                 "{name}"
             );
         }
-        assert!(
-            found(&["perennial", "shim", "/h/jobs/job_00000000000000000000000007"]).is_some()
-        );
+        assert!(found(&["perennial", "shim", "/h/jobs/job_00000000000000000000000007"]).is_some());
         for words in [
             &["perennial", "shim"][..],
             &["perennial", "shim", agent],

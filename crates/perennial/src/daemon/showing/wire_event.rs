@@ -466,8 +466,7 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_in_the_sentence_neither() {
-        let hidden =
-            ["hatched", "message-recorded", "message-blocked", "job-wanted", "job-ended"];
+        let hidden = ["hatched", "message-recorded", "message-blocked", "job-wanted", "job-ended"];
         let viewer = Sight::new(Caller::Viewer, Standing::Other);
         let mut told_with_evidence = 0;
         for (kind, mut what) in recorded() {
