@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use perennial_engine::host::holders::{InputRules, Program};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 
 const VARIABLE: &str = "PERENNIAL_TEST_TUI";
@@ -137,6 +138,12 @@ impl Tui {
     fn run(&mut self) {
         if matches!(self.manner, Manner::Undrawn | Manner::ClassicUndrawn) {
             self.await_word();
+        }
+        if self.manner == Manner::ClassicUndrawn {
+            // The keys are on their way: an Enter has to come while the terminal makes a newline of it.
+            let stdin = std::io::stdin();
+            let mut typed = [PollFd::new(&stdin, PollFlags::IN)];
+            poll(&mut typed, None).expect("a terminal can be polled");
         }
         self.take_terminal();
         let mut input = Vec::new();
