@@ -12,7 +12,7 @@ use super::render::time::LocalTime;
 /// What follows the end of a session.
 #[derive(Debug)]
 pub enum Then {
-    /// A later session runs.
+    /// A later session runs, or has run a moment ago.
     Running,
     /// No session follows, or not soon; the agent as it is now, if a daemon could tell.
     Over(Option<Box<Agent>>),

@@ -4,6 +4,7 @@
 //! error. Input is typed line by line: control characters in it are quoted, so that they are text.
 
 use std::io::{self, IsTerminal};
+use std::ops::Range;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::Duration;
@@ -64,31 +65,61 @@ pub fn passes_input() -> bool {
 pub fn pass(agent: &Agent, context: &Context) -> Result<Stay, Failure> {
     let caught = Caught::begin().map_err(|error| problems::terminal_unusable(&error))?;
     let mut input = passes_input().then(Input::default);
+    let (mut seen, mut exit) = (0, None);
     loop {
-        let attachment = attach(agent, input.is_some(), context)?;
-        let mut pipes =
-            Pipes { attachment, caught: &caught, input, is_taken: true, is_after_return: false };
-        let exit = match pipes.run()? {
-            Passed::Ended(exit) => exit,
-            Passed::Told(signal) => {
-                return Ok(Stay::Cut(format!("detached by {}", crate::kill_signal::name(signal))));
+        let mut was_attached = false;
+        if let Some(attachment) = attach(agent, input.is_some(), context)? {
+            let session = attachment.session();
+            if seen > 0 {
+                print_missed(agent, seen + 1..session, context)?;
             }
-            Passed::Lost(why) => return Ok(Stay::Cut(why)),
-        };
-        let session = pipes.attachment.session();
-        input = pipes.input;
-        let look = next_session::look(&agent.id, session, RETRY_PATIENCE, &context.client, |_| {
-            eprintln!("[session {session} ended: {}]", ended(exit.clone()));
+            let (is_taken, is_after_return) = (true, false);
+            let mut pipes = Pipes { attachment, caught: &caught, input, is_taken, is_after_return };
+            exit = match pipes.run()? {
+                Passed::Ended(exit) => exit,
+                Passed::Told(signal) => {
+                    let by = crate::kill_signal::name(signal);
+                    return Ok(Stay::Cut(format!("detached by {by}")));
+                }
+                Passed::Lost(why) => return Ok(Stay::Cut(why)),
+            };
+            (seen, input, was_attached) = (pipes.attachment.session(), pipes.input, true);
+        }
+        let look = next_session::look(&agent.id, seen, RETRY_PATIENCE, &context.client, |_| {
+            if was_attached {
+                eprintln!("[session {seen} ended: {}]", ended(exit.clone()));
+            }
         });
-        if let Then::Over(agent) = look {
-            return Ok(Stay::Over(Over { exit, agent }));
+        if let Then::Over(now) = look {
+            let newest = now.as_ref().map_or(seen, |now| stay::newest(now));
+            print_missed(agent, seen + 1..newest + 1, context)?;
+            let exit = now.as_ref().and_then(|now| stay::exit_after(now, seen)).or(exit);
+            return Ok(Stay::Over(Over { exit, agent: now }));
         }
     }
 }
 
-fn attach(agent: &Agent, is_typing: bool, context: &Context) -> Result<Attachment, Failure> {
+fn print_missed(agent: &Agent, sessions: Range<u32>, context: &Context) -> Result<(), Failure> {
+    for (session, output) in stay::missed(&agent.id, sessions, &context.client) {
+        eprintln!("[session {session}, which has ended]");
+        let text = plain_line_ends(&output, &mut false);
+        write_out(&text).map_err(|error| problems::terminal_unusable(&error))?;
+    }
+    Ok(())
+}
+
+/// `None` if the agent has no session at this moment.
+fn attach(
+    agent: &Agent,
+    is_typing: bool,
+    context: &Context,
+) -> Result<Option<Attachment>, Failure> {
     let mode = if is_typing { Mode::Attach } else { Mode::Watch };
-    let ticket = stay::ticket(&agent.id, mode, &context.client)?;
+    let ticket = match stay::ticket(&agent.id, mode, &context.client) {
+        Ok(ticket) => ticket,
+        Err(error) if stay::is_without_session(&error) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
     let (socket, token) = (Path::new(&ticket.socket), &ticket.ticket);
     let attachment = match mode {
         Mode::Attach => {
@@ -96,7 +127,8 @@ fn attach(agent: &Agent, is_typing: bool, context: &Context) -> Result<Attachmen
         }
         Mode::Watch => Attachment::watch(socket, token, Some(0)),
     };
-    attachment.map_err(|error| problems::holder_unreachable(&agent.name, &error).into())
+    let unreachable = |error| problems::holder_unreachable(&agent.name, &error).into();
+    attachment.map(Some).map_err(unreachable)
 }
 
 enum Passed {
@@ -161,7 +193,7 @@ impl Pipes<'_> {
         for one in news {
             match one {
                 News::Output(bytes) => {
-                    let text = self.plain_line_ends(&bytes);
+                    let text = plain_line_ends(&bytes, &mut self.is_after_return);
                     if let Err(error) = write_out(&text) {
                         return Ok(Some(Passed::Lost(format!("can't write the output ({error})"))));
                     }
@@ -177,24 +209,6 @@ impl Pipes<'_> {
         Ok(None)
     }
 
-    /// A terminal ends lines with two characters, a file with one.
-    fn plain_line_ends(&mut self, bytes: &[u8]) -> Vec<u8> {
-        if io::stdout().is_terminal() {
-            return bytes.to_vec();
-        }
-        let mut text = Vec::with_capacity(bytes.len() + 1);
-        for byte in bytes {
-            if std::mem::take(&mut self.is_after_return) && *byte != b'\n' {
-                text.push(b'\r');
-            }
-            match byte {
-                b'\r' => self.is_after_return = true,
-                other => text.push(*other),
-            }
-        }
-        text
-    }
-
     /// What the session does not take any more is its end's business: that is told by the session.
     fn on_input(&mut self) {
         let Some(input) = &mut self.input else { return };
@@ -206,6 +220,24 @@ impl Pipes<'_> {
         };
         self.is_taken = self.attachment.queue(&keys).is_ok();
     }
+}
+
+/// A terminal ends lines with two characters, a file with one.
+fn plain_line_ends(bytes: &[u8], is_after_return: &mut bool) -> Vec<u8> {
+    if io::stdout().is_terminal() {
+        return bytes.to_vec();
+    }
+    let mut text = Vec::with_capacity(bytes.len() + 1);
+    for byte in bytes {
+        if std::mem::take(is_after_return) && *byte != b'\n' {
+            text.push(b'\r');
+        }
+        match byte {
+            b'\r' => *is_after_return = true,
+            other => text.push(*other),
+        }
+    }
+    text
 }
 
 /// Input that is typed for a program.

@@ -3,6 +3,7 @@
 //!
 //! The daemon only hands out tickets; it may end or be killed meanwhile.
 
+use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
@@ -25,6 +26,10 @@ use crate::detach_keys::DetachKeys;
 
 /// A retry that is further away than this is not waited for.
 const RETRY_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Of sessions that ended before anybody could attach to them, these many are shown, with so much of their output.
+const MISSED_SESSIONS_MAX: u32 = 5;
+const MISSED_BYTES_MAX: usize = 64 << 10;
 
 /// How a stay ended.
 #[derive(Debug)]
@@ -113,6 +118,9 @@ pub fn stay(target: &str, keys: DetachKeys, context: &Context) -> Result<Stayed,
                 let (ticket, attachment, replayed_to) = *way_in;
                 who = name(&ticket.agent);
                 let session = attachment.session();
+                if let Some((seen, _)) = &last {
+                    show_missed(target, seen + 1..session, &context.client)?;
+                }
                 // Printed once the terminal is raw, so a person who sees it can type.
                 let note = format!("[{who}, session {session}; detach: {}]\r\n", keys.summary());
                 context.print(&note)?;
@@ -138,12 +146,52 @@ pub fn stay(target: &str, keys: DetachKeys, context: &Context) -> Result<Stayed,
             Then::Over(agent) => agent,
         };
         return match (last, refused) {
-            (Some((_, exit)), _) => Ok(Stayed { who, stay: Stay::Over(Over { exit, agent }) }),
+            (Some((seen, exit)), _) => {
+                let newest = agent.as_ref().map_or(seen, |agent| newest(agent));
+                show_missed(target, seen + 1..newest + 1, &context.client)?;
+                let exit = agent.as_ref().and_then(|agent| exit_after(agent, seen)).or(exit);
+                Ok(Stayed { who, stay: Stay::Over(Over { exit, agent }) })
+            }
             // It has no session, and none comes.
             (None, Some(refused)) => Err(refused.into()),
             (None, None) => Ok(Stayed { who, stay: Stay::Left }),
         };
     }
+}
+
+fn show_missed(target: &str, sessions: Range<u32>, client: &Client) -> Result<(), Failure> {
+    for (session, output) in missed(target, sessions, client) {
+        let note = format!("[session {session}, which has ended]\r\n");
+        let shown = visit::write_out(note.as_bytes()).and_then(|()| visit::write_out(&output));
+        shown.map_err(|error| problems::terminal_unusable(&error))?;
+    }
+    Ok(())
+}
+
+/// The ends of what sessions printed that began and ended while nobody was attached, the newest few.
+pub fn missed(target: &str, sessions: Range<u32>, client: &Client) -> Vec<(u32, Vec<u8>)> {
+    let first = sessions.start.max(sessions.end.saturating_sub(MISSED_SESSIONS_MAX));
+    let output = |session: u32| {
+        let (number, most) = (session.to_string(), MISSED_BYTES_MAX.to_string());
+        let query = [("session", Some(number.as_str())), ("max", Some(most.as_str()))];
+        let answer = client.get(&client::path(&["agents", target, "logs"], &query)).ok()?;
+        Some((session, answer.body))
+    };
+    (first..sessions.end).filter_map(output).collect()
+}
+
+/// The number of the agent's last session.
+pub fn newest(agent: &Agent) -> u32 {
+    let number = agent.session.as_ref().map_or(0, |session| session.number);
+    u32::try_from(number).unwrap_or(0)
+}
+
+/// How the agent's last session ended, if that is a later one than `seen`.
+pub fn exit_after(agent: &Agent, seen: u32) -> Option<SessionExit> {
+    let session = agent.session.as_ref().filter(|_| newest(agent) > seen)?;
+    let exit = session.exit.as_ref()?;
+    let code = exit.code.map(SessionExit::Code);
+    code.or(exit.signal.map(SessionExit::KillSignal))
 }
 
 /// Does something while the person may leave.
@@ -183,7 +231,7 @@ fn enter(target: &str, client: &Client) -> Result<Entry, Failure> {
     Ok(Entry::Open(Box::new((ticket, attachment, replayed_to))))
 }
 
-fn is_without_session(error: &ClientError) -> bool {
+pub fn is_without_session(error: &ClientError) -> bool {
     matches!(error, ClientError::Problem(problem) if problem.kind == "no-session")
 }
 

@@ -222,3 +222,16 @@ fn a_harness_is_run_like_a_program() {
     assert!(ran.stdout.contains("[claude, session 1; detach: "), "{ran:?}");
     assert!(ran.code == 6 && ran.stdout.contains("from the harness"), "{ran:?}");
 }
+
+/// A program that crashes at once is restarted; none of its sessions goes unseen, however short.
+#[test]
+fn sessions_that_end_at_once_are_shown_over_restarts() {
+    let sealed = Sealed::up();
+    let script = "echo x >> runs; n=$(wc -l < runs); echo run $n; [ $((n % 3)) = 0 ] || exit 3";
+    let args = ["--restart", "on-crash", "--", "sh", "-c", script];
+    let piped = with_input(&sealed, &args, "");
+    assert_eq!((piped.code, piped.stdout.as_str()), (0, "run 1\nrun 2\nrun 3\n"), "{piped:?}");
+    let shown = in_terminal(&sealed, &args);
+    let runs: Vec<_> = shown.stdout.lines().filter(|line| line.starts_with("run ")).collect();
+    assert_eq!((shown.code, runs), (0, vec!["run 4", "run 5", "run 6"]), "{shown:?}");
+}
