@@ -53,6 +53,8 @@ pub enum UsedBy {
     CommandLine,
 }
 
+const DETACH_KEYS_VARIABLE: &str = "PERENNIAL_DETACH_KEYS";
+
 /// Every key, in the order in which they are shown.
 pub const KEYS: [Key; 4] = [
     Key {
@@ -77,7 +79,7 @@ pub const KEYS: [Key; 4] = [
         name: "detach_keys",
         kind: Kind::Keys,
         used_by: UsedBy::CommandLine,
-        variable: Some("PERENNIAL_DETACH_KEYS"),
+        variable: Some(DETACH_KEYS_VARIABLE),
         summary: "The keys that detach from an agent's terminal: a prefix, and the key after it; d if none \
                   is given. The prefix pressed twice detaches, too.",
         example: r#"detach_keys = "C-a d""#,
@@ -151,25 +153,22 @@ impl Config {
         Config::read(&file(config)?)
     }
 
-    /// The same with the environment before the file: what a command uses.
-    pub fn for_command_line(
-        config: &Path,
-        variable: impl Fn(&str) -> Option<String>,
-    ) -> Result<Loaded, Mistake> {
-        let text = file(config)?;
-        let mut loaded = Loaded { config: Config::read(&text)?, sources: sources(&text) };
-        for (key, source) in KEYS.iter().zip(&mut loaded.sources) {
-            let Some(name) = key.variable else { continue };
-            if let Some(value) = variable(name).filter(|value| !value.is_empty()) {
-                let wrong = |error| Mistake {
-                    line: None,
-                    message: format!("the variable {name}: {error}"),
-                };
-                loaded.config.detach_keys = checked_keys(value).map_err(wrong)?;
-                *source = Source::Environment;
-            }
+    /// The same with the environment before the file: what a command uses. A mistake keeps nobody from an agent's
+    /// terminal: what has it is ignored, and told.
+    pub fn for_command_line(config: &Path, variable: impl Fn(&str) -> Option<String>) -> Loaded {
+        let read = file(config).and_then(|text| Ok((Config::read(&text)?, sources(&text))));
+        let mut loaded = match read {
+            Ok((config, sources)) => Loaded { config, sources, mistake: None },
+            Err(mistake) => Loaded {
+                config: Config::default(),
+                sources: [Source::Default; KEYS.len()],
+                mistake: Some(mistake),
+            },
+        };
+        if let Some(value) = variable(DETACH_KEYS_VARIABLE).filter(|value| !value.is_empty()) {
+            loaded.set_detach_keys(value);
         }
-        Ok(loaded)
+        loaded
     }
 
     /// What a file with this text says.
@@ -199,9 +198,28 @@ impl Config {
 pub struct Loaded {
     pub config: Config,
     sources: [Source; KEYS.len()],
+    /// Whatever has it is ignored: the file as a whole, or a variable.
+    pub mistake: Option<Mistake>,
 }
 
 impl Loaded {
+    fn set_detach_keys(&mut self, value: String) {
+        match checked_keys(value) {
+            Ok(value) => {
+                self.config.detach_keys = value;
+                for (key, source) in KEYS.iter().zip(&mut self.sources) {
+                    if key.variable == Some(DETACH_KEYS_VARIABLE) {
+                        *source = Source::Environment;
+                    }
+                }
+            }
+            Err(error) => {
+                let message = format!("the variable {DETACH_KEYS_VARIABLE}: {error}");
+                self.mistake.get_or_insert(Mistake { line: None, message });
+            }
+        }
+    }
+
     /// Every key with its value and its source.
     pub fn entries(&self) -> impl Iterator<Item = (&'static Key, serde_json::Value, Source)> {
         KEYS.iter().zip(self.sources).map(|(key, source)| (key, self.config.value(key), source))
@@ -330,12 +348,18 @@ mod tests {
                 loaded.entries().find(|(key, ..)| key.name == name).expect("a key");
             (value.as_str().map(str::to_owned), source)
         };
-        let loaded = load(None).unwrap();
+        let loaded = load(None);
         assert_eq!(of(&loaded, "detach_keys"), (Some("C-a d".to_owned()), Source::File));
         assert_eq!(of(&loaded, "notify").1, Source::File);
         assert_eq!(of(&loaded, "record_limit_mib").1, Source::Default);
-        let loaded = load(Some("C-b")).unwrap();
+        let loaded = load(Some("C-b"));
         assert_eq!(of(&loaded, "detach_keys"), (Some("C-b".to_owned()), Source::Environment));
-        assert!(load(Some("b")).unwrap_err().message.contains("PERENNIAL_DETACH_KEYS"));
+        let mistaken = load(Some("b"));
+        assert_eq!(of(&mistaken, "detach_keys"), (Some("C-a d".to_owned()), Source::File));
+        assert!(mistaken.mistake.unwrap().message.contains("PERENNIAL_DETACH_KEYS"));
+        std::fs::write(path(dir.path()), "notify = 'x'\ndetach_keys = 'C-a d'").unwrap();
+        let ignored = load(None);
+        assert_eq!(ignored.config, Config::default());
+        assert_eq!(ignored.mistake.unwrap().line, Some(1));
     }
 }

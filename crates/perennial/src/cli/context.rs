@@ -12,9 +12,16 @@ use super::pager::{LongOutput, Pager};
 use super::problems;
 use super::render::paint::Paint;
 use super::render::roster::Canvas;
-use super::render::text::json;
+use super::render::text::{json, plain};
 use super::render::time::LocalTime;
 use super::terminal;
+use crate::config::{Config, Loaded, Mistake};
+
+/// What a person is told of a mistake in the configuration.
+pub fn config_note(mistake: &Mistake) -> String {
+    let mistake = plain(&mistake.to_string());
+    format!("the configuration has a mistake and is ignored: {mistake}: perennial config edit")
+}
 
 #[derive(Debug)]
 pub struct Context {
@@ -36,6 +43,15 @@ impl Context {
         let pager = Pager::choose(|name| std::env::var(name).ok());
         let pager = pager.filter(|_| !json && !no_pager);
         Ok(Context { home, client, json, paint, pager })
+    }
+
+    /// The configuration as this command uses it. A mistake in it is told, and ends nothing.
+    pub fn config(&self) -> Loaded {
+        let loaded = Config::for_command_line(&self.home.config, |name| std::env::var(name).ok());
+        if let Some(mistake) = loaded.mistake.as_ref().filter(|_| !self.json) {
+            eprintln!("note: {}", config_note(mistake));
+        }
+        loaded
     }
 
     /// Writes to standard output, all at once.

@@ -51,7 +51,8 @@ fn every_key_is_shown_with_its_source_without_a_daemon() {
         (&8.into(), &"default".into())
     );
     let text = sealed.ok(["config", "show"]);
-    assert!(text.contains("config.toml") && text.contains("default"), "{text}");
+    assert!(text.contains("silent_after_s = 60  (config.toml; default 300)\n  "), "{text}");
+    assert!(text.contains("record_limit_mib = 8  (default)"), "{text}");
     let explained = sealed.ok(["config", "explain", "silent_after_s"]);
     assert!(
         explained.contains("60 (config.toml)") && explained.contains("when the daemon starts"),
@@ -97,6 +98,22 @@ fn a_mistake_is_told_with_file_and_line_and_up_tells_of_it_too() {
     let up = sealed.run(["up"]);
     assert_eq!(up.code, 0, "{up:?}");
     assert!(up.stdout.contains("line 2: ") && up.stdout.contains("notifi"), "{up:?}");
+    write(&sealed, "\ndetach_keys = 'foo'\n");
+    let again = sealed.ok(["up"]);
+    assert!(again.contains("line 2: "), "what was edited since is told: {again}");
+}
+
+/// The defaults hold, and one is told: nothing else depends on the file.
+#[test]
+fn a_mistake_keeps_nobody_from_a_terminal_or_an_explanation() {
+    let sealed = Sealed::up();
+    write(&sealed, "notify = 'x'\n");
+    let ran = sealed.run(["run", "--", "echo", "hi"]);
+    assert!(ran.code == 0 && ran.stdout == "hi\n", "{ran:?}");
+    assert!(ran.stderr.contains("has a mistake and is ignored: line 1"), "{ran:?}");
+    assert!(sealed.ok(["config", "explain", "notify"]).contains("example"));
+    let shown = sealed.run(["config", "show"]);
+    assert!(shown.code == 0 && shown.stdout.contains("notify = []  (default)"), "{shown:?}");
 }
 
 #[test]

@@ -8,7 +8,6 @@ use crate::cli::failure::{Failure, VerbResult};
 use crate::cli::problems;
 use crate::cli::stay::{self, stay};
 use crate::cli::terminal;
-use crate::config::{self, Config};
 use crate::detach_keys::DetachKeys;
 
 /// Use an agent's terminal; press Ctrl-\ and then d to detach
@@ -45,19 +44,13 @@ pub fn run(args: &Args, context: &Context) -> VerbResult {
     if !terminal::is_interactive() {
         return Err(problems::no_terminal_to_attach(&args.target).into());
     }
-    let keys = detach_keys(args.detach_keys, context)?;
+    let keys = detach_keys(args.detach_keys, context);
     stay(&args.target, keys, context)?.tell(context)
 }
 
 /// Those that were given, else those of the configuration.
-pub fn detach_keys(given: Option<DetachKeys>, context: &Context) -> Result<DetachKeys, Failure> {
-    if let Some(keys) = given {
-        return Ok(keys);
-    }
-    let dir = &context.home.config;
-    let loaded = Config::for_command_line(dir, |name| std::env::var(name).ok())
-        .map_err(|mistake| problems::house::config_mistake(&config::path(dir), &mistake))?;
-    Ok(loaded.config.detach_keys.parse().unwrap_or_default())
+pub fn detach_keys(given: Option<DetachKeys>, context: &Context) -> DetachKeys {
+    given.unwrap_or_else(|| context.config().config.detach_keys.parse().unwrap_or_default())
 }
 
 pub fn ticket(target: &str, mode: Mode, context: &Context) -> Result<Ticket, Failure> {

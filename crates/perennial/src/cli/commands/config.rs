@@ -11,13 +11,12 @@ use perennial_api::{ExitCode, client};
 use serde_json::{Value, json};
 
 use crate::cli::context::Context;
-use crate::cli::failure::{Failure, VerbResult};
+use crate::cli::failure::VerbResult;
 use crate::cli::person;
 use crate::cli::problems;
-use crate::cli::render::table::{Cell, Clip, Column, table};
-use crate::cli::render::text::plain;
+use crate::cli::render::text::{plain, wrapped};
 use crate::cli::terminal;
-use crate::config::{self, Config, KEYS, Key, Kind, Loaded, Source, UsedBy};
+use crate::config::{self, Config, KEYS, Key, Kind, Source, UsedBy};
 use crate::similar::similar;
 
 /// Show, explain, check or edit the configuration
@@ -39,12 +38,12 @@ enum Verb {
     Edit(EditArgs),
 }
 
-/// Show every key with its value and where the value comes from
+/// Show every key with its value, where the value comes from, and what it does
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example: perennial config show
 
-A key that the running daemon still uses with another value is named.")]
+Keys for which the running daemon still uses another value are listed.")]
 struct ShowArgs {}
 
 /// Explain a key: what it does, its default, who reads it
@@ -85,35 +84,41 @@ pub fn run(args: &Args, context: &Context) -> VerbResult {
 }
 
 fn show(context: &Context) -> VerbResult {
-    let loaded = load(context)?;
+    let loaded = context.config();
     let running = running(context);
     let stale = stale(&loaded.config, running.as_ref());
     if context.json {
         let keys: Vec<Value> = loaded.entries().map(|entry| entry_json(entry, &stale)).collect();
         let file = config::path(&context.home.config);
-        let body = json!({ "file": file, "keys": keys, "daemon": running });
+        let mistake = loaded.mistake.as_ref().map(ToString::to_string);
+        let body = json!({ "file": file, "keys": keys, "daemon": running, "mistake": mistake });
         context.print_json(body.to_string().as_bytes())?;
         return Ok(ExitCode::Done);
     }
-    context.print(&context.draw(|canvas| {
-        let columns = [("key", 3, Clip::Never), ("value", 2, Clip::End), ("source", 1, Clip::End)];
-        let mut columns = columns.map(|(title, importance, clip)| Column {
-            title,
-            importance,
-            narrowest: 12,
-            clip,
-            cells: Vec::new(),
-        });
-        for (key, value, source) in loaded.entries() {
-            let cells = [key.name.to_owned(), plain(&value.to_string()), from(key, source)];
-            for (column, cell) in columns.iter_mut().zip(cells) {
-                column.cells.push(Cell::new(cell));
-            }
-        }
-        table(columns.into(), canvas.width, canvas.paint)
+    context.print_long(&context.draw(|canvas| {
+        let entries = loaded.entries().map(|entry| shown(entry, canvas.width));
+        entries.collect::<Vec<_>>().join("\n")
     }))?;
     context.print(&told_stale(&loaded.config, running.as_ref()))?;
     Ok(ExitCode::Done)
+}
+
+/// A key as the file would have it, where its value comes from, its default, and a sentence.
+fn shown((key, value, source): (&Key, Value, Source), width: Option<usize>) -> String {
+    let default = match source {
+        Source::Default => String::new(),
+        Source::File | Source::Environment => {
+            format!("; default {}", Config::default().value(key))
+        }
+    };
+    let indent = "  ";
+    format!(
+        "{} = {}  ({}{default})\n{indent}{}\n",
+        key.name,
+        plain(&value.to_string()),
+        from(key, source),
+        wrapped(key.summary, indent.len(), indent.len(), width),
+    )
 }
 
 fn entry_json((key, value, source): (&Key, Value, Source), stale: &[&Key]) -> Value {
@@ -134,12 +139,6 @@ fn from(key: &Key, source: Source) -> String {
         Source::File => "config.toml".to_owned(),
         Source::Environment => key.variable.unwrap_or("environment").to_owned(),
     }
-}
-
-fn load(context: &Context) -> Result<Loaded, Failure> {
-    let dir = &context.home.config;
-    Config::for_command_line(dir, |name| std::env::var(name).ok())
-        .map_err(|mistake| problems::house::config_mistake(&config::path(dir), &mistake).into())
 }
 
 /// What the daemon runs with, if one runs and tells this caller.
@@ -179,7 +178,7 @@ fn explain(name: &str, context: &Context) -> VerbResult {
         let meant = similar(name, keys);
         return Err(problems::house::no_such_key(name, &meant, &keys.join(", ")).into());
     };
-    let loaded = load(context)?;
+    let loaded = context.config();
     let entry = loaded.entries().find(|(one, ..)| one.name == key.name);
     let (value, source) = entry.map(|(_, value, source)| (value, source)).unwrap_or_else(|| {
         unreachable!("CF1: {name} is a key of the table");
@@ -197,7 +196,7 @@ fn explain(name: &str, context: &Context) -> VerbResult {
     context.print(&format!(
         "{}\n\nvalue          {} ({})\ndefault        {}\ntype           {}\n{variable}takes effect   {}\n\
          example        {}\n",
-        key.summary,
+        context.draw(|canvas| wrapped(key.summary, 0, 0, canvas.width)),
         plain(&value.to_string()),
         from(key, source),
         Config::default().value(key),

@@ -65,7 +65,7 @@ const SUMMARY: &str = "ended, and was run with --rm";
 
 pub fn run(args: Args, context: &Context) -> VerbResult {
     let is_interactive = terminal::is_interactive();
-    let keys = attach::detach_keys(args.detach_keys, context)?;
+    let keys = attach::detach_keys(args.detach_keys, context);
     let mut request =
         launch::request(args.name.clone().unwrap_or_default(), args.options, args.argv)?;
     request.restart.get_or_insert_with(|| "never".to_owned());

@@ -13,11 +13,12 @@ use perennial_engine::host::monotonic::{self, Moment};
 use crate::build_id;
 use crate::cli::arrival::Arrival;
 use crate::cli::commands::daemon::check_starter;
-use crate::cli::context::Context;
+use crate::cli::context::{Context, config_note};
 use crate::cli::failure::VerbResult;
 use crate::cli::installed;
 use crate::cli::problems;
 use crate::cli::render::text::plain;
+use crate::config::Config;
 
 pub use start::start_detached;
 
@@ -159,12 +160,12 @@ fn tell(context: &Context, health: &Health, what: &str) -> VerbResult {
     } else {
         format!("{} living, {} in the freezer: perennial ls\n", agents.living, agents.freezer)
     };
-    context.print(&format!("{running}\n{}{next}", notes(health)))?;
+    context.print(&format!("{running}\n{}{next}", notes(health, context)))?;
     Ok(ExitCode::Done)
 }
 
 /// What the operator should know of the daemon that runs.
-fn notes(health: &Health) -> String {
+fn notes(health: &Health, context: &Context) -> String {
     let mut notes = String::new();
     if !build_id::is_own(&health.version, &health.build) {
         let own = build_id::version_and_build();
@@ -173,11 +174,9 @@ fn notes(health: &Health) -> String {
              perennial up --upgrade\n"
         ));
     }
-    if let Some(mistake) = health.config.as_ref().and_then(|config| config.mistake.as_deref()) {
-        let mistake = plain(mistake);
-        notes.push_str(&format!(
-            "config.toml has a mistake and is ignored: {mistake}: perennial config edit\n"
-        ));
+    // The daemon read the file when it started; it may have been edited since.
+    if let Err(mistake) = Config::load(&context.home.config) {
+        notes.push_str(&format!("{}\n", config_note(&mistake)));
     }
     match health.agents.unadopted {
         0 => {}
