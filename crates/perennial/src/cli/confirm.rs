@@ -8,6 +8,7 @@ use std::io::{self, BufRead, IsTerminal, Read, Write};
 use super::context::Context;
 use super::failure::Failure;
 use super::problems;
+use super::render::text::wrapped;
 
 /// The option that answers the question beforehand.
 #[derive(Debug, clap::Args)]
@@ -29,7 +30,12 @@ impl Confirmation {
     }
 
     /// Goes on if the answer is yes; call it only if one is due.
-    pub fn ask(&self, question: &str) -> Result<(), Failure> {
+    pub fn ask(&self, question: &str, context: &Context) -> Result<(), Failure> {
+        let question = context.draw(|canvas| {
+            // The answer stands on the last line.
+            let width = canvas.width.map(|width| width.saturating_sub(" [y/N] yes".len()));
+            wrapped(question, 0, 0, width)
+        });
         let mut err = io::stderr().lock();
         // Where the question can't be shown, it is not answered either.
         let _ = write!(err, "{question} [y/N] ");

@@ -178,6 +178,9 @@ fn parsed(words: &[OsString]) -> Result<Cli, ExitCode> {
         }
         // Without any word, the help is printed as an error.
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            if usage::asks_for_json(words) {
+                return misused(&usage::verb_missing(words));
+            }
             let _ = error.print();
             Err(ExitCode::Usage)
         }

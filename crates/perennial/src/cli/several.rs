@@ -42,32 +42,45 @@ impl Targets {
         }
     }
 
+    pub fn has_pattern(&self) -> bool {
+        self.names.iter().any(|name| Pattern::of(name).is_some())
+    }
+
     /// Every agent once, in the order of the words and, within a pattern, of names. Patterns match agents
     /// outside the cemetery.
     pub fn agents(&self, context: &Context) -> Result<Vec<Found>, Failure> {
-        let listed: Vec<Agent> = context.client.get(&client::path(&["agents"], &[]))?.read()?;
-        let mut names: Vec<String> = listed.into_iter().map(|agent| agent.name).collect();
-        names.sort_by_cached_key(|name| name.to_ascii_lowercase());
+        let mut agents: Vec<Agent> = context.client.get(&client::path(&["agents"], &[]))?.read()?;
+        agents.sort_by_cached_key(|agent| agent.name.to_ascii_lowercase());
         let mut seen = HashSet::new();
         let mut found = Vec::new();
         for word in &self.names {
             let Some(pattern) = Pattern::of(word) else {
-                if seen.insert(word.to_ascii_lowercase()) {
-                    found.push(Ok(word.clone()));
+                // Whoever is not in the list, as the dead are not, is known by the word alone.
+                let named = agents.iter().find(|agent| is_meant(agent, word));
+                if seen
+                    .insert(named.map_or_else(|| word.to_ascii_lowercase(), |one| one.id.clone()))
+                {
+                    found.push(Ok(named.map_or_else(|| word.clone(), |one| one.name.clone())));
                 }
                 continue;
             };
-            let mut matching = names.iter().filter(|name| pattern.matches(name)).peekable();
+            let mut matching =
+                agents.iter().filter(|agent| pattern.matches(&agent.name)).peekable();
             if matching.peek().is_none() {
                 let letters = word.replace(['*', '?'], "");
-                let meant = similar(&letters, names.iter().map(String::as_str));
+                let meant = similar(&letters, agents.iter().map(|agent| agent.name.as_str()));
                 found.push(Err(problems::no_match(word, &meant).into()));
             }
-            let fresh = matching.filter(|name| seen.insert(name.to_ascii_lowercase()));
-            found.extend(fresh.map(|name| Ok(name.clone())));
+            let fresh = matching.filter(|agent| seen.insert(agent.id.clone()));
+            found.extend(fresh.map(|agent| Ok(agent.name.clone())));
         }
         Ok(found)
     }
+}
+
+/// Whether a word that is no pattern means this agent.
+fn is_meant(agent: &Agent, word: &str) -> bool {
+    [&agent.name, &agent.target, &agent.id].into_iter().any(|name| name.eq_ignore_ascii_case(word))
 }
 
 /// Asks for each agent, with `what` shown while that takes long, and draws each answer by `draw`.

@@ -39,7 +39,7 @@ pub fn misused(error: &clap::Error, words: &[OsString]) -> Problem {
         );
     }
     if error.kind() == ErrorKind::MissingSubcommand {
-        return problems::no_verb(&path, &help);
+        return verb_missing(words);
     }
     if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) {
         return problems::no_such_verb(&path, typed, &meant(typed, &command), &help);
@@ -55,6 +55,12 @@ pub fn misused(error: &clap::Error, words: &[OsString]) -> Problem {
     problems::misused(title, value_meant(error).unwrap_or(tips), &help)
 }
 
+/// A verb, or the verb of a verb as in `board post`, is missing.
+pub fn verb_missing(words: &[OsString]) -> Problem {
+    let (path, _) = verb(words);
+    problems::no_verb(&path, &format!("{path} --help"))
+}
+
 /// What may have been meant by an option that the verb does not have.
 fn option_meant(typed: &str, path: &str, command: &Command) -> String {
     let verb = path.rsplit(' ').next().unwrap_or_default();
@@ -67,8 +73,11 @@ fn option_meant(typed: &str, path: &str, command: &Command) -> String {
     }
     match path {
         // Their words are texts, which may begin with anything.
-        "perennial send" | "perennial board post" => {
+        "perennial send" | "perennial board post" if typed.starts_with('-') => {
             "-- comes before a text that begins with -".to_owned()
+        }
+        "perennial send" | "perennial board post" => {
+            "a text of several words is put in quotes".to_owned()
         }
         _ => String::new(),
     }
@@ -289,6 +298,7 @@ mod tests {
             (&["stop", "--al"], ""),
             (&["send", "bob", "-x"], "-- comes before a text that begins with -"),
             (&["board", "post", "-x"], "-- comes before a text that begins with -"),
+            (&["send", "bob", "run", "the", "tests"], "a text of several words is put in quotes"),
         ] {
             assert_eq!(problem(line).detail, detail, "{line:?}");
         }

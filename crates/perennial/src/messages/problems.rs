@@ -358,6 +358,8 @@ fn of_house() -> Vec<Problem> {
             "the file has form 6, this program knows 5",
         ),
         house::export_exists(archive),
+        house::export_needs_a_file(),
+        house::no_directory_for_export(archive),
         house::nothing_to_export(journal),
         house::not_exported(archive, &denied()),
         house::not_an_archive(archive, &ReadError::Foreign("../../.bashrc".to_owned())),

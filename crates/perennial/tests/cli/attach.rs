@@ -1,7 +1,9 @@
 //! `attach`: a person at an agent's terminal.
 
+use std::process::Command;
+
 use crate::processes::{kill, running, signal};
-use crate::sealed::{Sealed, pid};
+use crate::sealed::{Sealed, finish, pid};
 use crate::terminal::Terminal;
 
 /// Repeats every line that it reads.
@@ -291,6 +293,14 @@ fn two_people_a_storm_of_sizes_and_a_terminal_of_one_cell() {
     });
     one.type_keys(DETACH);
     assert_eq!(one.end().code, 0);
+    // Without a key of the one who stays.
+    let terminal = format!("/proc/{}/fd/0", pid(&sealed.show("size")));
+    let size = || {
+        let mut stty = Command::new("stty");
+        stty.args(["-F", &terminal, "size"]);
+        finish(stty).stdout
+    };
+    sealed.until("the other's size holds", || size() == "10 40\n");
     two.type_keys(DETACH);
     assert_eq!(two.end().code, 0);
 }
@@ -307,7 +317,7 @@ fn a_suspended_program_is_told_with_the_way_to_continue_it() {
     let way = format!("kill -CONT {}", pid(&agent));
     assert_eq!(sealed.show("shell").state, "working");
     assert!(sealed.ok(["why", "shell"]).contains(&way));
-    assert!(sealed.ok(["ls"]).contains("suspended by a kill signal"));
+    assert!(sealed.ok(["ls"]).contains("suspended by SIGSTOP"));
     sealed.ok(["send", "shell", "while it sleeps"]);
     sealed.until("the text waits for that", || {
         sealed.ok(["sent", "shell"]).contains("the program is suspended")

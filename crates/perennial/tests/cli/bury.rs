@@ -84,8 +84,8 @@ fn a_person_at_a_terminal_is_asked_first() {
     for name in ["web-1", "web-2", "bob"] {
         sealed.spawn(name, "read x");
     }
-    let question =
-        "bury web-1 and web-2? Their sessions end, and they can't be woken again. [y/N] ";
+    // In lines of 80 columns.
+    let question = "can be woken again. [y/N] ";
     for answer in ["\r", "n\r", "yes please\r", "\u{4}"] {
         let mut terminal = Terminal::run(sealed.command(["rm", "web-*"]));
         terminal.wait(question);
@@ -94,10 +94,14 @@ fn a_person_at_a_terminal_is_asked_first() {
         assert_eq!(ran.code, 3, "{ran:?}");
         assert!(ran.stdout.contains("nothing was changed"), "{ran:?}");
     }
-    let mut terminal = Terminal::run(sealed.command(["stop", "--all"]));
-    terminal.wait("stop all 3 running agents (bob, web-1 and web-2)? [y/N] ");
-    terminal.type_keys("n\r");
-    assert_eq!(terminal.end().code, 3);
+    for everybody in ["--all", "*"] {
+        let mut terminal = Terminal::run(sealed.command(["stop", everybody]));
+        terminal.wait("stop all 3 running agents (bob, web-1 and web-2)? [y/N] ");
+        terminal.type_keys("n\r");
+        assert_eq!(terminal.end().code, 3);
+    }
+    let none = Terminal::run(sealed.command(["bury", "web-*", "eve"])).end();
+    assert!(none.code == 4 && none.stdout.contains("no agent"), "nothing is asked: {none:?}");
     assert!(sealed.ls().iter().all(|agent| agent.state == "working"));
     let mut terminal = Terminal::run(sealed.command(["bury", "web-*"]));
     terminal.wait(question);

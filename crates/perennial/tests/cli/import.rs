@@ -90,7 +90,7 @@ fn a_home_that_has_something_is_left_as_it_is() {
     let problem = original.refused(3, &["import", &file]);
     assert!(problem.detail.contains("journal.head"), "{}", problem.detail);
     let other = Sealed::new();
-    assert_eq!(other.refused(4, &["import", "absent.tar"]).kind, "unreadable");
+    assert_eq!(other.refused(1, &["import", "absent.tar"]).kind, "unreadable");
     std::fs::create_dir_all(&other.home.config).expect("a directory");
     std::fs::write(other.home.config.join("config.toml"), "").expect("a file");
     assert_eq!(other.refused(3, &["import", &file]).kind, "home-not-empty");

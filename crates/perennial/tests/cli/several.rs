@@ -31,6 +31,9 @@ fn a_pattern_names_everybody_whose_name_it_matches_in_order() {
     assert!(restarted.iter().all(|agent| agent.state == "working"), "{restarted:?}");
     sealed.ok(["bury", "web-1", "db", "--summary", "together"]);
     assert_eq!(states(&sealed, &["web-1", "db", "web-2"]), ["dead", "dead", "working"]);
+    let id = sealed.show("web-2").id;
+    let once: Vec<Agent> = sealed.json(&["restart", "web-2", &id, "WEB-2"]);
+    assert_eq!(once.len(), 1, "{once:?}");
     // One that is named is as ever: an object, or a problem of its own.
     let one: Agent = sealed.json(&["stop", "web-2"]);
     assert_eq!(one.state, "sleeping");

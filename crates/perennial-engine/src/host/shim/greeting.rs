@@ -253,7 +253,13 @@ impl Shim {
         if self.peers.iter().all(|peer| !peer.is_gone) {
             return;
         }
+        let has_size = |peer: &Peer| matches!(&peer.kind, Kind::Viewer(one) if one.size.is_some());
+        let has_left = self.peers.iter().any(|peer| peer.is_gone && has_size(peer));
         self.peers.retain(|peer| !peer.is_gone);
+        // The terminal fits whoever is still there.
+        if let Some(size) = self.attached_size().filter(|_| has_left) {
+            self.take_size(size);
+        }
     }
 }
 

@@ -42,19 +42,24 @@ pub fn run(mut args: Args, context: &Context) -> VerbResult {
 /// The agents that the answer was about: a pattern that matches more by now means no more of them.
 fn confirmed(args: &Args, context: &Context) -> Result<Targets, Failure> {
     let names = args.targets.agents(context)?.into_iter().collect::<Result<Vec<String>, _>>()?;
-    let what_follows = match names.as_slice() {
-        // One that does not exist is told before anything is asked.
-        [name] => what_follows(&context.client.get(&client::path(&["agents", name], &[]))?.read()?),
-        _ => "Their sessions end, and they can't be woken again.",
+    // One that does not exist is told before anything is asked.
+    let find = |name: &String| -> Result<Agent, Failure> {
+        Ok(context.client.get(&client::path(&["agents", name], &[]))?.read()?)
     };
-    args.confirmation.ask(&format!("bury {}? {what_follows}", plain(&listed(&names))))?;
+    let agents = names.iter().map(find).collect::<Result<Vec<Agent>, _>>()?;
+    let question = format!("bury {}? {}", plain(&listed(&names)), what_follows(&agents));
+    args.confirmation.ask(&question, context)?;
     Ok(Targets { names })
 }
 
-fn what_follows(agent: &Agent) -> &'static str {
-    match agent.session.as_ref().is_some_and(|session| session.exit.is_none()) {
-        true => "Its session ends, and it can't be woken again.",
-        false => "It can't be woken again.",
+fn what_follows(agents: &[Agent]) -> &'static str {
+    let is_running =
+        |agent: &Agent| agent.session.as_ref().is_some_and(|session| session.exit.is_none());
+    match (agents.iter().any(is_running), agents.len()) {
+        (true, 1) => "Its session ends, and it can't be woken again.",
+        (false, 1) => "It can't be woken again.",
+        (true, _) => "Running sessions end, and none of these agents can be woken again.",
+        (false, _) => "None of these agents can be woken again.",
     }
 }
 

@@ -198,7 +198,7 @@ fn of_daemon(health: &Health, journal: &Path) -> Vec<Finding> {
         );
         findings.push(
             finding("home", Verdict::Warn, text)
-                .next("perennial ls lists them; perennial wake NAME starts a session here"),
+                .next("`perennial ls` lists them; `perennial wake` starts a session of one here"),
         );
     }
     findings.push(match (&health.cgroup.available, &health.cgroup.path, &health.cgroup.why) {

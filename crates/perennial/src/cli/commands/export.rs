@@ -37,6 +37,14 @@ pub struct Args {
 
 pub fn run(args: &Args, context: &Context) -> VerbResult {
     person::required("export a home", context)?;
+    if args.file.as_os_str() == "-" {
+        return Err(problems::house::export_needs_a_file().into());
+    }
+    // Without a directory in its name, the file is made in this one.
+    let directory = args.file.parent().filter(|parent| !parent.as_os_str().is_empty());
+    if let Some(directory) = directory.filter(|directory| !directory.is_dir()) {
+        return Err(problems::house::no_directory_for_export(directory).into());
+    }
     if args.file.symlink_metadata().is_ok() {
         return Err(problems::house::export_exists(&args.file).into());
     }

@@ -53,9 +53,14 @@ pub fn run(args: &Args, context: &Context) -> VerbResult {
         return Ok(ExitCode::Done);
     }
     let file = plain(&args.file.to_string_lossy());
+    let variables = match manifest.with_secrets {
+        true => "the agents have the environment variables that they had",
+        false => {
+            "the agents have the environment variables of this shell; theirs were not exported"
+        }
+    };
     context.print(&format!(
-        "imported {} events from {file}\n\
-         environment variables of the agents: {environments}\n\
+        "imported {} events from {file}\n{variables}\n\
          next: `perennial up` starts the daemon; agents that had a session wait for you\n",
         manifest.records
     ))?;

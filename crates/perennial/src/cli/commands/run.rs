@@ -74,7 +74,9 @@ pub fn run(args: Args, context: &Context) -> VerbResult {
     let stayed = if is_interactive {
         stay(&agent.id, keys, context)?
     } else {
-        eprintln!("{}", note(&name(&agent)));
+        if !context.json {
+            eprintln!("{}", note(&name(&agent)));
+        }
         Stayed { who: name(&agent), stay: piped::pass(&agent, context)? }
     };
     let who = stayed.who.clone();

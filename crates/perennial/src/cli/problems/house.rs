@@ -139,6 +139,19 @@ pub fn export_exists(file: &Path) -> Problem {
         .next("choose another name")
 }
 
+pub fn no_directory_for_export(directory: &Path) -> Problem {
+    failed("no-directory", format!("there is no directory {}", shown(directory)))
+        .because("an export creates its file, not the directories above it")
+        .next("create the directory, or choose another")
+}
+
+/// A dash often means standard output; an export is written at once and then given its name.
+pub fn export_needs_a_file() -> Problem {
+    Problem::new(400, "usage", "an export needs the name of a file")
+        .because("it is written and checked as a whole before it gets its name")
+        .next("name a file, for example ~/fleet.tar")
+}
+
 pub fn nothing_to_export(journal: &Path) -> Problem {
     Problem::new(404, "nothing-to-export", "this home has no agents yet")
         .because(format!("there is no journal at {}", shown(journal)))
@@ -148,7 +161,7 @@ pub fn nothing_to_export(journal: &Path) -> Problem {
 pub fn not_exported(file: &Path, why: &dyn Error) -> Problem {
     failed("not-exported", format!("can't write the export {}", shown(file)))
         .because(plain(&chain(why)))
-        .next("run `perennial doctor` to see whether the journal and the disk are well, then try again")
+        .next("run `perennial doctor` to check the journal and the disk, then try again")
 }
 
 pub fn not_an_archive(file: &Path, why: &dyn Error) -> Problem {
@@ -158,8 +171,7 @@ pub fn not_an_archive(file: &Path, why: &dyn Error) -> Problem {
 }
 
 pub fn archive_unread(file: &Path, error: &io::Error) -> Problem {
-    let status = if error.kind() == io::ErrorKind::NotFound { 404 } else { 500 };
-    Problem::new(status, "unreadable", format!("can't read {}", shown(file)))
+    failed("unreadable", format!("can't read {}", shown(file)))
         .because(error.to_string())
         .next("check that the file exists and that you may read it")
 }

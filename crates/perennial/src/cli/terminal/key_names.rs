@@ -61,13 +61,22 @@ fn bytes(name: &str) -> Option<Vec<u8>> {
     if let Some(key) = name.strip_prefix("M-") {
         return Some([b"\x1b".as_slice(), &bytes(key)?].concat());
     }
-    if let Some(key) = name.strip_prefix("C-") {
+    if let Some(key) = behind_control(name) {
         return control(key).map(|byte| vec![byte]);
     }
     let is = |other: &str| other.eq_ignore_ascii_case(name);
     let name = SYNONYMS.iter().find(|(other, _)| is(other)).map_or(name, |(_, name)| name);
     let (_, sent) = NAMED.iter().find(|(known, _)| known.eq_ignore_ascii_case(name))?;
     Some(sent.as_bytes().to_vec())
+}
+
+/// The key that is pressed with Ctrl, in any of the ways in which people write it: `C-c`, `Ctrl-C`, `ctrl+c`, `^C`.
+fn behind_control(name: &str) -> Option<&str> {
+    if let Some(key) = name.strip_prefix("C-").or(name.strip_prefix('^')) {
+        return Some(key);
+    }
+    let (word, key) = name.split_once(['-', '+'])?;
+    word.eq_ignore_ascii_case("ctrl").then_some(key)
 }
 
 /// Ctrl and a key, for those that have a control character.
@@ -90,6 +99,9 @@ mod tests {
         for (name, sent) in [
             ("C-c", "\x03"),
             ("C-C", "\x03"),
+            ("Ctrl-C", "\x03"),
+            ("ctrl+c", "\x03"),
+            ("^C", "\x03"),
             ("C-\\", "\x1c"),
             ("C-Space", "\0"),
             ("M-x", "\x1bx"),

@@ -182,6 +182,9 @@ fn held(name: &str, held_for: HeldFor) -> Problem {
 
 const ASK_THE_OPERATOR: &str = "ask the operator; docs/security.md lists who may do what";
 
+const INSIDE_A_SESSION: &str = "ask the operator. If that is you: commands that you type into an agent's \
+    terminal act as that agent, so detach first (Ctrl-\\ d) and run this outside";
+
 const UNCONFIRMED: &str = "the daemon can't confirm that a person is calling: the chain of parent \
     processes up to pid 1 is incomplete or contains a shim that this daemon does not know, or the \
     user is a different one";
@@ -223,9 +226,11 @@ fn not_allowed(caller: Caller, verb: Verb, standing: Standing) -> Problem {
             _,
         ) => verb.word(),
     };
-    Problem::new(403, "not-allowed", format!("{who} may not use `{what}`"))
-        .because(why)
-        .next(ASK_THE_OPERATOR)
+    let next = match caller {
+        Caller::Agent(_) => INSIDE_A_SESSION,
+        Caller::Job | Caller::Ambiguous | Caller::Viewer | Caller::Person => ASK_THE_OPERATOR,
+    };
+    Problem::new(403, "not-allowed", format!("{who} may not use `{what}`")).because(why).next(next)
 }
 
 fn why_no_agent_may(verb: Verb, standing: Standing) -> &'static str {

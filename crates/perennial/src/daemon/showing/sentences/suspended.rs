@@ -9,14 +9,14 @@ pub const WORD: &str = "suspended";
 /// That the program is suspended, and how it is continued.
 pub fn sentence(why: Suspension, pid: Option<i32>) -> String {
     let by_hand = pid.map(|pid| format!("`kill -CONT {pid}`"));
-    let by_hand = by_hand.unwrap_or_else(|| "the kill signal SIGCONT".to_owned());
+    let by_hand = by_hand.unwrap_or_else(|| "SIGCONT".to_owned());
     match why {
         Suspension::Forgotten => "suspended; being continued".to_owned(),
         Suspension::Wanted(PausedBy::Person) => {
             format!("suspended by the person attached; continues on detach or by {by_hand}")
         }
         Suspension::Wanted(PausedBy::KillSignal) => {
-            format!("suspended by a kill signal; {by_hand} continues it")
+            format!("suspended by SIGSTOP; {by_hand} continues it")
         }
     }
 }
