@@ -358,7 +358,7 @@ impl Untrusted {
                         .to_owned()
                 }
                 Untrusted::Misplaced { why: Misplaced::InSession { pid }, .. } => format!(
-                    "see what it is (ps -fp {pid}) and end it, then run `perennial up` to start your daemon"
+                    "look at it with `ps -fp {pid}`; your daemon can start once nothing else listens there"
                 ),
                 Untrusted::Misplaced { why: Misplaced::Unseen, .. } => {
                     "run the command where the daemon runs, outside of this container or sandbox"

@@ -30,7 +30,7 @@ pub enum HeldFor {
 }
 
 impl HeldFor {
-    /// Whether a `wake` by this witness lifts the hold.
+    /// Whether a `wake` or `restart` by this witness lifts the hold.
     pub fn is_lifted_by(self, witness: Witness) -> bool {
         match self {
             HeldFor::Verdict => false,

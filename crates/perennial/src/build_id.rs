@@ -89,7 +89,8 @@ fn linked(file: &File) -> io::Result<Option<Vec<u8>>> {
     Ok(None)
 }
 
-/// The build id among notes: each has three lengths and kinds, a name and a description, both padded to 4.
+/// The build id among notes: each has two lengths and a kind, then a name and a
+/// description, both padded to 4 bytes.
 fn find(mut notes: &[u8]) -> Option<&[u8]> {
     while notes.len() >= 12 {
         let lengths = [u32_at(notes, 0), u32_at(notes, 4)].map(|length| length as usize);

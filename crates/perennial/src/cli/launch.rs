@@ -80,12 +80,12 @@ pub fn request(name: String, options: Options, argv: Vec<String>) -> Result<Spaw
     })
 }
 
-/// The name and value of `NAME=VALUE`, or of `NAME` with the caller's own value.
-/// Variables as `--env` names them.
+/// What `--env` asks for, by name.
 pub fn variables(pairs: &[String]) -> Result<BTreeMap<String, String>, Failure> {
     pairs.iter().map(|pair| variable(pair, |name| std::env::var(name).ok())).collect()
 }
 
+/// The name and value of `NAME=VALUE`, or of `NAME` with the caller's own value.
 fn variable(
     pair: &str,
     own: impl FnOnce(&str) -> Option<String>,

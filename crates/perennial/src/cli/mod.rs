@@ -69,10 +69,10 @@ Files are kept in PERENNIAL_HOME if it is set, otherwise in the XDG directories.
 #[command(max_term_width = 80, arg_required_else_help = true)]
 struct Cli {
     /// Print JSON: results to stdout, problems to stderr
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 1000)]
     json: bool,
     /// Print long output without a pager
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 1000)]
     no_pager: bool,
     #[command(subcommand)]
     verb: Verb,

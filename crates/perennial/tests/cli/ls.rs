@@ -190,7 +190,7 @@ fn a_list_that_is_watched_follows_every_change_and_gives_the_terminal_back() {
     let mut command = sealed.command(["ls", "-w"]);
     command.env("NO_COLOR", "1");
     let mut terminal = Terminal::run(command);
-    let before = terminal.wait("q leaves");
+    let before = terminal.wait("q quits");
     assert!(!before.contains("\x1b[1m") && !before.contains("\x1b[2m"), "{before:?}");
     terminal.type_keys("\x03");
     assert_eq!(terminal.end().code, 0);

@@ -18,7 +18,7 @@ Examples: perennial bury bob --summary 'the parser is done, see branch parser'
           perennial bury 'try-*' --summary 'none of these attempts worked'
 
 The agent's session is ended, and it can't be woken again. On a terminal you are asked first. Texts that \
-it has not seen are returned to you: they are listed.")]
+it has not seen are listed.")]
 pub struct Args {
     #[command(flatten)]
     targets: Targets,

@@ -29,14 +29,14 @@ Examples: perennial run -- bash
 The agent is named after its program, unless --name names it, and is not restarted, unless --restart says \
 so. To detach, press Ctrl-\\ and then d; the agent keeps running.
 
-The exit code is the program's: 128 and the number of the kill signal if one ended it. If perennial itself fails, \
-it is one of its own, and an error is told. Processes that the program leaves in the background end with it.
+The exit code is the program's, or 128 plus the signal number if a signal killed it. If perennial itself fails, \
+it prints an error and exits with a code of its own. Processes that the program leaves in the background end with it.
 
 Without a terminal, output goes to standard output, and standard input is typed for the program, line by \
 line; /dev/null is an input that has ended.
 
-What is started inside the agent's terminal, a shell that you type into included, acts as that agent: it may \
-not attach, say. Detach first, and run such commands outside.")]
+Commands that you run inside the agent's terminal act as that agent, and may not attach, for example. Detach \
+first.")]
 #[command(mut_arg("restart", |arg| arg.help("When to restart the program [default: never]")))]
 pub struct Args {
     #[command(flatten)]
@@ -94,7 +94,7 @@ pub fn run(args: Args, context: &Context) -> VerbResult {
         }
     };
     if args.rm {
-        eprintln!("[it will not be buried at its end; to bury it then: perennial bury {who}]");
+        eprintln!("[{who} is not buried: --rm does that only while you are attached]");
     }
     ended
 }
@@ -116,7 +116,7 @@ fn bury(agent: &Agent, context: &Context) {
     let buried = context.client.post(&path, &bury).and_then(|answer| answer.read::<Buried>());
     if let Err(error) = buried {
         let who = name(agent);
-        eprintln!("note: not buried: {error}; to bury it later: perennial bury {who}");
+        eprintln!("note: {who} was not buried: {error}");
     }
 }
 

@@ -43,8 +43,8 @@ Examples: perennial send bob 'run the tests again'
 
 Put -- before a text that begins with -.
 
-The text is recorded first; it is typed and Enter is pressed as soon as the input line is free. Of an agent \
-CLI with a preset, Perennial knows the input line: there, a text never mixes with a person's half-typed line, \
+The text is recorded first; it is typed and Enter is pressed as soon as the input line is free. With a preset, \
+Perennial knows the input line of an agent CLI: a text never mixes with a person's half-typed line, \
 a dialog or a menu. With a bare command, a text waits for a half-typed line only: in a full-screen program such as vi, it is \
 typed into that program. Once recorded, it survives crashes of the agent, the \
 daemon and the machine. `perennial sent` shows the progress of each text; `perennial unsend` \

@@ -18,8 +18,8 @@ Examples: perennial set bob --restart always
           perennial set 'web-*' --dir ~/work/site
           perennial set bob --parent ada
 
-The restart policy and the parent count at once. Variables and the directory count from the next session \
-on; `perennial restart` starts one. `perennial show` tells what the running session does not have yet. \
+The restart policy and the parent change at once; variables and the directory, with the next session: \
+`perennial restart` starts one. `perennial show` lists what the running session does not have yet. \
 Values of variables are kept in a file that only you can read, and are never recorded.")]
 #[command(override_usage = "perennial set [OPTIONS] <AGENT>...")]
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]

@@ -16,7 +16,7 @@ Examples: perennial wake bob
           perennial wake ada bob 'web-*'
           perennial wake bob --env CI=1
 
-Variables of --env stay: they are set as by `perennial set`.")]
+--env is permanent, as with `perennial set`.")]
 pub struct Args {
     #[command(flatten)]
     targets: Targets,

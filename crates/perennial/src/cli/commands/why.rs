@@ -14,7 +14,7 @@ use crate::cli::render::story::story;
 Examples: perennial why bob
           perennial why bob --all
 
-The history is told newest first.")]
+The history is listed newest first.")]
 pub struct Args {
     /// The agent's name or id; bob~1 is the previous agent called bob
     #[arg(value_name = "AGENT")]

@@ -147,7 +147,6 @@ fn suspension(agent: &Agent, state: State, hearing: Option<&Hearing>) -> Option<
     Some((suspended::WORD.to_owned(), suspended::sentence(why, pid)))
 }
 
-/// What an agent is shown without; `is_cut` if its evidence is told without some words.
 /// The model that was heard of last, else the one that its owner chose.
 fn model(agent: &Agent, hearing: Option<&Hearing>) -> Option<String> {
     let heard = hearing.and_then(|hearing| hearing.model().map(str::to_owned));
@@ -160,6 +159,7 @@ fn pending(agent: &Agent) -> Vec<String> {
     all.into_iter().filter(|(_, is_so)| *is_so).map(|(name, _)| name.to_owned()).collect()
 }
 
+/// What an agent is shown without; `is_cut` if its evidence is told without some words.
 fn withheld(sight: Sight, is_cut: bool) -> Vec<String> {
     let launch: &[&str] = if sight.sees(Private::Launch) { &[] } else { &["argv", "env_names"] };
     let evidence: &[&str] = if is_cut { &["evidence.fact"] } else { &[] };

@@ -42,7 +42,7 @@ pub struct Args {
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "300", value_parser = within::<0, { u32::MAX as u64 }>)]
     stale: Option<u64>,
-    /// Keep the list on the screen and up to date; q leaves
+    /// Keep the list on the screen and up to date; q quits
     #[arg(long, short)]
     watch: bool,
 }

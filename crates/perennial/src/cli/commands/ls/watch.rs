@@ -108,7 +108,7 @@ impl Board<'_> {
         let size = terminal::size(rustix::stdio::stdout()).unwrap_or(USUAL_SIZE);
         let rows = usize::from(size.rows);
         let table = self.args.drawn(&self.listing, self.context);
-        let leave = ["q leaves", &self.note].join(if self.note.is_empty() { "" } else { "; " });
+        let leave = ["q quits", &self.note].join(if self.note.is_empty() { "" } else { "; " });
         let last = self.context.paint.ink(Ink::Faint, &leave);
         let mut out = io::stdout().lock();
         out.write_all(frame(&table, &last, rows).as_bytes())?;
@@ -310,14 +310,14 @@ mod tests {
     #[test]
     fn a_frame_fits_its_rows_and_says_what_is_missing() {
         let lines = |rows: usize| {
-            let frame = frame("NAME\na\nb\nc\n1 living\n", "q leaves", rows);
+            let frame = frame("NAME\na\nb\nc\n1 living\n", "q quits", rows);
             let frame = frame.replace("\x1b[K", "");
             let (_, rest) = frame.split_once("\x1b[H").expect("a start");
             let (shown, _) = rest.split_once("\x1b[J").expect("an end");
             shown.split("\r\n").map(str::to_owned).collect::<Vec<_>>()
         };
-        assert_eq!(lines(6), ["NAME", "a", "b", "c", "1 living", "q leaves"]);
-        assert_eq!(lines(5), ["NAME", "a", "b", "… 2 more lines", "q leaves"]);
+        assert_eq!(lines(6), ["NAME", "a", "b", "c", "1 living", "q quits"]);
+        assert_eq!(lines(5), ["NAME", "a", "b", "… 2 more lines", "q quits"]);
         for rows in 1..8 {
             assert!(lines(rows).len() <= rows.max(2), "{rows}");
         }
