@@ -30,13 +30,19 @@ pub fn program(name: &str) -> Option<PathBuf> {
     })
 }
 
-/// The name of a preset whose program is in PATH, the usual one first.
-pub fn any_agent_cli(config: &Path) -> Option<String> {
-    let has_program = |name: &String| {
+/// The names of presets whose program is in PATH, the usual one first.
+pub fn agent_clis(config: &Path) -> Vec<String> {
+    let is_here = |name: &String| {
         Preset::load(config, name).is_ok_and(|preset| program(&preset.program).is_some())
     };
-    let usual = std::iter::once(preset::usual().to_owned());
-    usual.chain(preset::names(config)).find(has_program)
+    known_agent_clis(config).into_iter().filter(is_here).collect()
+}
+
+/// The names of all presets, the usual one first.
+pub fn known_agent_clis(config: &Path) -> Vec<String> {
+    let mut names = preset::names(config);
+    names.sort_by_key(|name| name != preset::usual());
+    names
 }
 
 /// Looks the preset's program up and asks it; `None` if it is not in PATH. `prepare` says where and

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use perennial_api::request::Spawn;
 
+use super::context::Context;
 use super::environment::{self, Inherited};
 use super::failure::Failure;
+use super::harness_choice;
 use super::problems;
 use super::render::text::plain;
 use super::terminal;
@@ -46,6 +48,16 @@ pub struct Options {
     /// repeated
     #[arg(long, value_name = "NAME[=VALUE]")]
     env: Vec<String>,
+}
+
+impl Options {
+    /// The same with a harness, where neither one nor a command was named.
+    pub fn with_harness(mut self, argv: &[String], context: &Context) -> Result<Options, Failure> {
+        if self.harness.is_none() && argv.is_empty() {
+            self.harness = Some(harness_choice::choose(context)?);
+        }
+        Ok(self)
+    }
 }
 
 /// The request, with the caller's environment scrubbed.

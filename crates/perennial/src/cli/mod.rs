@@ -13,6 +13,7 @@ mod confirm;
 mod context;
 mod environment;
 mod failure;
+mod harness_choice;
 mod installed;
 mod launch;
 mod listener;
@@ -337,7 +338,6 @@ mod tests {
         assert!(words(&["run", "--rol", "claude"]).starts_with("Err"));
         // A harness brings its own program.
         assert!(words(&["run", "--harness", "claude"]).starts_with("Ok"));
-        assert!(words(&["run"]).starts_with("Err"));
         // An option that is misspelt before a text is not the text.
         assert!(words(&["send", "bob", "--wiat", "x"]).contains("--wiat"));
         assert!(words(&["send", "bob", "--", "-x"]).contains(r#"text: Some("-x")"#));

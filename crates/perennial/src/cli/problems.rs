@@ -51,6 +51,21 @@ pub fn no_verb(path: &str, next: &str) -> Problem {
     usage("usage", title).next(next)
 }
 
+/// Neither a command nor a harness was named; `known` are the harnesses that would do.
+pub fn no_agent_cli(known: &[String]) -> Problem {
+    usage("no-agent-cli", "no command was given, and no agent CLI is installed")
+        .because(format!("none of these is in PATH: {}", plain(&known.join(", "))))
+        .next("install one of them, or write a command after --, for example: perennial spawn bob -- bash")
+}
+
+/// The same where `names` are installed, and nobody can be asked.
+pub fn which_agent_cli(names: &[String]) -> Problem {
+    let first = names.first().map(|name| format!(", for example: --harness {}", plain(name)));
+    usage("which-agent-cli", "several agent CLIs are installed")
+        .because(plain(&names.join(", ")))
+        .next(format!("name one{}", first.unwrap_or_default()))
+}
+
 /// `rest` is what was written after `spawn`.
 pub fn nameless_spawn(rest: &str) -> Problem {
     usage("usage", "the agent's name is missing")

@@ -231,7 +231,6 @@ mod tests {
             (&["--json", "sent", "bob", "-n", "0"], "perennial sent --help"),
             (&["board", "ls", "-n", "0"], "perennial board ls --help"),
             (&["no-such-verb"], "perennial --help"),
-            (&["spawn", "bob"], "perennial spawn --help"),
         ] {
             assert_eq!(problem(line).next, next, "{line:?}");
         }

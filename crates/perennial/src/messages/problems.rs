@@ -47,6 +47,7 @@ pub fn add(text: &mut String) {
     section(text, "More than a caller's share", &crowded());
     section(text, "Missing or unreadable", &missing());
     section(text, "The command line's own problems", &of_command_line());
+    section(text, "The demo", &of_demo());
     section(text, "Keeping house", &of_house());
     section(text, "Talking to the daemon", &of_client());
 }
@@ -267,6 +268,8 @@ fn of_command_line() -> Vec<Problem> {
         cli::no_such_verb("perennial board", "pots", &["post"], "perennial board --help"),
         cli::no_verb("perennial", "perennial --help"),
         cli::nameless_spawn("-- bash -l"),
+        cli::no_agent_cli(&["claude".to_owned()]),
+        cli::which_agent_cli(&["claude".to_owned(), "own".to_owned()]),
         cli::spawn_names_first("joe -- bash"),
         cli::output(&io::Error::other("No space left on device (os error 28)")),
         cli::no_home(&perennial_api::home::HomeError::Homeless),
@@ -317,6 +320,12 @@ fn of_command_line() -> Vec<Problem> {
         cli::post_too_long("NOTES"),
         cli::post_not_text("logo.png"),
         cli::post_unreadable("NOTES", &denied()),
+    ]
+}
+
+fn of_demo() -> Vec<Problem> {
+    use cli::problems as cli;
+    vec![
         cli::demo_is_no_json(),
         cli::no_stage(Path::new("/tmp/perennial-demo-4711"), &denied()),
         cli::stage_not_removed(Path::new("/tmp/perennial-demo-4711"), &denied()),
@@ -424,9 +433,17 @@ fn every_problem_is_listed() {
 /// Agents do what error texts suggest.
 #[test]
 fn no_problem_suggests_a_destructive_command() {
-    let all =
-        [refusals(), malformed(), crowded(), missing(), of_command_line(), of_house(), of_client()]
-            .concat();
+    let all = [
+        refusals(),
+        malformed(),
+        crowded(),
+        missing(),
+        of_command_line(),
+        of_demo(),
+        of_house(),
+        of_client(),
+    ]
+    .concat();
     for problem in all {
         for verb in ["stop", "bury", "down", "kill", "rm", "unsend"] {
             let command = format!("perennial {verb}");

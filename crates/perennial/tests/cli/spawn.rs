@@ -4,7 +4,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
 
+use crate::own_harness::own_harness;
 use crate::sealed::{Sealed, ended, pid};
+use crate::terminal::Terminal;
 
 const SECRET: &str = "hunter2-and-more";
 
@@ -75,9 +77,30 @@ fn a_missing_name_is_named() {
         assert_eq!(problem.title, "the agent's name is missing");
         assert!(problem.next.ends_with(&format!("spawn bob -- {}", argv.join(" "))), "{problem:?}");
     }
-    let ran = sealed.run(["spawn", "bob"]);
-    assert!(ran.stderr.contains("<COMMAND>...") && ran.stderr.contains("next: "), "{ran:?}");
     assert!(sealed.ls().is_empty());
+}
+
+/// X-06: a person with one agent CLI need not name it; with several, they say which.
+#[test]
+fn without_a_command_the_installed_agent_cli_is_meant() {
+    let sealed = Sealed::up();
+    let none = sealed.refused(2, &["spawn", "bob"]);
+    assert!(none.kind == "no-agent-cli" && none.detail.contains("claude"), "{none:?}");
+    own_harness(&sealed, "read x", str::to_owned);
+    sealed.ok(["spawn", "bob"]);
+    assert_eq!(sealed.show("bob").harness, "claude");
+    let presets = sealed.home.config.join("harness");
+    std::fs::copy(presets.join("claude.toml"), presets.join("own.toml")).expect("copied");
+    let several = sealed.refused(2, &["spawn", "eve"]);
+    assert_eq!(
+        (several.kind.as_str(), several.detail.as_str()),
+        ("which-agent-cli", "claude, own")
+    );
+    let mut terminal = Terminal::run(sealed.command(["spawn", "eve"]));
+    terminal.wait("which one? ");
+    terminal.type_keys("2\r");
+    assert_eq!(terminal.end().code, 0);
+    assert_eq!(sealed.show("eve").harness, "own");
 }
 
 #[test]

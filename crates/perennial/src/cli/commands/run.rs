@@ -19,14 +19,15 @@ use crate::detach_keys::DetachKeys;
 
 /// Start a new agent, attach to its terminal and pass on its exit code
 #[derive(Debug, clap::Args)]
-#[command(override_usage = "perennial run [OPTIONS] -- <COMMAND>...
+#[command(override_usage = "perennial run [OPTIONS] [-- <COMMAND>...]
        perennial run --harness <HARNESS> [OPTIONS] [-- <ARGUMENTS>...]")]
 #[command(after_help = "\
 Examples: perennial run -- bash
           perennial run --rm --name tests -- make test
           perennial run --harness claude --dir ~/src
 
-The agent is named after its program, unless --name names it, and is not restarted, unless --restart says \
+Without --harness and a command, the agent CLI that is installed is run; if there are several, you are asked \
+which one. The agent is named after its program, unless --name names it, and is not restarted, unless --restart says \
 so. To detach, press Ctrl-\\ and then d; the agent keeps running.
 
 The exit code is the program's, or 128 plus the signal number if a signal killed it. If perennial itself fails, \
@@ -54,7 +55,7 @@ pub struct Args {
     detach_keys: Option<DetachKeys>,
     /// The program and its arguments; with --harness, extra arguments for
     /// the agent CLI
-    #[arg(required_unless_present = "harness", trailing_var_arg = true, value_name = "COMMAND")]
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     argv: Vec<String>,
 }
 
@@ -66,8 +67,8 @@ const SUMMARY: &str = "ended, and was run with --rm";
 pub fn run(args: Args, context: &Context) -> VerbResult {
     let is_interactive = terminal::is_interactive();
     let keys = attach::detach_keys(args.detach_keys, context);
-    let mut request =
-        launch::request(args.name.clone().unwrap_or_default(), args.options, args.argv)?;
+    let options = args.options.with_harness(&args.argv, context)?;
+    let mut request = launch::request(args.name.clone().unwrap_or_default(), options, args.argv)?;
     request.restart.get_or_insert_with(|| "never".to_owned());
     request.attach = Some(if is_interactive { Attach::Terminal } else { piped::input() });
     let agent = spawn(&mut request, args.name.is_some(), context)?;

@@ -10,10 +10,11 @@ use crate::cli::render::time::LocalTime;
 
 /// Start a new agent
 #[derive(Debug, clap::Args)]
-#[command(override_usage = "perennial spawn [OPTIONS] <NAME> -- <COMMAND>...
+#[command(override_usage = "perennial spawn [OPTIONS] <NAME> [-- <COMMAND>...]
        perennial spawn --harness <HARNESS> [OPTIONS] <NAME> [-- <ARGUMENTS>...]")]
 #[command(after_help = "\
-Examples: perennial spawn bob --harness claude --prompt 'fix the failing test'
+Examples: perennial spawn bob
+          perennial spawn bob --harness claude --prompt 'fix the failing test'
           perennial spawn watcher --restart always --dir ~/src -- make watch
           perennial spawn tester --role tester --env CI=1 -- ./run-tests --slow
 
@@ -21,7 +22,8 @@ The command returns when the program has been started. The agent inherits your e
 terminal-specific variables. It outlives this terminal and the daemon, and is restarted when its \
 program crashes (see --restart). Processes that the program leaves in the background end with it.
 
-An agent that runs an agent CLI is `hatching` until the CLI gives its first sign of life.")]
+Without --harness and a command, the agent CLI that is installed is run; if there are several, you are asked \
+which one. An agent that runs an agent CLI is `hatching` until the CLI gives its first sign of life.")]
 pub struct Args {
     /// The agent's name: up to 64 letters, digits, - and _
     name: String,
@@ -29,12 +31,13 @@ pub struct Args {
     options: Options,
     /// The program and its arguments; with --harness, extra arguments for
     /// the agent CLI
-    #[arg(required_unless_present = "harness", trailing_var_arg = true, value_name = "COMMAND")]
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     argv: Vec<String>,
 }
 
 pub fn run(args: Args, context: &Context) -> VerbResult {
-    let request = launch::request(args.name, args.options, args.argv)?;
+    let options = args.options.with_harness(&args.argv, context)?;
+    let request = launch::request(args.name, options, args.argv)?;
     let answer = context.client.post(&client::path(&["agents"], &[]), &request)?;
     context.show(&answer, |agent| outcome(agent, &LocalTime::system()))?;
     Ok(ExitCode::Done)

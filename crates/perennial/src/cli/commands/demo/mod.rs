@@ -92,7 +92,7 @@ fn play(stage: &mut Stage<'_>, once: bool) -> Scene {
         }
         stage.wait_for_enter()?;
     }
-    let own = installed::any_agent_cli(&stage.context.home.config);
+    let own = installed::agent_clis(&stage.context.home.config).into_iter().next();
     stage.tell(&format!("Now with your own agents:  perennial up && {}", first_run(own)))?;
     Ok(())
 }

@@ -136,7 +136,7 @@ fn answer_of_another(context: &Context) -> Result<Health, ClientError> {
 
 /// What to try without any agents yet; includes a coding agent if one is installed.
 fn first_steps(context: &Context) -> String {
-    let installed = installed::any_agent_cli(&context.home.config);
+    let installed = installed::agent_clis(&context.home.config).into_iter().next();
     let mut text = "try:  perennial demo           a small fleet survives being killed\n      \
                           perennial run -- bash    a shell that outlives its terminal\n"
         .to_owned();
