@@ -7,6 +7,7 @@ pub mod harness;
 pub mod host;
 pub mod interpret;
 pub mod mirror;
+pub mod regular_file;
 pub mod supervisor;
 pub mod timers;
 pub mod timestamp;

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use perennial_core::hearing::SILENT_AFTER;
 use perennial_engine::host::holders::RECORD_LIMIT_BYTES;
+use perennial_engine::regular_file::{self, Links};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -53,6 +54,8 @@ pub enum UsedBy {
     CommandLine,
 }
 
+/// A file that is longer is none of ours.
+const FILE_BYTES_MAX: u64 = 1 << 20;
 const DETACH_KEYS_VARIABLE: &str = "PERENNIAL_DETACH_KEYS";
 
 /// Every key, in the order in which they are shown.
@@ -227,7 +230,8 @@ impl Loaded {
 }
 
 fn file(config: &Path) -> Result<String, Mistake> {
-    match std::fs::read_to_string(path(config)) {
+    let read = regular_file::read(&path(config), Links::Follow, FILE_BYTES_MAX);
+    match read.and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other)) {
         Ok(text) => Ok(text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
         Err(error) => Err(Mistake { line: None, message: error.to_string() }),

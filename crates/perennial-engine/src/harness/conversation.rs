@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use perennial_core::conversation::{ConversationId, Whereabouts};
 
 use super::preset::{ConversationFiles, Preset};
+use crate::regular_file::{self, Links};
 
 /// A transcript that is larger holds a conversation.
 const UNBEGUN_BYTES_MAX: u64 = 256 << 10;
@@ -100,10 +101,8 @@ pub fn whereabouts(
 
 /// Whether anything was said in a conversation that has this transcript. In doubt it was.
 pub fn is_begun(preset: &Preset, transcript: &Path) -> bool {
-    if fs::metadata(transcript).map_or(true, |file| file.len() > UNBEGUN_BYTES_MAX) {
-        return true;
-    }
-    fs::read(transcript).map_or(true, |bytes| preset.dialect.is_begun(&bytes))
+    let bytes = regular_file::read(transcript, Links::Follow, UNBEGUN_BYTES_MAX);
+    bytes.map_or(true, |bytes| preset.dialect.is_begun(&bytes))
 }
 
 /// Takes a transcript out of the vendor's sight: its id can be begun again.
@@ -145,7 +144,7 @@ pub fn restore(
 /// Never over another file.
 fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     let mut target = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
-    io::copy(&mut fs::File::open(from)?, &mut target)?;
+    io::copy(&mut regular_file::open(from, Links::Refuse)?, &mut target)?;
     Ok(())
 }
 

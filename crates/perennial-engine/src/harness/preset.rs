@@ -17,6 +17,9 @@ use super::input::Input;
 use super::path_rule::{PathRule, Placeholder};
 use super::template::{Slot, Template};
 use super::vendors::DIALECTS;
+use crate::regular_file::{self, Links};
+
+const PRESET_BYTES_MAX: u64 = 1 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -220,7 +223,7 @@ impl Preset {
         if !is_name(name) {
             return Err(unknown());
         }
-        match std::fs::read_to_string(&path) {
+        match text(&path) {
             Ok(text) => Preset::read(name, &path.display().to_string(), &text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let dialect = built_in.ok_or_else(unknown)?;
@@ -328,6 +331,11 @@ pub fn names(config: &Path) -> Vec<String> {
 /// The preset that is meant where a harness is needed and none is named.
 pub fn usual() -> &'static str {
     DIALECTS[0].name()
+}
+
+fn text(path: &Path) -> io::Result<String> {
+    let bytes = regular_file::read(path, Links::Follow, PRESET_BYTES_MAX)?;
+    String::from_utf8(bytes).map_err(io::Error::other)
 }
 
 /// The file of the owner's preset of that name.

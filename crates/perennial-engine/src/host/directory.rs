@@ -17,7 +17,7 @@
 //! - D1  `exit.json` is durable and whole when it exists.
 
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -29,6 +29,7 @@ use serde::{Deserialize, Serialize};
 use super::ancestry;
 use super::process;
 use super::protocol::{ExitRecord, ProcessRecord, ViewerTerms};
+use crate::regular_file::{self, Links};
 
 pub const ENV: &str = "env";
 /// The same while it is written.
@@ -43,6 +44,7 @@ const CLAIM: &str = "agent.json";
 const UNSEEN: &str = "the lock is held by a process that can't be seen from here";
 /// What is longer than this is not what a daemon wrote.
 const CLAIM_BYTES_MAX: u64 = 2 << 20;
+const SMALL_BYTES_MAX: u64 = 64 << 10;
 
 /// The holder directory of one agent or job.
 #[derive(Debug, Clone)]
@@ -98,7 +100,7 @@ impl HolderDirectory {
     /// What `write_viewer` asked for, once.
     pub fn take_viewer(&self) -> Option<ViewerTerms> {
         let path = self.path.join(VIEWER);
-        let terms = serde_json::from_slice(&std::fs::read(&path).ok()?).ok();
+        let terms = serde_json::from_slice(&small(&path).ok()?).ok();
         let _gone = std::fs::remove_file(path);
         terms
     }
@@ -155,9 +157,11 @@ impl HolderDirectory {
 
     /// Who holds the lock, as the kernel knows it.
     pub fn locker(&self) -> io::Result<Option<i32>> {
-        let file = match File::open(self.path.join(LOCK)) {
+        let file = match regular_file::open(&self.path.join(LOCK), Links::Refuse) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            // Something else in its place, such as a pipe: as if it had been removed.
+            Err(_) if self.is_lock_replaced() => return Ok(None),
             Err(error) => return Err(error),
         };
         match process::locker(&file)? {
@@ -167,6 +171,11 @@ impl HolderDirectory {
             Some(..0) | None => Ok(None),
             Some(pid) => Ok(Some(pid)),
         }
+    }
+
+    fn is_lock_replaced(&self) -> bool {
+        let found = std::fs::symlink_metadata(self.path.join(LOCK));
+        found.is_ok_and(|found| !found.is_file())
     }
 
     pub fn write_process(&self, number: SessionNumber, file: &ProcessFile) -> io::Result<()> {
@@ -213,12 +222,7 @@ impl HolderDirectory {
 
     /// What was kept. Whoever runs as the same user may have written it.
     pub fn read_claim(&self) -> Option<Vec<u8>> {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let file = File::from(openat(CWD, self.path.join(CLAIM), flags, Mode::empty()).ok()?);
-        let is_file = file.metadata().is_ok_and(|seen| seen.is_file());
-        let mut claim = Vec::new();
-        let read = file.take(CLAIM_BYTES_MAX).read_to_end(&mut claim);
-        (is_file && read.is_ok()).then_some(claim)
+        regular_file::read(&self.path.join(CLAIM), Links::Refuse, CLAIM_BYTES_MAX).ok()
     }
 
     /// Removes what tells of processes and of a living shim: in a copied home they are the original's.
@@ -255,7 +259,7 @@ impl HolderDirectory {
 
     /// Who ran as this session, while a process of it may be left.
     pub fn read_process(&self, number: SessionNumber) -> Option<ProcessFile> {
-        let text = std::fs::read(self.session(number).join(PROCESS)).ok()?;
+        let text = small(&self.session(number).join(PROCESS)).ok()?;
         serde_json::from_slice(&text).ok()
     }
 
@@ -279,7 +283,7 @@ impl HolderDirectory {
     }
 
     pub fn read_exit(&self, number: SessionNumber) -> Option<ExitRecord> {
-        let text = std::fs::read(self.session(number).join(EXIT)).ok()?;
+        let text = small(&self.session(number).join(EXIT)).ok()?;
         serde_json::from_slice(&text).ok()
     }
 
@@ -287,4 +291,9 @@ impl HolderDirectory {
     pub fn remove_socket(&self) {
         let _absent = rustix::fs::unlinkat(CWD, self.socket(), AtFlags::empty());
     }
+}
+
+/// One of our own small files.
+fn small(path: &Path) -> io::Result<Vec<u8>> {
+    regular_file::read(path, Links::Refuse, SMALL_BYTES_MAX)
 }

@@ -14,6 +14,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::directory::{ENV, UNFINISHED_ENV};
+use crate::regular_file::{self, Links};
+
+/// More than the kernel takes for a program.
+const BYTES_MAX: u64 = 16 << 20;
 
 /// Writes the environment of the agent whose holder directory this is.
 pub fn write<'a, K, V>(
@@ -75,7 +79,7 @@ fn written(holder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// What was written, in its order; an absent file is an empty environment.
 pub fn read(holder: &Path) -> io::Result<Vec<(OsString, OsString)>> {
-    let bytes = match std::fs::read(holder.join(ENV)) {
+    let bytes = match regular_file::read(&holder.join(ENV), Links::Refuse, BYTES_MAX) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),

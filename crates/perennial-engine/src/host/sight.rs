@@ -10,6 +10,7 @@
 //! | the parents | `getppid`, `PIDFD_GET_INFO` (Linux 6.13) | a `/proc` that tells of other parents |
 //! | who holds each holder's lock | `F_GETLK` | a pid namespace without the holders; a holder above this process, whatever its argv |
 
+use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
@@ -41,7 +42,12 @@ pub fn check(directories: &[PathBuf]) -> Result<(), Blind> {
     for directory in directories {
         for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
             let holder = HolderDirectory::at(entry.path());
-            let locker = holder.locker().map_err(|_| Blind::Holder(entry.path()))?;
+            let locker = match holder.locker() {
+                Ok(locker) => locker,
+                // Closed to its own user: of one agent nothing is known, and the others must not wait for that.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => continue,
+                Err(_) => return Err(Blind::Holder(entry.path())),
+            };
             if locker.is_some_and(|pid| above.contains(&pid)) {
                 return Err(Blind::InSession);
             }

@@ -2,12 +2,11 @@
 //!
 //! `PERENNIAL_LOG` is the filter, in the syntax of `tracing`; the default is `info`.
 
-use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Mutex;
 
 use anyhow::Context;
+use perennial_engine::regular_file;
 use tracing_subscriber::EnvFilter;
 
 /// A log that is larger at a start is put aside, in place of the one before.
@@ -17,11 +16,7 @@ pub fn start(path: &Path) -> anyhow::Result<()> {
     if path.metadata().is_ok_and(|meta| meta.len() > LARGEST_BYTES) {
         let _ = std::fs::rename(path, path.with_extension("log.1"));
     }
-    let file = OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .open(path)
+    let file = regular_file::open_to_append(path)
         .with_context(|| format!("the log {} can't be written", path.display()))?;
     let filter =
         EnvFilter::try_from_env("PERENNIAL_LOG").unwrap_or_else(|_| EnvFilter::new("info"));

@@ -7,9 +7,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use perennial_core::id::NodeId;
+use perennial_engine::regular_file::{self, Links};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+const BYTES_MAX: u64 = 4096;
 pub const FILE: &str = "node.json";
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -23,7 +25,7 @@ struct NodeFile {
 /// another place.
 pub fn id(data: &Path) -> io::Result<NodeId> {
     let bound_to = place(data)?;
-    let known = match std::fs::read(data.join(FILE)) {
+    let known = match regular_file::read(&data.join(FILE), Links::Refuse, BYTES_MAX) {
         Ok(text) => serde_json::from_slice::<NodeFile>(&text).ok(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(error),

@@ -1,7 +1,6 @@
 //! The files by which a session calls us: hooks, status line, MCP server. Given by argument, added
 //! to the owner's settings, which stay in force and are only read.
 
-use std::io::Read;
 use std::path::Path;
 
 use perennial_core::context::Source;
@@ -12,6 +11,7 @@ use crate::harness::dialect::{INPUT_BYTES, Wiring};
 use crate::harness::prepare::{SessionFiles, Unprepared, write};
 use crate::harness::preset::Preset;
 use crate::harness::template::{Slot, Values};
+use crate::regular_file::{self, Links};
 
 /// The name of our MCP server, which the names of its tools begin with.
 const SERVER: &str = "perennial";
@@ -106,11 +106,8 @@ fn quoted(argv: &[String]) -> String {
 
 /// Settings of the owner's; what can't be read is as if it were not there.
 fn read(path: &Path) -> Value {
-    let mut bytes = Vec::new();
-    let limit = INPUT_BYTES as u64;
-    let read = std::fs::File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes));
-    match read {
-        Ok(_) => serde_json::from_slice(&bytes).unwrap_or(Value::Null),
+    match regular_file::read(path, Links::Follow, INPUT_BYTES as u64) {
+        Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or(Value::Null),
         Err(_) => Value::Null,
     }
 }

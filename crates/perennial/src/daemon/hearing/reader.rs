@@ -8,9 +8,9 @@
 mod open;
 
 use std::collections::HashMap;
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::DirBuilder;
 use std::io::{self, Read as _, Seek, SeekFrom};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
@@ -23,6 +23,7 @@ use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::session::Process;
 use perennial_engine::host::monotonic::{self, Moment};
 use perennial_engine::host::{process, traffic};
+use perennial_engine::regular_file::{self, Links};
 use perennial_engine::transcript::account::Figures;
 use perennial_engine::transcript::tail::Buffer;
 
@@ -212,8 +213,8 @@ fn copy(theirs: &Path, ours: &Path) -> io::Result<()> {
     if let Some(parent) = ours.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
     }
-    let mut from = File::open(theirs)?;
-    let mut to = OpenOptions::new().append(true).create(true).mode(0o600).open(ours)?;
+    let mut from = regular_file::open(theirs, Links::Follow)?;
+    let mut to = regular_file::open_to_append(ours)?;
     let have = to.metadata()?.len();
     let length = from.metadata()?.len();
     if length > have {

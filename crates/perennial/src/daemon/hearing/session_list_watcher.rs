@@ -4,7 +4,6 @@
 //! is worth against what was heard is for the core to say. Without inotify it says nothing.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,6 +14,7 @@ use perennial_engine::harness::Dialect;
 use perennial_engine::harness::dialect::Listing;
 use perennial_engine::harness::path_rule::PathRule;
 use perennial_engine::host::process;
+use perennial_engine::regular_file::{self, Links};
 use perennial_engine::watch::{Interest, Watch, Watched};
 
 use crate::daemon::driving::driver::{DriverHandle, Incoming};
@@ -125,7 +125,7 @@ impl SessionList {
 
     fn read(&self, name: &str) -> Option<Listing> {
         let mut text = Vec::new();
-        let file = File::open(self.directory.join(name)).ok()?;
+        let file = regular_file::open(&self.directory.join(name), Links::Follow).ok()?;
         file.take(LONGEST_LINE).read_to_end(&mut text).ok()?;
         self.dialect.listing(&text)
     }

@@ -3,11 +3,11 @@
 //! What they said is gone; that they were called is told once, in the log and by `doctor`.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use perennial_api::home::HOOKS_MISSED_BYTES_MAX;
+use perennial_engine::regular_file::{self, Links};
 use serde::Deserialize;
 
 /// What is read of the file at the most. Hooks that write at the same time may pass the limit, each by
@@ -22,7 +22,7 @@ struct Missed {
 
 /// Takes the file away and says how many calls of which session it holds.
 pub fn take(path: &Path) -> Vec<String> {
-    let counted = match File::open(path) {
+    let counted = match regular_file::open(path, Links::Refuse) {
         Ok(file) => count(BufReader::new(file.take(LONGEST))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
         Err(error) => {

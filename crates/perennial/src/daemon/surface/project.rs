@@ -2,7 +2,7 @@
 //!
 //! Reads the few files that say so; runs no git, and believes no file over a few kilobytes.
 
-use std::fs::File;
+use perennial_engine::regular_file::{self, Links};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -31,7 +31,7 @@ fn common_dir(dir: &Path) -> Option<PathBuf> {
 
 fn first_line(path: &Path) -> Option<String> {
     let mut text = String::new();
-    File::open(path).ok()?.take(LONGEST).read_to_string(&mut text).ok()?;
+    regular_file::open(path, Links::Follow).ok()?.take(LONGEST).read_to_string(&mut text).ok()?;
     text.lines().next().map(|line| line.trim_end().to_owned())
 }
 

@@ -1,0 +1,86 @@
+//! Reads files in whose place somebody else may have put something: a pipe would block its reader for ever, a device
+//! would never end. Only regular files are read, and never more than a bound.
+//!
+//! Whoever runs as the same user can write below the home and the vendors' directories, agents included. One of their
+//! files must not stop the thread that all of them share.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// What to do about a link at the end of the path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Links {
+    /// The owner may have put the file elsewhere, as people do with their configuration.
+    Follow,
+    /// Nobody but us makes this file.
+    Refuse,
+}
+
+/// Opens a regular file for reading, at once or not at all.
+pub fn open(path: &Path, links: Links) -> io::Result<File> {
+    let flags = match links {
+        Links::Follow => libc::O_NONBLOCK,
+        Links::Refuse => libc::O_NONBLOCK | libc::O_NOFOLLOW,
+    };
+    regular(OpenOptions::new().read(true).custom_flags(flags).open(path)?)
+}
+
+/// Opens a regular file for appending, and makes it for its owner only if there is none.
+pub fn open_to_append(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true).mode(0o600).custom_flags(libc::O_NONBLOCK);
+    regular(options.open(path)?)
+}
+
+/// All of a regular file; one that is longer than `most` is an error.
+pub fn read(path: &Path, links: Links, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path, links)?.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(io::Error::other(format!("it is larger than {most} bytes")));
+    }
+    Ok(bytes)
+}
+
+fn regular(file: File) -> io::Result<File> {
+    if file.metadata()?.is_file() {
+        return Ok(file);
+    }
+    Err(io::Error::other("it is not a regular file"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn only_regular_files_are_read_and_only_so_much_of_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::write(at("file"), "four").unwrap();
+        symlink(at("file"), at("link")).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            at("pipe"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        )
+        .unwrap();
+        symlink("/dev/zero", at("zero")).unwrap();
+        assert_eq!(read(&at("file"), Links::Refuse, 4).unwrap(), b"four");
+        assert_eq!(read(&at("link"), Links::Follow, 4).unwrap(), b"four");
+        assert!(read(&at("file"), Links::Refuse, 3).is_err());
+        assert!(read(&at("link"), Links::Refuse, 4).is_err());
+        for name in ["pipe", "zero", "."] {
+            assert!(read(&at(name), Links::Follow, 4).is_err(), "{name}");
+        }
+        assert!(open_to_append(&at("pipe")).is_err());
+        let missing = read(&at("missing"), Links::Refuse, 4).unwrap_err();
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+    }
+}
