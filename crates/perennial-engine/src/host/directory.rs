@@ -42,7 +42,7 @@ const VIEWER: &str = "viewer.json";
 const CLAIM: &str = "agent.json";
 const UNSEEN: &str = "the lock is held by a process that can't be seen from here";
 /// What is longer than this is not what a daemon wrote.
-const CLAIM_BYTES_MAX: u64 = 2 << 20;
+const FILE_BYTES_MAX: u64 = 2 << 20;
 
 /// The holder directory of one agent or job.
 #[derive(Debug, Clone)]
@@ -213,12 +213,7 @@ impl HolderDirectory {
 
     /// What was kept. Whoever runs as the same user may have written it.
     pub fn read_claim(&self) -> Option<Vec<u8>> {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let file = File::from(openat(CWD, self.path.join(CLAIM), flags, Mode::empty()).ok()?);
-        let is_file = file.metadata().is_ok_and(|seen| seen.is_file());
-        let mut claim = Vec::new();
-        let read = file.take(CLAIM_BYTES_MAX).read_to_end(&mut claim);
-        (is_file && read.is_ok()).then_some(claim)
+        read_file(&self.path.join(CLAIM))
     }
 
     /// Removes what tells of processes and of a living shim: in a copied home they are the original's.
@@ -255,8 +250,7 @@ impl HolderDirectory {
 
     /// Who ran as this session, while a process of it may be left.
     pub fn read_process(&self, number: SessionNumber) -> Option<ProcessFile> {
-        let text = std::fs::read(self.session(number).join(PROCESS)).ok()?;
-        serde_json::from_slice(&text).ok()
+        serde_json::from_slice(&read_file(&self.session(number).join(PROCESS))?).ok()
     }
 
     /// Whether the session ran on an earlier boot of this machine.
@@ -286,5 +280,38 @@ impl HolderDirectory {
     /// Removes the socket's name, so that nobody knocks at a shim that goes.
     pub fn remove_socket(&self) {
         let _absent = rustix::fs::unlinkat(CWD, self.socket(), AtFlags::empty());
+    }
+}
+
+/// Reads a file that whoever runs as the same user may have put there: no link, and nothing that a read waits for.
+fn read_file(path: &Path) -> Option<Vec<u8>> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = File::from(openat(CWD, path, flags, Mode::empty()).ok()?);
+    let is_file = file.metadata().is_ok_and(|seen| seen.is_file());
+    let mut bytes = Vec::new();
+    let read = file.take(FILE_BYTES_MAX).read_to_end(&mut bytes);
+    (is_file && read.is_ok()).then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::fs::{FileType, mknodat};
+
+    use super::*;
+
+    /// A pipe that nobody writes to would be read for ever.
+    #[test]
+    fn what_an_agent_puts_in_the_place_of_a_file_is_not_waited_for() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let holder = HolderDirectory::at(temporary.path().join("h"));
+        holder.create().expect("made");
+        assert!(holder.claim(SessionNumber::FIRST).expect("claimed"));
+        let process = holder.session(SessionNumber::FIRST).join(PROCESS);
+        for path in [&process, &temporary.path().join("h").join(CLAIM)] {
+            mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
+        }
+        assert!(holder.read_process(SessionNumber::FIRST).is_none());
+        assert!(holder.may_live(SessionNumber::FIRST), "nothing says that it ran before the boot");
+        assert!(holder.read_claim().is_none());
     }
 }
