@@ -89,6 +89,46 @@ pub struct Ticket {
     pub agent: Agent,
 }
 
+/// `POST /v1/prune`: what was removed or, of a dry run, would be.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Pruned {
+    /// Nothing was removed.
+    pub is_dry_run: bool,
+    pub agents: Vec<PrunedAgent>,
+    /// Of all agents together.
+    pub recordings: u64,
+    pub bytes: u64,
+}
+
+/// The recordings of one agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct PrunedAgent {
+    pub id: String,
+    /// The word that means it: its name, or `NAME~1` if another one has that by now.
+    pub target: String,
+    /// By the numbers of their sessions.
+    pub recordings: Vec<PrunedRecording>,
+    pub bytes: u64,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct PrunedRecording {
+    pub session: u64,
+    pub bytes: u64,
+    /// When the session printed last.
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
+    pub printed_at: Moment,
+    /// It could not be removed; the daemon's log says why.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_left: bool,
+}
+
 /// `GET /v1/agents/{target}/recording`: what was kept of a session's output.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -8,7 +8,7 @@ use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
 
 use crate::agent::Agent;
-use crate::answer::{Buried, Down, Health, Message, Recording, Screen, Ticket, Why};
+use crate::answer::{Buried, Down, Health, Message, Pruned, Recording, Screen, Ticket, Why};
 use crate::event::Event;
 use crate::post::Post;
 use crate::problem::{self, Problem};
@@ -94,6 +94,9 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
         Route::StopAll => it.answers::<Vec<Agent>>(200, "Those that were stopped."),
         Route::Rename => it.body::<request::Rename>().answers::<Agent>(200, "The agent."),
         Route::Bury => it.body::<request::Bury>().answers::<Buried>(200, "The agent."),
+        Route::Prune => {
+            it.body::<request::Prune>().answers::<Pruned>(200, "What was removed, or would be.")
+        }
         Route::Send => it.body::<request::Send>().answers::<Message>(200, "The text."),
         Route::ListSent => it.query::<query::Sent>().answers::<Vec<Message>>(200, "The texts."),
         Route::ShowMessage => it.query::<query::Message>().answers::<Message>(200, "The text."),

@@ -7,6 +7,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::agent::Moment;
+
 /// The largest request body that a daemon reads.
 pub const BODY_LIMIT: usize = 1 << 20;
 pub const SUMMARY_LIMIT: usize = 4 << 10;
@@ -136,6 +138,24 @@ impl fmt::Debug for Set {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Set").field("env", &self.env.keys()).finish_non_exhaustive()
     }
+}
+
+/// `POST /v1/prune`: recordings of sessions that have ended. Those of sessions that have not ended stay, whatever is
+/// asked.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "schema", schemars(rename = "PruneRequest"))]
+pub struct Prune {
+    /// Agents: names, `NAME~1` or ids; none means all, the dead too.
+    pub targets: Vec<String>,
+    /// Only those whose sessions printed last before this. Required.
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
+    pub printed_before: Moment,
+    /// Also those of the newest sessions of agents outside the cemetery; only with `targets`.
+    pub newest: bool,
+    /// Remove nothing, and answer what would be removed.
+    pub dry_run: bool,
 }
 
 /// `POST /v1/agents/{target}/rename`

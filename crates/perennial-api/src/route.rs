@@ -17,6 +17,7 @@ pub enum Route {
     Set,
     Rename,
     Bury,
+    Prune,
     Send,
     ListSent,
     ShowMessage,
@@ -46,7 +47,7 @@ pub enum Method {
 }
 
 impl Route {
-    pub const ALL: [Route; 31] = [
+    pub const ALL: [Route; 32] = [
         Route::ListAgents,
         Route::Spawn,
         Route::ShowAgent,
@@ -58,6 +59,7 @@ impl Route {
         Route::Set,
         Route::Rename,
         Route::Bury,
+        Route::Prune,
         Route::Send,
         Route::ListSent,
         Route::ShowMessage,
@@ -120,6 +122,9 @@ impl Route {
             Route::Bury => {
                 (Post, "/v1/agents/{target}/bury", "End an agent for good; its record is kept")
             }
+            Route::Prune => {
+                (Post, "/v1/prune", "Remove recordings of ended sessions, or list them")
+            }
             Route::Send => (Post, "/v1/agents/{target}/send", "Send an agent a text"),
             Route::ListSent => {
                 (Get, "/v1/agents/{target}/sent", "List the texts to an agent, newest first")
@@ -132,12 +137,8 @@ impl Route {
             Route::Logs => {
                 (Get, "/v1/agents/{target}/logs", "Read what an agent's terminal showed, as bytes")
             }
-            Route::Recording => {
-                (Get, "/v1/agents/{target}/recording", "Tell what was kept of an output")
-            }
-            Route::Screen => {
-                (Get, "/v1/agents/{target}/screen", "Show what is on an agent's terminal")
-            }
+            Route::Recording => (Get, "/v1/agents/{target}/recording", "Describe a recording"),
+            Route::Screen => (Get, "/v1/agents/{target}/screen", "Show an agent's screen"),
             Route::Steps => {
                 (Get, "/v1/agents/{target}/steps", "Read an agent's conversations, step by step")
             }

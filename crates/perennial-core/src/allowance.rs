@@ -131,6 +131,7 @@ fn words(command: &Command) -> Option<u64> {
         | Command::Rename { .. }
         | Command::Bury { .. }
         | Command::Send { .. }
+        | Command::Prune { .. }
         | Command::Unsend { .. } => None,
     }
 }

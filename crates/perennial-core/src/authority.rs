@@ -51,6 +51,7 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             | Verb::Set
             | Verb::Rename
             | Verb::Bury
+            | Verb::Prune
             | Verb::Post
             | Verb::Up
             | Verb::Down => true,
@@ -70,6 +71,7 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             | Verb::Set
             | Verb::Rename
             | Verb::Bury
+            | Verb::Prune
             | Verb::Report
             | Verb::Post
             | Verb::Up
@@ -87,7 +89,7 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
                 Standing::Itself | Standing::Other | Standing::NoTarget => false,
             },
             Verb::Report => standing == Standing::Itself,
-            Verb::Set | Verb::Rename | Verb::Bury => false,
+            Verb::Set | Verb::Rename | Verb::Bury | Verb::Prune => false,
             // A daemon that an agent starts would end with the agent's session.
             Verb::Up | Verb::Down => false,
         },
@@ -142,6 +144,7 @@ mod tests {
                 Verb::Set,
                 Verb::Rename,
                 Verb::Bury,
+                Verb::Prune,
                 Verb::Report,
                 Verb::Post,
                 Verb::Up,
@@ -155,7 +158,7 @@ mod tests {
         };
         assert_eq!(
             allowed(Caller::Person, Standing::Other),
-            "look attach send logs spawn stop wake restart set rename bury post up down"
+            "look attach send logs spawn stop wake restart set rename bury prune post up down"
         );
         assert_eq!(allowed(agent, Standing::Lead), "look stop wake restart post");
         assert_eq!(allowed(agent, Standing::Itself), "look report post");

@@ -6,6 +6,7 @@ use crate::id::{AgentId, MessageId, PostId};
 use crate::launch::Launch;
 use crate::name::Name;
 use crate::restart::Restart;
+use crate::retention::{Recordings, Terms};
 use crate::settings::Settings;
 use crate::text::{Fingerprint, TextBody};
 use crate::work::WorkPhase;
@@ -49,6 +50,11 @@ pub enum Command {
     Unsend {
         id: MessageId,
     },
+    /// Removes recordings, of those that were found on this machine.
+    Prune {
+        found: Vec<Recordings>,
+        terms: Terms,
+    },
     /// A text for everybody, put on the board.
     Post {
         id: PostId,
@@ -75,6 +81,7 @@ impl Command {
             | Command::Bury { target, .. }
             | Command::Send { target, .. } => Some(target),
             Command::StopAll
+            | Command::Prune { .. }
             | Command::Unsend { .. }
             | Command::Report { .. }
             | Command::Post { .. } => None,

@@ -144,7 +144,8 @@ mod tests {
     /// A dialog that is recorded again, with another time for instance, is the same dialog.
     #[test]
     fn the_operator_is_told_of_a_dialog_that_was_not_there_before() {
-        let fleet = Fleet::default().under(Policy { notify: vec!["say".to_owned()] });
+        let fleet =
+            Fleet::default().under(Policy { notify: vec!["say".to_owned()], ..Policy::default() });
         let at = Time(7);
         let mut before = Agent::unborn(AgentId(1), at);
         before.state = State::Waiting;
@@ -168,7 +169,8 @@ mod tests {
     #[test]
     fn a_notification_that_waits_ends_when_the_agent_goes_on() {
         let id = AgentId(1);
-        let mut fleet = Fleet::default().under(Policy { notify: vec!["say".to_owned()] });
+        let mut fleet =
+            Fleet::default().under(Policy { notify: vec!["say".to_owned()], ..Policy::default() });
         let mut agent = Agent::unborn(id, Time(0));
         for round in 1..100 {
             let reason = match round % 2 {

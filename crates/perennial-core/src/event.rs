@@ -15,7 +15,7 @@ use crate::launch::Launch;
 use crate::message::MessageEvent;
 use crate::name::{Name, NameKey};
 use crate::post::PostEvent;
-use crate::reason::{Evidence, Reason};
+use crate::reason::{Evidence, Reason, Witness};
 use crate::restart::{Restart, Tally};
 use crate::session::{Pace, Process};
 use crate::settings::Settings;
@@ -178,6 +178,8 @@ pub enum NodeEvent {
     JournalRestored { since: Time },
     /// The journal was known to reach this record, and ended earlier or had another one there.
     RecordsLost { known: u64, found: u64 },
+    /// What these sessions of an agent printed is to be removed from this machine.
+    RecordingsPruned { agent: AgentId, sessions: Vec<SessionNumber>, bytes: u64, by: Witness },
 }
 
 impl Event {

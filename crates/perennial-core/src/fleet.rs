@@ -54,6 +54,8 @@ pub struct Fleet {
 pub struct Policy {
     /// The command that is run when an agent needs the operator; empty: none.
     pub notify: Vec<String>,
+    /// For how long recordings of sessions that have ended are kept; without a limit: for ever.
+    pub keep_recordings: Option<Duration>,
 }
 
 /// What a fleet is restored from: every entity that is not over, and every node.
@@ -221,6 +223,11 @@ impl Fleet {
                 let (whom, what) = ((*id, target.as_str()), (body, *fingerprint));
                 message::send(self, caller, whom, what, *after_turn, now)
             }
+            Command::Prune { found, terms } => {
+                self.authorise(caller, Verb::Prune, None)?;
+                let events = self.pruned(found, *terms, witness, now);
+                Ok(Decision { events, ..Decision::default() })
+            }
             Command::Unsend { id } => message::unsend(self, caller, *id, now),
             Command::Post { id, title, body } => {
                 post::write(self, caller, *id, (title.as_deref(), body), now)
@@ -324,6 +331,7 @@ impl Fleet {
             Observation::JournalFailed { since } => {
                 vec![self.of_own(NodeEvent::JournalRestored { since: *since }, now)]
             }
+            Observation::RecordingsFound(found) => self.outlived(found, now),
             Observation::ClockJumped { by } => {
                 let put_off = |agent: &Agent| of(agent.id, agent::put_off(agent, *by), now);
                 self.own_agents().flat_map(put_off).collect()
@@ -408,7 +416,8 @@ impl Fleet {
                 _,
                 NodeEvent::DaemonStopped { .. }
                 | NodeEvent::JournalRestored { .. }
-                | NodeEvent::RecordsLost { .. },
+                | NodeEvent::RecordsLost { .. }
+                | NodeEvent::RecordingsPruned { .. },
             ) => Vec::new(),
             What::Agent(id, agent_event) => {
                 let mut touched = self.agents.evolve(*id, agent_event, event.at);

@@ -34,6 +34,7 @@ pub mod post;
 pub mod reason;
 pub mod refusal;
 pub mod restart;
+pub mod retention;
 pub mod session;
 pub mod settings;
 pub mod state;

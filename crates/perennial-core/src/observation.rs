@@ -13,6 +13,7 @@ use crate::exit::{Exit, UnknownExit};
 use crate::id::{AgentId, BootId, Epoch, JobId, MessageId, SessionNumber};
 use crate::job::JobReport;
 use crate::message::{Outcome, Trace};
+use crate::retention::Recordings;
 use crate::session::Process;
 use crate::time::Time;
 
@@ -77,6 +78,8 @@ pub enum Observation {
     JournalFailed {
         since: Time,
     },
+    /// What lies on this machine of what sessions printed, for the time limit of the configuration.
+    RecordingsFound(Vec<Recordings>),
     /// The wall clock moved ahead by this much while the machine was suspended.
     ClockJumped {
         by: Duration,

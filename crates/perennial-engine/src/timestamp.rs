@@ -13,6 +13,12 @@ pub fn rfc3339_seconds(time: Time) -> String {
     formatted(time, "%Y-%m-%dT%H:%M:%SZ")
 }
 
+/// A moment as somebody wrote it, with its offset; nothing before 1970.
+pub fn parsed(text: &str) -> Option<Time> {
+    let stamp = text.parse::<Timestamp>().ok()?;
+    u64::try_from(stamp.as_microsecond()).ok().map(Time)
+}
+
 fn formatted(time: Time, pattern: &str) -> String {
     let micros = i64::try_from(time.0).unwrap_or(i64::MAX);
     match Timestamp::from_microsecond(micros) {
@@ -32,6 +38,13 @@ mod tests {
         assert_eq!(rfc3339(noon), "2023-11-14T22:13:20.000000Z");
         assert_eq!(rfc3339_seconds(Time(noon.0 + 999_999)), "2023-11-14T22:13:20Z");
         assert!(rfc3339(Time(noon.0 + 1)) > rfc3339(noon));
+        for time in [noon, Time(noon.0 + 999_999)] {
+            assert_eq!(parsed(&rfc3339(time)), Some(time));
+        }
+        assert_eq!(parsed("2023-11-14T23:13:20+01:00"), Some(noon));
+        for text in ["", "yesterday", "2023-11-14", "1969-12-31T00:00:00Z"] {
+            assert_eq!(parsed(text), None, "{text}");
+        }
         assert_eq!(rfc3339(Time(u64::MAX)), format!("+{}us", i64::MAX));
     }
 }

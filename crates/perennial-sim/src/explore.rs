@@ -225,7 +225,8 @@ impl Explorer {
         };
         let acts: Vec<(Act, u64)> = ACTS.into_iter().filter_map(drawn).collect();
         let notify = if random.per_mille(500) { vec!["notify".to_owned()] } else { Vec::new() };
-        let mut world = World::new(seed, faults, mutation, traced).under(Policy { notify });
+        let mut world = World::new(seed, faults, mutation, traced)
+            .under(Policy { notify, ..Policy::default() });
         world.drawn_programs = true;
         // A service that is down for long: session after session comes to nothing.
         world.faults.hang_odds = if random.per_mille(100) { 900 } else { 0 };

@@ -78,7 +78,8 @@ impl Judge {
                     _,
                     NodeEvent::DaemonStopped { .. }
                     | NodeEvent::JournalRestored { .. }
-                    | NodeEvent::RecordsLost { .. },
+                    | NodeEvent::RecordsLost { .. }
+                    | NodeEvent::RecordingsPruned { .. },
                 ) => {}
                 What::Agent(id, AgentEvent::Hatched(birth)) => {
                     self.hatched(*id, birth, event.at)?;

@@ -106,7 +106,8 @@ impl World {
                 _,
                 NodeEvent::DaemonStopped { .. }
                 | NodeEvent::JournalRestored { .. }
-                | NodeEvent::RecordsLost { .. },
+                | NodeEvent::RecordsLost { .. }
+                | NodeEvent::RecordingsPruned { .. },
             ) => {}
             What::Agent(id, what) => self.check_agent_event(*id, what, event.at),
             What::Message(id, what) => self.check_text(*id, what, event.at),

@@ -459,6 +459,7 @@ fn exit_of(observation: &Observation) -> Option<Exit> {
         | Observation::Outranked { .. }
         | Observation::Stopping
         | Observation::JournalFailed { .. }
+        | Observation::RecordingsFound(_)
         | Observation::ClockJumped { .. } => None,
     }
 }

@@ -98,6 +98,7 @@ impl World {
             | Command::Set(_)
             | Command::Rename { .. }
             | Command::Bury { .. }
+            | Command::Prune { .. }
             | Command::Post { .. }
             | Command::Report { .. } => {}
         }

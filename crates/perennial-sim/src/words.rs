@@ -21,6 +21,9 @@ pub fn event(event: &Event) -> String {
         What::Node(_, NodeEvent::RecordsLost { known, found }) => {
             format!("the journal reached {known}, and ends at {found}")
         }
+        What::Node(_, NodeEvent::RecordingsPruned { agent, sessions, .. }) => {
+            format!("recordings of {} sessions of [{}] pruned", sessions.len(), agent.0)
+        }
         What::Node(_, NodeEvent::JournalRestored { since }) => {
             format!("the journal took nothing for {}", span::print(event.at.since(*since)))
         }

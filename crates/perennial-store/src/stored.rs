@@ -9,6 +9,7 @@
 mod job;
 mod life;
 mod message;
+mod node;
 mod part;
 mod post;
 mod settings;
@@ -20,9 +21,9 @@ use std::time::Duration;
 use perennial_core::context::Threshold;
 use perennial_core::conversation::Followed;
 use perennial_core::entity::Entity;
-use perennial_core::event::{AgentEvent, Birth, ClaimEvent, Move, NodeEvent, What};
+use perennial_core::event::{AgentEvent, Birth, ClaimEvent, Move, What};
 use perennial_core::exit::Exit;
-use perennial_core::id::{AgentId, BootId, Epoch, NodeId, SessionNumber};
+use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::session::Pace;
 use perennial_core::time::Time;
 use perennial_core::work::WorkPhase;
@@ -46,7 +47,7 @@ pub struct Encoded {
     pub payload: String,
 }
 
-/// The kinds of agents, the node and claims with the newest form of each.
+/// The kinds of agents and claims with the newest form of each.
 const KINDS: &[(&str, u32)] = &[
     ("hatched", 3),
     ("moved", 1),
@@ -69,17 +70,13 @@ const KINDS: &[(&str, u32)] = &[
     ("summarised", 1),
     ("settings-changed", 1),
     ("put-off", 2),
-    ("daemon-started", 1),
-    ("daemon-stopped", 1),
-    ("journal-restored", 1),
-    ("records-lost", 1),
     ("taken", 1),
     ("left", 1),
 ];
 
 /// Every kind with the newest form of it.
 pub fn kinds() -> impl Iterator<Item = (&'static str, u32)> {
-    [KINDS, message::KINDS, post::KINDS, job::KINDS].into_iter().flatten().copied()
+    [KINDS, node::KINDS, message::KINDS, post::KINDS, job::KINDS].into_iter().flatten().copied()
 }
 
 #[derive(Serialize, Deserialize)]
@@ -185,29 +182,6 @@ struct HoldLifted {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Started {
-    epoch: u64,
-    boot: String,
-    version: String,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Stopped {
-    epoch: u64,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Restored {
-    since: u64,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Lost {
-    known: u64,
-    found: u64,
-}
-
-#[derive(Serialize, Deserialize)]
 struct Claimed {
     by: String,
 }
@@ -231,19 +205,7 @@ pub fn write(what: &What) -> Encoded {
         What::Message(_, event) => life::encode("message", &message::Stored::from(event)),
         What::Post(_, event) => life::encode("post", &post::Stored::from(event)),
         What::Job(_, event) => life::encode("job", &job::Stored::from(event)),
-        What::Node(_, NodeEvent::DaemonStarted { epoch, boot, version }) => encoded(
-            "daemon-started",
-            &Started { epoch: epoch.0, boot: boot.0.clone(), version: version.clone() },
-        ),
-        What::Node(_, NodeEvent::DaemonStopped { epoch }) => {
-            encoded("daemon-stopped", &Stopped { epoch: epoch.0 })
-        }
-        What::Node(_, NodeEvent::JournalRestored { since }) => {
-            encoded("journal-restored", &Restored { since: since.0 })
-        }
-        What::Node(_, NodeEvent::RecordsLost { known, found }) => {
-            encoded("records-lost", &Lost { known: *known, found: *found })
-        }
+        What::Node(_, event) => node::write(event),
     }
 }
 
@@ -344,7 +306,7 @@ pub fn read(stream: &Entity, kind: &str, form: u64, payload: &[u8]) -> Result<Wh
         &raised
     };
     match stream {
-        Entity::Node(id) => read_node(*id, kind, payload),
+        Entity::Node(id) => node::read(*id, kind, payload),
         Entity::Agent(id) => read_agent(*id, kind, payload),
         Entity::Name(key) => Ok(What::Name(key.clone(), read_claim(kind, payload)?)),
         Entity::Conversation(id) => Ok(What::Conversation(id.clone(), read_claim(kind, payload)?)),
@@ -432,27 +394,6 @@ fn read_agent(id: AgentId, kind: &str, payload: &[u8]) -> Result<What, Damage> {
         _ => return Err(misplaced()),
     };
     Ok(What::Agent(id, event))
-}
-
-fn read_node(id: NodeId, kind: &str, payload: &[u8]) -> Result<What, Damage> {
-    let event = match kind {
-        "daemon-started" => {
-            let Started { epoch, boot, version } = parsed(payload)?;
-            NodeEvent::DaemonStarted { epoch: Epoch(epoch), boot: BootId(boot), version }
-        }
-        "daemon-stopped" => {
-            NodeEvent::DaemonStopped { epoch: Epoch(parsed::<Stopped>(payload)?.epoch) }
-        }
-        "journal-restored" => {
-            NodeEvent::JournalRestored { since: Time(parsed::<Restored>(payload)?.since) }
-        }
-        "records-lost" => {
-            let Lost { known, found } = parsed(payload)?;
-            NodeEvent::RecordsLost { known, found }
-        }
-        _ => return Err(misplaced()),
-    };
-    Ok(What::Node(id, event))
 }
 
 fn read_claim(kind: &str, payload: &[u8]) -> Result<ClaimEvent, Damage> {

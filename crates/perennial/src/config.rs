@@ -12,6 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use perennial_core::fleet::Policy;
 use perennial_core::hearing::SILENT_AFTER;
 use perennial_engine::host::holders::RECORD_LIMIT_BYTES;
 use perennial_engine::regular_file::{self, Links};
@@ -19,6 +20,8 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::detach_keys::{BadKeys, DetachKeys};
+
+const DAY: Duration = Duration::from_secs(86_400);
 
 /// A key of the file.
 #[derive(Debug)]
@@ -59,7 +62,7 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 const DETACH_KEYS_VARIABLE: &str = "PERENNIAL_DETACH_KEYS";
 
 /// Every key, in the order in which they are shown.
-pub const KEYS: [Key; 4] = [
+pub const KEYS: [Key; 5] = [
     Key {
         name: "notify",
         kind: Kind::Command,
@@ -95,6 +98,16 @@ pub const KEYS: [Key; 4] = [
         summary: "How many MiB of a session's output are recorded; older output is dropped.",
         example: "record_limit_mib = 32",
     },
+    Key {
+        name: "keep_recordings_days",
+        kind: Kind::Number { least: 0, most: 36_500 },
+        used_by: UsedBy::Daemon,
+        variable: None,
+        summary: "For how many days after its last output the recording of an ended session is kept; 0 \
+                  means for ever. The recording of an agent's newest session stays until the agent is \
+                  buried. Conversations and records are never removed.",
+        example: "keep_recordings_days = 90",
+    },
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,6 +120,8 @@ pub struct Config {
     pub detach_keys: String,
     #[serde(deserialize_with = "record_limit_mib")]
     pub record_limit_mib: u64,
+    #[serde(deserialize_with = "keep_recordings_days")]
+    pub keep_recordings_days: u64,
 }
 
 impl Default for Config {
@@ -116,6 +131,7 @@ impl Default for Config {
             silent_after_s: SILENT_AFTER.as_secs(),
             detach_keys: "C-\\".to_owned(),
             record_limit_mib: RECORD_LIMIT_BYTES >> 20,
+            keep_recordings_days: 0,
         }
     }
 }
@@ -185,6 +201,17 @@ impl Config {
 
     pub fn record_limit_bytes(&self) -> u64 {
         self.record_limit_mib << 20
+    }
+
+    /// For how long recordings are kept; without a limit: for ever.
+    pub fn keep_recordings(&self) -> Option<Duration> {
+        (self.keep_recordings_days > 0)
+            .then(|| DAY * u32::try_from(self.keep_recordings_days).unwrap_or(u32::MAX))
+    }
+
+    /// What decisions are made by.
+    pub fn policy(&self) -> Policy {
+        Policy { notify: self.notify.clone(), keep_recordings: self.keep_recordings() }
     }
 
     /// A key's value; every key of the table has one.
@@ -267,6 +294,10 @@ fn silent_after_s<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
 
 fn record_limit_mib<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     number("record_limit_mib", from)
+}
+
+fn keep_recordings_days<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    number("keep_recordings_days", from)
 }
 
 /// A number within the bounds that the table gives.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::part::{
     Author, Claimed, Content, Evidence, Exit, Hatched, JobEnd, Moved, Opening, Process, Purpose,
-    Sample, SettingsChanged, Text,
+    Sample, SettingsChanged, Text, Witness,
 };
 use crate::agent::Moment;
 
@@ -132,6 +132,15 @@ pub enum What {
         known: u64,
         found: u64,
     },
+    /// What these sessions of an agent printed was removed from the machine.
+    RecordingsPruned {
+        /// The agent's id.
+        agent: String,
+        sessions: Vec<u64>,
+        bytes: u64,
+        /// A person, or the daemon by `keep_recordings_days`.
+        by: Witness,
+    },
     /// An agent has this name or conversation from here on.
     Taken(Claimed),
     /// The name or conversation is free again.
@@ -252,6 +261,7 @@ impl What {
             What::DaemonStopped { .. } => "daemon-stopped",
             What::JournalRestored { .. } => "journal-restored",
             What::RecordsLost { .. } => "records-lost",
+            What::RecordingsPruned { .. } => "recordings-pruned",
             What::Taken(_) => "taken",
             What::Left(_) => "left",
             What::MessageRecorded { .. } => "message-recorded",

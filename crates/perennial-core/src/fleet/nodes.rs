@@ -11,7 +11,8 @@ use crate::entity::Entity;
 use crate::event::{Event, NodeEvent, What};
 use crate::id::{AgentId, BootId, Epoch, NodeId};
 use crate::job::{self, Job};
-use crate::reason::Reason;
+use crate::reason::{Reason, Witness};
+use crate::retention::{self, Recordings, Terms};
 use crate::time::Time;
 
 /// What is known of one node.
@@ -125,6 +126,26 @@ impl Fleet {
         let (epoch, boot) = (Epoch(by.0 + 1), own.boot.clone());
         let started = NodeEvent::DaemonStarted { epoch, boot, version: version.to_owned() };
         Some(self.of_own(started, now))
+    }
+
+    /// What is recorded when recordings are removed from this node.
+    pub(super) fn pruned(
+        &self,
+        found: &[Recordings],
+        terms: Terms,
+        by: Witness,
+        now: Time,
+    ) -> Vec<Event> {
+        let chosen = retention::chosen(self, found, terms);
+        let events = retention::pruned(&chosen, by).into_iter();
+        events.map(|event| self.of_own(event, now)).collect()
+    }
+
+    /// The same for those that are older than the configuration keeps them.
+    pub(super) fn outlived(&self, found: &[Recordings], now: Time) -> Vec<Event> {
+        let Some(keep) = self.policy.keep_recordings else { return Vec::new() };
+        let terms = retention::by_age(keep, now, self.behind);
+        self.pruned(found, terms, Witness::Daemon, now)
     }
 
     pub(super) fn of_own(&self, event: NodeEvent, at: Time) -> Event {

@@ -14,7 +14,7 @@ use crate::told::Told;
 fn working(ids: &[u128], notify: &[&str]) -> Told {
     let mut told = Told::new();
     let notify = notify.iter().map(ToString::to_string).collect();
-    told.fleet = told.fleet.clone().under(Policy { notify });
+    told.fleet = told.fleet.clone().under(Policy { notify, ..Policy::default() });
     for id in ids {
         told.spawn_cli(*id, true, None).expect("spawned");
         told.begun(*id, &format!("c-{id}"), Followed::Started);

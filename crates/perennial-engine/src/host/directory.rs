@@ -297,3 +297,26 @@ impl HolderDirectory {
 fn small(path: &Path) -> io::Result<Vec<u8>> {
     regular_file::read(path, Links::Refuse, SMALL_BYTES_MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use rustix::fs::{FileType, mknodat};
+
+    use super::*;
+
+    /// A pipe that nobody writes to would be read for ever.
+    #[test]
+    fn what_an_agent_puts_in_the_place_of_a_file_is_not_waited_for() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let holder = HolderDirectory::at(temporary.path().join("h"));
+        holder.create().expect("made");
+        assert!(holder.claim(SessionNumber::FIRST).expect("claimed"));
+        let process = holder.session(SessionNumber::FIRST).join(PROCESS);
+        for path in [&process, &temporary.path().join("h").join(CLAIM)] {
+            mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
+        }
+        assert!(holder.read_process(SessionNumber::FIRST).is_none());
+        assert!(holder.may_live(SessionNumber::FIRST), "nothing says that it ran before the boot");
+        assert!(holder.read_claim().is_none());
+    }
+}

@@ -4,6 +4,7 @@
 //! Never writes; needs neither shim nor daemon. Reads are bounded by the caller's buffer.
 
 pub mod marks;
+pub mod removal;
 
 use std::fs::File;
 use std::io;
@@ -57,6 +58,11 @@ impl Recording {
         }
         self.files.sort_unstable();
         Ok(())
+    }
+
+    /// Whether nothing is there, not even a file without bytes: it was removed, or never begun.
+    pub fn is_gone(&self) -> bool {
+        self.files.is_empty()
     }
 
     /// The first byte that is still there.

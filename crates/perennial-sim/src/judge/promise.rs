@@ -107,6 +107,7 @@ pub fn is_wake(command: &Command) -> Option<&Target> {
         | Command::Bury { .. }
         | Command::Send { .. }
         | Command::Unsend { .. }
+        | Command::Prune { .. }
         | Command::Post { .. }
         | Command::Report { .. } => None,
     }

@@ -86,7 +86,7 @@ pub(super) struct StoredHistory {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum StoredWitness {
+pub(super) enum StoredWitness {
     Kernel,
     Holder,
     Lead(String),
@@ -288,10 +288,9 @@ impl TryFrom<StoredMove> for Move {
     }
 }
 
-impl From<&Evidence> for StoredEvidence {
-    fn from(evidence: &Evidence) -> StoredEvidence {
-        let Evidence { witness, fact, at } = evidence;
-        let witness = match witness {
+impl From<&Witness> for StoredWitness {
+    fn from(witness: &Witness) -> StoredWitness {
+        match witness {
             Witness::Kernel => StoredWitness::Kernel,
             Witness::Holder => StoredWitness::Holder,
             Witness::Lead(id) => StoredWitness::Lead(id.to_string()),
@@ -299,7 +298,30 @@ impl From<&Evidence> for StoredEvidence {
             Witness::Agent(id) => StoredWitness::Agent(id.to_string()),
             Witness::Operator => StoredWitness::Operator,
             Witness::Daemon => StoredWitness::Daemon,
-        };
+        }
+    }
+}
+
+impl TryFrom<StoredWitness> for Witness {
+    type Error = Damage;
+
+    fn try_from(stored: StoredWitness) -> Result<Witness, Damage> {
+        Ok(match stored {
+            StoredWitness::Kernel => Witness::Kernel,
+            StoredWitness::Holder => Witness::Holder,
+            StoredWitness::Lead(id) => Witness::Lead(agent(&id)?),
+            StoredWitness::Harness => Witness::Harness,
+            StoredWitness::Agent(id) => Witness::Agent(agent(&id)?),
+            StoredWitness::Operator => Witness::Operator,
+            StoredWitness::Daemon => Witness::Daemon,
+        })
+    }
+}
+
+impl From<&Evidence> for StoredEvidence {
+    fn from(evidence: &Evidence) -> StoredEvidence {
+        let Evidence { witness, fact, at } = evidence;
+        let witness = witness.into();
         let fact = match fact {
             Finding::Asked(verb) => StoredFact::Asked(Worded(*verb)),
             Finding::Executed(process) => StoredFact::Executed(process.into()),
@@ -322,15 +344,7 @@ impl TryFrom<StoredEvidence> for Evidence {
 
     fn try_from(stored: StoredEvidence) -> Result<Evidence, Damage> {
         let StoredEvidence { witness, fact, at } = stored;
-        let witness = match witness {
-            StoredWitness::Kernel => Witness::Kernel,
-            StoredWitness::Holder => Witness::Holder,
-            StoredWitness::Lead(id) => Witness::Lead(agent(&id)?),
-            StoredWitness::Harness => Witness::Harness,
-            StoredWitness::Agent(id) => Witness::Agent(agent(&id)?),
-            StoredWitness::Operator => Witness::Operator,
-            StoredWitness::Daemon => Witness::Daemon,
-        };
+        let witness = witness.try_into()?;
         let fact = match fact {
             StoredFact::Asked(verb) => Finding::Asked(verb.0),
             StoredFact::Executed(process) => Finding::Executed(process.into()),

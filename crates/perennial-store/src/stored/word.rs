@@ -103,7 +103,7 @@ words! { Reason:
 words! { Verb:
     Look "look", Attach "attach", Send "send", Logs "logs", Spawn "spawn", Stop "stop",
     Wake "wake", Rename "rename", Bury "bury", Down "down", Report "report",
-    Post "post", Restart "restart", Up "up", Set "set",
+    Post "post", Restart "restart", Up "up", Set "set", Prune "prune",
 }
 
 words! { Pace: Graceful "graceful", AtOnce "at-once" }

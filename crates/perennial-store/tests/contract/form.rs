@@ -157,8 +157,10 @@ fn journal() -> Vec<Event> {
     let stopped = NodeEvent::DaemonStopped { epoch: Epoch(1) };
     let restored = NodeEvent::JournalRestored { since: Time(1) };
     let lost = NodeEvent::RecordsLost { known: 9, found: 7 };
+    let pruned = crate::golden::recordings_pruned();
     let node = |what| Event { at: Time(2), what: What::Node(NodeId::HOME, what) };
-    let mut events = vec![started(1), node(restored), node(lost), node(stopped), started(2)];
+    let mut events =
+        vec![started(1), node(restored), node(lost), node(pruned), node(stopped), started(2)];
     events.extend(of_a_cli());
     events.extend(of_a_command());
     let others = crate::golden::others();

@@ -92,10 +92,16 @@ fn examples() -> Vec<(&'static str, AgentOrNode)> {
         ("daemon-stopped", Node(NodeEvent::DaemonStopped { epoch: Epoch(7) })),
         ("journal-restored", Node(NodeEvent::JournalRestored { since: Time(7) })),
         ("records-lost", Node(NodeEvent::RecordsLost { known: 9, found: 7 })),
+        ("recordings-pruned", Node(recordings_pruned())),
     ];
     examples.extend(harness_examples().map(|(name, event)| (name, Agent(event))));
     examples.extend(policy_examples().map(|(name, event)| (name, Agent(event))));
     examples
+}
+
+pub fn recordings_pruned() -> NodeEvent {
+    let sessions = vec![SessionNumber(1), SessionNumber(3)];
+    NodeEvent::RecordingsPruned { agent: ADA, sessions, bytes: 4096, by: Witness::Operator }
 }
 
 /// What policy made of the moment, and holds.

@@ -7,6 +7,7 @@ mod driving;
 mod footing;
 mod hearing;
 mod house;
+mod housekeeper;
 pub mod lock;
 mod logging;
 mod memory;
@@ -25,9 +26,9 @@ use std::thread::JoinHandle;
 use anyhow::Context;
 use perennial_api::answer::RunningConfig;
 use perennial_api::{ExitCode, Home};
-use perennial_core::fleet::{Fleet, Policy};
+use perennial_core::fleet::Fleet;
 use perennial_core::hearing::{Hearings, Limits};
-use perennial_core::id::{AgentId, Epoch, SessionNumber};
+use perennial_core::id::{AgentId, Epoch, NodeId, SessionNumber};
 use perennial_core::observation::LostRecords;
 use perennial_core::time::Time;
 use perennial_engine::host::cgroup::Cgroup;
@@ -50,6 +51,7 @@ use footing::Footing;
 use hearing::reader::Reader;
 use hearing::session_list_watcher::SessionListWatcher;
 use hearing::spending::Spending;
+use housekeeper::Housekeeper;
 use lock::{Lock, LockError};
 use showing::sentences::history;
 use surface::Surface;
@@ -155,6 +157,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, Unadopted, DriverThread)>
     let spending = Spending::begin(&kept);
     let limits = Limits { silent_after: config.silent_after() };
     let hearings = Hearings::resume(&loaded.fleet, &hearing::spending::kept(&kept), limits);
+    let house = start_house(home, &journal, loaded.fleet.node(), &config, &driver)?;
     let world = World {
         journal: Arc::clone(&journal),
         holders: holders.clone(),
@@ -164,19 +167,14 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, Unadopted, DriverThread)>
             .context("the reader of conversations can't be started")?,
         session_lists: SessionListWatcher::start(driver.clone()),
         projections: Projections::start(home, &loaded).context("the mirror can't be started")?,
-        deliveries: Deliveries::start(
-            Arc::clone(&journal),
-            holders.clone(),
-            harnesses.clone(),
-            driver.clone(),
-        )
-        .context("the executor of deliveries can't be started")?,
+        deliveries: start_deliveries(&journal, &holders, &harnesses, &driver)?,
+        house: house.clone(),
         clock,
         shown: is_shown,
         ending: ending.clone(),
     };
     let started = stocktaking::at_start(home, (&*journal, &loaded), lost, boot.clone());
-    let fleet = loaded.fleet.under(Policy { notify: config.notify });
+    let fleet = loaded.fleet.under(config.policy());
     let supervisor = Supervisor::new(fleet, loaded.versions, loaded.head).hearing_on(hearings);
     let thread =
         driver::start(supervisor, presence, spending, world, driver.clone(), inbox, started)
@@ -189,6 +187,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, Unadopted, DriverThread)>
         registry,
         gate: Gate::new(descriptors()),
         harnesses,
+        house,
         home: home.clone(),
         boot: boot.0,
         config: running,
@@ -202,6 +201,28 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, Unadopted, DriverThread)>
         ending,
     };
     Ok((Arc::new(surface), unadopted, thread))
+}
+
+fn start_house(
+    home: &Home,
+    journal: &Arc<dyn Store>,
+    node: NodeId,
+    config: &Config,
+    driver: &DriverHandle,
+) -> anyhow::Result<Housekeeper> {
+    let (journal, is_limited) = (Arc::clone(journal), config.keep_recordings().is_some());
+    Housekeeper::start(home.holders(), (journal, node), is_limited, driver.clone())
+        .context("the thread that removes recordings can't be started")
+}
+
+fn start_deliveries(
+    journal: &Arc<dyn Store>,
+    holders: &Holders,
+    harnesses: &Harnesses,
+    driver: &DriverHandle,
+) -> anyhow::Result<Deliveries> {
+    Deliveries::start(Arc::clone(journal), holders.clone(), harnesses.clone(), driver.clone())
+        .context("the executor of deliveries can't be started")
 }
 
 /// The configuration, and the same as health shows it.

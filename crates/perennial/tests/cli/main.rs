@@ -54,6 +54,7 @@ mod own_harness;
 mod paths;
 mod problems;
 mod processes;
+mod prune;
 mod reboot;
 mod record;
 mod rename;

@@ -40,7 +40,8 @@ struct Run {
 
 impl Run {
     fn new() -> Run {
-        let fleet = Fleet::default().under(Policy { notify: vec!["say".to_owned()] });
+        let fleet =
+            Fleet::default().under(Policy { notify: vec!["say".to_owned()], ..Policy::default() });
         let supervisor = Supervisor::new(fleet, BTreeMap::new(), Seq(0));
         let mut run = Run { supervisor, now: Time(1_000_000), queued: Vec::new() };
         let started = Observation::Started {

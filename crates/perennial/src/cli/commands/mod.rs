@@ -20,6 +20,7 @@ pub mod logs;
 pub mod ls;
 pub mod mcp;
 pub mod paths;
+pub mod prune;
 pub mod rename;
 pub mod restart;
 pub mod run;

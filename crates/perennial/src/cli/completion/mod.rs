@@ -182,7 +182,7 @@ fn values(
         (_, "AGENT") => Known::Agents(match verb {
             "attach" => Whose::Running,
             "wake" => Whose::Resting,
-            "show" | "why" | "logs" | "sent" | "screen" => Whose::AlsoDead(typed),
+            "show" | "why" | "logs" | "sent" | "screen" | "prune" => Whose::AlsoDead(typed),
             _ => Whose::Undead,
         }),
         ("harness", _) => Known::Harnesses,

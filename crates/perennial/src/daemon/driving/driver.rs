@@ -11,16 +11,16 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use perennial_core::command::Request;
-use perennial_core::effect::{Action, Effect, FocusEffect, JobAction, JobEffect, SessionEffect};
+use perennial_core::effect::{Action, Effect, JobAction, JobEffect, SessionEffect};
 use perennial_core::entity::Entity;
 use perennial_core::fact::Fact;
-use perennial_core::hearing::Focus;
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::message::Outcome;
 use perennial_core::observation::{Observation, Report};
+use perennial_core::retention::Recordings;
 use perennial_core::time::Time;
 use perennial_engine::harness::dialect::Listing;
-use perennial_engine::host::{Holders, HostReport, holders};
+use perennial_engine::host::{Holders, HostReport};
 use perennial_engine::supervisor::{AppendId, Input, Output, Rejection, Reply, Supervisor, Waiter};
 use perennial_store::journal::{AppendError, Seq};
 use tokio::sync::{oneshot, watch};
@@ -36,6 +36,7 @@ use crate::daemon::driving::projections::Projections;
 use crate::daemon::hearing::reader::{Reader, Sighting};
 use crate::daemon::hearing::session_list_watcher::SessionListWatcher;
 use crate::daemon::hearing::spending::Spending;
+use crate::daemon::housekeeper::Housekeeper;
 use crate::daemon::surface::identity::Registry;
 use crate::daemon::time::CoreClock;
 
@@ -89,6 +90,8 @@ pub enum Incoming {
         agent: AgentId,
         percent: u64,
     },
+    /// What lies on this machine of what sessions printed.
+    Recordings(Vec<Recordings>),
     /// Whether the last set of snapshots was kept.
     Kept(bool),
     /// Record the orderly end, and leave.
@@ -166,6 +169,7 @@ pub struct World {
     pub session_lists: SessionListWatcher,
     pub projections: Projections,
     pub deliveries: Deliveries,
+    pub house: Housekeeper,
     pub clock: CoreClock,
     /// The last record that what is shown takes in.
     pub shown: watch::Sender<Seq>,
@@ -349,6 +353,7 @@ impl Driver {
             Incoming::Sighted(sighting) => self.sighted(sighting),
             Incoming::Listed(listing) => self.listed(listing),
             Incoming::Reported { agent, percent } => self.reported(agent, percent),
+            Incoming::Recordings(found) => self.observe(Observation::RecordingsFound(found)),
             Incoming::Kept(is_kept) => self.kept(is_kept),
             Incoming::Stop => {
                 self.stopping = true;
@@ -479,15 +484,6 @@ impl Driver {
                 }
             }
         }
-    }
-
-    fn tell_focus(&self, FocusEffect { agent, number, focus }: FocusEffect) {
-        let focus = match focus {
-            Focus::Line => holders::Focus::Line,
-            Focus::Turn => holders::Focus::Turn,
-            Focus::Dialog => holders::Focus::Dialog,
-        };
-        self.world.holders.focus(agent, number, focus);
     }
 
     pub fn waiter(&mut self) -> Waiter {

@@ -1,9 +1,12 @@
-//! What holders need beyond their orders: who an agent is lies beside each, and each obeys the newest
-//! daemon only.
+//! What holders need beyond their orders: who an agent is lies beside each, what keys reach in a session, which
+//! recordings are to go, and that each obeys the newest daemon only.
 
+use perennial_core::effect::FocusEffect;
 use perennial_core::event::{AgentEvent, Event, NodeEvent, What};
+use perennial_core::hearing::Focus;
 use perennial_core::id::{AgentId, Epoch};
 use perennial_core::observation::Observation;
+use perennial_engine::host::holders;
 
 use super::driver::Driver;
 use crate::daemon::{claim, version};
@@ -28,12 +31,26 @@ impl Driver {
         }
     }
 
-    /// What of the events matters to holders.
+    pub fn tell_focus(&self, FocusEffect { agent, number, focus }: FocusEffect) {
+        let focus = match focus {
+            Focus::Line => holders::Focus::Line,
+            Focus::Turn => holders::Focus::Turn,
+            Focus::Dialog => holders::Focus::Dialog,
+        };
+        self.world.holders.focus(agent, number, focus);
+    }
+
+    /// What of the events matters to holders and their directories.
     pub fn tell_holders(&self, events: &[Event]) {
         for event in events {
             match &event.what {
                 What::Node(_, NodeEvent::DaemonStarted { epoch, .. }) => {
                     self.world.holders.set_epoch(*epoch);
+                }
+                What::Node(node, NodeEvent::RecordingsPruned { agent, sessions, .. })
+                    if *node == self.supervisor.fleet().node() =>
+                {
+                    self.world.house.remove(*agent, sessions.clone());
                 }
                 What::Agent(id, AgentEvent::Renamed { .. }) => self.keep_claim(*id),
                 What::Agent(..)

@@ -219,6 +219,7 @@ fn not_allowed(caller: Caller, verb: Verb, standing: Standing) -> Problem {
             | Verb::Set
             | Verb::Rename
             | Verb::Bury
+            | Verb::Prune
             | Verb::Report
             | Verb::Post
             | Verb::Up
@@ -250,6 +251,7 @@ fn why_no_agent_may(verb: Verb, standing: Standing) -> &'static str {
         (Verb::Restart, _) => "an agent may restart only agents that it leads",
         (Verb::Report, _) => "an agent may report only on itself",
         (Verb::Up, _) => "a daemon that an agent starts would end with the agent's session",
+        (Verb::Prune, _) => "only a person may remove what sessions printed",
         (Verb::Look | Verb::Set | Verb::Rename | Verb::Bury | Verb::Post | Verb::Down, _) => {
             "only a person may do this"
         }

@@ -212,6 +212,7 @@ pub fn done(verb: Verb) -> &'static str {
         Verb::Set => "changed",
         Verb::Rename => "renamed",
         Verb::Bury => "buried",
+        Verb::Prune => "pruned",
         Verb::Report => "reported",
         Verb::Post => "posted",
         Verb::Up => "daemon started",

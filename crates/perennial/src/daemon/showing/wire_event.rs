@@ -8,7 +8,7 @@ mod parts;
 
 use perennial_api::event as wire;
 use perennial_core::entity::Entity;
-use perennial_core::event::{AgentEvent, Birth, ClaimEvent, NodeEvent, What};
+use perennial_core::event::{AgentEvent, Birth, ClaimEvent, What};
 use perennial_core::id::AgentId;
 use perennial_core::job::{JobEnd, JobEvent, Purpose};
 use perennial_core::launch::{Launch, Options};
@@ -21,7 +21,7 @@ use perennial_store::record::{Record, Unreadable};
 
 pub use parts::exit;
 use parts::{
-    author, claimed, content, held, opening, process, sample, seconds, show, text, threshold,
+    author, claimed, content, held, node, opening, process, sample, seconds, show, text, threshold,
     witness,
 };
 
@@ -124,19 +124,7 @@ impl Writer {
                 ClaimEvent::Taken { by } => wire::What::Taken(claimed(*by)),
                 ClaimEvent::Left { by } => wire::What::Left(claimed(*by)),
             },
-            What::Node(_, NodeEvent::DaemonStarted { epoch, boot, version }) => {
-                let (boot, version) = (boot.0.clone(), version.clone());
-                wire::What::DaemonStarted { epoch: epoch.0, boot, version }
-            }
-            What::Node(_, NodeEvent::DaemonStopped { epoch }) => {
-                wire::What::DaemonStopped { epoch: epoch.0 }
-            }
-            What::Node(_, NodeEvent::JournalRestored { since }) => {
-                wire::What::JournalRestored { since: rfc3339(*since) }
-            }
-            What::Node(_, NodeEvent::RecordsLost { known, found }) => {
-                wire::What::RecordsLost { known: *known, found: *found }
-            }
+            What::Node(_, event) => node(event),
         }
     }
 

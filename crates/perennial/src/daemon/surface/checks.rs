@@ -13,7 +13,9 @@ use perennial_core::id::PostId;
 use perennial_core::launch::{BARE_COMMAND, Host, Launch, Options};
 use perennial_core::name::Name;
 use perennial_core::restart::Restart;
+use perennial_core::retention::Terms;
 use perennial_engine::harness::PresetError;
+use perennial_engine::timestamp;
 
 use crate::daemon::driving::driver::chain;
 use crate::daemon::driving::harness::Harnesses;
@@ -64,6 +66,16 @@ pub fn post(title: Option<&str>, text: &str) -> Result<(), Problem> {
 
 pub fn post_id(text: &str) -> Result<PostId, Problem> {
     text.parse().map_err(|_| problems::no_such_post(text))
+}
+
+/// What is to be pruned. A request that does not say how old it must be prunes nothing.
+pub fn prune(prune: &request::Prune) -> Result<Terms, Problem> {
+    if prune.newest && prune.targets.is_empty() {
+        return Err(problems::newest_of_all());
+    }
+    let printed_before = timestamp::parsed(&prune.printed_before)
+        .ok_or_else(|| problems::bad_time(&prune.printed_before))?;
+    Ok(Terms { printed_before, with_newest: prune.newest })
 }
 
 pub fn restart(word: Option<&str>) -> Result<Restart, Problem> {

@@ -129,6 +129,7 @@ fn done(done: &Done) -> Value {
         | Done::Agents(_)
         | Done::Buried(_)
         | Done::Message(_)
+        | Done::Pruned(_)
         | Done::Down(_) => serde_json::to_value(done).unwrap_or_default(),
     }
 }

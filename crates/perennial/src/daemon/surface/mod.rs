@@ -24,6 +24,7 @@ mod messages;
 mod namesakes;
 mod orders;
 pub mod project;
+mod prune;
 pub mod server;
 mod set;
 mod sight;
@@ -48,6 +49,7 @@ use tokio::sync::{Notify, watch};
 
 use crate::daemon::driving::driver::DriverHandle;
 use crate::daemon::driving::harness::Harnesses;
+use crate::daemon::housekeeper::Housekeeper;
 
 use extract::{Body, CallerIdentity, Segment};
 use gate::Gate;
@@ -63,6 +65,7 @@ pub struct Surface {
     pub registry: Arc<Registry>,
     pub gate: Arc<Gate>,
     pub harnesses: Harnesses,
+    pub house: Housekeeper,
     pub home: Home,
     pub boot: String,
     /// What the daemon runs with.
@@ -120,6 +123,7 @@ fn handler(route: Route) -> MethodRouter<Shared> {
         Route::OpenApi => get(answer::openapi),
         Route::Spawn => with_body(|spawn| Order::Spawn(Box::new(spawn))),
         Route::Post => with_body(Order::Post),
+        Route::Prune => with_body(Order::Prune),
         Route::Stop => with_target_and_body(Order::Stop),
         Route::Rename => with_target_and_body(Order::Rename),
         Route::Bury => with_target_and_body(Order::Bury),

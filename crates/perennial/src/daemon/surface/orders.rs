@@ -7,7 +7,7 @@
 
 use axum::http::StatusCode;
 use perennial_api::agent::Agent;
-use perennial_api::answer::{Buried, Down, Message};
+use perennial_api::answer::{Buried, Down, Message, Pruned};
 use perennial_api::post::Post;
 use perennial_api::request;
 use perennial_core::authority::Caller;
@@ -54,6 +54,7 @@ pub enum Order {
     Withdraw(String),
     Post(request::Post),
     Report(request::Report),
+    Prune(request::Prune),
     Down,
 }
 
@@ -68,6 +69,7 @@ pub enum Done {
     Message(Message),
     Posted(Post),
     Reported {},
+    Pruned(Pruned),
     Down(Down),
 }
 
@@ -80,6 +82,7 @@ impl Done {
             | Done::Buried(_)
             | Done::Message(_)
             | Done::Reported {}
+            | Done::Pruned(_)
             | Done::Down(_) => StatusCode::OK,
         };
         json_with(status, self)
@@ -142,6 +145,7 @@ impl Surface {
                 Ok(Done::Posted(self.post(caller, title, &text).await?))
             }
             Order::Report(report) => self.report(caller, report).await,
+            Order::Prune(prune) => Ok(Done::Pruned(self.prune(caller, prune).await?)),
             Order::Down => {
                 self.authorise(caller, Verb::Down, None).await?;
                 self.ending.send_replace(true);

@@ -2,26 +2,28 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use perennial_api::answer::{self, Ticket};
-use perennial_api::query;
 use perennial_api::request::{Mode, TicketRequest};
+use perennial_api::{Problem, query};
 use perennial_core::authority::Caller;
-use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::id::{AgentId, SessionId, SessionNumber};
 use perennial_core::reason::Verb;
 use perennial_core::session::{Phase, Session};
 use perennial_engine::host::holders::{self, HostRefusal};
 use perennial_engine::host::recording::Recording;
+use perennial_store::Store;
 use tokio::sync::oneshot;
 
 use super::answer::{Answer, ProblemResponse, json};
 use super::extract::{Body, CallerIdentity, Query, Segment};
-use super::{Shared, Surface};
-use crate::daemon::driving::driver::Closing;
+use super::{Shared, Surface, prune};
+use crate::daemon::driving::driver::{Closing, chain};
 use crate::daemon::showing::{problems, screen};
 
 /// One answer of `logs` has at most so many bytes.
@@ -118,9 +120,13 @@ pub async fn screen(
 struct Recorded {
     /// The agent's name.
     agent: String,
+    /// The word that means it.
+    target: String,
     number: u64,
     is_over: bool,
     dir: PathBuf,
+    session: SessionId,
+    journal: Arc<dyn Store>,
 }
 
 impl Recorded {
@@ -129,9 +135,28 @@ impl Recorded {
         self,
         look: impl FnOnce(&Recording) -> io::Result<T> + Send + 'static,
     ) -> Result<T, ProblemResponse> {
-        let looked = tokio::task::spawn_blocking(move || look(&Recording::open(&self.dir)?)).await;
-        let looked = looked.map_err(|_| Closing)?;
-        Ok(looked.map_err(|error| problems::recording_unread(&error.to_string()))?)
+        let looked = move || {
+            let unread = |error: io::Error| problems::recording_unread(&error.to_string());
+            let recording = Recording::open(&self.dir).map_err(unread)?;
+            if self.is_over && recording.is_gone() {
+                self.tell_removed()?;
+            }
+            look(&recording).map_err(unread)
+        };
+        let looked = tokio::task::spawn_blocking(looked).await;
+        Ok(looked.map_err(|_| Closing)??)
+    }
+
+    /// A session that printed nothing has an empty recording: if there is none, it may have been removed.
+    fn tell_removed(&self) -> Result<(), Problem> {
+        let SessionId { agent, number } = self.session;
+        match prune::removed_at(&*self.journal, agent, number) {
+            Ok(Some((at, by))) => {
+                Err(problems::recording_removed(&self.target, self.number, by, at))
+            }
+            Ok(None) => Ok(()),
+            Err(error) => Err(problems::journal_unread(&chain(&error))),
+        }
     }
 }
 
@@ -177,8 +202,12 @@ impl Surface {
             return Err(ProblemResponse(problems::no_such_session(&target, number, newest)));
         }
         let is_over = number < newest || agent.session.is_none_or(|one| one.exit.is_some());
-        let dir = self.session_dir(id, SessionNumber(u32::try_from(number).unwrap_or(0)));
-        Ok(Recorded { agent: agent.name, number, is_over, dir })
+        let session =
+            SessionId { agent: id, number: SessionNumber(u32::try_from(number).unwrap_or(0)) };
+        let dir = self.session_dir(id, session.number);
+        let journal = Arc::clone(&self.journal);
+        let (agent, target) = (agent.name, agent.target);
+        Ok(Recorded { agent, target, number, is_over, dir, session, journal })
     }
 
     /// The running session of an agent, which the caller named so.

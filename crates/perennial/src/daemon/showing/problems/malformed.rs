@@ -261,6 +261,22 @@ pub fn bad_body(why: &dyn std::error::Error) -> Problem {
         .next("send the request again")
 }
 
+pub fn bad_time(text: &str) -> Problem {
+    Problem::new(400, "bad-time", format!("invalid time '{}'", sanitised(text)))
+        .next("give a time like 2026-11-17T14:30:00Z")
+}
+
+/// The newest sessions of all agents are too much to remove by one word.
+pub fn newest_of_all() -> Problem {
+    Problem::new(
+        400,
+        "newest-of-all",
+        "the newest recordings of all agents can't be removed at once",
+    )
+    .because("each shows how the last session of its agent ended")
+    .next("name the agents whose newest recording is meant")
+}
+
 pub fn bad_percent() -> Problem {
     Problem::new(400, "bad-percent", "context_percent is more than 100")
         .next("give a whole number from 0 to 100")

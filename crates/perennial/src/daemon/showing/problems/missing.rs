@@ -6,7 +6,10 @@ use perennial_api::problem::ENDING;
 use perennial_core::conversation::ConversationId;
 use perennial_core::id::{MessageId, PostId};
 use perennial_core::message::MessageStep;
+use perennial_core::reason::Witness;
 use perennial_core::state::State;
+use perennial_core::time::Time;
+use perennial_engine::timestamp::rfc3339_seconds;
 
 use crate::daemon::showing::sentences;
 use crate::daemon::surface::checks::sanitised;
@@ -161,6 +164,27 @@ pub fn terminal_unreachable(target: &str, why: &str) -> Problem {
     Problem::new(409, "no-ticket", format!("can't reach the terminal of {target}"))
         .because(why)
         .next(format!("`perennial why {target}` shows whether its holder answers"))
+}
+
+/// `at` is when it was removed.
+pub fn recording_removed(agent: &str, session: u64, by: Witness, at: Time) -> Problem {
+    let agent = sanitised(agent);
+    let title = format!("the recording of session {session} of {agent} was removed");
+    let at = rfc3339_seconds(at);
+    let why = match by {
+        Witness::Operator => format!("it was removed by `prune` on {at}"),
+        Witness::Kernel
+        | Witness::Holder
+        | Witness::Lead(_)
+        | Witness::Harness
+        | Witness::Agent(_)
+        | Witness::Daemon => {
+            format!("it was removed on {at}: it was older than `keep_recordings_days` allows")
+        }
+    };
+    Problem::new(410, "recording-removed", title)
+        .because(why)
+        .next(format!("`perennial why {agent}` shows what is known of its sessions"))
 }
 
 pub fn recording_unread(why: &str) -> Problem {

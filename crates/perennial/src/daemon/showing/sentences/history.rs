@@ -9,12 +9,12 @@ use perennial_core::id::AgentId;
 use perennial_core::job::{JobEnd, JobEvent, Purpose};
 use perennial_core::message::{Content, MessageEvent, Withdrawer};
 use perennial_core::post::{Author, PostEvent};
-use perennial_core::reason::{Finding, Reason, Verb};
+use perennial_core::reason::{Finding, Reason, Verb, Witness};
 use perennial_core::session::Pace;
 use perennial_core::settings::{NewParent, Settings, VariableChange};
 use perennial_core::state::Cause;
 
-use super::{exit, fact, held, held_for, reason, with_end};
+use super::{exit, fact, held, held_for, reason, with_end, witness};
 use crate::command_line::quoted;
 use crate::daemon::time::rfc3339;
 use crate::kill_signal;
@@ -41,6 +41,14 @@ pub fn sentence(what: &What) -> String {
             format!("journal writable again, after failing since {}", rfc3339(*since))
         }
         What::Node(_, NodeEvent::RecordsLost { known, found }) => records_lost(*known, *found),
+        What::Node(_, NodeEvent::RecordingsPruned { agent, sessions, bytes, by }) => {
+            let what = match sessions.as_slice() {
+                [one] => format!("recording of session {one} of {agent}"),
+                many => format!("recordings of {} sessions of {agent}", many.len()),
+            };
+            let by = if *by == Witness::Operator { "operator" } else { witness(*by) };
+            format!("{what} removed by the {by} ({bytes} bytes)")
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use perennial_api::event as wire;
 use perennial_core::context::{Sample, Threshold};
 use perennial_core::conversation::{Opening, Turn};
+use perennial_core::event::NodeEvent;
 use perennial_core::exit::Exit;
 use perennial_core::id::AgentId;
 use perennial_core::message::{Content, Held};
@@ -16,6 +17,31 @@ use perennial_core::text::Text;
 use perennial_core::visibility::Private;
 
 use crate::daemon::showing::sentences;
+use crate::daemon::time::rfc3339;
+
+pub fn node(event: &NodeEvent) -> wire::What {
+    match event {
+        NodeEvent::DaemonStarted { epoch, boot, version } => {
+            let (boot, version) = (boot.0.clone(), version.clone());
+            wire::What::DaemonStarted { epoch: epoch.0, boot, version }
+        }
+        NodeEvent::DaemonStopped { epoch } => wire::What::DaemonStopped { epoch: epoch.0 },
+        NodeEvent::JournalRestored { since } => {
+            wire::What::JournalRestored { since: rfc3339(*since) }
+        }
+        NodeEvent::RecordsLost { known, found } => {
+            wire::What::RecordsLost { known: *known, found: *found }
+        }
+        NodeEvent::RecordingsPruned { agent, sessions, bytes, by } => {
+            wire::What::RecordingsPruned {
+                agent: agent.to_string(),
+                sessions: sessions.iter().map(|number| u64::from(number.0)).collect(),
+                bytes: *bytes,
+                by: witness(*by),
+            }
+        }
+    }
+}
 
 pub fn witness(witness: Witness) -> wire::Witness {
     let id = match witness {

@@ -1,0 +1,194 @@
+//! The thread that removes recordings once the journal says that they are pruned, and nothing else.
+//!
+//! If the configuration limits how long recordings are kept, it lists them at the daemon's start and once a day, and
+//! tells the driver; what is to go is the core's to say. What an earlier daemon recorded and had no time for is
+//! removed at the start.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use perennial_core::entity::Entity;
+use perennial_core::event::{NodeEvent, What};
+use perennial_core::id::{AgentId, NodeId, SessionNumber};
+use perennial_core::retention::{Recordings, SessionsKnown};
+use perennial_engine::host::recording::removal;
+use perennial_store::journal::{ReadError, Version};
+use perennial_store::{Store, recall};
+use tokio::sync::oneshot;
+
+use crate::daemon::driving::driver::{Closing, DriverHandle, FleetView, Incoming};
+use crate::error_chain::chain;
+
+/// How often it is looked for recordings that are older than they are kept.
+const LOOK_EVERY: Duration = Duration::from_secs(24 * 3600);
+/// So many records are read at a time.
+const PAGE: usize = 500;
+
+/// The way to the thread.
+#[derive(Debug, Clone)]
+pub struct Housekeeper {
+    chores: Sender<Chore>,
+}
+
+#[derive(Debug)]
+enum Chore {
+    Remove(AgentId, Vec<SessionNumber>),
+    /// Tell when everything before this is done.
+    Settle(oneshot::Sender<()>),
+}
+
+impl Housekeeper {
+    /// `is_limited`: recordings are not kept for ever.
+    pub fn start(
+        holders: PathBuf,
+        (journal, node): (Arc<dyn Store>, NodeId),
+        is_limited: bool,
+        driver: DriverHandle,
+    ) -> std::io::Result<Housekeeper> {
+        let (chores, inbox) = channel();
+        let worker = Worker { holders, journal, node, is_limited, driver };
+        std::thread::Builder::new().name("house".to_owned()).spawn(move || worker.run(&inbox))?;
+        Ok(Housekeeper { chores })
+    }
+
+    /// Removes what the sessions printed. It is on record that it goes.
+    pub fn remove(&self, agent: AgentId, sessions: Vec<SessionNumber>) {
+        // A thread that is gone leaves it to the next daemon.
+        let _ = self.chores.send(Chore::Remove(agent, sessions));
+    }
+
+    /// Waits until all that was to be removed so far has been tried.
+    pub async fn settled(&self) -> Result<(), Closing> {
+        let (reply, answer) = oneshot::channel();
+        self.chores.send(Chore::Settle(reply)).map_err(|_| Closing)?;
+        answer.await.map_err(|_| Closing)
+    }
+}
+
+struct Worker {
+    holders: PathBuf,
+    journal: Arc<dyn Store>,
+    node: NodeId,
+    is_limited: bool,
+    driver: DriverHandle,
+}
+
+impl Worker {
+    fn run(&self, inbox: &Receiver<Chore>) {
+        if let Err(error) = self.finish() {
+            tracing::warn!(error = %chain(&error), "which recordings were pruned can't be read");
+        }
+        self.look();
+        loop {
+            match inbox.recv_timeout(LOOK_EVERY) {
+                Ok(Chore::Remove(agent, sessions)) => self.remove(agent, &sessions),
+                Ok(Chore::Settle(reply)) => _ = reply.send(()),
+                Err(RecvTimeoutError::Timeout) => self.look(),
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn remove(&self, agent: AgentId, sessions: &[SessionNumber]) {
+        for number in sessions {
+            if let Err(error) = removal::remove(&self.holders, agent, *number) {
+                tracing::warn!(%agent, %number, %error, "a recording can't be removed");
+            }
+        }
+    }
+
+    /// What the daemon before this one recorded: it may have died before it was done.
+    fn finish(&self) -> Result<(), ReadError> {
+        let (mut before, mut starts) = (Version::END, 0);
+        // The start of this daemon may be on record already.
+        while starts < 2 {
+            let page = self.journal.read_stream_back(&Entity::Node(self.node), before, PAGE)?;
+            let Some(first) = page.last() else { return Ok(()) };
+            before = first.version;
+            for event in page.iter().filter_map(|record| record.event.as_ref().ok()) {
+                match &event.what {
+                    What::Node(_, NodeEvent::DaemonStarted { .. }) => starts += 1,
+                    What::Node(_, NodeEvent::RecordingsPruned { agent, sessions, .. }) => {
+                        self.remove(*agent, sessions);
+                    }
+                    What::Node(
+                        _,
+                        NodeEvent::DaemonStopped { .. }
+                        | NodeEvent::JournalRestored { .. }
+                        | NodeEvent::RecordsLost { .. },
+                    )
+                    | What::Agent(..)
+                    | What::Name(..)
+                    | What::Conversation(..)
+                    | What::Message(..)
+                    | What::Post(..)
+                    | What::Job(..) => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn look(&self) {
+        if !self.is_limited {
+            return;
+        }
+        let Ok(in_memory) = self.in_memory() else { return };
+        let found = match removal::agents(&self.holders) {
+            Ok(agents) => {
+                let agents = agents.into_iter().collect();
+                recordings(&self.holders, &*self.journal, &agents, &in_memory)
+            }
+            Err(error) => return tracing::warn!(%error, "the recordings can't be listed"),
+        };
+        match found {
+            // A driver that is gone needs no list.
+            Ok(found) => _ = self.driver.send(Incoming::Recordings(found)),
+            Err(error) => {
+                tracing::warn!(error = %chain(&error), "which sessions have ended can't be read");
+            }
+        }
+    }
+
+    fn in_memory(&self) -> Result<BTreeSet<AgentId>, Closing> {
+        let (reply, answer) = channel();
+        self.driver.send(Incoming::Look(Box::new(move |view| {
+            let _ = reply.send(in_memory(view));
+        })))?;
+        answer.recv().map_err(|_| Closing)
+    }
+}
+
+/// Who has not left memory.
+pub fn in_memory(view: &FleetView<'_>) -> BTreeSet<AgentId> {
+    view.supervisor.fleet().agents().map(|agent| agent.id).collect()
+}
+
+/// The recordings of these agents, with what the store knows of those that have left memory.
+pub fn recordings(
+    holders: &Path,
+    journal: &dyn Store,
+    agents: &BTreeSet<AgentId>,
+    in_memory: &BTreeSet<AgentId>,
+) -> Result<Vec<Recordings>, ReadError> {
+    let mut all = Vec::new();
+    for agent in agents {
+        let recordings = match removal::find(holders, *agent) {
+            Ok(recordings) if recordings.is_empty() => continue,
+            Ok(recordings) => recordings,
+            Err(error) => {
+                tracing::warn!(%agent, %error, "the recordings of an agent can't be listed");
+                continue;
+            }
+        };
+        let recalled = match in_memory.contains(agent) {
+            true => None,
+            false => recall(journal, *agent)?.as_ref().and_then(SessionsKnown::of),
+        };
+        all.push(Recordings { agent: *agent, recalled, recordings });
+    }
+    Ok(all)
+}
