@@ -30,13 +30,16 @@ pub const PATIENCE: Duration = Duration::from_secs(30);
 const REPLACED_WITHIN: Duration = Duration::from_secs(10);
 const ANSWER_LIMIT: u64 = 256 << 20;
 
-/// Looks at the process at the other end of a connection, before anything is sent to it.
-pub type Inspect = fn(BorrowedFd<'_>) -> Result<(), Misplaced>;
+/// Looks at the process at the other end of a connection, before anything is sent to it. If it is to be this home's
+/// daemon, it holds one of these locks.
+pub type Inspect = fn(BorrowedFd<'_>, &[PathBuf]) -> Result<(), Misplaced>;
 
 #[derive(Debug, Clone)]
 pub struct Client {
     socket: PathBuf,
     swap: PathBuf,
+    /// What a daemon of this home holds: of this version, of an earlier one.
+    locks: [PathBuf; 2],
     patience: Duration,
     inspect: Option<Inspect>,
 }
@@ -77,7 +80,8 @@ pub enum ClientError {
 impl Client {
     pub fn new(home: &Home) -> Client {
         let (socket, swap) = (home.socket(), home.swap_socket());
-        Client { socket, swap, patience: PATIENCE, inspect: None }
+        let locks = [home.lock(), home.earlier_lock()];
+        Client { socket, swap, locks, patience: PATIENCE, inspect: None }
     }
 
     /// The same client, sending nothing to a listener that is not where a daemon can be.
@@ -212,7 +216,9 @@ impl Client {
         if owner != rustix::process::geteuid().as_raw() {
             return Err(ClientError::Untrusted(Untrusted::ForeignListener { path, owner }));
         }
-        let inspected = self.inspect.map_or(Ok(()), |inspect| inspect(stream.as_fd()));
+        // Whoever replaces a daemon holds no lock while it waits for the next one.
+        let locks = if socket == self.socket { &self.locks[..] } else { &[] };
+        let inspected = self.inspect.map_or(Ok(()), |inspect| inspect(stream.as_fd(), locks));
         inspected.map_err(|why| ClientError::Untrusted(Untrusted::Misplaced { path, why }))
     }
 
@@ -360,6 +366,10 @@ impl Untrusted {
                 Untrusted::Misplaced { why: Misplaced::InSession { pid }, .. } => format!(
                     "look at it with `ps -fp {pid}`; your daemon can start once nothing else listens there"
                 ),
+                Untrusted::Misplaced { why: Misplaced::AnotherHome { .. }, .. } => {
+                    "look at that socket with `ls -l`; it should be a socket that your daemon made, and no link"
+                        .to_owned()
+                }
                 Untrusted::Misplaced { why: Misplaced::Unseen, .. } => {
                     "run the command where the daemon runs, outside of this container or sandbox"
                         .to_owned()

@@ -51,6 +51,8 @@ pub enum Untrusted {
 pub enum Misplaced {
     #[error("(pid {pid}) is inside an agent's session: it is not your daemon")]
     InSession { pid: i32 },
+    #[error("(pid {pid}) does not hold this home's lock: it is not the daemon of this home")]
+    AnotherHome { pid: i32 },
     #[error("can't be seen from here, so nothing shows that it is your daemon")]
     Unseen,
 }

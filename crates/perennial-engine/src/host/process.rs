@@ -156,6 +156,23 @@ pub fn peer(socket: impl AsFd) -> io::Result<libc::ucred> {
     }
 }
 
+/// Which process has a file locked as a whole: by a record lock, or else by `flock`, as the kernel lists it.
+pub fn whole_file_locker(file: impl AsFd) -> Option<i32> {
+    let locker = locker(&file).ok().flatten().filter(|pid| *pid > 0);
+    locker.or_else(|| {
+        let seen = rustix::fs::fstat(&file).ok()?;
+        let (major, minor) = (rustix::fs::major(seen.st_dev), rustix::fs::minor(seen.st_dev));
+        let place = format!("{major:02x}:{minor:02x}:{}", seen.st_ino);
+        let locks = std::fs::read_to_string("/proc/locks").ok()?;
+        // `4: FLOCK  ADVISORY  WRITE 26209 fe:00:11649071 0 EOF`
+        locks.lines().find_map(|line| {
+            let words: Vec<&str> = line.split_ascii_whitespace().collect();
+            let is_it = words.get(1) == Some(&"FLOCK") && words.get(5) == Some(&place.as_str());
+            is_it.then(|| words[4].parse().ok().filter(|pid| *pid > 0))?
+        })
+    })
+}
+
 /// Which process holds a record lock on a file: 0 if it is outside this pid namespace, -1 if the lock belongs to an
 /// open file and not to a process. Not by rustix: it takes no number below 0.
 pub fn locker(file: impl AsFd) -> io::Result<Option<i32>> {

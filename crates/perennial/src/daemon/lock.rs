@@ -1,17 +1,21 @@
 //! One daemon per home: an exclusive file lock, held while the daemon lives and freed by the kernel.
+//!
+//! The daemon opens the file once for as long as it holds the lock: closing a second descriptor of it would free the
+//! record lock.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use rustix::fs::{FlockOperation, flock};
+use perennial_engine::host::process;
+use rustix::fs::{FlockOperation, fcntl_lock, flock};
 
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// The pid is what the holder wrote, for people: never a basis for signalling it.
-    #[error("another daemon holds this home{}", .pid.as_deref().map(|p| format!(" (pid {p})")).unwrap_or_default())]
-    Held { pid: Option<String> },
+    /// By this process, as the kernel says, where it can be seen from here.
+    #[error("another daemon holds this home{}", .pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default())]
+    Held { pid: Option<i32> },
     #[error("the lock file can't be opened or locked")]
     Unusable(#[source] io::Error),
 }
@@ -32,16 +36,16 @@ impl Lock {
             .mode(0o600)
             .open(path)
             .map_err(LockError::Unusable)?;
+        let held = || LockError::Held { pid: process::whole_file_locker(&file) };
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => {
-                let mut text = String::new();
-                let read = Read::by_ref(&mut file).take(20).read_to_string(&mut text);
-                let pid = text.trim().to_owned();
-                let is_pid =
-                    read.is_ok() && !pid.is_empty() && pid.bytes().all(|b| b.is_ascii_digit());
-                return Err(LockError::Held { pid: is_pid.then_some(pid) });
-            }
+            Err(rustix::io::Errno::WOULDBLOCK) => return Err(held()),
+            Err(error) => return Err(LockError::Unusable(error.into())),
+        }
+        // A record lock, too: a client can ask who holds that without reading the list of all locks.
+        match fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::ACCESS) => return Err(held()),
             Err(error) => return Err(LockError::Unusable(error.into())),
         }
         // The pid is a courtesy: a full disk must not keep a daemon from starting.
@@ -70,7 +74,7 @@ mod tests {
         let path = dir.path().join("lock");
         let first = Lock::take(&path).unwrap();
         let Err(LockError::Held { pid }) = Lock::take(&path) else { panic!("two holders") };
-        assert_eq!(pid, Some(std::process::id().to_string()));
+        assert_eq!(pid, Some(std::process::id().cast_signed()));
         drop(first);
         Lock::take(&path).unwrap();
     }

@@ -401,6 +401,10 @@ fn of_client() -> Vec<Problem> {
         }),
         ClientError::Untrusted(Untrusted::Misplaced {
             path: path().join("sock"),
+            why: Misplaced::AnotherHome { pid: 4242 },
+        }),
+        ClientError::Untrusted(Untrusted::Misplaced {
+            path: path().join("sock"),
             why: Misplaced::Unseen,
         }),
         ClientError::NoAnswer(30),

@@ -2,7 +2,7 @@
 //! started twice, nothing is acknowledged and lost without a word, and `doctor` names what happened.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use perennial_api::Agent;
@@ -257,4 +257,64 @@ fn sessions_start_also_after_the_daemons_program_was_moved() {
     fs::remove_file(aside(&program)).expect("removed");
     let bob = sealed.spawn("bob", "read x");
     assert_unharmed(&sealed, &bob);
+}
+
+/// Puts a pipe that nobody writes to in the place of a file.
+fn pipe_at(path: &Path) {
+    let _absent = fs::remove_file(path);
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0)
+        .expect("a pipe");
+}
+
+/// An agent puts pipes where files of its holder were, and ends its shim: nobody else waits for that, now and at
+/// the next start.
+#[test]
+fn a_pipe_in_the_place_of_a_file_blocks_nobody_else() {
+    let (sealed, ada) = with_ada();
+    for (name, file) in [("mole", "lock"), ("vole", "s1/process.json")] {
+        let mole = sealed.spawn_with(&[name, "--restart", "always"], &["/bin/sh", "-c", "read x"]);
+        let shim = sealed.shim(&mole);
+        pipe_at(&sealed.holder(&mole).join(file));
+        processes::kill(shim);
+    }
+    for _ in 0..20 {
+        sealed.health();
+    }
+    assert_unharmed(&sealed, &ada);
+    sealed.ok(["why", "ada"]);
+    sealed.ok(["spawn", "bob", "--", "sleep", "1000"]);
+    sealed.kill_daemon();
+    fs::create_dir_all(&sealed.home.config).expect("a directory");
+    for path in [sealed.home.config.join("config.toml"), sealed.home.hooks_missed()] {
+        pipe_at(&path);
+    }
+    sealed.start_daemon();
+    assert_unharmed(&sealed, &ada);
+    sealed.ok(["restart", "bob"]);
+    sealed.kill_daemon();
+    pipe_at(&data(&sealed, "node.json"));
+    let failed = sealed.run(["up"]);
+    assert!(failed.code == 1 && failed.stderr.contains("node.json"), "{failed:?}");
+    fs::remove_file(data(&sealed, "node.json")).expect("the pipe");
+    sealed.start_daemon();
+}
+
+/// A holder's directory that its own user can't read is that agent's trouble alone.
+#[test]
+fn a_holder_that_can_not_be_read_keeps_no_daemon_from_starting() {
+    if !crate::ordinary_user::inside(
+        "damage_attacks::a_holder_that_can_not_be_read_keeps_no_daemon_from_starting",
+    ) {
+        return;
+    }
+    let (sealed, ada) = with_ada();
+    let mole = sealed.spawn("mole", "read x");
+    sealed.kill_daemon();
+    let holder = sealed.holder(&mole);
+    let mode = |bits| fs::set_permissions(&holder, fs::Permissions::from_mode(bits)).expect("set");
+    mode(0o000);
+    sealed.start_daemon();
+    assert_unharmed(&sealed, &ada);
+    mode(0o700);
 }

@@ -481,6 +481,24 @@ fn nothing_is_sent_to_an_agents_listener() {
     sealed.start_daemon();
 }
 
+/// The socket leads to the daemon of another home: it holds another lock, and gets nothing.
+#[test]
+fn nothing_is_sent_to_the_daemon_of_another_home() {
+    let (sealed, other) = (Sealed::up(), Sealed::up());
+    sealed.kill_daemon();
+    let own = sealed.home.socket();
+    let _gone = std::fs::remove_file(&own);
+    std::os::unix::fs::symlink(other.home.socket(), &own).expect("a link");
+    for verb in [&["spawn", "x", "--env", "SECRET=1", "--", "true"][..], &["ls"], &["up"]] {
+        let problem = sealed.refused(3, verb);
+        assert_eq!(problem.kind, "not-your-home", "{verb:?}: {problem:?}");
+        assert!(problem.detail.contains("not the daemon of this home"), "{problem:?}");
+    }
+    assert!(other.ls().is_empty());
+    std::fs::remove_file(&own).expect("the link");
+    sealed.start_daemon();
+}
+
 /// Namespaces and mounts that hide the holders, or what is above it, let no daemon start. Where they are not
 /// allowed, there is nothing to refuse.
 #[test]

@@ -248,7 +248,7 @@ fn check(file: Option<&Path>, context: &Context) -> VerbResult {
 fn checked(path: &Path, what: &str, context: &Context) -> VerbResult {
     match context.json {
         true => context.print_json(json!({ "file": path, "ok": true }).to_string().as_bytes())?,
-        false => context.print(&format!("{}: {what}\n", path.display()))?,
+        false => context.print(&format!("{}: {what}\n", plain(&path.to_string_lossy())))?,
     }
     Ok(ExitCode::Done)
 }
@@ -326,7 +326,7 @@ fn told_edited(own: &Path, what: &str, new: &Config, context: &Context) -> VerbR
         return Ok(ExitCode::Done);
     }
     let stale = told_stale(new, running.as_ref());
-    context.print(&format!("{}: {what}\n{stale}", own.display()))?;
+    context.print(&format!("{}: {what}\n{stale}", plain(&own.to_string_lossy())))?;
     Ok(ExitCode::Done)
 }
 

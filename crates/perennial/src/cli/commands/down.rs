@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use perennial_api::answer::Health;
-use perennial_api::{Agent, ClientError, ExitCode, Response, client, state};
+use perennial_api::{ClientError, ExitCode, Response, client};
+use perennial_engine::host::living;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
@@ -28,15 +29,14 @@ pub fn run(_args: &Args, context: &Context) -> VerbResult {
         Err(ClientError::NoDaemon(_)) => return Err(problems::nothing_to_shut_down().into()),
         Err(error) => return Err(error.into()),
     };
-    let agents = context.client.get(&client::path(&["agents"], &[]));
-    let running = agents.and_then(|answer| answer.read::<Vec<Agent>>()).map(|all| running(&all));
     let answer = shut_down(&health, context)?;
     context.show(&answer, |_: &serde_json::Value| {
-        let sessions = match running {
-            Ok(0) => "no session is running".to_owned(),
-            Ok(1) => "1 session keeps running".to_owned(),
-            Ok(count) => format!("{count} sessions keep running"),
-            Err(_) => "sessions keep running".to_owned(),
+        // Asked of the kernel: of some the daemon may not have known.
+        let running = living::holders(&context.home.holders());
+        let sessions = match running.iter().filter(|holder| holder.process.is_some()).count() {
+            0 => "no session is running".to_owned(),
+            1 => "1 session keeps running".to_owned(),
+            count => format!("{count} sessions keep running"),
         };
         format!("the daemon has shut down; {sessions}\n")
     })?;
@@ -61,27 +61,4 @@ pub fn shut_down(health: &Health, context: &Context) -> Result<Response, Failure
         }
     }
     Ok(answer)
-}
-
-/// How many sessions run, as far as that is confirmed.
-fn running(agents: &[Agent]) -> usize {
-    let runs = |agent: &&Agent| {
-        let session = agent.session.as_ref();
-        let has_process = session.is_some_and(|one| one.pid.is_some() && one.exit.is_none());
-        has_process && agent.state != state::UNKNOWN
-    };
-    agents.iter().filter(runs).count()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cli::render::roster::sample;
-
-    #[test]
-    fn only_sessions_that_run_are_counted() {
-        let unknown = Agent { state: state::UNKNOWN.into(), ..sample::working() };
-        let all = [sample::working(), sample::crashed(), sample::stopped(), unknown];
-        assert_eq!(running(&all), 1);
-    }
 }

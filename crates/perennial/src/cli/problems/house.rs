@@ -20,8 +20,8 @@ pub fn for_persons(what: &str) -> Problem {
 }
 
 pub fn config_mistake(file: &Path, mistake: &Mistake) -> Problem {
-    let (file, message) = (file.display(), plain(&mistake.message));
-    let place = mistake.line.map_or_else(|| file.to_string(), |line| format!("{file}:{line}"));
+    let (file, message) = (shown(file), plain(&mistake.message));
+    let place = mistake.line.map_or_else(|| file.clone(), |line| format!("{file}:{line}"));
     failed("config-mistake", "the configuration has a mistake; the whole file is ignored")
         .because(format!("{place}: {message}"))
         .next("run `perennial config edit` to fix it")
@@ -49,8 +49,8 @@ pub fn nowhere_to_edit() -> Problem {
 }
 
 pub fn edited_config_mistake(copy: &Path, mistake: &Mistake) -> Problem {
-    let (shown, message) = (copy.display(), plain(&mistake.message));
-    let place = mistake.line.map_or_else(|| shown.to_string(), |line| format!("{shown}:{line}"));
+    let (copy, message) = (shown(copy), plain(&mistake.message));
+    let place = mistake.line.map_or_else(|| copy.clone(), |line| format!("{copy}:{line}"));
     failed("config-mistake", "the edited configuration has a mistake; the old one still applies")
         .because(format!("{place}: {message}"))
         .next("run `perennial config edit` again: it continues with your copy")
@@ -66,7 +66,7 @@ pub fn no_such_key(name: &str, similar: &[&str], keys: &str) -> Problem {
 }
 
 pub fn config_not_edited(file: &Path, error: &io::Error) -> Problem {
-    failed("config-not-edited", format!("can't edit {}", file.display()))
+    failed("config-not-edited", format!("can't edit {}", shown(file)))
         .because(error.to_string())
         .next("check that you may write to its directory")
 }
