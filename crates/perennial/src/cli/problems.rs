@@ -327,6 +327,11 @@ pub fn not_text(source: &str) -> Problem {
         .next("send a text that says where to find the file")
 }
 
+/// No answer came, so nobody knows whether the text was recorded.
+pub fn maybe_recorded(target: &str, no_answer: Problem) -> Problem {
+    no_answer.next(format!("`perennial sent {}` shows whether it was recorded", plain(target)))
+}
+
 pub fn text_beside_keys() -> Problem {
     usage("bad-keys", "--key and a text need --no-enter")
         .because("a text without it is recorded, and typed when the input line is free")

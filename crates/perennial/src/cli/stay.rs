@@ -83,12 +83,18 @@ impl Stayed {
                 context.print(&farewell)?;
                 Ok(ExitCode::Failed)
             }
-            Stay::Over(Over { agent, .. }) => {
-                if let Some(agent) = agent {
-                    let next = next(&agent, &LocalTime::system()).map(|next| format!(": {next}"));
-                    let (name, state) = (name(&agent), plain(&agent.state));
-                    context.print(&format!("[{name} is {state}{}]\n", next.unwrap_or_default()))?;
-                }
+            // Its next session is started by a daemon, and none could be asked.
+            Stay::Over(Over { agent: None, .. }) => {
+                let who = &self.who;
+                context.print(&format!(
+                    "[no daemon is running, so no session follows; perennial up, then perennial attach {who}]\n"
+                ))?;
+                Ok(ExitCode::Failed)
+            }
+            Stay::Over(Over { agent: Some(agent), .. }) => {
+                let next = next(&agent, &LocalTime::system()).map(|next| format!(": {next}"));
+                let (name, state) = (name(&agent), plain(&agent.state));
+                context.print(&format!("[{name} is {state}{}]\n", next.unwrap_or_default()))?;
                 Ok(ExitCode::Done)
             }
         }

@@ -316,6 +316,7 @@ fn of_command_line() -> Vec<Problem> {
         cli::raw_to_terminal("bob"),
         cli::text_unreadable("standard input", &denied()),
         cli::not_text("notes.bin"),
+        cli::maybe_recorded("bob", ClientError::NoAnswer(30).problem()),
         cli::text_beside_keys(),
         cli::control_in_keys(),
         cli::bad_key_count(0, 4000),

@@ -61,6 +61,20 @@ fn an_attached_person_survives_the_daemon() {
     assert_eq!(pid(&sealed.show("shell")), pid(&agent));
 }
 
+/// Without a daemon nothing is restarted: the person is told so, and how to return.
+#[test]
+fn an_end_while_no_daemon_runs_is_told_with_the_way_back() {
+    let sealed = Sealed::up();
+    let agent = sealed.spawn("shell", ECHO);
+    let terminal = attach(&sealed, "shell");
+    sealed.kill_daemon();
+    kill(running(pid(&agent)));
+    let ended = terminal.end();
+    assert_eq!(ended.code, 1, "{ended:?}");
+    assert!(ended.stdout.contains("no daemon is running") && ended.stdout.contains("attach shell"));
+    sealed.start_daemon();
+}
+
 #[test]
 fn an_attached_person_stays_over_a_restart_in_place() {
     let sealed = Sealed::up();

@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use perennial_api::answer::Message;
 use perennial_api::request::{Mode, Send};
-use perennial_api::{Agent, ExitCode, Response, client, state};
+use perennial_api::{Agent, ClientError, ExitCode, Response, client, state};
 use perennial_engine::host::attach::Attachment;
 use perennial_engine::host::monotonic;
 
 use super::attach;
 use crate::cli::context::Context;
-use crate::cli::failure::{Failure, VerbResult};
+use crate::cli::failure::{self, Failure, VerbResult};
 use crate::cli::number::within;
 use crate::cli::problems;
 use crate::cli::progress;
@@ -160,7 +160,11 @@ fn record(args: &Args, text: String, context: &Context) -> VerbResult {
     }
     let path = client::path(&["agents", &args.target, "send"], &[]);
     let body = Send { text, after_turn: args.after_turn };
-    let mut answer = context.client.post(&path, &body)?;
+    let mut answer = context.client.post(&path, &body).map_err(|error| {
+        let is_unknown = matches!(error, ClientError::Broken(_) | ClientError::NoAnswer(_));
+        let problem = failure::problem(&error);
+        if is_unknown { problems::maybe_recorded(&args.target, problem) } else { problem }
+    })?;
     let sent: Message = answer.read()?;
     if args.wait {
         if !context.json {
