@@ -32,7 +32,7 @@ pub struct Fact {
 }
 
 /// Who saw it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// The harness called a hook.
     Hook,
@@ -220,6 +220,18 @@ impl Fact {
 }
 
 impl Origin {
+    /// Whether a process of the session tells it, whenever it likes. Files are read at a pace of ours.
+    pub fn has_allowance(self) -> bool {
+        match self {
+            Origin::Hook | Origin::StatusLine => true,
+            Origin::Transcript
+            | Origin::List
+            | Origin::Kernel
+            | Origin::Terminal
+            | Origin::Agent => false,
+        }
+    }
+
     pub fn word(self) -> &'static str {
         match self {
             Origin::Hook => "hook",

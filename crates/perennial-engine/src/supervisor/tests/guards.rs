@@ -529,3 +529,25 @@ fn hooks_above_the_allowance_wait_and_the_newest_is_heard_in_place_of_all() {
         assert_eq!(run.supervisor.fleet().agent(BOB).map(|bob| bob.state), Some(state));
     }
 }
+
+/// U9: a status line is drawn every moment, and says nothing of what a hook said.
+#[test]
+fn a_status_line_takes_nothing_from_a_hook_that_waits() {
+    let mut run = Run::idle();
+    let ended = || Fact::new(Origin::Hook, Seen::ReplyEnded { background_tasks: 0 });
+    let drawn = || Fact::new(Origin::StatusLine, Seen::StatusLine { model: None, sample: None });
+    let state = |run: &Run| run.supervisor.fleet().agent(BOB).map(|bob| bob.state);
+    for _ in 0..HOOKS.burst {
+        run.hears(ended());
+        run.hears(Fact::new(Origin::Hook, Seen::PromptSubmitted { text: Fingerprint([9; 32]) }));
+    }
+    run.now = run.now + HOOKS.every;
+    run.recorded(Input::Tick);
+    run.hears(ended());
+    assert_eq!(state(&run), Some(State::Working), "the end of the turn waits");
+    run.hears(drawn());
+    run.now = run.now + HOOKS.every;
+    run.hears(drawn());
+    run.recorded(Input::Tick);
+    assert_eq!(state(&run), Some(State::Waiting));
+}
