@@ -19,6 +19,7 @@ use crate::authority::Caller;
 use crate::command::{Command, Request};
 use crate::fact::{Fact, Origin};
 use crate::id::{AgentId, SessionNumber};
+use crate::refusal::Refusal;
 use crate::time::Time;
 
 /// So much at once, and one more in every span of time.
@@ -34,6 +35,15 @@ pub const WORDS: Rate = Rate { burst: 30, every: Duration::from_secs(10) };
 pub const ORDERS: Rate = Rate { burst: 120, every: Duration::from_secs(2) };
 /// Hooks and status lines that changed the record.
 pub const HOOKS: Rate = Rate { burst: 240, every: Duration::from_millis(500) };
+
+/// What a request is paid from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AllowanceKind {
+    /// `WORDS`
+    Words,
+    /// `ORDERS`
+    Orders,
+}
 
 /// Longer words cost more.
 pub const PART_BYTES: u64 = 4 << 10;
@@ -86,15 +96,16 @@ pub struct Allowances {
 }
 
 impl Allowances {
-    /// Pays for a request that has something recorded, or says how long its caller has to wait.
-    pub fn pay(&mut self, request: &Request, now: Time) -> Result<(), Duration> {
+    /// Pays for a request that has something recorded, or refuses it for a while.
+    pub fn pay(&mut self, request: &Request, now: Time) -> Result<(), Refusal> {
         // AL3
         let Caller::Agent(id) = request.caller else { return Ok(()) };
         let own = self.of(id, now);
-        match words(&request.command) {
-            Some(bytes) => own.words.take(WORDS, parts(bytes), now),
-            None => own.orders.take(ORDERS, 1, now),
-        }
+        let (kind, paid) = match words(&request.command) {
+            Some(bytes) => (AllowanceKind::Words, own.words.take(WORDS, parts(bytes), now)),
+            None => (AllowanceKind::Orders, own.orders.take(ORDERS, 1, now)),
+        };
+        paid.map_err(|wait| Refusal::TooOften { kind, wait })
     }
 
     /// The fact, if it is heard now. Otherwise it waits (AL2).
@@ -198,6 +209,10 @@ mod tests {
         Request { caller, command }
     }
 
+    fn too_often(kind: AllowanceKind, seconds: u64) -> Result<(), Refusal> {
+        Err(Refusal::TooOften { kind, wait: Duration::from_secs(seconds) })
+    }
+
     fn paid(allowances: &mut Allowances, request: &Request, now: Time) -> usize {
         (0..10_000).take_while(|_| allowances.pay(request, now).is_ok()).count()
     }
@@ -208,14 +223,15 @@ mod tests {
         let mut allowances = Allowances::default();
         let (short, start) = (report(Caller::Agent(ADA), "x"), Time(1_000_000));
         assert_eq!(paid(&mut allowances, &short, start), 30);
-        assert_eq!(allowances.pay(&short, start), Err(Duration::from_secs(10)));
+        assert_eq!(allowances.pay(&short, start), too_often(AllowanceKind::Words, 10));
         let later = start + Duration::from_secs(25);
         assert_eq!(paid(&mut allowances, &short, later), 2);
-        assert_eq!(allowances.pay(&short, later), Err(Duration::from_secs(5)));
+        assert_eq!(allowances.pay(&short, later), too_often(AllowanceKind::Words, 5));
         // Another agent, and other things of the same one, are not concerned.
         assert_eq!(allowances.pay(&report(Caller::Agent(AgentId(2)), "x"), later), Ok(()));
         let wake = Request { caller: Caller::Agent(ADA), command: Command::Wake("bob".into()) };
         assert_eq!(paid(&mut allowances, &wake, later), ORDERS.burst as usize);
+        assert_eq!(allowances.pay(&wake, later), too_often(AllowanceKind::Orders, 2));
         assert_eq!(paid(&mut allowances, &short, later + WORDS.every * 100), 30);
     }
 

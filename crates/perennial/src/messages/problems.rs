@@ -14,6 +14,7 @@ use perennial_api::request::BODY_LIMIT;
 use perennial_api::{ClientError, Problem};
 use perennial_core::admission::{Class, Full};
 use perennial_core::agent as core_agent;
+use perennial_core::allowance::AllowanceKind;
 use perennial_core::authority::{Caller, Standing};
 use perennial_core::event::Birth;
 use perennial_core::fleet::{Fleet, Restored};
@@ -117,7 +118,8 @@ fn refusals() -> Vec<Problem> {
         Refusal::MessageExists { message: TEXT },
         Refusal::ParentGone { parent: ADA },
         Refusal::ParentBelow { agent: ADA, parent: ADA },
-        Refusal::TooOften { wait: Duration::from_secs(10) },
+        Refusal::TooOften { kind: AllowanceKind::Words, wait: Duration::from_secs(10) },
+        Refusal::TooOften { kind: AllowanceKind::Orders, wait: Duration::from_secs(2) },
         not_allowed(agent, Verb::Attach),
         not_allowed(agent, Verb::Logs),
         not_allowed(agent, Verb::Spawn),
