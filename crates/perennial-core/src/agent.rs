@@ -42,7 +42,7 @@ use crate::work::WorkPhase;
 pub use decide::{bury, hatch, rename, report, restart, set, stop, wake};
 pub use evolve::evolve;
 pub use harness_signs::observe_harness;
-pub use loss::{records_lost, session_found};
+pub use loss::{is_known, records_lost, session_found};
 pub use observe::{due, home_copied, observe, put_off, rebooted};
 pub use outlook::{Outlook, outlook};
 

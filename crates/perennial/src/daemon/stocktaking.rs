@@ -4,7 +4,7 @@
 //! core.
 
 use perennial_api::Home;
-use perennial_core::agent::Agent;
+use perennial_core::agent;
 use perennial_core::entity::Entity;
 use perennial_core::fleet::Fleet;
 use perennial_core::id::BootId;
@@ -46,19 +46,19 @@ fn has_records(journal: &dyn Store, holder: &LivingHolder) -> bool {
     journal.read_stream(&stream, Version(0), 1).is_ok_and(|records| !records.is_empty())
 }
 
-/// Sessions that run now and are not the live session of an agent; for people.
+/// Sessions that run now and that the journal does not know, or knows as over; for people.
 pub fn strangers(holders: &[LivingHolder], fleet: &Fleet) -> Vec<String> {
     let stranger = |holder: &LivingHolder| {
-        let agent = fleet.agent(holder.agent);
+        let known = fleet.agent(holder.agent);
         let process = holder.process?;
-        let live = agent.and_then(Agent::live_session).map(|session| session.number);
-        // A session that is just starting is recorded in a moment.
-        let is_known = live.is_some_and(|live| live >= holder.number);
-        let name = agent.map_or_else(|| holder.agent.to_string(), view::name);
+        let LivingHolder { agent, number, .. } = *holder;
+        let living = LivingSession { agent, number, process: Some(process), claim: None };
+        let is_known = known.is_some_and(|known| agent::is_known(known, &living));
+        let name = known.map_or_else(|| agent.to_string(), view::name);
         (!is_known).then(|| {
             format!(
-                "session {} of {name} runs (pid {}), and the journal says that it does not",
-                holder.number, process.pid
+                "session {number} of {name} runs (pid {}), and the journal says that it does not",
+                process.pid
             )
         })
     };
