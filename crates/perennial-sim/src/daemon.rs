@@ -91,7 +91,8 @@ impl World {
             let number = shim.number?;
             let process = self.machine.sessions.get(&(*agent, number)).filter(|one| one.is_alive());
             let process = process.and_then(|session| session.process);
-            Some(LivingSession { agent: *agent, number, process, claim: None })
+            let (agent, claim, has_records) = (*agent, None, true);
+            Some(LivingSession { agent, number, process, claim, has_records })
         });
         Stocktaking { living: living.collect(), lost: None }
     }

@@ -9,8 +9,8 @@ use perennial_core::entity::Entity;
 use perennial_core::event::Event;
 use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::fact::{Fact, Failure, Listed, Origin, Seen};
-use perennial_core::id::{AgentId, SessionNumber};
-use perennial_core::observation::{LivingSession, Report, Sign, Wait};
+use perennial_core::id::{AgentId, BootId, SessionNumber};
+use perennial_core::observation::{LivingSession, Observation, Report, Sign, Stocktaking, Wait};
 use perennial_core::reason::Reason;
 use perennial_core::restart::Restart;
 use perennial_core::session::{Phase, Process};
@@ -31,7 +31,8 @@ fn wake() -> Command {
 
 fn living(number: u32, is_running: bool) -> LivingSession {
     let process = is_running.then_some(Process { pid: 7, start_ticks: 7 });
-    LivingSession { agent: BOB, number: SessionNumber(number), process, claim: None }
+    let (number, claim) = (SessionNumber(number), None);
+    LivingSession { agent: BOB, number, process, claim, has_records: false }
 }
 
 /// Nothing at all was heard for so long.
@@ -263,4 +264,20 @@ fn a_session_is_known_up_to_the_newest_that_the_journal_has() {
     assert!(is_known(&told, living(1, true)), "an earlier one is about to end");
     assert!(is_known(&told, living(2, false)));
     assert!(!is_known(&told, living(2, true)), "its end is contradicted");
+}
+
+#[test]
+fn a_living_session_of_an_agent_that_has_left_memory_is_not_born_again() {
+    let started = |has_records| Observation::Started {
+        boot: BootId("1".into()),
+        version: "1".into(),
+        is_copy: false,
+        stocktaking: Stocktaking {
+            living: vec![LivingSession { has_records, ..living(1, true) }],
+            lost: None,
+        },
+    };
+    let is_of_agent = |event: &Event| event.of_agent().is_some();
+    assert!(!Told::new().observe(&started(true)).iter().any(is_of_agent));
+    assert!(Told::new().observe(&started(false)).iter().any(is_of_agent));
 }

@@ -175,7 +175,8 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, Unadopted, DriverThread)>
         shown: is_shown,
         ending: ending.clone(),
     };
-    let started = stocktaking::at_start(home, (&*journal, &loaded), lost, boot.clone());
+    let started = stocktaking::at_start(home, (&*journal, &loaded), lost, boot.clone())
+        .context("can't read the journal")?;
     let fleet = loaded.fleet.under(Policy { notify: config.notify });
     let supervisor = Supervisor::new(fleet, loaded.versions, loaded.head).hearing_on(hearings);
     let thread =
