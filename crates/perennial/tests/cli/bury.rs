@@ -73,9 +73,18 @@ fn what_may_be_secret_is_gone_with_the_burial_or_at_the_next_start() {
     // As if the daemon had died between the burial's record and the removal.
     sealed.ok(["bury", "eve", "--summary", "done"]);
     sealed.ok(["down"]);
-    std::fs::write(&of_eve, kept).expect("put back");
+    std::fs::write(&of_eve, &kept).expect("put back");
+    // One that had died in the middle of the removal left only these.
+    let (revision, made) =
+        (sealed.holder(&bob).join("env.3"), sealed.holder(&bob).join("harness-1"));
+    std::fs::create_dir(&made).expect("a directory");
+    std::fs::write(made.join("settings.json"), &kept).expect("a file");
     sealed.start_daemon();
-    assert!(!of_eve.exists());
+    assert!(!of_eve.exists() && !made.exists());
+    sealed.ok(["down"]);
+    std::fs::write(&revision, &kept).expect("a file");
+    sealed.start_daemon();
+    assert!(!revision.exists());
 }
 
 #[test]
