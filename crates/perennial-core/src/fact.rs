@@ -134,7 +134,7 @@ pub enum Seen {
 }
 
 /// Who suspended a program and may want it so.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PausedBy {
     /// A person, at the terminal, who is still there.
     Person,
