@@ -35,7 +35,10 @@ impl Driver {
                 What::Node(_, NodeEvent::DaemonStarted { epoch, .. }) => {
                     self.world.holders.set_epoch(*epoch);
                 }
-                What::Agent(id, AgentEvent::Renamed { .. }) => self.keep_claim(*id),
+                What::Agent(
+                    id,
+                    AgentEvent::Renamed { .. } | AgentEvent::SettingsChanged { .. },
+                ) => self.keep_claim(*id),
                 What::Agent(..)
                 | What::Node(..)
                 | What::Name(..)
