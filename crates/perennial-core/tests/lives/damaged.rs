@@ -9,7 +9,7 @@ use perennial_core::entity::Entity;
 use perennial_core::event::Event;
 use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::fact::{Fact, Failure, Listed, Origin, Seen};
-use perennial_core::id::{AgentId, BootId, SessionNumber};
+use perennial_core::id::{AgentId, BootId, Epoch, SessionNumber};
 use perennial_core::observation::{LivingSession, Observation, Report, Sign, Stocktaking, Wait};
 use perennial_core::reason::Reason;
 use perennial_core::restart::Restart;
@@ -280,4 +280,16 @@ fn a_living_session_of_an_agent_that_has_left_memory_is_not_born_again() {
     let is_of_agent = |event: &Event| event.of_agent().is_some();
     assert!(!Told::new().observe(&started(true)).iter().any(is_of_agent));
     assert!(Told::new().observe(&started(false)).iter().any(is_of_agent));
+}
+
+#[test]
+fn an_epoch_that_no_daemon_can_have_is_not_believed() {
+    let mut told = Told::new();
+    told.restart();
+    let outranked = |by| Observation::Outranked { by, version: "1".into() };
+    assert!(told.observe(&outranked(Epoch::MAX_BELIEVED)).is_empty());
+    assert!(told.observe(&outranked(Epoch(u64::MAX))).is_empty());
+    let believed = Epoch(Epoch::MAX_BELIEVED.0 - 1);
+    assert_eq!(told.observe(&outranked(believed)).len(), 1);
+    assert!(told.fleet.next_epoch() > believed);
 }
