@@ -243,6 +243,7 @@ impl Harnesses {
             env_set: prepared.env_set.into_iter().collect(),
             env_remove: prepared.env_remove,
             input: preset.input.as_ref().map(|input| input.rules()),
+            is_bare: false,
         })
     }
 }
