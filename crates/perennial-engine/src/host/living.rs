@@ -10,7 +10,7 @@ use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::session::Process;
 
 use super::directory::HolderDirectory;
-use super::owner::Owner;
+use super::owner::{self, Owner};
 use super::process::{self, Stat};
 
 /// A living holder and the newest session that it has.
@@ -73,5 +73,5 @@ fn all_children() -> HashMap<i32, Vec<Stat>> {
 /// The number of the session whose mark a process was executed with.
 fn mark(agent: AgentId, pid: i32) -> Option<SessionNumber> {
     let own = |(owner, number)| if owner == Owner::Agent(agent) { number } else { None };
-    Owner::marks_of(pid).into_iter().find_map(own)
+    owner::marks_of(pid).into_iter().find_map(own)
 }

@@ -8,7 +8,7 @@ use std::os::fd::BorrowedFd;
 
 use perennial_api::Client;
 use perennial_api::home::Misplaced;
-use perennial_engine::host::owner::Owner;
+use perennial_core::owner::Owner;
 use perennial_engine::host::{ancestry, process};
 
 /// The same client, asking that of every listener before it sends anything.

@@ -29,10 +29,10 @@ use perennial_core::fleet::{Fleet, Policy};
 use perennial_core::hearing::{Hearings, Limits};
 use perennial_core::id::{AgentId, Epoch, SessionNumber};
 use perennial_core::observation::LostRecords;
+use perennial_core::owner::Owner;
 use perennial_core::time::Time;
 use perennial_engine::host::cgroup::Cgroup;
 use perennial_engine::host::directory::HolderDirectory;
-use perennial_engine::host::owner::Owner;
 use perennial_engine::host::{
     self, Holders, HostReport, JobReport, Settings, cgroup, monotonic, process,
 };
