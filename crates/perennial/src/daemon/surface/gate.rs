@@ -11,21 +11,16 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use perennial_api::Problem;
-use perennial_core::admission::{self, Full, Party, Places};
+use perennial_core::admission::{self, Full, HISTORY_READS, Party, Places, UNCOUNTED_CONNECTIONS};
 use tokio::sync::{Notify, Semaphore};
 
 use super::identity::{Peer, Registry};
 use crate::daemon::showing::problems::{self, PlaceKind};
 
-/// So many connections at a time are not counted for anybody.
-const UNCOUNTED: usize = 64;
 /// A connection has a socket and the caller's process.
 const DESCRIPTORS_EACH: usize = 2;
 /// Memory is given back when most of this many connections or more have been closed.
 const MANY: usize = 128;
-
-/// So many others than people read the store at once.
-const READING_TURNS: usize = 2;
 
 #[derive(Debug)]
 pub struct Gate {
@@ -74,8 +69,12 @@ impl Gate {
     pub fn new(descriptors: u64) -> Arc<Gate> {
         let descriptors = usize::try_from(descriptors).unwrap_or(usize::MAX);
         let most = descriptors / 2 / DESCRIPTORS_EACH;
-        let bounds = admission::CONNECTIONS.within(most.saturating_sub(UNCOUNTED));
-        tracing::info!(connections = bounds.total() + UNCOUNTED, descriptors, "the gate is open");
+        let bounds = admission::CONNECTIONS.within(most.saturating_sub(UNCOUNTED_CONNECTIONS));
+        tracing::info!(
+            connections = bounds.total() + UNCOUNTED_CONNECTIONS,
+            descriptors,
+            "the gate is open"
+        );
         let counts = Counts {
             open: 0,
             peak: 0,
@@ -84,7 +83,7 @@ impl Gate {
             feeds: Places::new(admission::FEEDS),
             known: HashMap::new(),
         };
-        let reading_turns = Arc::new(Semaphore::new(READING_TURNS));
+        let reading_turns = Arc::new(Semaphore::new(HISTORY_READS));
         Arc::new(Gate { counts: Mutex::new(counts), emptied: Notify::new(), reading_turns })
     }
 
@@ -93,7 +92,7 @@ impl Gate {
         let pid = peer.pid();
         let known = {
             let mut counts = self.lock();
-            if counts.open < UNCOUNTED {
+            if counts.open < UNCOUNTED_CONNECTIONS {
                 counts.count_in();
                 return Ok(self.place(Taken::Uncounted));
             }
@@ -222,7 +221,7 @@ mod tests {
         for _ in 0..2 {
             let connect = || gate.connect(&peer, &registry);
             let places: Vec<Place> = std::iter::from_fn(|| connect().ok()).collect();
-            assert_eq!(places.len(), UNCOUNTED + bound);
+            assert_eq!(places.len(), UNCOUNTED_CONNECTIONS + bound);
             assert_eq!(connect().expect_err("it is full").kind, "too-many");
             assert_eq!(gate.lock().known.len(), 1);
             drop(places);
