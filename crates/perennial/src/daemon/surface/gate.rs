@@ -112,6 +112,10 @@ impl Gate {
             connections: 0,
         });
         known.connections += 1;
+        // Connections of a dead process may still be open when its pid is another's.
+        if !known.peer.is_alive() {
+            (known.peer, known.party) = (Arc::clone(peer), party);
+        }
         Ok(self.place(Taken::Connection { party, pid }))
     }
 
@@ -228,6 +232,24 @@ mod tests {
             let counts = gate.lock();
             assert!(counts.open == 0 && counts.known.is_empty(), "{counts:?}");
         }
+    }
+
+    /// GA1
+    #[test]
+    fn a_pid_that_is_used_again_is_identified_once() {
+        let (gate, registry) = (Gate::new(20_000), Registry::default());
+        let (peer, _far) = peer();
+        let _uncounted: Vec<Place> = (0..UNCOUNTED_CONNECTIONS)
+            .map(|_| gate.connect(&peer, &registry).expect("a place"))
+            .collect();
+        let earlier = Party::Agent(AgentId(9));
+        let known = Known { peer: Arc::new(peer.ended()), party: earlier, connections: 1 };
+        gate.lock().known.insert(peer.pid(), known);
+        let _place = gate.connect(&peer, &registry).expect("a place");
+        let counts = gate.lock();
+        let known = &counts.known[&peer.pid()];
+        assert!(known.peer.is_alive() && known.party != earlier, "{known:?}");
+        assert_eq!(known.connections, 2);
     }
 
     #[test]

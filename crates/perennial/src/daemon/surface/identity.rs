@@ -121,6 +121,17 @@ impl Peer {
         Ok(Peer { pidfd, pid: credentials.pid(), uid: credentials.uid() })
     }
 
+    /// One that had the same pid, and has ended.
+    #[cfg(test)]
+    pub fn ended(&self) -> Peer {
+        let mut child = std::process::Command::new("true").spawn().expect("it starts");
+        let pid = rustix::process::Pid::from_child(&child);
+        let flags = rustix::process::PidfdFlags::empty();
+        let pidfd = rustix::process::pidfd_open(pid, flags).expect("a handle");
+        child.wait().expect("it ends");
+        Peer { pidfd: Some(pidfd), ..*self }
+    }
+
     pub fn uid(&self) -> u32 {
         self.uid
     }
