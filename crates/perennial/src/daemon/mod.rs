@@ -297,9 +297,9 @@ fn start_holders(
     let sink = move |report| {
         // At once: a session or a job may call before the driver has its turn.
         match &report {
-            HostReport::Began { agent, shim } => registry.add(*agent, *shim, None),
+            HostReport::Began { agent, shim } => registry.add(Owner::Agent(*agent), *shim, None),
             HostReport::Job { job, report: JobReport::Held { shim, cgroup }, .. } => {
-                registry.add_job(*job, *shim, *cgroup);
+                registry.add(Owner::Job(*job), *shim, *cgroup);
             }
             HostReport::Job { job, report: JobReport::Ended { .. }, .. } => {
                 registry.forget_job(*job);
@@ -372,13 +372,14 @@ fn known_holders(home: &Home, fleet: &Fleet) -> Registry {
     let registry = Registry::default();
     for agent in fleet.agents() {
         let Some(session) = agent.live_session() else { continue };
+        let owner = Owner::Agent(agent.id);
         let holder = HolderDirectory::new(&home.holders(), agent.id);
         if let Some(stat) = holder.shim_pid().ok().flatten().and_then(process::stat) {
-            registry.add(agent.id, stat.process, None);
+            registry.add(owner, stat.process, None);
         }
         for number in [Some(session.number), session.number.previous()].into_iter().flatten() {
-            if let Some(id) = cgroup_id(home, &holder, Owner::Agent(agent.id), number) {
-                registry.add_cgroup(agent.id, id);
+            if let Some(id) = cgroup_id(home, &holder, owner, number) {
+                registry.add_cgroup(owner, id);
             }
         }
     }
@@ -399,12 +400,12 @@ fn known_jobs(home: &Home, fleet: &Fleet, registry: &Registry) {
             continue;
         }
         if let Some(stat) = shim {
-            registry.add_job(job, stat.process, None);
+            registry.add(Owner::Job(job), stat.process, None);
         }
         for number in holder.unfinished() {
             let Some(file) = holder.read_process(number) else { continue };
             if let Some(id) = cgroup_id(home, &holder, Owner::Job(job), number) {
-                registry.add_job_cgroup(job, id);
+                registry.add_cgroup(Owner::Job(job), id);
             }
             if shim.is_none() {
                 registry.add_orphaned_job(job, file.process.into());

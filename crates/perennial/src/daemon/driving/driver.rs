@@ -18,6 +18,7 @@ use perennial_core::hearing::Focus;
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::message::Outcome;
 use perennial_core::observation::{Observation, Report};
+use perennial_core::owner::Owner;
 use perennial_core::time::Time;
 use perennial_engine::harness::dialect::Listing;
 use perennial_engine::host::{Holders, HostReport, holders};
@@ -376,7 +377,7 @@ impl Driver {
             HostReport::Line { agent, number, line } => self.line(agent, number, line),
             HostReport::Outranked { by } => self.outranked(by),
             HostReport::Connected { agent, number, shim, cgroup } => {
-                self.world.registry.add(agent, shim, cgroup);
+                self.world.registry.add(Owner::Agent(agent), shim, cgroup);
                 self.presence.connected(agent, number);
                 self.input(Input::Connected { agent });
                 self.look_around(agent);

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::RwLock;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use perennial_core::admission::Party;
 use perennial_core::authority::Caller;
@@ -37,46 +37,29 @@ struct Known {
 }
 
 impl Registry {
-    /// A holder's process stays its agent's, also after its connection is lost.
-    pub fn add(&self, agent: AgentId, shim: Process, cgroup: Option<u64>) {
-        self.add_shim(Owner::Agent(agent), shim);
-        if let Some(id) = cgroup {
-            self.add_cgroup(agent, id);
-        }
+    /// A holder's process stays its owner's, also after its connection is lost.
+    pub fn add(&self, owner: Owner, shim: Process, cgroup: Option<u64>) {
+        let mut known = self.write();
+        known.shims.insert(shim, owner);
+        known.cgroups.extend(cgroup.map(|id| (id, owner)));
     }
 
-    /// The holder of a job, and its cgroup once that is known.
-    pub fn add_job(&self, job: JobId, shim: Process, cgroup: Option<u64>) {
-        self.add_shim(Owner::Job(job), shim);
-        if let Some(id) = cgroup {
-            self.add_job_cgroup(job, id);
-        }
-    }
-
-    pub fn add_job_cgroup(&self, job: JobId, id: u64) {
-        self.0.write().expect("nobody panics with it").cgroups.insert(id, Owner::Job(job));
+    /// Who is in this cgroup is the owner's, also when its holder is dead.
+    pub fn add_cgroup(&self, owner: Owner, id: u64) {
+        self.write().cgroups.insert(id, owner);
     }
 
     /// The main process of a job whose shim died while no daemon was there to end the tree.
     pub fn add_orphaned_job(&self, job: JobId, main: Process) {
-        self.0.write().expect("nobody panics with it").orphaned.push((job, main));
+        self.write().orphaned.push((job, main));
     }
 
     /// No process of the job is left.
     pub fn forget_job(&self, job: JobId) {
-        let mut known = self.0.write().expect("nobody panics with it");
+        let mut known = self.write();
         known.shims.retain(|_, owner| *owner != Owner::Job(job));
         known.cgroups.retain(|_, owner| *owner != Owner::Job(job));
         known.orphaned.retain(|(orphaned, _)| *orphaned != job);
-    }
-
-    fn add_shim(&self, owner: Owner, shim: Process) {
-        self.0.write().expect("nobody panics with it").shims.insert(shim, owner);
-    }
-
-    /// The cgroup of a session: who is in it is the agent's, also when its holder is dead.
-    pub fn add_cgroup(&self, agent: AgentId, id: u64) {
-        self.0.write().expect("nobody panics with it").cgroups.insert(id, Owner::Agent(agent));
     }
 
     /// Of agents that have left memory: their sessions are over, with everything below them.
@@ -88,27 +71,36 @@ impl Registry {
             Owner::Agent(agent) => !agents.contains(agent),
             Owner::Job(_) => true,
         };
-        let mut known = self.0.write().expect("nobody panics with it");
+        let mut known = self.write();
         known.shims.retain(|_, owner| is_kept(owner));
         known.cgroups.retain(|_, owner| is_kept(owner));
     }
 
+    // What is known is changed by what can't panic half-way, so that a poisoned lock says nothing.
+    fn write(&self) -> RwLockWriteGuard<'_, Known> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Known> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn shim(&self, process: Process) -> Option<Owner> {
-        self.0.read().expect("nobody panics with it").shims.get(&process).copied()
+        self.read().shims.get(&process).copied()
+    }
+
+    fn cgroup(&self, id: u64) -> Option<Owner> {
+        self.read().cgroups.get(&id).copied()
     }
 
     /// Whether a process is in the kernel session of an orphaned job. The session's number is not given
     /// to another process while a member lives, unless its leader has another start time.
     fn is_orphan(&self, stat: &process::Stat) -> bool {
-        let known = self.0.read().expect("nobody panics with it");
+        let known = self.read();
         let main = known.orphaned.iter().find(|(_, main)| main.pid == stat.kernel_session);
         main.is_some_and(|(_, main)| {
             process::stat(main.pid).is_none_or(|leader| leader.process == *main)
         })
-    }
-
-    fn cgroup(&self, id: u64) -> Option<Owner> {
-        self.0.read().expect("nobody panics with it").cgroups.get(&id).copied()
     }
 }
 
@@ -249,9 +241,9 @@ mod tests {
         let (peer, own, _far) = peer();
         let registry = Registry::default();
         let reused = Process { start_ticks: own.start_ticks + 1, ..own };
-        registry.add(AgentId(7), reused, None);
+        registry.add(Owner::Agent(AgentId(7)), reused, None);
         assert_ne!(peer.caller(&registry), Some(Caller::Agent(AgentId(7))));
-        registry.add(AgentId(7), own, None);
+        registry.add(Owner::Agent(AgentId(7)), own, None);
         assert_eq!(peer.caller(&registry), Some(Caller::Agent(AgentId(7))));
     }
 
@@ -259,7 +251,7 @@ mod tests {
     fn who_calls_from_below_the_shim_of_a_job_is_that_job() {
         let (peer, own, _far) = peer();
         let registry = Registry::default();
-        registry.add_job(JobId(7), own, None);
+        registry.add(Owner::Job(JobId(7)), own, None);
         registry.forget_job(JobId(8));
         assert_eq!(peer.caller(&registry), Some(Caller::Job));
         registry.forget_job(JobId(7));
@@ -292,8 +284,8 @@ mod tests {
             // An older kernel tells nothing here; ancestry decides alone.
             return;
         };
-        registry.add(AgentId(7), own, None);
-        registry.add_job_cgroup(JobId(7), cgroup);
+        registry.add(Owner::Agent(AgentId(7)), own, None);
+        registry.add_cgroup(Owner::Job(JobId(7)), cgroup);
         assert_eq!(peer.caller(&registry), Some(Caller::Job));
     }
 }
