@@ -10,6 +10,8 @@ use perennial_engine::host::directory::HolderDirectory;
 use perennial_store::Store;
 use perennial_store::projection::RosterQuery;
 
+use super::known_holders;
+
 /// Removes the environments of agents that were buried while no daemon could do it.
 pub fn remove_secrets_of_buried(home: &Home, fleet: &Fleet, journal: &dyn Store) {
     let entries = std::fs::read_dir(home.holders()).into_iter().flatten().flatten();
@@ -30,6 +32,17 @@ pub fn remove_secrets_of_buried(home: &Home, fleet: &Fleet, journal: &dyn Store)
         Err(error) => {
             let error = crate::error_chain::chain(&error);
             tracing::warn!(%error, "which agents are buried can't be read");
+        }
+    }
+}
+
+/// Removes the directories of jobs that are over, where no process of a job may be left.
+pub fn remove_finished_jobs(home: &Home, fleet: &Fleet) {
+    for job in known_holders::jobs_on_disk(home).filter(|job| fleet.jobs().get(*job).is_none()) {
+        let holder = HolderDirectory::of_job(&home.jobs(), job);
+        // Without a word on who holds it, it stays.
+        if holder.shim_pid().is_ok_and(|shim| shim.is_none()) && holder.unfinished().is_empty() {
+            let _stays = std::fs::remove_dir_all(holder.path());
         }
     }
 }
