@@ -414,6 +414,9 @@ pub fn plan(agent: &Agent, may_start: bool, now: Time) -> Plan {
     let named = named.into_iter().filter(|_| agent.hold.is_none());
     let timers = named.filter_map(|(timer, at)| Some((timer, at?))).collect();
     let mut plan = Plan { effects: Vec::new(), timers };
+    if agent.is_over() {
+        plan.effects.push(Effect::RemoveSecrets { agent: agent.id });
+    }
     let Some(session) = &agent.session else {
         return plan;
     };

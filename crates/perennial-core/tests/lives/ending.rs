@@ -1,8 +1,10 @@
 //! What comes late about a session that was asked to end.
 
 use perennial_core::command::Command;
+use perennial_core::effect::Effect;
+use perennial_core::entity::Entity;
 use perennial_core::exit::Exit;
-use perennial_core::id::SessionNumber;
+use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::observation::Report;
 use perennial_core::restart::Restart;
 use perennial_core::session::{Phase, Process};
@@ -29,4 +31,28 @@ fn a_session_that_was_asked_to_end_does_not_announce_the_next_one() {
         assert_eq!((bob.state, session.phase), (State::Waking, Phase::Starting));
         assert_eq!(session.number, number.next());
     }
+}
+
+#[test]
+fn secrets_are_removed_once_an_agent_is_over_and_at_every_start_after() {
+    let mut told = Told::new();
+    told.spawn(1, Some("bob"), Restart::Always);
+    told.executed(1);
+    let bob = AgentId(1);
+    let is_planned = |told: &Told| {
+        let plan = told.fleet.plan(&Entity::Agent(bob), told.now);
+        plan.effects.contains(&Effect::RemoveSecrets { agent: bob })
+    };
+    told.ask(Command::Stop("bob".into())).expect("it lives");
+    told.ends(1, Exit::Code(0));
+    assert!(!is_planned(&told), "it can be woken");
+    told.ask(Command::Wake("bob".into())).expect("it sleeps");
+    told.executed(1);
+    let summary = "done".to_owned();
+    told.ask(Command::Bury { target: "bob".into(), summary }).expect("it lives");
+    assert!(!is_planned(&told), "its session has not ended");
+    told.ends(1, Exit::Code(0));
+    assert!(is_planned(&told));
+    told.restart();
+    assert!(is_planned(&told));
 }

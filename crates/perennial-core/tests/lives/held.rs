@@ -71,7 +71,8 @@ fn ends_it(effect: &Effect) -> bool {
         | Effect::Continue { .. }
         | Effect::PromptHeard { .. }
         | Effect::Deliver(_)
-        | Effect::Job(_) => false,
+        | Effect::Job(_)
+        | Effect::RemoveSecrets { .. } => false,
     }
 }
 

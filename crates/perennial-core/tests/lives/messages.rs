@@ -105,7 +105,8 @@ impl Told {
                 | Effect::Focus(_)
                 | Effect::Continue { .. }
                 | Effect::PromptHeard { .. }
-                | Effect::Job(_) => None,
+                | Effect::Job(_)
+                | Effect::RemoveSecrets { .. } => None,
             })
             .collect()
     }

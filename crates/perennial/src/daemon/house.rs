@@ -12,14 +12,20 @@ use perennial_store::projection::RosterQuery;
 
 use super::known_holders;
 
-/// Removes the environments of agents that were buried while no daemon could do it.
-pub fn remove_secrets_of_buried(home: &Home, fleet: &Fleet, journal: &dyn Store) {
+/// Before a daemon holds anything.
+pub fn tidy_up(home: &Home, fleet: &Fleet, journal: &dyn Store) {
+    remove_secrets_of_buried(home, fleet, journal);
+    remove_finished_jobs(home, fleet);
+}
+
+/// Removes the environments of agents that were buried while no daemon could do it, and that have left memory: for
+/// those in memory it is planned (`Effect::RemoveSecrets`).
+fn remove_secrets_of_buried(home: &Home, fleet: &Fleet, journal: &dyn Store) {
     let entries = std::fs::read_dir(home.holders()).into_iter().flatten().flatten();
     let agents = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<AgentId>().ok());
     let holder = |agent: AgentId| HolderDirectory::new(&home.holders(), agent);
-    let may_be_over = |agent: &AgentId| {
-        fleet.agent(*agent).is_none_or(|agent| agent.is_over()) && holder(*agent).has_secrets()
-    };
+    let may_be_over =
+        |agent: &AgentId| fleet.agent(*agent).is_none() && holder(*agent).has_secrets();
     let agents: Vec<AgentId> = agents.filter(may_be_over).collect();
     if agents.is_empty() {
         return;
@@ -37,7 +43,7 @@ pub fn remove_secrets_of_buried(home: &Home, fleet: &Fleet, journal: &dyn Store)
 }
 
 /// Removes the directories of jobs that are over, where no process of a job may be left.
-pub fn remove_finished_jobs(home: &Home, fleet: &Fleet) {
+fn remove_finished_jobs(home: &Home, fleet: &Fleet) {
     for job in known_holders::jobs_on_disk(home).filter(|job| fleet.jobs().get(*job).is_none()) {
         let holder = HolderDirectory::of_job(&home.jobs(), job);
         // Without a word on who holds it, it stays.

@@ -145,8 +145,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, Unadopted, DriverThread)>
     let exe = std::env::current_exe().context("the daemon can't find its own program")?;
     let (config, running) = config(home);
     let harnesses = Harnesses::new(home.clone(), exe);
-    house::remove_secrets_of_buried(home, &loaded.fleet, &*journal);
-    house::remove_finished_jobs(home, &loaded.fleet);
+    house::tidy_up(home, &loaded.fleet, &*journal);
     let registry = Arc::new(known_holders::register(home, &loaded.fleet));
     let holders = start_holders(home, epoch, &config, Arc::clone(&registry), driver.clone())?;
     let ending = watch::Sender::new(false);
@@ -177,8 +176,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, Unadopted, DriverThread)>
         shown: is_shown,
         ending: ending.clone(),
     };
-    let started = stocktaking::at_start(home, (&*journal, &loaded), lost, boot.clone())
-        .context("can't read the journal")?;
+    let started = stocktaking::at_start(home, (&*journal, &loaded), lost, boot.clone())?;
     let fleet = loaded.fleet.under(Policy { notify: config.notify });
     let supervisor = Supervisor::new(fleet, loaded.versions, loaded.head).hearing_on(hearings);
     let thread =

@@ -3,6 +3,7 @@
 //! Looked at before a daemon plans anything, and by `doctor` whenever it asks. What follows is decided by the
 //! core.
 
+use anyhow::Context;
 use perennial_api::Home;
 use perennial_core::agent;
 use perennial_core::entity::Entity;
@@ -22,7 +23,7 @@ pub fn at_start(
     (journal, loaded): (&dyn Store, &Loaded),
     lost: Option<LostRecords>,
     boot: BootId,
-) -> Result<Observation, ReadError> {
+) -> anyhow::Result<Observation> {
     let fleet = &loaded.fleet;
     let living = living::holders(&home.holders()).into_iter().map(|holder| {
         let known = fleet.agent(holder.agent);
@@ -34,7 +35,8 @@ pub fn at_start(
         };
         Ok(LivingSession { agent, number, process, claim, has_records })
     });
-    let stocktaking = Stocktaking { living: living.collect::<Result<_, ReadError>>()?, lost };
+    let living: Result<Vec<LivingSession>, ReadError> = living.collect();
+    let stocktaking = Stocktaking { living: living.context("can't read the journal")?, lost };
     let is_copy = fleet.is_copied();
     Ok(Observation::Started { boot, version: version(), is_copy, stocktaking })
 }

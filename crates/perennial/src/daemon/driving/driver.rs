@@ -459,7 +459,7 @@ impl Driver {
 
     /// Hands an effect to the executor of its family.
     fn carry_out(&mut self, effect: Effect) {
-        let holders = &self.world.holders;
+        let (holders, harnesses) = (&self.world.holders, &self.world.harnesses);
         match effect {
             Effect::Session(effect) => self.order(effect),
             Effect::Focus(effect) => self.tell_focus(effect),
@@ -471,6 +471,7 @@ impl Driver {
                 let harness = harness.map(|agent| agent.launch.harness.clone());
                 self.world.deliveries.order(delivery, harness);
             }
+            Effect::RemoveSecrets { agent } => harnesses.holder(agent).remove_secrets(),
             Effect::Job(JobEffect { job, number, action }) => {
                 let jobs = holders.jobs();
                 match action {
