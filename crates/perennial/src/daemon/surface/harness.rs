@@ -31,6 +31,10 @@ pub async fn hook(
 ) -> Answer {
     let speaker = surface.session_of(caller).await?;
     let (agent, preset) = (speaker.agent, &speaker.preset);
+    // Before anything is looked up: the mark is of another agent's session, so the call proves nothing about this one.
+    let Ok(number) = number(agent, called.session.as_deref()) else {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    };
     let input = body(request, HARNESS_INPUT_BYTES_MAX).await?;
     let call = preset.dialect.hook(&called.event, &input);
     let call = call.map_err(|error| not_understood(&error))?;
@@ -40,10 +44,6 @@ pub async fn hook(
     let fact = match call.fact {
         Some(fact) => Some(surface.within_own(&speaker, fact.at(called.at.map(Time))).await),
         None => None,
-    };
-    // A session that lies is not heard.
-    let Ok(number) = number(agent, called.session.as_deref()) else {
-        return Ok(StatusCode::NO_CONTENT.into_response());
     };
     let text = surface.driver.called(agent, number, fact).await?;
     match text.and_then(|text| preset.dialect.reply(&called.event, &text)) {
