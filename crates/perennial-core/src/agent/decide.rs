@@ -205,6 +205,10 @@ pub fn set(
     if matches!(agent.state, State::Dead | State::Expired) {
         return Err(wrong_state(agent, Verb::Set));
     }
+    let settings = settings.without_what_is_so(agent);
+    if settings == Settings::default() {
+        return Ok(Vec::new());
+    }
     let evidence = Evidence { witness, fact: Finding::Asked(Verb::Set), at: now };
     Ok(vec![AgentEvent::SettingsChanged { settings: Box::new(settings), evidence }])
 }
