@@ -135,7 +135,7 @@ fn who_always_restarts_is_counted() {
 #[test]
 fn the_dead_keep_their_names() {
     let mut told = running(Restart::OnCrash);
-    told.ask(Command::Bury { target: BOB.to_string(), summary: "done".into() }).unwrap();
+    told.ask(Command::Bury { target: BOB.to_string(), summary: Some("done".into()) }).unwrap();
     let name = "ada".parse().unwrap();
     let refused = told.ask(Command::Rename { target: BOB.to_string(), name });
     assert!(matches!(refused, Err(Refusal::WrongState { .. })), "{refused:?}");

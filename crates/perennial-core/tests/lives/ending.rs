@@ -1,5 +1,6 @@
 //! What comes late about a session that was asked to end.
 
+use perennial_core::authority::Caller;
 use perennial_core::command::Command;
 use perennial_core::effect::Effect;
 use perennial_core::entity::Entity;
@@ -48,11 +49,27 @@ fn secrets_are_removed_once_an_agent_is_over_and_at_every_start_after() {
     assert!(!is_planned(&told), "it can be woken");
     told.ask(Command::Wake("bob".into())).expect("it sleeps");
     told.executed(1);
-    let summary = "done".to_owned();
+    let summary = None;
     told.ask(Command::Bury { target: "bob".into(), summary }).expect("it lives");
     assert!(!is_planned(&told), "its session has not ended");
     told.ends(1, Exit::Code(0));
     assert!(is_planned(&told));
     told.restart();
     assert!(is_planned(&told));
+}
+
+#[test]
+fn a_burial_without_a_summary_keeps_what_the_agent_said_last() {
+    for (given, kept) in
+        [(None, "half done"), (Some("none of it worked".to_owned()), "none of it worked")]
+    {
+        let mut told = Told::new();
+        told.spawn(1, Some("bob"), Restart::Always);
+        told.executed(1);
+        let summary = Some("half done".to_owned());
+        let report = Command::Report { phase: None, summary };
+        told.ask_as(Caller::Agent(AgentId(1)), report).expect("its own");
+        told.ask(Command::Bury { target: "bob".into(), summary: given }).expect("it lives");
+        assert_eq!(told.agent(1).summary.as_deref(), Some(kept));
+    }
 }

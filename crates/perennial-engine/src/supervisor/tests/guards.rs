@@ -147,7 +147,7 @@ impl Run {
     fn bury(&mut self) {
         self.ask(Command::Stop(BOB.to_string()));
         self.reported(Report::Exited(Exit::Code(0)));
-        let command = Command::Bury { target: BOB.to_string(), summary: "over".into() };
+        let command = Command::Bury { target: BOB.to_string(), summary: Some("over".into()) };
         let request = Request { caller: Caller::Person, command };
         self.step(Input::Request { waiter: Waiter(2), request });
     }
@@ -387,7 +387,7 @@ fn an_agent_that_has_expired_leaves_memory_like_a_dead_one() {
         tally: perennial_core::restart::Tally::ByFirstRule,
     };
     fleet.evolve(&Event { at, what: What::Agent(BOB, ended) });
-    let (target, summary) = (BOB.to_string(), "done".to_owned());
+    let (target, summary) = (BOB.to_string(), Some("done".to_owned()));
     let bury = Request { caller: Caller::Person, command: Command::Bury { target, summary } };
     assert!(matches!(fleet.decide(&bury, at), Err(Refusal::WrongState { .. })));
     let versions = [(bob.clone(), Version(9))].into();

@@ -60,8 +60,6 @@ pub struct Args {
 
 /// Two callers may choose the same free name at once: the loser chooses again.
 const ATTEMPTS: usize = 5;
-/// What the summary of a burial by `--rm` says.
-const SUMMARY: &str = "ended, and was run with --rm";
 
 pub fn run(args: Args, context: &Context) -> VerbResult {
     let is_interactive = terminal::is_interactive();
@@ -110,8 +108,8 @@ fn note(who: &str) -> String {
 /// The program has ended, so its exit code counts more than a burial that could not be.
 fn bury(agent: &Agent, context: &Context) {
     let path = client::path(&["agents", &agent.id, "bury"], &[]);
-    let bury = Bury { summary: SUMMARY.to_owned() };
-    let buried = context.client.post(&path, &bury).and_then(|answer| answer.read::<Buried>());
+    let buried =
+        context.client.post(&path, &Bury::default()).and_then(|answer| answer.read::<Buried>());
     if let Err(error) = buried {
         let who = name(agent);
         eprintln!("note: not buried: {error}; to bury it later: perennial bury {who}");
