@@ -48,8 +48,12 @@ pub struct Options {
     env: Vec<String>,
 }
 
-/// The request, with the caller's environment scrubbed.
-pub fn request(name: String, options: Options, argv: Vec<String>) -> Result<Spawn, Failure> {
+/// The request, with the caller's environment scrubbed. Without a name, the daemon chooses one.
+pub fn request(
+    name: Option<String>,
+    options: Options,
+    argv: Vec<String>,
+) -> Result<Spawn, Failure> {
     let Inherited { mut variables, unspeakable } = environment::inherited(std::env::vars_os());
     for name in unspeakable {
         eprintln!("note: skipping the variable {}: it is not Unicode", plain(&name));
@@ -61,7 +65,7 @@ pub fn request(name: String, options: Options, argv: Vec<String>) -> Result<Spaw
         variables.insert(name, value);
     }
     Ok(Spawn {
-        name: Some(name),
+        name,
         role: options.role,
         parent: options.parent,
         dir: directory(options.dir.as_deref())?,

@@ -34,7 +34,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args, context: &Context) -> VerbResult {
-    let request = launch::request(args.name, args.options, args.argv)?;
+    let request = launch::request(Some(args.name), args.options, args.argv)?;
     let answer = context.client.post(&client::path(&["agents"], &[]), &request)?;
     context.show(&answer, |agent| outcome(agent, &LocalTime::system()))?;
     Ok(ExitCode::Done)
