@@ -213,7 +213,7 @@ impl Harnesses {
         {
             let pid = writer.pid;
             return Err(format!(
-                "conversation {conversation} is open in another program (process {pid}); end that program"
+                "conversation {conversation} is open in another program (process {pid})"
             ));
         }
         let variables = self.variables(agent).map_err(|error| error.to_string())?;
