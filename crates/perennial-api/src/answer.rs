@@ -254,6 +254,9 @@ pub struct StoreHealth {
     pub read_only: Option<String>,
     /// Records that can't be read, each with what is wrong with it.
     pub unreadable: Vec<String>,
+    /// The sequence numbers of these records; a daemon of an older version leaves them out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unreadable_seqs: Option<Vec<u64>>,
     /// Which of the newest records were gone when the daemon started.
     pub lost: Option<String>,
 }

@@ -173,7 +173,9 @@ pub struct Rename {
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", schemars(rename = "BuryRequest"))]
 pub struct Bury {
-    pub summary: String,
+    /// Without one, what the agent reported last stays its summary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
 }
 
 /// `POST /v1/agents/{target}/send`

@@ -8,6 +8,7 @@
 //! - AD2  Within its class, one caller never takes all places: `spare` ones are kept for callers that have
 //!   fewer than `ALWAYS`, so the scripts of one terminal don't lock their owner out, and a flooding
 //!   agent doesn't keep the hooks of another from being heard.
+//! - AD3  Only a person's read of a history never waits for those of others.
 
 use std::collections::BTreeMap;
 
@@ -104,6 +105,22 @@ pub const FEEDS: Bounds = Bounds {
     viewers: Bound { one: 8, all: 32, spare: 16 },
     jobs: Bound { one: 1, all: 1, spare: 0 },
 };
+
+/// So many connections at a time are counted for nobody: while there are few, their callers are not identified before
+/// they ask for something.
+pub const UNCOUNTED_CONNECTIONS: usize = 64;
+
+/// So many histories are read at once for others than people.
+pub const HISTORY_READS: usize = 2;
+
+/// Whether a caller's read of a history waits for one of `HISTORY_READS`: the store answers one after the other, and
+/// what many agents read at once must not stand before a person's one question.
+pub fn waits_for_turn(caller: Caller) -> bool {
+    match caller {
+        Caller::Person => false,
+        Caller::Agent(_) | Caller::Job | Caller::Viewer | Caller::Ambiguous => true,
+    }
+}
 
 impl Bounds {
     fn of(&self, class: Class) -> Bound {
@@ -208,6 +225,16 @@ mod tests {
 
     fn fill(places: &mut Places, party: Party) -> usize {
         (0..100_000).take_while(|_| places.enter(party).is_ok()).count()
+    }
+
+    /// AD3
+    #[test]
+    fn only_people_read_without_a_turn() {
+        let agent = Caller::Agent(AgentId(1));
+        assert!(!waits_for_turn(Caller::Person));
+        assert!(
+            [agent, Caller::Job, Caller::Viewer, Caller::Ambiguous].into_iter().all(waits_for_turn)
+        );
     }
 
     #[test]

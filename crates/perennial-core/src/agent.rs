@@ -42,7 +42,7 @@ use crate::work::WorkPhase;
 pub use decide::{bury, hatch, rename, report, restart, set, stop, wake};
 pub use evolve::evolve;
 pub use harness_signs::observe_harness;
-pub use loss::{records_lost, session_found};
+pub use loss::{is_known, records_lost, session_found};
 pub use observe::{due, home_copied, observe, put_off, rebooted};
 pub use outlook::{Outlook, outlook};
 
@@ -414,6 +414,9 @@ pub fn plan(agent: &Agent, may_start: bool, now: Time) -> Plan {
     let named = named.into_iter().filter(|_| agent.hold.is_none());
     let timers = named.filter_map(|(timer, at)| Some((timer, at?))).collect();
     let mut plan = Plan { effects: Vec::new(), timers };
+    if agent.is_over() {
+        plan.effects.push(Effect::RemoveSecrets { agent: agent.id });
+    }
     let Some(session) = &agent.session else {
         return plan;
     };

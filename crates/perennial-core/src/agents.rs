@@ -22,6 +22,7 @@ use crate::effect::Plan;
 use crate::entity::Entity;
 use crate::event::{AgentEvent, Birth, ClaimEvent, What};
 use crate::id::{AgentId, NodeId};
+use crate::launch::Launch;
 use crate::name::{Name, NameKey};
 use crate::observation::Sign;
 use crate::reason::{Evidence, Witness};
@@ -198,17 +199,10 @@ impl Agents {
         }
     }
 
-    /// A free name made from the program's: `bash`, `bash-2`, `bash-3` …
-    pub fn free_name(&self, argv: &[String]) -> Name {
-        let program = argv.first().map_or("", |path| path.rsplit('/').next().unwrap_or(path));
-        let stem: String = program
-            .chars()
-            .map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' })
-            .take(40)
-            .collect();
-        let stem = stem.trim_matches('-');
-        let stem = if stem.parse::<Name>().is_ok() { stem } else { "agent" };
-        Name::first_free(stem, |name| self.holder(name).is_none())
+    /// A free name made from the agent CLI's or the program's: `bash`, `bash-2`, `bash-3` …
+    pub fn free_name(&self, launch: &Launch) -> Name {
+        let program = launch.argv.first().filter(|_| launch.is_bare()).unwrap_or(&launch.harness);
+        Name::first_free(&Name::stem_of(program), |name| self.holder(name).is_none())
     }
 
     /// The first events of an agent that somebody wants, if its name, its parent and its conversation
@@ -219,7 +213,7 @@ impl Agents {
                 self.name_is_free(name, None)?;
                 name.clone()
             }
-            None => self.free_name(&spawn.launch.argv),
+            None => self.free_name(&spawn.launch),
         };
         let parent = spawn.parent.as_deref().map(|target| self.parent(target)).transpose()?;
         if let Some(conversation) = &spawn.conversation {

@@ -8,7 +8,8 @@
 //!   more every `WORDS.every`. A part is `PART_BYTES` of text; what is equal to what is recorded already
 //!   costs nothing, for nothing is recorded.
 //! - AL2  The same holds for what it orders about others (`ORDERS`), and for what its hooks and its status
-//!   line have recorded (`HOOKS`).
+//!   line have recorded (`HOOKS`). One above the allowance waits, in place of an earlier one of the same
+//!   origin: a status line says nothing of what a hook said. None overtakes one of another origin.
 //! - AL3  A person has no allowance: nothing of theirs is refused or put off.
 
 use std::collections::BTreeMap;
@@ -16,7 +17,9 @@ use std::time::Duration;
 
 use crate::authority::Caller;
 use crate::command::{Command, Request};
-use crate::id::AgentId;
+use crate::fact::{Fact, Origin};
+use crate::id::{AgentId, SessionNumber};
+use crate::refusal::Refusal;
 use crate::time::Time;
 
 /// So much at once, and one more in every span of time.
@@ -32,6 +35,15 @@ pub const WORDS: Rate = Rate { burst: 30, every: Duration::from_secs(10) };
 pub const ORDERS: Rate = Rate { burst: 120, every: Duration::from_secs(2) };
 /// Hooks and status lines that changed the record.
 pub const HOOKS: Rate = Rate { burst: 240, every: Duration::from_millis(500) };
+
+/// What a request is paid from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AllowanceKind {
+    /// `WORDS`
+    Words,
+    /// `ORDERS`
+    Orders,
+}
 
 /// Longer words cost more.
 pub const PART_BYTES: u64 = 4 << 10;
@@ -68,47 +80,97 @@ struct OfAgent {
     hooks: Allowance,
 }
 
+/// A hook or a status line that waits for its agent's allowance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct LateFact {
+    due: Time,
+    number: SessionNumber,
+    fact: Fact,
+}
+
 /// The allowances of all agents.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Allowances(BTreeMap<AgentId, OfAgent>);
+pub struct Allowances {
+    of: BTreeMap<AgentId, OfAgent>,
+    late: BTreeMap<(AgentId, Origin), LateFact>,
+}
 
 impl Allowances {
-    /// Pays for a request that has something recorded, or says how long its caller has to wait.
-    pub fn pay(&mut self, request: &Request, now: Time) -> Result<(), Duration> {
+    /// Pays for a request that has something recorded, or refuses it for a while.
+    pub fn pay(&mut self, request: &Request, now: Time) -> Result<(), Refusal> {
         // AL3
         let Caller::Agent(id) = request.caller else { return Ok(()) };
         let own = self.of(id, now);
-        match words(&request.command) {
-            Some(bytes) => own.words.take(WORDS, parts(bytes), now),
-            None => own.orders.take(ORDERS, 1, now),
-        }
+        let (kind, paid) = match words(&request.command) {
+            Some(bytes) => (AllowanceKind::Words, own.words.take(WORDS, parts(bytes), now)),
+            None => (AllowanceKind::Orders, own.orders.take(ORDERS, 1, now)),
+        };
+        paid.map_err(|wait| Refusal::TooOften { kind, wait })
     }
 
-    /// How long a hook of this agent has to wait before it is heard.
-    pub fn hook_waits(&self, agent: AgentId, now: Time) -> Option<Duration> {
-        let mut hooks = self.0.get(&agent)?.hooks;
+    /// The fact, if it is heard now. Otherwise it waits (AL2).
+    pub fn hear(
+        &mut self,
+        agent: AgentId,
+        number: SessionNumber,
+        fact: Fact,
+        now: Time,
+    ) -> Option<Fact> {
+        if !fact.origin.has_allowance() {
+            return Some(fact);
+        }
+        let is_other = |key: &(AgentId, Origin)| key.0 == agent && key.1 != fact.origin;
+        let wait = match self.hook_waits(agent, now) {
+            None if self.late.keys().any(is_other) => Duration::ZERO,
+            None => {
+                self.late.remove(&(agent, fact.origin));
+                return Some(fact);
+            }
+            Some(wait) => wait,
+        };
+        let late = LateFact { due: now + wait, number, fact };
+        self.late.insert((agent, late.fact.origin), late);
+        None
+    }
+
+    /// The facts whose time has come; `hear` says of each whether it is heard.
+    pub fn take_due(&mut self, now: Time) -> Vec<(AgentId, SessionNumber, Fact)> {
+        let due = self.late.extract_if(.., |_, late| late.due <= now);
+        due.map(|((agent, _), late)| (agent, late.number, late.fact)).collect()
+    }
+
+    /// When `take_due` is next of use.
+    pub fn next_due(&self) -> Option<Time> {
+        self.late.values().map(|late| late.due).min()
+    }
+
+    fn hook_waits(&self, agent: AgentId, now: Time) -> Option<Duration> {
+        let mut hooks = self.of.get(&agent)?.hooks;
         hooks.take(HOOKS, 1, now).err()
     }
 
-    /// Pays for a hook that had something recorded.
-    pub fn pay_hook(&mut self, agent: AgentId, now: Time) {
-        // It was heard already: what can't be paid is not owed.
-        let _unpaid = self.of(agent, now).hooks.take(HOOKS, 1, now);
+    /// Pays for a fact that had something recorded.
+    pub fn pay_fact(&mut self, agent: AgentId, origin: Origin, now: Time) {
+        if origin.has_allowance() {
+            // It was heard already: what can't be paid is not owed.
+            let _unpaid = self.of(agent, now).hooks.take(HOOKS, 1, now);
+        }
     }
 
     /// Of an agent that is over.
     pub fn forget(&mut self, agent: AgentId) {
-        self.0.remove(&agent);
+        self.of.remove(&agent);
+        self.late.retain(|(other, _), _| *other != agent);
     }
 
     fn of(&mut self, agent: AgentId, now: Time) -> &mut OfAgent {
         let is_used = |own: &OfAgent| {
             !(own.words.is_full(now) && own.orders.is_full(now) && own.hooks.is_full(now))
         };
-        if !self.0.contains_key(&agent) {
-            self.0.retain(|_, own| is_used(own));
+        if !self.of.contains_key(&agent) {
+            self.of.retain(|_, own| is_used(own));
         }
-        self.0.entry(agent).or_default()
+        self.of.entry(agent).or_default()
     }
 }
 
@@ -139,12 +201,17 @@ fn words(command: &Command) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fact::Seen;
 
     const ADA: AgentId = AgentId(1);
 
     fn report(caller: Caller, summary: &str) -> Request {
         let command = Command::Report { phase: None, summary: Some(summary.to_owned()) };
         Request { caller, command }
+    }
+
+    fn too_often(kind: AllowanceKind, seconds: u64) -> Result<(), Refusal> {
+        Err(Refusal::TooOften { kind, wait: Duration::from_secs(seconds) })
     }
 
     fn paid(allowances: &mut Allowances, request: &Request, now: Time) -> usize {
@@ -157,14 +224,15 @@ mod tests {
         let mut allowances = Allowances::default();
         let (short, start) = (report(Caller::Agent(ADA), "x"), Time(1_000_000));
         assert_eq!(paid(&mut allowances, &short, start), 30);
-        assert_eq!(allowances.pay(&short, start), Err(Duration::from_secs(10)));
+        assert_eq!(allowances.pay(&short, start), too_often(AllowanceKind::Words, 10));
         let later = start + Duration::from_secs(25);
         assert_eq!(paid(&mut allowances, &short, later), 2);
-        assert_eq!(allowances.pay(&short, later), Err(Duration::from_secs(5)));
+        assert_eq!(allowances.pay(&short, later), too_often(AllowanceKind::Words, 5));
         // Another agent, and other things of the same one, are not concerned.
         assert_eq!(allowances.pay(&report(Caller::Agent(AgentId(2)), "x"), later), Ok(()));
         let wake = Request { caller: Caller::Agent(ADA), command: Command::Wake("bob".into()) };
         assert_eq!(paid(&mut allowances, &wake, later), ORDERS.burst as usize);
+        assert_eq!(allowances.pay(&wake, later), too_often(AllowanceKind::Orders, 2));
         assert_eq!(paid(&mut allowances, &short, later + WORDS.every * 100), 30);
     }
 
@@ -192,10 +260,36 @@ mod tests {
         let (mut allowances, now) = (Allowances::default(), Time(1));
         for _ in 0..HOOKS.burst {
             assert_eq!(allowances.hook_waits(ADA, now), None);
-            allowances.pay_hook(ADA, now);
+            allowances.pay_fact(ADA, Origin::Hook, now);
         }
         assert_eq!(allowances.hook_waits(ADA, now), Some(HOOKS.every));
         assert_eq!(allowances.hook_waits(ADA, now + HOOKS.every), None);
+    }
+
+    /// AL2
+    #[test]
+    fn a_fact_that_waits_is_replaced_by_its_own_origin_only_and_not_overtaken() {
+        let (mut allowances, now, number) = (Allowances::default(), Time(1), SessionNumber(1));
+        let hook = |seen| Fact::new(Origin::Hook, seen);
+        let (ended, asked) = (hook(Seen::Compacted), hook(Seen::QuestionAsked));
+        let drawn = Seen::StatusLine { model: None, sample: None };
+        let drawn = Fact::new(Origin::StatusLine, drawn);
+        (0..HOOKS.burst).for_each(|_| allowances.pay_fact(ADA, Origin::Hook, now));
+        assert_eq!(allowances.hear(ADA, number, asked, now), None);
+        assert_eq!(allowances.hear(ADA, number, ended.clone(), now), None);
+        assert_eq!(allowances.hear(ADA, number, drawn.clone(), now), None);
+        let listed = Fact::new(Origin::List, Seen::IdleTold);
+        assert_eq!(allowances.hear(ADA, number, listed.clone(), now), Some(listed));
+        let due = now + HOOKS.every;
+        assert_eq!((allowances.take_due(now), allowances.next_due()), (Vec::new(), Some(due)));
+        let mut again = allowances.clone();
+        let both = [(ADA, number, ended.clone()), (ADA, number, drawn.clone())];
+        assert_eq!(again.take_due(due), both);
+        // There is an allowance, but the hook came first.
+        assert_eq!(allowances.hear(ADA, number, drawn, due), None);
+        assert_eq!(allowances.hear(ADA, number, ended.clone(), due), None);
+        assert_eq!(allowances.take_due(due), both);
+        assert_eq!(allowances.hear(ADA, number, ended.clone(), due), Some(ended));
     }
 
     #[test]
@@ -206,6 +300,6 @@ mod tests {
             let request = report(Caller::Agent(AgentId(id.into())), "x");
             assert_eq!(allowances.pay(&request, now), Ok(()));
         }
-        assert!(allowances.0.len() <= 2, "{}", allowances.0.len());
+        assert!(allowances.of.len() <= 2, "{}", allowances.of.len());
     }
 }

@@ -115,11 +115,15 @@ impl Caller {
         }
     }
 
-    pub fn witness(self) -> Witness {
+    /// As whom a command is recorded. Holds and stops trust this, so nobody but a person is the operator, even if
+    /// the table above granted the verb to others by mistake.
+    pub fn witness(self, verb: Verb) -> Result<Witness, Refusal> {
         match self {
-            Caller::Agent(id) => Witness::Agent(id),
-            // Commands of the others are refused before they can be evidence of anything.
-            Caller::Person | Caller::Job | Caller::Viewer | Caller::Ambiguous => Witness::Operator,
+            Caller::Person => Ok(Witness::Operator),
+            Caller::Agent(id) => Ok(Witness::Agent(id)),
+            Caller::Job | Caller::Viewer | Caller::Ambiguous => {
+                Err(Refusal::NotAllowed { caller: self, verb, standing: Standing::NoTarget })
+            }
         }
     }
 }
@@ -168,6 +172,18 @@ mod tests {
         for standing in [Standing::Itself, Standing::Lead, Standing::Other, Standing::NoTarget] {
             assert_eq!(allowed(Caller::Job, standing), "");
             assert_eq!(allowed(Caller::Ambiguous, standing), "");
+        }
+    }
+
+    #[test]
+    fn only_a_person_is_recorded_as_the_operator() {
+        let agent = Caller::Agent(AgentId(1));
+        assert_eq!(Caller::Person.witness(Verb::Wake), Ok(Witness::Operator));
+        assert_eq!(agent.witness(Verb::Wake), Ok(Witness::Agent(AgentId(1))));
+        for caller in [Caller::Job, Caller::Viewer, Caller::Ambiguous] {
+            let (verb, standing) = (Verb::Wake, Standing::NoTarget);
+            let refused = Refusal::NotAllowed { caller, verb, standing };
+            assert_eq!(caller.witness(Verb::Wake), Err(refused));
         }
     }
 }

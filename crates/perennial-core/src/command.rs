@@ -35,7 +35,8 @@ pub enum Command {
     },
     Bury {
         target: Target,
-        summary: String,
+        /// What it leaves behind; without one, what it reported last.
+        summary: Option<String>,
     },
     /// A text for the agent, typed into its terminal.
     Send {

@@ -85,15 +85,19 @@ impl Conversations {
     }
 }
 
-/// Where a conversation lies that a session names and its agent does not have yet.
+/// Where a conversation lies that a session names: seen, not judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whereabouts {
+    /// The agent has it, or had it.
+    Own,
     /// Nobody has written anything of it: it is new.
     Nowhere,
     /// Where the vendor has the agent's own: of the same directory and configuration.
     AmongOwn,
-    /// Somebody else's: of another directory, or one that only our copy is left of.
+    /// Somebody else's: of another directory.
     Elsewhere,
+    /// The vendor has nothing of it, and we have a copy, which the next session would get.
+    OnlyOurCopy,
 }
 
 impl Whereabouts {
@@ -101,8 +105,8 @@ impl Whereabouts {
     /// shown by `logs` and resumed next time.
     pub fn is_followed(self) -> bool {
         match self {
-            Whereabouts::Nowhere | Whereabouts::AmongOwn => true,
-            Whereabouts::Elsewhere => false,
+            Whereabouts::Own | Whereabouts::Nowhere | Whereabouts::AmongOwn => true,
+            Whereabouts::Elsewhere | Whereabouts::OnlyOurCopy => false,
         }
     }
 }

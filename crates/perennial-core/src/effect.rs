@@ -33,6 +33,10 @@ pub enum Effect {
     },
     Deliver(Delivery),
     Job(JobEffect),
+    /// Remove the values of an agent's environment: it never starts again, so that nobody needs them.
+    RemoveSecrets {
+        agent: AgentId,
+    },
 }
 
 /// Tell a session's holder what keys reach now.
@@ -115,6 +119,7 @@ pub enum EffectKind {
     Deliver,
     RunJob,
     ReleaseJob,
+    RemoveSecrets,
 }
 
 impl Effect {
@@ -125,7 +130,10 @@ impl Effect {
             Effect::Focus(_) | Effect::Continue { .. } => true,
             Effect::PromptHeard { .. } => false,
             // Kept in flight by their keys: carried out once, whoever connects.
-            Effect::Session(_) | Effect::Deliver(_) | Effect::Job(_) => false,
+            Effect::Session(_)
+            | Effect::Deliver(_)
+            | Effect::Job(_)
+            | Effect::RemoveSecrets { .. } => false,
         }
     }
 
@@ -164,6 +172,10 @@ impl Effect {
                     JobAction::Release => EffectKind::ReleaseJob,
                 };
                 EffectKey { entity: Entity::Job(*job), kind, fence: u64::from(*number) }
+            }
+            Effect::RemoveSecrets { agent } => {
+                let (entity, kind) = (Entity::Agent(*agent), EffectKind::RemoveSecrets);
+                EffectKey { entity, kind, fence: 0 }
             }
         }
     }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use crate::context::Sample;
-use crate::conversation::{ConversationId, Followed};
+use crate::conversation::{ConversationId, Followed, Whereabouts};
 use crate::text::Fingerprint;
 use crate::time::Time;
 
@@ -32,7 +32,7 @@ pub struct Fact {
 }
 
 /// Who saw it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// The harness called a hook.
     Hook,
@@ -134,7 +134,7 @@ pub enum Seen {
 }
 
 /// Who suspended a program and may want it so.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PausedBy {
     /// A person, at the terminal, who is still there.
     Person,
@@ -193,10 +193,12 @@ impl Fact {
         Fact { conversation, ..self }
     }
 
-    /// The same of a session that named a conversation which it is not followed to: as if it had named none, or
-    /// had begun with its own.
-    pub fn kept_to(self, own: Option<ConversationId>) -> Fact {
-        if matches!(self.seen, Seen::SessionBegan(_)) {
+    /// What counts of a fact whose conversation lies there. An agent does not go over to a conversation that is
+    /// somebody else's: its session is heard as if it had named none, or had begun with the agent's own.
+    pub fn within_own(self, own: Option<ConversationId>, lies: Whereabouts) -> Fact {
+        if lies.is_followed() {
+            self
+        } else if matches!(self.seen, Seen::SessionBegan(_)) {
             Fact { conversation: own, seen: Seen::SessionBegan(Followed::Resumed), ..self }
         } else {
             Fact { conversation: None, ..self }
@@ -220,6 +222,18 @@ impl Fact {
 }
 
 impl Origin {
+    /// Whether a process of the session tells it, whenever it likes. Files are read at a pace of ours.
+    pub fn has_allowance(self) -> bool {
+        match self {
+            Origin::Hook | Origin::StatusLine => true,
+            Origin::Transcript
+            | Origin::List
+            | Origin::Kernel
+            | Origin::Terminal
+            | Origin::Agent => false,
+        }
+    }
+
     pub fn word(self) -> &'static str {
         match self {
             Origin::Hook => "hook",
@@ -229,6 +243,29 @@ impl Origin {
             Origin::Kernel => "kernel",
             Origin::Terminal => "terminal",
             Origin::Agent => "agent",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_keeps_its_own_conversation_where_another_is_named() {
+        let id = |text: &str| text.parse::<ConversationId>().ok();
+        let began = Seen::SessionBegan(Followed::Started);
+        let began = Fact::new(Origin::Hook, began).within(id("theirs"));
+        let asked = Fact::new(Origin::Hook, Seen::QuestionAsked).within(id("theirs"));
+        for lies in [Whereabouts::Own, Whereabouts::Nowhere, Whereabouts::AmongOwn] {
+            assert_eq!(began.clone().within_own(id("ours"), lies), began);
+            assert_eq!(asked.clone().within_own(id("ours"), lies), asked);
+        }
+        for lies in [Whereabouts::Elsewhere, Whereabouts::OnlyOurCopy] {
+            let kept = began.clone().within_own(id("ours"), lies);
+            assert_eq!(kept.conversation, id("ours"));
+            assert_eq!(kept.seen, Seen::SessionBegan(Followed::Resumed));
+            assert_eq!(asked.clone().within_own(id("ours"), lies).conversation, None);
         }
     }
 }

@@ -185,15 +185,16 @@ impl Fleet {
 
     fn answer(&self, request: &Request, now: Time) -> Result<Decision, Refusal> {
         let caller = request.caller;
-        let witness = caller.witness();
         match &request.command {
             Command::Spawn(spawn) => self.spawn(caller, spawn, now),
             Command::Stop(target) => {
                 let agent = self.allowed(caller, Verb::Stop, target)?;
+                let witness = caller.witness(Verb::Stop)?;
                 Ok(Decision::of(agent.id, agent::stop(agent, witness, now)?, now))
             }
             Command::StopAll => {
                 self.authorise(caller, Verb::Stop, None)?;
+                let witness = caller.witness(Verb::Stop)?;
                 let mut decision = Decision::default();
                 for (id, events) in self.agents.stopped(witness, now)? {
                     decision.about.push(Entity::Agent(id));
@@ -203,10 +204,12 @@ impl Fleet {
             }
             Command::Wake(target) => {
                 let agent = self.allowed(caller, Verb::Wake, target)?;
+                let witness = caller.witness(Verb::Wake)?;
                 Ok(Decision::of(agent.id, agent::wake(agent, witness, now)?, now))
             }
             Command::Restart(target) => {
                 let agent = self.allowed(caller, Verb::Restart, target)?;
+                let witness = caller.witness(Verb::Restart)?;
                 Ok(Decision::of(agent.id, agent::restart(agent, witness, now)?, now))
             }
             Command::Set(set) => self.set(caller, set, now),
@@ -217,6 +220,7 @@ impl Fleet {
             }
             Command::Bury { target, summary } => {
                 let agent = self.allowed(caller, Verb::Bury, target)?;
+                let witness = caller.witness(Verb::Bury)?;
                 Ok(Decision::of(agent.id, agent::bury(agent, summary.clone(), witness, now)?, now))
             }
             Command::Send { id, target, body, fingerprint, after_turn } => {
@@ -225,6 +229,7 @@ impl Fleet {
             }
             Command::Prune { found, terms } => {
                 self.authorise(caller, Verb::Prune, None)?;
+                let witness = caller.witness(Verb::Prune)?;
                 let events = self.pruned(found, *terms, witness, now);
                 Ok(Decision { events, ..Decision::default() })
             }
@@ -248,8 +253,8 @@ impl Fleet {
 
     /// A parent that is the agent itself, or below it, would lead in a circle.
     fn set(&self, caller: Caller, set: &Set, now: Time) -> Result<Decision, Refusal> {
-        let witness = caller.witness();
         let agent = self.allowed(caller, Verb::Set, &set.target)?;
+        let witness = caller.witness(Verb::Set)?;
         let mut read = Vec::new();
         let settings = set.settings.clone().with_parent(|target| {
             let parent = self.agents.parent(&target)?;
@@ -272,8 +277,8 @@ impl Fleet {
 
     fn spawn(&self, caller: Caller, spawn: &Spawn, now: Time) -> Result<Decision, Refusal> {
         self.authorise(caller, Verb::Spawn, None)?;
-        let evidence =
-            Evidence { witness: caller.witness(), fact: Finding::Asked(Verb::Spawn), at: now };
+        let witness = caller.witness(Verb::Spawn)?;
+        let evidence = Evidence { witness, fact: Finding::Asked(Verb::Spawn), at: now };
         let events = self.agents.spawned(spawn, evidence)?;
         let parent = spawn.parent.as_deref().and_then(|target| self.find(target).ok());
         let read = parent.map(|parent| Entity::Agent(parent.id)).into_iter().collect();

@@ -167,6 +167,11 @@ impl fmt::Debug for SessionId {
 )]
 pub struct Epoch(pub u64);
 
+impl Epoch {
+    /// No daemon was ever started more often than this: whoever says so is no holder.
+    pub const MAX_BELIEVED: Epoch = Epoch(1 << 48);
+}
+
 /// The machine's boot id: pids from another boot mean nothing.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct BootId(pub String);

@@ -40,6 +40,18 @@ impl Name {
             .expect("names do not run out before agents do")
     }
 
+    /// A program's own name, as far as a name may have its letters; without any, `agent`.
+    pub fn stem_of(program: &str) -> String {
+        let last = program.rsplit('/').next().unwrap_or(program);
+        let letter = |c: char| match c.to_ascii_lowercase() {
+            c if c.is_ascii_alphanumeric() || c == '_' => c,
+            _ => '-',
+        };
+        let stem: String = last.chars().map(letter).take(40).collect();
+        let stem = stem.trim_matches('-');
+        if stem.parse::<Name>().is_ok() { stem.to_owned() } else { "agent".to_owned() }
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -103,6 +115,21 @@ impl fmt::Display for Name {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_come_from_programs() {
+        for (program, name) in [
+            ("/usr/bin/bash", "bash"),
+            ("./My Tool.sh", "my-tool-sh"),
+            ("日本", "agent"),
+            ("", "agent"),
+            ("--", "agent"),
+            ("agt_x", "agent"),
+        ] {
+            assert_eq!(Name::stem_of(program), name, "{program:?}");
+        }
+        assert!(Name::stem_of(&"x".repeat(100)).len() <= 40);
+    }
 
     #[test]
     fn names() {

@@ -104,6 +104,8 @@ pub struct LivingSession {
     pub process: Option<Process>,
     /// What lies beside the holder about the agent: a claim, of which nothing gives anybody a right.
     pub claim: Option<Box<Birth>>,
+    /// Whether the journal has a record of the agent, in memory or not.
+    pub has_records: bool,
 }
 
 impl LivingSession {

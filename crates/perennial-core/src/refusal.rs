@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::allowance::AllowanceKind;
 use crate::authority::{Caller, Standing};
 use crate::conversation::ConversationId;
 use crate::hold::HeldFor;
@@ -82,8 +83,9 @@ pub enum Refusal {
     AlreadyOffered {
         message: MessageId,
     },
-    /// The caller has had so much recorded that it has to wait for this long.
+    /// The caller has had so much recorded of this kind that it has to wait for this long.
     TooOften {
+        kind: AllowanceKind,
         wait: Duration,
     },
     /// The parent is the agent itself, or below it.

@@ -7,6 +7,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
+use crate::id::AgentId;
+use crate::launch::Launch;
 use crate::restart::Restart;
 use crate::session::Phase;
 
@@ -69,8 +71,26 @@ impl<P> Settings<P> {
     }
 }
 
+impl Settings<AgentId> {
+    /// The same without what the agent has already. Values of variables are not known here: they stay.
+    pub fn without_what_is_so(self, agent: &Agent) -> Settings<AgentId> {
+        let Settings { restart, place, variables, parent } = self;
+        let Launch { dir, project, .. } = &agent.launch;
+        let parent = parent.filter(|parent| match parent {
+            NewParent::Nobody => agent.parent.is_some(),
+            NewParent::Agent(parent) => agent.parent != Some(*parent),
+        });
+        Settings {
+            restart: restart.filter(|restart| *restart != agent.restart),
+            place: place.filter(|place| place.dir != *dir || place.project != *project),
+            variables,
+            parent,
+        }
+    }
+}
+
 /// Folds a change.
-pub fn take(agent: &mut Agent, settings: &Settings<crate::id::AgentId>) {
+pub fn take(agent: &mut Agent, settings: &Settings<AgentId>) {
     let Settings { restart, place, variables, parent } = settings;
     let is_begun = agent.live_session().is_some_and(|session| session.phase != Phase::Wanted);
     agent.restart = restart.unwrap_or(agent.restart);

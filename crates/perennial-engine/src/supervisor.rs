@@ -31,6 +31,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use perennial_core::agent::Agent;
+use perennial_core::allowance::Allowances;
 use perennial_core::command::Request;
 use perennial_core::effect::Effect;
 use perennial_core::entity::Entity;
@@ -46,7 +47,6 @@ use perennial_store::journal::{Batch, Expected, Link, Seq, Version};
 
 use crate::interpret::Interpreter;
 use crate::timers::Timers;
-use afford::Afford;
 use offer::Hook;
 pub use retire::Retired;
 
@@ -194,7 +194,7 @@ pub struct Supervisor {
     /// What is known of the sessions of agent CLIs beside the record.
     hearings: Hearings,
     /// What agents may still have recorded.
-    afford: Afford,
+    allowances: Allowances,
     /// Whose next reply is a briefing.
     unbriefed: BTreeSet<AgentId>,
     /// Until when the hooks under way are answered, the first one first.
@@ -222,7 +222,7 @@ impl Supervisor {
             folded,
             pending: VecDeque::new(),
             under_way: BTreeMap::new(),
-            afford: Afford::default(),
+            allowances: Allowances::default(),
             unbriefed: BTreeSet::new(),
             replies: VecDeque::new(),
             interpreter: Interpreter::default(),
@@ -273,7 +273,7 @@ impl Supervisor {
     /// When `Tick` is next of use.
     pub fn next_due(&self) -> Option<Time> {
         let reply = self.replies.front().map(|(until, _)| *until);
-        [self.timers.first(), self.tell_again_at, reply, self.afford.next_due()]
+        [self.timers.first(), self.tell_again_at, reply, self.allowances.next_due()]
             .into_iter()
             .flatten()
             .min()
@@ -348,7 +348,7 @@ impl Supervisor {
         let Some(id) = entity.agent() else { return };
         if self.durable.agent(id).is_none_or(Agent::is_over) {
             self.hearings.forget(id);
-            self.afford.forget(id);
+            self.allowances.forget(id);
             self.interpreter.untell(id);
         }
     }
@@ -471,7 +471,7 @@ impl Supervisor {
 
     fn tick(&mut self, now: Time) -> Vec<Output> {
         let mut outputs = self.late_replies(now);
-        outputs.extend(self.hear_late_hooks(now));
+        outputs.extend(self.hear_late_facts(now));
         if self.tell_again_at.is_some_and(|at| at <= now) {
             outputs.extend(self.tell_again(now));
         }

@@ -91,7 +91,7 @@ impl World {
             let number = shim.number?;
             let process = self.machine.sessions.get(&(*agent, number)).filter(|one| one.is_alive());
             let process = process.and_then(|session| session.process);
-            Some(LivingSession { agent: *agent, number, process, claim: None })
+            Some(LivingSession { agent: *agent, number, process, claim: None, has_records: true })
         });
         Stocktaking { living: living.collect(), lost: None }
     }
@@ -306,11 +306,10 @@ impl World {
             Output::Carry(Effect::Session(effect)) => self.order(life, effect),
             Output::Carry(Effect::Deliver(delivery)) => self.deliver(life, &delivery, 0),
             Output::Carry(Effect::Job(effect)) => self.order_job(life, &effect),
-            // A simulated holder sees for itself what keys reach.
-            Output::Carry(
-                Effect::Focus(_) | Effect::Continue { .. } | Effect::PromptHeard { .. },
-            ) => {}
-            Output::Silent { .. } => {}
+            // A simulated holder sees for itself what keys reach, and has no environment.
+            Output::Carry(Effect::Focus(_) | Effect::Continue { .. })
+            | Output::Carry(Effect::PromptHeard { .. } | Effect::RemoveSecrets { .. })
+            | Output::Silent { .. } => {}
             Output::Committed { events, .. } => {
                 self.look_at_ended(life, &events);
                 self.retire(life);

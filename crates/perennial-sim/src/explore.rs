@@ -281,7 +281,7 @@ impl Explorer {
             Act::Wake => self.ask_about_somebody(Command::Wake),
             Act::Restart => self.ask_about_somebody(Command::Restart),
             Act::Bury => {
-                self.ask_about_somebody(|target| Command::Bury { target, summary: "done".into() });
+                self.ask_about_somebody(|target| Command::Bury { target, summary: None });
             }
             Act::Set => self.set(),
             Act::Rename => self.rename(),

@@ -251,7 +251,7 @@ impl Cluster {
                 let name = target(&mut self.random).parse().expect("a name");
                 Command::Rename { target: target(&mut self.random), name }
             }
-            7 => Command::Bury { target: target(&mut self.random), summary: "done".into() },
+            7 => Command::Bury { target: target(&mut self.random), summary: Some("done".into()) },
             _ => {
                 let words = format!("text {}", self.fresh());
                 let fingerprint = Fingerprint([1; 32]);

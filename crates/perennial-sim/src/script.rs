@@ -192,7 +192,7 @@ impl Stage {
             ["restart", who] => Command::Restart((*who).into()),
             ["rename", who, name] => Command::Rename { target: (*who).into(), name: name.parse()? },
             ["bury", who, summary @ ..] => {
-                Command::Bury { target: (*who).into(), summary: summary.join(" ") }
+                Command::Bury { target: (*who).into(), summary: Some(summary.join(" ")) }
             }
             _ => return Err(Wrong::NotUnderstood),
         };

@@ -62,7 +62,7 @@ impl World {
         for id in ids {
             let dead = self.ledger.record.agent(id).is_none_or(|a| a.state == State::Dead);
             if !dead {
-                self.insist(Command::Bury { target: id.to_string(), summary: "over".into() });
+                self.insist(Command::Bury { target: id.to_string(), summary: Some("over".into()) });
             }
         }
         self.run(MINUTE);

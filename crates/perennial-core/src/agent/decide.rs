@@ -181,13 +181,16 @@ fn lives(agent: &Agent) -> bool {
 
 pub fn bury(
     agent: &Agent,
-    summary: String,
+    summary: Option<String>,
     witness: Witness,
     now: Time,
 ) -> Result<Vec<AgentEvent>, Refusal> {
     let evidence = Evidence { witness, fact: Finding::Asked(Verb::Bury), at: now };
     let mut next = Becoming::new(agent, now);
-    next.emit(AgentEvent::Summarised { summary });
+    // Without one, what the agent said last stays its summary.
+    if let Some(summary) = summary {
+        next.emit(AgentEvent::Summarised { summary });
+    }
     if !next.moves(Cause::Buried, Reason::Retired, evidence, None) {
         return Err(wrong_state(agent, Verb::Bury));
     }
@@ -204,6 +207,10 @@ pub fn set(
 ) -> Result<Vec<AgentEvent>, Refusal> {
     if matches!(agent.state, State::Dead | State::Expired) {
         return Err(wrong_state(agent, Verb::Set));
+    }
+    let settings = settings.without_what_is_so(agent);
+    if settings == Settings::default() {
+        return Ok(Vec::new());
     }
     let evidence = Evidence { witness, fact: Finding::Asked(Verb::Set), at: now };
     Ok(vec![AgentEvent::SettingsChanged { settings: Box::new(settings), evidence }])

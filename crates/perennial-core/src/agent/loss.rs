@@ -65,7 +65,7 @@ fn hold(next: &mut Becoming<'_>, fact: Finding) {
 }
 
 /// Whether the journal has this session, and no end of it that the world contradicts.
-fn is_known(agent: &Agent, living: &LivingSession) -> bool {
+pub fn is_known(agent: &Agent, living: &LivingSession) -> bool {
     agent.session.as_ref().is_some_and(|session| match living.number.cmp(&session.number) {
         std::cmp::Ordering::Less => true,
         std::cmp::Ordering::Equal => !is_contradicted(session, living),

@@ -92,6 +92,8 @@ impl Fleet {
         match self.agents.get(living.agent) {
             Some(agent) if !agent.is_unborn() => agent::session_found(agent, living, now),
             Some(_) if !living.has_program() => Vec::new(),
+            // One that has left memory is in the cemetery: it gets no more events.
+            None if living.has_records => Vec::new(),
             known => {
                 let birth = self.reborn(living, known, names, now);
                 names.extend(birth.name.as_ref().map(Name::key));

@@ -122,7 +122,8 @@ impl Fleet {
     /// Holders obeyed a daemon of an epoch that the journal does not know. This one takes the home over again,
     /// as the newest.
     pub(super) fn outranked(&self, by: Epoch, version: &str, now: Time) -> Option<Event> {
-        let own = self.own_node().filter(|node| node.epoch <= by)?;
+        let is_newer = |node: &&Node| node.epoch <= by && by < Epoch::MAX_BELIEVED;
+        let own = self.own_node().filter(is_newer)?;
         let (epoch, boot) = (Epoch(by.0 + 1), own.boot.clone());
         let started = NodeEvent::DaemonStarted { epoch, boot, version: version.to_owned() };
         Some(self.of_own(started, now))

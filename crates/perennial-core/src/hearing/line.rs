@@ -22,7 +22,7 @@ pub enum Obstacle {
 }
 
 /// Why a suspended program does not go on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Suspension {
     /// Nobody is at its terminal: it is to be continued.
     Forgotten,

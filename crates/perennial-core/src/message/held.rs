@@ -40,6 +40,28 @@ pub enum Held {
 }
 
 impl Held {
+    /// Every one, in the order of the enum.
+    pub const ALL: [Held; 17] = [
+        Held::Draft,
+        Held::Doubt,
+        Held::Dialog,
+        Held::Suspended,
+        Held::NotDrawn,
+        Held::NoEcho,
+        Held::Leftover,
+        Held::Busy,
+        Held::Full,
+        Held::OldHolder,
+        Held::Damaged,
+        Held::Unfit,
+        Held::LongLine,
+        Held::HomeCopied,
+        Held::Blocked,
+        Held::SessionEnded,
+        // Its place is checked below: whatever is added goes before it.
+        Held::NotTaken,
+    ];
+
     /// T9: whether the holder may have pasted before it gave up. It says `Dialog`, `Doubt`, `Suspended`
     /// and `Full` on both sides of the paste.
     pub(super) fn may_leave_text(self) -> bool {
@@ -106,3 +128,6 @@ impl Held {
         }
     }
 }
+
+// A variant that is not in the list does not compile.
+const _: () = assert!(Held::NotTaken as usize + 1 == Held::ALL.len());

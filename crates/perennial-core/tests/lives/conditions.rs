@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use perennial_core::agent::Agent;
 use perennial_core::authority::Caller;
-use perennial_core::command::{Command, Request, Spawn};
+use perennial_core::command::{Command, Request, Set, Spawn, Then};
 use perennial_core::conversation::Followed;
 use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, Event, Move, NodeEvent, What};
@@ -19,6 +19,7 @@ use perennial_core::reason::Reason;
 use perennial_core::refusal::Refusal;
 use perennial_core::restart::Restart;
 use perennial_core::session::{Pace, Phase, Process};
+use perennial_core::settings::{NewParent, Place, Settings, VariableChange};
 use perennial_core::state::{Cause, State};
 use perennial_core::time::Time;
 
@@ -134,7 +135,7 @@ fn who_always_restarts_is_counted() {
 #[test]
 fn the_dead_keep_their_names() {
     let mut told = running(Restart::OnCrash);
-    told.ask(Command::Bury { target: BOB.to_string(), summary: "done".into() }).unwrap();
+    told.ask(Command::Bury { target: BOB.to_string(), summary: Some("done".into()) }).unwrap();
     let name = "ada".parse().unwrap();
     let refused = told.ask(Command::Rename { target: BOB.to_string(), name });
     assert!(matches!(refused, Err(Refusal::WrongState { .. })), "{refused:?}");
@@ -389,4 +390,41 @@ fn a_node_types_no_text_of_another_and_its_line_is_its_own() {
     let starts =
         |event: &Event| matches!(event.what, What::Agent(_, AgentEvent::SessionStarting { .. }));
     assert!(events.iter().any(starts), "{events:?}");
+}
+
+#[test]
+fn settings_that_an_agent_has_already_are_not_recorded_again() {
+    let mut told = Told::new();
+    told.spawn(1, Some("bob"), Restart::Always);
+    told.spawn(2, Some("ada"), Restart::Always);
+    let set = |settings| {
+        let set = Set { target: "bob".into(), settings, then: Then::Nothing };
+        Command::Set(Box::new(set))
+    };
+    let (dir, project) = ("/srv".to_owned(), "/srv".to_owned());
+    let other = Settings {
+        restart: Some(Restart::Never),
+        place: Some(Place { dir, project }),
+        variables: None,
+        parent: Some(NewParent::Agent("ada".to_owned())),
+    };
+    assert!(told.ask(set(Settings::default())).unwrap().is_empty());
+    assert_eq!(told.ask(set(other.clone())).unwrap().len(), 1);
+    assert!(told.ask(set(other.clone())).unwrap().is_empty());
+    // Only what changes is recorded.
+    let nobody = Settings { parent: Some(NewParent::Nobody), ..other };
+    let changed = told.ask(set(nobody.clone())).unwrap();
+    let [(_, AgentEvent::SettingsChanged { settings, .. })] =
+        changed.iter().filter_map(Event::of_agent).collect::<Vec<_>>()[..]
+    else {
+        panic!("{changed:?}")
+    };
+    let parent = Some(NewParent::Nobody);
+    assert_eq!(**settings, Settings { parent, ..Settings::default() });
+    assert!(told.ask(set(nobody)).unwrap().is_empty());
+    // The same names may have other values.
+    let change = VariableChange { revision: 1, set: vec!["A".into()], unset: Vec::new() };
+    let variables = Settings { variables: Some(change), ..Settings::default() };
+    assert_eq!(told.ask(set(variables.clone())).unwrap().len(), 1);
+    assert_eq!(told.ask(set(variables)).unwrap().len(), 1);
 }

@@ -2,17 +2,18 @@
 
 use std::time::Duration;
 
+use perennial_core::agent;
 use perennial_core::command::Command;
 use perennial_core::conversation::{Followed, Turn};
 use perennial_core::entity::Entity;
 use perennial_core::event::Event;
 use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::fact::{Fact, Failure, Listed, Origin, Seen};
-use perennial_core::id::AgentId;
-use perennial_core::observation::{Report, Sign, Wait};
+use perennial_core::id::{AgentId, BootId, Epoch, SessionNumber};
+use perennial_core::observation::{LivingSession, Observation, Report, Sign, Stocktaking, Wait};
 use perennial_core::reason::Reason;
 use perennial_core::restart::Restart;
-use perennial_core::session::Phase;
+use perennial_core::session::{Phase, Process};
 use perennial_core::state::State;
 
 use crate::listener::{Listener, SILENT_AFTER, ended, hook, prompt};
@@ -26,6 +27,12 @@ const ASKS: (State, Reason) = (State::Waiting, Reason::NeedsPermission);
 
 fn wake() -> Command {
     Command::Wake(BOB.to_string())
+}
+
+fn living(number: u32, is_running: bool) -> LivingSession {
+    let process = is_running.then_some(Process { pid: 7, start_ticks: 7 });
+    let (number, claim) = (SessionNumber(number), None);
+    LivingSession { agent: BOB, number, process, claim, has_records: false }
 }
 
 /// Nothing at all was heard for so long.
@@ -236,4 +243,53 @@ fn a_wake_is_not_lost_with_an_end_that_is_followed_late() {
     let mut late = mended(&told, report);
     late.observe(&due(BOB));
     assert_eq!((late.shown_as(1), late.number(1)), (at_once.shown_as(1), at_once.number(1)));
+}
+
+/// One rule for a daemon that starts and for `doctor`.
+#[test]
+fn a_session_is_known_up_to_the_newest_that_the_journal_has() {
+    let mut told = Told::new();
+    told.spawn(1, Some("bob"), Restart::Always);
+    told.executed(1);
+    told.pass(Duration::from_secs(60));
+    told.ends(1, Exit::Code(0));
+    told.all_due();
+    told.executed(1);
+    let is_known = |told: &Told, living| agent::is_known(told.agent(1), &living);
+    assert_eq!(told.number(1), SessionNumber(2));
+    assert!(is_known(&told, living(1, true)) && is_known(&told, living(2, true)));
+    assert!(!is_known(&told, living(3, true)));
+    told.ask(Command::Stop(BOB.to_string())).unwrap();
+    told.ends(1, Exit::Code(0));
+    assert!(is_known(&told, living(1, true)), "an earlier one is about to end");
+    assert!(is_known(&told, living(2, false)));
+    assert!(!is_known(&told, living(2, true)), "its end is contradicted");
+}
+
+#[test]
+fn a_living_session_of_an_agent_that_has_left_memory_is_not_born_again() {
+    let started = |has_records| Observation::Started {
+        boot: BootId("1".into()),
+        version: "1".into(),
+        is_copy: false,
+        stocktaking: Stocktaking {
+            living: vec![LivingSession { has_records, ..living(1, true) }],
+            lost: None,
+        },
+    };
+    let is_of_agent = |event: &Event| event.of_agent().is_some();
+    assert!(!Told::new().observe(&started(true)).iter().any(is_of_agent));
+    assert!(Told::new().observe(&started(false)).iter().any(is_of_agent));
+}
+
+#[test]
+fn an_epoch_that_no_daemon_can_have_is_not_believed() {
+    let mut told = Told::new();
+    told.restart();
+    let outranked = |by| Observation::Outranked { by, version: "1".into() };
+    assert!(told.observe(&outranked(Epoch::MAX_BELIEVED)).is_empty());
+    assert!(told.observe(&outranked(Epoch(u64::MAX))).is_empty());
+    let believed = Epoch(Epoch::MAX_BELIEVED.0 - 1);
+    assert_eq!(told.observe(&outranked(believed)).len(), 1);
+    assert!(told.fleet.next_epoch() > believed);
 }

@@ -48,7 +48,7 @@ fn happen(told: &mut Told, (kind, id, detail, millis): Happening) -> Vec<Event> 
         1 if detail % 4 == 0 => told.ask(Command::Restart(target)).unwrap_or_default(),
         1 => told.ask(Command::Wake(target)).unwrap_or_default(),
         2 if detail % 4 == 0 => {
-            told.ask(Command::Bury { target, summary: "over".into() }).unwrap_or_default()
+            told.ask(Command::Bury { target, summary: Some("over".into()) }).unwrap_or_default()
         }
         2 | 3 => {
             let name = format!("n{}", detail.rem_euclid(3)).parse().expect("a good name");

@@ -211,7 +211,7 @@ fn a_name_that_was_left_is_not_held_by_one_whose_burial_is_unreadable() {
         Command::Spawn(Box::new(Spawn { id, name, role, parent, launch, restart, conversation }))
     };
     let mut told = Told::new();
-    let bury = Command::Bury { target: BOB.to_string(), summary: "over".into() };
+    let bury = Command::Bury { target: BOB.to_string(), summary: Some("over".into()) };
     let mut events = told.ask(spawn(1)).unwrap();
     events.extend(told.ask(bury).unwrap());
     let is_lost = |event: &&Event| {

@@ -71,7 +71,8 @@ fn ends_it(effect: &Effect) -> bool {
         | Effect::Continue { .. }
         | Effect::PromptHeard { .. }
         | Effect::Deliver(_)
-        | Effect::Job(_) => false,
+        | Effect::Job(_)
+        | Effect::RemoveSecrets { .. } => false,
     }
 }
 
@@ -131,7 +132,7 @@ fn a_person_wakes_stops_and_buries_what_is_unreadable_in_every_state() {
         assert_eq!((told.shown_as(1), told.agent(1).hold.is_none()), (stopped, true), "{state}");
         let mut told = damaged.clone();
         let target = AgentId(1).to_string();
-        told.ask(Command::Bury { target, summary: "over".into() }).unwrap();
+        told.ask(Command::Bury { target, summary: Some("over".into()) }).unwrap();
         assert_eq!(told.agent(1).state, State::Dead, "{state}");
         let ends = matches!(phase(&told, 1), Some(Phase::Ending(Pace::Graceful | Pace::AtOnce)));
         assert!(ends || phase(&told, 1) == Some(Phase::Ended), "{state}");
@@ -250,7 +251,7 @@ fn an_agent_whose_birth_is_unreadable_is_listed_and_can_only_be_ended() {
     let refused = told.ask(wake(1));
     assert!(matches!(refused, Err(Refusal::Held { .. })), "{refused:?}");
     let target = AgentId(1).to_string();
-    told.ask(Command::Bury { target, summary: "lost".into() }).unwrap();
+    told.ask(Command::Bury { target, summary: Some("lost".into()) }).unwrap();
     assert_eq!((told.agent(1).state, told.agent(1).hold.is_none()), (State::Dead, true));
 }
 

@@ -105,7 +105,8 @@ impl Told {
                 | Effect::Focus(_)
                 | Effect::Continue { .. }
                 | Effect::PromptHeard { .. }
-                | Effect::Job(_) => None,
+                | Effect::Job(_)
+                | Effect::RemoveSecrets { .. } => None,
             })
             .collect()
     }
@@ -486,7 +487,7 @@ fn a_text_is_taken_back_while_it_waits_and_returned_at_burial() {
         told.ask(Command::Unsend { id: MessageId(1) }),
         Err(Refusal::AlreadyOffered { message: MessageId(1) })
     );
-    let bury = Command::Bury { target: AgentId(BOB).to_string(), summary: String::new() };
+    let bury = Command::Bury { target: AgentId(BOB).to_string(), summary: None };
     assert_eq!(words(&told.ask(bury).expect("a person may")), "returned 1");
     let (body, fingerprint) = body("three");
     let (id, target) = (MessageId(3), AgentId(BOB).to_string());

@@ -96,7 +96,7 @@ fn a_conversation_has_one_writer_also_while_a_buried_one_ends() {
     told.spawn_cli(1, false, Some("own")).unwrap();
     told.begun(1, "own", Followed::Resumed);
     let target = AgentId(1).to_string();
-    told.ask(Command::Bury { target, summary: "over".into() }).unwrap();
+    told.ask(Command::Bury { target, summary: Some("over".into()) }).unwrap();
     let refused = told.spawn_cli(2, false, Some("own")).unwrap_err();
     assert!(matches!(refused, Refusal::ConversationTaken { .. }), "{refused:?}");
     told.ends(1, Exit::Code(0));

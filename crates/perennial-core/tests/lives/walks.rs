@@ -108,7 +108,7 @@ fn take(told: &mut Told, id: u128, step: Step) {
         Step::Stop => _ = told.ask(Command::Stop(target)),
         Step::Wake => _ = told.ask(Command::Wake(target)),
         Step::Restart => _ = told.ask(Command::Restart(target)),
-        Step::Bury => _ = told.ask(Command::Bury { target, summary: "over".into() }),
+        Step::Bury => _ = told.ask(Command::Bury { target, summary: Some("over".into()) }),
         Step::Rename => {
             let name = "shared".parse().expect("a good name");
             _ = told.ask(Command::Rename { target, name });

@@ -16,7 +16,7 @@
 //! - HS1  `claim` succeeds once per number, whoever calls it.
 //! - D1  `exit.json` is durable and whole when it exists.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, DirEntry, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -231,24 +231,28 @@ impl HolderDirectory {
         self.unfinished().into_iter().for_each(|number| self.remove_process(number));
     }
 
-    /// Whether values of the agent's environment are kept here.
-    pub fn has_secrets(&self) -> bool {
-        self.path.join(ENV).exists()
-    }
-
-    /// Removes what may hold values of the agent's environment, and what only a next session would need. The
-    /// recordings stay.
-    pub fn remove_secrets(&self) {
-        let entries = std::fs::read_dir(&self.path).into_iter().flatten().flatten();
-        for entry in entries {
+    /// What may hold values of the agent's environment, and what only a next session would need.
+    fn secrets(&self) -> impl Iterator<Item = DirEntry> {
+        let is_secret = |entry: &DirEntry| {
             let name = entry.file_name();
             let name = name.to_string_lossy();
             let is_revision = name.strip_prefix(ENV).is_some_and(|rest| rest.starts_with('.'));
-            if name == ENV || is_revision {
-                let _absent = std::fs::remove_file(entry.path());
-            } else if name.starts_with(HARNESS_PREFIX) {
-                let _absent = std::fs::remove_dir_all(entry.path());
-            }
+            name == ENV || is_revision || name.starts_with(HARNESS_PREFIX)
+        };
+        std::fs::read_dir(&self.path).into_iter().flatten().flatten().filter(is_secret)
+    }
+
+    pub fn has_secrets(&self) -> bool {
+        self.secrets().next().is_some()
+    }
+
+    /// Removes all of them. The recordings stay.
+    pub fn remove_secrets(&self) {
+        for entry in self.secrets() {
+            let _absent = match entry.file_type() {
+                Ok(kind) if kind.is_dir() => std::fs::remove_dir_all(entry.path()),
+                Ok(_) | Err(_) => std::fs::remove_file(entry.path()),
+            };
         }
     }
 

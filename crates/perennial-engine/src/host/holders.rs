@@ -141,6 +141,8 @@ pub struct Program {
     pub env_remove: Vec<String>,
     /// What its input line is like; absent for a bare command.
     pub input: Option<InputRules>,
+    /// Whether it is a bare command: that may be a shell, which ignores TERM and ends at a hang-up.
+    pub is_bare: bool,
 }
 
 /// One try to type one text. Ordered again, the same try is not made again: it has its outcome.
@@ -156,7 +158,8 @@ pub struct Delivery {
 impl Program {
     /// The launch as it stands.
     pub fn bare(launch: &Launch) -> Program {
-        Program { argv: launch.argv.clone(), dir: launch.dir.clone(), ..Program::default() }
+        let (argv, dir) = (launch.argv.clone(), launch.dir.clone());
+        Program { argv, dir, is_bare: true, ..Program::default() }
     }
 }
 

@@ -10,7 +10,7 @@ use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::session::Process;
 
 use super::directory::HolderDirectory;
-use super::owner::Owner;
+use super::owner::{self, Owner};
 use super::process::{self, Stat};
 
 /// A living holder and the newest session that it has.
@@ -72,11 +72,6 @@ fn all_children() -> HashMap<i32, Vec<Stat>> {
 
 /// The number of the session whose mark a process was executed with.
 fn mark(agent: AgentId, pid: i32) -> Option<SessionNumber> {
-    let environ = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
-    let name = Owner::Agent(agent).mark().as_bytes();
-    let mark = environ
-        .split(|byte| *byte == 0)
-        .find_map(|variable| variable.strip_prefix(name)?.strip_prefix(b"="))?;
-    let (owner, number) = std::str::from_utf8(mark).ok()?.split_once('.')?;
-    (owner.parse() == Ok(agent)).then(|| number.parse().ok().map(SessionNumber))?
+    let own = |(owner, number)| if owner == Owner::Agent(agent) { number } else { None };
+    owner::marks_of(pid).into_iter().find_map(own)
 }

@@ -296,6 +296,10 @@ pub struct StartOrder {
     /// What its input line is like; absent for a bare command.
     #[serde(default)]
     pub input: Option<InputRules>,
+    /// Whether the shim hangs up on whoever ignores TERM when it is itself told to end. A daemon of an older version
+    /// does not say: then a session without an input line is a bare command's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hangs_up: Option<bool>,
     /// For a run of a job: no terminal, and a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<JobTerms>,

@@ -182,7 +182,7 @@ fn a_report_that_comes_to_nothing_beside_an_append_that_fails_is_told_again() {
     let mut supervisor = reminded();
     let append = appended(&supervisor.step(offer(2), NOW));
     supervisor.step(Input::Durable(append, Seq(0)), NOW);
-    let (target, summary) = (AGENT.to_string(), "done".to_owned());
+    let (target, summary) = (AGENT.to_string(), Some("done".to_owned()));
     let request = Request { caller: Caller::Person, command: Command::Bury { target, summary } };
     let burial = appended(&supervisor.step(Input::Request { waiter: Waiter(3), request }, NOW));
     let message = supervisor.fleet().messages().of(AGENT).next().expect("it was offered").id;

@@ -2,12 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use perennial_core::conversation::Opening;
+use perennial_core::effect::{Action, SessionEffect};
 use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::session::Pace;
 use perennial_engine::host::cgroup;
+use perennial_engine::host::holders::Program;
 use rustix::process::Signal;
 
-use crate::fixture::{Fixture, N1, N2, is_alive, kill, until};
+use crate::fixture::{Fixture, N1, N2, is_alive, kill, launch, until};
 
 /// Ten processes: each ignores what can be ignored, half are double-forked, each in a kernel session
 /// of its own, some without a mark in their environment. They write their pids.
@@ -219,4 +222,23 @@ fn term_to_the_shim_ends_the_session_in_good_order() {
     fixture.await_output(agent, N1, "ready");
     kill(fixture.shim_pid(agent).expect("a shim"), Signal::TERM);
     assert_eq!(fixture.exited(agent, N1), Exit::Code(9));
+}
+
+/// Also of an agent CLI of whose input line nothing is known: it says itself how it ends.
+#[test]
+fn term_to_the_shim_hangs_up_on_bare_commands_only() {
+    let script =
+        "trap '' TERM; trap 'sleep 0.5; exit 9' INT; echo ready; while :; do sleep 0.01; done";
+    for (is_bare, exit) in [(true, Exit::KillSignal(1)), (false, Exit::Code(9))] {
+        let mut fixture = Fixture::new();
+        let agent = fixture.agent();
+        let launch = launch(fixture.path(), &["sh", "-c", script]);
+        let program = Program { is_bare, ..Program::bare(&launch) };
+        let action = Action::Start(Box::new(launch), Opening::Bare);
+        let effect = SessionEffect { agent, number: N1, recorded: None, action };
+        fixture.holders().order_start(effect, program);
+        fixture.await_output(agent, N1, "ready");
+        kill(fixture.shim_pid(agent).expect("a shim"), Signal::TERM);
+        assert_eq!(fixture.exited(agent, N1), exit, "{is_bare}");
+    }
 }

@@ -40,7 +40,7 @@ fn refused(refusal: &Refusal) -> String {
         Refusal::MessageLost { .. } => "its records are lost".into(),
         Refusal::MessageExists { .. } => "there is such a message".into(),
         Refusal::AlreadyOffered { .. } => "the session is getting it".into(),
-        Refusal::TooOften { wait } => format!("too often: wait {} s", wait.as_secs()),
+        Refusal::TooOften { wait, .. } => format!("too often: wait {} s", wait.as_secs()),
         Refusal::ParentBelow { .. } => "the parent is below it".into(),
         Refusal::ParentGone { .. } => "the parent is gone".into(),
     }

@@ -147,7 +147,9 @@ fn play(fleet: &Fleet, turn: Turn, serial: u128, now: Time) -> Vec<Event> {
             Ok(new) => ask(Command::Rename { target: name(agent), name: new }),
             Err(_) => vec![],
         },
-        Turn::Bury(number) => ask(Command::Bury { target: name(number), summary: "x".into() }),
+        Turn::Bury(number) => {
+            ask(Command::Bury { target: name(number), summary: Some("x".into()) })
+        }
         Turn::Daemon(boot) => {
             let boot = BootId(format!("boot {boot}"));
             fleet.observe(

@@ -60,8 +60,12 @@ impl Options {
     }
 }
 
-/// The request, with the caller's environment scrubbed.
-pub fn request(name: String, options: Options, argv: Vec<String>) -> Result<Spawn, Failure> {
+/// The request, with the caller's environment scrubbed. Without a name, the daemon chooses one.
+pub fn request(
+    name: Option<String>,
+    options: Options,
+    argv: Vec<String>,
+) -> Result<Spawn, Failure> {
     let Inherited { mut variables, unspeakable } = environment::inherited(std::env::vars_os());
     for name in unspeakable {
         eprintln!("note: skipping the variable {}: it is not Unicode", plain(&name));
@@ -73,7 +77,7 @@ pub fn request(name: String, options: Options, argv: Vec<String>) -> Result<Spaw
         variables.insert(name, value);
     }
     Ok(Spawn {
-        name: Some(name),
+        name,
         role: options.role,
         parent: options.parent,
         dir: directory(options.dir.as_deref())?,
@@ -109,9 +113,6 @@ fn variable(
     if name.is_empty() {
         return Err(problems::nameless_variable().into());
     }
-    if name.starts_with("PERENNIAL_") {
-        return Err(problems::own_variable(name).into());
-    }
     let value = value.or_else(|| own(name)).ok_or_else(|| problems::variable_not_set(name))?;
     Ok((name.to_owned(), value))
 }
@@ -132,13 +133,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn variables_have_a_name_and_are_not_ours() {
+    fn variables_have_a_name() {
         let own = |name: &str| (name == "CI").then(|| "1".to_owned());
         let read = |pair| variable(pair, own).map(|(name, value)| format!("{name}:{value}"));
         for (pair, name_and_value) in [("A=b=c", "A:b=c"), ("A=", "A:"), ("CI", "CI:1")] {
             assert_eq!(read(pair).unwrap(), name_and_value);
         }
-        for bad in ["", "=secret", "secret", "PERENNIAL_AGENT=agt_1", "PERENNIAL_HOME"] {
+        for bad in ["", "=secret", "secret"] {
             let shown = read(bad).unwrap_err().to_string();
             assert!(!shown.contains("secret"), "{shown}");
         }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use perennial_api::Client;
 use perennial_api::home::Misplaced;
-use perennial_engine::host::owner::Owner;
+use perennial_core::owner::Owner;
 use perennial_engine::host::{ancestry, process};
 use perennial_engine::regular_file::{self, Links};
 

@@ -142,12 +142,6 @@ pub fn no_terminal_to_attach(target: &str) -> Problem {
 
 // Options of spawn, run and adopt.
 
-pub fn own_variable(name: &str) -> Problem {
-    usage("bad-variable", format!("--env can't set {}", plain(name)))
-        .because("variables that begin with PERENNIAL_ tell a session which agent it belongs to")
-        .next("choose another name for the variable")
-}
-
 /// The value may be a secret whose name was forgotten, so it is not repeated.
 pub fn nameless_variable() -> Problem {
     usage("bad-variable", "--env needs a name before the =").next("write it as in --env CI=1")

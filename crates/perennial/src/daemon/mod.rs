@@ -3,11 +3,13 @@
 //! It decides nothing itself: it feeds the supervisor's step with inputs and carries out its outputs.
 
 mod claim;
+mod descriptors;
 mod driving;
 mod footing;
 mod hearing;
 mod house;
 mod housekeeper;
+mod known_holders;
 pub mod lock;
 mod logging;
 mod memory;
@@ -30,10 +32,9 @@ use perennial_core::fleet::Fleet;
 use perennial_core::hearing::{Hearings, Limits};
 use perennial_core::id::{AgentId, Epoch, NodeId, SessionNumber};
 use perennial_core::observation::LostRecords;
+use perennial_core::owner::Owner;
 use perennial_core::time::Time;
-use perennial_engine::host::cgroup::Cgroup;
 use perennial_engine::host::directory::HolderDirectory;
-use perennial_engine::host::owner::Owner;
 use perennial_engine::host::{
     self, Holders, HostReport, JobReport, Settings, cgroup, monotonic, process,
 };
@@ -146,8 +147,8 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, Unadopted, DriverThread)>
     let exe = std::env::current_exe().context("the daemon can't find its own program")?;
     let (config, running) = config(home);
     let harnesses = Harnesses::new(home.clone(), exe);
-    let registry = Arc::new(known_holders(home, &loaded.fleet));
-    house::remove_secrets_of_buried(home, &loaded.fleet, &*journal);
+    house::tidy_up(home, &loaded.fleet, &*journal);
+    let registry = Arc::new(known_holders::register(home, &loaded.fleet));
     let holders = start_holders(home, epoch, &config, Arc::clone(&registry), driver.clone())?;
     let ending = watch::Sender::new(false);
     let (is_shown, shown) = watch::channel(loaded.head);
@@ -173,7 +174,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, Unadopted, DriverThread)>
         shown: is_shown,
         ending: ending.clone(),
     };
-    let started = stocktaking::at_start(home, (&*journal, &loaded), lost, boot.clone());
+    let started = stocktaking::at_start(home, (&*journal, &loaded), lost, boot.clone())?;
     let fleet = loaded.fleet.under(config.policy());
     let supervisor = Supervisor::new(fleet, loaded.versions, loaded.head).hearing_on(hearings);
     let thread =
@@ -185,7 +186,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, Unadopted, DriverThread)>
         journal,
         holders,
         registry,
-        gate: Gate::new(descriptors()),
+        gate: Gate::new(descriptors::limit()),
         harnesses,
         house,
         home: home.clone(),
@@ -308,7 +309,7 @@ fn start_holders(
         epoch,
         ladder: host::Ladder::default(),
         record_limit_bytes: config.record_limit_bytes(),
-        nofile: raise_nofile(),
+        nofile: descriptors::raise_limit(),
         cgroup: cgroup::available().ok(),
     };
     if let Some(root) = &settings.cgroup {
@@ -317,9 +318,9 @@ fn start_holders(
     let sink = move |report| {
         // At once: a session or a job may call before the driver has its turn.
         match &report {
-            HostReport::Began { agent, shim } => registry.add(*agent, *shim, None),
+            HostReport::Began { agent, shim } => registry.add(Owner::Agent(*agent), *shim, None),
             HostReport::Job { job, report: JobReport::Held { shim, cgroup }, .. } => {
-                registry.add_job(*job, *shim, *cgroup);
+                registry.add(Owner::Job(*job), *shim, *cgroup);
             }
             HostReport::Job { job, report: JobReport::Ended { .. }, .. } => {
                 registry.forget_job(*job);
@@ -386,65 +387,6 @@ fn disown_copied(home: &Home, fleet: &Fleet) {
     }
 }
 
-/// Holders that live already, and cgroups of those that died: who calls from below or from within
-/// them is known before they are connected, or swept.
-fn known_holders(home: &Home, fleet: &Fleet) -> Registry {
-    let registry = Registry::default();
-    for agent in fleet.agents() {
-        let Some(session) = agent.live_session() else { continue };
-        let holder = HolderDirectory::new(&home.holders(), agent.id);
-        if let Some(stat) = holder.shim_pid().ok().flatten().and_then(process::stat) {
-            registry.add(agent.id, stat.process, None);
-        }
-        for number in [Some(session.number), session.number.previous()].into_iter().flatten() {
-            if let Some(id) = cgroup_id(home, &holder, Owner::Agent(agent.id), number) {
-                registry.add_cgroup(agent.id, id);
-            }
-        }
-    }
-    known_jobs(home, fleet, &registry);
-    registry
-}
-
-/// The same for jobs: every directory counts, whatever the journal says of it. One that an earlier
-/// daemon had no time to remove is removed: its job is over, and no process of it may be left.
-fn known_jobs(home: &Home, fleet: &Fleet, registry: &Registry) {
-    let entries = std::fs::read_dir(home.jobs()).into_iter().flatten().flatten();
-    let jobs = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    for job in jobs {
-        let holder = HolderDirectory::of_job(&home.jobs(), job);
-        let shim = holder.shim_pid().ok().flatten().and_then(process::stat);
-        if shim.is_none() && holder.unfinished().is_empty() && fleet.jobs().get(job).is_none() {
-            let _stays = std::fs::remove_dir_all(holder.path());
-            continue;
-        }
-        if let Some(stat) = shim {
-            registry.add_job(job, stat.process, None);
-        }
-        for number in holder.unfinished() {
-            let Some(file) = holder.read_process(number) else { continue };
-            if let Some(id) = cgroup_id(home, &holder, Owner::Job(job), number) {
-                registry.add_job_cgroup(job, id);
-            }
-            if shim.is_none() {
-                registry.add_orphaned_job(job, file.process.into());
-            }
-        }
-    }
-}
-
-/// The kernel's id of the cgroup that a session or run of a job had by its process file.
-fn cgroup_id(
-    home: &Home,
-    holder: &HolderDirectory,
-    owner: Owner,
-    number: SessionNumber,
-) -> Option<u64> {
-    let path = holder.read_process(number)?.cgroup?;
-    let named = cgroup::named(&path, &home.holders(), &owner.numbered(number))?;
-    Cgroup::at(named).id()
-}
-
 /// The latest that an earlier run kept of each agent that is in memory.
 fn kept(journal: &dyn Store, fleet: &Fleet) -> Vec<Latest> {
     let agents: Vec<AgentId> = fleet.agents().map(|agent| agent.id).collect();
@@ -459,18 +401,4 @@ fn presence(kept: &[Latest], fleet: &Fleet, now: Time) -> (Presence, Unadopted) 
     let presence = Presence::begin(heard.collect(), now).adopting(fleet);
     let unadopted = presence.unadopted();
     (presence, unadopted)
-}
-
-/// A daemon of a thousand sessions needs some thousand descriptors; sessions get the old limit.
-fn raise_nofile() -> Option<u64> {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let old = getrlimit(Resource::Nofile);
-    let raised = Rlimit { current: old.maximum, maximum: old.maximum };
-    setrlimit(Resource::Nofile, raised).ok().and(old.current)
-}
-
-/// How many descriptors this daemon may open.
-fn descriptors() -> u64 {
-    use rustix::process::{Resource, getrlimit};
-    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }

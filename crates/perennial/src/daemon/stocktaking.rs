@@ -3,62 +3,62 @@
 //! Looked at before a daemon plans anything, and by `doctor` whenever it asks. What follows is decided by the
 //! core.
 
+use anyhow::Context;
 use perennial_api::Home;
-use perennial_core::agent::Agent;
+use perennial_core::agent;
 use perennial_core::entity::Entity;
 use perennial_core::fleet::Fleet;
-use perennial_core::id::BootId;
+use perennial_core::id::{AgentId, BootId};
 use perennial_core::observation::{LivingSession, LostRecords, Observation, Stocktaking};
 use perennial_engine::host::living::{self, LivingHolder};
-use perennial_store::journal::Version;
+use perennial_store::journal::{ReadError, Version};
 use perennial_store::{Loaded, Store};
 
 use super::showing::view;
 use super::{claim, version};
 
-/// What a daemon finds at its start.
+/// What a daemon finds at its start. Without the journal's word, a buried agent would look like an unknown one.
 pub fn at_start(
     home: &Home,
     (journal, loaded): (&dyn Store, &Loaded),
     lost: Option<LostRecords>,
     boot: BootId,
-) -> Observation {
+) -> anyhow::Result<Observation> {
     let fleet = &loaded.fleet;
-    let holders = living::holders(&home.holders());
-    let is_of_the_living = |holder: &LivingHolder| match fleet.agent(holder.agent) {
-        Some(_) => true,
-        // One that has left memory is in the cemetery: it gets no more events.
-        None => !has_records(journal, holder),
-    };
-    let living = holders.into_iter().filter(is_of_the_living).map(|holder| {
-        let is_known = fleet.agent(holder.agent).is_some_and(|agent| !agent.is_unborn());
+    let living = living::holders(&home.holders()).into_iter().map(|holder| {
+        let known = fleet.agent(holder.agent);
         let LivingHolder { agent, number, process, directory, .. } = holder;
-        let claim = if is_known { None } else { claim::read(&directory, agent) };
-        LivingSession { agent, number, process, claim }
+        let has_records = known.is_some() || has_records(journal, agent)?;
+        let claim = match known {
+            Some(known) if !known.is_unborn() => None,
+            Some(_) | None => claim::read(&directory, agent),
+        };
+        Ok(LivingSession { agent, number, process, claim, has_records })
     });
-    let stocktaking = Stocktaking { living: living.collect(), lost };
+    let living: Result<Vec<LivingSession>, ReadError> = living.collect();
+    let stocktaking = Stocktaking { living: living.context("can't read the journal")?, lost };
     let is_copy = fleet.is_copied();
-    Observation::Started { boot, version: version(), is_copy, stocktaking }
+    Ok(Observation::Started { boot, version: version(), is_copy, stocktaking })
 }
 
-fn has_records(journal: &dyn Store, holder: &LivingHolder) -> bool {
-    let stream = Entity::Agent(holder.agent);
-    journal.read_stream(&stream, Version(0), 1).is_ok_and(|records| !records.is_empty())
+fn has_records(journal: &dyn Store, agent: AgentId) -> Result<bool, ReadError> {
+    Ok(!journal.read_stream(&Entity::Agent(agent), Version(0), 1)?.is_empty())
 }
 
-/// Sessions that run now and are not the live session of an agent; for people.
+/// Sessions that run now and that the journal does not know, or knows as over; for people.
 pub fn strangers(holders: &[LivingHolder], fleet: &Fleet) -> Vec<String> {
     let stranger = |holder: &LivingHolder| {
-        let agent = fleet.agent(holder.agent);
+        let known = fleet.agent(holder.agent);
         let process = holder.process?;
-        let live = agent.and_then(Agent::live_session).map(|session| session.number);
-        // A session that is just starting is recorded in a moment.
-        let is_known = live.is_some_and(|live| live >= holder.number);
-        let name = agent.map_or_else(|| holder.agent.to_string(), view::name);
+        let LivingHolder { agent, number, .. } = *holder;
+        let (claim, has_records) = (None, known.is_some());
+        let living = LivingSession { agent, number, process: Some(process), claim, has_records };
+        let is_known = known.is_some_and(|known| agent::is_known(known, &living));
+        let name = known.map_or_else(|| agent.to_string(), view::name);
         (!is_known).then(|| {
             format!(
-                "session {} of {name} runs (pid {}), and the journal says that it does not",
-                holder.number, process.pid
+                "session {number} of {name} runs (pid {}), and the journal says that it does not",
+                process.pid
             )
         })
     };

@@ -14,6 +14,7 @@ use perennial_api::request::BODY_LIMIT;
 use perennial_api::{ClientError, Problem};
 use perennial_core::admission::{Class, Full};
 use perennial_core::agent as core_agent;
+use perennial_core::allowance::AllowanceKind;
 use perennial_core::authority::{Caller, Standing};
 use perennial_core::event::Birth;
 use perennial_core::fleet::{Fleet, Restored};
@@ -118,7 +119,8 @@ fn refusals() -> Vec<Problem> {
         Refusal::MessageExists { message: TEXT },
         Refusal::ParentGone { parent: ADA },
         Refusal::ParentBelow { agent: ADA, parent: ADA },
-        Refusal::TooOften { wait: Duration::from_secs(10) },
+        Refusal::TooOften { kind: AllowanceKind::Words, wait: Duration::from_secs(10) },
+        Refusal::TooOften { kind: AllowanceKind::Orders, wait: Duration::from_secs(2) },
         not_allowed(agent, Verb::Attach),
         not_allowed(agent, Verb::Logs),
         not_allowed(agent, Verb::Spawn),
@@ -176,6 +178,7 @@ fn malformed() -> Vec<Problem> {
         daemon::large_environment(),
         daemon::nul_in_argument(),
         daemon::bad_variable("A=B"),
+        daemon::own_variable("PERENNIAL_AGENT"),
         daemon::variable_without_value("CI"),
         daemon::no_directory("/src", "No such file or directory (os error 2)"),
         daemon::program_not_runnable("sleeep", &not_found, None),
@@ -233,9 +236,9 @@ fn missing() -> Vec<Problem> {
         daemon::agent_gone(),
         daemon::no_such_session("bob", 7, 3),
         daemon::no_such_session("bob", 1, 0),
-        daemon::no_running_session("bob", &shown(State::Sleeping, 3)),
-        daemon::no_running_session("bob", &shown(State::Hatching, 0)),
-        daemon::no_running_session("bob~1", &shown(State::Dead, 3)),
+        daemon::no_running_session("bob", &shown(State::Sleeping, 3), true),
+        daemon::no_running_session("bob", &shown(State::Hatching, 0), false),
+        daemon::no_running_session("bob~1", &shown(State::Dead, 3), false),
         daemon::no_such_message("msg_x"),
         daemon::not_waiting(TEXT),
         daemon::message_over(TEXT, MessageStep::Seen),
@@ -285,7 +288,6 @@ fn of_command_line() -> Vec<Problem> {
         cli::not_confirmed(),
         cli::no_terminal_to_attach("bob"),
         cli::no_terminal_to_watch(),
-        cli::own_variable("PERENNIAL_AGENT"),
         cli::nameless_variable(),
         cli::variable_not_set("NO_SUCH"),
         cli::variable_not_set("a word that may be secret"),

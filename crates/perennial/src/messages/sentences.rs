@@ -17,6 +17,7 @@ use perennial_core::post::{Author, PostEvent};
 use perennial_core::reason::{Evidence, Finding, Reason, Show, Verb, Witness};
 use perennial_core::restart::{Restart, Tally};
 use perennial_core::session::Process;
+use perennial_core::settings::{NewParent, Place, Settings, VariableChange};
 use perennial_core::state::{Cause, State};
 use perennial_core::text::{Digest, Text};
 use perennial_core::time::Time;
@@ -96,8 +97,8 @@ fn exits() -> [Exit; 7] {
 }
 
 fn evidence() -> Vec<(String, String)> {
-    // The verbs that move an agent; no other is ever evidence.
-    let verbs = [Verb::Spawn, Verb::Stop, Verb::Wake, Verb::Restart, Verb::Bury];
+    // The verbs that move an agent or change its settings; no other is ever evidence.
+    let verbs = [Verb::Spawn, Verb::Stop, Verb::Wake, Verb::Restart, Verb::Set, Verb::Bury];
     let shown = [
         Show::SessionBegan,
         Show::TurnBegan,
@@ -171,24 +172,6 @@ fn outlooks() -> Vec<String> {
 }
 
 fn waits() -> Vec<String> {
-    let held = [
-        Held::Draft,
-        Held::Doubt,
-        Held::Dialog,
-        Held::Suspended,
-        Held::NotDrawn,
-        Held::NoEcho,
-        Held::Leftover,
-        Held::Busy,
-        Held::Full,
-        Held::OldHolder,
-        Held::Damaged,
-        Held::Unfit,
-        Held::LongLine,
-        Held::HomeCopied,
-        Held::SessionEnded,
-        Held::NotTaken,
-    ];
     let why = [
         Why::Unreadable,
         Why::NoSession,
@@ -202,13 +185,14 @@ fn waits() -> Vec<String> {
         Why::Unseen,
         Why::Due,
     ];
-    let usual = why.into_iter().chain(held.map(Why::After)).map(|why| (why, Reason::Idle));
+    let usual = why.into_iter().chain(Held::ALL.map(Why::After)).map(|why| (why, Reason::Idle));
     let all = usual.chain([(Why::Dialog, Reason::SilentAtStart)]);
     all.map(|(why, agent)| sentences::waits(why, agent).to_owned()).collect()
 }
 
 /// Kinds of which the golden files have examples that never occur.
-const MADE_UP: [&str; 4] = ["moved", "put-off", "post-written", "session-ended"];
+const MADE_UP: [&str; 5] =
+    ["moved", "put-off", "post-written", "session-ended", "settings-changed"];
 
 /// One event of each kind: the golden files of the store have them all.
 fn history() -> Vec<(String, String)> {
@@ -252,6 +236,24 @@ fn history() -> Vec<(String, String)> {
     // The examples of a kind stay in their order.
     rows.sort_by(|(one, _), (other, _)| one.cmp(other));
     rows.into_iter().map(|(kind, text)| (kind, plain(&text))).collect()
+}
+
+fn settings() -> [AgentEvent; 2] {
+    let set = |settings| {
+        let evidence = seen(Witness::Operator, Finding::Asked(Verb::Set));
+        AgentEvent::SettingsChanged { settings: Box::new(settings), evidence }
+    };
+    let (dir, project) = ("/srv".to_owned(), "/srv/.git".to_owned());
+    let (added, removed) = (vec!["CI".to_owned()], vec!["LANG".to_owned()]);
+    [
+        set(Settings {
+            restart: Some(Restart::Never),
+            place: Some(Place { dir, project }),
+            variables: Some(VariableChange { revision: 2, set: added, unset: removed }),
+            parent: Some(NewParent::Agent(ADA)),
+        }),
+        set(Settings { parent: Some(NewParent::Nobody), ..Settings::default() }),
+    ]
 }
 
 /// What happens to agents and on the board, as it can occur.
@@ -308,7 +310,8 @@ fn examples() -> Vec<(String, String)> {
         What::Post(PostId(9), PostEvent::Written { by, title: title.map(Into::into), text })
     };
     let ada = Author::Agent { id: ADA, name: Some("ada".parse().expect("a name")) };
-    let events = moves.into_iter().chain(ended).map(|event| What::Agent(ADA, event));
+    let events =
+        moves.into_iter().chain(ended).chain(settings()).map(|event| What::Agent(ADA, event));
     let posts = [posted(Author::Person, Some("the build is green")), posted(ada, None)];
     let row = |what: What| (format!("`{}`", stored::kind(&what)), sentences::sentence(&what));
     events.chain(posts).map(row).collect()

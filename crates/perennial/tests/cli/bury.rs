@@ -73,9 +73,18 @@ fn what_may_be_secret_is_gone_with_the_burial_or_at_the_next_start() {
     // As if the daemon had died between the burial's record and the removal.
     sealed.ok(["bury", "eve", "--summary", "done"]);
     sealed.ok(["down"]);
-    std::fs::write(&of_eve, kept).expect("put back");
+    std::fs::write(&of_eve, &kept).expect("put back");
+    // One that had died in the middle of the removal left only these.
+    let (revision, made) =
+        (sealed.holder(&bob).join("env.3"), sealed.holder(&bob).join("harness-1"));
+    std::fs::create_dir(&made).expect("a directory");
+    std::fs::write(made.join("settings.json"), &kept).expect("a file");
     sealed.start_daemon();
-    assert!(!of_eve.exists());
+    assert!(!of_eve.exists() && !made.exists());
+    sealed.ok(["down"]);
+    std::fs::write(&revision, &kept).expect("a file");
+    sealed.start_daemon();
+    assert!(!revision.exists());
 }
 
 #[test]
@@ -107,7 +116,7 @@ fn a_person_at_a_terminal_is_asked_first() {
     terminal.wait(question);
     terminal.type_keys("y\r");
     assert_eq!(terminal.end().code, 0);
-    assert_eq!(sealed.show("web-1").summary.as_deref(), Some("no summary"));
+    assert_eq!(sealed.show("web-1").summary, None);
     // Neither with --yes, nor for one that is not there, nor without a terminal.
     assert_eq!(Terminal::run(sealed.command(["bury", "bob", "--yes"])).end().code, 0);
     assert_eq!(Terminal::run(sealed.command(["bury", "eve"])).end().code, 4);

@@ -68,6 +68,18 @@ fn a_session_that_the_journal_does_not_know_is_listed_held_and_ended_by_stop() {
 }
 
 #[test]
+fn a_found_agent_has_the_settings_that_it_had_last() {
+    let sealed = Sealed::up();
+    sealed.spawn_with(&["ada", "--restart", "always"], &["/bin/sh", "-c", "read x"]);
+    sealed.ok(["set", "ada", "--restart", "never", "--dir", "/"]);
+    sealed.kill_daemon();
+    remove_journal(&sealed);
+    sealed.start_daemon();
+    let ada = sealed.show("ada");
+    assert_eq!((&*ada.reason, &*ada.restart, &*ada.dir), ("record-lost", "never", "/"));
+}
+
+#[test]
 fn a_found_session_is_taken_up_by_wake_and_watched_from_then_on() {
     let sealed = Sealed::up();
     let ada = sealed.spawn_with(&["ada", "--restart", "always"], &["/bin/sh", "-c", "read x"]);

@@ -28,6 +28,10 @@ fn variables_and_the_directory_count_from_the_next_session_on() {
         (vec!["dir".into(), "env".into()], vec!["COLOUR".into()])
     );
     assert!(sealed.ok(["show", "bob"]).contains("dir and env changed"));
+    for verb in ["set", "restart"] {
+        let ours = [verb, "bob", "--env", "PERENNIAL_JOB=job_1.1"];
+        assert_eq!(sealed.refused(2, &ours).kind, "bad-variable");
+    }
     sealed.ok(["restart", "bob"]);
     sealed.until("it began anew", || told(&sealed).len() == 2);
     assert_eq!(told(&sealed), [format!("red {old}"), format!("s3cret {new}")]);

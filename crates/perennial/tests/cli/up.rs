@@ -140,6 +140,38 @@ fn a_journal_of_a_newer_form_keeps_its_daemon() {
     database.pragma_update(None, "user_version", form).expect("as it was");
 }
 
+/// As many records as the daemon can't read are no reason to go ahead: they have to be the same ones.
+#[test]
+fn a_record_that_only_the_new_build_cannot_read_keeps_the_daemon() {
+    let sealed = Sealed::up();
+    sealed.spawn("bob", "exec sleep 1000000");
+    sealed.kill_daemon();
+    let database = rusqlite::Connection::open(sealed.home.journal()).expect("the journal");
+    let newest = "SELECT max(seq) FROM event WHERE kind = 'moved'";
+    let newest: i64 = database.query_row(newest, [], |row| row.get(0)).expect("a record");
+    let set = |seq: i64, kind: &str| {
+        let changed = database.execute("UPDATE event SET kind = ?1 WHERE seq = ?2", (kind, seq));
+        assert_eq!(changed.expect("sql"), 1);
+    };
+    let first: String = database
+        .query_row("SELECT kind FROM event WHERE seq = 1", [], |row| row.get(0))
+        .expect("a record");
+    set(newest, "from-the-future");
+    let mut up = Command::new(another_build(&sealed));
+    up.arg("up").env_clear().env("PERENNIAL_HOME", &sealed.root).env("HOME", &sealed.dir);
+    assert_eq!(finish(up).code, 0);
+    let pid = sealed.health().pid;
+    assert_eq!(sealed.health().store.unreadable_seqs, Some(vec![newest.cast_unsigned()]));
+    set(newest, "moved");
+    set(1, "from-the-future");
+    assert_eq!(sealed.refused(3, &["up", "--upgrade"]).kind, "store-newer");
+    assert_eq!(sealed.health().pid, pid);
+    // Those that neither of them can read are none.
+    set(1, &first);
+    set(newest, "from-the-future");
+    assert!(sealed.ok(["up", "--upgrade"]).starts_with("the daemon was upgraded"));
+}
+
 /// As in a container: the leader of the caller's kernel session has no pid in there.
 #[test]
 fn in_a_pid_namespace_of_its_own_a_home_works_as_anywhere() {

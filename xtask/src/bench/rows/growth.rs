@@ -167,7 +167,7 @@ fn write_history(home: &Path, size: &Size) -> Result<()> {
     for number in 0..size.dead {
         let agent = AgentId(u128::from(number) + 2);
         past.begin(agent, &format!("dead-{number}"), perennial_core::launch::BARE_COMMAND)?;
-        past.ask(Command::Bury { target: agent.to_string(), summary: "for a benchmark".into() })?;
+        past.ask(Command::Bury { target: agent.to_string(), summary: None })?;
         past.report(agent, Report::Exited(Exit::KillSignal(15)))?;
     }
     while past.events < size.events {

@@ -15,7 +15,7 @@ use super::super::ancestry;
 use super::super::cgroup::Cgroup;
 use super::super::directory::HolderDirectory;
 use super::super::monotonic::Moment;
-use super::super::owner::Owner;
+use super::super::owner::{self, Owner};
 use super::super::process::{self, Stat};
 
 const AGAIN_AFTER: Duration = Duration::from_millis(4);
@@ -146,7 +146,7 @@ fn owner_by_mark(
     entries: &HashMap<Owner, Entry>,
     lockers: Option<&HashSet<i32>>,
 ) -> Option<Owner> {
-    let owner = Owner::marked(pid)?;
+    let owner = owner::marked(pid)?;
     let entry = entries.get(&owner)?;
     // A copied home has the same agents: what another directory's shim holds is not ours.
     (!is_held_elsewhere(pid, &entry.traces.directory, lockers)).then_some(owner)

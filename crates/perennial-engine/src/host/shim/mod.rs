@@ -303,7 +303,7 @@ impl Shim {
             self.queued = None;
             if let Some(session) = &mut self.session {
                 let (interrupt, term) = OWN_LADDER;
-                let hangs_up = session.rules.is_none();
+                let hangs_up = session.hangs_up;
                 session.end(PaceRecord::Graceful, Waits { interrupt, term, hangs_up }, now());
             }
             self.tell_exit();

@@ -169,6 +169,7 @@ impl Shim {
         let dir = self.directory.session(number);
         let mut session =
             Session::new(number, Recorder::new(dir, order.record_limit), order.input.clone());
+        session.hangs_up = order.hangs_up.unwrap_or(order.input.is_none());
         if let Some(terms) = order.viewer {
             let until = now() + Duration::from_millis(terms.wait_ms);
             session.awaits_viewer = Some(Box::new((order.clone(), until)));

@@ -135,10 +135,10 @@ pub fn may_order(socket: impl AsFd) -> Result<(), NotADaemon> {
         return Err(NotADaemon::Unreadable);
     }
     // Orphans of a session are its shim's own children.
-    for above in ancestry::chain(peer.pid) {
-        if ancestry::is_shim(&above.map_err(|_| NotADaemon::Unreadable)?) {
-            return Err(NotADaemon::InSession);
-        }
+    match ancestry::is_below_shim(peer.pid) {
+        Ok(false) => {}
+        Ok(true) => return Err(NotADaemon::InSession),
+        Err(_) => return Err(NotADaemon::Unreadable),
     }
     // Its pid was its own during the walk only if it lives after it.
     match process::peer_handle(socket) {

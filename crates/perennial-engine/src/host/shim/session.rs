@@ -59,6 +59,8 @@ pub struct Session {
     pub is_recorded: bool,
     /// What its input line is like; nothing is known of a bare command's.
     pub rules: Option<InputRules>,
+    /// Whoever ignores TERM is hung up on when the shim itself is told to end.
+    pub hangs_up: bool,
     pub draft: Draft,
     /// When a person's terminal last sent anything.
     pub typed_at: Option<Moment>,
@@ -135,6 +137,7 @@ impl Session {
             is_recorded: false,
             draft: rules.as_ref().map_or_else(Draft::bare, Draft::with),
             rules,
+            hangs_up: false,
             typed_at: None,
             withheld: Withheld::default(),
             modes: Modes::default(),

@@ -148,7 +148,7 @@ impl Run {
     fn bury(&mut self) {
         self.ask(Command::Stop(BOB.to_string()));
         self.reported(Report::Exited(Exit::Code(0)));
-        let command = Command::Bury { target: BOB.to_string(), summary: "over".into() };
+        let command = Command::Bury { target: BOB.to_string(), summary: Some("over".into()) };
         let request = Request { caller: Caller::Person, command };
         self.step(Input::Request { waiter: Waiter(2), request });
     }
@@ -388,7 +388,7 @@ fn an_agent_that_has_expired_leaves_memory_like_a_dead_one() {
         tally: perennial_core::restart::Tally::ByFirstRule,
     };
     fleet.evolve(&Event { at, what: What::Agent(BOB, ended) });
-    let (target, summary) = (BOB.to_string(), "done".to_owned());
+    let (target, summary) = (BOB.to_string(), Some("done".to_owned()));
     let bury = Request { caller: Caller::Person, command: Command::Bury { target, summary } };
     assert!(matches!(fleet.decide(&bury, at), Err(Refusal::WrongState { .. })));
     let versions = [(bob.clone(), Version(9))].into();
@@ -529,4 +529,26 @@ fn hooks_above_the_allowance_wait_and_the_newest_is_heard_in_place_of_all() {
         }
         assert_eq!(run.supervisor.fleet().agent(BOB).map(|bob| bob.state), Some(state));
     }
+}
+
+/// U9: a status line is drawn every moment, and says nothing of what a hook said.
+#[test]
+fn a_status_line_takes_nothing_from_a_hook_that_waits() {
+    let mut run = Run::idle();
+    let ended = || Fact::new(Origin::Hook, Seen::ReplyEnded { background_tasks: 0 });
+    let drawn = || Fact::new(Origin::StatusLine, Seen::StatusLine { model: None, sample: None });
+    let state = |run: &Run| run.supervisor.fleet().agent(BOB).map(|bob| bob.state);
+    for _ in 0..HOOKS.burst {
+        run.hears(ended());
+        run.hears(Fact::new(Origin::Hook, Seen::PromptSubmitted { text: Fingerprint([9; 32]) }));
+    }
+    run.now = run.now + HOOKS.every;
+    run.recorded(Input::Tick);
+    run.hears(ended());
+    assert_eq!(state(&run), Some(State::Working), "the end of the turn waits");
+    run.hears(drawn());
+    run.now = run.now + HOOKS.every;
+    run.hears(drawn());
+    run.recorded(Input::Tick);
+    assert_eq!(state(&run), Some(State::Waiting));
 }

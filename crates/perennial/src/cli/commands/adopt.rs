@@ -34,7 +34,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args, context: &Context) -> VerbResult {
-    let mut request = launch::request(args.name.clone(), args.options, Vec::new())?;
+    let mut request = launch::request(Some(args.name.clone()), args.options, Vec::new())?;
     if request.prompt.is_some() {
         return Err(problems::prompt_for_adopted(&args.name).into());
     }

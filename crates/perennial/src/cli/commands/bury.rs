@@ -23,8 +23,9 @@ pub struct Args {
     #[command(flatten)]
     targets: Targets,
     /// What the agent leaves behind, for later readers; the same for several
-    #[arg(long, value_name = "TEXT", default_value = "no summary")]
-    summary: String,
+    /// [default: what it reported last]
+    #[arg(long, value_name = "TEXT")]
+    summary: Option<String>,
     #[command(flatten)]
     confirmation: Confirmation,
 }

@@ -178,7 +178,7 @@ fn of_daemon(health: &Health, journal: &Path) -> Vec<Finding> {
         finding("daemon", Verdict::Warn, format!("{daemon}; this command is version {own}"))
             .next("to upgrade while agents keep working: perennial up --upgrade")
     }];
-    findings.push(store::beside_daemon(health, journal));
+    findings.extend(store::beside_daemon(health, journal));
     let agents = &health.agents;
     findings.push(finding(
         "agents",
@@ -325,6 +325,8 @@ fn space(data: &Path) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use perennial_api::answer::StoreHealth;
+
     use super::*;
     use crate::cli::render::paint::Paint;
     use crate::cli::render::text::width;
@@ -373,7 +375,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         std::fs::write(dir.path().join("config.toml"), "notifi = []").expect("a file");
         let none = Path::new("/nonexistent");
-        let full = vec![store::beside_daemon(&full, none)];
+        let full = store::beside_daemon(&full, none);
         let mut found = [of_daemon(&sound, none), of_daemon(&ailing, none), full].concat();
         found.push(without_daemon(&absent));
         let temporary = dir.path().to_string_lossy();
@@ -412,6 +414,12 @@ mod tests {
         std::fs::write(&path, "no database ".repeat(1000)).expect("a file");
         let found = store::journal(&path).expect("a journal");
         assert_eq!(found.verdict, Verdict::Fail);
+        // A daemon with other troubles, or with none, is no reason not to look.
+        for (lost, told) in [(Some("records 7 to 9 are lost".to_owned()), 2), (None, 1)] {
+            let store = StoreHealth { ok: lost.is_none(), lost, ..StoreHealth::default() };
+            let all = store::beside_daemon(&Health { store, ..Health::default() }, &path);
+            assert_eq!((all.len(), all.last()), (told, Some(&found)), "{all:?}");
+        }
         let shown = path.display().to_string();
         assert_eq!(found.text.matches(&shown).count(), 1, "{found:?}");
         assert_eq!(found.text.matches("not a database").count(), 1, "{found:?}");

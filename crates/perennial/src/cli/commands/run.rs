@@ -4,8 +4,8 @@
 use std::io::{self, IsTerminal};
 
 use perennial_api::answer::Buried;
-use perennial_api::request::{Attach, Bury, Spawn};
-use perennial_api::{Agent, ClientError, ExitCode, client};
+use perennial_api::request::{Attach, Bury};
+use perennial_api::{Agent, ExitCode, client};
 use perennial_engine::host::attach::SessionExit;
 
 use super::attach;
@@ -59,19 +59,15 @@ pub struct Args {
     argv: Vec<String>,
 }
 
-/// Two callers may choose the same free name at once: the loser chooses again.
-const ATTEMPTS: usize = 5;
-/// What the summary of a burial by `--rm` says.
-const SUMMARY: &str = "ended, and was run with --rm";
-
 pub fn run(args: Args, context: &Context) -> VerbResult {
     let is_interactive = terminal::is_interactive();
     let keys = attach::detach_keys(args.detach_keys, context);
     let options = args.options.with_harness(&args.argv, context)?;
-    let mut request = launch::request(args.name.clone().unwrap_or_default(), options, args.argv)?;
+    let mut request = launch::request(args.name, options, args.argv)?;
     request.restart.get_or_insert_with(|| "never".to_owned());
     request.attach = Some(if is_interactive { Attach::Terminal } else { piped::input() });
-    let agent = spawn(&mut request, args.name.is_some(), context)?;
+    let path = client::path(&["agents"], &[]);
+    let agent: Agent = context.client.post(&path, &request)?.read()?;
     let stayed = if is_interactive {
         stay(&agent.id, keys, context)?
     } else {
@@ -113,28 +109,11 @@ fn note(who: &str) -> String {
 /// The program has ended, so its exit code counts more than a burial that could not be.
 fn bury(agent: &Agent, context: &Context) {
     let path = client::path(&["agents", &agent.id, "bury"], &[]);
-    let bury = Bury { summary: SUMMARY.to_owned() };
-    let buried = context.client.post(&path, &bury).and_then(|answer| answer.read::<Buried>());
+    let buried =
+        context.client.post(&path, &Bury::default()).and_then(|answer| answer.read::<Buried>());
     if let Err(error) = buried {
         let who = name(agent);
         eprintln!("note: {who} was not buried: {error}");
-    }
-}
-
-/// Makes the agent; without a name of its own it gets one that is free.
-fn spawn(request: &mut Spawn, is_named: bool, context: &Context) -> Result<Agent, Failure> {
-    let program = request.harness.as_ref().or(request.argv.first()).cloned().unwrap_or_default();
-    let path = client::path(&["agents"], &[]);
-    let mut attempt = 1;
-    loop {
-        if !is_named {
-            request.name = Some(free_name(&stem(&program), &names(context)?));
-        }
-        match context.client.post(&path, request) {
-            Ok(answer) => return Ok(answer.read()?),
-            Err(error) if !is_named && attempt < ATTEMPTS && is_taken(&error) => attempt += 1,
-            Err(error) => return Err(error.into()),
-        }
     }
 }
 
@@ -148,81 +127,5 @@ fn passed_on(who: &str, exit: Option<SessionExit>) -> VerbResult {
         }
         Some(SessionExit::NotStarted(why)) => Err(problems::program_not_started(who, &why).into()),
         None => Err(problems::end_unknown(who).into()),
-    }
-}
-
-/// Whether somebody else got the name first.
-fn is_taken(error: &ClientError) -> bool {
-    matches!(error, ClientError::Problem(problem) if problem.kind == "name-taken")
-}
-
-/// Names that can't be used, in lower case.
-fn names(context: &Context) -> Result<Vec<String>, Failure> {
-    let agents: Vec<Agent> = context.client.get(&client::path(&["agents"], &[]))?.read()?;
-    Ok(agents
-        .into_iter()
-        .filter(|agent| agent.roster != "cemetery")
-        .map(|agent| agent.name.to_ascii_lowercase())
-        .collect())
-}
-
-/// The program's own name, as far as an agent's name may have its letters.
-fn stem(program: &str) -> String {
-    let last = program.rsplit('/').next().unwrap_or_default();
-    let stem: String = last
-        .bytes()
-        .map(|byte| match byte {
-            b'a'..=b'z' | b'0'..=b'9' | b'_' => char::from(byte),
-            b'A'..=b'Z' => char::from(byte.to_ascii_lowercase()),
-            _ => '-',
-        })
-        .take(40)
-        .collect();
-    let stem = stem.trim_matches('-');
-    if stem.is_empty() || stem.starts_with("agt_") { "agent".to_owned() } else { stem.to_owned() }
-}
-
-fn free_name(stem: &str, taken: &[String]) -> String {
-    let is_free = |name: &String| !taken.contains(name);
-    std::iter::once(stem.to_owned())
-        .chain((2_u32..).map(|number| format!("{stem}-{number}")))
-        .find(is_free)
-        .unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_come_from_programs() {
-        for (program, name) in [
-            ("/usr/bin/bash", "bash"),
-            ("./My Tool.sh", "my-tool-sh"),
-            ("日本", "agent"),
-            ("", "agent"),
-            ("--", "agent"),
-            ("agt_x", "agent"),
-        ] {
-            assert_eq!(stem(program), name, "{program:?}");
-        }
-        assert!(stem(&"x".repeat(100)).len() <= 40);
-    }
-
-    #[test]
-    fn only_a_lost_name_is_a_reason_to_choose_again() {
-        let of = |kind: &str| {
-            ClientError::Problem(Box::new(perennial_api::Problem::new(409, kind, "refused")))
-        };
-        assert!(is_taken(&of("name-taken")));
-        assert!(!is_taken(&of("no-directory")));
-        assert!(!is_taken(&ClientError::NoAnswer(30)));
-    }
-
-    #[test]
-    fn a_taken_name_gets_a_number() {
-        let taken = ["bash", "bash-2", "bash-4"].map(str::to_owned);
-        assert_eq!(free_name("bash", &taken), "bash-3");
-        assert_eq!(free_name("zsh", &taken), "zsh");
     }
 }

@@ -37,7 +37,7 @@ pub struct Args {
 
 pub fn run(args: Args, context: &Context) -> VerbResult {
     let options = args.options.with_harness(&args.argv, context)?;
-    let request = launch::request(args.name, options, args.argv)?;
+    let request = launch::request(Some(args.name), options, args.argv)?;
     let answer = context.client.post(&client::path(&["agents"], &[]), &request)?;
     context.show(&answer, |agent| outcome(agent, &LocalTime::system()))?;
     Ok(ExitCode::Done)

@@ -17,6 +17,7 @@ use perennial_core::fact::Fact;
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::message::Outcome;
 use perennial_core::observation::{Observation, Report};
+use perennial_core::owner::Owner;
 use perennial_core::retention::Recordings;
 use perennial_core::time::Time;
 use perennial_engine::harness::dialect::Listing;
@@ -381,7 +382,7 @@ impl Driver {
             HostReport::Line { agent, number, line } => self.line(agent, number, line),
             HostReport::Outranked { by } => self.outranked(by),
             HostReport::Connected { agent, number, shim, cgroup } => {
-                self.world.registry.add(agent, shim, cgroup);
+                self.world.registry.add(Owner::Agent(agent), shim, cgroup);
                 self.presence.connected(agent, number);
                 self.input(Input::Connected { agent });
                 self.look_around(agent);
@@ -463,7 +464,7 @@ impl Driver {
 
     /// Hands an effect to the executor of its family.
     fn carry_out(&mut self, effect: Effect) {
-        let holders = &self.world.holders;
+        let (holders, harnesses) = (&self.world.holders, &self.world.harnesses);
         match effect {
             Effect::Session(effect) => self.order(effect),
             Effect::Focus(effect) => self.tell_focus(effect),
@@ -475,6 +476,7 @@ impl Driver {
                 let harness = harness.map(|agent| agent.launch.harness.clone());
                 self.world.deliveries.order(delivery, harness);
             }
+            Effect::RemoveSecrets { agent } => harnesses.holder(agent).remove_secrets(),
             Effect::Job(JobEffect { job, number, action }) => {
                 let jobs = holders.jobs();
                 match action {

@@ -161,13 +161,11 @@ impl Harnesses {
         let Some(vendor_home) = self.vendor_home(agent, preset) else {
             return Whereabouts::Elsewhere;
         };
-        match conversation::whereabouts(preset, &vendor_home, dir, own, conversation) {
-            // The next session would get our copy.
-            Whereabouts::Nowhere if self.copy(&preset.name, conversation).is_file() => {
-                Whereabouts::Elsewhere
-            }
-            lies @ (Whereabouts::Nowhere | Whereabouts::AmongOwn | Whereabouts::Elsewhere) => lies,
+        let lies = conversation::whereabouts(preset, &vendor_home, dir, own, conversation);
+        if lies == Whereabouts::Nowhere && self.copy(&preset.name, conversation).is_file() {
+            return Whereabouts::OnlyOurCopy;
         }
+        lies
     }
 
     /// Tells once of each agent that its session named a conversation which it is not followed to: a session
@@ -215,7 +213,7 @@ impl Harnesses {
         {
             let pid = writer.pid;
             return Err(format!(
-                "conversation {conversation} is open in another program (process {pid}); end that program"
+                "conversation {conversation} is open in another program (process {pid})"
             ));
         }
         let variables = self.variables(agent).map_err(|error| error.to_string())?;
@@ -243,6 +241,7 @@ impl Harnesses {
             env_set: prepared.env_set.into_iter().collect(),
             env_remove: prepared.env_remove,
             input: preset.input.as_ref().map(|input| input.rules()),
+            is_bare: false,
         })
     }
 }

@@ -11,17 +11,12 @@ use perennial_engine::host::holders;
 use super::driver::Driver;
 use crate::daemon::{claim, version};
 
-/// No daemon was ever restarted more often than this: what says so is not a shim.
-const EPOCH_MAX: Epoch = Epoch(1 << 48);
-
 impl Driver {
     /// Holders obeyed a daemon that the journal does not know: it was restored, or has lost its end. The
     /// start of this one is recorded again, as newer than that.
     pub fn outranked(&mut self, by: Epoch) {
-        if by < EPOCH_MAX {
-            tracing::warn!(by = by.0, "holders obeyed a daemon that the journal does not know");
-            self.observe(Observation::Outranked { by, version: version() });
-        }
+        tracing::warn!(by = by.0, "holders obeyed a daemon that the journal does not know");
+        self.observe(Observation::Outranked { by, version: version() });
     }
 
     /// Keeps beside the holder who the agent is, before a session of it starts.
@@ -52,7 +47,10 @@ impl Driver {
                 {
                     self.world.house.remove(*agent, sessions.clone());
                 }
-                What::Agent(id, AgentEvent::Renamed { .. }) => self.keep_claim(*id),
+                What::Agent(
+                    id,
+                    AgentEvent::Renamed { .. } | AgentEvent::SettingsChanged { .. },
+                ) => self.keep_claim(*id),
                 What::Agent(..)
                 | What::Node(..)
                 | What::Name(..)

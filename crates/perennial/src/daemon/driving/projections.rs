@@ -97,10 +97,6 @@ impl Driver {
         world.journal.put_roster(agents().map(|agent| row(agent, &*world.journal)).collect());
         for agent in agents() {
             world.projections.mirror.put(agent, view::last_seen(agent, presence, now));
-            // It never starts again, so that nobody needs the values of its environment.
-            if agent.is_over() {
-                world.harnesses.holder(agent.id).remove_secrets();
-            }
         }
         let projections = &mut world.projections;
         projections.changed.extend(events.iter().map(Event::entity).filter(Entity::is_counted));

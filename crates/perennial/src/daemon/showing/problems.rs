@@ -105,7 +105,7 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
                 ))
                 .next(format!("use {}, or fork the conversation in the agent CLI", name(*by)))
         }
-        Refusal::TooOften { wait } => too_often(*wait),
+        Refusal::TooOften { kind, wait } => too_often(*kind, *wait),
         Refusal::ParentBelow { agent, parent } => parent_below(&name(*agent), &name(*parent)),
         Refusal::ParentGone { parent } => {
             Problem::new(409, "parent-gone", format!("{} can't be a parent", name(*parent)))

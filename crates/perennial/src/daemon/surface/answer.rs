@@ -1,7 +1,7 @@
 //! Answers: JSON, or a problem.
 
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
-use axum::http::{StatusCode, Uri};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use perennial_api::Problem;
 use perennial_api::problem;
@@ -30,16 +30,22 @@ impl From<Closing> for ProblemResponse {
     }
 }
 
+/// What the head of every answer with this problem says, also of one that is written by hand.
+pub fn problem_head(problem: &Problem) -> (StatusCode, HeaderMap) {
+    let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let kind = HeaderValue::from_static(problem::CONTENT_TYPE);
+    let mut headers = HeaderMap::from_iter([(CONTENT_TYPE, kind)]);
+    if let Some(seconds) = problem.retry_after_seconds {
+        headers.insert(RETRY_AFTER, seconds.into());
+    }
+    (status, headers)
+}
+
 impl IntoResponse for ProblemResponse {
     fn into_response(self) -> Response {
-        let status =
-            StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let (status, headers) = problem_head(&self.0);
         let body = serde_json::to_vec(&self.0).unwrap_or_default();
-        let mut answer = (status, [(CONTENT_TYPE, problem::CONTENT_TYPE)], body).into_response();
-        if let Some(seconds) = self.0.retry_after_seconds {
-            answer.headers_mut().insert(RETRY_AFTER, seconds.into());
-        }
-        answer
+        (status, headers, body).into_response()
     }
 }
 

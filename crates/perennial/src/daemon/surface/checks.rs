@@ -189,6 +189,7 @@ fn bounds(spawn: &request::Spawn) -> Result<(), Problem> {
         return Err(problems::nul_in_argument());
     }
     variables(&spawn.env)?;
+    chosen(&spawn.set_env)?;
     if let Some(name) = spawn.set_env.iter().find(|name| !spawn.env.contains_key(*name)) {
         return Err(problems::variable_without_value(name));
     }
@@ -201,6 +202,14 @@ pub fn variables(env: &BTreeMap<String, String>) -> Result<(), Problem> {
     };
     match env.iter().find(is_bad) {
         Some((key, _)) => Err(problems::bad_variable(key)),
+        None => Ok(()),
+    }
+}
+
+/// The names of variables that somebody chose: ours tell a session whose it is.
+pub fn chosen<'a>(names: impl IntoIterator<Item = &'a String>) -> Result<(), Problem> {
+    match names.into_iter().find(|name| name.starts_with("PERENNIAL_")) {
+        Some(name) => Err(problems::own_variable(name)),
         None => Ok(()),
     }
 }
@@ -273,6 +282,18 @@ mod tests {
     fn what_can_run_is_launched() {
         let launch = launched(&["sleep", "1"], "/tmp").unwrap();
         assert_eq!((launch.argv.len(), launch.harness.as_str()), (2, BARE_COMMAND));
+    }
+
+    #[test]
+    fn variables_that_say_whose_a_session_is_are_chosen_by_nobody() {
+        let names = |name: &str| [name.to_owned()];
+        assert!(chosen(&names("PATH")).is_ok());
+        assert_eq!(chosen(&names("PERENNIAL_SESSION")).unwrap_err().kind, "bad-variable");
+        let mut body = spawn(&["sleep", "1"], "/tmp");
+        body.env.insert("PERENNIAL_JOB".to_owned(), "x".to_owned());
+        body.set_env.push("PERENNIAL_JOB".to_owned());
+        let harnesses = Harnesses::new(perennial_api::Home::at("/proc/none"), PathBuf::new());
+        assert_eq!(launch(&body, &harnesses).unwrap_err().kind, "bad-variable");
     }
 
     #[test]

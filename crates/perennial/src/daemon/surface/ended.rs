@@ -12,6 +12,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use perennial_api::Problem;
 use perennial_api::agent as wire;
+use perennial_core::admission;
 use perennial_core::agent::Agent;
 use perennial_core::agents::name_and_back;
 use perennial_core::authority::Caller;
@@ -103,18 +104,15 @@ impl Surface {
             .map_err(|error| unread(&chain(&error)))
     }
 
-    /// The same for a caller. Whoever is no person waits for a turn: the store answers one after the other, and what
-    /// many agents read at once must not stand before a person's one question.
+    /// The same for a caller, who may have to wait for a turn.
     pub async fn read_as<T: Send + 'static>(
         &self,
         caller: Caller,
         read: impl FnOnce(&dyn Store) -> Result<T, ReadError> + Send + 'static,
     ) -> Result<T, ProblemResponse> {
-        let turn = match caller {
-            Caller::Person => None,
-            Caller::Agent(_) | Caller::Job | Caller::Viewer | Caller::Ambiguous => {
-                Arc::clone(&self.gate.reading_turns).acquire_owned().await.ok()
-            }
+        let turn = match admission::waits_for_turn(caller) {
+            true => Arc::clone(&self.gate.reading_turns).acquire_owned().await.ok(),
+            false => None,
         };
         // Kept by the read, also if whoever asked has gone.
         self.read(move |journal| {

@@ -11,21 +11,16 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use perennial_api::Problem;
-use perennial_core::admission::{self, Full, Party, Places};
+use perennial_core::admission::{self, Full, HISTORY_READS, Party, Places, UNCOUNTED_CONNECTIONS};
 use tokio::sync::{Notify, Semaphore};
 
 use super::identity::{Peer, Registry};
 use crate::daemon::showing::problems::{self, PlaceKind};
 
-/// So many connections at a time are not counted for anybody.
-const UNCOUNTED: usize = 64;
 /// A connection has a socket and the caller's process.
 const DESCRIPTORS_EACH: usize = 2;
 /// Memory is given back when most of this many connections or more have been closed.
 const MANY: usize = 128;
-
-/// So many others than people read the store at once.
-const READING_TURNS: usize = 2;
 
 #[derive(Debug)]
 pub struct Gate {
@@ -74,8 +69,12 @@ impl Gate {
     pub fn new(descriptors: u64) -> Arc<Gate> {
         let descriptors = usize::try_from(descriptors).unwrap_or(usize::MAX);
         let most = descriptors / 2 / DESCRIPTORS_EACH;
-        let bounds = admission::CONNECTIONS.within(most.saturating_sub(UNCOUNTED));
-        tracing::info!(connections = bounds.total() + UNCOUNTED, descriptors, "the gate is open");
+        let bounds = admission::CONNECTIONS.within(most.saturating_sub(UNCOUNTED_CONNECTIONS));
+        tracing::info!(
+            connections = bounds.total() + UNCOUNTED_CONNECTIONS,
+            descriptors,
+            "the gate is open"
+        );
         let counts = Counts {
             open: 0,
             peak: 0,
@@ -84,7 +83,7 @@ impl Gate {
             feeds: Places::new(admission::FEEDS),
             known: HashMap::new(),
         };
-        let reading_turns = Arc::new(Semaphore::new(READING_TURNS));
+        let reading_turns = Arc::new(Semaphore::new(HISTORY_READS));
         Arc::new(Gate { counts: Mutex::new(counts), emptied: Notify::new(), reading_turns })
     }
 
@@ -93,7 +92,7 @@ impl Gate {
         let pid = peer.pid();
         let known = {
             let mut counts = self.lock();
-            if counts.open < UNCOUNTED {
+            if counts.open < UNCOUNTED_CONNECTIONS {
                 counts.count_in();
                 return Ok(self.place(Taken::Uncounted));
             }
@@ -113,6 +112,10 @@ impl Gate {
             connections: 0,
         });
         known.connections += 1;
+        // Connections of a dead process may still be open when its pid is another's.
+        if !known.peer.is_alive() {
+            (known.peer, known.party) = (Arc::clone(peer), party);
+        }
         Ok(self.place(Taken::Connection { party, pid }))
     }
 
@@ -222,13 +225,31 @@ mod tests {
         for _ in 0..2 {
             let connect = || gate.connect(&peer, &registry);
             let places: Vec<Place> = std::iter::from_fn(|| connect().ok()).collect();
-            assert_eq!(places.len(), UNCOUNTED + bound);
+            assert_eq!(places.len(), UNCOUNTED_CONNECTIONS + bound);
             assert_eq!(connect().expect_err("it is full").kind, "too-many");
             assert_eq!(gate.lock().known.len(), 1);
             drop(places);
             let counts = gate.lock();
             assert!(counts.open == 0 && counts.known.is_empty(), "{counts:?}");
         }
+    }
+
+    /// GA1
+    #[test]
+    fn a_pid_that_is_used_again_is_identified_once() {
+        let (gate, registry) = (Gate::new(20_000), Registry::default());
+        let (peer, _far) = peer();
+        let _uncounted: Vec<Place> = (0..UNCOUNTED_CONNECTIONS)
+            .map(|_| gate.connect(&peer, &registry).expect("a place"))
+            .collect();
+        let earlier = Party::Agent(AgentId(9));
+        let known = Known { peer: Arc::new(peer.ended()), party: earlier, connections: 1 };
+        gate.lock().known.insert(peer.pid(), known);
+        let _place = gate.connect(&peer, &registry).expect("a place");
+        let counts = gate.lock();
+        let known = &counts.known[&peer.pid()];
+        assert!(known.peer.is_alive() && known.party != earlier, "{known:?}");
+        assert_eq!(known.connections, 2);
     }
 
     #[test]

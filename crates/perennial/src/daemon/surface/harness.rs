@@ -31,6 +31,10 @@ pub async fn hook(
 ) -> Answer {
     let speaker = surface.session_of(caller).await?;
     let (agent, preset) = (speaker.agent, &speaker.preset);
+    // Before anything is looked up: the mark is of another agent's session, so the call proves nothing about this one.
+    let Ok(number) = number(agent, called.session.as_deref()) else {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    };
     let input = body(request, HARNESS_INPUT_BYTES_MAX).await?;
     let call = preset.dialect.hook(&called.event, &input);
     let call = call.map_err(|error| not_understood(&error))?;
@@ -40,10 +44,6 @@ pub async fn hook(
     let fact = match call.fact {
         Some(fact) => Some(surface.within_own(&speaker, fact.at(called.at.map(Time))).await),
         None => None,
-    };
-    // A session that lies is not heard.
-    let Ok(number) = number(agent, called.session.as_deref()) else {
-        return Ok(StatusCode::NO_CONTENT.into_response());
     };
     let text = surface.driver.called(agent, number, fact).await?;
     match text.and_then(|text| preset.dialect.reply(&called.event, &text)) {
@@ -111,14 +111,21 @@ impl Surface {
         }
     }
 
-    /// What a hook says. An agent does not go over to a conversation that is somebody else's.
+    /// What a hook says, once it is known where the conversation lies that it names.
     async fn within_own(&self, speaker: &Speaker, fact: Fact) -> Fact {
-        let own = &speaker.own;
-        let Some(named) = fact.conversation.clone().filter(|named| !own.contains(named)) else {
-            return fact;
-        };
+        let Some(named) = fact.conversation.clone() else { return fact };
+        let lies = self.whereabouts(speaker, named).await;
+        fact.within_own(speaker.own.first().cloned(), lies)
+    }
+
+    async fn whereabouts(&self, speaker: &Speaker, named: ConversationId) -> Whereabouts {
+        // Nearly every hook names one of these, and no file has to be looked for.
+        if speaker.own.contains(&named) {
+            return Whereabouts::Own;
+        }
         let (harnesses, agent) = (self.harnesses.clone(), speaker.agent);
-        let (preset, dir, own) = (Arc::clone(&speaker.preset), speaker.dir.clone(), own.clone());
+        let (preset, dir) = (Arc::clone(&speaker.preset), speaker.dir.clone());
+        let own = speaker.own.clone();
         let lies = tokio::task::spawn_blocking(move || {
             let lies = harnesses.whereabouts(agent, &preset, &dir, &own, &named);
             if !lies.is_followed() {
@@ -126,11 +133,7 @@ impl Surface {
             }
             lies
         });
-        if lies.await.is_ok_and(Whereabouts::is_followed) {
-            fact
-        } else {
-            fact.kept_to(speaker.own.first().cloned())
-        }
+        lies.await.unwrap_or(Whereabouts::Elsewhere)
     }
 }
 

@@ -71,6 +71,7 @@ pub async fn health(
         ok: health.store.read_only.is_none() && unreadable.is_empty() && surface.lost.is_none(),
         read_only: health.store.read_only,
         unreadable: unreadable.iter().map(|one| told(one, sight)).collect(),
+        unreadable_seqs: Some(unreadable.iter().map(|one| one.seq.0).collect()),
         lost: surface.lost.map(|lost| records_lost(lost.known, lost.found)),
     };
     health.cgroup = match cgroup::available() {

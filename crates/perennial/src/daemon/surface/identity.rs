@@ -1,26 +1,20 @@
 //! Who calls: shown by processes, never by what a caller claims.
 //!
-//! A caller is the *agent* or *job* whose shim is above it, or whose cgroup or mark it has; a *person*
-//! only with our own uid and a complete chain of parents up to pid 1 without any sign of a session.
-//! Anybody else is a *viewer*; who leads to two agents is *ambiguous* and has no rights.
-//!
-//! Invariants
-//! - ID1  A shim above the caller that this daemon does not know, of whatever home, makes it a viewer:
-//!   no mark and no cgroup gives it more.
-//! - ID2  Evidence only ever lowers rights: a job and an ambiguous caller, who have none, come first.
+//! Only looks. Which caller follows from what is seen here is the core's table (`caller.rs`).
 
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::RwLock;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use perennial_core::admission::Party;
 use perennial_core::authority::Caller;
+use perennial_core::caller::{CallerEvidence, ShimAbove, Top};
 use perennial_core::id::{AgentId, JobId};
+use perennial_core::owner::Owner;
 use perennial_core::session::Process;
 use perennial_engine::host::ancestry::{self, Broken, Looks, TRIES};
-use perennial_engine::host::owner::Owner;
-use perennial_engine::host::{process, sight};
+use perennial_engine::host::{owner, process, sight};
 
 /// The process at the other end of a connection; kept, so that its pid cannot come to mean another.
 #[derive(Debug)]
@@ -42,54 +36,30 @@ struct Known {
     orphaned: Vec<(JobId, Process)>,
 }
 
-fn caller_of(owner: Owner) -> Caller {
-    match owner {
-        Owner::Agent(id) => Caller::Agent(id),
-        Owner::Job(_) => Caller::Job,
-    }
-}
-
 impl Registry {
-    /// A holder's process stays its agent's, also after its connection is lost.
-    pub fn add(&self, agent: AgentId, shim: Process, cgroup: Option<u64>) {
-        self.add_shim(Owner::Agent(agent), shim);
-        if let Some(id) = cgroup {
-            self.add_cgroup(agent, id);
-        }
+    /// A holder's process stays its owner's, also after its connection is lost.
+    pub fn add(&self, owner: Owner, shim: Process, cgroup: Option<u64>) {
+        let mut known = self.write();
+        known.shims.insert(shim, owner);
+        known.cgroups.extend(cgroup.map(|id| (id, owner)));
     }
 
-    /// The holder of a job, and its cgroup once that is known.
-    pub fn add_job(&self, job: JobId, shim: Process, cgroup: Option<u64>) {
-        self.add_shim(Owner::Job(job), shim);
-        if let Some(id) = cgroup {
-            self.add_job_cgroup(job, id);
-        }
-    }
-
-    pub fn add_job_cgroup(&self, job: JobId, id: u64) {
-        self.0.write().expect("nobody panics with it").cgroups.insert(id, Owner::Job(job));
+    /// Who is in this cgroup is the owner's, also when its holder is dead.
+    pub fn add_cgroup(&self, owner: Owner, id: u64) {
+        self.write().cgroups.insert(id, owner);
     }
 
     /// The main process of a job whose shim died while no daemon was there to end the tree.
     pub fn add_orphaned_job(&self, job: JobId, main: Process) {
-        self.0.write().expect("nobody panics with it").orphaned.push((job, main));
+        self.write().orphaned.push((job, main));
     }
 
     /// No process of the job is left.
     pub fn forget_job(&self, job: JobId) {
-        let mut known = self.0.write().expect("nobody panics with it");
+        let mut known = self.write();
         known.shims.retain(|_, owner| *owner != Owner::Job(job));
         known.cgroups.retain(|_, owner| *owner != Owner::Job(job));
         known.orphaned.retain(|(orphaned, _)| *orphaned != job);
-    }
-
-    fn add_shim(&self, owner: Owner, shim: Process) {
-        self.0.write().expect("nobody panics with it").shims.insert(shim, owner);
-    }
-
-    /// The cgroup of a session: who is in it is the agent's, also when its holder is dead.
-    pub fn add_cgroup(&self, agent: AgentId, id: u64) {
-        self.0.write().expect("nobody panics with it").cgroups.insert(id, Owner::Agent(agent));
     }
 
     /// Of agents that have left memory: their sessions are over, with everything below them.
@@ -101,27 +71,36 @@ impl Registry {
             Owner::Agent(agent) => !agents.contains(agent),
             Owner::Job(_) => true,
         };
-        let mut known = self.0.write().expect("nobody panics with it");
+        let mut known = self.write();
         known.shims.retain(|_, owner| is_kept(owner));
         known.cgroups.retain(|_, owner| is_kept(owner));
     }
 
+    // What is known is changed by what can't panic half-way, so that a poisoned lock says nothing.
+    fn write(&self) -> RwLockWriteGuard<'_, Known> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Known> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn shim(&self, process: Process) -> Option<Owner> {
-        self.0.read().expect("nobody panics with it").shims.get(&process).copied()
+        self.read().shims.get(&process).copied()
+    }
+
+    fn cgroup(&self, id: u64) -> Option<Owner> {
+        self.read().cgroups.get(&id).copied()
     }
 
     /// Whether a process is in the kernel session of an orphaned job. The session's number is not given
     /// to another process while a member lives, unless its leader has another start time.
     fn is_orphan(&self, stat: &process::Stat) -> bool {
-        let known = self.0.read().expect("nobody panics with it");
+        let known = self.read();
         let main = known.orphaned.iter().find(|(_, main)| main.pid == stat.kernel_session);
         main.is_some_and(|(_, main)| {
             process::stat(main.pid).is_none_or(|leader| leader.process == *main)
         })
-    }
-
-    fn cgroup(&self, id: u64) -> Option<Owner> {
-        self.0.read().expect("nobody panics with it").cgroups.get(&id).copied()
     }
 }
 
@@ -132,6 +111,17 @@ impl Peer {
         let credentials = nix::sys::socket::getsockopt(&fd, options)?;
         let pidfd = nix::sys::socket::getsockopt(&fd, nix::sys::socket::sockopt::PeerPidfd).ok();
         Ok(Peer { pidfd, pid: credentials.pid(), uid: credentials.uid() })
+    }
+
+    /// One that had the same pid, and has ended.
+    #[cfg(test)]
+    pub fn ended(&self) -> Peer {
+        let mut child = std::process::Command::new("true").spawn().expect("it starts");
+        let pid = rustix::process::Pid::from_child(&child);
+        let flags = rustix::process::PidfdFlags::empty();
+        let pidfd = rustix::process::pidfd_open(pid, flags).expect("a handle");
+        child.wait().expect("it ends");
+        Peer { pidfd: Some(pidfd), ..*self }
     }
 
     pub fn uid(&self) -> u32 {
@@ -160,135 +150,71 @@ impl Peer {
 
     /// Whom this peer is shown to be; `None`: it is gone, and nobody.
     pub fn caller(&self, registry: &Registry) -> Option<Caller> {
-        let by_cgroup = self.pidfd.as_ref().and_then(cgroup_of).and_then(|id| registry.cgroup(id));
-        let is_us = self.uid == rustix::process::getuid().as_raw();
-        let mut tries = (0..TRIES).flat_map(|_| by_ancestry(self.pid, is_us, registry));
-        let by_ancestry = tries.next().unwrap_or(Caller::Viewer);
-        if !self.is_alive() {
-            return None;
-        }
-        Some(lowered(by_ancestry, by_cgroup))
+        let cgroup = self.pidfd.as_ref().and_then(cgroup_of).and_then(|id| registry.cgroup(id));
+        let is_own_user = self.uid == rustix::process::getuid().as_raw();
+        let (seen, pids) = look(self.pid, Some(std::process::id().cast_signed()), registry);
+        let caller = CallerEvidence { cgroup, is_own_user, ..seen }.caller(|| marks(&pids));
+        self.is_alive().then_some(caller)
     }
 }
 
-/// What a cgroup adds to what the parents show (ID2). It gives nobody more: whoever may write to a cgroup can
-/// move into it.
-fn lowered(caller: Caller, cgroup: Option<Owner>) -> Caller {
-    match (caller, cgroup) {
-        (Caller::Job, _) | (_, Some(Owner::Job(_))) => Caller::Job,
-        (Caller::Agent(id), Some(Owner::Agent(other))) if id != other => Caller::Ambiguous,
-        (Caller::Person, Some(Owner::Agent(id))) => Caller::Agent(id),
-        (caller, Some(Owner::Agent(_)) | None) => caller,
-    }
-}
-
-/// Who is about to start a daemon: this process, by those above it. There is nobody yet who knows shims, so any
-/// of them makes it a viewer.
+/// Who is about to start a daemon: this process, by those above it.
 pub fn starter() -> Caller {
     let me = std::process::id().cast_signed();
-    let unknown = Registry::default();
-    let mut tries = (0..TRIES).flat_map(|_| look(me, None, &unknown));
-    match tries.next() {
-        // The top of a pid namespace is as good as pid 1 here: a daemon inside starts only where it sees the
-        // holders of its home (`sight`), and people's commands follow its parents further than it can.
-        Some(above) if above.shims.is_empty() && above.top != Top::Broken => {
-            by_marks(&above.pids).unwrap_or(Caller::Person)
-        }
-        Some(_) | None => Caller::Viewer,
-    }
+    let (seen, pids) = look(me, None, &Registry::default());
+    seen.starter(|| marks(&pids))
 }
 
-/// What is above a caller.
-struct Above {
-    /// The caller and all above it, as far as they were followed.
-    pids: Vec<i32>,
-    /// Whose shims are among them; `None` for one that is not known.
-    shims: Vec<Option<Owner>>,
-    top: Top,
+/// What is above a process, and the process and all above it, as far as they were followed. A chain that changed is
+/// followed again.
+fn look(pid: i32, daemon: Option<i32>, registry: &Registry) -> (CallerEvidence, Vec<i32>) {
+    let mut tries = (0..TRIES).flat_map(|_| look_once(pid, daemon, registry));
+    tries.next().unwrap_or_else(|| (CallerEvidence::none(), Vec::new()))
 }
 
-/// Where the chain of parents ends.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Top {
-    First,
-    /// The first process that is visible in a pid namespace which was entered from outside.
-    Namespace,
-    /// The daemon itself: what falls to it is an orphan of a dead holder.
-    Daemon,
-    /// A process of the kernel session of a job whose shim died.
-    OrphanedJob,
-    Broken,
-}
-
-/// Follows the parents upwards; an error if they changed meanwhile.
-fn look(pid: i32, daemon: Option<i32>, registry: &Registry) -> Result<Above, Broken> {
-    let mut above = Above { pids: Vec::new(), shims: Vec::new(), top: Top::Namespace };
+fn look_once(
+    pid: i32,
+    daemon: Option<i32>,
+    registry: &Registry,
+) -> Result<(CallerEvidence, Vec<i32>), Broken> {
+    let (mut shims, mut top, mut pids) = (Vec::new(), Top::Namespace, Vec::new());
     for stat in ancestry::chain(pid) {
         let stat = match stat {
             Ok(stat) => stat,
-            Err(broken @ (Broken::Changed | Broken::Unreadable)) if above.shims.is_empty() => {
+            Err(broken @ (Broken::Changed | Broken::Unreadable)) if shims.is_empty() => {
                 return Err(broken);
             }
             Err(Broken::Changed | Broken::Unreadable | Broken::TooDeep) => {
-                above.top = Top::Broken;
+                top = Top::Broken;
                 break;
             }
         };
         let pid = stat.process.pid;
         if let Some(owner) = registry.shim(stat.process) {
-            above.shims.push(Some(owner));
+            shims.push(ShimAbove::Known(owner));
         } else if registry.is_orphan(&stat) {
-            above.top = Top::OrphanedJob;
+            top = Top::OrphanedJob;
             break;
         } else if daemon == Some(pid) {
-            above.top = Top::Daemon;
+            top = Top::Daemon;
             break;
         } else if let Some(looks) = ancestry::shim(&stat) {
-            above.shims.push(match looks {
-                // A job has no rights, so that its claim can be believed.
-                Looks::Named(job @ Owner::Job(_)) => Some(job),
-                Looks::Named(Owner::Agent(_)) | Looks::Hidden => None,
+            shims.push(match looks {
+                Looks::Named(owner) => ShimAbove::Claimed(owner),
+                Looks::Hidden => ShimAbove::Hidden,
             });
         }
-        above.pids.push(pid);
+        pids.push(pid);
         if pid == 1 {
-            above.top = Top::First;
+            top = Top::First;
         }
     }
-    Ok(above)
-}
-
-fn by_ancestry(pid: i32, is_us: bool, registry: &Registry) -> Result<Caller, Broken> {
-    let daemon = std::process::id().cast_signed();
-    let above = look(pid, Some(daemon), registry)?;
-    let is_job = |shim: &Option<Owner>| matches!(shim, Some(Owner::Job(_)));
-    Ok(match (&above.shims[..], above.top) {
-        (_, Top::OrphanedJob) => Caller::Job,
-        (shims, _) if shims.iter().any(is_job) => Caller::Job,
-        ([Some(_)], Top::Broken) => Caller::Viewer,
-        ([Some(owner)], _) => caller_of(*owner),
-        ([None], _) => Caller::Viewer,
-        ([_, _, ..], _) => Caller::Ambiguous,
-        ([], Top::First) => match by_marks(&above.pids) {
-            Some(caller) => caller,
-            None if is_us => Caller::Person,
-            None => Caller::Viewer,
-        },
-        ([], Top::Namespace | Top::Daemon | Top::Broken) => Caller::Viewer,
-    })
+    Ok((CallerEvidence { shims, top, ..CallerEvidence::none() }, pids))
 }
 
 /// Whose marks the environments of these processes carry.
-fn by_marks(pids: &[i32]) -> Option<Caller> {
-    let mut owners: Vec<Owner> = pids.iter().filter_map(|pid| Owner::marked(*pid)).collect();
-    owners.dedup();
-    let job = owners.iter().find(|owner| matches!(owner, Owner::Job(_)));
-    match (job, &owners[..]) {
-        (Some(_), _) => Some(Caller::Job),
-        (None, []) => None,
-        (None, [owner]) => Some(caller_of(*owner)),
-        (None, [_, _, ..]) => Some(Caller::Ambiguous),
-    }
+fn marks(pids: &[i32]) -> Vec<Owner> {
+    pids.iter().filter_map(|pid| owner::marked(*pid)).collect()
 }
 
 /// The id of a process's cgroup, where the kernel tells (Linux 6.13).
@@ -315,9 +241,9 @@ mod tests {
         let (peer, own, _far) = peer();
         let registry = Registry::default();
         let reused = Process { start_ticks: own.start_ticks + 1, ..own };
-        registry.add(AgentId(7), reused, None);
+        registry.add(Owner::Agent(AgentId(7)), reused, None);
         assert_ne!(peer.caller(&registry), Some(Caller::Agent(AgentId(7))));
-        registry.add(AgentId(7), own, None);
+        registry.add(Owner::Agent(AgentId(7)), own, None);
         assert_eq!(peer.caller(&registry), Some(Caller::Agent(AgentId(7))));
     }
 
@@ -325,7 +251,7 @@ mod tests {
     fn who_calls_from_below_the_shim_of_a_job_is_that_job() {
         let (peer, own, _far) = peer();
         let registry = Registry::default();
-        registry.add_job(JobId(7), own, None);
+        registry.add(Owner::Job(JobId(7)), own, None);
         registry.forget_job(JobId(8));
         assert_eq!(peer.caller(&registry), Some(Caller::Job));
         registry.forget_job(JobId(7));
@@ -358,24 +284,8 @@ mod tests {
             // An older kernel tells nothing here; ancestry decides alone.
             return;
         };
-        registry.add(AgentId(7), own, None);
-        registry.add_job_cgroup(JobId(7), cgroup);
+        registry.add(Owner::Agent(AgentId(7)), own, None);
+        registry.add_cgroup(Owner::Job(JobId(7)), cgroup);
         assert_eq!(peer.caller(&registry), Some(Caller::Job));
-    }
-
-    #[test]
-    fn a_cgroup_only_ever_lowers_rights() {
-        let (agent, other) = (Caller::Agent(AgentId(7)), Caller::Agent(AgentId(8)));
-        let (session, job) = (Some(Owner::Agent(AgentId(7))), Some(Owner::Job(JobId(7))));
-        for caller in [Caller::Person, agent, Caller::Job, Caller::Viewer, Caller::Ambiguous] {
-            assert_eq!(lowered(caller, None), caller);
-            assert_eq!(lowered(caller, job), Caller::Job);
-        }
-        assert_eq!(lowered(Caller::Person, session), agent);
-        assert_eq!(lowered(agent, session), agent);
-        assert_eq!(lowered(other, session), Caller::Ambiguous);
-        for caller in [Caller::Job, Caller::Viewer, Caller::Ambiguous] {
-            assert_eq!(lowered(caller, session), caller);
-        }
     }
 }

@@ -134,7 +134,7 @@ impl Surface {
                 self.shown_after(caller, id).await
             }
             Order::Bury(target, request::Bury { summary }) => {
-                let summary = checks::summary(&summary)?;
+                let summary = summary.as_deref().map(checks::summary).transpose()?;
                 let id = self.command_agent(caller, Command::Bury { target, summary }).await?;
                 self.driver.reached(id, Milestone::Over).await?;
                 self.buried(caller, id).await

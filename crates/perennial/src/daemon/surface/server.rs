@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::StatusCode;
 use axum::http::header::{CONNECTION, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use hyper::body::Incoming;
@@ -16,12 +15,11 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use perennial_api::Problem;
-use perennial_api::problem::CONTENT_TYPE;
 use tokio::net::UnixStream;
 use tokio::sync::watch;
 use tower_service::Service;
 
-use super::answer::ProblemResponse;
+use super::answer::{ProblemResponse, problem_head};
 use super::connection::{Connection, WRITE_PATIENCE};
 use super::extract::CallerUid;
 use super::gate::Place;
@@ -154,13 +152,12 @@ fn no_request(error: &hyper::Error) -> Option<Problem> {
 /// there is room for this much, and nobody is waited for.
 fn turn_away(stream: UnixStream, problem: &Problem) {
     let body = serde_json::to_vec(problem).unwrap_or_default();
-    let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::BAD_REQUEST);
-    let mut answer = format!(
-        "HTTP/1.1 {status}\r\ncontent-type: {CONTENT_TYPE}\r\ncontent-length: {}\r\n\
-         connection: close\r\n\r\n",
-        body.len()
-    )
-    .into_bytes();
+    let (status, headers) = problem_head(problem);
+    let mut answer = format!("HTTP/1.1 {status}\r\n").into_bytes();
+    for (name, value) in &headers {
+        answer.extend([name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat());
+    }
+    answer.extend(format!("content-length: {}\r\nconnection: close\r\n\r\n", body.len()).bytes());
     answer.extend(body);
     // Whoever is gone does not read it.
     let _gone = stream.into_std().and_then(|mut stream| stream.write_all(&answer));
@@ -185,6 +182,7 @@ mod tests {
         assert!(told.starts_with("HTTP/1.1 429 Too Many Requests\r\n"), "{told}");
         let (head, body) = told.split_once("\r\n\r\n").expect("a head");
         assert!(head.contains("content-type: application/problem+json"), "{head}");
+        assert!(head.contains("\r\nretry-after: 1\r\n"), "{head}");
         let problem: Problem = serde_json::from_str(body).expect("a problem");
         assert_eq!((problem.status, problem.kind.as_str()), (429, "too-many"));
     }

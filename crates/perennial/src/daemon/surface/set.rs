@@ -32,6 +32,7 @@ impl Surface {
     ) -> Result<AgentId, ProblemResponse> {
         let id = self.authorise(caller, Verb::Set, Some(target)).await?.ok_or_else(gone)?;
         checks::variables(&set.env)?;
+        checks::chosen(set.env.keys())?;
         let restart = set.restart.as_deref().map(|word| checks::restart(Some(word))).transpose()?;
         let place = set.dir.as_deref().map(place).transpose()?;
         let parent = match (set.parent, set.no_parent) {

@@ -12,6 +12,7 @@ use perennial_api::answer::{self, Ticket};
 use perennial_api::request::{Mode, TicketRequest};
 use perennial_api::{Problem, query};
 use perennial_core::authority::Caller;
+use perennial_core::command::{Command, Request};
 use perennial_core::id::{AgentId, SessionId, SessionNumber};
 use perennial_core::reason::Verb;
 use perennial_core::session::{Phase, Session};
@@ -53,8 +54,7 @@ pub async fn ticket(
     let ticket = match answer.await.map_err(|_| Closing)? {
         Ok(ticket) => ticket,
         Err(HostRefusal::NotRunning) => {
-            let agent = surface.find(caller, id.to_string()).await?;
-            return Err(ProblemResponse(problems::no_running_session(&target, &agent)));
+            return Err(surface.not_running(caller, id, &target).await);
         }
         Err(refused) => {
             let why = refused.to_string();
@@ -210,6 +210,20 @@ impl Surface {
         Ok(Recorded { agent, target, number, is_over, dir, session, journal })
     }
 
+    /// The problem of an agent without a running session. What the caller can do about it, the core says.
+    async fn not_running(&self, caller: Caller, id: AgentId, target: &str) -> ProblemResponse {
+        let wake = Request { caller, command: Command::Wake(id.to_string()) };
+        let can_wake = self
+            .driver
+            .look(move |view| view.supervisor.fleet().decide(&wake, view.now).is_ok())
+            .await
+            .unwrap_or(false);
+        match self.find(caller, id.to_string()).await {
+            Ok(agent) => ProblemResponse(problems::no_running_session(target, &agent, can_wake)),
+            Err(problem) => problem,
+        }
+    }
+
     /// The running session of an agent, which the caller named so.
     async fn running(
         &self,
@@ -225,10 +239,7 @@ impl Surface {
         });
         match session.await? {
             Some(number) => Ok((id, number)),
-            None => {
-                let agent = self.find(caller, id.to_string()).await?;
-                Err(ProblemResponse(problems::no_running_session(target, &agent)))
-            }
+            None => Err(self.not_running(caller, id, target).await),
         }
     }
 }

@@ -39,14 +39,14 @@ pub fn journal(path: &Path) -> Option<Finding> {
     Some(finding)
 }
 
-/// A daemon reads old records when they are asked for: their damage is found by looking at all of them.
-pub fn beside_daemon(health: &Health, path: &Path) -> Finding {
+/// What the daemon says, and what its file says: a daemon reads old records when they are asked for, so their damage is
+/// found by looking at all of them, whatever else is wrong.
+pub fn beside_daemon(health: &Health, path: &Path) -> Vec<Finding> {
     let told = told_by(health);
-    let is_damage = |found: &Finding| found.verdict != Verdict::Ok;
-    match told.verdict {
-        Verdict::Ok => journal(path).filter(is_damage).unwrap_or(told),
-        Verdict::Warn | Verdict::Fail => told,
-    }
+    let damage = journal(path).filter(|found| found.verdict != Verdict::Ok);
+    let is_sound = told.verdict == Verdict::Ok;
+    let told = (!is_sound || damage.is_none()).then_some(told);
+    told.into_iter().chain(damage).collect()
 }
 
 /// What unreadable records mean for agents, texts and notifications.

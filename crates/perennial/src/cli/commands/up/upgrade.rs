@@ -27,18 +27,21 @@ pub fn swap(health: &Health, context: &Context) -> Result<ExitCode, Failure> {
 }
 
 /// Refuses while the old daemon still runs if this build could not read what that one wrote. Records that
-/// the old one can't read either are no reason.
+/// the old one is known not to read either are no reason.
 fn check_store(health: &Health, context: &Context) -> Result<(), Failure> {
     let path = context.home.journal();
     let refused = |why: String| {
         let running = build_id::shown(&health.version, &health.build);
         Err(problems::house::store_is_newer(&running, build_id::version_and_build(), &why).into())
     };
+    let known = health.store.unreadable_seqs.as_deref().unwrap_or_default();
     match SqliteJournal::inspect(&path) {
-        Ok(found) => match found.records.unreadable.get(health.store.unreadable.len()) {
-            Some(unreadable) => refused(unreadable.to_string()),
-            None => Ok(()),
-        },
+        Ok(found) => {
+            match found.records.unreadable.iter().find(|one| !known.contains(&one.seq.0)) {
+                Some(unreadable) => refused(unreadable.to_string()),
+                None => Ok(()),
+            }
+        }
         Err(error) => refused(crate::error_chain::chain(&error)),
     }
 }

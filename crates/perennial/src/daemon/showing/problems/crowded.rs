@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use perennial_api::Problem;
 use perennial_core::admission::{Class, Full};
-use perennial_core::allowance::WORDS;
+use perennial_core::allowance::{AllowanceKind, ORDERS, WORDS};
 
 /// What there are places for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,17 +40,30 @@ fn all(class: Class) -> &'static str {
 }
 
 /// An agent had more recorded than its allowance.
-pub fn too_often(wait: Duration) -> Problem {
+pub fn too_often(kind: AllowanceKind, wait: Duration) -> Problem {
     let seconds = Problem::whole_seconds(wait);
-    Problem::new(429, "too-often", "too many changes are to be recorded; this one was not")
-        .because(format!(
-            "what is recorded is kept forever, so an agent may have {} reports and posts recorded at \
-             once, and one more every {} s",
-            WORDS.burst,
-            WORDS.every.as_secs()
-        ))
-        .next(format!("try again in {seconds} s; report only what has changed"))
-        .retry_after(wait)
+    let (title, why, next) = match kind {
+        AllowanceKind::Words => (
+            "too many reports or posts; this one was not recorded",
+            format!(
+                "what is recorded is kept forever, so an agent may have {} reports and posts \
+                 recorded at once, and one more every {} s",
+                WORDS.burst,
+                WORDS.every.as_secs()
+            ),
+            format!("try again in {seconds} s; report only what has changed"),
+        ),
+        AllowanceKind::Orders => (
+            "too many orders; this one was not carried out",
+            format!(
+                "an agent may give {} orders about other agents at once, and one more every {} s",
+                ORDERS.burst,
+                ORDERS.every.as_secs()
+            ),
+            format!("try again in {seconds} s"),
+        ),
+    };
+    Problem::new(429, "too-often", title).because(why).next(next).retry_after(wait)
 }
 
 /// The last word to a reader of events that does not read; `after` is the last event that it was sent.

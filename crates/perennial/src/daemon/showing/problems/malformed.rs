@@ -169,6 +169,14 @@ pub fn bad_variable(name: &str) -> Problem {
         .next("correct the variable or leave it out")
 }
 
+/// One that `--env` names; those that a caller happens to have are left out by the command line.
+pub fn own_variable(name: &str) -> Problem {
+    let title = format!("environment variable '{}' can't be set", sanitised(name));
+    Problem::new(400, "bad-variable", title)
+        .because("variables that begin with PERENNIAL_ tell a session which agent it belongs to")
+        .next("choose another name for the variable")
+}
+
 pub fn variable_without_value(name: &str) -> Problem {
     let title = format!("environment variable '{}' has no value", sanitised(name));
     Problem::new(400, "bad-variable", title)

@@ -7,7 +7,6 @@ use perennial_core::conversation::ConversationId;
 use perennial_core::id::{MessageId, PostId};
 use perennial_core::message::MessageStep;
 use perennial_core::reason::Witness;
-use perennial_core::state::State;
 use perennial_core::time::Time;
 use perennial_engine::timestamp::rfc3339_seconds;
 
@@ -51,17 +50,14 @@ pub fn no_such_session(target: &str, number: u64, newest: u64) -> Problem {
     Problem::new(404, "no-such-session", title).because(why).next(next)
 }
 
-/// `target` is the agent as the caller named it: its name may be another agent's by now.
-pub fn no_running_session(target: &str, agent: &wire::Agent) -> Problem {
+/// `target` is the agent as the caller named it: its name may be another agent's by now. `can_wake`: the caller may
+/// wake it.
+pub fn no_running_session(target: &str, agent: &wire::Agent, can_wake: bool) -> Problem {
     let target = sanitised(target);
     let last = match agent.session {
         Some(_) => format!("`perennial logs {target}` shows the last one"),
         None => format!("`perennial why {target}` shows why it has none"),
     };
-    // Those that `wake` does not start.
-    let is_asleep_for_good =
-        [State::Dead, State::Expired, State::Frozen].iter().any(|it| it.word() == agent.state);
-    let can_wake = agent.session.is_some() && !is_asleep_for_good;
     Problem::new(409, "no-session", format!("{target} has no running session"))
         .because(format!("it is {}", agent.state))
         .next(match can_wake {

@@ -188,7 +188,7 @@ fn agent_sentence(event: &AgentEvent) -> String {
         AgentEvent::Renamed { name } => format!("renamed to {name}"),
         AgentEvent::Rehomed { node } => format!("now runs on node {node}"),
         AgentEvent::SettingsChanged { settings, evidence } => {
-            format!("{}: {}", fact(evidence), changed(settings))
+            format!("settings {}: {}", fact(evidence), changed(settings))
         }
         AgentEvent::Summarised { summary } => format!("summary: {summary}"),
         AgentEvent::PutOff { until: Some(until), unseen } if unseen.is_zero() => {
@@ -254,9 +254,8 @@ fn changed(settings: &Settings<AgentId>) -> String {
     parts.extend(restart.map(|restart| format!("restart {}", super::restart(restart))));
     parts.extend(place.as_ref().map(|place| format!("directory {}", place.dir)));
     if let Some(VariableChange { set, unset, .. }) = variables {
-        let names = set.iter().cloned().chain(unset.iter().map(|name| format!("without {name}")));
-        let names: Vec<String> = names.collect();
-        parts.push(format!("variables {}", names.join(" ")).trim_end().to_owned());
+        parts.extend(set.iter().map(|name| format!("{name} set")));
+        parts.extend(unset.iter().map(|name| format!("{name} removed")));
     }
     parts.extend(parent.as_ref().map(|parent| match parent {
         NewParent::Nobody => "no parent".to_owned(),
