@@ -116,10 +116,11 @@ impl Log {
         book.records.iter().filter(|record| record.number >= number).cloned().collect()
     }
 
-    /// How many turns of a program in a prompt failed in this session, by script.
-    pub fn failed(&self, session: Option<&str>, fingerprint: u64) -> u64 {
+    /// How many turns of a program in a prompt failed, by script, in this session at this address.
+    pub fn failed(&self, name: Option<&str>, session: Option<&str>, fingerprint: u64) -> u64 {
         let failed = |record: &&Arc<Record>| {
-            record.request.session.as_deref() == session
+            record.name.as_deref() == name
+                && record.request.session.as_deref() == session
                 && matches!(record.answer, Answer::Prompt { program, failed: true, .. }
                     if program == fingerprint)
         };
