@@ -44,6 +44,9 @@ pub struct Input {
     /// What an interruption puts back into the line is shown by then.
     #[serde(default = "put_back_ms")]
     pub put_back_ms: u16,
+    /// Sooner than this behind a paste, Enter is part of it.
+    #[serde(default)]
+    pub enter_after_ms: u16,
     /// Blanks that stand for a tab.
     pub tab_columns: u8,
 }
@@ -89,6 +92,7 @@ impl Input {
             newline_sign: self.newline_sign,
             double_escape_ms: self.double_escape_ms,
             put_back_ms: self.put_back_ms,
+            enter_after_ms: self.enter_after_ms,
         }
     }
 }

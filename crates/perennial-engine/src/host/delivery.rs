@@ -48,6 +48,9 @@ pub struct InputRules {
     /// What an interruption puts back into the line is shown by then.
     #[serde(default = "unsaid::put_back_ms")]
     pub put_back_ms: u16,
+    /// Sooner than this behind a paste, Enter is part of it.
+    #[serde(default)]
+    pub enter_after_ms: u16,
 }
 
 /// What a daemon means that does not send these rules yet.

@@ -7,8 +7,8 @@
 //! - L1  One delivery at a time; one message and attempt is typed at most once in a session, however
 //!   often it is ordered and whatever was typed since; no attempt after a later one.
 //! - L2  Nothing is typed into a draft, a doubt, a dialog, a suspended program or an undrawn line.
-//! - L3  Enter is typed only behind a proven echo, at once, and never later than `ENTER_WITHIN` after
-//!   the paste.
+//! - L3  Enter is typed only behind a proven echo, and never later than `ENTER_WITHIN` after the paste: at
+//!   once, or after the pause that the program needs. What was drawn in the pause shows the text again.
 //! - L4  A text that got no Enter, or whose Enter is not known to be taken, has none of ours appended:
 //!   it is erased first, or the next is held.
 //! - L5  Every order is answered; what was carried out is answered the same again.
@@ -62,26 +62,30 @@ enum Phase {
     Erasing { by: Moment },
     /// Until the echo is proven.
     Pasted { by: Moment, echo: Box<Echo> },
+    /// Until the program takes an Enter for one; `echo` is that of what is drawn meanwhile.
+    Pausing { enter_at: Moment, by: Moment, echo: Box<Echo> },
 }
 
 impl Delivery {
     /// The text is in the line, or on its way there, without an Enter.
     pub fn is_pasted(&self) -> bool {
-        matches!(self.phase, Phase::Pasted { .. })
+        matches!(self.phase, Phase::Pasted { .. } | Phase::Pausing { .. })
     }
 
     /// Somebody waits: a paste that is not proven by then is given up.
     pub fn give_up_by(&mut self, time: Moment) {
-        if let Phase::Pasted { by, .. } = &mut self.phase {
+        if let Phase::Pasted { by, .. } | Phase::Pausing { by, .. } = &mut self.phase {
             *by = time.min(*by);
         }
     }
 
-    /// When the present phase ends at the latest.
+    /// When the present phase ends at the latest, or is to be looked at.
     pub fn by(&self) -> Moment {
-        match self.phase {
-            Phase::Waiting { by } | Phase::Settling { by } => by,
-            Phase::Erasing { by } | Phase::Pasted { by, .. } => by,
+        match &self.phase {
+            Phase::Waiting { by } | Phase::Settling { by } => *by,
+            Phase::Erasing { by } | Phase::Pasted { by, .. } => *by,
+            Phase::Pausing { enter_at, by, .. } if now() < *enter_at => *by.min(enter_at),
+            Phase::Pausing { by, .. } => *by,
         }
     }
 }
@@ -287,13 +291,35 @@ impl Session {
                 if !is_proven {
                     return Ok(None);
                 }
-                self.check_keys_reach_line()?;
-                self.write(b"\r")?;
-                self.is_entered = true;
-                self.draft.entered();
-                Ok(Some(Outcome::Entered))
+                if rules.enter_after_ms == 0 {
+                    return self.enter().map(Some);
+                }
+                let enter_at = now + Duration::from_millis(rules.enter_after_ms.into());
+                let (by, echo) = (enter_at + SETTLE_WITHIN, Box::new(echo.anew()));
+                delivery.phase = Phase::Pausing { enter_at, by, echo };
+                Ok(None)
+            }
+            Phase::Pausing { enter_at, by, echo } => {
+                let is_shown = echo.feed(output) || !echo.has_printed();
+                if now >= *enter_at && is_shown {
+                    return self.enter().map(Some);
+                }
+                // What was drawn since is something else.
+                if now >= *by {
+                    self.draft.leave(echo.is_among_words());
+                    return Err(HeldRecord::NoEcho);
+                }
+                Ok(None)
             }
         }
+    }
+
+    fn enter(&mut self) -> Result<Outcome, HeldRecord> {
+        self.check_keys_reach_line()?;
+        self.write(b"\r")?;
+        self.is_entered = true;
+        self.draft.entered();
+        Ok(Outcome::Entered)
     }
 
     fn paste(
