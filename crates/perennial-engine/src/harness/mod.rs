@@ -13,6 +13,7 @@
 pub mod claude;
 pub mod conversation;
 pub mod dialect;
+pub mod gemini;
 pub mod input;
 pub mod path_rule;
 pub mod prepare;

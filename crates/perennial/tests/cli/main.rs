@@ -37,6 +37,7 @@ mod feed;
 mod flooder;
 mod floods;
 mod frozen;
+mod gemini;
 mod homes;
 mod hostile;
 mod identity_attacks;

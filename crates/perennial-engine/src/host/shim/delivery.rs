@@ -282,36 +282,49 @@ impl Session {
                 }
                 Ok(None)
             }
-            Phase::Pasted { echo, .. } => {
-                let is_proven = echo.feed(output);
-                if is_late {
-                    self.draft.leave(echo.is_among_words());
-                    return Err(HeldRecord::NoEcho);
-                }
-                if !is_proven {
-                    return Ok(None);
-                }
-                if rules.enter_after_ms == 0 {
-                    return self.enter().map(Some);
-                }
-                let enter_at = now + Duration::from_millis(rules.enter_after_ms.into());
-                let (by, echo) = (enter_at + SETTLE_WITHIN, Box::new(echo.anew()));
-                delivery.phase = Phase::Pausing { enter_at, by, echo };
-                Ok(None)
-            }
-            Phase::Pausing { enter_at, by, echo } => {
-                let is_shown = echo.feed(output) || !echo.has_printed();
-                if now >= *enter_at && is_shown {
-                    return self.enter().map(Some);
-                }
-                // What was drawn since is something else.
-                if now >= *by {
-                    self.draft.leave(echo.is_among_words());
-                    return Err(HeldRecord::NoEcho);
-                }
-                Ok(None)
+            Phase::Pasted { .. } | Phase::Pausing { .. } => {
+                let after = Duration::from_millis(rules.enter_after_ms.into());
+                self.advance_paste(&mut delivery.phase, after, output, now)
             }
         }
+    }
+
+    /// L3.
+    fn advance_paste(
+        &mut self,
+        phase: &mut Phase,
+        after: Duration,
+        output: &[u8],
+        now: Moment,
+    ) -> Result<Option<Outcome>, HeldRecord> {
+        let is_pausing = matches!(phase, Phase::Pausing { .. });
+        let (is_due, is_late, echo) = match phase {
+            Phase::Waiting { .. } | Phase::Settling { .. } | Phase::Erasing { .. } => {
+                return Ok(None);
+            }
+            Phase::Pasted { by, echo } => {
+                let is_proven = echo.feed(output);
+                (is_proven, *by <= now, echo)
+            }
+            Phase::Pausing { enter_at, by, echo } => {
+                // What was drawn since may be something else.
+                let is_shown = echo.feed(output) || !echo.has_printed();
+                (is_shown && *enter_at <= now, *by <= now, echo)
+            }
+        };
+        if is_late {
+            self.draft.leave(echo.is_among_words());
+            return Err(HeldRecord::NoEcho);
+        }
+        if !is_due {
+            return Ok(None);
+        }
+        if after.is_zero() || is_pausing {
+            return self.enter().map(Some);
+        }
+        let (enter_at, echo) = (now + after, Box::new(echo.anew()));
+        *phase = Phase::Pausing { enter_at, by: enter_at + SETTLE_WITHIN, echo };
+        Ok(None)
     }
 
     fn enter(&mut self) -> Result<Outcome, HeldRecord> {

@@ -145,7 +145,7 @@ impl Harnesses {
         let Ok(preset) = self.preset(harness) else { return false };
         let variable = |name: &str| env.get(name).map(|value| OsStr::new(value.as_str()));
         let vendor_home = conversation::home(&preset.conversation, &user_home(variable), variable);
-        preset.conversation.transcript.find(&vendor_home, conversation).is_some()
+        conversation::find(&preset, &vendor_home, conversation).is_some()
             || self.copy(harness, conversation).is_file()
     }
 

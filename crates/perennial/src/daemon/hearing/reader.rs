@@ -21,6 +21,7 @@ use perennial_core::fact::{Fact, Origin, Seen};
 use perennial_core::hearing::{self, Limits, READ_AGAIN_AFTER};
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::session::Process;
+use perennial_engine::harness::conversation;
 use perennial_engine::host::monotonic::{self, Moment};
 use perennial_engine::host::{process, traffic};
 use perennial_engine::transcript::account::Figures;
@@ -130,6 +131,9 @@ impl OpenTranscripts {
             return Some(sighting);
         }
         let live = look.process.filter(|process| is_alive(*process));
+        if open.tidied.replace(look.number) != Some(look.number) {
+            tidy(&self.harnesses, look);
+        }
         if hearing::is_settled(open.path().is_some(), live.is_some()) {
             let settled = Fact::new(Origin::Transcript, Seen::Settled);
             sighting.facts.push(settled.within(Some(look.conversation.clone())));
@@ -161,8 +165,7 @@ impl OpenTranscripts {
             let ours = || Some(harnesses.copy(harness, id)).filter(|path| path.is_file());
             let is_earlier = *id != look.conversation;
             let vendor = harnesses.vendor(*agent, harness);
-            let theirs =
-                vendor.and_then(|(preset, home)| preset.conversation.transcript.find(&home, id));
+            let theirs = vendor.and_then(|(preset, home)| conversation::find(&preset, &home, id));
             let path = theirs.or_else(|| is_earlier.then(ours).flatten())?;
             Some(TranscriptFile { dialect: harnesses.preset(harness).ok()?.dialect, path })
         };
@@ -177,6 +180,15 @@ impl OpenTranscripts {
         }
         let figures = open.figures();
         Some(Sighting { agent: *agent, number: *number, facts, figures })
+    }
+}
+
+/// Takes what the start of the session left besides its conversation's file out of the vendor's sight.
+fn tidy(harnesses: &Harnesses, look: &Look) {
+    let Some((preset, home)) = harnesses.vendor(look.agent, &look.harness) else { return };
+    let tidied = conversation::put_doubles_aside(&preset, &home, &look.conversation);
+    if let Err(error) = tidied {
+        tracing::warn!(agent = %look.agent, %error, "a second file of a conversation can't be put aside");
     }
 }
 

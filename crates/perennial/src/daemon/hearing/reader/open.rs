@@ -8,6 +8,7 @@ use perennial_core::context::{CALL_TOKENS, Source, estimated_tokens};
 use perennial_core::conversation::ConversationId;
 use perennial_core::fact::{Fact, Origin, Seen};
 use perennial_core::hearing::READ_LEFT_FOR;
+use perennial_core::id::SessionNumber;
 use perennial_engine::harness::Dialect;
 use perennial_engine::host::monotonic::Moment;
 use perennial_engine::transcript::account::{Account, ConversationNumber, Figures};
@@ -39,6 +40,8 @@ pub struct Open {
     pub heard: Moment,
     /// When to look again.
     pub due: Option<Moment>,
+    /// The session whose beginning left nothing besides its conversation's file, or nothing any more.
+    pub tidied: Option<SessionNumber>,
 }
 
 /// A conversation that the session has left; what it counts is counted with the current one.
@@ -65,7 +68,8 @@ impl Open {
     pub fn new(look: Look) -> Open {
         let (current, account, counted) = (None, None, Vec::new());
         let (model, said, heard, due) = (String::new(), 0, Moment::ZERO, None);
-        Open { look, current, left: None, account, counted, model, said, heard, due }
+        let (left, tidied) = (None, None);
+        Open { look, current, left, account, counted, model, said, heard, due, tidied }
     }
 
     /// Follows what the look is at from here on; what was counted stays counted. The conversation
@@ -237,7 +241,7 @@ fn said_after(said: u64, step: &Step) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perennial_core::id::{AgentId, SessionNumber};
+    use perennial_core::id::AgentId;
     use perennial_engine::harness::vendors::DIALECTS;
 
     fn step(content: Content) -> Step {
