@@ -11,6 +11,7 @@
 //! - A2  What a harness tells is bounded before it is read, and never a reason to panic.
 
 pub mod claude;
+pub mod codex;
 pub mod conversation;
 pub mod dialect;
 pub mod input;

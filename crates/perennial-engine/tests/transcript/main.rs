@@ -2,6 +2,7 @@
 //!
 //! `samples/` is written by hand, in the shapes of Claude Code 2.1.39 and 2.1.325.
 
+mod codex;
 mod damage;
 mod figures;
 mod fixture;
