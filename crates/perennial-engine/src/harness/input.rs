@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use crate::host::delivery::{DoubtKey, InputRules, Key, PUT_BACK_MS};
+use crate::host::delivery::{DoubtKey, FrameEnd, InputRules, Key, PUT_BACK_MS};
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -44,6 +44,10 @@ pub struct Input {
     /// What an interruption puts back into the line is shown by then.
     #[serde(default = "put_back_ms")]
     pub put_back_ms: u16,
+    #[serde(default)]
+    pub frame_end: FrameEnd,
+    /// A last word that begins with this is completed by Enter, and not sent.
+    pub completion_sign: Option<char>,
     /// Blanks that stand for a tab.
     pub tab_columns: u8,
 }
@@ -89,6 +93,7 @@ impl Input {
             newline_sign: self.newline_sign,
             double_escape_ms: self.double_escape_ms,
             put_back_ms: self.put_back_ms,
+            frame_end: self.frame_end,
         }
     }
 }

@@ -270,5 +270,5 @@ fn no_line_makes_us_panic_and_damage_is_counted() {
         Codex.is_begun(&[&line[..], b"\n"].concat());
         Codex.usages(&line, &mut |usage, _| assert!(usage.tokens.context() < 1 << 34));
     }
-    assert!(damaged > 2_500 && read > 1_000, "{damaged} damaged, {read} read");
+    assert!(damaged > 2_500 && read > 200, "{damaged} damaged, {read} read");
 }
