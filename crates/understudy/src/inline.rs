@@ -6,8 +6,9 @@
 //!   killed goes on where its conversation stands: a turn of which nothing was kept is said again.
 //! - I2  Of several prompts with a program the newest counts; of several marks in one prompt the
 //!   first, so that a program can hand a program to a subagent.
-//!
-//! A compaction takes the prompt away and its program with it: what follows is a script's matter.
+//! - I3  A program ends with a compaction, also if the client keeps its prompt, and is not
+//!   inherited by a subagent: how far it came is no longer to be seen. What follows is a script's
+//!   matter.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -44,7 +45,7 @@ impl Program {
 
 /// The program that is running in this conversation, if one is.
 pub fn find(request: &Request) -> Result<Option<Program>, serde_json::Error> {
-    for (index, message) in request.messages.iter().enumerate().rev() {
+    for (index, message) in request.messages.iter().enumerate().skip(request.inherited).rev() {
         if let Some(text) = marked(message) {
             let mut list = serde_json::Deserializer::from_str(text);
             let turns = Vec::<Turn>::deserialize(&mut list)?;
@@ -126,6 +127,14 @@ mod tests {
         let older = said(Role::User, &format!("{MARK} [{{\"text\":\"old\"}}]"));
         let text = next(vec![older, newer]).unwrap();
         assert!(text.starts_with(MARK), "{text}");
+    }
+
+    #[test]
+    fn a_program_from_before_a_compaction_is_over() {
+        let prompt = said(Role::User, &format!("{MARK} [{{\"text\":\"a\"}}]"));
+        let messages = vec![prompt, said(Role::User, "the summary")];
+        let request = Request { messages, inherited: 1, ..Request::default() };
+        assert!(find(&request).unwrap().is_none());
     }
 
     #[test]

@@ -58,7 +58,7 @@ impl Prompter {
         {
             let fingerprint = program.fingerprint;
             // A turn that failed left no message to be counted.
-            let failed = log.failed(request.session.as_deref(), fingerprint);
+            let failed = log.failed(name, request.session.as_deref(), fingerprint);
             if let Some((turn, chosen)) = program.turn_at(program.spoken + failed) {
                 let failed = chosen.leaves_no_message();
                 let answer = Answer::Prompt { program: fingerprint, turn, failed };

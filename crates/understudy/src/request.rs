@@ -18,8 +18,13 @@ pub struct Request {
     pub stream: bool,
     pub system: Vec<String>,
     pub messages: Vec<Message>,
-    /// The names of the tools that are offered.
+    /// How many of the messages, counted from the first, come from before a compaction or from the
+    /// agent that started this one. A program in them does not run here.
+    pub inherited: usize,
+    /// The names of the tools that are offered; `NAMESPACE.NAME` where the wire has namespaces.
     pub tools: Vec<String>,
+    /// The JSON schema that the answer has to fit, where the client sends one.
+    pub schema: Option<Value>,
     /// Those that say something of the client.
     pub headers: BTreeMap<String, String>,
 }
@@ -37,8 +42,14 @@ pub enum Kind {
     Title,
     /// What the person may want to type next.
     Suggestion,
-    /// Whether a background agent is done, works or needs somebody.
+    /// What the agent's last words mean: whether it is done, goes on or needs somebody.
     Classifier,
+    /// Which model is to answer the prompt.
+    Routing,
+    /// Whether a tool call may run without asking a person.
+    Review,
+    /// Notes for later conversations.
+    Memory,
     /// How long a prompt is.
     TokenCount,
     /// Few tools and none of the above: a probe of some sort.
@@ -115,6 +126,11 @@ impl Request {
     /// The newest prompt's text.
     pub fn prompt(&self) -> Option<String> {
         self.messages.iter().rfind(|message| message.is_prompt()).map(Message::text)
+    }
+
+    /// Whether the answer has to be JSON with this field.
+    pub(crate) fn asks_for(&self, field: &str) -> bool {
+        self.schema.as_ref().is_some_and(|schema| !schema["properties"][field].is_null())
     }
 
     /// Whether these words are anywhere in the conversation or the system texts.

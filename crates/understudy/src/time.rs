@@ -1,4 +1,4 @@
-//! The time of day, for the log only.
+//! The time of day, for the log and for the answers that carry one.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -17,7 +17,7 @@ pub struct Turn {
     pub thinking: Option<String>,
     pub tools: Vec<ToolCall>,
     pub usage: Usage,
-    /// By default `tool_use` with tools, else `end_turn`.
+    /// By default `tool_use` with tools, else `end_turn`; each wire has its own word for it.
     pub stop_reason: Option<String>,
 
     /// Which kind of request it answers.
@@ -51,7 +51,9 @@ pub struct Turn {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolCall {
+    /// `NAMESPACE.NAME` where the wire has namespaces.
     pub name: String,
+    /// An object, or a string for a tool that takes free text.
     pub input: Value,
     /// Made up if not given.
     #[serde(default)]
@@ -66,11 +68,13 @@ pub struct Usage {
     pub output: u64,
     pub cache_read: u64,
     pub cache_creation: u64,
+    /// How much of `output` was thinking, on the wires that tell it.
+    pub thinking: u64,
 }
 
 impl Default for Usage {
     fn default() -> Self {
-        Usage { input: 100, output: 10, cache_read: 0, cache_creation: 0 }
+        Usage { input: 100, output: 10, cache_read: 0, cache_creation: 0, thinking: 0 }
     }
 }
 

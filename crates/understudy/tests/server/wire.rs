@@ -26,7 +26,7 @@ fn everything() -> Turn {
             input: json!({ "command": "ls" }),
             id: Some("toolu_1".into()),
         }],
-        usage: Usage { input: 3, output: 7, cache_read: 90_000, cache_creation: 400 },
+        usage: Usage { input: 3, output: 7, cache_read: 90_000, cache_creation: 400, thinking: 0 },
         chunk_chars: Chunk(4.try_into().unwrap()),
         ..Turn::default()
     }

@@ -1,13 +1,12 @@
 //! Reads a request of Anthropic's wire.
 
-use std::collections::BTreeMap;
-
 use axum::http::HeaderMap;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Path, side};
 use crate::request::{Kind, Message, Part, Request, Role};
+use crate::wire::{chosen, header};
 
 /// What Claude Code says in the model's place when it resumes a conversation that was cut off.
 const FILLER: &str = "No response requested.";
@@ -66,7 +65,7 @@ pub fn read(path: Path, headers: &HeaderMap, body: &[u8]) -> Result<Request, ser
     let body: Body = serde_json::from_slice(body)?;
     let mut request = Request {
         kind: Kind::Main,
-        session: text_of(headers, "x-claude-code-session-id"),
+        session: header(headers, "x-claude-code-session-id"),
         model: body.model,
         stream: body.stream,
         system: parts(&body.system).iter().filter_map(|part| Some(part.words()?.into())).collect(),
@@ -75,22 +74,16 @@ pub fn read(path: Path, headers: &HeaderMap, body: &[u8]) -> Result<Request, ser
             .iter()
             .map(|message| Message { role: message.role, parts: parts_of(message) })
             .collect(),
+        inherited: 0,
         tools: body.tools.into_iter().map(|tool| tool.name).collect(),
-        headers: headers_of_interest(headers),
+        schema: body.output_config.pointer("/format/schema").cloned(),
+        headers: chosen(headers, HEADERS),
     };
     request.kind = match path {
-        Path::Messages => side::kind(&request, &body.output_config),
+        Path::Messages => side::kind(&request),
         Path::CountTokens => Kind::TokenCount,
     };
     Ok(request)
-}
-
-fn text_of(headers: &HeaderMap, name: &str) -> Option<String> {
-    headers.get(name)?.to_str().ok().map(str::to_owned)
-}
-
-fn headers_of_interest(headers: &HeaderMap) -> BTreeMap<String, String> {
-    HEADERS.iter().filter_map(|name| Some(((*name).into(), text_of(headers, name)?))).collect()
 }
 
 fn parts_of(message: &WireMessage) -> Vec<Part> {

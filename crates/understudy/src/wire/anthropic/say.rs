@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::ids::Ids;
 use crate::request::Request;
 use crate::turn::{ToolCall, Turn, Usage};
-use crate::wire::{Frame, Reply, pieces};
+use crate::wire::{Frame, Reply, STREAM, json_of, pieces, whole};
 
 /// Opaque to clients; they only send it back.
 const SIGNATURE: &str = "dW5kZXJzdHVkeQ==";
@@ -88,7 +88,7 @@ pub fn reply(turn: &Turn, request: &Request, ids: &Ids) -> Reply {
     }
     if request.stream {
         let frames = stream(turn, request, ids);
-        return Reply { status: 200, content_type: "text/event-stream; charset=utf-8", frames };
+        return Reply { status: 200, content_type: STREAM, frames };
     }
     let mut message = begin(turn, request, ids);
     message.content = blocks(turn, ids);
@@ -127,15 +127,6 @@ fn usual(status: u16) -> (&'static str, &'static str) {
         400..=499 => ("invalid_request_error", "invalid request"),
         _ => ("api_error", "Internal server error"),
     }
-}
-
-/// In two halves, so that there is a middle to be cut in.
-fn whole(status: u16, body: &impl Serialize) -> Reply {
-    let text = json_of(body);
-    let middle = text.floor_char_boundary(text.len() / 2);
-    let (first, second) = text.split_at(middle);
-    let frames = [first, second].map(|half| Frame { text: half.into(), is_piece: false });
-    Reply { status, content_type: "application/json", frames: frames.into() }
 }
 
 fn begin<'a>(turn: &Turn, request: &'a Request, ids: &Ids) -> Message<'a> {
@@ -240,9 +231,4 @@ fn frame(event: &Event<'_>) -> Frame {
     };
     let text = format!("event: {name}\ndata: {}\n\n", json_of(event));
     Frame { text, is_piece: matches!(event, Event::ContentBlockDelta { .. }) }
-}
-
-/// Our own types have only string keys and finite numbers.
-fn json_of(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("own types become JSON")
 }

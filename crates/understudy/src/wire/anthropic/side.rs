@@ -4,25 +4,23 @@
 //! Recorded from Claude Code 2.1.325. A request that no rule knows and that offers tools belongs
 //! to the main loop: a wrong guess must be seen in a test, not hidden in a polite answer.
 
-use serde_json::Value;
-
 use crate::request::{Kind, Request, Role};
 use crate::turn::Turn;
+use crate::wire::NO_LINE;
 
 const SUGGESTION: &str = "[SUGGESTION MODE:";
 const COMPACTION: &str = "Your task is to create a detailed summary of";
 const CLASSIFIER: &str = "A user kicked off a Claude Code agent to do a coding task";
 
-pub(super) fn kind(request: &Request, output_config: &Value) -> Kind {
+pub(super) fn kind(request: &Request) -> Kind {
     // The client puts its own words last, sometimes in the same message as a person's prompt.
     let last = request.messages.iter().rfind(|message| message.role == Role::User);
     let last = last.and_then(|message| message.parts.last()?.words()).unwrap_or_default();
-    let schema = &output_config["format"]["schema"]["properties"];
     if last.contains(SUGGESTION) {
         Kind::Suggestion
     } else if last.contains(COMPACTION) {
         Kind::Compaction
-    } else if !schema["title"].is_null() {
+    } else if request.asks_for("title") {
         Kind::Title
     } else if request.system.iter().any(|text| text.starts_with(CLASSIFIER)) {
         Kind::Classifier
@@ -37,7 +35,7 @@ pub(super) fn kind(request: &Request, output_config: &Value) -> Kind {
 /// The answer to a request that no script answers.
 pub fn itself(kind: Kind) -> Turn {
     match kind {
-        Kind::Main => Turn::text("The understudy has no line here."),
+        Kind::Main => Turn::text(NO_LINE),
         Kind::Compaction => Turn::text(
             "<analysis>Nothing to weigh.</analysis>\n\
              <summary>The understudy's summary of the conversation so far.</summary>",
@@ -48,6 +46,8 @@ pub fn itself(kind: Kind) -> Turn {
         Kind::Classifier => Turn::text(
             r#"{"state":"done","detail":"the understudy has answered","tempo":"idle","output":{}}"#,
         ),
-        Kind::TokenCount | Kind::Probe => Turn::text("ok"),
+        Kind::Routing | Kind::Review | Kind::Memory | Kind::TokenCount | Kind::Probe => {
+            Turn::text("ok")
+        }
     }
 }
