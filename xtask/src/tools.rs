@@ -29,6 +29,14 @@ enum What {
 /// Where agent CLIs are put for tests, below the home directory; nothing of the owner's is there.
 const AGENT_CLIS: &str = ".cache/perennial-test-tools";
 
+/// Codex itself is in a package of its own for each processor, beside the one that is named.
+#[cfg(target_arch = "x86_64")]
+const CODEX: &str = "../codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex";
+#[cfg(not(target_arch = "x86_64"))]
+const CODEX: &str = "../codex-linux-arm64/vendor/aarch64-unknown-linux-musl/bin/codex";
+
+const REAL_CLI: &str = "a real agent CLI, against our own model server";
+
 /// A later need is one more line.
 const TOOLS: &[Tool] = &[
     Tool {
@@ -59,7 +67,21 @@ const TOOLS: &[Tool] = &[
             program: "bin/claude.exe",
         },
         packages: &[],
-        why: "the real agent CLI, against our own model server",
+        why: REAL_CLI,
+    },
+    Tool {
+        what: What::AgentCli { package: "@openai/codex", version: "0.166.0", program: CODEX },
+        packages: &[],
+        why: REAL_CLI,
+    },
+    Tool {
+        what: What::AgentCli {
+            package: "@google/gemini-cli",
+            version: "0.61.0",
+            program: "bundle/gemini.js",
+        },
+        packages: &[],
+        why: REAL_CLI,
     },
 ];
 

@@ -38,6 +38,8 @@
 //!   a prompt, and not against a later word of the model.
 //! - H16 When an agent's state becomes unknown while its session runs (a hold that hid it was lifted), the
 //!   last sign that was heard of its turn is given again.
+//! - H17 What a program announces in its terminal is a listing like that of a vendor's list, and besides a
+//!   sign of life: of a program that announces nothing before its input line is drawn.
 //! - H18 A turn that is over without a word of how it ended waits for input once the transcript was read to
 //!   its end; what the transcript says of its end counts first.
 //! - H19 The model is told who it is with the first reply that reaches it, in each session and window.
@@ -305,7 +307,8 @@ impl Hearing {
             Origin::Transcript => {
                 !fact.is_old && !matches!(fact.seen, Seen::CaughtUp | Seen::Settled)
             }
-            Origin::Kernel | Origin::Terminal => false,
+            Origin::Terminal => matches!(fact.seen, Seen::Listed(_)),
+            Origin::Kernel => false,
         };
         if is_voice {
             (self.heard_at, self.is_warned) = (self.heard_at.max(now), false);
@@ -397,7 +400,7 @@ impl Hearing {
             | Seen::Added { .. }
             | Seen::CaughtUp
             | Seen::Settled => {}
-            Seen::Listed(listed) => heard.signs.extend(self.listed(agent, *listed, at)),
+            Seen::Listed(listed) => heard.signs.extend(self.told_listed(agent, fact, *listed, at)),
             Seen::Silence { lasted, received } => {
                 self.silent(agent, *lasted, *received, limits, now, heard);
             }

@@ -12,6 +12,14 @@
 //! let seen = model.wait_for(|record| record.request.contains("no output"), understudy::PATIENCE);
 //! ```
 //!
+//! One server speaks to all clients at once, each in its vendor's own way:
+//!
+//! | client | setting | value |
+//! |---|---|---|
+//! | Claude Code | `ANTHROPIC_BASE_URL` | `url_of(name)` |
+//! | Codex | `base_url` of a model provider | `url_of(name)` and `/v1` |
+//! | Gemini CLI | `GOOGLE_GEMINI_BASE_URL` | `url_of(name)` |
+//!
 //! Turns come from a program in the prompt ([`MARK`]), a script per name or session, or a script
 //! for everybody ([`Script`]); `routes.rs` has the same over HTTP. It knows no model, calls nobody
 //! and keeps nothing on disk.

@@ -116,11 +116,12 @@ impl Log {
         book.records.iter().filter(|record| record.number >= number).cloned().collect()
     }
 
-    /// How many turns of a program in a prompt failed, by script, in this session at this address.
+    /// How many turns of a program in a prompt failed, by script, in this session; of a client that
+    /// sends no id of its session, those at this name.
     pub fn failed(&self, name: Option<&str>, session: Option<&str>, fingerprint: u64) -> u64 {
         let failed = |record: &&Arc<Record>| {
-            record.name.as_deref() == name
-                && record.request.session.as_deref() == session
+            record.request.session.as_deref() == session
+                && (session.is_some() || record.name.as_deref() == name)
                 && matches!(record.answer, Answer::Prompt { program, failed: true, .. }
                     if program == fingerprint)
         };

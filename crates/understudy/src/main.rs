@@ -8,7 +8,8 @@ use anyhow::Result;
 use clap::Parser;
 use understudy::{Script, Understudy};
 
-/// A scripted model server on loopback. Point an agent CLI at it: ANTHROPIC_BASE_URL=<address>.
+/// A scripted model server on loopback. Point an agent CLI at it: ANTHROPIC_BASE_URL=<address>,
+/// GOOGLE_GEMINI_BASE_URL=<address>, or base_url = "<address>/v1" in a model provider of Codex.
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {

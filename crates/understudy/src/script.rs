@@ -12,6 +12,7 @@
 //!     { "silent": true },
 //!     { "match": "write the checkpoint", "text": "Written.", "repeat": "always" },
 //!     { "to": "compaction", "text": "<summary>We counted.</summary>" },
+//!     { "tools": [{ "name": "apply_patch", "input": "*** Begin Patch\n…" }] },
 //!     { "text": "Held until POST /release/lunch.", "gate": "lunch" }
 //!   ],
 //!   "scripts": { "alice": [{ "text": "Only for /s/alice, or for the session of that id." }] }

@@ -290,6 +290,20 @@ impl Hearing {
         is_outlived.then_some(Sign::TurnBegan)
     }
 
+    /// H17: if the program itself tells what it does, it is up, and its input line is drawn.
+    pub(super) fn told_listed(
+        &mut self,
+        agent: &Agent,
+        fact: &Fact,
+        listed: Listed,
+        since: Time,
+    ) -> impl Iterator<Item = Sign> + use<> {
+        let is_announced = fact.origin == Origin::Terminal;
+        self.line.is_awaited &= !is_announced;
+        let listed = self.listed(agent, listed, since);
+        is_announced.then_some(Sign::Drawn).into_iter().chain(listed)
+    }
+
     /// H5, H10, H12: another opinion, which the agent's record weighs by its time.
     pub(super) fn listed(&mut self, agent: &Agent, listed: Listed, since: Time) -> Option<Sign> {
         self.line.is_in_menu = listed == Listed::Menu;

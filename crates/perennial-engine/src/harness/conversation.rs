@@ -152,6 +152,44 @@ pub fn copy(harness: &str, copies: &Path, conversation: &ConversationId) -> Path
     copies.join(harness).join(format!("{conversation}.jsonl"))
 }
 
+/// Keeps beside our copy where the vendor had the conversation, where its rule does not say that.
+pub fn remember_place(
+    preset: &Preset,
+    vendor_home: &Path,
+    copies: &Path,
+    conversation: &ConversationId,
+    theirs: &Path,
+) -> io::Result<()> {
+    let rule = &preset.conversation.transcript;
+    let note = place_note(&preset.name, copies, conversation);
+    let is_known = rule.place(vendor_home, "", conversation).is_some() || note.is_file();
+    match theirs.strip_prefix(vendor_home).ok().and_then(Path::to_str).filter(|_| !is_known) {
+        Some(place) => fs::write(note, place),
+        None => Ok(()),
+    }
+}
+
+fn place_note(harness: &str, copies: &Path, conversation: &ConversationId) -> PathBuf {
+    copies.join(harness).join(format!("{conversation}.place"))
+}
+
+/// What was kept counts only if the vendor's rule means that path.
+fn remembered_place(
+    preset: &Preset,
+    vendor_home: &Path,
+    copies: &Path,
+    conversation: &ConversationId,
+) -> Option<PathBuf> {
+    let note = fs::read_to_string(place_note(&preset.name, copies, conversation)).ok()?;
+    let theirs = vendor_home.join(note);
+    let of = preset.conversation.transcript.conversation_of(vendor_home, &theirs)?;
+    let is_its_own = match preset.conversation.transcript.is_abbreviated() {
+        true => conversation.as_str().starts_with(&of),
+        false => of == conversation.as_str(),
+    };
+    is_its_own.then_some(theirs)
+}
+
 /// Puts our copy where the vendor looks for it; `false` if we have none, or if only the vendor could
 /// say where that is.
 pub fn restore(
@@ -166,9 +204,9 @@ pub fn restore(
         return Ok(false);
     }
     let rule = &preset.conversation.transcript;
-    let place = rule.place(vendor_home, dir, conversation);
-    let vendors_place = || preset.dialect.place(vendor_home, dir, conversation, &ours);
-    let Some(theirs) = place.or_else(vendors_place) else { return Ok(false) };
+    let placed = rule.place(vendor_home, dir, conversation);
+    let remembered = || remembered_place(preset, vendor_home, copies, conversation);
+    let Some(theirs) = placed.or_else(remembered) else { return Ok(false) };
     if let Some(parent) = theirs.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
     }

@@ -85,18 +85,6 @@ pub trait Dialect: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Where the vendor looks for a conversation that was begun in this directory, if the preset's
-    /// rule leaves part of the path to the vendor; `ours` is our copy of it.
-    fn place(
-        &self,
-        _vendor_home: &Path,
-        _dir: &str,
-        _conversation: &ConversationId,
-        _ours: &Path,
-    ) -> Option<PathBuf> {
-        None
-    }
-
     /// What the price table calls one of the vendor's models: its name without what clouds, dates and
     /// versions add to it. Other names come back as they are, or as none of the table.
     fn model_name<'a>(&self, model: &'a str) -> &'a str {

@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use crate::host::delivery::{DoubtKey, InputRules, Key, PUT_BACK_MS};
+use crate::host::delivery::{DoubtKey, FrameEnd, InputRules, Key, PUT_BACK_MS};
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -47,6 +47,10 @@ pub struct Input {
     /// Sooner than this behind a paste, Enter is part of it.
     #[serde(default)]
     pub enter_after_ms: u16,
+    #[serde(default)]
+    pub frame_end: FrameEnd,
+    /// A last word that begins with this is completed by Enter, and not sent.
+    pub completion_sign: Option<char>,
     /// Blanks that stand for a tab.
     pub tab_columns: u8,
 }
@@ -93,6 +97,7 @@ impl Input {
             double_escape_ms: self.double_escape_ms,
             put_back_ms: self.put_back_ms,
             enter_after_ms: self.enter_after_ms,
+            frame_end: self.frame_end,
         }
     }
 }

@@ -131,6 +131,18 @@ impl PathRule {
         found
     }
 
+    /// The conversation that a file of this path is of, if the rule means that path.
+    pub fn conversation_of(&self, root: &Path, path: &Path) -> Option<String> {
+        let mut names = path.strip_prefix(root).ok()?.iter();
+        let mut conversation = None;
+        for component in &self.0 {
+            let found = matched(component, names.next()?.to_str()?, conversation)?;
+            let is_named = component.contains(&Piece::Placeholder(Placeholder::Conversation));
+            conversation = conversation.or(Some(found).filter(|_| is_named));
+        }
+        names.next().is_none().then_some(conversation)?.map(str::to_owned)
+    }
+
     /// The file of a process, in the rule's base.
     pub fn file_of(&self, pid: i32) -> Option<String> {
         let pid = pid.to_string();
@@ -332,6 +344,16 @@ mod tests {
             super::tests::rule("s/{dir}/10/other-10-01-{conversation}.jsonl").all(root.path());
         assert_eq!(all, [(root.path().join(files[2]), "c3".to_owned())]);
         assert_eq!(rule.find(Path::new("/proc/none"), &id("a1")), None);
+        let dated = super::tests::rule("s/*/*/rollout-*-*-{conversation}.jsonl");
+        let of = |path: &str| dated.conversation_of(root.path(), &root.path().join(path));
+        assert_eq!(of(files[0]).as_deref(), Some("a1"), "{}", files[0]);
+        for other in [files[2], files[3], "s/2026/11", "s/2026/11/rollout-1-a.jsonl/x", ""] {
+            assert_eq!(of(other), None, "{other}");
+        }
+        assert_eq!(
+            rule.conversation_of(Path::new("/elsewhere"), &root.path().join(files[0])),
+            None
+        );
         std::os::unix::fs::symlink(root.path().join("s/2026"), root.path().join("s/2025"))
             .expect("linked");
         assert_eq!(rule.all(root.path()).len(), 2, "links are left out");

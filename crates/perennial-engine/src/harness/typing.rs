@@ -59,7 +59,9 @@ pub fn clean(text: &str, input: &Input) -> Result<Typed, Unsendable> {
     // Shown and written down in this form, whatever form was typed.
     let mut text: String = lines.join("\n").nfc().collect();
     check(&text, input)?;
-    if input.newline_sign.is_some_and(|sign| text.ends_with(sign)) {
+    let last_word = text.split_whitespace().next_back().unwrap_or_default();
+    let is_completed = input.completion_sign.is_some_and(|sign| last_word.starts_with(sign));
+    if is_completed || input.newline_sign.is_some_and(|sign| text.ends_with(sign)) {
         text.push(' ');
     }
     let columns = text.split('\n').map(width).collect();

@@ -21,6 +21,7 @@
 
 pub mod account;
 pub mod claude;
+pub mod codex;
 pub mod conversation;
 pub mod facts;
 pub mod field;

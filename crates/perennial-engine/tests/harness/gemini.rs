@@ -183,7 +183,8 @@ fn a_lost_conversation_is_put_back_and_a_resume_without_any_begins_anew() {
     let copy = owner.0.path().join(format!("copies/gemini/{}.jsonl", id()));
     fs::create_dir_all(project.join("chats")).expect("made");
     fs::create_dir_all(copy.parent().expect("below")).expect("made");
-    fs::write(project.join(".project_root"), "/abs/work").expect("written");
+    let place = ".gemini/tmp/work/chats/session-2026-11-17T07-47-bbbbbbbb.jsonl";
+    fs::write(copy.with_extension("place"), place).expect("written");
     let sample = "tests/transcript/samples/gemini/session-2026-11-17T07-47-bbbbbbbb.jsonl";
     fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join(sample), copy).expect("copied");
     let restored = owner.prepare(&resume).expect("prepared");

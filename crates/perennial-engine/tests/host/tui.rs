@@ -69,6 +69,7 @@ pub fn program(dir: &Path, manner: Manner) -> Program {
         env_set: vec![(VARIABLE.to_owned(), word.to_owned())],
         env_remove: Vec::new(),
         input: Some(rules()),
+        announcements: Vec::new(),
     }
 }
 

@@ -182,10 +182,8 @@ fn a_file_with_the_clients_own_words_only_is_no_conversation() {
 #[test]
 fn a_file_is_found_by_what_its_first_line_says() {
     let home = tempfile::tempdir().expect("a directory");
-    let project = home.path().join(".gemini/tmp/work");
-    let chats = project.join("chats");
+    let chats = home.path().join(".gemini/tmp/work/chats");
     std::fs::create_dir_all(&chats).expect("made");
-    std::fs::write(project.join(".project_root"), "/abs/work").expect("written");
     let other = WHOLE.replace("bbbbbbbb-2222", "bbbbbbbb-3333");
     for (name, text) in [
         ("session-2026-11-17T07-46-bbbbbbbb.jsonl", other.as_str()),
@@ -208,6 +206,7 @@ fn a_file_is_found_by_what_its_first_line_says() {
     let copies = home.path().join("copies");
     let copy: PathBuf = conversation::copy("gemini", &copies, &id);
     std::fs::create_dir_all(copy.parent().expect("below")).expect("made");
+    conversation::remember_place(&preset, home.path(), &copies, &id, &found).expect("kept");
     std::fs::rename(&found, &copy).expect("moved");
     let restored = conversation::restore(&preset, home.path(), &copies, "/abs/work", &id);
     assert!(restored.expect("written"));

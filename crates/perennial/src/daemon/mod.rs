@@ -307,6 +307,7 @@ fn start_holders(
             | HostReport::Session { .. }
             | HostReport::Connected { .. }
             | HostReport::Line { .. }
+            | HostReport::Announced { .. }
             | HostReport::Outranked { .. }
             | HostReport::Disconnected { .. } => {}
         }

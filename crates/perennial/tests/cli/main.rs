@@ -18,6 +18,7 @@ mod claude_person;
 mod claude_silence;
 mod claude_texts;
 mod claude_trouble;
+mod codex;
 mod completions;
 mod config;
 mod copied_home;

@@ -46,14 +46,19 @@ pub fn get(server: &Understudy, path: &str) -> Value {
     serde_json::from_str(&response.body).unwrap()
 }
 
-/// The text that a stream spells.
-pub fn text(response: &Response) -> String {
+/// The events of a stream.
+pub fn events(response: &Response) -> Vec<Value> {
     let data = response.body.lines().filter_map(|line| line.strip_prefix("data: "));
-    let events = data.map(|line| serde_json::from_str::<Value>(line).unwrap());
-    events.filter_map(|event| event["delta"]["text"].as_str().map(str::to_owned)).collect()
+    data.map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn send(
+/// The text that a stream of Anthropic's wire spells.
+pub fn text(response: &Response) -> String {
+    let events = events(response);
+    events.iter().filter_map(|event| event["delta"]["text"].as_str()).collect()
+}
+
+pub fn send(
     server: &Understudy,
     method: &str,
     path: &str,

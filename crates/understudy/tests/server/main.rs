@@ -2,8 +2,11 @@
 //! what it remembers. No client but a bare socket.
 
 mod client;
+mod every_wire;
 mod failures;
 mod gates;
+mod gemini;
+mod openai;
 mod program;
 mod scripts;
 mod side;

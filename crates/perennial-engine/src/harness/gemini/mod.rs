@@ -9,7 +9,7 @@ mod hook;
 mod scripted_home;
 mod settings;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use perennial_core::conversation::ConversationId;
 use perennial_core::launch::Launch;
@@ -67,16 +67,6 @@ impl Dialect for Gemini {
 
     fn conversation_of(&self, transcript: &Path) -> Option<ConversationId> {
         transcript::conversation_of(transcript)
-    }
-
-    fn place(
-        &self,
-        vendor_home: &Path,
-        dir: &str,
-        conversation: &ConversationId,
-        ours: &Path,
-    ) -> Option<PathBuf> {
-        transcript::place(vendor_home, dir, conversation, ours)
     }
 
     fn scripted_home(&self, _preset: &Preset, _work: &Path) -> Option<ScriptedHome> {

@@ -409,6 +409,7 @@ fn start_order(
         env_remove: program.env_remove,
         job,
         input: program.input,
+        announcements: program.announcements,
         viewer: None,
     }
 }

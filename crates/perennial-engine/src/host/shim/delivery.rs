@@ -17,6 +17,7 @@
 
 use std::time::Duration;
 
+use super::super::announcement::Announced;
 use super::super::delivery::{DeliverOrder, HeldRecord, InputRules, LineReport, Outcome};
 use super::super::monotonic::{Moment, now};
 use super::super::protocol::ShimReport;
@@ -115,11 +116,17 @@ impl Shim {
 
     /// Takes note of output that was just read.
     pub(super) fn scan_output(&mut self, count: usize) {
+        if let Some(session) = &mut self.session {
+            session.announcements.scan(&self.buffer[..count]);
+        }
         let Some(session) = self.session.as_mut().filter(|session| session.rules.is_some()) else {
             return;
         };
         let output = &self.buffer[..count];
         let before = session.modes.bracketed_paste();
+        if let Some(terminal) = &session.terminal {
+            session.modes.set_rows(terminal.size().rows);
+        }
         session.modes.scan(output);
         if session.modes.bracketed_paste() != before {
             session.on_paste_mode(before, now());
@@ -467,10 +474,15 @@ impl Session {
             None => Err(HeldRecord::NotDrawn),
             Some(_) if is_canonical => Err(HeldRecord::Suspended),
             Some(false) => Err(HeldRecord::Dialog),
-            Some(true) if self.draft.is_in_dialog() => Err(HeldRecord::Dialog),
+            Some(true) if self.is_asked() => Err(HeldRecord::Dialog),
             Some(true) if self.draft.is_in_doubt() => Err(HeldRecord::Doubt),
             Some(true) => Ok(()),
         }
+    }
+
+    /// Keys would answer something, by the daemon's word or by the program's own.
+    fn is_asked(&self) -> bool {
+        self.draft.is_in_dialog() || self.announcements.latest().is_some_and(Announced::asks)
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), HeldRecord> {

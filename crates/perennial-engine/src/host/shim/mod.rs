@@ -11,6 +11,7 @@
 //! - M3  Without a daemon, a child and its directory, it ends.
 //! - D1 to D5 of a person's draft, L1 to L6 of a delivery.
 
+mod announcements;
 mod delivered;
 mod delivery;
 mod draft;
@@ -235,6 +236,7 @@ impl Shim {
         self.remove_peers();
         self.record_exit(now);
         self.tell_line();
+        self.tell_announced();
     }
 
     /// M2: an end that nobody acknowledged in time, or that nobody is there to hear, goes to disk.

@@ -21,6 +21,6 @@ mod reader;
 mod usage;
 
 pub use begun::is_begun;
-pub use files::{conversation_of, place};
+pub use files::conversation_of;
 pub use reader::Reader;
 pub use usage::usages;

@@ -374,6 +374,7 @@ impl Driver {
                 }
             }
             HostReport::Line { agent, number, line } => self.line(agent, number, line),
+            HostReport::Announced { agent, number, state } => self.announced(agent, number, state),
             HostReport::Outranked { by } => self.outranked(by),
             HostReport::Connected { agent, number, shim, cgroup } => {
                 self.world.registry.add(agent, shim, cgroup);

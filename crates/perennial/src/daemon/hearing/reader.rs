@@ -41,6 +41,8 @@ pub struct Look {
     pub conversation: ConversationId,
     /// Those that it had before, oldest first.
     pub earlier: Vec<ConversationId>,
+    /// A turn runs, as far as was heard.
+    pub is_in_turn: bool,
 }
 
 /// What was seen of one session.
@@ -134,6 +136,12 @@ impl OpenTranscripts {
         if open.tidied.replace(look.number) != Some(look.number) {
             tidy(&self.harnesses, look);
         }
+        let polled = open.next_poll(&self.harnesses, now).filter(|_| live.is_some());
+        if now < open.silent_look {
+            // Nothing is to be said yet of what has not come.
+            open.due = Some(polled.map_or(open.silent_look, |poll| poll.min(open.silent_look)));
+            return Some(sighting);
+        }
         if hearing::is_settled(open.path().is_some(), live.is_some()) {
             let settled = Fact::new(Origin::Transcript, Seen::Settled);
             sighting.facts.push(settled.within(Some(look.conversation.clone())));
@@ -143,7 +151,8 @@ impl OpenTranscripts {
             return Some(sighting);
         };
         let lasted = now.saturating_sub(open.heard);
-        open.due = Some(open.heard + limits.next_look(lasted));
+        open.silent_look = open.heard + limits.next_look(lasted);
+        open.due = Some(polled.map_or(open.silent_look, |poll| poll.min(open.silent_look)));
         let seen = Seen::Silence { lasted, received: received(process) };
         sighting.facts.push(Fact::new(Origin::Kernel, seen));
         Some(sighting)
@@ -154,6 +163,7 @@ impl OpenTranscripts {
         let open = self.open.entry(look.agent).or_insert_with(|| Open::new(look.clone()));
         open.heard = monotonic::now();
         open.follow(look.clone(), open.heard);
+        open.silent_look = open.heard;
         open.due = Some(open.heard + READ_AGAIN_AFTER);
         self.read(look)
     }
@@ -169,12 +179,15 @@ impl OpenTranscripts {
             let path = theirs.or_else(|| is_earlier.then(ours).flatten())?;
             Some(TranscriptFile { dialect: harnesses.preset(harness).ok()?.dialect, path })
         };
-        let mut facts = open.update(&mut self.buffer, find);
+        let mut facts = Vec::from_iter(open.named(harnesses));
+        facts.extend(open.update(&mut self.buffer, find));
         let measured = open.window().and_then(|window| measured(harnesses, look, window));
         facts.extend(measured);
         let current = open.path().map(|theirs| (&look.conversation, theirs));
         for (conversation, theirs) in current.into_iter().chain(open.left()) {
-            if let Err(error) = copy(theirs, &harnesses.copy(harness, conversation)) {
+            let copied = copy(theirs, &harnesses.copy(harness, conversation))
+                .and_then(|()| harnesses.remember_place(*agent, harness, conversation, theirs));
+            if let Err(error) = copied {
                 tracing::warn!(%agent, %error, "a conversation can't be copied");
             }
         }
@@ -198,8 +211,9 @@ fn measured(harnesses: &Harnesses, look: &Look, in_window: InWindow) -> Option<F
     if preset.context.window_source == Source::StatusLine {
         return None;
     }
-    let InWindow { tokens, model, source } = in_window;
-    let window = preset.context.window(model.as_deref().unwrap_or_default());
+    let InWindow { tokens, model, source, window } = in_window;
+    let listed = || preset.context.window(model.as_deref().unwrap_or_default());
+    let window = window.unwrap_or_else(listed);
     let end = harnesses.compaction_window(look.agent, &preset);
     let usable = preset.context.usable(window, end);
     let sample = Sample { tokens, window, usable, source };

@@ -44,6 +44,12 @@ pub fn itself(request: &Request) -> Turn {
             "<state_snapshot>The understudy's summary of the conversation so far.</state_snapshot>",
         ),
         (Kind::Title, None) => Turn::text("Understudy session"),
+        // A score of 0, the smallest number, is out of the range that only the prompt tells.
+        (Kind::Routing, Some(shape)) if request.asks_for("complexity_score") => {
+            let mut answer = schema::smallest(shape);
+            answer["complexity_score"] = 1.into();
+            Turn::text(answer.to_string())
+        }
         (
             Kind::Title
             | Kind::Suggestion

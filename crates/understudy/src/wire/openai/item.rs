@@ -58,28 +58,34 @@ struct Call {
 /// An event of the stream, without its number; and whether it is a piece of what the model says.
 pub type Event = (Value, bool);
 
-pub fn items(turn: &Turn, request: &Request, ids: &Ids) -> Vec<Item> {
-    if side::wants_item(request) {
-        let summary = turn.text.clone().unwrap_or_default();
-        return vec![Item { id: ids.next("cmp"), kind: Kind::Compaction { summary } }];
-    }
-    let thinking = turn.thinking.iter().map(|summary| Item {
-        id: ids.next("rs"),
-        kind: Kind::Reasoning { summary: summary.clone() },
-    });
-    let text = turn
-        .text
-        .iter()
-        .map(|text| Item { id: ids.next("msg"), kind: Kind::Message { text: text.clone() } });
+/// `answer`: what the answer is known by; it is in the id of each of its items.
+pub fn items(turn: &Turn, request: &Request, answer: &str, ids: &Ids) -> Vec<Item> {
+    let thinking = turn.thinking.iter().map(|text| Kind::Reasoning { summary: text.clone() });
+    let text = turn.text.iter().map(|text| Kind::Message { text: text.clone() });
     let tools = turn.tools.iter().map(|tool| call(tool, ids));
-    thinking.chain(text).chain(tools).collect()
+    let kinds: Vec<Kind> = if side::wants_item(request) {
+        vec![Kind::Compaction { summary: turn.text.clone().unwrap_or_default() }]
+    } else {
+        thinking.chain(text).chain(tools).collect()
+    };
+    let item = |(number, kind): (usize, Kind)| {
+        let what = match &kind {
+            Kind::Reasoning { .. } => "rs",
+            Kind::Message { .. } => "msg",
+            Kind::Function { .. } => "fc",
+            Kind::Custom { .. } => "ctc",
+            Kind::ToolSearch { .. } => "tsc",
+            Kind::Compaction { .. } => "cmp",
+        };
+        Item { id: format!("{what}_{answer}_{number}"), kind }
+    };
+    kinds.into_iter().enumerate().map(item).collect()
 }
 
-fn call(ToolCall { name, input, id }: &ToolCall, ids: &Ids) -> Item {
+fn call(ToolCall { name, input, id }: &ToolCall, ids: &Ids) -> Kind {
     let id = id.clone().unwrap_or_else(|| ids.next("call"));
     if name == "tool_search" {
-        let kind = Kind::ToolSearch { id, arguments: input.clone() };
-        return Item { id: ids.next("tsc"), kind };
+        return Kind::ToolSearch { id, arguments: input.clone() };
     }
     let (namespace, name) = match name.split_once('.') {
         Some((namespace, name)) => (Some(namespace.to_owned()), name.to_owned()),
@@ -87,10 +93,8 @@ fn call(ToolCall { name, input, id }: &ToolCall, ids: &Ids) -> Item {
     };
     let call = Call { id, namespace, name };
     match input.as_str() {
-        Some(text) => Item { id: ids.next("ctc"), kind: Kind::Custom { call, input: text.into() } },
-        None => {
-            Item { id: ids.next("fc"), kind: Kind::Function { call, arguments: input.to_string() } }
-        }
+        Some(text) => Kind::Custom { call, input: text.into() },
+        None => Kind::Function { call, arguments: input.to_string() },
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Items are joined to messages: what the model said until somebody else spoke is one, and so are
 //! the tool results that follow each other. A message of a person or of the client stays as it is.
+//! Calls of one answer are together even where the client put results between them, as Codex does
+//! after a kill: an item's id tells which answer it was part of.
 
 use axum::http::HeaderMap;
 use serde::Deserialize;
@@ -68,8 +70,17 @@ pub fn read(headers: &HeaderMap, body: &[u8]) -> Result<Request, serde_json::Err
     let later = items.iter().filter(|item| item["type"] == "additional_tools");
     let offered = later.filter_map(|item| item["tools"].as_array()).flatten();
     request.tools = body.tools.iter().chain(offered).flat_map(names).collect();
+    let mut answer = None;
     for item in &items {
         let (role, parts) = parts(item);
+        let own = answer_of(item).filter(|_| role == Role::Assistant);
+        if let (Some(own), Some((last, at))) = (own, answer)
+            && own == last
+        {
+            let message: &mut Message = &mut request.messages[at];
+            message.parts.extend(parts);
+            continue;
+        }
         if begins_anew(item, &parts) {
             request.inherited = request.messages.len();
         }
@@ -78,6 +89,7 @@ pub fn read(headers: &HeaderMap, body: &[u8]) -> Result<Request, serde_json::Err
             Some(last) if last.role == role && joins(last, is_message) => last.parts.extend(parts),
             _ => request.messages.push(Message { role, parts }),
         }
+        answer = own.map(|own| (own, request.messages.len() - 1)).or(answer);
     }
     request.kind = side::kind(&request);
     Ok(request)
@@ -117,6 +129,12 @@ fn begins_anew(item: &Value, parts: &[Part]) -> bool {
 fn joins(last: &Message, is_message: bool) -> bool {
     let is_result = |part: &Part| matches!(part, Part::Result { .. });
     last.role == Role::Assistant || !is_message && last.parts.iter().all(is_result)
+}
+
+/// Of an id such as `fc_ANSWER_2`, as the items of our own answers have it.
+fn answer_of(item: &Value) -> Option<&str> {
+    let (before, _number) = item["id"].as_str()?.rsplit_once('_')?;
+    Some(before.split_once('_')?.1)
 }
 
 fn item_type(item: &Value) -> &str {

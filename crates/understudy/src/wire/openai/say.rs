@@ -13,7 +13,8 @@ use crate::wire::{Frame, Reply, STREAM, json_of, whole};
 const TOO_LONG: &str = "context_length_exceeded";
 
 pub fn reply(turn: &Turn, request: &Request, ids: &Ids) -> Reply {
-    let response = begin(request, ids);
+    let id = ids.next("resp");
+    let response = begin(request, &id);
     if let Some(status) = turn.status {
         return if request.stream && is_too_long(turn) {
             too_long(turn, response)
@@ -21,7 +22,8 @@ pub fn reply(turn: &Turn, request: &Request, ids: &Ids) -> Reply {
             whole(status, &error(status, turn))
         };
     }
-    let items = item::items(turn, request, ids);
+    let answer = id.trim_start_matches("resp_");
+    let items = item::items(turn, request, answer, ids);
     if request.stream {
         let frames = stream(turn, &response, &items);
         return Reply { status: 200, content_type: STREAM, frames };
@@ -80,9 +82,9 @@ fn too_long(turn: &Turn, mut response: Value) -> Reply {
     Reply { status: 200, content_type: STREAM, frames }
 }
 
-fn begin(request: &Request, ids: &Ids) -> Value {
+fn begin(request: &Request, id: &str) -> Value {
     json!({
-        "id": ids.next("resp"), "object": "response", "created_at": now_ms() / 1000,
+        "id": id, "object": "response", "created_at": now_ms() / 1000,
         "status": "in_progress", "model": request.model, "output": [], "usage": null,
     })
 }

@@ -162,6 +162,7 @@ fn rules() -> InputRules {
         double_escape_ms: Some(500),
         put_back_ms: 1000,
         enter_after_ms: 0,
+        frame_end: crate::host::delivery::FrameEnd::Corner,
     }
 }
 
