@@ -373,12 +373,8 @@ impl Hearing {
             Seen::Compacted if is_own => self.compacted(agent, fact, at, now, heard),
             Seen::Compacted => {}
             Seen::StatusLine { model, sample } => {
-                self.line.is_awaited = false;
                 self.named(model.as_ref());
-                let sample = sample.map(Sample::bounded).filter(|_| !self.is_late(at));
-                self.held_sample = sample.filter(|_| self.awaits_answer()).map(|s| (s, at));
-                let measured = sample.and_then(|s| self.measured(fact, s, is_own, now));
-                heard.signs.push(measured.unwrap_or(Sign::Drawn));
+                heard.signs.push(self.status_line(fact, *sample, is_own, (at, now)));
             }
             Seen::Measured { model, sample } => {
                 self.named(model.as_ref());
@@ -390,10 +386,7 @@ impl Hearing {
             Seen::ToolAnswered(call) => self.answered(agent, call, at),
             Seen::Added { text } if began_by(agent, at) => self.was_told(text),
             Seen::CaughtUp if is_own => heard.signs.extend(self.caught_up(agent)),
-            Seen::Settled if is_own => {
-                self.is_compaction_hinted = false;
-                heard.signs.extend(self.settled());
-            }
+            Seen::Settled if is_own => heard.signs.extend(self.settled()),
             Seen::Prompt { .. }
             | Seen::Answered
             | Seen::ToolCalled(_)

@@ -156,8 +156,9 @@ impl Hearing {
         self.over_at = Some(at);
     }
 
-    /// H18: nothing has been written since the last look.
+    /// H9, H18: nothing has been written since the last look.
     pub(super) fn settled(&mut self) -> Option<Sign> {
+        self.is_compaction_hinted = false;
         self.over_at.take().map(|_| Sign::Waits(Wait::Input))
     }
 

@@ -137,7 +137,10 @@ impl PathRule {
         let mut conversation = None;
         for component in &self.0 {
             let found = matched(component, names.next()?.to_str()?, conversation)?;
-            let is_named = component.contains(&Piece::Placeholder(Placeholder::Conversation));
+            let is_named = component.iter().any(|piece| match piece {
+                Piece::Placeholder(Placeholder::Conversation) | Piece::Abbreviated(_) => true,
+                Piece::Placeholder(_) | Piece::Text(_) | Piece::Any => false,
+            });
             conversation = conversation.or(Some(found).filter(|_| is_named));
         }
         names.next().is_none().then_some(conversation)?.map(str::to_owned)

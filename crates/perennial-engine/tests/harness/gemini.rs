@@ -97,7 +97,7 @@ impl Owner {
         let directory = owner.0.path().join("home/.gemini");
         fs::create_dir_all(directory.join("extensions/theirs")).expect("made");
         fs::create_dir_all(directory.join("commands")).expect("made");
-        fs::write(directory.join("memory.md"), "theirs").expect("written");
+        fs::write(directory.join("memory"), "theirs").expect("written");
         fs::write(directory.join("settings.json"), settings.to_string()).expect("written");
         owner
     }
@@ -143,7 +143,7 @@ fn a_session_has_a_home_that_leads_to_the_owners_files() {
     assert_eq!(prepared.env_set["GEMINI_CLI_NO_RELAUNCH"], "true");
     let view = Path::new(&prepared.env_set["GEMINI_CLI_HOME"]).join(".gemini");
     let theirs = owner.0.path().join("home/.gemini");
-    for name in ["memory.md", "commands", "tmp", "history", "extensions/theirs"] {
+    for name in ["memory", "commands", "tmp", "history", "extensions/theirs"] {
         let led = fs::read_link(view.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(led, theirs.join(name));
     }

@@ -38,9 +38,6 @@ const ERASE_WITHIN: Duration = Duration::from_secs(1);
 const ERASE_UNSEEN_FOR: Duration = Duration::from_millis(300);
 /// Later than this after the paste a dialog may have taken the place of the line.
 const ENTER_WITHIN: Duration = Duration::from_secs(1);
-/// After bracketed pastes were turned off: when to look whether the program was suspended.
-const LOOKS_AFTER: [Duration; 3] =
-    [Duration::from_millis(50), Duration::from_millis(200), Duration::from_secs(1)];
 /// A terminal in canonical mode keeps this many bytes of a line, and its end; what is longer is cut.
 const CANONICAL_LINE_MAX: usize = 4095;
 /// Erasing more rows than a line ever has does no harm, and takes long.
@@ -488,33 +485,5 @@ impl Session {
     fn write(&mut self, bytes: &[u8]) -> Result<(), HeldRecord> {
         let terminal = self.terminal.as_mut().ok_or(HeldRecord::Stale)?;
         if terminal.input(bytes) { Ok(()) } else { Err(HeldRecord::Full) }
-    }
-
-    /// A program that is suspended turns bracketed pastes off and gives the terminal back; it does the
-    /// second a moment later.
-    fn on_paste_mode(&mut self, before: Option<bool>, now: Moment) {
-        self.set_suspended(false);
-        let is_off = self.modes.bracketed_paste() == Some(false);
-        self.look_at = is_off.then(|| (now + LOOKS_AFTER[0], 1));
-        if before == Some(false) {
-            // A text may have been held for it while nobody was told, since a person was attached.
-            self.told_line = None;
-        }
-    }
-
-    fn look_for_suspension(&mut self, now: Moment) {
-        let Some((at, looks)) = self.look_at else { return };
-        if at > now {
-            return;
-        }
-        let is_canonical = self.terminal.as_ref().is_some_and(|terminal| terminal.is_canonical());
-        self.set_suspended(is_canonical && self.exit.is_none());
-        let next = LOOKS_AFTER.get(usize::from(looks)).filter(|_| !is_canonical);
-        self.look_at = next.map(|after| (now + *after, looks + 1));
-    }
-
-    fn set_suspended(&mut self, is_suspended: bool) {
-        self.is_suspended = is_suspended;
-        self.draft.unread(is_suspended || !self.is_drawn);
     }
 }

@@ -26,6 +26,7 @@ mod queries;
 mod recorder;
 mod session;
 mod spawn;
+mod suspension;
 mod terminal;
 mod viewers;
 mod withheld;
