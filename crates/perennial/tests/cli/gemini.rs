@@ -226,3 +226,35 @@ fn a_permission_dialog_is_seen_and_nothing_is_typed_into_it_until_the_session_is
     assert!(!is_alive(client), "the client outlived its session");
     assert!(!stage.sealed.dir.join("work/made").exists(), "the dialog was answered");
 }
+
+/// The client tries a refused request once, and drops its prompt.
+#[test]
+fn a_call_that_fails_is_told_and_the_next_text_is_answered() {
+    let stage = Stage::new();
+    let mut watch = stage.sealed.watch();
+    stage.spawn("ada", &FREE, &json!([{ "status": 400 }]));
+    state(&mut watch, "ada", "waiting", "service-failed");
+    let report = json!([{ "name": "mcp_perennial_report",
+        "input": { "phase": "testing", "summary": "counting sheep" } }]);
+    let next = turns(&json!([{ "tools": report }, { "text": "Said." }]));
+    stage.sealed.ok(["send", "ada", "--wait", &next]);
+    kind(&mut watch, "ada", "phase-reported", 1);
+    state(&mut watch, "ada", "waiting", "idle");
+    assert_eq!(stage.sealed.show("ada").work_phase.as_deref(), Some("testing"));
+}
+
+/// The first prompt is answered behind the trust dialog, which no hook and no title tells of; Enter in it
+/// would trust the directory and end the client.
+#[test]
+fn nothing_is_typed_into_the_dialog_of_a_directory_that_is_not_trusted() {
+    let stage = Stage::new();
+    let mut watch = stage.sealed.watch();
+    let ada = stage.spawn("ada", &["--permission-mode", "default"], &json!([{ "text": "Hello." }]));
+    let client = running(pid(&ada));
+    state(&mut watch, "ada", "waiting", "idle");
+    stage.sealed.ok(["send", "ada", "not-a-choice"]);
+    stage.sealed.until("the text waits", || {
+        stage.sealed.ok(["sent", "ada", "-n", "1", "--json"]).contains("\"state\":\"waiting\"")
+    });
+    assert!(is_alive(client), "the dialog was answered");
+}
