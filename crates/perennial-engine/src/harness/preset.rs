@@ -50,6 +50,24 @@ pub struct Preset {
     #[serde(default, rename = "announcement")]
     pub announcements: Vec<Announcement>,
     pub context: ContextRules,
+    #[serde(default)]
+    pub limits: Limits,
+}
+
+/// What the vendor does not allow.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    #[serde(default)]
+    pub not: Vec<Limit>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limit {
+    /// What does not work with this harness.
+    pub what: String,
+    pub why: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

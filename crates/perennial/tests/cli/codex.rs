@@ -11,7 +11,8 @@ use understudy::{Kind, Record, Script, Understudy};
 
 use crate::claude::{kind, state, turns};
 use crate::processes::{is_alive, running, signal};
-use crate::sealed::{Sealed, pid};
+use crate::sealed::{PROGRAM, Sealed, pid};
+use crate::terminal::Terminal;
 use crate::watch::Watch;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -174,8 +175,8 @@ fn a_turn_is_seen_from_its_prompt_to_its_end_without_hooks_to_the_token() {
     for words in ["exec_command", "hello-42", "All done."] {
         assert!(logs.contains(words), "{words}: {logs}");
     }
-    // Its tools are ours too, by the server that we name to it.
-    assert!(stage.main_requests()[0].contains("perennial"), "no tools of ours");
+    let shown = stage.sealed.ok(["show", "ada"]);
+    assert!(shown.contains("not with codex: notices of the clock"), "{shown}");
     // A text is typed where the line is free, and is known again in the conversation.
     stage.sealed.ok(["send", "ada", &turns(&json!([{ "text": "Noted." }]))]);
     stage.sealed.until("the text is seen", || {
@@ -233,6 +234,63 @@ fn killed_while_idle_it_is_resumed_without_a_model_call_also_when_the_vendor_los
     let last = stage.main_requests().pop().expect("a request");
     assert!(last.contains("Hello."), "the model has forgotten: {last}");
     assert_eq!(stage.conversation("ada"), conversation);
+}
+
+/// Without hooks, the server of our tools tells a session who it is.
+#[test]
+fn its_tools_are_ours_too_and_bring_the_briefing() {
+    let stage = Stage::new();
+    let mut watch = stage.sealed.watch();
+    let ask = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#;
+    let program = json!([
+        { "tools": [{ "name": "mcp__perennial.roster", "input": {} }] },
+        { "tools": exec(&format!("echo '{ask}' | {PROGRAM} mcp --briefing")) },
+        { "text": "All done." },
+    ]);
+    stage.spawn("ada", &[], &turns(&program));
+    state(&mut watch, "ada", "waiting", "idle");
+    let last = stage.main_requests().pop().expect("a request");
+    assert!(last.contains("You are the agent ada"), "no briefing: {last}");
+    stage.sealed.until("the steps", || stage.sealed.ok(["logs", "ada"]).contains("All done."));
+    let logs = stage.sealed.ok(["logs", "ada"]);
+    assert!(logs.contains("mcp__perennial__roster") && logs.contains("in-turn"), "{logs}");
+}
+
+/// The owner trusts our hooks once, in the program's own dialog; from then on they run.
+#[test]
+fn hooks_run_once_their_owner_has_trusted_them_and_carry_briefing_and_notices() {
+    let stage = Stage::new();
+    let mut watch = stage.sealed.watch();
+    let hello = turns(&json!([{ "text": "Hello." }]));
+    let asked = ["--", "--enable", "hooks"];
+    stage.spawn("eve", &asked, &hello);
+    // While nobody is attached, the program's questions to its terminal are answered.
+    let shown = || stage.sealed.ok(["screen", "eve"]);
+    stage.sealed.until("the dialog", || shown().contains("Trust all and continue"));
+    let mut terminal = Terminal::run(stage.command(&["attach", "eve"]));
+    terminal.wait("confirm");
+    terminal.type_keys("\x1b[B");
+    terminal.wait("Trust all and continue");
+    terminal.type_keys("\r");
+    stage.told("Hello.");
+    terminal.type_keys("\x1c\x1c");
+    assert_eq!(terminal.end().code, 0);
+    state(&mut watch, "eve", "waiting", "idle");
+    let program = json!([
+        { "tools": exec("true"), "usage": { "input": 140_000, "output": 5 } },
+        { "text": "All done.", "usage": { "input": 141_000, "output": 5 } },
+    ]);
+    stage.spawn("ada", &[], &turns(&program));
+    kind(&mut watch, "ada", "clock-passed", 1);
+    state(&mut watch, "ada", "waiting", "idle");
+    stage.sealed.ok(["send", "ada", &turns(&json!([{ "text": "Noted." }]))]);
+    stage.told("Perennial clock: 50 %");
+    kind(&mut watch, "ada", "clock-told", 1);
+    state(&mut watch, "ada", "waiting", "idle");
+    let last = stage.main_requests().pop().expect("a request");
+    assert_eq!(last.matches("You are the agent ada").count(), 1, "{last}");
+    assert_eq!(last.matches("Perennial clock: 50 %").count(), 1, "{last}");
+    stage.sealed.ok(["stop", "ada", "eve"]);
 }
 
 #[test]

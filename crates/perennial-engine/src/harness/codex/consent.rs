@@ -1,7 +1,8 @@
-//! Whether the owner lets our hooks run. The program keeps a digest of each hook that its owner has
-//! trusted in its own dialog; another hook brings that dialog up at every start.
+//! Whether our hooks are named to the program. It keeps a digest of each hook that its owner has trusted in
+//! its own dialog; another hook brings that dialog up at every start, and does not run before.
 //!
-//! Reads that record, and never writes it (CX1).
+//! Reads that record, and never writes it (CX1). The owner brings the dialog up once, by an argument that
+//! means the same to the program: `--enable hooks`.
 
 use perennial_store::text::digest;
 use serde_json::{Map, Value, json};
@@ -10,6 +11,8 @@ use serde_json::{Map, Value, json};
 const BY_ARGUMENT: &str = "/<session-flags>/config.toml";
 /// The owner's own argument that turns the question off.
 const UNASKED: &str = "--dangerously-bypass-hook-trust";
+/// The owner's own words that want the question.
+const ASKED: [&str; 2] = ["--enable", "hooks"];
 
 /// One hook, as it is given by argument.
 #[derive(Debug)]
@@ -20,9 +23,11 @@ pub struct OwnHook<'a> {
     pub timeout_s: u32,
 }
 
-/// Whether all of these hooks run without a question. `config` is the owner's configuration.
+/// Whether the owner has trusted all of these hooks, or wants to be asked. `config` is the owner's
+/// configuration.
 pub fn is_given(hooks: &[OwnHook<'_>], config: &toml::Table, extra: &[String]) -> bool {
-    if extra.iter().any(|argument| argument == UNASKED) {
+    let is_asked = extra.windows(2).any(|pair| pair == ASKED);
+    if is_asked || extra.iter().any(|argument| argument == UNASKED) {
         return true;
     }
     let record = config.get("hooks").and_then(|hooks| hooks.get("state"));
@@ -32,6 +37,16 @@ pub fn is_given(hooks: &[OwnHook<'_>], config: &toml::Table, extra: &[String]) -
         trusted == Some(hash(hook).as_str())
     };
     hooks.iter().all(is_trusted)
+}
+
+/// How long the program lets a hook of this event run: of these it takes no longer time, and knows the
+/// hook by the shorter one.
+pub fn timeout_s(event: &str, wanted: u32) -> u32 {
+    const LONGEST_AT_AN_END: u32 = 3;
+    match event {
+        "Interrupt" | "SessionEnd" => wanted.min(LONGEST_AT_AN_END),
+        _ => wanted,
+    }
 }
 
 /// What the program calls a hook that is the only one of its event.
@@ -108,7 +123,10 @@ mod tests {
         let changed = OwnHook { command: "/bin/other", ..QUESTION };
         assert!(!is_given(&both, &trusted(&[&STOP, &changed]), &[]), "another command");
         assert!(!is_given(&both, &toml::Table::new(), &[]));
-        let unasked = ["--dangerously-bypass-hook-trust".to_owned()];
-        assert!(is_given(&both, &toml::Table::new(), &unasked));
+        for words in [&["--dangerously-bypass-hook-trust"][..], &["--enable", "hooks"]] {
+            let extra: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+            assert!(is_given(&both, &toml::Table::new(), &extra), "{words:?}");
+        }
+        assert!(!is_given(&both, &toml::Table::new(), &["--enable".to_owned(), "x".to_owned()]));
     }
 }

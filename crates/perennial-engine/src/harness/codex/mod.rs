@@ -6,7 +6,8 @@
 //!
 //! Invariants
 //! - CX1  Nothing here trusts a hook in the owner's place: ours are named to the program only where the
-//!   owner has trusted exactly these, or has turned the question off by an argument of their own.
+//!   owner has trusted exactly these in its own dialog, or wants that dialog, or has turned it off, each by
+//!   an argument of their own.
 
 mod consent;
 mod hook;

@@ -45,11 +45,12 @@ pub fn wire(
     };
     // The question whether to update comes before everything else, and nobody answers it.
     set("check_for_update_on_startup", false.to_string());
-    set(&format!("mcp_servers.{SERVER}"), server(exe));
-    set("notify", notify(&config, exe, place)?);
     let commands = commands(preset, exe);
     let hooks: Vec<OwnHook<'_>> = own_hooks(preset, &commands);
-    if consent::is_given(&hooks, &config, extra) {
+    let has_hooks = consent::is_given(&hooks, &config, extra);
+    set(&format!("mcp_servers.{SERVER}"), server(exe, has_hooks));
+    set("notify", notify(&config, exe, place)?);
+    if has_hooks {
         hooks.iter().for_each(|hook| set(&format!("hooks.{}", hook.event), entry(hook)));
     }
     if launch.options.trust {
@@ -64,11 +65,12 @@ pub fn wire(
     })
 }
 
-/// Our own tools only tell and report: no dialog for each of them.
-fn server(exe: &str) -> String {
+/// Our own tools only tell and report: no dialog for each of them. Without hooks they bring the briefing.
+fn server(exe: &str, has_hooks: bool) -> String {
+    let briefing = (!has_hooks).then_some("--briefing");
     table([
         ("command", text(exe)),
-        ("args", list([text("mcp")])),
+        ("args", list(["mcp"].into_iter().chain(briefing).map(text))),
         ("env_vars", list(SERVER_VARIABLES.map(text))),
         ("default_tools_approval_mode", text("approve")),
     ])
@@ -98,7 +100,7 @@ fn own_hooks<'a>(preset: &'a Preset, commands: &'a [String]) -> Vec<OwnHook<'a>>
         event: &hook.event,
         matcher: hook.matcher.as_deref(),
         command,
-        timeout_s: preset.hooks.timeout_s,
+        timeout_s: consent::timeout_s(&hook.event, preset.hooks.timeout_s),
     });
     own.collect()
 }
