@@ -141,6 +141,8 @@ fn a_turn_is_seen_with_its_tool_call_its_tokens_and_its_clock_and_a_text_reaches
     stage.sealed.ok(["send", "ada", "--wait", &second]);
     stage.told(&["Perennial clock: 75 %"]);
     kind(&mut watch, "ada", "clock-told", 1);
+    let shown = stage.sealed.ok(["show", "ada"]);
+    assert!(shown.contains("not with gemini: the cost of its tokens"), "{shown}");
     let briefed = stage.main_requests().last().expect("one").matches("You are the agent").count();
     assert_eq!(briefed, 1);
 }
