@@ -125,7 +125,9 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
             .query::<query::StatusLine>()
             .any_body()
             .answers_or_nothing("A line for the agent CLI to draw."),
-        Route::Mcp => it.any_body().answers_or_nothing("The answer, in JSON-RPC."),
+        Route::Mcp => {
+            it.query::<query::Mcp>().any_body().answers_or_nothing("The answer, in JSON-RPC.")
+        }
         Route::Health => it.answers::<Health>(200, "How the daemon is."),
         Route::Down => it.answers::<Down>(200, "The daemon ends."),
         Route::OpenApi => {

@@ -148,6 +148,15 @@ pub struct Hook {
     pub at: Option<u64>,
 }
 
+/// `POST /v1/mcp`
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Mcp {
+    /// The server's instructions hold the agent's briefing.
+    pub briefing: bool,
+}
+
 /// `POST /v1/statusline`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -61,7 +61,10 @@ pub enum Seen {
     PromptSubmitted {
         text: Fingerprint,
     },
-    /// These tool calls have finished; others may have, too.
+    /// A tool is called; its vendor gives the call no name here.
+    ToolBegan,
+    /// These tool calls have finished; others may have, too. Without names: one that was told of by
+    /// `ToolBegan`.
     ToolsFinished {
         calls: Vec<CallName>,
         in_subagent: bool,
@@ -78,6 +81,8 @@ pub enum Seen {
     ReplyEnded {
         background_tasks: u32,
     },
+    /// The turn is over; whether it failed or was cancelled is in the transcript only.
+    TurnOver,
     /// The harness gave up on a model call, or waits before it tries again.
     CallFailed(Failure),
     /// What was said before was replaced by a summary.

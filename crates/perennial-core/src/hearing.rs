@@ -38,6 +38,11 @@
 //!   a prompt, and not against a later word of the model.
 //! - H16 When an agent's state becomes unknown while its session runs (a hold that hid it was lifted), the
 //!   last sign that was heard of its turn is given again.
+//! - H17 What a program announces in its terminal is a listing like that of a vendor's list, and besides a
+//!   sign of life: of a program that announces nothing before its input line is drawn.
+//! - H18 A turn that is over without a word of how it ended waits for input once the transcript was read to
+//!   its end; what the transcript says of its end counts first.
+//! - H19 The model is told who it is with the first reply that reaches it, in each session and window.
 
 mod follow;
 mod line;
@@ -139,11 +144,17 @@ pub struct Hearing {
     answer_at: Time,
     /// The latest step of the transcript that ends a turn.
     end: Option<(Time, End)>,
+    /// When a turn was over of which the transcript has not told how it ended.
+    over_at: Option<Time>,
     /// Tools that were called and have not answered.
     open_calls: BTreeSet<CallName>,
+    /// How many tools run of which no name is known.
+    running_calls: u32,
     /// Tools that have answered in this session.
     answered: BTreeSet<CallName>,
     reminded: u64,
+    /// The model was told who it is, since the session or the window began.
+    is_briefed: bool,
     /// That ran on when the model's last reply was over, until the next turn.
     background_tasks: u32,
     compacted_at: Time,
@@ -202,9 +213,12 @@ impl Hearing {
             spoke_at: Time::default(),
             answer_at: Time::default(),
             end: None,
+            over_at: None,
             open_calls: BTreeSet::new(),
+            running_calls: 0,
             answered: BTreeSet::new(),
             reminded: 0,
+            is_briefed: false,
             background_tasks: 0,
             compacted_at: Time::default(),
             window_from: None,
@@ -245,6 +259,7 @@ impl Hearing {
         Some(Hearing {
             turn_at: session.started_at.unwrap_or(agent.since),
             reminded,
+            is_briefed: true,
             asked_at: turn::asks(agent).then_some(agent.since),
             background_tasks: u32::from(agent.reason == Reason::BackgroundTasks),
             figures_from: window_at,
@@ -292,7 +307,8 @@ impl Hearing {
             Origin::Transcript => {
                 !fact.is_old && !matches!(fact.seen, Seen::CaughtUp | Seen::Settled)
             }
-            Origin::Kernel | Origin::Terminal => false,
+            Origin::Terminal => matches!(fact.seen, Seen::Listed(_)),
+            Origin::Kernel => false,
         };
         if is_voice {
             (self.heard_at, self.is_warned) = (self.heard_at.max(now), false);
@@ -313,6 +329,8 @@ impl Hearing {
         self.take(agent, fact, limits, at, now, &mut heard);
         if fact.is_answerable {
             self.tell(fact, &mut heard);
+        } else if let Seen::SessionBegan(how) = fact.seen {
+            self.owes_briefing(how);
         }
         self.remember(agent, fact, at, &mut heard);
         heard
@@ -331,6 +349,7 @@ impl Hearing {
         match &fact.seen {
             Seen::SessionBegan(how) => self.began(agent, fact, *how, at, now, heard),
             Seen::PromptSubmitted { .. } => heard.signs.extend(self.submitted(agent, at, now)),
+            Seen::ToolBegan => self.running_calls = self.running_calls.saturating_add(1),
             Seen::ToolsFinished { in_subagent: true, .. } => heard.signs.push(Sign::Progressed),
             Seen::ToolsFinished { calls, in_subagent: false } => {
                 self.finished(agent, calls, at, heard);
@@ -341,6 +360,7 @@ impl Hearing {
             Seen::ReplyEnded { background_tasks } => {
                 heard.signs.push(self.replied(*background_tasks, at));
             }
+            Seen::TurnOver => self.over(at),
             Seen::CallFailed(failure) if fact.origin == Origin::Hook => {
                 heard.signs.push(self.gave_up(*failure, at));
             }
@@ -353,12 +373,8 @@ impl Hearing {
             Seen::Compacted if is_own => self.compacted(agent, fact, at, now, heard),
             Seen::Compacted => {}
             Seen::StatusLine { model, sample } => {
-                self.line.is_awaited = false;
                 self.named(model.as_ref());
-                let sample = sample.map(Sample::bounded).filter(|_| !self.is_late(at));
-                self.held_sample = sample.filter(|_| self.awaits_answer()).map(|s| (s, at));
-                let measured = sample.and_then(|s| self.measured(fact, s, is_own, now));
-                heard.signs.push(measured.unwrap_or(Sign::Drawn));
+                heard.signs.push(self.status_line(fact, *sample, is_own, (at, now)));
             }
             Seen::Measured { model, sample } => {
                 self.named(model.as_ref());
@@ -370,14 +386,14 @@ impl Hearing {
             Seen::ToolAnswered(call) => self.answered(agent, call, at),
             Seen::Added { text } if began_by(agent, at) => self.was_told(text),
             Seen::CaughtUp if is_own => heard.signs.extend(self.caught_up(agent)),
-            Seen::Settled if is_own => self.is_compaction_hinted = false,
+            Seen::Settled if is_own => heard.signs.extend(self.settled()),
             Seen::Prompt { .. }
             | Seen::Answered
             | Seen::ToolCalled(_)
             | Seen::Added { .. }
             | Seen::CaughtUp
             | Seen::Settled => {}
-            Seen::Listed(listed) => heard.signs.extend(self.listed(agent, *listed, at)),
+            Seen::Listed(listed) => heard.signs.extend(self.told_listed(agent, fact, *listed, at)),
             Seen::Silence { lasted, received } => {
                 self.silent(agent, *lasted, *received, limits, now, heard);
             }
@@ -400,7 +416,8 @@ impl Hearing {
     ) {
         // Somebody spoke while the silence was measured.
         let lasted = lasted.min(now.since(self.heard_at));
-        let late = if self.open_calls.is_empty() { MODEL_LATE } else { TOOL_LATE };
+        let has_open_calls = !self.open_calls.is_empty() || self.running_calls > 0;
+        let late = if has_open_calls { TOOL_LATE } else { MODEL_LATE };
         let is_awaited = agent.state == State::Working && self.background_tasks == 0;
         if is_awaited && lasted >= late && !self.is_warned {
             self.is_warned = true;
@@ -423,7 +440,7 @@ impl Hearing {
             | State::Dead
             | State::Expired => false,
         };
-        if is_silent && is_in_turn && self.open_calls.is_empty() {
+        if is_silent && is_in_turn && !has_open_calls {
             heard.signs.push(Sign::Hangs);
         }
     }

@@ -61,6 +61,10 @@ impl World {
             Input::Heard { agent, number, fact } => {
                 self.expected_of_fact(daemon, fleet, (*agent, *number), fact)
             }
+            // That reply is the briefing's; texts go with a later one.
+            Input::Offer { agent, .. } if daemon.supervisor.owes_briefing(*agent) => {
+                Some(vec![Vec::new()])
+            }
             Input::Offer { agent, number, .. } => {
                 Some(vec![fleet.offer(*agent, *number, self.now)])
             }

@@ -59,11 +59,14 @@ const WORDS: &[&str] = &[
     "SubagentStop",
     "UserPromptSubmit",
     "acceptEdits",
+    "auto_edit",
     "bypassPermissions",
     "dontAsk",
+    "hook_context",
     "isSidechain",
     "sidechain",
     "sidechains",
+    "yolo",
 ];
 
 pub fn away_from_home(tree: &Tree) -> Vec<Finding> {

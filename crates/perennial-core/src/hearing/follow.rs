@@ -65,8 +65,9 @@ impl Hearing {
         };
         self.turn_at = self.turn_at.max(at);
         match how {
+            // The kernel's word says nothing of the line: the program has announced that itself, or will.
             Followed::Started | Followed::Resumed | Followed::Forked => {
-                self.line.is_awaited = true;
+                self.line.is_awaited |= fact.origin != Origin::Kernel;
             }
             Followed::Cleared => {}
             Followed::Compacted => {

@@ -14,6 +14,21 @@ impl Hearing {
         }
     }
 
+    /// A status line was drawn at the first of these times, and is heard at the second.
+    pub(super) fn status_line(
+        &mut self,
+        fact: &Fact,
+        sample: Option<Sample>,
+        is_own: bool,
+        (at, now): (Time, Time),
+    ) -> Sign {
+        self.line.is_awaited = false;
+        let sample = sample.map(Sample::bounded).filter(|_| !self.is_late(at));
+        self.held_sample = sample.filter(|_| self.awaits_answer()).map(|sample| (sample, at));
+        let measured = sample.and_then(|sample| self.measured(fact, sample, is_own, now));
+        measured.unwrap_or(Sign::Drawn)
+    }
+
     /// H7, H8: a sample is taken, or is a sign of life at most.
     pub(super) fn measured(
         &mut self,

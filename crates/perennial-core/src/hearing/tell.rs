@@ -1,6 +1,7 @@
 //! What a session's model is to be told, and how that is known again in its transcript.
 
 use super::{Heard, Hearing};
+use crate::conversation::Followed;
 use crate::fact::{Fact, Seen};
 
 /// A reminder is due every this many tool calls.
@@ -29,7 +30,9 @@ fn reminded_after(text: &str) -> Option<u64> {
 impl Hearing {
     /// H6, H12.
     pub(super) fn tell(&mut self, fact: &Fact, heard: &mut Heard) {
-        if matches!(fact.seen, Seen::SessionBegan(_)) {
+        // H19.
+        if !self.is_briefed || matches!(fact.seen, Seen::SessionBegan(_)) {
+            self.is_briefed = true;
             heard.tell.push(Tell::Briefing);
             return;
         }
@@ -39,6 +42,15 @@ impl Hearing {
         if self.is_caught_up && is_after_tools && is_due {
             self.reminded = calls;
             heard.tell.push(Tell::Reminder { calls });
+        }
+    }
+
+    /// H19: the session left its window, and no reply to the report of it reaches the model. A session's
+    /// own beginning may be reported after its first prompt.
+    pub(super) fn owes_briefing(&mut self, how: Followed) {
+        match how {
+            Followed::Cleared | Followed::Compacted => self.is_briefed = false,
+            Followed::Started | Followed::Resumed | Followed::Forked => {}
         }
     }
 

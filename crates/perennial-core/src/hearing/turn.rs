@@ -55,6 +55,7 @@ pub(super) fn asks(agent: &Agent) -> bool {
 impl Hearing {
     /// A hook tells of a prompt.
     pub(super) fn submitted(&mut self, agent: &Agent, at: Time, now: Time) -> Option<Sign> {
+        (self.running_calls, self.over_at) = (0, None);
         self.turn_at = self.turn_at.max(at);
         self.prompt_at = self.prompt_at.max(Some(at));
         self.prompt_called_at = self.prompt_called_at.max(at);
@@ -84,6 +85,7 @@ impl Hearing {
             fact.seen,
             Seen::ToolsFinished { in_subagent: false, .. }
                 | Seen::ReplyEnded { .. }
+                | Seen::TurnOver
                 | Seen::CallFailed(_)
                 | Seen::Interrupted
         );
@@ -102,8 +104,10 @@ impl Hearing {
             _ if fact.origin != Origin::Hook => return false,
             Seen::PromptSubmitted { .. } => self.prompt_called_at.max(self.end_called_at),
             Seen::ReplyEnded { .. }
+            | Seen::TurnOver
             | Seen::CallFailed(_)
             | Seen::Interrupted
+            | Seen::ToolBegan
             | Seen::ToolsFinished { in_subagent: false, .. } => self.prompt_called_at,
             Seen::PermissionAsked { .. } | Seen::QuestionAsked => {
                 self.prompt_called_at.max(self.tools_called_at).max(self.end_called_at)
@@ -135,6 +139,7 @@ impl Hearing {
 
     /// A hook tells that the model's reply is complete.
     pub(super) fn replied(&mut self, background_tasks: u32, at: Time) -> Sign {
+        (self.running_calls, self.over_at) = (0, None);
         self.spoke_at = self.spoke_at.max(at);
         self.end_called_at = self.end_called_at.max(at);
         self.background_tasks = background_tasks;
@@ -142,6 +147,19 @@ impl Hearing {
             0 => Sign::Waits(Wait::Input),
             1.. => Sign::BackgroundWork,
         }
+    }
+
+    /// H18: a hook tells that the turn is over, and not how it ended.
+    pub(super) fn over(&mut self, at: Time) {
+        self.running_calls = 0;
+        self.end_called_at = self.end_called_at.max(at);
+        self.over_at = Some(at);
+    }
+
+    /// H9, H18: nothing has been written since the last look.
+    pub(super) fn settled(&mut self) -> Option<Sign> {
+        self.is_compaction_hinted = false;
+        self.over_at.take().map(|_| Sign::Waits(Wait::Input))
     }
 
     /// A hook tells that a model call failed for good.
@@ -168,6 +186,9 @@ impl Hearing {
         for call in calls {
             self.open_calls.remove(call);
             self.answered.insert(call.clone());
+        }
+        if calls.is_empty() {
+            self.running_calls = self.running_calls.saturating_sub(1);
         }
         self.spoke_at = self.spoke_at.max(at);
         self.tools_called_at = self.tools_called_at.max(at);
@@ -197,6 +218,7 @@ impl Hearing {
     /// The transcript goes on with a prompt: no tool that was called before is awaited.
     pub(super) fn prompted(&mut self, agent: &Agent, at: Time) {
         self.open_calls.clear();
+        self.over_at.take_if(|over| *over < at);
         self.turn_at = self.turn_at.max(at);
         if began_by(agent, at) {
             self.begins_by(at);
@@ -238,6 +260,7 @@ impl Hearing {
 
     pub(super) fn interrupted(&mut self, at: Time) {
         self.open_calls.clear();
+        self.running_calls = 0;
         self.ends(at, End::Interrupted);
     }
 
@@ -266,6 +289,20 @@ impl Hearing {
         // H15: what followed the end was a prompt that had no dialog in its way.
         let is_outlived = at > self.spoke_at && self.is_past_dialog(agent, at);
         is_outlived.then_some(Sign::TurnBegan)
+    }
+
+    /// H17: if the program itself tells what it does, it is up, and its input line is drawn.
+    pub(super) fn told_listed(
+        &mut self,
+        agent: &Agent,
+        fact: &Fact,
+        listed: Listed,
+        since: Time,
+    ) -> impl Iterator<Item = Sign> + use<> {
+        let is_announced = fact.origin == Origin::Terminal;
+        self.line.is_awaited &= !is_announced;
+        let listed = self.listed(agent, listed, since);
+        is_announced.then_some(Sign::Drawn).into_iter().chain(listed)
     }
 
     /// H5, H10, H12: another opinion, which the agent's record weighs by its time.
@@ -315,6 +352,10 @@ impl Hearing {
         self.is_caught_up = true;
         let held =
             self.held_listing.take().and_then(|(listed, since)| self.listed(agent, listed, since));
-        self.ended(agent).into_iter().chain(held).collect()
+        let ended = self.ended(agent);
+        if ended.is_some() {
+            self.over_at = None;
+        }
+        ended.into_iter().chain(held).collect()
     }
 }

@@ -177,7 +177,9 @@ pub fn trace(fact: &Fact, now: Time) -> Option<Trace> {
         | Seen::PermissionAsked { .. }
         | Seen::QuestionAsked
         | Seen::IdleTold
+        | Seen::ToolBegan
         | Seen::ReplyEnded { .. }
+        | Seen::TurnOver
         | Seen::CallFailed(_)
         | Seen::Compacted
         | Seen::StatusLine { .. }

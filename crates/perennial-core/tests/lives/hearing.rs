@@ -549,6 +549,33 @@ fn what_the_list_begins_with_says_nothing_and_nor_does_what_is_older_than_the_pr
     }
 }
 
+/// H17.
+#[test]
+fn what_a_program_announces_in_its_terminal_is_a_sign_of_life_and_a_listing() {
+    let announced = |listed| Fact::new(Origin::Terminal, Seen::Listed(listed));
+    let mut listener = Listener::unborn();
+    // It draws its line, and has something to do.
+    listener.hear(&announced(Listed::Idle));
+    assert_eq!(listener.shown(), WORKS);
+    for (listed, expected) in [
+        (Listed::Busy, WORKS),
+        (Listed::Permission, ASKS),
+        (Listed::Busy, WORKS),
+        (Listed::Idle, IDLE),
+        (Listed::Busy, WORKS),
+    ] {
+        listener.told.pass(Duration::from_millis(1));
+        listener.hear(&announced(listed));
+        assert_eq!(listener.shown(), expected, "{listed:?}");
+    }
+    // The kernel tells which conversation it is in: that says nothing of its input line.
+    let named = Fact::new(Origin::Kernel, Seen::SessionBegan(Followed::Started));
+    listener.hear(&named.within(Some(conversation("theirs"))));
+    let agent = listener.told.agent(1);
+    let current = agent.conversations.as_ref().map(|known| &known.current);
+    assert_eq!((current, listener.shown()), (Some(&conversation("theirs")), WORKS));
+}
+
 /// H11.
 #[test]
 fn a_session_hangs_when_nobody_is_heard_and_no_tool_runs() {

@@ -16,6 +16,7 @@ mod recording;
 mod replay;
 mod signs;
 mod told;
+mod turn_over;
 mod turns;
 mod walks;
 mod windows;

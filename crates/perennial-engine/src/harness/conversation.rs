@@ -27,6 +27,18 @@ pub fn home<'a>(
     moved.map_or_else(|| home.join(&files.home), PathBuf::from)
 }
 
+/// The vendor's file of a conversation, whichever directory it was begun in. Where names hold part
+/// of the id only, the files themselves say whose they are; of several, the first one is what grows.
+pub fn find(preset: &Preset, vendor_home: &Path, conversation: &ConversationId) -> Option<PathBuf> {
+    let rule = &preset.conversation.transcript;
+    if !rule.is_abbreviated() {
+        return rule.find(vendor_home, conversation);
+    }
+    let is_its_own =
+        |path: &PathBuf| preset.dialect.conversation_of(path).as_ref() == Some(conversation);
+    rule.fitting(vendor_home, conversation).into_iter().rev().find(is_its_own)
+}
+
 /// The directories that a conversation is, or will be, written to.
 pub fn directories(
     preset: &Preset,
@@ -35,7 +47,7 @@ pub fn directories(
     conversation: &ConversationId,
 ) -> Vec<PathBuf> {
     let rule = &preset.conversation.transcript;
-    let place = rule.find(vendor_home, conversation);
+    let place = find(preset, vendor_home, conversation);
     let Some(transcript) = place.or_else(|| rule.place(vendor_home, dir, conversation)) else {
         return vec![rule.base(vendor_home)];
     };
@@ -60,7 +72,12 @@ pub fn all(preset: &Preset, vendor_home: &Path) -> Vec<TranscriptFile> {
         found.created().or_else(|_| found.modified()).ok()
     };
     let found = preset.conversation.transcript.all(vendor_home).into_iter();
-    let mut found: Vec<_> = found.map(|(path, id)| (begun(&path), path, id)).collect();
+    let named = |path: &Path, name: String| {
+        let id = preset.dialect.conversation_of(path);
+        id.map_or(name, |id| id.to_string())
+    };
+    let found = found.map(|(path, name)| (begun(&path), named(&path, name), path));
+    let mut found: Vec<_> = found.map(|(begun, id, path)| (begun, path, id)).collect();
     found.sort();
     let mut files = Vec::new();
     for (_, path, conversation) in found {
@@ -80,7 +97,9 @@ pub fn whereabouts(
     conversation: &ConversationId,
 ) -> Whereabouts {
     let rule = &preset.conversation.transcript;
-    let Some(found) = rule.find(vendor_home, conversation) else { return Whereabouts::Nowhere };
+    let Some(found) = find(preset, vendor_home, conversation) else {
+        return Whereabouts::Nowhere;
+    };
     // Vendors name the directory as the kernel does, without links.
     let physical = fs::canonicalize(dir).ok();
     let dirs = [Some(dir), physical.as_deref().and_then(Path::to_str)];
@@ -90,7 +109,7 @@ pub fn whereabouts(
     });
     // The vendor may shorten a long name.
     let is_beside = |own: &ConversationId| {
-        rule.find(vendor_home, own).is_some_and(|own| own.parent() == found.parent())
+        find(preset, vendor_home, own).is_some_and(|own| own.parent() == found.parent())
     };
     if is_placed || own.iter().any(is_beside) {
         Whereabouts::AmongOwn
@@ -110,9 +129,64 @@ pub fn put_aside(transcript: &Path) -> io::Result<()> {
     fs::rename(transcript, transcript.with_extension("jsonl.nothing-said"))
 }
 
+/// Puts files of a conversation aside that hold nothing, besides the one that grows. A vendor whose clean-up
+/// takes such a file for a broken one deletes all files of the conversation with it.
+pub fn put_doubles_aside(
+    preset: &Preset,
+    vendor_home: &Path,
+    conversation: &ConversationId,
+) -> io::Result<()> {
+    let Some(own) = find(preset, vendor_home, conversation) else { return Ok(()) };
+    for path in preset.conversation.transcript.fitting(vendor_home, conversation) {
+        let is_its_own = preset.dialect.conversation_of(&path).as_ref() == Some(conversation);
+        if path != own && is_its_own && !is_begun(preset, &path) {
+            put_aside(&path)?;
+        }
+    }
+    Ok(())
+}
+
 /// Where our copy of a conversation is, if there is one.
 pub fn copy(harness: &str, copies: &Path, conversation: &ConversationId) -> PathBuf {
     copies.join(harness).join(format!("{conversation}.jsonl"))
+}
+
+/// Keeps beside our copy where the vendor had the conversation, where its rule does not say that.
+pub fn remember_place(
+    preset: &Preset,
+    vendor_home: &Path,
+    copies: &Path,
+    conversation: &ConversationId,
+    theirs: &Path,
+) -> io::Result<()> {
+    let rule = &preset.conversation.transcript;
+    let note = place_note(&preset.name, copies, conversation);
+    let is_known = rule.place(vendor_home, "", conversation).is_some() || note.is_file();
+    match theirs.strip_prefix(vendor_home).ok().and_then(Path::to_str).filter(|_| !is_known) {
+        Some(place) => fs::write(note, place),
+        None => Ok(()),
+    }
+}
+
+fn place_note(harness: &str, copies: &Path, conversation: &ConversationId) -> PathBuf {
+    copies.join(harness).join(format!("{conversation}.place"))
+}
+
+/// What was kept counts only if the vendor's rule means that path.
+fn remembered_place(
+    preset: &Preset,
+    vendor_home: &Path,
+    copies: &Path,
+    conversation: &ConversationId,
+) -> Option<PathBuf> {
+    let note = fs::read_to_string(place_note(&preset.name, copies, conversation)).ok()?;
+    let theirs = vendor_home.join(note);
+    let of = preset.conversation.transcript.conversation_of(vendor_home, &theirs)?;
+    let is_its_own = match preset.conversation.transcript.is_abbreviated() {
+        true => conversation.as_str().starts_with(&of),
+        false => of == conversation.as_str(),
+    };
+    is_its_own.then_some(theirs)
 }
 
 /// Puts our copy where the vendor looks for it; `false` if we have none, or if only the vendor could
@@ -129,9 +203,15 @@ pub fn restore(
         return Ok(false);
     }
     let rule = &preset.conversation.transcript;
-    let Some(theirs) = rule.place(vendor_home, dir, conversation) else { return Ok(false) };
+    let placed = rule.place(vendor_home, dir, conversation);
+    let remembered = || remembered_place(preset, vendor_home, copies, conversation);
+    let Some(theirs) = placed.or_else(remembered) else { return Ok(false) };
     if let Some(parent) = theirs.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+    }
+    // What lies there is none of this conversation: it would have been found.
+    if theirs.exists() {
+        put_aside(&theirs)?;
     }
     // By rename: a transcript that exists is whole.
     let unfinished = theirs.with_extension("perennial-copy");

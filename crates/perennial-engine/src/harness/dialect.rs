@@ -10,6 +10,7 @@
 //! - DI2  Its input is hostile. No input makes it panic or keep more than a few times the input's
 //!   length.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -79,6 +80,11 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// Whether a transcript holds something that was said. In doubt it does.
     fn is_begun(&self, transcript: &[u8]) -> bool;
 
+    /// Whose transcript a file is, where its name holds only part of the conversation's id.
+    fn conversation_of(&self, _transcript: &Path) -> Option<ConversationId> {
+        None
+    }
+
     /// What the price table calls one of the vendor's models: its name without what clouds, dates and
     /// versions add to it. Other names come back as they are, or as none of the table.
     fn model_name<'a>(&self, model: &'a str) -> &'a str {
@@ -107,6 +113,8 @@ pub trait Dialect: fmt::Debug + Send + Sync {
 pub struct Wiring {
     /// What placeholders of its argv stand for.
     pub values: Values,
+    /// Variables of this session, besides those of its preset.
+    pub environment: BTreeMap<String, String>,
     /// The owner's own settings choose a permission mode.
     pub owner_has_mode: bool,
 }

@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use crate::host::delivery::{DoubtKey, InputRules, Key, PUT_BACK_MS};
+use crate::host::delivery::{DoubtKey, FrameEnd, InputRules, Key, PUT_BACK_MS};
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -44,6 +44,15 @@ pub struct Input {
     /// What an interruption puts back into the line is shown by then.
     #[serde(default = "put_back_ms")]
     pub put_back_ms: u16,
+    /// Sooner than this behind a paste, Enter is part of it.
+    #[serde(default)]
+    pub enter_after_ms: u16,
+    #[serde(default)]
+    pub frame_end: FrameEnd,
+    /// A last word that begins with one of these opens a list, from which Enter would choose, or shows a suggestion
+    /// behind the caret. A blank behind the word ends it.
+    #[serde(default)]
+    pub completion_signs: Vec<char>,
     /// Blanks that stand for a tab.
     pub tab_columns: u8,
 }
@@ -89,6 +98,8 @@ impl Input {
             newline_sign: self.newline_sign,
             double_escape_ms: self.double_escape_ms,
             put_back_ms: self.put_back_ms,
+            enter_after_ms: self.enter_after_ms,
+            frame_end: self.frame_end,
         }
     }
 }

@@ -10,10 +10,14 @@
 //! - A1  An argv is a list from beginning to end; no text of a person or a model meets a shell.
 //! - A2  What a harness tells is bounded before it is read, and never a reason to panic.
 
+pub mod announcement;
 pub mod claude;
+pub mod codex;
 pub mod conversation;
 pub mod dialect;
+pub mod gemini;
 pub mod input;
+pub mod open_conversations;
 pub mod path_rule;
 pub mod prepare;
 pub mod preset;

@@ -1,5 +1,5 @@
 //! Where a vendor keeps its files, as a preset says it: `projects/{dir}/{conversation}.jsonl`,
-//! `sessions/*/*/rollout-*-{conversation}.jsonl`, `sessions/{pid}.json`.
+//! `sessions/*/*/rollout-*-{conversation}.jsonl`, `chats/*-{conversation:8}.jsonl`, `sessions/{pid}.json`.
 //!
 //! Lists directories; reads and writes no file.
 //!
@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 
 use perennial_core::conversation::ConversationId;
 use serde::Deserialize;
+
+/// An abbreviation that is longer is no abbreviation.
+const ABBREVIATION_MAX: usize = 128;
 
 /// A path below a root, with placeholders.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -27,6 +30,8 @@ enum Piece {
     /// Anything but a separator.
     Any,
     Placeholder(Placeholder),
+    /// So many of the first characters of a conversation's id.
+    Abbreviated(usize),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +46,9 @@ pub enum Placeholder {
 /// The rule can't be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadRule {
-    #[error("no placeholder {{{0}}}; there are {{dir}} {{conversation}} {{pid}} *")]
+    #[error(
+        "no placeholder {{{0}}}; there are {{dir}} {{conversation}} {{conversation:8}} {{pid}} *"
+    )]
     NoSuchPlaceholder(String),
     #[error("a `{{` without its `}}`")]
     Open,
@@ -53,7 +60,17 @@ pub enum BadRule {
 
 impl PathRule {
     pub fn names(&self, placeholder: Placeholder) -> bool {
-        self.0.iter().flatten().any(|piece| *piece == Piece::Placeholder(placeholder))
+        self.0.iter().flatten().any(|piece| match piece {
+            Piece::Placeholder(named) => *named == placeholder,
+            Piece::Abbreviated(_) => placeholder == Placeholder::Conversation,
+            Piece::Text(_) | Piece::Any => false,
+        })
+    }
+
+    /// Whether a file's name holds only part of its conversation's id: names of several
+    /// conversations may then be alike.
+    pub fn is_abbreviated(&self) -> bool {
+        self.0.iter().flatten().any(|piece| matches!(piece, Piece::Abbreviated(_)))
     }
 
     /// The path of a conversation that is begun in this directory; `None` where the rule leaves part
@@ -90,7 +107,19 @@ impl PathRule {
         })
     }
 
-    /// All files of the rule, each with the conversation that it is of. Links are left out.
+    /// The files whose names fit a conversation, the newest name first.
+    pub fn fitting(&self, root: &Path, conversation: &ConversationId) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let conversation = Some(conversation.as_str());
+        search(&self.0, root, conversation, Links::Followed, &mut |path, _| {
+            found.extend(path.is_file().then(|| path.to_owned()));
+            None::<()>
+        });
+        found
+    }
+
+    /// All files of the rule, each with the conversation that it is of, as far as its name says.
+    /// Links are left out.
     pub fn all(&self, root: &Path) -> Vec<(PathBuf, String)> {
         let mut found = Vec::new();
         search(&self.0, root, None, Links::LeftOut, &mut |path, conversation| {
@@ -100,6 +129,21 @@ impl PathRule {
             None::<()>
         });
         found
+    }
+
+    /// The conversation that a file of this path is of, if the rule means that path.
+    pub fn conversation_of(&self, root: &Path, path: &Path) -> Option<String> {
+        let mut names = path.strip_prefix(root).ok()?.iter();
+        let mut conversation = None;
+        for component in &self.0 {
+            let found = matched(component, names.next()?.to_str()?, conversation)?;
+            let is_named = component.iter().any(|piece| match piece {
+                Piece::Placeholder(Placeholder::Conversation) | Piece::Abbreviated(_) => true,
+                Piece::Placeholder(_) | Piece::Text(_) | Piece::Any => false,
+            });
+            conversation = conversation.or(Some(found).filter(|_| is_named));
+        }
+        names.next().is_none().then_some(conversation)?.map(str::to_owned)
     }
 
     /// The file of a process, in the rule's base.
@@ -136,6 +180,7 @@ fn filled(component: &[Piece], values: &Values<'_>) -> Option<String> {
         Piece::Placeholder(Placeholder::Dir) => values.dir.map(str::to_owned),
         Piece::Placeholder(Placeholder::Conversation) => values.conversation.map(str::to_owned),
         Piece::Placeholder(Placeholder::Pid) => values.pid.map(str::to_owned),
+        Piece::Abbreviated(length) => values.conversation.map(|id| beginning(id, *length)),
         Piece::Any => None,
     };
     component.iter().map(text).collect()
@@ -178,20 +223,33 @@ fn matched<'n>(pieces: &[Piece], name: &'n str, conversation: Option<&str>) -> O
         return name.is_empty().then_some("");
     };
     let known = match first {
-        Piece::Text(text) => Some(text.as_str()),
-        Piece::Placeholder(Placeholder::Conversation) => conversation,
+        Piece::Text(text) => Some(text.clone()),
+        Piece::Placeholder(Placeholder::Conversation) => conversation.map(str::to_owned),
+        Piece::Abbreviated(length) => conversation.map(|id| beginning(id, *length)),
         Piece::Placeholder(Placeholder::Dir | Placeholder::Pid) | Piece::Any => None,
     };
     if let Some(known) = known {
-        return matched(rest, name.strip_prefix(known)?, conversation);
+        return matched(rest, name.strip_prefix(&known)?, conversation);
     }
     let ends = name.char_indices().map(|(at, _)| at).skip(1).chain([name.len()]);
-    ends.filter(|end| *end > 0).find_map(|end| {
+    let fits = |end: &usize| match first {
+        Piece::Abbreviated(length) => name[..*end].chars().count() == *length,
+        Piece::Text(_) | Piece::Placeholder(_) | Piece::Any => *end > 0,
+    };
+    ends.filter(fits).find_map(|end| {
         let found = matched(rest, &name[end..], conversation)?;
-        let is_own =
-            matches!(first, Piece::Placeholder(Placeholder::Conversation | Placeholder::Pid));
+        let is_own = match first {
+            Piece::Placeholder(Placeholder::Conversation | Placeholder::Pid) => true,
+            Piece::Abbreviated(_) => true,
+            Piece::Placeholder(Placeholder::Dir) | Piece::Text(_) | Piece::Any => false,
+        };
         Some(if is_own { &name[..end] } else { found })
     })
+}
+
+/// The first characters of an id, or all of a shorter one.
+fn beginning(id: &str, length: usize) -> String {
+    id.chars().take(length).collect()
 }
 
 /// A directory as agent CLIs name it in one component, counted in UTF-16 units as they count.
@@ -227,12 +285,14 @@ fn component(text: &str) -> Result<Component, BadRule> {
             continue;
         }
         let (name, after) = after[1..].split_once('}').ok_or(BadRule::Open)?;
-        pieces.push(Piece::Placeholder(match name {
-            "dir" => Placeholder::Dir,
-            "conversation" => Placeholder::Conversation,
-            "pid" => Placeholder::Pid,
-            other => return Err(BadRule::NoSuchPlaceholder(other.to_owned())),
-        }));
+        let length = name.strip_prefix("conversation:").and_then(|length| length.parse().ok());
+        pieces.push(match (name, length) {
+            ("dir", _) => Piece::Placeholder(Placeholder::Dir),
+            ("conversation", _) => Piece::Placeholder(Placeholder::Conversation),
+            ("pid", _) => Piece::Placeholder(Placeholder::Pid),
+            (_, Some(length @ 1..=ABBREVIATION_MAX)) => Piece::Abbreviated(length),
+            (other, _) => return Err(BadRule::NoSuchPlaceholder(other.to_owned())),
+        });
         rest = after;
     }
     if !rest.is_empty() {
@@ -287,9 +347,45 @@ mod tests {
             super::tests::rule("s/{dir}/10/other-10-01-{conversation}.jsonl").all(root.path());
         assert_eq!(all, [(root.path().join(files[2]), "c3".to_owned())]);
         assert_eq!(rule.find(Path::new("/proc/none"), &id("a1")), None);
+        let dated = super::tests::rule("s/*/*/rollout-*-*-{conversation}.jsonl");
+        let of = |path: &str| dated.conversation_of(root.path(), &root.path().join(path));
+        assert_eq!(of(files[0]).as_deref(), Some("a1"), "{}", files[0]);
+        for other in [files[2], files[3], "s/2026/11", "s/2026/11/rollout-1-a.jsonl/x", ""] {
+            assert_eq!(of(other), None, "{other}");
+        }
+        assert_eq!(
+            rule.conversation_of(Path::new("/elsewhere"), &root.path().join(files[0])),
+            None
+        );
         std::os::unix::fs::symlink(root.path().join("s/2026"), root.path().join("s/2025"))
             .expect("linked");
         assert_eq!(rule.all(root.path()).len(), 2, "links are left out");
+    }
+
+    #[test]
+    fn a_name_may_hold_the_beginning_of_an_id_only() {
+        let root = tempfile::tempdir().expect("a directory");
+        let files = [
+            "tmp/work/chats/session-2026-11-16T10-00-aaaaaaaa.jsonl",
+            "tmp/work/chats/session-2026-11-16T11-30-aaaaaaaa.jsonl",
+            "tmp/work/chats/session-2026-11-16T11-30-bbbbbbbb.jsonl",
+            "tmp/work/chats/session-2026-11-16T11-30-aaaaaaaab.jsonl",
+        ];
+        for file in files.map(|file| root.path().join(file)) {
+            fs::create_dir_all(file.parent().expect("below the root")).expect("made");
+            fs::write(file, "").expect("written");
+        }
+        let rule = rule("tmp/*/chats/session-*-{conversation:8}.jsonl");
+        assert!(rule.is_abbreviated() && rule.names(Placeholder::Conversation));
+        let fitting = rule.fitting(root.path(), &id("aaaaaaaa-0001-4000-8000-000000000000"));
+        assert_eq!(fitting, [files[1], files[0]].map(|file| root.path().join(file)));
+        let mut all: Vec<String> = rule.all(root.path()).into_iter().map(|(_, id)| id).collect();
+        all.sort();
+        assert_eq!(all, ["aaaaaaaa", "aaaaaaaa", "bbbbbbbb"]);
+        assert_eq!(rule.place(root.path(), "/x", &id("aaaaaaaa-1")), None);
+        for bad in ["a/{conversation:}", "a/{conversation:0}", "a/{conversation:x}", "a/{pid:3}"] {
+            assert!(PathRule::try_from(bad.to_owned()).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -132,6 +132,7 @@ pub fn prepare(
     let mut argv = vec![launch.argv.first().unwrap_or(&preset.program).clone()];
     argv.extend(template.fill(&values)?);
     let mut env_set = preset.environment.set.clone();
+    env_set.extend(wiring.environment);
     if launch.options.trust {
         env_set.extend(preset.environment.trust.clone());
     }
@@ -146,7 +147,7 @@ fn continuity(
     id: &ConversationId,
 ) -> Result<Continuity, Unprepared> {
     let unrestored = |source| Unprepared::Unrestored { conversation: id.clone(), source };
-    if let Some(transcript) = preset.conversation.transcript.find(vendor_home, id) {
+    if let Some(transcript) = conversation::find(preset, vendor_home, id) {
         if conversation::is_begun(preset, &transcript) {
             return Ok(Continuity::Kept);
         }

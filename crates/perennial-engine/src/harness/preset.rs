@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use perennial_core::context::Source;
 use serde::Deserialize;
 
+use super::announcement::Announcement;
 use super::dialect::{self, Dialect};
 use super::input::Input;
 use super::path_rule::{PathRule, Placeholder};
@@ -48,7 +49,28 @@ pub struct Preset {
     pub hooks: Hooks,
     /// Absent: as the built-in preset of that dialect has it.
     pub input: Option<Input>,
+    /// What it announces about itself by sequences for its terminal.
+    #[serde(default, rename = "announcement")]
+    pub announcements: Vec<Announcement>,
     pub context: ContextRules,
+    #[serde(default)]
+    pub limits: Limits,
+}
+
+/// What the vendor does not allow.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    #[serde(default)]
+    pub not: Vec<Limit>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limit {
+    /// What does not work with this harness.
+    pub what: String,
+    pub why: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -113,6 +135,11 @@ pub struct ConversationFiles {
     pub home: String,
     /// Below that, with `{conversation}`, and with `{dir}` or `*` where they differ.
     pub transcript: PathRule,
+    /// A file that the program holds a lock on while it has the conversation open, with
+    /// `{conversation}`.
+    pub lock: Option<PathRule>,
+    /// While a turn runs, it is read this often: for a vendor whose hooks may not be heard.
+    pub read_every_ms: Option<u64>,
     /// The vendor's own list of live sessions: a file for each, with `{pid}`.
     #[serde(default, deserialize_with = "list")]
     pub list: Option<PathRule>,
@@ -198,6 +225,8 @@ pub enum Flaw {
     Outside,
     #[error("conversation.list must name {{pid}} in a file's name, and one directory")]
     ScatteredList,
+    #[error("conversation.lock must name {{conversation}}")]
+    NamelessLock,
     #[error("argv.resume must name {{conversation}}")]
     ResumesNothing,
     #[error("invalid hook event name {0}: use letters and digits")]
@@ -274,6 +303,10 @@ impl Preset {
         }
         if conversation.list.as_ref().is_some_and(|list| !list.is_flat()) {
             return Some(Flaw::ScatteredList);
+        }
+        let lock = conversation.lock.as_ref();
+        if lock.is_some_and(|lock| !lock.names(Placeholder::Conversation)) {
+            return Some(Flaw::NamelessLock);
         }
         if !argv.resume.names(Slot::Conversation) {
             return Some(Flaw::ResumesNothing);

@@ -16,6 +16,8 @@ pub enum Slot {
     Conversation,
     Settings,
     Mcp,
+    /// The arguments by which a session calls us; any number.
+    Wiring,
     Model,
     /// The arguments of the permission mode; any number.
     Permission,
@@ -23,11 +25,12 @@ pub enum Slot {
 }
 
 impl Slot {
-    const ALL: [Slot; 7] = [
+    const ALL: [Slot; 8] = [
         Slot::Extra,
         Slot::Conversation,
         Slot::Settings,
         Slot::Mcp,
+        Slot::Wiring,
         Slot::Model,
         Slot::Permission,
         Slot::Prompt,
@@ -39,6 +42,7 @@ impl Slot {
             Slot::Conversation => "conversation",
             Slot::Settings => "settings",
             Slot::Mcp => "mcp",
+            Slot::Wiring => "wiring",
             Slot::Model => "model",
             Slot::Permission => "permission",
             Slot::Prompt => "prompt",
@@ -47,7 +51,7 @@ impl Slot {
 
     fn is_list(self) -> bool {
         match self {
-            Slot::Extra | Slot::Permission => true,
+            Slot::Extra | Slot::Wiring | Slot::Permission => true,
             Slot::Conversation | Slot::Settings | Slot::Mcp | Slot::Model | Slot::Prompt => false,
         }
     }

@@ -59,7 +59,9 @@ pub fn clean(text: &str, input: &Input) -> Result<Typed, Unsendable> {
     // Shown and written down in this form, whatever form was typed.
     let mut text: String = lines.join("\n").nfc().collect();
     check(&text, input)?;
-    if input.newline_sign.is_some_and(|sign| text.ends_with(sign)) {
+    let last_word = text.split_whitespace().next_back().unwrap_or_default();
+    let is_completed = last_word.starts_with(&input.completion_signs[..]);
+    if is_completed || input.newline_sign.is_some_and(|sign| text.ends_with(sign)) {
         text.push(' ');
     }
     let columns = text.split('\n').map(width).collect();
@@ -261,6 +263,10 @@ mod tests {
             ("say !", "say !", &[5]),
             ("/etc/passwd is", "/etc/passwd is", &[14]),
             ("C:\\dir\\", "C:\\dir\\ ", &[8]),
+            ("then /mod", "then /mod ", &[10]),
+            ("so :smile", "so :smile ", &[10]),
+            ("read @src/ma", "read @src/ma ", &[13]),
+            ("a: /b c", "a: /b c", &[7]),
             ("a\\\nb", "a\\\nb", &[2, 1]),
             ("a\u{202e}b\u{200f}c\u{200b}d\u{ad}e", "abcde", &[5]),
             ("a\tb", "a    b", &[6]),

@@ -2,10 +2,12 @@
 //! them all.
 
 use super::claude::Claude;
+use super::codex::Codex;
 use super::dialect::Dialect;
+use super::gemini::Gemini;
 
 /// Every dialect. The first one's preset is meant where a harness is needed and none is named.
-pub const DIALECTS: [&dyn Dialect; 1] = [&Claude];
+pub const DIALECTS: [&dyn Dialect; 3] = [&Claude, &Codex, &Gemini];
 
 /// Variables that agent CLIs set for what they start, each with its reason not to reach a session.
 pub const LEFT_BY_AGENT_CLIS: &[(&str, &str)] = &[

@@ -48,6 +48,22 @@ pub struct InputRules {
     /// What an interruption puts back into the line is shown by then.
     #[serde(default = "unsaid::put_back_ms")]
     pub put_back_ms: u16,
+    /// Sooner than this behind a paste, Enter is part of it.
+    #[serde(default)]
+    pub enter_after_ms: u16,
+    #[serde(default)]
+    pub frame_end: FrameEnd,
+}
+
+/// How a program's frames end, and where they show the caret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FrameEnd {
+    /// In the screen's last row and first column, and from there at the caret, where one is shown.
+    #[default]
+    Corner,
+    /// With the end of a synchronized update. The caret is where the frame left it, unless it is hidden.
+    Synchronized,
 }
 
 /// What a daemon means that does not send these rules yet.

@@ -35,6 +35,7 @@ use perennial_core::observation::Report;
 use perennial_core::session::Process;
 use rustix::event::{EventfdFlags, eventfd};
 
+use super::announcement::{Announced, AnnouncementRule};
 use super::delivery::TEXT_BYTES_MAX;
 pub use super::delivery::{HeldRecord, InputRules, LineReport, Outcome};
 use super::jobs::{JobOrder, JobReport, Jobs};
@@ -113,6 +114,12 @@ pub enum HostReport {
         number: SessionNumber,
         line: LineReport,
     },
+    /// What a session's program announces: when that changes, and after each connection.
+    Announced {
+        agent: AgentId,
+        number: SessionNumber,
+        state: Announced,
+    },
     /// It does not answer, though it may live; it is tried again.
     Disconnected {
         agent: AgentId,
@@ -143,6 +150,8 @@ pub struct Program {
     pub input: Option<InputRules>,
     /// Whether it is a bare command: that may be a shell, which ignores TERM and ends at a hang-up.
     pub is_bare: bool,
+    /// What it may announce, and what that means.
+    pub announcements: Vec<AnnouncementRule>,
 }
 
 /// One try to type one text. Ordered again, the same try is not made again: it has its outcome.

@@ -12,6 +12,7 @@
 //!   time was compared.
 
 pub mod ancestry;
+pub mod announcement;
 pub mod attach;
 pub mod cgroup;
 mod connection;

@@ -61,6 +61,16 @@ pub fn open(process: Process) -> io::Result<Option<OwnedFd>> {
     Ok(stat(process.pid).filter(|stat| stat.process == process).map(|_| handle))
 }
 
+/// The processes that a process has started and that it has not outlived.
+pub fn children(pid: i32) -> Vec<i32> {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let lists = threads.filter_map(|it| std::fs::read_to_string(it.path().join("children")).ok());
+    let children = lists.flat_map(|list| {
+        list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<i32>>()
+    });
+    children.collect()
+}
+
 /// Whether exactly this process runs.
 pub fn is_alive(process: Process) -> bool {
     stat(process.pid).is_some_and(|seen| seen.process == process && !seen.zombie)

@@ -13,6 +13,7 @@ use perennial_core::session::{Pace, Process};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::announcement::{Announced, AnnouncementRule};
 use super::delivery::{DeliverOrder, InputRules, LineReport, Outcome};
 
 pub const PROTOCOL: u32 = 1;
@@ -300,6 +301,9 @@ pub struct StartOrder {
     /// does not say: then a session without an input line is a bare command's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hangs_up: Option<bool>,
+    /// What it may announce, and what that means.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub announcements: Vec<AnnouncementRule>,
     /// For a run of a job: no terminal, and a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<JobTerms>,
@@ -356,6 +360,11 @@ pub enum ShimReport {
         number: u32,
         #[serde(flatten)]
         line: LineReport,
+    },
+    /// What the program announces: when that changes, and to each new daemon.
+    Announced {
+        number: u32,
+        state: Announced,
     },
     /// From a newer shim.
     #[serde(other)]

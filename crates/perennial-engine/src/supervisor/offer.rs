@@ -23,6 +23,11 @@ impl Hook {
 }
 
 impl Supervisor {
+    /// Whether the next reply to a hook of this agent is its briefing.
+    pub fn owes_briefing(&self, agent: AgentId) -> bool {
+        self.unbriefed.contains(&agent)
+    }
+
     pub(super) fn offer(
         &mut self,
         waiter: Waiter,

@@ -95,6 +95,11 @@ impl Conversation {
         self.own.reader.context()
     }
 
+    /// How much its window holds, where the transcript says so.
+    pub fn window(&self) -> Option<u64> {
+        self.own.reader.window()
+    }
+
     /// What was read, subagents included.
     pub fn notes(&self) -> Notes {
         self.streams().fold(Notes::default(), |sum, stream| {

@@ -20,6 +20,11 @@ pub trait LineReader: fmt::Debug + Send {
     fn notes(&self) -> Notes;
 
     fn context(&self) -> ContextUse;
+
+    /// How much the window holds, where the transcript says so.
+    fn window(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// What was read, since the beginning of the file.

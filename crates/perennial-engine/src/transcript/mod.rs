@@ -10,6 +10,7 @@
 //! | [`facts`] | its steps, as facts about a session |
 //! | [`account`] | how many tokens, and what they cost |
 //! | [`prices`] | the dated table of prices |
+//! | [`field`] | fields of a line: names, prose and times |
 //! | [`line_reader`] | the port to one vendor's lines; each vendor has a directory of its own |
 //! | [`conversation`] | one live conversation, followed step by step |
 //! | [`page`] | part of what was said, from a place on |
@@ -20,8 +21,11 @@
 
 pub mod account;
 pub mod claude;
+pub mod codex;
 pub mod conversation;
 pub mod facts;
+pub mod field;
+pub mod gemini;
 pub mod line_reader;
 pub mod page;
 pub mod prices;

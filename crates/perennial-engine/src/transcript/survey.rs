@@ -34,6 +34,8 @@ struct Sheet {
     conversation: ConversationNumber,
     tail: Tail,
     damaged_lines: u64,
+    /// Of the last usage: one that names no model is of the same.
+    model: String,
 }
 
 /// What a look at one file brought.
@@ -62,7 +64,13 @@ impl Survey {
         let next = self.conversations.len() as ConversationNumber;
         let conversation = *self.conversations.entry(conversation.to_owned()).or_insert(next);
         let tail = Tail::new(path);
-        self.sheets.push(Sheet { dialect, conversation, tail, damaged_lines: 0 });
+        self.sheets.push(Sheet {
+            dialect,
+            conversation,
+            tail,
+            damaged_lines: 0,
+            model: String::new(),
+        });
     }
 
     pub fn account(&self) -> &Account {
@@ -115,12 +123,19 @@ impl Sheet {
     fn read(&mut self, buffer: &mut Buffer) -> Harvest {
         let mut harvest = Harvest::default();
         let Harvest { usages, error } = &mut harvest;
-        let (dialect, damaged) = (self.dialect, &mut self.damaged_lines);
+        let (dialect, damaged, model) = (self.dialect, &mut self.damaged_lines, &mut self.model);
+        let mut keep = |mut usage: Usage, time| {
+            match usage.model.is_empty() {
+                true => usage.model.clone_from(model),
+                false => model.clone_from(&usage.model),
+            }
+            usages.push((usage, time));
+        };
         let read = self.tail.read(buffer, |news| match news {
             News::Restarted(_) => *damaged = 0,
             News::Oversized => *damaged += 1,
             News::Lines(whole) => {
-                *damaged += dialect.usages(whole, &mut |usage, time| usages.push((usage, time)));
+                *damaged += dialect.usages(whole, &mut keep);
             }
         });
         *error = read.err();

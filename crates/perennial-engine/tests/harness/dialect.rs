@@ -96,7 +96,7 @@ impl Dialect for Parrot {
     ) -> Result<Wiring, Unprepared> {
         let events: Vec<&str> = preset.hooks.events.iter().map(|hook| &*hook.event).collect();
         let values = Values::from([(Slot::Settings, vec![events.join("+")])]);
-        Ok(Wiring { values, owner_has_mode: false })
+        Ok(Wiring { values, ..Wiring::default() })
     }
 
     /// `ID` or `ID TEXT`.

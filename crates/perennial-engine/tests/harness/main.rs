@@ -2,6 +2,7 @@
 //! status line mean. The samples were recorded with Claude Code 2.1.325 and given other paths.
 
 mod dialect;
+mod gemini;
 mod hooks;
 mod mutations;
 mod prepare;
@@ -11,6 +12,7 @@ mod status_line;
 
 /// One recorded input per line.
 const HOOKS: &str = include_str!("samples/hooks.jsonl");
+const GEMINI_HOOKS: &str = include_str!("samples/gemini_hooks.jsonl");
 const STATUS_LINES: &str = include_str!("samples/status_lines.jsonl");
 
 /// The built-in preset: no configuration can be at this place.

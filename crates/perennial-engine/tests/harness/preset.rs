@@ -75,16 +75,17 @@ fn the_owners_preset_stands_in_for_the_built_in_one() {
     fs::write(config.path().join("harness/mine.toml"), BUILT_IN).expect("written");
     fs::write(config.path().join("harness/not a name.toml"), BUILT_IN).expect("written");
     fs::write(config.path().join("harness/README"), "").expect("written");
-    assert_eq!(names(config.path()), ["claude", "mine"]);
+    assert_eq!(names(config.path()), ["claude", "codex", "gemini", "mine"]);
     assert_eq!(Preset::load(config.path(), "mine").expect("a good preset").name, "mine");
 }
 
 #[test]
 fn a_harness_that_is_not_there_is_refused_with_those_that_are() {
     let nowhere = Path::new("/proc/none");
-    for name in ["gemini", "../claude", "", "a/b", &"x".repeat(65)] {
+    for name in ["klingon", "../claude", "", "a/b", &"x".repeat(65)] {
         let error = Preset::load(nowhere, name).expect_err("no such harness");
-        assert_eq!(error.to_string(), format!("no harness '{name}'; known harnesses: claude"));
+        let known = "claude, codex, gemini";
+        assert_eq!(error.to_string(), format!("no harness '{name}'; known harnesses: {known}"));
     }
 }
 
@@ -99,7 +100,7 @@ fn a_key_that_nobody_knows_is_an_error_that_says_where() {
 
 #[test]
 fn placeholders_are_checked_when_the_preset_is_read() {
-    let known = "{extra} {conversation} {settings} {mcp} {model} {permission} {prompt}";
+    let known = "{extra} {conversation} {settings} {mcp} {wiring} {model} {permission} {prompt}";
     check_refused(
         &changed("\"{conversation}\"", "\"{session}\""),
         &["no placeholder {session}", known],
@@ -127,7 +128,7 @@ fn what_does_not_fit_together_is_refused() {
             "*/{pid}.json",
             "conversation.list must name {pid} in a file's name",
         ),
-        ("dialect = \"claude\"", "dialect = \"klingon\"", "no dialect `klingon`; there is claude"),
+        ("dialect = \"claude\"", "dialect = \"klingon\"", "no dialect `klingon`; there is"),
         ("event = \"Stop\"", "event = \"Stop; rm\"", "invalid hook event name"),
         ("window_source = \"status-line\"", "window_source = \"stars\"", "`stars` is none of"),
     ] {

@@ -54,6 +54,7 @@ fn observe(fixture: &mut Fixture, models: &mut HashMap<AgentId, Model>) {
         HostReport::Began { .. }
         | HostReport::Connected { .. }
         | HostReport::Line { .. }
+        | HostReport::Announced { .. }
         | HostReport::Disconnected { .. }
         | HostReport::Outranked { .. }
         | HostReport::Job { .. } => None,

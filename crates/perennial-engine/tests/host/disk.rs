@@ -90,6 +90,7 @@ fn a_full_disk_stops_no_session_and_heals() {
         | HostReport::Began { .. }
         | HostReport::Connected { .. }
         | HostReport::Line { .. }
+        | HostReport::Announced { .. }
         | HostReport::Disconnected { .. }
         | HostReport::Outranked { .. }
         | HostReport::Job { .. } => None,

@@ -164,6 +164,7 @@ impl Fixture {
             | HostReport::Began { .. }
             | HostReport::Connected { .. }
             | HostReport::Line { .. }
+            | HostReport::Announced { .. }
             | HostReport::Disconnected { .. }
             | HostReport::Outranked { .. }
             | HostReport::Job { .. } => None,
@@ -201,6 +202,7 @@ impl Fixture {
             | HostReport::Began { .. }
             | HostReport::Connected { .. }
             | HostReport::Line { .. }
+            | HostReport::Announced { .. }
             | HostReport::Disconnected { .. }
             | HostReport::Outranked { .. }
             | HostReport::Job { .. } => None,
@@ -216,6 +218,7 @@ impl Fixture {
             | HostReport::Began { .. }
             | HostReport::Connected { .. }
             | HostReport::Line { .. }
+            | HostReport::Announced { .. }
             | HostReport::Disconnected { .. }
             | HostReport::Outranked { .. }
             | HostReport::Job { .. } => None,

@@ -56,6 +56,7 @@ fn report<T>(
         | HostReport::Began { .. }
         | HostReport::Connected { .. }
         | HostReport::Line { .. }
+        | HostReport::Announced { .. }
         | HostReport::Outranked { .. }
         | HostReport::Disconnected { .. } => None,
     })

@@ -202,6 +202,7 @@ fn the_shim_obeys_no_order_about_an_earlier_session() {
             | ShimReport::NotMine { .. }
             | ShimReport::Delivered { .. }
             | ShimReport::Line { .. }
+            | ShimReport::Announced { .. }
             | ShimReport::Unknown => {}
         }
     };

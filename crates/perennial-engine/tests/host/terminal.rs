@@ -1,16 +1,19 @@
 //! The terminal: recording, typing, attaching, floods, questions.
 
-use perennial_core::effect::Action;
+use perennial_core::conversation::Opening;
+use perennial_core::effect::{Action, SessionEffect};
 use perennial_core::exit::Exit;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::session::Pace;
+use perennial_engine::host::HostReport;
+use perennial_engine::host::announcement::{Announced, AnnouncementRule};
 use perennial_engine::host::attach::{AttachError, Attachment, News, SessionExit};
-use perennial_engine::host::holders::{HeldRecord, HostRefusal, Mode, Outcome};
+use perennial_engine::host::holders::{HeldRecord, HostRefusal, Mode, Outcome, Program};
 use perennial_engine::host::recording::Recording;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::Signal;
 
-use crate::fixture::{Fixture, N1, N2, is_alive, kill, resident_bytes, until};
+use crate::fixture::{Fixture, N1, N2, is_alive, kill, launch, resident_bytes, until};
 
 /// A shim of a debug build; what it must not do is grow with the output.
 const RESIDENT_MAX: u64 = 12 << 20;
@@ -280,4 +283,41 @@ fn a_long_paste_arrives_whole() {
     fixture.await_output(agent, N1, "done");
     drop(typist.join().expect("typed all"));
     assert!(std::fs::read(fixture.path().join("got")).expect("written") == expected);
+}
+
+#[test]
+fn what_a_program_announces_is_told_when_it_changes_and_to_the_next_daemon() {
+    let mut fixture = Fixture::new();
+    let agent = fixture.agent();
+    let rule = |begins: &str, means| AnnouncementRule {
+        osc: vec![7501],
+        is: None,
+        begins: Some(begins.to_owned()),
+        contains: None,
+        ends: None,
+        means,
+    };
+    let announcements =
+        vec![rule("state=working", Announced::Busy), rule("state=done", Announced::Idle)];
+    let script = r"printf '\033]7501;state=working\033\\'; read x; printf '\033]7501;state=done\007'; \
+                   read x; exit 0";
+    let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
+    let dir = fixture.path().to_string_lossy().into_owned();
+    let program = Program { argv, dir, announcements, ..Program::default() };
+    let action = Action::Start(Box::new(launch(fixture.path(), &["sh"])), Opening::Bare);
+    let effect = SessionEffect { agent, number: N1, recorded: None, action };
+    fixture.holders().order_start(effect, program);
+    let announced = |fixture: &mut Fixture| {
+        fixture.wait("an announcement", |report| match report {
+            HostReport::Announced { agent: a, number: N1, state } if *a == agent => Some(*state),
+            _ => None,
+        })
+    };
+    assert_eq!(announced(&mut fixture), Announced::Busy);
+    fixture.type_line(agent, N1, "on");
+    assert_eq!(announced(&mut fixture), Announced::Idle);
+    fixture.stop_daemon();
+    fixture.start_daemon();
+    fixture.adopt(agent);
+    assert_eq!(announced(&mut fixture), Announced::Idle);
 }

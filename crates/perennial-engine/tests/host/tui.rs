@@ -71,6 +71,7 @@ pub fn program(dir: &Path, manner: Manner) -> Program {
         env_remove: Vec::new(),
         input: Some(rules()),
         is_bare: false,
+        announcements: Vec::new(),
     }
 }
 

@@ -124,6 +124,7 @@ impl Host for RealHost {
                 | HostReport::Connected { .. }
                 | HostReport::Job { .. }
                 | HostReport::Line { .. }
+                | HostReport::Announced { .. }
                 | HostReport::Outranked { .. }
                 | HostReport::Disconnected { .. } => {}
             }

@@ -329,6 +329,7 @@ fn start_holders(
             | HostReport::Session { .. }
             | HostReport::Connected { .. }
             | HostReport::Line { .. }
+            | HostReport::Announced { .. }
             | HostReport::Outranked { .. }
             | HostReport::Disconnected { .. } => {}
         }

@@ -329,6 +329,9 @@ fn hello() -> Turn {
         .repeat(Repeat::ALWAYS)
 }
 
+/// Texts whose last word the client would complete: from a list, by Enter, or by a suggestion behind the caret.
+const COMPLETED: [&str; 4] = ["then /mod", "so nice :sm", "so nice :smile", "look at @noth"];
+
 #[test]
 fn texts_are_one_prompt_each_in_order() {
     let mut session = Session::new([hello()]);
@@ -337,6 +340,9 @@ fn texts_are_one_prompt_each_in_order() {
     }
     session.delivered("y");
     session.delivered("C:\\dir\\");
+    for text in COMPLETED {
+        session.delivered(text);
+    }
     session.delivered("a\u{202e}b \u{200b}c");
     session.delivered("fam \u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467} \u{4e16}\u{754c} caf\u{e9}");
     // Shown and told in its composed form.
@@ -387,6 +393,9 @@ fn without_a_caret_texts_are_one_prompt_each_too() {
     session.delivered("y");
     session.delivered("a text that is longer than any word of the client");
     session.delivered("one\ntwo three\nfour");
+    for text in COMPLETED {
+        session.delivered(text);
+    }
     session.delivered(&"2 kB in one line ".repeat(120));
     session.delivered("and something short");
 }

@@ -55,6 +55,7 @@ fn ended(holders: Holders, reports: &Receiver<HostReport>) -> (JobExit, String) 
             | HostReport::Began { .. }
             | HostReport::Connected { .. }
             | HostReport::Line { .. }
+            | HostReport::Announced { .. }
             | HostReport::Outranked { .. }
             | HostReport::Disconnected { .. } => {}
         }

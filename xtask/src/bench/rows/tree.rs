@@ -134,6 +134,7 @@ impl BareHost {
                 | HostReport::Connected { .. }
                 | HostReport::Disconnected { .. }
                 | HostReport::Line { .. }
+                | HostReport::Announced { .. }
                 | HostReport::Outranked { .. }
                 | HostReport::Job { .. } => {}
             }

@@ -52,7 +52,8 @@ pub fn write_files(
         (Slot::Settings, vec![text(&settings)?.to_owned()]),
         (Slot::Mcp, vec![text(&mcp)?.to_owned()]),
     ]);
-    Ok(Wiring { values, owner_has_mode: mode.is_some_and(Value::is_string) })
+    let owner_has_mode = mode.is_some_and(Value::is_string);
+    Ok(Wiring { values, owner_has_mode, ..Wiring::default() })
 }
 
 /// Our status line, which calls the owner's own.

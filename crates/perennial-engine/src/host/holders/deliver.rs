@@ -6,6 +6,7 @@
 
 use perennial_core::id::SessionNumber;
 
+use super::super::announcement::Announced;
 use super::super::delivery::{DeliverOrder, HeldRecord, LineReport, Outcome, TEXT_BYTES_MAX};
 use super::super::owner::Owner;
 use super::super::protocol::Order;
@@ -69,6 +70,15 @@ impl Run {
             && is_newest
         {
             (self.sink)(HostReport::Line { agent, number, line });
+        }
+    }
+
+    pub fn on_announced(&mut self, owner: Owner, number: SessionNumber, state: Announced) {
+        let is_newest = self.holders.get_mut(&owner).is_some_and(|h| h.session(number).is_some());
+        if let Owner::Agent(agent) = owner
+            && is_newest
+        {
+            (self.sink)(HostReport::Announced { agent, number, state });
         }
     }
 

@@ -410,6 +410,7 @@ fn start_order(
         job,
         input: program.input,
         hangs_up: Some(program.is_bare),
+        announcements: program.announcements,
         viewer: None,
     }
 }

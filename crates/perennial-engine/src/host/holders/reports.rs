@@ -115,6 +115,9 @@ impl Run {
                 ShimReport::Line { number, line } => {
                     self.on_line(owner, SessionNumber(number), line);
                 }
+                ShimReport::Announced { number, state } => {
+                    self.on_announced(owner, SessionNumber(number), state);
+                }
                 ShimReport::Unknown => {}
             }
         }

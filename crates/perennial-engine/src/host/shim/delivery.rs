@@ -7,8 +7,8 @@
 //! - L1  One delivery at a time; one message and attempt is typed at most once in a session, however
 //!   often it is ordered and whatever was typed since; no attempt after a later one.
 //! - L2  Nothing is typed into a draft, a doubt, a dialog, a suspended program or an undrawn line.
-//! - L3  Enter is typed only behind a proven echo, at once, and never later than `ENTER_WITHIN` after
-//!   the paste.
+//! - L3  Enter is typed only behind a proven echo, and never later than `ENTER_WITHIN` after the paste: at
+//!   once, or after the pause that the program needs. What was drawn in the pause shows the text again.
 //! - L4  A text that got no Enter, or whose Enter is not known to be taken, has none of ours appended:
 //!   it is erased first, or the next is held.
 //! - L5  Every order is answered; what was carried out is answered the same again.
@@ -17,6 +17,7 @@
 
 use std::time::Duration;
 
+use super::super::announcement::Announced;
 use super::super::delivery::{DeliverOrder, HeldRecord, InputRules, LineReport, Outcome};
 use super::super::monotonic::{Moment, now};
 use super::super::protocol::ShimReport;
@@ -37,9 +38,6 @@ const ERASE_WITHIN: Duration = Duration::from_secs(1);
 const ERASE_UNSEEN_FOR: Duration = Duration::from_millis(300);
 /// Later than this after the paste a dialog may have taken the place of the line.
 const ENTER_WITHIN: Duration = Duration::from_secs(1);
-/// After bracketed pastes were turned off: when to look whether the program was suspended.
-const LOOKS_AFTER: [Duration; 3] =
-    [Duration::from_millis(50), Duration::from_millis(200), Duration::from_secs(1)];
 /// A terminal in canonical mode keeps this many bytes of a line, and its end; what is longer is cut.
 const CANONICAL_LINE_MAX: usize = 4095;
 /// Erasing more rows than a line ever has does no harm, and takes long.
@@ -62,26 +60,30 @@ enum Phase {
     Erasing { by: Moment },
     /// Until the echo is proven.
     Pasted { by: Moment, echo: Box<Echo> },
+    /// Until the program takes an Enter for one; `echo` is that of what is drawn meanwhile.
+    Pausing { enter_at: Moment, by: Moment, echo: Box<Echo> },
 }
 
 impl Delivery {
     /// The text is in the line, or on its way there, without an Enter.
     pub fn is_pasted(&self) -> bool {
-        matches!(self.phase, Phase::Pasted { .. })
+        matches!(self.phase, Phase::Pasted { .. } | Phase::Pausing { .. })
     }
 
     /// Somebody waits: a paste that is not proven by then is given up.
     pub fn give_up_by(&mut self, time: Moment) {
-        if let Phase::Pasted { by, .. } = &mut self.phase {
+        if let Phase::Pasted { by, .. } | Phase::Pausing { by, .. } = &mut self.phase {
             *by = time.min(*by);
         }
     }
 
-    /// When the present phase ends at the latest.
+    /// When the present phase ends at the latest, or is to be looked at.
     pub fn by(&self) -> Moment {
-        match self.phase {
-            Phase::Waiting { by } | Phase::Settling { by } => by,
-            Phase::Erasing { by } | Phase::Pasted { by, .. } => by,
+        match &self.phase {
+            Phase::Waiting { by } | Phase::Settling { by } => *by,
+            Phase::Erasing { by } | Phase::Pasted { by, .. } => *by,
+            Phase::Pausing { enter_at, by, .. } if now() < *enter_at => *by.min(enter_at),
+            Phase::Pausing { by, .. } => *by,
         }
     }
 }
@@ -111,11 +113,17 @@ impl Shim {
 
     /// Takes note of output that was just read.
     pub(super) fn scan_output(&mut self, count: usize) {
+        if let Some(session) = &mut self.session {
+            session.announcements.scan(&self.buffer[..count]);
+        }
         let Some(session) = self.session.as_mut().filter(|session| session.rules.is_some()) else {
             return;
         };
         let output = &self.buffer[..count];
         let before = session.modes.bracketed_paste();
+        if let Some(terminal) = &session.terminal {
+            session.modes.set_rows(terminal.size().rows);
+        }
         session.modes.scan(output);
         if session.modes.bracketed_paste() != before {
             session.on_paste_mode(before, now());
@@ -278,22 +286,57 @@ impl Session {
                 }
                 Ok(None)
             }
-            Phase::Pasted { echo, .. } => {
-                let is_proven = echo.feed(output);
-                if is_late {
-                    self.draft.leave(echo.is_among_words());
-                    return Err(HeldRecord::NoEcho);
-                }
-                if !is_proven {
-                    return Ok(None);
-                }
-                self.check_keys_reach_line()?;
-                self.write(b"\r")?;
-                self.is_entered = true;
-                self.draft.entered();
-                Ok(Some(Outcome::Entered))
+            Phase::Pasted { .. } | Phase::Pausing { .. } => {
+                let after = Duration::from_millis(rules.enter_after_ms.into());
+                self.advance_paste(&mut delivery.phase, after, output, now)
             }
         }
+    }
+
+    /// L3.
+    fn advance_paste(
+        &mut self,
+        phase: &mut Phase,
+        after: Duration,
+        output: &[u8],
+        now: Moment,
+    ) -> Result<Option<Outcome>, HeldRecord> {
+        let is_pausing = matches!(phase, Phase::Pausing { .. });
+        let (is_due, is_late, echo) = match phase {
+            Phase::Waiting { .. } | Phase::Settling { .. } | Phase::Erasing { .. } => {
+                return Ok(None);
+            }
+            Phase::Pasted { by, echo } => {
+                let is_proven = echo.feed(output);
+                (is_proven, *by <= now, echo)
+            }
+            Phase::Pausing { enter_at, by, echo } => {
+                // What was drawn since may be something else.
+                let is_shown = echo.feed(output) || !echo.has_printed();
+                (is_shown && *enter_at <= now, *by <= now, echo)
+            }
+        };
+        if is_late {
+            self.draft.leave(echo.is_among_words());
+            return Err(HeldRecord::NoEcho);
+        }
+        if !is_due {
+            return Ok(None);
+        }
+        if after.is_zero() || is_pausing {
+            return self.enter().map(Some);
+        }
+        let (enter_at, echo) = (now + after, Box::new(echo.anew()));
+        *phase = Phase::Pausing { enter_at, by: enter_at + SETTLE_WITHIN, echo };
+        Ok(None)
+    }
+
+    fn enter(&mut self) -> Result<Outcome, HeldRecord> {
+        self.check_keys_reach_line()?;
+        self.write(b"\r")?;
+        self.is_entered = true;
+        self.draft.entered();
+        Ok(Outcome::Entered)
     }
 
     fn paste(
@@ -428,42 +471,19 @@ impl Session {
             None => Err(HeldRecord::NotDrawn),
             Some(_) if is_canonical => Err(HeldRecord::Suspended),
             Some(false) => Err(HeldRecord::Dialog),
-            Some(true) if self.draft.is_in_dialog() => Err(HeldRecord::Dialog),
+            Some(true) if self.is_asked() => Err(HeldRecord::Dialog),
             Some(true) if self.draft.is_in_doubt() => Err(HeldRecord::Doubt),
             Some(true) => Ok(()),
         }
     }
 
+    /// Keys would answer something, by the daemon's word or by the program's own.
+    fn is_asked(&self) -> bool {
+        self.draft.is_in_dialog() || self.announcements.latest().is_some_and(Announced::asks)
+    }
+
     fn write(&mut self, bytes: &[u8]) -> Result<(), HeldRecord> {
         let terminal = self.terminal.as_mut().ok_or(HeldRecord::Stale)?;
         if terminal.input(bytes) { Ok(()) } else { Err(HeldRecord::Full) }
-    }
-
-    /// A program that is suspended turns bracketed pastes off and gives the terminal back; it does the
-    /// second a moment later.
-    fn on_paste_mode(&mut self, before: Option<bool>, now: Moment) {
-        self.set_suspended(false);
-        let is_off = self.modes.bracketed_paste() == Some(false);
-        self.look_at = is_off.then(|| (now + LOOKS_AFTER[0], 1));
-        if before == Some(false) {
-            // A text may have been held for it while nobody was told, since a person was attached.
-            self.told_line = None;
-        }
-    }
-
-    fn look_for_suspension(&mut self, now: Moment) {
-        let Some((at, looks)) = self.look_at else { return };
-        if at > now {
-            return;
-        }
-        let is_canonical = self.terminal.as_ref().is_some_and(|terminal| terminal.is_canonical());
-        self.set_suspended(is_canonical && self.exit.is_none());
-        let next = LOOKS_AFTER.get(usize::from(looks)).filter(|_| !is_canonical);
-        self.look_at = next.map(|after| (now + *after, looks + 1));
-    }
-
-    fn set_suspended(&mut self, is_suspended: bool) {
-        self.is_suspended = is_suspended;
-        self.draft.unread(is_suspended || !self.is_drawn);
     }
 }

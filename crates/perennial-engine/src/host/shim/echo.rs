@@ -45,7 +45,7 @@ pub struct Echo {
 }
 
 /// What a paste should look like.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Sought {
     /// Without white space.
     text: Vec<u8>,
@@ -133,6 +133,16 @@ impl Echo {
             at_row: 1,
             caret_row: 1,
         }
+    }
+
+    /// The same is looked for in what is drawn from here on, where it may be drawn several times.
+    pub fn anew(&self) -> Echo {
+        Echo::new(self.sought.clone().after_ours(false))
+    }
+
+    /// Anything was printed.
+    pub fn has_printed(&self) -> bool {
+        !self.printed.is_empty()
     }
 
     /// Takes in output; whether the paste is proven by now.

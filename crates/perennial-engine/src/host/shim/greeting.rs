@@ -192,6 +192,7 @@ impl Shim {
         // It has heard nothing of the input line yet, and said nothing.
         if let Some(session) = &mut self.session {
             session.told_line = None;
+            session.told_announced = None;
             session.draft.abandon();
         }
     }

@@ -11,6 +11,7 @@
 //! - M3  Without a daemon, a child and its directory, it ends.
 //! - D1 to D5 of a person's draft, L1 to L6 of a delivery.
 
+mod announcements;
 mod delivered;
 mod delivery;
 mod draft;
@@ -25,6 +26,7 @@ mod queries;
 mod recorder;
 mod session;
 mod spawn;
+mod suspension;
 mod terminal;
 mod viewers;
 mod withheld;
@@ -235,6 +237,7 @@ impl Shim {
         self.remove_peers();
         self.record_exit(now);
         self.tell_line();
+        self.tell_announced();
     }
 
     /// M2: an end that nobody acknowledged in time, or that nobody is there to hear, goes to disk.

@@ -5,6 +5,8 @@
 
 use memchr::memchr;
 
+use super::super::delivery::FrameEnd;
+
 /// The longest sequence that counts, `CSI ? 2 0 0 4 h` or a caret's place, is shorter.
 const SEQUENCE_BYTES_MAX: usize = 16;
 
@@ -12,6 +14,12 @@ const ESCAPE: u8 = 0x1b;
 
 #[derive(Debug, Default)]
 pub struct Modes {
+    frame_end: FrameEnd,
+    /// Rows of the screen.
+    rows: u16,
+    is_caret_hidden: bool,
+    /// The row of the last absolute move, from 1.
+    row: Option<u16>,
     /// `None` until the program has said anything of it.
     bracketed_paste: Option<bool>,
     is_alternate: bool,
@@ -47,6 +55,15 @@ enum Scan {
 }
 
 impl Modes {
+    pub fn new(frame_end: FrameEnd) -> Modes {
+        Modes { frame_end, ..Modes::default() }
+    }
+
+    /// The screen has so many rows from here on.
+    pub fn set_rows(&mut self, rows: u16) {
+        self.rows = rows;
+    }
+
     /// Whether pastes are bracketed; `None` if the program never asked for it.
     pub fn bracketed_paste(&self) -> Option<bool> {
         self.bracketed_paste
@@ -58,7 +75,10 @@ impl Modes {
     }
 
     pub fn caret_column(&self) -> Option<u16> {
-        self.column
+        match self.frame_end {
+            FrameEnd::Corner => self.column,
+            FrameEnd::Synchronized => self.caret.map(|caret| caret.column),
+        }
     }
 
     /// Where the last frame left the caret, if one has ended since this was asked: each frame goes to
@@ -110,7 +130,8 @@ impl Modes {
     }
 
     fn take(&mut self, last: u8) {
-        let parameters = &self.pending[..usize::from(self.length)];
+        let pending = self.pending;
+        let parameters = &pending[..usize::from(self.length)];
         match (parameters, last) {
             ([b'?', modes @ ..], b'h' | b'l') => {
                 for mode in modes.split(|byte| *byte == b';') {
@@ -120,15 +141,29 @@ impl Modes {
                             self.is_alternate = last == b'h';
                             (self.column, self.caret, self.corner) = (None, None, None);
                         }
+                        b"25" => self.is_caret_hidden = last == b'l',
+                        b"2026" if last == b'l' => self.end_update(),
                         _ => {}
                     }
                 }
             }
             (_, b'H' | b'f') => {
-                self.column = column(parameters);
-                self.end_frame(row(parameters));
+                (self.row, self.column) = (row(parameters), column(parameters));
+                if self.frame_end == FrameEnd::Corner {
+                    self.end_frame(self.row);
+                }
             }
             (_, _) => {}
+        }
+    }
+
+    fn end_update(&mut self) {
+        if self.frame_end == FrameEnd::Synchronized {
+            let place = self.row.zip(self.column).filter(|_| !self.is_caret_hidden);
+            let rows = self.rows;
+            self.caret =
+                place.map(|(row, column)| Caret { column, rows_up: rows.saturating_sub(row) });
+            self.is_new_frame = true;
         }
     }
 
@@ -200,6 +235,25 @@ mod tests {
             assert_eq!(modes.take_frame(), Some(None), "a menu without a caret");
             modes.scan(b"\x1b[H\r\x1b[2Cz");
             assert_eq!(modes.take_frame(), None, "it is being drawn");
+        }
+    }
+
+    /// As one program draws: a menu, and its input line.
+    #[test]
+    fn a_synchronized_update_shows_the_caret_unless_it_is_hidden() {
+        let menu = b"\x1b[?1049h\x1b[?2026h\x1b[?25l\x1b[40;3Hpick\x1b[?2026l";
+        let line = b"\x1b[?2026h\x1b[?25l\x1b[40;3H    \x1b[42;1H>\x1b[45;1H?\x1b[0m\x1b[42;3H\x1b[?25h\x1b[?2026l";
+        for cut in 0..line.len() {
+            let mut modes = Modes::new(FrameEnd::Synchronized);
+            modes.set_rows(45);
+            modes.scan(menu);
+            assert_eq!((modes.take_frame(), modes.caret_column()), (Some(None), None));
+            modes.scan(&line[..cut]);
+            assert_eq!((modes.take_frame(), modes.caret_column()), (None, None), "{cut}");
+            modes.scan(&line[cut..]);
+            let caret = Caret { column: 3, rows_up: 3 };
+            assert_eq!(modes.take_frame(), Some(Some(caret)), "{cut}");
+            assert_eq!(modes.caret_column(), Some(3), "{cut}");
         }
     }
 

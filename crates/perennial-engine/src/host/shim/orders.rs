@@ -16,6 +16,7 @@ use super::super::process;
 use super::super::protocol::{
     ExitRecord, Order, PaceRecord, Refused, SessionRecord, ShimReport, ShimSay, StartOrder,
 };
+use super::announcements::Announcements;
 use super::greeting::IssuedTicket;
 use super::job::Job;
 use super::recorder::Recorder;
@@ -170,6 +171,7 @@ impl Shim {
         let mut session =
             Session::new(number, Recorder::new(dir, order.record_limit), order.input.clone());
         session.hangs_up = order.hangs_up.unwrap_or(order.input.is_none());
+        session.announcements = Announcements::new(order.announcements.clone());
         if let Some(terms) = order.viewer {
             let until = now() + Duration::from_millis(terms.wait_ms);
             session.awaits_viewer = Some(Box::new((order.clone(), until)));

@@ -14,11 +14,13 @@ use perennial_core::id::SessionNumber;
 use perennial_core::session::Process;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
+use super::super::announcement::Announced;
 use super::super::cgroup::Cgroup;
 use super::super::delivery::{InputRules, LineReport};
 use super::super::monotonic::Moment;
 use super::super::process;
 use super::super::protocol::{ExitRecord, PaceRecord, StartOrder};
+use super::announcements::Announcements;
 use super::delivered::Delivered;
 use super::delivery::Delivery;
 use super::draft::Draft;
@@ -88,6 +90,9 @@ pub struct Session {
     pub delivered: Delivered,
     /// What the present daemon was told of the line.
     pub told_line: Option<LineReport>,
+    pub announcements: Announcements,
+    /// What the present daemon was told that the program announces.
+    pub told_announced: Option<Announced>,
 }
 
 /// How long a session that is asked to end has, and how it is asked.
@@ -120,6 +125,7 @@ enum StopStep {
 
 impl Session {
     pub fn new(number: SessionNumber, recorder: Recorder, rules: Option<InputRules>) -> Session {
+        let frame_end = rules.as_ref().map(|rules| rules.frame_end).unwrap_or_default();
         Session {
             number,
             process: None,
@@ -140,7 +146,7 @@ impl Session {
             hangs_up: false,
             typed_at: None,
             withheld: Withheld::default(),
-            modes: Modes::default(),
+            modes: Modes::new(frame_end),
             is_drawn: false,
             has_early_keys: false,
             is_suspended: false,
@@ -152,6 +158,8 @@ impl Session {
             delivery: None,
             delivered: Delivered::default(),
             told_line: None,
+            announcements: Announcements::default(),
+            told_announced: None,
         }
     }
 

@@ -271,7 +271,7 @@ fn of_agent_clis(config: &Path) -> Vec<Finding> {
         Ok(preset) => match installed::agent_cli(&preset, |_| ()) {
             Some(Installed { path, version }) => {
                 let (path, works) = (path.display(), works(&preset));
-                let text = format!("{name} {version}: {path}; {works}");
+                let text = format!("{name} {version}: {path}; {works}{}", limits(&preset));
                 match version == preset.measured {
                     true => finding("agent cli", Verdict::Ok, text),
                     false => finding("agent cli", Verdict::Ok, text).next(format!(
@@ -313,6 +313,13 @@ fn works(preset: &Preset) -> String {
     let all = [Some("start"), Some("resume"), Some("hooks"), Some("tools"), list];
     let words: Vec<&str> = all.into_iter().flatten().chain([clock.as_str()]).collect();
     words.join(", ")
+}
+
+/// What does not work with it.
+fn limits(preset: &Preset) -> String {
+    let name = &preset.name;
+    let limits = preset.limits.not.iter();
+    limits.map(|limit| format!("; not with {name}: {} ({})", limit.what, limit.why)).collect()
 }
 
 /// Free space on the journal's disk; `None` if its directory is not there yet.

@@ -16,10 +16,15 @@ const LONGEST_LINE: u64 = 4 << 20;
 
 /// Serve an agent's own tools
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Have the server's instructions hold the agent's briefing
+    #[arg(long)]
+    briefing: bool,
+}
 
-pub fn run(_: &Args, context: &Context) -> VerbResult {
-    let path = client::path(&["mcp"], &[]);
+pub fn run(args: &Args, context: &Context) -> VerbResult {
+    let briefing = args.briefing.then_some("true");
+    let path = client::path(&["mcp"], &[("briefing", briefing)]);
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     while let Some(line) = next_line(&mut input)? {
         let answer = match line {

@@ -1,6 +1,10 @@
 //! `show`: everything about one agent.
 
-use perennial_api::{ExitCode, client};
+use std::path::Path;
+
+use perennial_api::{Agent, ExitCode, client};
+use perennial_engine::harness::Preset;
+use perennial_engine::harness::preset::Limit;
 
 use crate::cli::context::Context;
 use crate::cli::failure::VerbResult;
@@ -20,6 +24,15 @@ pub struct Args {
 
 pub fn run(args: &Args, context: &Context) -> VerbResult {
     let answer = context.client.get(&client::path(&["agents", &args.target], &[]))?;
-    context.show(&answer, |agent| context.draw(|canvas| card(agent, canvas)))?;
+    context.show(&answer, |agent: &Agent| {
+        let limits = limits(&context.home.config, agent);
+        context.draw(|canvas| card(agent, &limits, canvas))
+    })?;
     Ok(ExitCode::Done)
+}
+
+/// What does not work with the agent's harness; nothing is known of a bare command, or where its preset can't
+/// be read.
+fn limits(config: &Path, agent: &Agent) -> Vec<Limit> {
+    Preset::load(config, &agent.harness).map(|preset| preset.limits.not).unwrap_or_default()
 }

@@ -2,6 +2,7 @@
 
 use perennial_api::Agent;
 use perennial_api::agent::{Context, Exit, Usage};
+use perennial_engine::harness::preset::Limit;
 
 use super::paint::Ink;
 use super::roster::{Canvas, headline, name, reason};
@@ -11,7 +12,7 @@ use crate::kill_signal;
 /// What stands in place of something that is not for this caller.
 pub const WITHHELD: &str = "(withheld)";
 
-pub fn card(agent: &Agent, canvas: &Canvas<'_>) -> String {
+pub fn card(agent: &Agent, limits: &[Limit], canvas: &Canvas<'_>) -> String {
     let mut lines = Lines { canvas, text: String::new() };
     lines.headline(agent);
     lines.row("id", &plain(&agent.id));
@@ -38,6 +39,9 @@ pub fn card(agent: &Agent, canvas: &Canvas<'_>) -> String {
     }
     lines.row("restart", &format!("{}, {}", plain(&agent.restart), restarts(agent.respawn_count)));
     lines.row("harness", &harness(agent));
+    for Limit { what, why } in limits {
+        lines.row("", &format!("not with {}: {what} ({why})", plain(&agent.harness)));
+    }
     lines.row("host", &plain(&agent.host));
     let moment =
         |moment: &str| format!("{} ({} ago)", canvas.clock.time(moment), canvas.clock.ago(moment));
@@ -235,7 +239,7 @@ mod tests {
 
     fn drawn(agent: &Agent) -> String {
         let clock = fixed();
-        card(agent, &Canvas { clock: &clock, paint: Paint::OFF, width: None, user: None })
+        card(agent, &[], &Canvas { clock: &clock, paint: Paint::OFF, width: None, user: None })
     }
 
     #[test]
@@ -272,7 +276,7 @@ mod tests {
             ..sample::working()
         };
         let canvas = Canvas { clock: &clock, paint: Paint::OFF, width: Some(80), user: None };
-        let drawn = card(&agent, &canvas);
+        let drawn = card(&agent, &[], &canvas);
         assert!(drawn.lines().all(|line| text::width(line) <= 80), "{drawn}");
         insta::assert_snapshot!(drawn);
     }

@@ -380,6 +380,7 @@ impl Driver {
                 }
             }
             HostReport::Line { agent, number, line } => self.line(agent, number, line),
+            HostReport::Announced { agent, number, state } => self.announced(agent, number, state),
             HostReport::Outranked { by } => self.outranked(by),
             HostReport::Connected { agent, number, shim, cgroup } => {
                 self.world.registry.add(Owner::Agent(agent), shim, cgroup);

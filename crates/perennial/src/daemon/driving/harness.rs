@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use perennial_api::Home;
@@ -17,12 +17,14 @@ use perennial_core::id::AgentId;
 use perennial_core::launch::Launch;
 use perennial_core::observation::Report;
 use perennial_core::session::Process;
+use perennial_engine::harness::open_conversations;
 use perennial_engine::harness::prepare::Continuity;
 use perennial_engine::harness::preset::{self, KillSignal, Version};
 use perennial_engine::harness::{Preset, PresetError, SessionFiles, conversation, prepare};
 use perennial_engine::host::directory::HolderDirectory;
 use perennial_engine::host::environment;
 use perennial_engine::host::holders::Program;
+use perennial_engine::host::process;
 
 use crate::daemon::driving::driver::chain;
 use crate::daemon::hearing::session_list_watcher::SessionList;
@@ -100,6 +102,33 @@ impl Harnesses {
         conversation::copy(harness, &self.home.conversations(), conversation)
     }
 
+    /// The conversations that a session's program has open, by what its vendor locks.
+    pub fn open_conversations(
+        &self,
+        agent: AgentId,
+        harness: &str,
+        pid: i32,
+    ) -> BTreeSet<ConversationId> {
+        let vendor = self.vendor(agent, harness);
+        let locked = vendor.as_ref().and_then(|(preset, home)| {
+            Some(open_conversations::open_in(preset.conversation.lock.as_ref()?, home, pid))
+        });
+        locked.unwrap_or_default()
+    }
+
+    /// Keeps where the vendor has a conversation, for the case that it loses the file.
+    pub fn remember_place(
+        &self,
+        agent: AgentId,
+        harness: &str,
+        conversation: &ConversationId,
+        theirs: &Path,
+    ) -> std::io::Result<()> {
+        let Some((preset, vendor_home)) = self.vendor(agent, harness) else { return Ok(()) };
+        let copies = self.home.conversations();
+        conversation::remember_place(&preset, &vendor_home, &copies, conversation, theirs)
+    }
+
     /// Whether an orderly end of the agent's session begins with TERM.
     pub fn ends_by_term(&self, agent: &Agent) -> bool {
         self.preset_of(agent).is_some_and(|preset| preset.end.kill_signal == KillSignal::Terminate)
@@ -145,7 +174,7 @@ impl Harnesses {
         let Ok(preset) = self.preset(harness) else { return false };
         let variable = |name: &str| env.get(name).map(|value| OsStr::new(value.as_str()));
         let vendor_home = conversation::home(&preset.conversation, &user_home(variable), variable);
-        preset.conversation.transcript.find(&vendor_home, conversation).is_some()
+        conversation::find(&preset, &vendor_home, conversation).is_some()
             || self.copy(harness, conversation).is_file()
     }
 
@@ -187,9 +216,13 @@ impl Harnesses {
         let preset = self.preset(harness).ok()?;
         let variable = |name: &str| env.get(name).map(|value| OsStr::new(value.as_str()));
         let vendor_home = conversation::home(&preset.conversation, &user_home(variable), variable);
-        let rule = preset.conversation.list.clone()?;
-        let directory = rule.base(&vendor_home);
-        SessionList { directory, rule, dialect: preset.dialect }.writer_of(conversation)
+        let locked = || locked_by(&preset, &vendor_home, conversation);
+        let rule = preset.conversation.list.clone();
+        let listed = rule.and_then(|rule| {
+            let directory = rule.base(&vendor_home);
+            SessionList { directory, rule, dialect: preset.dialect }.writer_of(conversation)
+        });
+        listed.or_else(locked)
     }
 
     /// What a session runs; the reason in words where it can't be started.
@@ -207,9 +240,15 @@ impl Harnesses {
             return Ok(Program::bare(launch));
         }
         let preset = self.preset(&launch.harness).map_err(|error| chain(&error))?;
+        let list = self.list(agent, &launch.harness);
+        let vendor_home = self.vendor_home(agent, &preset);
+        let writer = |conversation: &ConversationId| {
+            let listed = list.as_ref().and_then(|list| list.writer_of(conversation));
+            let locked = || locked_by(&preset, vendor_home.as_ref()?, conversation);
+            listed.or_else(locked)
+        };
         if let Opening::Resume { conversation, .. } = opening
-            && let Some(list) = self.list(agent, &launch.harness)
-            && let Some(writer) = list.writer_of(conversation)
+            && let Some(writer) = writer(conversation)
         {
             let pid = writer.pid;
             return Err(format!(
@@ -242,8 +281,16 @@ impl Harnesses {
             env_remove: prepared.env_remove,
             input: preset.input.as_ref().map(|input| input.rules()),
             is_bare: false,
+            announcements: preset.announcements.iter().map(|it| it.rule()).collect(),
         })
     }
+}
+
+/// The process that has a conversation open, by what its vendor locks.
+fn locked_by(preset: &Preset, vendor_home: &Path, id: &ConversationId) -> Option<Process> {
+    let lock = preset.conversation.lock.as_ref()?;
+    let pid = open_conversations::writer_of(lock, vendor_home, id)?;
+    process::stat(pid).map(|stat| stat.process)
 }
 
 /// A variable of an agent's environment. The last one counts, as in `SessionFiles::variable`.
@@ -260,8 +307,6 @@ fn user_home<'a>(variable: impl Fn(&str) -> Option<&'a OsStr>) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
 
     #[test]

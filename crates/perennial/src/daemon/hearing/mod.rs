@@ -10,11 +10,13 @@ pub mod unheard_hooks;
 
 use perennial_core::context::{Sample, Source};
 use perennial_core::event::{AgentEvent, Event};
-use perennial_core::fact::{Fact, Keys, Origin, PausedBy, Seen};
+use perennial_core::fact::{Fact, Keys, Listed, Origin, PausedBy, Seen};
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::message::{Content, MessageState};
+use perennial_core::state::State;
 use perennial_engine::harness::dialect::Listing;
 use perennial_engine::harness::session_texts;
+use perennial_engine::host::announcement::Announced;
 use perennial_engine::host::delivery::LineReport;
 use perennial_engine::supervisor::Input;
 use tokio::sync::oneshot;
@@ -59,7 +61,13 @@ impl Driver {
         fact: Option<Fact>,
         reply: oneshot::Sender<Option<String>>,
     ) {
-        let (Some(number), Some(fact)) = (number.or_else(|| self.live(agent)), fact) else {
+        let Some(number) = number.or_else(|| self.live(agent)) else {
+            let _ = reply.send(None);
+            return;
+        };
+        let Some(fact) = fact else {
+            // It may tell that there is something to read.
+            self.look_at_conversation(agent, number);
             let _ = reply.send(None);
             return;
         };
@@ -95,6 +103,37 @@ impl Driver {
         for seen in [suspension, Seen::Keys(keys)] {
             self.hear(agent, number, Fact::new(Origin::Terminal, seen));
         }
+    }
+
+    /// Takes in what a session's program announces. It was said just now, or still holds.
+    pub fn announced(&mut self, agent: AgentId, number: SessionNumber, state: Announced) {
+        if self.is_early(agent, state) {
+            return;
+        }
+        let listed = match state {
+            Announced::Busy => Some(Listed::Busy),
+            Announced::Idle => Some(Listed::Idle),
+            Announced::Permission => Some(Listed::Permission),
+            Announced::Question => Some(Listed::Question),
+            // Why is in the transcript.
+            Announced::Failed | Announced::Unknown => None,
+        };
+        if let Some(listed) = listed {
+            self.hear(agent, number, Fact::new(Origin::Terminal, Seen::Listed(listed)));
+        }
+        self.look_at_conversation(agent, number);
+    }
+
+    /// Whether a program that says so before its session has begun means nothing by it.
+    fn is_early(&self, agent: AgentId, state: Announced) -> bool {
+        let Some(known) = self.supervisor.fleet().agent(agent) else { return true };
+        let has_begun = known.session.as_ref().is_some_and(|session| session.has_announced);
+        let preset = self.world.harnesses.preset(&known.launch.harness);
+        !has_begun
+            && preset.is_ok_and(|preset| {
+                let mut rules = preset.announcements.iter();
+                rules.any(|rule| rule.once_begun && rule.rule().means == state)
+            })
     }
 
     /// The texts of these messages, as a reply to a hook.
@@ -163,8 +202,12 @@ impl Driver {
     /// Takes in what a conversation's transcript has.
     pub fn sighted(&mut self, sighting: Sighting) {
         let Sighting { agent, number, facts, figures } = sighting;
+        let begins = facts.iter().any(|fact| matches!(fact.seen, Seen::SessionBegan(_)));
         for fact in facts {
             self.hear(agent, number, fact);
+        }
+        if begins {
+            self.look_at_conversation(agent, number);
         }
         if let Some(figures) = figures
             && self.spending.take(agent, Used::from(figures))
@@ -256,6 +299,7 @@ impl Driver {
                 harness: known.launch.harness.clone(),
                 conversation: conversations.current,
                 earlier: conversations.earlier,
+                is_in_turn: known.state == State::Working,
             });
         }
     }

@@ -21,6 +21,7 @@ use perennial_core::fact::{Fact, Origin, Seen};
 use perennial_core::hearing::{self, Limits, READ_AGAIN_AFTER};
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::session::Process;
+use perennial_engine::harness::conversation;
 use perennial_engine::host::monotonic::{self, Moment};
 use perennial_engine::host::{process, traffic};
 use perennial_engine::regular_file::{self, Links};
@@ -41,6 +42,8 @@ pub struct Look {
     pub conversation: ConversationId,
     /// Those that it had before, oldest first.
     pub earlier: Vec<ConversationId>,
+    /// A turn runs, as far as was heard.
+    pub is_in_turn: bool,
 }
 
 /// What was seen of one session.
@@ -131,6 +134,15 @@ impl OpenTranscripts {
             return Some(sighting);
         }
         let live = look.process.filter(|process| is_alive(*process));
+        if open.tidied.replace(look.number) != Some(look.number) {
+            tidy(&self.harnesses, look);
+        }
+        let polled = open.next_poll(&self.harnesses, now).filter(|_| live.is_some());
+        if now < open.silent_look {
+            // Nothing is to be said yet of what has not come.
+            open.due = Some(polled.map_or(open.silent_look, |poll| poll.min(open.silent_look)));
+            return Some(sighting);
+        }
         if hearing::is_settled(open.path().is_some(), live.is_some()) {
             let settled = Fact::new(Origin::Transcript, Seen::Settled);
             sighting.facts.push(settled.within(Some(look.conversation.clone())));
@@ -140,7 +152,8 @@ impl OpenTranscripts {
             return Some(sighting);
         };
         let lasted = now.saturating_sub(open.heard);
-        open.due = Some(open.heard + limits.next_look(lasted));
+        open.silent_look = open.heard + limits.next_look(lasted);
+        open.due = Some(polled.map_or(open.silent_look, |poll| poll.min(open.silent_look)));
         let seen = Seen::Silence { lasted, received: received(process) };
         sighting.facts.push(Fact::new(Origin::Kernel, seen));
         Some(sighting)
@@ -151,6 +164,7 @@ impl OpenTranscripts {
         let open = self.open.entry(look.agent).or_insert_with(|| Open::new(look.clone()));
         open.heard = monotonic::now();
         open.follow(look.clone(), open.heard);
+        open.silent_look = open.heard;
         open.due = Some(open.heard + READ_AGAIN_AFTER);
         self.read(look)
     }
@@ -162,22 +176,33 @@ impl OpenTranscripts {
             let ours = || Some(harnesses.copy(harness, id)).filter(|path| path.is_file());
             let is_earlier = *id != look.conversation;
             let vendor = harnesses.vendor(*agent, harness);
-            let theirs =
-                vendor.and_then(|(preset, home)| preset.conversation.transcript.find(&home, id));
+            let theirs = vendor.and_then(|(preset, home)| conversation::find(&preset, &home, id));
             let path = theirs.or_else(|| is_earlier.then(ours).flatten())?;
             Some(TranscriptFile { dialect: harnesses.preset(harness).ok()?.dialect, path })
         };
-        let mut facts = open.update(&mut self.buffer, find);
+        let mut facts = Vec::from_iter(open.named(harnesses));
+        facts.extend(open.update(&mut self.buffer, find));
         let measured = open.window().and_then(|window| measured(harnesses, look, window));
         facts.extend(measured);
         let current = open.path().map(|theirs| (&look.conversation, theirs));
         for (conversation, theirs) in current.into_iter().chain(open.left()) {
-            if let Err(error) = copy(theirs, &harnesses.copy(harness, conversation)) {
+            let copied = copy(theirs, &harnesses.copy(harness, conversation))
+                .and_then(|()| harnesses.remember_place(*agent, harness, conversation, theirs));
+            if let Err(error) = copied {
                 tracing::warn!(%agent, %error, "a conversation can't be copied");
             }
         }
         let figures = open.figures();
         Some(Sighting { agent: *agent, number: *number, facts, figures })
+    }
+}
+
+/// Takes what the start of the session left besides its conversation's file out of the vendor's sight.
+fn tidy(harnesses: &Harnesses, look: &Look) {
+    let Some((preset, home)) = harnesses.vendor(look.agent, &look.harness) else { return };
+    let tidied = conversation::put_doubles_aside(&preset, &home, &look.conversation);
+    if let Err(error) = tidied {
+        tracing::warn!(agent = %look.agent, %error, "a second file of a conversation can't be put aside");
     }
 }
 
@@ -187,8 +212,9 @@ fn measured(harnesses: &Harnesses, look: &Look, in_window: InWindow) -> Option<F
     if preset.context.window_source == Source::StatusLine {
         return None;
     }
-    let InWindow { tokens, model, source } = in_window;
-    let window = preset.context.window(model.as_deref().unwrap_or_default());
+    let InWindow { tokens, model, source, window } = in_window;
+    let listed = || preset.context.window(model.as_deref().unwrap_or_default());
+    let window = window.unwrap_or_else(listed);
     let end = harnesses.compaction_window(look.agent, &preset);
     let usable = preset.context.usable(window, end);
     let sample = Sample { tokens, window, usable, source };

@@ -89,7 +89,7 @@ impl Subject {
         let mut subagents = Vec::new();
         for id in &self.conversations {
             let rule = &preset.conversation.transcript;
-            let theirs = rule.find(&vendor_home, id);
+            let theirs = conversation::find(&preset, &vendor_home, id);
             let theirs = theirs.or_else(|| rule.place(&vendor_home, &self.dir, id));
             let found = theirs.iter().flat_map(|path| preset.dialect.subagents(path));
             subagents.extend(found.map(|path| (id, path)));

@@ -10,7 +10,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use perennial_api::agent as wire;
 use perennial_api::post::Post;
-use perennial_api::query::HARNESS_INPUT_BYTES_MAX;
+use perennial_api::query::{self, HARNESS_INPUT_BYTES_MAX};
 use perennial_api::tool::{self, Tool};
 use perennial_api::{Problem, request};
 use perennial_core::authority::Caller;
@@ -22,11 +22,11 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, ProblemResponse};
-use super::extract::{CallerIdentity, body};
+use super::extract::{CallerIdentity, Query, body};
 use super::orders::{Done, Order};
 use super::{Shared, Surface};
-use crate::daemon::showing::problems;
 use crate::daemon::showing::view::{self, Filter};
+use crate::daemon::showing::{briefing, problems};
 
 pub const SERVER: &str = "perennial";
 /// The newest protocol that we speak; what a client names is answered in kind.
@@ -54,6 +54,10 @@ const INVALID_PARAMETERS: i32 = -32602;
 enum Rpc {
     /// Answered already, or nothing to answer.
     Answer(Option<Value>),
+    Initialize {
+        id: Value,
+        result: Value,
+    },
     Call {
         id: Value,
         call: Call,
@@ -74,9 +78,17 @@ enum Call {
 pub async fn mcp(
     State(surface): State<Shared>,
     CallerIdentity(caller): CallerIdentity,
+    Query(asked): Query<query::Mcp>,
     request: Request,
 ) -> Answer {
     let answer = match read(&body(request, HARNESS_INPUT_BYTES_MAX).await?) {
+        Rpc::Initialize { id, mut result } => {
+            if asked.briefing {
+                let briefing = surface.briefing(caller).await?;
+                result["instructions"] = briefing.unwrap_or_else(|| INSTRUCTIONS.to_owned()).into();
+            }
+            self::result(&id, &result)
+        }
         Rpc::Answer(None) => return Ok(StatusCode::NO_CONTENT.into_response()),
         Rpc::Answer(Some(answer)) => answer,
         Rpc::Call { id, call } => match surface.call(caller, call).await {
@@ -112,6 +124,18 @@ impl Surface {
             }
             Call::BoardShow(tool::BoardShow { id }) => Ok(post(self.show_post(&id).await?)),
         }
+    }
+
+    /// What the caller's session would be told at its start.
+    async fn briefing(&self, caller: Caller) -> Result<Option<String>, ProblemResponse> {
+        let own = caller.own_session().map_err(|refusal| problems::refusal_to(&refusal))?;
+        let told = self.driver.look(move |view| {
+            let (fleet, hearing) = (view.supervisor.fleet(), view.supervisor.hearing(own));
+            let sample = hearing.and_then(|hearing| hearing.sample()).map(|(sample, _)| sample);
+            let agent = fleet.agent(own)?;
+            Some(briefing::text(fleet, agent, view.presence, sample.as_ref()))
+        });
+        Ok(told.await?)
     }
 
     async fn myself(&self, caller: Caller, own: AgentId) -> Result<wire::Agent, ProblemResponse> {
@@ -169,7 +193,7 @@ fn read(input: &[u8]) -> Rpc {
     let Some(id) = id else { return Rpc::Answer(None) };
     let parameters = &message["params"];
     match method {
-        "initialize" => Rpc::Answer(Some(result(&id, &initialize(parameters)))),
+        "initialize" => Rpc::Initialize { id, result: initialize(parameters) },
         "ping" => Rpc::Answer(Some(result(&id, &json!({})))),
         "tools/list" => Rpc::Answer(Some(result(&id, &json!({ "tools": tools() })))),
         "tools/call" => match call(parameters) {

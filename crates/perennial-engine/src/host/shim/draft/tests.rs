@@ -161,6 +161,8 @@ fn rules() -> InputRules {
         newline_sign: Some('\\'),
         double_escape_ms: Some(500),
         put_back_ms: 1000,
+        enter_after_ms: 0,
+        frame_end: crate::host::delivery::FrameEnd::Corner,
     }
 }
 

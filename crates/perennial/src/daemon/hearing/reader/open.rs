@@ -3,11 +3,13 @@
 //! Reads files and keeps count; when to look is said elsewhere, what comes of it in the core.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use perennial_core::context::{CALL_TOKENS, Source, estimated_tokens};
-use perennial_core::conversation::ConversationId;
+use perennial_core::conversation::{ConversationId, Followed};
 use perennial_core::fact::{Fact, Origin, Seen};
-use perennial_core::hearing::READ_LEFT_FOR;
+use perennial_core::hearing::{READ_AGAIN_AFTER, READ_LEFT_FOR};
+use perennial_core::id::SessionNumber;
 use perennial_engine::harness::Dialect;
 use perennial_engine::host::monotonic::Moment;
 use perennial_engine::transcript::account::{Account, ConversationNumber, Figures};
@@ -19,6 +21,10 @@ use perennial_engine::transcript::step::{Content, Excerpt, Step};
 use perennial_engine::transcript::tail::Buffer;
 
 use super::Look;
+use crate::daemon::driving::harness::Harnesses;
+
+/// A program has opened its conversation by then; afterwards it is looked for with every other look.
+const NAME_WITHIN: Duration = Duration::from_secs(60);
 
 /// The conversations of an agent that are followed.
 pub struct Open {
@@ -39,6 +45,14 @@ pub struct Open {
     pub heard: Moment,
     /// When to look again.
     pub due: Option<Moment>,
+    /// The session whose beginning left nothing besides its conversation's file, or nothing any more.
+    pub tidied: Option<SessionNumber>,
+    /// Until then it is not said that nothing came.
+    pub silent_look: Moment,
+    /// The session and the conversation that its program was last seen to have open.
+    seen_open: Option<(SessionNumber, ConversationId)>,
+    /// When somebody first looked for that, in this session.
+    sought_since: Option<(SessionNumber, Moment)>,
 }
 
 /// A conversation that the session has left; what it counts is counted with the current one.
@@ -59,13 +73,30 @@ pub struct InWindow {
     pub tokens: u64,
     pub model: Option<String>,
     pub source: Source,
+    /// How much it holds, where the transcript says so.
+    pub window: Option<u64>,
 }
 
 impl Open {
     pub fn new(look: Look) -> Open {
         let (current, account, counted) = (None, None, Vec::new());
         let (model, said, heard, due) = (String::new(), 0, Moment::ZERO, None);
-        Open { look, current, left: None, account, counted, model, said, heard, due }
+        let (silent_look, seen_open, sought_since) = (Moment::ZERO, None, None);
+        Open {
+            look,
+            current,
+            left: None,
+            account,
+            counted,
+            model,
+            said,
+            heard,
+            due,
+            silent_look,
+            seen_open,
+            sought_since,
+            tidied: None,
+        }
     }
 
     /// Follows what the look is at from here on; what was counted stays counted. The conversation
@@ -82,6 +113,44 @@ impl Open {
             (self.model, self.said) = (String::new(), 0);
         }
         self.look = look;
+    }
+
+    /// When to look again before anything is to be said of silence: in a turn that nobody else tells
+    /// of, and while it is not known which conversation a new session is in.
+    pub fn next_poll(&mut self, harnesses: &Harnesses, now: Moment) -> Option<Moment> {
+        let preset = harnesses.preset(&self.look.harness).ok()?;
+        let files = &preset.conversation;
+        let number = self.look.number;
+        let is_named = self.seen_open.as_ref().is_some_and(|(of, _)| *of == number);
+        self.sought_since.take_if(|(of, _)| *of != number);
+        let (_, since) = *self.sought_since.get_or_insert((number, now));
+        let awaited = files.lock.is_some() && !is_named && now.saturating_sub(since) < NAME_WITHIN;
+        let read_every = files.read_every_ms.filter(|_| self.look.is_in_turn);
+        let awaited = awaited.then(|| now + READ_AGAIN_AFTER);
+        read_every.map(|every| now + Duration::from_millis(every)).into_iter().chain(awaited).min()
+    }
+
+    /// Which conversation the session's program has open, where that is seen for the first time.
+    pub fn named(&mut self, harnesses: &Harnesses) -> Option<Fact> {
+        let Look { agent, number, process, harness, conversation, earlier, .. } = &self.look;
+        let process = (*process)?;
+        let known = |id: &ConversationId| id == conversation || earlier.contains(id);
+        let open = harnesses.open_conversations(*agent, harness, process.pid);
+        let has_current = open.contains(conversation);
+        // One that is not known yet was begun; several of them are not told apart.
+        let mut new = open.into_iter().filter(|id| !known(id));
+        let (id, how) = match (new.next(), new.next()) {
+            (Some(id), None) if has_current => (id, Followed::Cleared),
+            (Some(id), None) => (id, Followed::Started),
+            (None, _) if has_current => (conversation.clone(), Followed::Resumed),
+            (Some(_) | None, _) => return None,
+        };
+        let seen = (*number, id.clone());
+        if self.seen_open.as_ref() == Some(&seen) {
+            return None;
+        }
+        self.seen_open = Some(seen);
+        Some(Fact::new(Origin::Kernel, Seen::SessionBegan(how)).within(Some(id)))
     }
 
     /// A while has passed: what was left is let go if nothing came late, or for long enough.
@@ -140,12 +209,16 @@ impl Open {
     /// What is in the window of the current conversation, where that can be said.
     pub fn window(&self) -> Option<InWindow> {
         let model = Some(self.model.clone()).filter(|model| !model.is_empty());
-        match self.current.as_ref()?.context() {
+        let current = self.current.as_ref()?;
+        let window = current.window();
+        match current.context() {
             ContextUse::Measured { tokens } => {
-                Some(InWindow { tokens, model, source: Source::Table })
+                let source = if window.is_some() { Source::Transcript } else { Source::Table };
+                Some(InWindow { tokens, model, source, window })
             }
             ContextUse::Unknown if self.said > 0 => {
-                Some(InWindow { tokens: self.said, model: None, source: Source::Estimated })
+                let (tokens, model, source) = (self.said, None, Source::Estimated);
+                Some(InWindow { tokens, model, source, window })
             }
             ContextUse::Unknown | ContextUse::Compacted { .. } => None,
         }
@@ -237,7 +310,7 @@ fn said_after(said: u64, step: &Step) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perennial_core::id::{AgentId, SessionNumber};
+    use perennial_core::id::AgentId;
     use perennial_engine::harness::vendors::DIALECTS;
 
     fn step(content: Content) -> Step {
@@ -278,6 +351,7 @@ mod tests {
             process: None,
             harness: "claude".to_owned(),
             conversation: id(conversation),
+            is_in_turn: false,
             earlier: earlier.iter().map(|name| id(name)).collect(),
         };
         write("a", answer("m1", 1) + &answer("m2", 2));
