@@ -131,7 +131,8 @@ fn who_reads_late_gets_every_event_and_the_newest_state() {
     assert_eq!(seqs(&seen), (1..=head).collect::<Vec<_>>());
     let told = agents(&seen);
     assert!(told.iter().all(|agent| agent.name == "ada-149"), "an old state was told");
-    assert!(told.len() < 10, "{} times", told.len());
+    // Once for each batch of 16 events, and once for each second that this takes.
+    assert!(told.len() < 40, "{} times", told.len());
 }
 
 /// Whoever resumes after an event has its agent in that state, or gets it again.

@@ -78,7 +78,7 @@ fn with_rm_the_agent_is_buried_at_its_end() {
     terminal.type_keys(DETACH);
     let left = terminal.end();
     assert_eq!(left.code, 0);
-    assert!(left.stdout.contains("it will not be buried at its end; "), "{left:?}");
+    assert!(left.stdout.contains("kept is not buried: "), "{left:?}");
     sealed.until("it is known to run", || sealed.show("kept").state == "working");
 }
 
@@ -182,7 +182,7 @@ fn without_a_daemon_the_exit_code_is_passed_on_and_the_burial_left() {
     drop(child.stdin.take());
     let ran = ended(child, "run");
     assert_eq!(ran.code, 7, "{ran:?}");
-    let note = "not buried: no daemon is running; to bury it later: perennial bury late";
+    let note = "late was not buried: no daemon is running";
     assert!(ran.stderr.contains(note), "{ran:?}");
 }
 

@@ -43,7 +43,10 @@ pub fn journal(path: &Path) -> Option<Finding> {
 /// found by looking at all of them, whatever else is wrong.
 pub fn beside_daemon(health: &Health, path: &Path) -> Vec<Finding> {
     let told = told_by(health);
-    let damage = journal(path).filter(|found| found.verdict != Verdict::Ok);
+    // While a file is moved away, opening the journal would put a new one in its place.
+    let is_whole = health.store.read_only.is_none();
+    let damage = is_whole.then(|| journal(path)).flatten();
+    let damage = damage.filter(|found| found.verdict != Verdict::Ok);
     let is_sound = told.verdict == Verdict::Ok;
     let told = (!is_sound || damage.is_none()).then_some(told);
     told.into_iter().chain(damage).collect()
