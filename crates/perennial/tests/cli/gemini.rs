@@ -260,3 +260,27 @@ fn nothing_is_typed_into_the_dialog_of_a_directory_that_is_not_trusted() {
     });
     assert!(is_alive(client), "the dialog was answered");
 }
+
+/// What is typed in a turn is only in the client's memory until the turn is over.
+#[test]
+fn texts_sent_at_once_in_a_tool_call_survive_the_clients_death_each_once_and_in_order() {
+    let stage = Stage::new();
+    let mut watch = stage.sealed.watch();
+    let tool = "test -e begun && exit; touch begun; sleep 30";
+    let ada = stage.spawn("ada", &FREE, &json!([{ "tools": shell(tool) }, { "text": "Slept." }]));
+    state(&mut watch, "ada", "working", "in-turn");
+    let begun = stage.sealed.dir.join("work/begun");
+    stage.sealed.until("it is in the tool call", || begun.exists());
+    stage.sealed.ok(["send", "ada", "first-of-two"]);
+    stage.sealed.ok(["send", "ada", "second-of-two"]);
+    stage.sealed.until("the first one is typed", || {
+        stage.sealed.ok(["sent", "ada", "--json"]).contains("\"state\":\"offered\"")
+    });
+    assert!(signal(running(pid(&ada)), Signal::KILL));
+    stage.told(&["first-of-two", "second-of-two"]);
+    let last = stage.main_requests().pop().expect("a request");
+    let count = |text: &str| last.matches(text).count();
+    assert_eq!((count("first-of-two"), count("second-of-two")), (1, 1), "{last}");
+    assert!(last.find("first-of-two") < last.find("second-of-two"));
+    assert!(!last.contains("first-of-twosecond"));
+}
