@@ -136,6 +136,9 @@ pub fn put_doubles_aside(
     vendor_home: &Path,
     conversation: &ConversationId,
 ) -> io::Result<()> {
+    if !preset.conversation.transcript.is_abbreviated() {
+        return Ok(());
+    }
     let Some(own) = find(preset, vendor_home, conversation) else { return Ok(()) };
     for path in preset.conversation.transcript.fitting(vendor_home, conversation) {
         let is_its_own = preset.dialect.conversation_of(&path).as_ref() == Some(conversation);

@@ -172,10 +172,11 @@ fn killed_in_a_tool_call_the_same_conversation_goes_on_and_the_tool_is_gone() {
         (last.matches("go UNDERSTUDY").count(), last.matches("ended unexpectedly").count()),
         (1, 1)
     );
-    // What the resume left besides its file is out of the way.
-    let files = std::fs::read_dir(stage.chats()).expect("chats").flatten();
-    let names: Vec<String> = files.map(|file| file.file_name().to_string_lossy().into()).collect();
-    assert_eq!(names.iter().filter(|name| name.ends_with(".jsonl")).count(), 1, "{names:?}");
+    // What a resume in another minute leaves besides its file is put out of the way.
+    stage.sealed.until("one file is left", || {
+        let files = std::fs::read_dir(stage.chats()).expect("chats").flatten();
+        files.filter(|file| file.path().extension().is_some_and(|end| end == "jsonl")).count() == 1
+    });
 }
 
 #[test]
@@ -259,4 +260,28 @@ fn nothing_is_typed_into_the_dialog_of_a_directory_that_is_not_trusted() {
         stage.sealed.ok(["sent", "ada", "-n", "1", "--json"]).contains("\"state\":\"waiting\"")
     });
     assert!(is_alive(client), "the dialog was answered");
+}
+
+/// What is typed in a turn is only in the client's memory until the turn is over.
+#[test]
+fn texts_sent_at_once_in_a_tool_call_survive_the_clients_death_each_once_and_in_order() {
+    let stage = Stage::new();
+    let mut watch = stage.sealed.watch();
+    let tool = "test -e begun && exit; touch begun; sleep 30";
+    let ada = stage.spawn("ada", &FREE, &json!([{ "tools": shell(tool) }, { "text": "Slept." }]));
+    state(&mut watch, "ada", "working", "in-turn");
+    let begun = stage.sealed.dir.join("work/begun");
+    stage.sealed.until("it is in the tool call", || begun.exists());
+    stage.sealed.ok(["send", "ada", "first-of-two"]);
+    stage.sealed.ok(["send", "ada", "second-of-two"]);
+    stage.sealed.until("the first one is typed", || {
+        stage.sealed.ok(["sent", "ada", "--json"]).contains("\"state\":\"offered\"")
+    });
+    assert!(signal(running(pid(&ada)), Signal::KILL));
+    stage.told(&["first-of-two", "second-of-two"]);
+    let last = stage.main_requests().pop().expect("a request");
+    let count = |text: &str| last.matches(text).count();
+    assert_eq!((count("first-of-two"), count("second-of-two")), (1, 1), "{last}");
+    assert!(last.find("first-of-two") < last.find("second-of-two"));
+    assert!(!last.contains("first-of-twosecond"));
 }

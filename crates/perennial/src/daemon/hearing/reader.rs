@@ -134,9 +134,7 @@ impl OpenTranscripts {
             return Some(sighting);
         }
         let live = look.process.filter(|process| is_alive(*process));
-        if open.tidied.replace(look.number) != Some(look.number) {
-            tidy(&self.harnesses, look);
-        }
+        tidy(&self.harnesses, look);
         let polled = open.next_poll(&self.harnesses, now).filter(|_| live.is_some());
         if now < open.silent_look {
             // Nothing is to be said yet of what has not come.

@@ -45,8 +45,6 @@ pub struct Open {
     pub heard: Moment,
     /// When to look again.
     pub due: Option<Moment>,
-    /// The session whose beginning left nothing besides its conversation's file, or nothing any more.
-    pub tidied: Option<SessionNumber>,
     /// Until then it is not said that nothing came.
     pub silent_look: Moment,
     /// The session and the conversation that its program was last seen to have open.
@@ -95,7 +93,6 @@ impl Open {
             silent_look,
             seen_open,
             sought_since,
-            tidied: None,
         }
     }
 
