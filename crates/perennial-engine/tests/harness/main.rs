@@ -1,6 +1,7 @@
 //! Harnesses from outside: presets, what a session is started with, what Claude Code's hooks and
 //! status line mean. The samples were recorded with Claude Code 2.1.325 and given other paths.
 
+mod codex;
 mod dialect;
 mod gemini;
 mod hooks;

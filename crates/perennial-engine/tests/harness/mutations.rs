@@ -38,17 +38,17 @@ const PIECES: [&[u8]; 12] = [
 ];
 
 /// A small generator, so that a failure can be had again.
-struct Dice(u64);
+pub struct Dice(pub u64);
 
 impl Dice {
-    fn roll(&mut self, below: usize) -> usize {
+    pub fn roll(&mut self, below: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         (self.0 % below.max(1) as u64) as usize
     }
 
-    fn mutate(&mut self, input: &mut Vec<u8>) {
+    pub fn mutate(&mut self, input: &mut Vec<u8>) {
         let at = self.roll(input.len());
         let end = (at + self.roll(40)).min(input.len());
         let piece = PIECES[self.roll(PIECES.len())].to_vec();

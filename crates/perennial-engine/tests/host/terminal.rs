@@ -318,6 +318,6 @@ fn what_a_program_announces_is_told_when_it_changes_and_to_the_next_daemon() {
     assert_eq!(announced(&mut fixture), Announced::Idle);
     fixture.stop_daemon();
     fixture.start_daemon();
-    fixture.adopt(agent);
+    fixture.order(agent, N1, Action::Hold);
     assert_eq!(announced(&mut fixture), Announced::Idle);
 }

@@ -7,12 +7,12 @@ use std::time::Duration;
 use perennial_api::Agent;
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use understudy::{Kind, Record, Script, Understudy};
 
 use crate::claude::{kind, state, turns};
 use crate::processes::{is_alive, running, signal};
 use crate::sealed::{PROGRAM, Sealed, pid};
-use crate::terminal::Terminal;
 use crate::watch::Watch;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -256,26 +256,41 @@ fn its_tools_are_ours_too_and_bring_the_briefing() {
     assert!(logs.contains("mcp__perennial__roster") && logs.contains("in-turn"), "{logs}");
 }
 
-/// The owner trusts our hooks once, in the program's own dialog; from then on they run.
+/// What the program writes into its owner's configuration once they have trusted our hooks in its dialog.
+fn trusted() -> String {
+    let question = Some("request_user_input");
+    let hooks = [
+        ("SessionStart", "session_start", None, 5),
+        ("UserPromptSubmit", "user_prompt_submit", None, 5),
+        ("PreToolUse", "pre_tool_use", question, 5),
+        ("PermissionRequest", "permission_request", None, 5),
+        ("PostToolUse", "post_tool_use", None, 5),
+        ("PostCompact", "post_compact", None, 5),
+        ("Stop", "stop", None, 5),
+        ("Interrupt", "interrupt", None, 3),
+    ];
+    let entry = |(event, name, matcher, timeout): (&str, &str, Option<&str>, u32)| {
+        let command = format!("'{PROGRAM}' hook {event}");
+        let hook =
+            json!({ "type": "command", "command": command, "timeout": timeout, "async": false });
+        let mut form = json!({ "event_name": name, "hooks": [hook] });
+        if let Some(matcher) = matcher {
+            form["matcher"] = json!(matcher);
+        }
+        let digest = Sha256::digest(form.to_string());
+        let hash: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!(
+            "[hooks.state.\"/<session-flags>/config.toml:{name}:0:0\"]\ntrusted_hash = \"sha256:{hash}\"\n"
+        )
+    };
+    hooks.map(entry).concat()
+}
+
 #[test]
 fn hooks_run_once_their_owner_has_trusted_them_and_carry_briefing_and_notices() {
     let stage = Stage::new();
+    stage.configure(&trusted());
     let mut watch = stage.sealed.watch();
-    let hello = turns(&json!([{ "text": "Hello." }]));
-    let asked = ["--", "--enable", "hooks"];
-    stage.spawn("eve", &asked, &hello);
-    // While nobody is attached, the program's questions to its terminal are answered.
-    let shown = || stage.sealed.ok(["screen", "eve"]);
-    stage.sealed.until("the dialog", || shown().contains("Trust all and continue"));
-    let mut terminal = Terminal::run(stage.command(&["attach", "eve"]));
-    terminal.wait("confirm");
-    terminal.type_keys("\x1b[B");
-    terminal.wait("Trust all and continue");
-    terminal.type_keys("\r");
-    stage.told("Hello.");
-    terminal.type_keys("\x1c\x1c");
-    assert_eq!(terminal.end().code, 0);
-    state(&mut watch, "eve", "waiting", "idle");
     let program = json!([
         { "tools": exec("true"), "usage": { "input": 140_000, "output": 5 } },
         { "text": "All done.", "usage": { "input": 141_000, "output": 5 } },
@@ -290,7 +305,6 @@ fn hooks_run_once_their_owner_has_trusted_them_and_carry_briefing_and_notices() 
     let last = stage.main_requests().pop().expect("a request");
     assert_eq!(last.matches("You are the agent ada").count(), 1, "{last}");
     assert_eq!(last.matches("Perennial clock: 50 %").count(), 1, "{last}");
-    stage.sealed.ok(["stop", "ada", "eve"]);
 }
 
 #[test]

@@ -76,16 +76,14 @@ fn server(exe: &str, has_hooks: bool) -> String {
     ])
 }
 
-/// Ours stands in the place of the owner's own, and calls it.
+/// Ours stands in the place of the owner's own, and calls it. The file is always written: that a session
+/// has a directory shows that it was prepared before.
 fn notify(config: &Table, exe: &str, place: &SessionFiles<'_>) -> Result<String, Unprepared> {
-    let mut argv: Vec<String> = [exe, "hook", "notify"].map(text).into();
-    if let Some(theirs) = config.get("notify").and_then(Value::as_array) {
-        let words: Vec<&str> = theirs.iter().filter_map(Value::as_str).collect();
-        let path = write(place.session_dir, "notify.json", json!(words).to_string().as_bytes())?;
-        let path = path.to_str().ok_or_else(|| Unprepared::NotText(path.clone()))?;
-        argv.extend(["--then", path].map(text));
-    }
-    Ok(list(argv))
+    let theirs = config.get("notify").and_then(Value::as_array).into_iter().flatten();
+    let words: Vec<&str> = theirs.filter_map(Value::as_str).collect();
+    let path = write(place.session_dir, "notify.json", json!(words).to_string().as_bytes())?;
+    let path = path.to_str().ok_or_else(|| Unprepared::NotText(path.clone()))?;
+    Ok(list([exe, "hook", "notify", "--then", path].map(text)))
 }
 
 /// One command for each hook of the preset. The program runs them by a shell; only words of ours.
