@@ -193,7 +193,7 @@ const ACTS: [(Act, u64, bool); 29] = [
     (Act::Reboot, 4, true),
     (Act::FillDisk, 4, true),
     (Act::FreeDisk, 8, false),
-    (Act::JumpClock, 2, true),
+    (Act::JumpClock, 4, true),
     (Act::SetClockBack, 3, true),
     (Act::DamageRecord, 6, true),
     (Act::Send, 20, true),
