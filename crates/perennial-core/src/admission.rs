@@ -282,4 +282,31 @@ mod tests {
         let none = CONNECTIONS.within(0);
         assert!(none.people.one == 1 && none.people.all == 1);
     }
+
+    #[test]
+    fn a_class_is_full_when_all_its_places_and_the_spare_ones_are_taken() {
+        let few = Bound { one: 10, all: 6, spare: 3 };
+        let bounds = Bounds { people: few, agents: few, viewers: few, jobs: few };
+        let mut places = Places::new(bounds);
+        assert_eq!(fill(&mut places, ADA), 6);
+        assert_eq!(places.enter(ADA), Err(Full::Class { class: Class::Agents, taken: 6 }));
+        assert_eq!(fill(&mut places, BOB), 3);
+        assert_eq!(places.enter(BOB), Err(Full::Class { class: Class::Agents, taken: 9 }));
+        (0..6).for_each(|_| places.leave(ADA));
+        (0..3).for_each(|_| places.leave(BOB));
+        // Who has no place gives none back.
+        places.leave(ADA);
+        assert_eq!(fill(&mut places, BOB), 6);
+    }
+
+    #[test]
+    fn callers_are_counted_by_what_the_kernel_shows_of_them() {
+        let of = |caller| Party::of(caller, 7, 1000);
+        assert_eq!(of(Caller::Person), Party::Person { kernel_session: 7 });
+        assert_eq!(of(Caller::Agent(AgentId(1))), ADA);
+        assert_eq!(of(Caller::Job), Party::Job);
+        for caller in [Caller::Viewer, Caller::Ambiguous] {
+            assert_eq!(of(caller), Party::Viewer { uid: 1000 });
+        }
+    }
 }

@@ -155,16 +155,14 @@ impl Agents {
 
     /// Whether `lead` is an ancestor of `agent`.
     pub fn leads(&self, lead: AgentId, agent: AgentId) -> bool {
-        let mut above = self.get(agent).and_then(|agent| agent.parent);
-        // Bounded: a chain of parents is never longer than the fleet.
-        for _ in 0..self.all.len() {
-            match above {
-                Some(id) if id == lead => return true,
-                Some(id) => above = self.get(id).and_then(|agent| agent.parent),
-                None => return false,
-            }
-        }
-        false
+        self.upwards(agent).skip(1).any(|above| above == lead)
+    }
+
+    /// An agent and all its ancestors, the nearest first. Bounded: a chain of parents is never longer than the
+    /// fleet.
+    pub fn upwards(&self, agent: AgentId) -> impl Iterator<Item = AgentId> {
+        let above = |id: &AgentId| self.get(*id).and_then(|agent| agent.parent);
+        std::iter::successors(Some(agent), above).take(1 + self.all.len())
     }
 
     /// Who holds a name now, in life or in the freezer.

@@ -302,4 +302,85 @@ mod tests {
         }
         assert!(allowances.of.len() <= 2, "{}", allowances.of.len());
     }
+
+    fn spent(agent: AgentId, now: Time) -> Allowances {
+        let mut allowances = Allowances::default();
+        (0..HOOKS.burst).for_each(|_| allowances.pay_fact(agent, Origin::Hook, now));
+        allowances
+    }
+
+    fn drawn() -> Fact {
+        Fact::new(Origin::StatusLine, Seen::StatusLine { model: None, sample: None })
+    }
+
+    /// AL2
+    #[test]
+    fn a_newer_fact_that_is_heard_takes_the_place_of_the_one_that_waits() {
+        let (now, number) = (Time(1), SessionNumber(1));
+        let mut allowances = spent(ADA, now);
+        let (old, new) = (Seen::QuestionAsked, Seen::Compacted);
+        let new = Fact::new(Origin::Hook, new);
+        assert_eq!(allowances.hear(ADA, number, Fact::new(Origin::Hook, old), now), None);
+        let due = now + HOOKS.every;
+        assert_eq!(allowances.hear(ADA, number, new.clone(), due), Some(new));
+        assert_eq!((allowances.take_due(due), allowances.next_due()), (Vec::new(), None));
+    }
+
+    #[test]
+    fn what_waits_of_one_agent_holds_back_nobody_elses() {
+        let (now, number, bob) = (Time(1), SessionNumber(1), AgentId(2));
+        let mut allowances = spent(ADA, now);
+        assert_eq!(
+            allowances.hear(ADA, number, Fact::new(Origin::Hook, Seen::Compacted), now),
+            None
+        );
+        assert_eq!(allowances.hear(bob, number, drawn(), now), Some(drawn()));
+        // Of two that wait, the first is due first.
+        let later = now + Duration::from_millis(100);
+        (0..HOOKS.burst).for_each(|_| allowances.pay_fact(bob, Origin::Hook, later));
+        assert_eq!(allowances.hear(bob, number, drawn(), later), None);
+        assert_eq!(allowances.next_due(), Some(now + HOOKS.every));
+    }
+
+    /// AL2
+    #[test]
+    fn each_allowance_is_used_up_by_its_own_and_kept_when_others_come() {
+        let (now, number) = (Time(1), SessionNumber(1));
+        let wake = Request { caller: Caller::Agent(ADA), command: Command::Wake("bob".into()) };
+        let mut allowances = spent(ADA, now);
+        // What is read at a pace of ours costs nothing.
+        let before = allowances.clone();
+        allowances.pay_fact(ADA, Origin::Transcript, now + HOOKS.every);
+        assert_eq!(allowances, before);
+        assert_eq!(paid(&mut allowances, &wake, now), ORDERS.burst as usize);
+        assert_eq!(allowances.pay(&report(Caller::Agent(AgentId(2)), "x"), now), Ok(()));
+        assert_eq!(allowances.pay(&wake, now), too_often(AllowanceKind::Orders, 2));
+        let mut ordered = Allowances::default();
+        assert_eq!(paid(&mut ordered, &wake, now), ORDERS.burst as usize);
+        assert_eq!(ordered.pay(&report(Caller::Agent(AgentId(2)), "x"), now), Ok(()));
+        assert_eq!(ordered.pay(&wake, now), too_often(AllowanceKind::Orders, 2));
+        let mut hooked = spent(ADA, now);
+        hooked.pay_fact(AgentId(2), Origin::Hook, now);
+        assert_eq!(hooked.hear(ADA, number, drawn(), now), None);
+    }
+
+    #[test]
+    fn of_an_agent_that_is_over_nothing_is_left() {
+        let (now, number) = (Time(1), SessionNumber(1));
+        let mut allowances = spent(ADA, now);
+        assert_eq!(allowances.hear(ADA, number, drawn(), now), None);
+        allowances.forget(ADA);
+        assert_eq!(allowances, Allowances::default());
+    }
+
+    /// AL1
+    #[test]
+    fn the_title_of_a_post_is_of_its_length() {
+        use crate::id::PostId;
+        use crate::text::{Digest, Text, TextBody};
+        let title = Some("x".repeat(PART_BYTES as usize));
+        let text = Text { digest: Digest([1; 32]), bytes: PART_BYTES, head: "x".into() };
+        let body = TextBody { text, body: "x".into() };
+        assert_eq!(words(&Command::Post { id: PostId(1), title, body }), Some(2 * PART_BYTES));
+    }
 }

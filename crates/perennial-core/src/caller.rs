@@ -235,7 +235,9 @@ mod tests {
             assert_eq!(starter(&[], top, &[ADA]), AS_ADA);
             assert_eq!(starter(&[], top, &[JOB]), Caller::Job);
         }
-        assert_eq!(starter(&[], Top::Broken, &[]), Caller::Viewer);
+        for top in [Top::Daemon, Top::OrphanedJob, Top::Broken] {
+            assert_eq!(starter(&[], top, &[]), Caller::Viewer, "{top:?}");
+        }
         for shim in [ShimAbove::Claimed(ADA), ShimAbove::Claimed(JOB), ShimAbove::Hidden] {
             assert_eq!(starter(&[shim], Top::First, &[]), Caller::Viewer);
         }

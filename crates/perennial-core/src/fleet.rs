@@ -258,7 +258,7 @@ impl Fleet {
         let mut read = Vec::new();
         let settings = set.settings.clone().with_parent(|target| {
             let parent = self.agents.parent(&target)?;
-            read.push(Entity::Agent(parent));
+            read.extend(self.agents.upwards(parent).map(Entity::Agent));
             match parent == agent.id || self.leads(agent.id, parent) {
                 true => Err(Refusal::ParentBelow { agent: agent.id, parent }),
                 false => Ok(parent),

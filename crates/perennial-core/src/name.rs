@@ -149,4 +149,12 @@ mod tests {
             assert_eq!(bad.parse::<Name>(), Err(why), "{bad:?}");
         }
     }
+
+    #[test]
+    fn a_long_name_that_is_taken_has_room_for_a_number() {
+        let long = "n".repeat(64);
+        let free = Name::first_free(&long, |name| name.as_str() != long);
+        assert_eq!(free.as_str(), format!("{}-2", "n".repeat(40)));
+        assert_eq!(Name::first_free("bob", |_| true).as_str(), "bob");
+    }
 }

@@ -243,4 +243,85 @@ mod tests {
             assert!(asked(caller).is_err(), "{caller:?}");
         }
     }
+
+    /// RT1 to RT3, by the record of the agent itself.
+    #[test]
+    fn what_the_record_of_an_agent_says_of_its_sessions() {
+        use crate::agent::{evolve, restart, stop};
+        use crate::conversation::Opening;
+        use crate::event::AgentEvent;
+        use crate::exit::Exit;
+        use crate::fleet::Restored;
+        use crate::observation::LivingSession;
+        use crate::restart::Tally;
+        use crate::state::State;
+
+        let id = AgentId(1);
+        let mut agent = Agent::unborn(id, NOW);
+        (agent.hold, agent.state) = (None, State::Working);
+        agent.launch.argv = vec!["program".to_owned()];
+        let goes = |agent: &Agent, with_newest| {
+            let recording = Recording {
+                number: SessionNumber::FIRST,
+                bytes: 1,
+                printed_at: NOW,
+                may_live: false,
+            };
+            let recalled = Some(known(2, true, true));
+            let found = [Recordings { agent: id, recalled, recordings: vec![recording] }];
+            let agents = vec![agent.clone()];
+            let fleet = Fleet::restore(Restored { agents, ..Restored::default() });
+            let terms = |printed_before| Terms { printed_before, with_newest };
+            assert!(chosen(&fleet, &found, terms(NOW)).is_empty(), "not before, but then");
+            !chosen(&fleet, &found, terms(NOW + DAY)).is_empty()
+        };
+        let all = |agent: &Agent| [goes(agent, false), goes(agent, true)];
+        assert_eq!(all(&agent), [false; 2], "the record in memory knows of no session");
+        let number = SessionNumber::FIRST;
+        let wanted = AgentEvent::SessionWanted { number, opening: Opening::Bare };
+        evolve(&mut agent, &wanted, NOW);
+        assert_eq!(all(&agent), [false; 2], "it has not ended");
+        let stopped = stop(&agent, Witness::Operator, NOW).expect("it lives");
+        stopped.iter().for_each(|event| evolve(&mut agent, event, NOW));
+        let (exit, tally) = (Exit::Code(0), Tally::ByFirstRule);
+        let ended = AgentEvent::SessionEnded { number, exit, is_clean: true, tally };
+        evolve(&mut agent, &ended, NOW);
+        assert_eq!(agent.state, State::Sleeping);
+        assert_eq!(all(&agent), [false, true], "the newest, outside the cemetery");
+        let mut damaged = agent.clone();
+        damaged.mark_damaged("it was altered", NOW);
+        assert_eq!(all(&damaged), [false; 2]);
+        let (next, process, claim) = (number.next(), None, None);
+        let later = LivingSession { agent: id, number: next, process, claim, has_records: true };
+        let found = crate::agent::session_found(&agent, &later, NOW);
+        let mut lost = agent.clone();
+        found.iter().for_each(|event| evolve(&mut lost, event, NOW));
+        assert_eq!(all(&lost), [false; 2], "what is gone may be about it");
+        let next = restart(&agent, Witness::Operator, NOW).expect("it sleeps");
+        next.iter().for_each(|event| evolve(&mut agent, event, NOW));
+        assert_eq!(all(&agent), [true; 2], "there is a newer one");
+    }
+
+    #[test]
+    fn what_the_configuration_removes_is_dated_by_the_wall_clock_and_nobody_asked_for_it() {
+        let printed_at = NOW.before(DAY * 40);
+        let recording =
+            Recording { number: SessionNumber(1), bytes: 1, printed_at, may_live: false };
+        let recalled = Some(known(1, true, true));
+        let found = vec![Recordings { agent: AgentId(1), recalled, recordings: vec![recording] }];
+        let found = Observation::RecordingsFound(found);
+        let policy = Policy { keep_recordings: Some(DAY * 30), ..Policy::default() };
+        let mut fleet = Fleet::default().under(policy);
+        let events = fleet.observe(&found, NOW);
+        let is_by_daemon = |event: &crate::event::Event| {
+            use crate::event::What;
+            let What::Node(_, NodeEvent::RecordingsPruned { by, .. }) = &event.what else {
+                return false;
+            };
+            *by == Witness::Daemon
+        };
+        assert!(!events.is_empty() && events.iter().all(is_by_daemon), "{events:?}");
+        fleet.set_behind(DAY * 20);
+        assert!(fleet.observe(&found, NOW).is_empty(), "it is 20 days old by its own clock");
+    }
 }

@@ -13,7 +13,7 @@ use crate::hold::{HeldFor, Hold};
 use crate::id::SessionId;
 use crate::observation::LivingSession;
 use crate::reason::{Evidence, Finding, Reason, Witness};
-use crate::session::Session;
+use crate::session::{Phase, Session};
 use crate::state::{Cause, Roster, State};
 use crate::time::Time;
 
@@ -68,11 +68,18 @@ fn hold(next: &mut Becoming<'_>, fact: Finding) {
 pub fn is_known(agent: &Agent, living: &LivingSession) -> bool {
     agent.session.as_ref().is_some_and(|session| match living.number.cmp(&session.number) {
         std::cmp::Ordering::Less => true,
-        std::cmp::Ordering::Equal => !is_contradicted(session, living),
+        std::cmp::Ordering::Equal => !is_contradicted(agent, session, living),
         std::cmp::Ordering::Greater => false,
     })
 }
 
-fn is_contradicted(session: &Session, living: &LivingSession) -> bool {
-    session.is_over() && living.process.is_some()
+/// One that is over does not run, and one that waits in the line was not started, unless its start is
+/// what can't be read.
+fn is_contradicted(agent: &Agent, session: &Session, living: &LivingSession) -> bool {
+    let runs = match session.phase {
+        Phase::Wanted => agent.is_damaged(),
+        Phase::Starting | Phase::Running | Phase::Ending(_) => true,
+        Phase::Ended => false,
+    };
+    !runs && living.process.is_some()
 }

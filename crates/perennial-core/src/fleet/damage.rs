@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use super::{Fleet, of};
 use crate::agent::{self, Agent, START_LIMIT};
+use crate::entity::Entity;
 use crate::event::{AgentEvent, Birth, Event, Move, NodeEvent, What};
 use crate::id::{AgentId, JobId, MessageId};
 use crate::job::{self, JobEvent};
@@ -68,15 +69,19 @@ impl Fleet {
 
     /// What gone records may tell the end of: texts that wait may have been given, and jobs may have run.
     fn may_be_done(&self, now: Time) -> Vec<Event> {
-        let is_own = |id: AgentId| self.agents.get(id).is_some_and(|one| one.node == self.node);
         let waits = |text: &&Message| match text.state {
             MessageState::Waiting { .. } => !text.is_unreadable(),
             // Whether it was taken is told by its conversation.
             MessageState::Offered { .. } => false,
         };
-        let texts = self.messages.iter().filter(waits).filter(|text| is_own(text.to));
+        let texts = self
+            .messages
+            .iter()
+            .filter(waits)
+            .filter(|text| self.is_own(&Entity::Message(text.id)));
         let texts = texts.map(|text| What::Message(text.id, text.may_be_given()));
-        let jobs = self.jobs.iter().filter(|job| job.node == self.node && !job.is_over());
+        let jobs =
+            self.jobs.iter().filter(|job| self.is_own(&Entity::Job(job.id)) && !job.is_over());
         let jobs = jobs.map(|job| What::Job(job.id, job::lost(job)));
         texts.chain(jobs).map(|what| Event { at: now, what }).collect()
     }

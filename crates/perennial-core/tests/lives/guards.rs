@@ -487,3 +487,59 @@ fn keys_reach_a_menu_that_the_list_has() {
     listener.hear(&listed(Listed::Menu, since));
     assert_eq!(hearing::focus(listener.told.agent(1), listener.hearing()), Focus::Dialog);
 }
+
+/// Whoever suspended it may want it so: it is not continued, and nothing is typed meanwhile.
+#[test]
+fn what_somebody_suspended_is_not_continued_by_us() {
+    use perennial_core::fact::PausedBy;
+    use perennial_core::hearing::Suspension;
+    for by in [PausedBy::Person, PausedBy::KillSignal] {
+        let mut listener = Listener::new();
+        listener.hear(&Fact::new(Origin::Kernel, Seen::Paused(by)));
+        let hearing = listener.hearing();
+        assert_eq!(hearing.and_then(|one| one.suspension()), Some(Suspension::Wanted(by)));
+        let plan = perennial_core::hearing::plan(listener.told.agent(1), hearing);
+        let goes_on = |effect: &Effect| matches!(effect, Effect::Continue { .. });
+        assert!(!plan.iter().any(goes_on), "{plan:?}");
+    }
+}
+
+/// C3
+#[test]
+fn figures_that_cannot_be_are_bounded_whoever_says_them() {
+    use perennial_core::context::WINDOW_MAX;
+    use perennial_core::hearing::{Hearing, Kept};
+    let source = Source::StatusLine;
+    let huge = Sample { tokens: u64::MAX, window: u64::MAX, usable: u64::MAX, source };
+    let sample = Some(huge);
+    let line = Fact::new(Origin::StatusLine, Seen::StatusLine { model: None, sample });
+    let read = Fact::new(Origin::Transcript, Seen::Measured { model: None, sample: huge });
+    let window = |hearing: Option<&Hearing>| Some(hearing?.kept().sample?.0.window);
+    for fact in [line, read] {
+        let mut listener = Listener::new();
+        listener.hear(&fact);
+        assert_eq!(window(listener.hearing()), Some(WINDOW_MAX), "{fact:?}");
+    }
+    let listener = Listener::new();
+    let kept = Kept { sample: Some((huge, listener.told.now)), reminded: None };
+    let resumed = Hearing::resume(listener.told.agent(1), kept, 0);
+    assert_eq!(window(resumed.as_ref()), Some(WINDOW_MAX));
+}
+
+/// A hook of the user's refused what was submitted: there is no turn. In another conversation it says nothing.
+#[test]
+fn a_prompt_that_was_blocked_ends_its_turn_in_its_own_conversation_only() {
+    let blocked = || Seen::PromptBlocked { text: fingerprint("p"), words: "no".into() };
+    for (conversation, state) in [("other", State::Working), ("a", State::Waiting)] {
+        let mut listener = Listener::new();
+        listener.hear(&prompt("p"));
+        assert_eq!(listener.shown().0, State::Working);
+        listener.told.pass(std::time::Duration::from_secs(1));
+        let at = Some(listener.told.now);
+        let conversation = conversation.parse().ok();
+        let fact = Fact::new(Origin::Transcript, blocked()).within(conversation).at(at);
+        listener.hear(&fact);
+        listener.caught_up();
+        assert_eq!(listener.shown().0, state);
+    }
+}

@@ -712,3 +712,68 @@ fn a_text_to_an_agent_that_is_buried_already_is_returned() {
     told.fleet.evolve(&Event { at: told.now, what });
     assert_eq!(told.offer(), "returned 1");
 }
+
+fn refused(text: &str) -> Trace {
+    Trace::Blocked { dated: None, fingerprint: print(text), words: "no".into() }
+}
+
+/// T11: of two equal texts, the one that stands in the line was blocked.
+#[test]
+fn a_text_that_was_blocked_before_is_not_blocked_in_place_of_its_like() {
+    let mut told = idle();
+    told.send(1, "fruit");
+    told.send(2, "fruit");
+    for (id, words) in [(1, "blocked 1 no"), (2, "blocked 2 no")] {
+        assert_eq!(told.offer(), format!("offered {id}"));
+        told.delivered(id, 1, Outcome::Entered);
+        assert_eq!(told.trace(refused("fruit")), words);
+    }
+    assert_eq!(told.trace(refused("fruit")), "", "it is said once");
+}
+
+/// T9, T11: what was refused stands in no line.
+#[test]
+fn a_text_that_was_left_in_the_line_and_then_blocked_is_taken_back() {
+    let mut told = held_in_line(Held::NoEcho);
+    told.pass_seconds(2);
+    assert_eq!(told.offer(), "offered 1");
+    assert_eq!(told.trace(refused("one")), "blocked 1 no");
+    assert!(told.ask(Command::Unsend { id: MessageId(1) }).is_ok());
+}
+
+#[test]
+fn a_refusal_that_lay_there_before_keeps_its_date() {
+    let seen = Seen::PromptBlocked { text: print("one"), words: "no".into() };
+    let line = Fact::new(Origin::Transcript, seen).at(Some(Time(5)));
+    let old = Fact { is_old: true, ..line.clone() };
+    let dated = |fact: &Fact| match message::trace(fact, Time(9)) {
+        Some(Trace::Blocked { dated, .. }) => dated,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!((dated(&line), dated(&old)), (None, Some(Time(5))), "T5");
+}
+
+/// A version before this one knew texts by another fingerprint.
+#[test]
+fn a_prompt_is_known_by_its_older_fingerprint_where_only_that_is_recorded() {
+    use std::borrow::Cow;
+    let mut told = idle();
+    told.send(1, "one");
+    let (older, newer) = (print("one"), print("two"));
+    let seen = [
+        |text| Seen::PromptSubmitted { text },
+        |text| Seen::Prompt { text },
+        |text| Seen::PromptBlocked { text, words: "no".to_owned() },
+    ];
+    for seen in seen {
+        let heard =
+            |text| Fact { older_text: Some(older), ..Fact::new(Origin::Transcript, seen(text)) };
+        let recorded = |told: &Told, fact| {
+            message::as_recorded(&told.fleet, AgentId(BOB), Cow::Owned(fact)).into_owned()
+        };
+        assert_eq!(recorded(&told, heard(newer)).seen, seen(older));
+        let mut both = told.clone();
+        both.send(2, "two");
+        assert_eq!(recorded(&both, heard(newer)).seen, seen(newer), "it is recorded as it is");
+    }
+}

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use perennial_core::allowance::HOOKS;
+use perennial_core::allowance::{Allowances, HOOKS, WORDS};
 use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Spawn};
 use perennial_core::context::{Sample, Source};
 use perennial_core::conversation::Followed;
 use perennial_core::effect::{Delivery, FocusEffect};
-use perennial_core::event::{AgentEvent, Move, What};
+use perennial_core::event::{AgentEvent, Move, NodeEvent, What};
 use perennial_core::exit::Exit;
 use perennial_core::fact::{Keys, Listed, Origin, Seen};
 use perennial_core::fleet::Policy;
 use perennial_core::hearing::Focus;
-use perennial_core::id::{BootId, JobId, MessageId};
+use perennial_core::id::{BootId, JobId, MessageId, NodeId};
 use perennial_core::job::{JobEnd, JobReport};
 use perennial_core::launch::{Host, Launch, Options};
 use perennial_core::message::{Held, MessageEvent, Outcome};
@@ -551,4 +551,87 @@ fn a_status_line_takes_nothing_from_a_hook_that_waits() {
     run.hears(drawn());
     run.recorded(Input::Tick);
     assert_eq!(state(&run), Some(State::Waiting));
+}
+
+fn reports(run: &mut Run, summary: &str) -> bool {
+    let command = Command::Report { phase: None, summary: Some(summary.to_owned()) };
+    let request = Request { caller: Caller::Agent(BOB), command };
+    let outputs = run.recorded(Input::Request { waiter: Waiter(9), request });
+    outputs.iter().any(|output| matches!(output, Output::Answer { answer: Ok(_), .. }))
+}
+
+/// What has nothing recorded costs nothing, and everything else is paid for.
+#[test]
+fn an_agent_pays_for_what_is_recorded_and_only_for_that() {
+    let mut run = Run::idle();
+    for _ in 0..WORDS.burst * 3 {
+        assert!(reports(&mut run, "the same"));
+    }
+    let others = (0..WORDS.burst * 3).filter(|count| reports(&mut run, &count.to_string()));
+    assert_eq!(others.count(), WORDS.burst as usize - 1);
+    // A hook that says what is so already changes nothing.
+    let ended = || Fact::new(Origin::Hook, Seen::ReplyEnded { background_tasks: 0 });
+    run.hears(ended());
+    (0..HOOKS.burst * 3).for_each(|_| drop(run.hears(ended())));
+    run.hears(Fact::new(Origin::Hook, Seen::PromptSubmitted { text: Fingerprint([9; 32]) }));
+    assert_eq!(run.supervisor.fleet().agent(BOB).map(|bob| bob.state), Some(State::Working));
+    assert_eq!(run.supervisor.allowances.next_due(), None);
+}
+
+#[test]
+fn of_an_agent_that_is_over_no_allowance_is_kept() {
+    let mut run = Run::idle();
+    assert!(reports(&mut run, "half done"));
+    assert_ne!(run.supervisor.allowances, Allowances::default());
+    run.bury();
+    run.commit();
+    assert_eq!(run.supervisor.allowances, Allowances::default());
+}
+
+/// U7: it is read-only since the first word of it, whatever is said after.
+#[test]
+fn a_journal_that_takes_nothing_makes_it_read_only_before_anybody_asks() {
+    let mut run = Run::new();
+    assert_eq!(run.supervisor.read_only(), None);
+    run.step(Input::Unwritable("it was moved".into()));
+    let since = run.now;
+    run.step(Input::Unwritable("it was removed".into()));
+    assert_eq!(run.supervisor.read_only(), Some("it was removed"));
+    let due = run.supervisor.next_due().expect("it is tried again");
+    run.now = due;
+    let outputs = run.recorded(Input::Tick);
+    let tells = |output: &Output| match output {
+        Output::Append { batch, .. } => {
+            let restored = NodeEvent::JournalRestored { since };
+            batch.entries[0].events[0].what == What::Node(NodeId::HOME, restored)
+        }
+        _ => false,
+    };
+    assert!(outputs.iter().any(tells), "{outputs:?}");
+    assert_eq!(run.supervisor.read_only(), None);
+}
+
+/// U8: also what a decision only read may be changed by another node first.
+#[test]
+fn what_rests_on_an_agent_that_another_node_changed_is_not_kept() {
+    let mut run = Run::idle();
+    let bob = run.supervisor.fleet().agent(BOB).expect("it lives");
+    let (launch, at) = (bob.launch.clone(), run.now);
+    let spawn = Spawn {
+        id: AgentId(2),
+        name: None,
+        role: None,
+        parent: Some(BOB.to_string()),
+        launch,
+        restart: Restart::Never,
+        conversation: None,
+    };
+    let request = Request { caller: Caller::Person, command: Command::Spawn(Box::new(spawn)) };
+    run.step(Input::Request { waiter: Waiter(3), request });
+    assert!(run.supervisor.newest.agent(AgentId(2)).is_some());
+    let summarised = AgentEvent::Summarised { summary: "elsewhere".into() };
+    let events = vec![Event { at, what: What::Agent(BOB, summarised) }];
+    run.step(Input::Foreign { events, seq: Seq(9) });
+    assert!(run.supervisor.pending.iter().all(|pending| pending.is_doomed));
+    assert!(run.supervisor.newest.agent(AgentId(2)).is_none());
 }
