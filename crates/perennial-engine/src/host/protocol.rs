@@ -1,8 +1,7 @@
 //! What shim, daemon and attached clients say to each other.
 //!
-//! A frame is `[u8 kind][u32 LE length][payload]`. Control payloads are JSON, additive only: unknown
-//! fields are ignored, unknown orders refused. Both sides say hello first. These types are the wire's
-//! own; nothing else may depend on their shape.
+//! A frame is `[u8 kind][u32 LE length][payload]`. Control payloads are JSON, additive only: unknown fields are ignored,
+//! unknown orders refused. Both sides say hello first. These types are the wire's own; nothing else depends on them.
 //!
 //! Invariants
 //! - W1  No frame is longer than its kind allows; a longer one ends the connection before it is read.
@@ -24,6 +23,8 @@ pub const CONTROL_BYTES_MAX: usize = 1 << 20;
 pub const STRANGER_BYTES_MAX: usize = 4 << 10;
 pub const RAW_BYTES_MAX: usize = 64 << 10;
 const HEADER_BYTES: usize = 5;
+const KIND_CONTROL: u8 = 1;
+const KIND_BYTES: u8 = 2;
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Frame {
@@ -42,9 +43,6 @@ pub enum FrameError {
     #[error("a control frame is not what was expected")]
     Content(#[source] serde_json::Error),
 }
-
-const KIND_CONTROL: u8 = 1;
-const KIND_BYTES: u8 = 2;
 
 /// Received bytes, cut into frames. Holds no memory while empty.
 #[derive(Debug)]
@@ -297,9 +295,8 @@ pub struct StartOrder {
     /// What its input line is like; absent for a bare command.
     #[serde(default)]
     pub input: Option<InputRules>,
-    /// Whether the shim hangs up on whoever ignores TERM when it is itself told to end. A daemon of an older version
-    /// does not say: then a session without an input line is a bare command's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Whether the shim, told to end, hangs up on whoever ignores TERM. Unsaid: if there is no input line.
+    #[serde(default)]
     pub hangs_up: Option<bool>,
     /// What it may announce, and what that means.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -312,8 +309,7 @@ pub struct StartOrder {
     pub viewer: Option<ViewerTerms>,
 }
 
-/// How long a program waits for its first viewer, and whether its terminal repeats what is typed: not for
-/// one who sends a file.
+/// How long a program waits for its first viewer, and whether its terminal repeats what is typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ViewerTerms {
     pub wait_ms: u64,

@@ -292,6 +292,7 @@ mod tests {
     fn answer(message: &Value) -> Value {
         match read(message.to_string().as_bytes()) {
             Rpc::Answer(Some(answer)) => answer,
+            Rpc::Initialize { id, result } => super::result(&id, &result),
             other => panic!("{other:?}"),
         }
     }
