@@ -44,6 +44,11 @@ pub fn read(path: &Path, links: Links, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The same for a text.
+pub fn read_text(path: &Path, links: Links, most: u64) -> io::Result<String> {
+    String::from_utf8(read(path, links, most)?).map_err(io::Error::other)
+}
+
 fn regular(file: File) -> io::Result<File> {
     if file.metadata()?.is_file() {
         return Ok(file);

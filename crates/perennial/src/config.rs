@@ -257,8 +257,7 @@ impl Loaded {
 }
 
 fn file(config: &Path) -> Result<String, Mistake> {
-    let read = regular_file::read(&path(config), Links::Follow, FILE_BYTES_MAX);
-    match read.and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other)) {
+    match regular_file::read_text(&path(config), Links::Follow, FILE_BYTES_MAX) {
         Ok(text) => Ok(text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
         Err(error) => Err(Mistake { line: None, message: error.to_string() }),

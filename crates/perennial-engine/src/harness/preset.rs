@@ -252,7 +252,7 @@ impl Preset {
         if !is_name(name) {
             return Err(unknown());
         }
-        match text(&path) {
+        match regular_file::read_text(&path, Links::Follow, PRESET_BYTES_MAX) {
             Ok(text) => Preset::read(name, &path.display().to_string(), &text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let dialect = built_in.ok_or_else(unknown)?;
@@ -364,11 +364,6 @@ pub fn names(config: &Path) -> Vec<String> {
 /// The preset that is meant where a harness is needed and none is named.
 pub fn usual() -> &'static str {
     DIALECTS[0].name()
-}
-
-fn text(path: &Path) -> io::Result<String> {
-    let bytes = regular_file::read(path, Links::Follow, PRESET_BYTES_MAX)?;
-    String::from_utf8(bytes).map_err(io::Error::other)
 }
 
 /// The file of the owner's preset of that name.

@@ -2,7 +2,6 @@
 //! the owner lets them run. Added to the owner's configuration, which stays in force and is only read.
 
 use std::fmt::Write;
-use std::io::Read;
 use std::path::Path;
 
 use perennial_core::launch::Launch;
@@ -14,6 +13,7 @@ use crate::harness::dialect::{INPUT_BYTES, Wiring};
 use crate::harness::prepare::{SessionFiles, Unprepared, write};
 use crate::harness::preset::Preset;
 use crate::harness::template::{Slot, Values};
+use crate::regular_file::{self, Links};
 
 /// The name of our MCP server, which the names of its tools begin with.
 const SERVER: &str = "perennial";
@@ -142,11 +142,8 @@ fn text(plain: &str) -> String {
 
 /// The owner's configuration; what can't be read is as if it were not there.
 fn read(path: &Path) -> Table {
-    let mut text = String::new();
-    let limit = INPUT_BYTES as u64;
-    let read =
-        std::fs::File::open(path).and_then(|file| file.take(limit).read_to_string(&mut text));
-    read.ok().and_then(|_| text.parse().ok()).unwrap_or_default()
+    let text = regular_file::read_text(path, Links::Follow, INPUT_BYTES as u64);
+    text.ok().and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
 #[cfg(test)]

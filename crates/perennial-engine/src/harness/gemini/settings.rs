@@ -2,7 +2,6 @@
 //! owner's but for a few keys. All in a home of the session's own.
 
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
@@ -11,6 +10,7 @@ use super::home_view::{self, DIRECTORY, EXTENSIONS, SETTINGS};
 use crate::harness::dialect::{INPUT_BYTES, Wiring};
 use crate::harness::prepare::{SessionFiles, Unprepared, write};
 use crate::harness::preset::Preset;
+use crate::regular_file::{self, Links};
 
 /// The name of our extension, of its hooks and of our MCP server.
 const NAME: &str = "perennial";
@@ -122,12 +122,8 @@ fn hooks(preset: &Preset, exe: &str) -> Value {
 
 /// Settings of the owner's; what can't be read is as if it were not there. The client allows comments.
 fn read(path: &Path) -> Value {
-    let mut text = String::new();
-    let limit = INPUT_BYTES as u64;
-    let read =
-        std::fs::File::open(path).and_then(|file| file.take(limit).read_to_string(&mut text));
-    match read {
-        Ok(_) => serde_json::from_str(&without_comments(&text)).unwrap_or(Value::Null),
+    match regular_file::read_text(path, Links::Follow, INPUT_BYTES as u64) {
+        Ok(text) => serde_json::from_str(&without_comments(&text)).unwrap_or(Value::Null),
         Err(_) => Value::Null,
     }
 }

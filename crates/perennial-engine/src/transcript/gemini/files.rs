@@ -1,12 +1,12 @@
 //! Whose transcript a file is: names hold a minute and eight digits only.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use perennial_core::conversation::ConversationId;
 
 use super::line::Line;
+use crate::regular_file::{self, Links};
 
 /// A longer first line is none that the client wrote.
 const HEADER_BYTES_MAX: u64 = 16 << 10;
@@ -19,8 +19,7 @@ pub fn conversation_of(transcript: &Path) -> Option<ConversationId> {
 }
 
 fn first_line(path: &Path) -> Option<Vec<u8>> {
-    let file =
-        File::open(path).ok().filter(|file| file.metadata().is_ok_and(|meta| meta.is_file()))?;
+    let file = regular_file::open(path, Links::Follow).ok()?;
     let mut line = Vec::new();
     BufReader::new(file.take(HEADER_BYTES_MAX)).read_until(b'\n', &mut line).ok()?;
     line.ends_with(b"\n").then_some(line)
