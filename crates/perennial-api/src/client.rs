@@ -219,7 +219,13 @@ impl Client {
         // Whoever replaces a daemon holds no lock while it waits for the next one.
         let locks = if socket == self.socket { &self.locks[..] } else { &[] };
         let inspected = self.inspect.map_or(Ok(()), |inspect| inspect(stream.as_fd(), locks));
-        inspected.map_err(|why| ClientError::Untrusted(Untrusted::Misplaced { path, why }))
+        inspected.map_err(|why| match why {
+            // It was killed a moment ago, and its connections are not broken yet.
+            Misplaced::Ended => ClientError::NoDaemon(io::ErrorKind::ConnectionRefused.into()),
+            why @ (Misplaced::InSession { .. }
+            | Misplaced::AnotherHome { .. }
+            | Misplaced::Unseen) => ClientError::Untrusted(Untrusted::Misplaced { path, why }),
+        })
     }
 
     fn ask(
@@ -370,7 +376,7 @@ impl Untrusted {
                     "look at that socket with `ls -l`; it should be a socket that your daemon made, and no link"
                         .to_owned()
                 }
-                Untrusted::Misplaced { why: Misplaced::Unseen, .. } => {
+                Untrusted::Misplaced { why: Misplaced::Unseen | Misplaced::Ended, .. } => {
                     "run the command where the daemon runs, outside of this container or sandbox"
                         .to_owned()
                 }

@@ -55,6 +55,8 @@ pub enum Misplaced {
     AnotherHome { pid: i32 },
     #[error("can't be seen from here, so nothing shows that it is your daemon")]
     Unseen,
+    #[error("has ended")]
+    Ended,
 }
 
 impl Home {

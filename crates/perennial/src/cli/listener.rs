@@ -36,7 +36,12 @@ fn inspect(connection: BorrowedFd<'_>, locks: &[PathBuf]) -> Result<(), Misplace
         Ok(true) => Err(Misplaced::InSession { pid }),
         Err(_) => Err(Misplaced::Unseen),
     };
-    if handle.is_some_and(process::is_over) { Err(Misplaced::Unseen) } else { placed }
+    let is_over = match handle {
+        Some(handle) => process::is_over(handle),
+        // A process that was reaped has no handle, and no entry.
+        None => pid > 0 && process::stat(pid).is_none(),
+    };
+    if is_over { Err(Misplaced::Ended) } else { placed }
 }
 
 /// Whether this process holds one of the locks. A lock that was removed is taken again by its daemon, in a moment.
