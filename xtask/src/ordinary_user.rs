@@ -13,7 +13,8 @@ use crate::{program, repository};
 const UID: u32 = 64_017;
 
 const FILTER: &str = "(package(perennial) & binary(cli) \
-    & test(/^(authority|callers|identity_attacks|job_identity|send|sent|shim_killed|visibility)::/)) \
+    & test(/^(authority|callers|identity_attacks|job_identity|pane|send|sent|shim_killed|visibility)::/) \
+    & not test(/agent_clis/)) \
     | (package(perennial-engine) & binary(host))";
 
 pub fn tests() -> Result<(), Failure> {

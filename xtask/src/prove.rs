@@ -18,6 +18,8 @@ struct Row {
 enum By {
     /// The built binary in temporary homes.
     Outside,
+    /// The same, as the tests have built it: what takes time is the agent CLIs' own.
+    OutsideUnoptimized,
     /// The simulation's exploration: a trial is a seed.
     Exploration,
     /// The simulation of several nodes: a trial is a seed.
@@ -37,6 +39,13 @@ const ROWS: &[Row] = &[
         name: "pairs",
         shows: "two texts sent at the same moment are two messages, idle and in a turn",
         trials: 500,
+        by: By::Outside,
+    },
+    Row {
+        name: "mail",
+        shows: "24 mails and a kill in each trial among 20 agents: none is lost, none is told twice, and each \
+                sender's are in order, whatever is killed",
+        trials: 50,
         by: By::Outside,
     },
     Row {
@@ -81,6 +90,13 @@ const ROWS: &[Row] = &[
         by: By::Outside,
     },
     Row {
+        name: "conformance",
+        shows: "every scenario of docs/harnesses.md with every agent CLI (--harness NAME, --scenario NAME: one; \
+                --preset FILE: one of your own)",
+        trials: 1,
+        by: By::OutsideUnoptimized,
+    },
+    Row {
         name: "replay",
         shows: "a recorded session has the same states and is told the same, once, with restarts \
                 between any two facts and with doubled facts",
@@ -109,29 +125,45 @@ pub fn run(words: &[&str]) -> Result<(), Failure> {
     };
     let usage = || Failure::Usage(["prove", &words.join(" ")].join(" "));
     let row = ROWS.iter().find(|row| row.name == *name).ok_or_else(usage)?;
-    let (mut trials, mut seed, mut before) = (row.trials, 0, None);
+    let (mut trials, mut seed, mut variables) = (row.trials, 0, Vec::new());
     for option in options.chunks(2) {
         match option {
             ["--trials", number] => trials = number.parse().map_err(|_| usage())?,
             ["--seed", number] => seed = number.parse().map_err(|_| usage())?,
-            ["--before", binary] => before = Some(*binary),
+            ["--before", binary] => variables.push(format!("PERENNIAL_BEFORE={binary}")),
+            ["--harness", name] => variables.push(format!("PERENNIAL_HARNESS={name}")),
+            ["--scenario", name] => variables.push(format!("PERENNIAL_SCENARIO={name}")),
+            ["--preset", file] => {
+                // The program of proofs runs in its package's directory.
+                let file = std::path::absolute(file).map_err(|_| usage())?;
+                variables.push(format!("PERENNIAL_PRESET={}", file.display()));
+            }
             _ => return Err(usage()),
         }
     }
-    prove(row, &trials.to_string(), &seed.to_string(), before)
+    prove(row, &trials.to_string(), &seed.to_string(), &variables)
 }
 
 fn list() {
-    println!("cargo xtask prove ROW [--trials N] [--seed S] [--before BINARY]\n");
+    println!(
+        "cargo xtask prove ROW [--trials N] [--seed S] [--before BINARY] [--harness NAME] [--preset FILE]\n"
+    );
     for Row { name, shows, trials, by: _ } in ROWS {
         println!("  {name:<14} {trials:>7} trials: {shows}");
     }
 }
 
-fn prove(row: &Row, trials: &str, seed: &str, before: Option<&str>) -> Result<(), Failure> {
+fn prove(row: &Row, trials: &str, seed: &str, variables: &[String]) -> Result<(), Failure> {
     match row.by {
-        By::Outside => program(row, "perennial", trials, seed, before),
-        By::Core => program(row, "perennial-core", trials, seed, before),
+        By::Outside => {
+            program(row, &["--release", "--package", "perennial"], trials, seed, variables)
+        }
+        By::OutsideUnoptimized => {
+            program(row, &["--package", "perennial"], trials, seed, variables)
+        }
+        By::Core => {
+            program(row, &["--release", "--package", "perennial-core"], trials, seed, variables)
+        }
         By::Exploration => explore::run(&["--seeds", trials, "--from", seed]),
         By::Nodes => explore::simulate("nodes", &[trials, seed]),
     }
@@ -140,14 +172,14 @@ fn prove(row: &Row, trials: &str, seed: &str, before: Option<&str>) -> Result<()
 /// Runs the package's own program of proofs.
 fn program(
     row: &Row,
-    package: &str,
+    build: &[&str],
     trials: &str,
     seed: &str,
-    before: Option<&str>,
+    variables: &[String],
 ) -> Result<(), Failure> {
-    let cargo = ["cargo", "test", "--quiet", "--release", "--package", package];
+    let cargo = ["cargo", "test", "--quiet"];
     let program = ["--test", "prove", "--", row.name, trials, seed];
-    let before = before.map(|binary| format!("PERENNIAL_BEFORE={binary}"));
-    let with = before.iter().flat_map(|variable| ["env", variable.as_str()]).collect::<Vec<_>>();
-    program::run(&[&with[..], &cargo, &program].concat())
+    let with = variables.iter().map(String::as_str);
+    let with: Vec<&str> = std::iter::once("env").chain(with).collect();
+    program::run(&[&with[..], &cargo, build, &program].concat())
 }

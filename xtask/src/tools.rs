@@ -56,6 +56,11 @@ const TOOLS: &[Tool] = &[
         why: "says which files belong to the repository",
     },
     Tool {
+        what: What::Program("tmux"),
+        packages: &["tmux"],
+        why: "holds the agents of the tests of --host tmux",
+    },
+    Tool {
         what: What::Program("npm"),
         packages: &["npm"],
         why: "brings the agent CLIs that tests run",

@@ -5,6 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::role::Rounds;
+
+use crate::answer::Legacy;
+
 /// A moment on the wire, such as `2026-11-15T22:03:41.000125Z`; it sorts as text.
 pub type Moment = String;
 
@@ -40,11 +44,22 @@ pub struct Agent {
     /// The node that its sessions run on; nothing for one born before nodes had ids.
     pub node: Option<String>,
     pub role: Option<String>,
+    /// What its role asks of it: a text, or the path of a file.
+    pub mandate: Option<String>,
+    /// The rounds that its role asks of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<Rounds>,
     /// The parent's name, or its id if it has no name.
     pub parent: Option<String>,
     pub parent_id: Option<String>,
     pub harness: String,
     pub host: String,
+    /// The tmux session that has its pane, if its host is `tmux` …
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tmux_session: Option<String>,
+    /// … and the socket of that tmux server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tmux_socket: Option<String>,
     pub project: String,
     pub dir: String,
     /// Empty for those who may not see it: `withheld` says so.
@@ -67,6 +82,12 @@ pub struct Agent {
     #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     pub last_activity: Option<Moment>,
     pub summary: Option<String>,
+    /// What it left for those who come after it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub legacies: Vec<Legacy>,
+    /// It asked to be buried, and is when its turn has ended.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub to_be_buried: bool,
     /// Where its work stands, by its own word.
     pub work_phase: Option<String>,
     pub model: Option<String>,
@@ -80,6 +101,11 @@ pub struct Agent {
     pub needs_you: bool,
     /// Texts of persons that it has not been offered yet: `sent` says why.
     pub texts_waiting: u64,
+    /// Mail to it that it has not seen yet.
+    pub mail_unread: u64,
+    /// Who else holds its role, where that is meant for one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub role_also_held_by: Vec<String>,
     /// What is left out, because it is not for this caller: `argv`, `env_names`, `evidence.fact`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<String>,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::{Agent, Moment};
+use crate::role::Vacancy;
 
 /// `GET /v1/agents/{target}/why`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,9 +47,75 @@ pub struct Chapter {
 pub struct Buried {
     #[serde(flatten)]
     pub agent: Agent,
-    /// The texts that it never got, the newest first.
+    /// The operator's texts that it never got, the newest first. Mail is not among them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub returned: Vec<Message>,
+    /// What became of the mail that it had not read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mail: Vec<LeftMail>,
+    /// The role that has no living holder any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vacancy: Option<Vacancy>,
+}
+
+/// Unread mail of a buried agent that went the same way.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct LeftMail {
+    pub fate: MailFate,
+    /// The agent's name, the role's, or `operator`; nobody's of what is undeliverable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    pub count: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum MailFate {
+    /// Another holder of the role has it now.
+    Forwarded,
+    /// It waits for the role's next holder.
+    WaitsForRole,
+    /// Its sender has it back.
+    Returned,
+    /// Nobody has it: its sender is buried, too, its record is damaged, or it had come back to the dead one.
+    #[default]
+    Undeliverable,
+}
+
+/// What an agent left for those who come after it: each of `GET /v1/agents/{target}/legacy`, and of an
+/// agent's `legacies`, there without the text.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Legacy {
+    /// `board`, `blog` or `autobiography`.
+    pub kind: String,
+    /// Who left it: the agent's name, or its id if it has no name.
+    pub agent: String,
+    pub agent_id: String,
+    #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
+    pub at: Moment,
+    /// How the text begins.
+    pub head: String,
+    pub bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// `POST /v1/report`: it is recorded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Reported {}
+
+/// `GET /v1/agents/{target}/prime`: what a session of the agent would be told at its start.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Briefing {
+    pub text: String,
 }
 
 /// One text to an agent, as far as it has come: `POST /v1/agents/{target}/send`,

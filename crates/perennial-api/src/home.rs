@@ -128,7 +128,9 @@ impl Home {
     /// Makes what is missing, and closes to others what is there (HM1).
     pub fn create(&self) -> io::Result<()> {
         self.check().map_err(|why| io::Error::new(io::ErrorKind::PermissionDenied, why))?;
-        for dir in [&self.data, &self.state, &self.config, &self.holders(), &self.log_dir()] {
+        for dir in
+            [&self.data, &self.state, &self.config, &self.holders(), &self.panes(), &self.log_dir()]
+        {
             DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
             if dir.metadata()?.permissions().mode() & 0o077 != 0 {
                 std::fs::set_permissions(dir, Permissions::from_mode(0o700))?;
@@ -177,6 +179,16 @@ impl Home {
 
     pub fn jobs(&self) -> PathBuf {
         self.state.join("jobs")
+    }
+
+    /// Where the processes in agents' tmux panes listen.
+    pub fn panes(&self) -> PathBuf {
+        self.state.join("panes")
+    }
+
+    /// Where the one in the tmux session of this name does.
+    pub fn pane(&self, tmux_session: &str) -> PathBuf {
+        self.panes().join(tmux_session)
     }
 
     pub fn log_dir(&self) -> PathBuf {

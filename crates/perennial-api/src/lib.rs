@@ -18,12 +18,14 @@ pub mod event;
 pub mod exit_code;
 pub mod home;
 mod http;
+pub mod mail;
 #[cfg(feature = "schema")]
 pub mod openapi;
 pub mod post;
 pub mod problem;
 pub mod query;
 pub mod request;
+pub mod role;
 pub mod route;
 pub mod sse;
 pub mod state;

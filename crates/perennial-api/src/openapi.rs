@@ -8,10 +8,15 @@ use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
 
 use crate::agent::Agent;
-use crate::answer::{Buried, Down, Health, Message, Pruned, Recording, Screen, Ticket, Why};
+use crate::answer::{
+    Briefing, Buried, Down, Health, Legacy, Message, Pruned, Recording, Reported, Screen, Ticket,
+    Why,
+};
 use crate::event::Event;
+use crate::mail::{Mail, MailList};
 use crate::post::Post;
 use crate::problem::{self, Problem};
+use crate::role::{Role, RoleChanged, Vacancy};
 use crate::route::{Method, Route};
 use crate::step::Steps;
 use crate::tool::{self, Tool};
@@ -64,6 +69,13 @@ pub fn tools() -> Value {
                 Tool::BoardPost => arguments::<tool::BoardPost>(),
                 Tool::BoardList => arguments::<tool::BoardList>(),
                 Tool::BoardShow => arguments::<tool::BoardShow>(),
+                Tool::Roles => arguments::<tool::Nothing>(),
+                Tool::Role => arguments::<tool::Role>(),
+                Tool::Legacy => arguments::<request::Legacy>(),
+                Tool::Bury => arguments::<tool::Bury>(),
+                Tool::Spawn => arguments::<tool::Spawn>(),
+                Tool::MailSend => arguments::<request::Mail>(),
+                Tool::MailRead => arguments::<tool::MailRead>(),
             };
             json!({
                 "name": tool.name(),
@@ -78,9 +90,10 @@ pub fn tools() -> Value {
 fn operation(route: Route, writer: &mut Writer) -> Value {
     let it = writer.operation(route);
     match route {
-        Route::ListAgents => {
-            it.query::<query::Agents>().answers::<Vec<Agent>>(200, "The agents; x-dead: the dead.")
-        }
+        Route::ListAgents => it.query::<query::Agents>().answers::<Vec<Agent>>(
+            200,
+            "The agents; x-dead: the dead; x-read-only: nothing is recorded now.",
+        ),
         Route::Spawn => it.body::<request::Spawn>().answers::<Agent>(201, "The agent."),
         Route::ShowAgent => it.answers::<Agent>(200, "The agent."),
         Route::Wake | Route::Restart => {
@@ -117,14 +130,22 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
         Route::ListPosts => it.query::<query::Board>().answers::<Vec<Post>>(200, "The posts."),
         Route::Post => it.body::<request::Post>().answers::<Post>(201, "The post."),
         Route::ShowPost => it.answers::<Post>(200, "The post."),
-        Route::Hook => it
-            .query::<query::Hook>()
-            .any_body()
-            .answers_or_nothing("What the hook returns, in the vendor's own form."),
-        Route::StatusLine => it
-            .query::<query::StatusLine>()
-            .any_body()
-            .answers_or_nothing("A line for the agent CLI to draw."),
+        Route::ListRoles => it.query::<query::Roles>().answers::<Vec<Role>>(200, "The roles."),
+        Route::AssumeRole => it.body::<request::Assume>().answers::<RoleChanged>(200, "The agent."),
+        Route::TransferRole => {
+            it.body::<request::Transfer>().answers::<RoleChanged>(200, "Who has it now.")
+        }
+        Route::DropRole => it.answers::<RoleChanged>(200, "The agent."),
+        Route::DismissVacancy => it.answers::<Vacancy>(200, "The vacancy as it was."),
+        Route::ListLegacies => it.answers::<Vec<Legacy>>(200, "The texts."),
+        Route::Leave => it.body::<request::Legacy>().answers::<Vec<Legacy>>(200, "All it left."),
+        Route::Report => it.body::<request::Report>().answers::<Reported>(200, "It is recorded."),
+        Route::Prime => it.answers::<Briefing>(200, "The briefing."),
+        Route::ListMail => it.query::<query::Mail>().answers::<MailList>(200, "The mails."),
+        Route::SendMail => it.body::<request::Mail>().answers::<Vec<Mail>>(201, "What was sent."),
+        Route::ReadMail => it.body::<request::ReadMail>().answers::<Vec<Mail>>(200, "The mails."),
+        Route::Hook => hook(it),
+        Route::StatusLine => status_line(it),
         Route::Mcp => {
             it.query::<query::Mcp>().any_body().answers_or_nothing("The answer, in JSON-RPC.")
         }
@@ -134,6 +155,16 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
             it.answers_as("application/json", "OpenAPI 3.1.", &json!({ "type": "object" }))
         }
     }
+}
+
+fn hook(operation: Operation<'_>) -> Value {
+    let operation = operation.query::<query::Hook>().any_body();
+    operation.answers_or_nothing("What the hook returns, in the vendor's own form.")
+}
+
+fn status_line(operation: Operation<'_>) -> Value {
+    let operation = operation.query::<query::StatusLine>().any_body();
+    operation.answers_or_nothing("A line for the agent CLI to draw.")
 }
 
 fn events(operation: Operation<'_>) -> Value {

@@ -13,7 +13,7 @@ pub struct Post {
     pub id: String,
     #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]
     pub at: Moment,
-    /// `person` or `agent`; `unknown` where the record can't be read.
+    /// `person`, `agent` or `perennial`; `unknown` where the record can't be read.
     pub author: String,
     /// The agent's name when it wrote the post.
     pub agent: Option<String>,

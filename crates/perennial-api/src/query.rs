@@ -30,6 +30,15 @@ pub struct Why {
     pub limit: Option<u64>,
 }
 
+/// `GET /v1/roles`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Roles {
+    /// A directory of the project whose own declarations count, too.
+    pub dir: Option<String>,
+}
+
 /// `GET /v1/events`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -130,6 +139,25 @@ pub struct Board {
     /// Only posts older than the one with this id.
     pub before: Option<String>,
     /// The maximum number of results; default 50, at most 500.
+    pub limit: Option<usize>,
+}
+
+/// `GET /v1/mail`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Mail {
+    /// Whose: an agent's name or id, `role:NAME` or `operator`; your own by default.
+    pub mailbox: Option<String>,
+    /// Only what is unread.
+    pub unread: bool,
+    /// What you sent, not what you got.
+    pub sent: bool,
+    /// What you may read of the thread of this mail, whoever got it.
+    pub thread: Option<String>,
+    /// Only mails older than the one with this id.
+    pub before: Option<String>,
+    /// The maximum number of results; default 20, at most 1000.
     pub limit: Option<usize>,
 }
 

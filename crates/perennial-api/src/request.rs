@@ -46,8 +46,17 @@ pub struct Spawn {
     pub permission_mode: Option<String>,
     /// The operator consents to the harness's first-run dialogs for this directory.
     pub trust: bool,
+    /// What holds the sessions: `shim` or `tmux`; nothing for the built-in holder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The socket of the tmux server in which the caller has opened the agent's pane; with the host `tmux`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tmux_socket: Option<String>,
     /// A conversation that the caller has already, to go on with.
     pub conversation: Option<String>,
+    /// Goes on in a copy of that conversation, which itself stays as it is.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fork: bool,
     /// The caller will ask for a ticket at once; the program waits for that, for 5 seconds at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attach: Option<Attach>,
@@ -77,6 +86,25 @@ impl fmt::Debug for Spawn {
             .field("argv", &self.argv)
             .finish_non_exhaustive()
     }
+}
+
+/// `POST /v1/agents/{target}/role`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "schema", schemars(rename = "AssumeRequest"))]
+pub struct Assume {
+    pub role: String,
+}
+
+/// `POST /v1/agents/{target}/role/transfer`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "schema", schemars(rename = "TransferRequest"))]
+pub struct Transfer {
+    /// The agent that gets the role.
+    pub to: String,
 }
 
 /// `POST /v1/agents/{target}/stop`
@@ -199,6 +227,60 @@ pub struct Post {
     pub title: Option<String>,
     /// At most 64 KiB.
     pub text: String,
+}
+
+/// `POST /v1/legacy`: an agent leaves a text for those who come after it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", schemars(rename = "LegacyRequest"))]
+pub struct Legacy {
+    /// `board`: a post that tells the others what they need to know; `blog`: what a blog post about the
+    /// work should say; `autobiography`: what an account of your own life should say.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["board", "blog", "autobiography"])))]
+    pub kind: String,
+    /// At most 64 KiB. A later one of the same kind replaces it.
+    pub text: String,
+}
+
+/// `POST /v1/mail`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "schema", schemars(rename = "MailRequest"))]
+pub struct Mail {
+    /// An agent's name or id, `role:NAME`, `team:NAME` or `operator`; left out in a reply.
+    pub to: Option<String>,
+    /// The id of the mail that this one answers: it goes to its sender.
+    pub reply_to: Option<String>,
+    /// One line of at most 200 bytes.
+    pub subject: Option<String>,
+    /// At most 64 KiB.
+    pub text: String,
+    pub priority: Option<Priority>,
+    /// To every holder of the role, not to one.
+    pub all: bool,
+}
+
+/// How much a mail matters.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Priority {
+    Low,
+    #[default]
+    Normal,
+    High,
+    Urgent,
+}
+
+/// `POST /v1/mail/read`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct ReadMail {
+    /// At most 50; without any, your unread mails, the oldest first, ten at once.
+    pub ids: Vec<String>,
 }
 
 /// An agent says where its own work stands.

@@ -32,6 +32,18 @@ pub enum Route {
     ListPosts,
     Post,
     ShowPost,
+    ListRoles,
+    AssumeRole,
+    TransferRole,
+    DropRole,
+    DismissVacancy,
+    ListLegacies,
+    Leave,
+    Report,
+    Prime,
+    ListMail,
+    SendMail,
+    ReadMail,
     Hook,
     StatusLine,
     Mcp,
@@ -46,8 +58,44 @@ pub enum Method {
     Post,
 }
 
+/// Method, path and summary.
+type Card = (Method, &'static str, &'static str);
+
+const RESTART: Card = (
+    Method::Post,
+    "/v1/agents/{target}/restart",
+    "End an agent's session, if it has one, and start the next",
+);
+const LIST_ROLES: Card = (Method::Get, "/v1/roles", "List roles, with holders and vacancies");
+const ASSUME_ROLE: Card = (Method::Post, "/v1/agents/{target}/role", "Give an agent a role");
+const TRANSFER_ROLE: Card =
+    (Method::Post, "/v1/agents/{target}/role/transfer", "Hand an agent's role over to another");
+const DROP_ROLE: Card =
+    (Method::Post, "/v1/agents/{target}/role/drop", "Take an agent's role from it");
+
+const DISMISS_VACANCY: Card =
+    (Method::Post, "/v1/roles/{role}/dismiss", "Dismiss the vacancy of a role");
+
+const SHOW_POST: Card = (Method::Get, "/v1/board/{id}", "Show one post with its text");
+const STATUS_LINE: Card = (
+    Method::Post,
+    "/v1/statusline",
+    "Take the input of an agent CLI's status line; for sessions only",
+);
+const MCP: Card =
+    (Method::Post, "/v1/mcp", "Take one message of the Model Context Protocol; for sessions only");
+const LIST_LEGACIES: Card =
+    (Method::Get, "/v1/agents/{target}/legacy", "Read what an agent left behind");
+const LEAVE: Card =
+    (Method::Post, "/v1/legacy", "Leave a text for those who come after the caller");
+const PRIME: Card =
+    (Method::Get, "/v1/agents/{target}/prime", "Read what an agent's session is told at its start");
+const LIST_MAIL: Card = (Method::Get, "/v1/mail", "List mail, newest first");
+const SEND_MAIL: Card = (Method::Post, "/v1/mail", "Send a mail");
+const READ_MAIL: Card = (Method::Post, "/v1/mail/read", "Read mails; your own count as read");
+
 impl Route {
-    pub const ALL: [Route; 32] = [
+    pub const ALL: [Route; 44] = [
         Route::ListAgents,
         Route::Spawn,
         Route::ShowAgent,
@@ -74,6 +122,18 @@ impl Route {
         Route::ListPosts,
         Route::Post,
         Route::ShowPost,
+        Route::ListRoles,
+        Route::AssumeRole,
+        Route::TransferRole,
+        Route::DropRole,
+        Route::DismissVacancy,
+        Route::ListLegacies,
+        Route::Leave,
+        Route::Report,
+        Route::Prime,
+        Route::ListMail,
+        Route::SendMail,
+        Route::ReadMail,
         Route::Hook,
         Route::StatusLine,
         Route::Mcp,
@@ -96,7 +156,7 @@ impl Route {
         self.card().2
     }
 
-    fn card(self) -> (Method, &'static str, &'static str) {
+    fn card(self) -> Card {
         use Method::{Get, Post};
         match self {
             Route::ListAgents => {
@@ -112,11 +172,7 @@ impl Route {
             Route::Wake => {
                 (Post, "/v1/agents/{target}/wake", "Start the next session of a sleeping agent")
             }
-            Route::Restart => (
-                Post,
-                "/v1/agents/{target}/restart",
-                "End an agent's session, if it has one, and start the next",
-            ),
+            Route::Restart => RESTART,
             Route::Set => (Post, "/v1/agents/{target}/set", "Change an agent's settings"),
             Route::Rename => (Post, "/v1/agents/{target}/rename", "Give an agent another name"),
             Route::Bury => {
@@ -146,20 +202,24 @@ impl Route {
             Route::Feed => (Get, "/v1/feed", "Follow events, and agents as they change"),
             Route::ListPosts => (Get, "/v1/board", "List posts on the board, newest first"),
             Route::Post => (Post, "/v1/board", "Post a text on the board"),
-            Route::ShowPost => (Get, "/v1/board/{id}", "Show one post with its text"),
+            Route::ShowPost => SHOW_POST,
+            Route::ListRoles => LIST_ROLES,
+            Route::AssumeRole => ASSUME_ROLE,
+            Route::TransferRole => TRANSFER_ROLE,
+            Route::DropRole => DROP_ROLE,
+            Route::DismissVacancy => DISMISS_VACANCY,
+            Route::ListLegacies => LIST_LEGACIES,
+            Route::Leave => LEAVE,
+            Route::Report => (Post, "/v1/report", "Say where the caller's own work stands"),
+            Route::Prime => PRIME,
+            Route::ListMail => LIST_MAIL,
+            Route::SendMail => SEND_MAIL,
+            Route::ReadMail => READ_MAIL,
             Route::Hook => {
                 (Post, "/v1/hook", "Take a call of an agent CLI's hook; for sessions only")
             }
-            Route::StatusLine => (
-                Post,
-                "/v1/statusline",
-                "Take the input of an agent CLI's status line; for sessions only",
-            ),
-            Route::Mcp => (
-                Post,
-                "/v1/mcp",
-                "Take one message of the Model Context Protocol; for sessions only",
-            ),
+            Route::StatusLine => STATUS_LINE,
+            Route::Mcp => MCP,
             Route::Health => (Get, "/v1/health", "Show the daemon's health"),
             Route::Down => (Post, "/v1/down", "End the daemon; sessions go on"),
             Route::OpenApi => (Get, "/v1/openapi.json", "Get this document"),

@@ -26,8 +26,8 @@ pub struct Steps {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Step {
-    /// `prompt`, `text`, `thinking`, `tool-call`, `tool-result`, `error`, `rate-limit`,
-    /// `compaction`, `interrupted` or `conversation`; a newer daemon may know more.
+    /// `prompt`, `text`, `told` (by Perennial: briefings, notices, mail), `thinking`, `tool-call`, `tool-result`,
+    /// `error`, `rate-limit`, `compaction`, `interrupted` or `conversation`; a newer daemon may know more.
     pub kind: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(extend("format" = "date-time")))]

@@ -7,9 +7,10 @@
 //! - G2  A report about another session number says nothing.
 //! - G3  `decide` and `observe` make only moves that `state::next` allows.
 //! - G4  `stop` leaves no retry behind: only the operator wakes an agent that the operator stopped, and the
-//!   operator or a lead one that a lead stopped.
+//!   operator or an ancestor one that an ancestor stopped.
 
 mod becoming;
+mod burial;
 mod decide;
 mod evolve;
 mod harness_signs;
@@ -18,6 +19,7 @@ mod observe;
 mod outlook;
 mod step;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -30,9 +32,12 @@ use crate::exit::Exit;
 use crate::hold::{HeldFor, Hold};
 use crate::id::{AgentId, NodeId, SessionId, SessionNumber};
 use crate::launch::Launch;
+use crate::legacy::{LeftText, LegacyKind};
 use crate::name::Name;
 use crate::reason::{Evidence, Finding, Reason, Witness};
 use crate::restart::{CHURN_LIMIT, History, Restart};
+use crate::role::RoleTerms;
+use crate::round::Rounds;
 use crate::session::{Phase, Session};
 use crate::settings::Pending;
 use crate::state::{self, Cause, Roster, State};
@@ -61,6 +66,9 @@ pub struct Agent {
     /// When it took its name.
     pub named_at: Time,
     pub role: Option<String>,
+    /// What the role asks of it, as that was declared when it took the role.
+    pub role_terms: RoleTerms,
+    pub rounds: Rounds,
     pub parent: Option<AgentId>,
     /// Where its sessions run.
     pub node: NodeId,
@@ -94,6 +102,10 @@ pub struct Agent {
     pub environment: u32,
     /// What was changed and the live session does not have.
     pub pending: Pending,
+    /// What it left for those who come after it.
+    pub legacies: BTreeMap<LegacyKind, LeftText>,
+    /// It asked to be buried when its turn has ended.
+    pub burial: Option<Evidence>,
 }
 
 /// Whether the holder of a session is heard now.
@@ -155,6 +167,8 @@ impl Agent {
             name: birth.name.clone(),
             named_at: at,
             role: birth.role.clone(),
+            role_terms: RoleTerms::default(),
+            rounds: Rounds { given: 0, since: at },
             parent: birth.parent,
             node: birth.node,
             launch: birth.launch.clone(),
@@ -178,6 +192,8 @@ impl Agent {
             hold: None,
             environment: 0,
             pending: Pending::default(),
+            legacies: BTreeMap::new(),
+            burial: None,
         }
     }
 
@@ -408,7 +424,8 @@ impl Agent {
 
 /// What to do so that the world matches the journal, and when to look again.
 pub fn plan(agent: &Agent, may_start: bool, now: Time) -> Plan {
-    let ends_at = if agent.is_left_over() { Some(now) } else { agent.ends_at() };
+    let is_due = agent.is_left_over() || burial::is_ripe(agent);
+    let ends_at = if is_due { Some(now) } else { agent.ends_at() };
     let named = [(Timer::StateEnds, ends_at), (Timer::Dialog, agent.dialog_at())];
     // Nothing comes about by itself while a hold stands.
     let named = named.into_iter().filter(|_| agent.hold.is_none());
@@ -423,6 +440,9 @@ pub fn plan(agent: &Agent, may_start: bool, now: Time) -> Plan {
     let action = match session.phase {
         Phase::Wanted => {
             let may_start = may_start && agent.hold.is_none();
+            if burial::is_ripe(agent) {
+                return plan;
+            }
             plan.timers = may_start.then_some((Timer::Turn, now)).into_iter().collect();
             return plan;
         }

@@ -9,7 +9,9 @@
 //!   by which one took it can't be read.
 //! - F2  A conversation is the current one of at most one agent outside the cemetery.
 //! - F3  After a reboot at most `RESUMED_AT_ONCE` agents of a node are starting out of its line.
-//! - F4  The parent of an agent in memory is in memory: chains of leads hold.
+//! - F4  The parent of an agent in memory is in memory: chains of parents hold.
+
+mod claims;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,16 +22,20 @@ use crate::command::Spawn;
 use crate::conversation::{ConversationId, Followed};
 use crate::effect::Plan;
 use crate::entity::Entity;
-use crate::event::{AgentEvent, Birth, ClaimEvent, What};
+use crate::event::{AgentEvent, Birth, ClaimEvent};
 use crate::id::{AgentId, NodeId};
 use crate::launch::Launch;
 use crate::name::{Name, NameKey};
 use crate::observation::Sign;
 use crate::reason::{Evidence, Witness};
 use crate::refusal::Refusal;
+use crate::role::{self, RoleTerms, Roles};
 use crate::session::{Process, Session};
 use crate::state::Roster;
 use crate::time::Time;
+
+pub use claims::claims;
+use claims::{Written, left, written_by};
 
 /// After a reboot, this many agents are resumed at a time.
 pub const RESUMED_AT_ONCE: usize = 2;
@@ -153,9 +159,9 @@ impl Agents {
         }
     }
 
-    /// Whether `lead` is an ancestor of `agent`.
-    pub fn leads(&self, lead: AgentId, agent: AgentId) -> bool {
-        self.upwards(agent).skip(1).any(|above| above == lead)
+    /// Whether `ancestor` is above `agent`.
+    pub fn is_above(&self, ancestor: AgentId, agent: AgentId) -> bool {
+        self.upwards(agent).skip(1).any(|above| above == ancestor)
     }
 
     /// An agent and all its ancestors, the nearest first. Bounded: a chain of parents is never longer than the
@@ -205,7 +211,12 @@ impl Agents {
 
     /// The first events of an agent that somebody wants, if its name, its parent and its conversation
     /// can be had.
-    pub fn spawned(&self, spawn: &Spawn, evidence: Evidence) -> Result<Vec<AgentEvent>, Refusal> {
+    pub fn spawned(
+        &self,
+        spawn: &Spawn,
+        terms: RoleTerms,
+        evidence: Evidence,
+    ) -> Result<Vec<AgentEvent>, Refusal> {
         let name = match &spawn.name {
             Some(name) => {
                 self.name_is_free(name, None)?;
@@ -217,17 +228,18 @@ impl Agents {
         if let Some(conversation) = &spawn.conversation {
             self.conversation_is_free(conversation, None)?;
         }
+        let restart = terms.restart.filter(|_| spawn.role.as_ref().is_some_and(|r| r.sets_restart));
         let birth = Birth {
             name: Some(name),
-            role: spawn.role.clone(),
+            role: spawn.role.as_ref().map(|role| role.name.as_str().to_owned()),
             parent,
             node: self.node,
             launch: spawn.launch.clone(),
-            restart: spawn.restart,
+            restart: restart.unwrap_or(spawn.restart),
             until: evidence.at + START_LIMIT,
             evidence,
         };
-        Ok(agent::hatch(spawn.id, birth, spawn.conversation.clone()))
+        Ok(agent::hatch(spawn.id, birth, terms, spawn.conversation.clone()))
     }
 
     /// What stops every agent of this node outside the cemetery that is not stopped yet.
@@ -277,10 +289,16 @@ impl Agents {
         self.get(*id).filter(|agent| live_process(agent) == Some(process))
     }
 
-    /// Folds one event of one agent; returns which agents to plan again.
-    pub fn evolve(&mut self, id: AgentId, event: &AgentEvent, at: Time) -> Vec<Entity> {
+    /// Folds one event of one agent, and who holds which role; returns which agents to plan again.
+    pub fn evolve(
+        &mut self,
+        id: AgentId,
+        event: &AgentEvent,
+        at: Time,
+        roles: &mut Roles,
+    ) -> Vec<Entity> {
         if let AgentEvent::Hatched(birth) = event {
-            self.born(id, birth, at);
+            self.born(id, birth, at, roles);
             return vec![Entity::Agent(id)];
         }
         if let AgentEvent::Renamed { name } = event {
@@ -290,13 +308,14 @@ impl Agents {
             return Vec::new();
         };
         let written = written_by(kept).map(Option::<&_>::cloned);
-        let (parent, process) = (kept.parent, live_process(kept));
+        let (parent, process, held) = (kept.parent, live_process(kept), role::held(kept));
         agent::evolve(Arc::make_mut(kept), event, at);
         let after = Arc::clone(kept);
         let mut touched = vec![Entity::Agent(id)];
         touched.extend(self.keep_line(&after).into_iter().map(Entity::Agent));
         self.keep_writers(written.each_ref().map(Option::as_ref), &after);
         self.keep_process(process, &after);
+        roles.follow(id, held, role::held(&after));
         if after.parent != parent {
             self.let_go(parent);
             self.adopt(after.parent);
@@ -305,10 +324,12 @@ impl Agents {
         touched
     }
 
-    fn born(&mut self, id: AgentId, birth: &Birth, at: Time) {
+    fn born(&mut self, id: AgentId, birth: &Birth, at: Time, roles: &mut Roles) {
         let agent = Arc::new(Agent::born(id, birth, at));
         // One whose first birth can't be read is born again from what its holder's directory claims.
-        if let Some(old) = self.all.get(&id).map(Arc::clone) {
+        let old = self.all.get(&id).map(Arc::clone);
+        roles.follow(id, old.as_deref().and_then(role::held), role::held(&agent));
+        if let Some(old) = old {
             self.keep_process(live_process(&old), &agent);
             self.keep_writers(written_by(&old), &agent);
             self.retire(id);
@@ -450,43 +471,4 @@ pub fn name_and_back(target: &str) -> Option<(NameKey, usize)> {
 
 fn live_process(agent: &Agent) -> Option<Process> {
     agent.live_session()?.process
-}
-
-/// Conversations that no other agent may write.
-type Written<'a> = [Option<&'a ConversationId>; 2];
-
-/// The agent's current conversation, and the one that its session was begun with. A buried agent's
-/// last session writes until it has ended.
-fn written_by(agent: &Agent) -> Written<'_> {
-    if agent.is_over() {
-        return [None; 2];
-    }
-    let current = agent.conversations.as_ref().map(|known| &known.current);
-    let taken_up = agent.live_session().and_then(Session::taken_up);
-    [current, taken_up.filter(|taken_up| current != Some(*taken_up))]
-}
-
-/// Those that were written and are no longer.
-fn left<'a>(before: Written<'a>, after: Written<'_>) -> impl Iterator<Item = &'a ConversationId> {
-    before.into_iter().flatten().filter(move |old| !after.contains(&Some(*old)))
-}
-
-/// The names and conversations that `agent` takes or leaves with an event that makes it `after`.
-pub fn claims(before: Option<&Agent>, after: &Agent) -> Vec<What> {
-    let by = after.id;
-    let name = |agent: &Agent| match agent.state.roster() {
-        Roster::Cemetery => None,
-        Roster::Living | Roster::Freezer => agent.name.as_ref().map(Name::key),
-    };
-    let (old, new) = (before.and_then(name), name(after));
-    let mut claims = Vec::new();
-    if old != new {
-        claims.extend(old.map(|key| What::Name(key, ClaimEvent::Left { by })));
-        claims.extend(new.map(|key| What::Name(key, ClaimEvent::Taken { by })));
-    }
-    let (old, new) = (before.map(written_by).unwrap_or_default(), written_by(after));
-    let what = |id: &ConversationId, event| What::Conversation(id.clone(), event);
-    claims.extend(left(old, new).map(|id| what(id, ClaimEvent::Left { by })));
-    claims.extend(left(new, old).map(|id| what(id, ClaimEvent::Taken { by })));
-    claims
 }

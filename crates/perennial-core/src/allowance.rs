@@ -4,21 +4,25 @@
 //! allowance again. An allowance is one moment: until when it is used up.
 //!
 //! Invariants
-//! - AL1  Of its own words (reports, posts) an agent has at most `WORDS.burst` parts recorded at once, and one
+//! - AL1  Of its own words (reports, posts, its role) an agent has at most `WORDS.burst` parts recorded at once, and one
 //!   more every `WORDS.every`. A part is `PART_BYTES` of text; what is equal to what is recorded already
 //!   costs nothing, for nothing is recorded.
 //! - AL2  The same holds for what it orders about others (`ORDERS`), and for what its hooks and its status
 //!   line have recorded (`HOOKS`). One above the allowance waits, in place of an earlier one of the same
 //!   origin: a status line says nothing of what a hook said. None overtakes one of another origin.
 //! - AL3  A person has no allowance: nothing of theirs is refused or put off.
+//! - AL4  Of mail each copy is paid for (`MAIL`). What a full allowance can't pay for is refused, and is not sent to
+//!   some of its recipients.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::authority::Caller;
 use crate::command::{Command, Request};
+use crate::event::{Event, What};
 use crate::fact::{Fact, Origin};
 use crate::id::{AgentId, SessionNumber};
+use crate::message::MessageEvent;
 use crate::refusal::Refusal;
 use crate::time::Time;
 
@@ -36,6 +40,9 @@ pub const ORDERS: Rate = Rate { burst: 120, every: Duration::from_secs(2) };
 /// Hooks and status lines that changed the record.
 pub const HOOKS: Rate = Rate { burst: 240, every: Duration::from_millis(500) };
 
+/// Mail, each copy.
+pub const MAIL: Rate = Rate { burst: 60, every: Duration::from_secs(5) };
+
 /// What a request is paid from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AllowanceKind {
@@ -43,6 +50,8 @@ pub enum AllowanceKind {
     Words,
     /// `ORDERS`
     Orders,
+    /// `MAIL`
+    Mail,
 }
 
 /// Longer words cost more.
@@ -77,6 +86,7 @@ impl Allowance {
 struct OfAgent {
     words: Allowance,
     orders: Allowance,
+    mail: Allowance,
     hooks: Allowance,
 }
 
@@ -96,14 +106,22 @@ pub struct Allowances {
 }
 
 impl Allowances {
-    /// Pays for a request that has something recorded, or refuses it for a while.
-    pub fn pay(&mut self, request: &Request, now: Time) -> Result<(), Refusal> {
+    /// Pays for a request of which these events are to be recorded, or refuses it for a while.
+    pub fn pay(&mut self, request: &Request, events: &[Event], now: Time) -> Result<(), Refusal> {
         // AL3
         let Caller::Agent(id) = request.caller else { return Ok(()) };
         let own = self.of(id, now);
-        let (kind, paid) = match words(&request.command) {
-            Some(bytes) => (AllowanceKind::Words, own.words.take(WORDS, parts(bytes), now)),
-            None => (AllowanceKind::Orders, own.orders.take(ORDERS, 1, now)),
+        let (kind, paid) = match (&request.command, words(&request.command)) {
+            (Command::Mail(_), Some(bytes)) => {
+                let (copies, most) = (copies(events), MAIL.burst / parts(bytes));
+                if copies > most.max(1) {
+                    return Err(Refusal::TooManyCopies { copies, most });
+                }
+                let cost = parts(bytes).saturating_mul(copies);
+                (AllowanceKind::Mail, own.mail.take(MAIL, cost, now))
+            }
+            (_, Some(bytes)) => (AllowanceKind::Words, own.words.take(WORDS, parts(bytes), now)),
+            (_, None) => (AllowanceKind::Orders, own.orders.take(ORDERS, 1, now)),
         };
         paid.map_err(|wait| Refusal::TooOften { kind, wait })
     }
@@ -165,13 +183,21 @@ impl Allowances {
 
     fn of(&mut self, agent: AgentId, now: Time) -> &mut OfAgent {
         let is_used = |own: &OfAgent| {
-            !(own.words.is_full(now) && own.orders.is_full(now) && own.hooks.is_full(now))
+            let OfAgent { words, orders, mail, hooks } = own;
+            ![words, orders, mail, hooks].into_iter().all(|one| one.is_full(now))
         };
         if !self.of.contains_key(&agent) {
             self.of.retain(|_, own| is_used(own));
         }
         self.of.entry(agent).or_default()
     }
+}
+
+/// How many mails are recorded. What follows from them costs nothing.
+fn copies(events: &[Event]) -> u32 {
+    let is_mail =
+        |event: &&Event| matches!(event.what, What::Message(_, MessageEvent::Recorded { .. }));
+    u32::try_from(events.iter().filter(is_mail).count()).unwrap_or(u32::MAX)
 }
 
 fn parts(bytes: u64) -> u32 {
@@ -184,7 +210,12 @@ fn words(command: &Command) -> Option<u64> {
     match command {
         Command::Report { summary, .. } => Some(length(summary)),
         Command::Post { title, body, .. } => Some(length(title) + body.text.bytes),
+        Command::Leave { body, .. } => Some(body.text.bytes),
+        Command::Mail(draft) => Some(draft.subject.len() as u64 + draft.body.text.bytes),
+        // Each may put a post on the board.
+        Command::Assume { .. } | Command::Transfer { .. } | Command::Drop(_) => Some(0),
         Command::Spawn(_)
+        | Command::SpawnChild(..)
         | Command::Stop(_)
         | Command::StopAll
         | Command::Wake(_)
@@ -194,6 +225,8 @@ fn words(command: &Command) -> Option<u64> {
         | Command::Bury { .. }
         | Command::Send { .. }
         | Command::Prune { .. }
+        | Command::ReadMail { .. }
+        | Command::DismissVacancy { .. }
         | Command::Unsend { .. } => None,
     }
 }
@@ -215,7 +248,7 @@ mod tests {
     }
 
     fn paid(allowances: &mut Allowances, request: &Request, now: Time) -> usize {
-        (0..10_000).take_while(|_| allowances.pay(request, now).is_ok()).count()
+        (0..10_000).take_while(|_| allowances.pay(request, &[], now).is_ok()).count()
     }
 
     /// AL1
@@ -224,15 +257,15 @@ mod tests {
         let mut allowances = Allowances::default();
         let (short, start) = (report(Caller::Agent(ADA), "x"), Time(1_000_000));
         assert_eq!(paid(&mut allowances, &short, start), 30);
-        assert_eq!(allowances.pay(&short, start), too_often(AllowanceKind::Words, 10));
+        assert_eq!(allowances.pay(&short, &[], start), too_often(AllowanceKind::Words, 10));
         let later = start + Duration::from_secs(25);
         assert_eq!(paid(&mut allowances, &short, later), 2);
-        assert_eq!(allowances.pay(&short, later), too_often(AllowanceKind::Words, 5));
+        assert_eq!(allowances.pay(&short, &[], later), too_often(AllowanceKind::Words, 5));
         // Another agent, and other things of the same one, are not concerned.
-        assert_eq!(allowances.pay(&report(Caller::Agent(AgentId(2)), "x"), later), Ok(()));
+        assert_eq!(allowances.pay(&report(Caller::Agent(AgentId(2)), "x"), &[], later), Ok(()));
         let wake = Request { caller: Caller::Agent(ADA), command: Command::Wake("bob".into()) };
         assert_eq!(paid(&mut allowances, &wake, later), ORDERS.burst as usize);
-        assert_eq!(allowances.pay(&wake, later), too_often(AllowanceKind::Orders, 2));
+        assert_eq!(allowances.pay(&wake, &[], later), too_often(AllowanceKind::Orders, 2));
         assert_eq!(paid(&mut allowances, &short, later + WORDS.every * 100), 30);
     }
 
@@ -244,6 +277,60 @@ mod tests {
         let mut allowances = Allowances::default();
         let longest = report(Caller::Agent(ADA), &"x".repeat(10_000 * PART_BYTES as usize));
         assert_eq!(paid(&mut allowances, &longest, now), 1);
+    }
+
+    /// AL4
+    #[test]
+    fn each_copy_of_a_mail_is_paid_for_and_nothing_else() {
+        use crate::id::{JobId, MessageId};
+        use crate::job::{JobEnd, JobEvent};
+        use crate::message::{Addressee, Content, MailDraft, Mailbox, Priority, Sender};
+        use crate::text::{Digest, Text, TextBody};
+        let mail = |bytes| {
+            let text = Text { digest: Digest([1; 32]), bytes, head: String::new() };
+            let draft = MailDraft {
+                id: MessageId(1),
+                to: Addressee::Team("ada".to_owned()),
+                thread: None,
+                subject: String::new(),
+                priority: Priority::Normal,
+                body: TextBody { text, body: "x".into() },
+                excerpt: String::new(),
+            };
+            Request { caller: Caller::Agent(ADA), command: Command::Mail(Box::new(draft)) }
+        };
+        let copies = |count: u128| -> Vec<Event> {
+            let content = Content::Reminder { calls: 1, sample: None };
+            let (to, from) = (Mailbox::Operator, Sender::Agent(ADA));
+            let recorded = MessageEvent::Recorded { to, from, content };
+            let copy = |id| What::Message(MessageId(id), recorded.clone());
+            let (number, end, output) = (1, JobEnd::Unknown, String::new());
+            let job = What::Job(JobId(1), JobEvent::Ended { number, end, output });
+            let all = (0..count).map(copy).chain([job]);
+            all.map(|what| Event { at: Time(1), what }).collect()
+        };
+        let (now, mut allowances) = (Time(1), Allowances::default());
+        let most = u128::from(MAIL.burst);
+        let refused = |copies, most| Err(Refusal::TooManyCopies { copies, most });
+        assert_eq!(allowances.pay(&mail(1), &copies(most + 1), now), refused(61, 60));
+        assert_eq!(allowances.pay(&mail(PART_BYTES), &copies(31), now), refused(31, 30));
+        assert_eq!(allowances.pay(&mail(1), &copies(most - 1), now), Ok(()));
+        assert_eq!(allowances.pay(&mail(1), &copies(1), now), Ok(()));
+        let waits = allowances.pay(&mail(1), &copies(2), now);
+        assert_eq!(waits, too_often(AllowanceKind::Mail, 10));
+        // A long one is paid for by its length.
+        let mut allowances = Allowances::default();
+        assert_eq!(allowances.pay(&mail(PART_BYTES), &copies(30), now), Ok(()));
+        let waits = allowances.pay(&mail(1), &copies(1), now);
+        assert_eq!(waits, too_often(AllowanceKind::Mail, 5));
+    }
+
+    /// AL1: each may put a vacancy on the board.
+    #[test]
+    fn an_agent_changes_its_role_as_often_as_it_reports() {
+        let (mut allowances, now) = (Allowances::default(), Time(1));
+        let (caller, command) = (Caller::Agent(ADA), Command::Drop("ada".to_owned()));
+        assert_eq!(paid(&mut allowances, &Request { caller, command }, now), 30);
     }
 
     /// AL3
@@ -298,7 +385,7 @@ mod tests {
         for id in 0..100 {
             let now = Time(1) + WORDS.every * id;
             let request = report(Caller::Agent(AgentId(id.into())), "x");
-            assert_eq!(allowances.pay(&request, now), Ok(()));
+            assert_eq!(allowances.pay(&request, &[], now), Ok(()));
         }
         assert!(allowances.of.len() <= 2, "{}", allowances.of.len());
     }
@@ -353,12 +440,12 @@ mod tests {
         allowances.pay_fact(ADA, Origin::Transcript, now + HOOKS.every);
         assert_eq!(allowances, before);
         assert_eq!(paid(&mut allowances, &wake, now), ORDERS.burst as usize);
-        assert_eq!(allowances.pay(&report(Caller::Agent(AgentId(2)), "x"), now), Ok(()));
-        assert_eq!(allowances.pay(&wake, now), too_often(AllowanceKind::Orders, 2));
+        assert_eq!(allowances.pay(&report(Caller::Agent(AgentId(2)), "x"), &[], now), Ok(()));
+        assert_eq!(allowances.pay(&wake, &[], now), too_often(AllowanceKind::Orders, 2));
         let mut ordered = Allowances::default();
         assert_eq!(paid(&mut ordered, &wake, now), ORDERS.burst as usize);
-        assert_eq!(ordered.pay(&report(Caller::Agent(AgentId(2)), "x"), now), Ok(()));
-        assert_eq!(ordered.pay(&wake, now), too_often(AllowanceKind::Orders, 2));
+        assert_eq!(ordered.pay(&report(Caller::Agent(AgentId(2)), "x"), &[], now), Ok(()));
+        assert_eq!(ordered.pay(&wake, &[], now), too_often(AllowanceKind::Orders, 2));
         let mut hooked = spent(ADA, now);
         hooked.pay_fact(AgentId(2), Origin::Hook, now);
         assert_eq!(hooked.hear(ADA, number, drawn(), now), None);

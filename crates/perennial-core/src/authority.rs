@@ -27,8 +27,8 @@ pub enum Caller {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     Itself,
-    /// An ancestor of it.
-    Lead,
+    /// Its parent, or any other ancestor of it.
+    Parent,
     Other,
     /// The verb is about no agent that exists yet, or about the fleet.
     NoTarget,
@@ -53,6 +53,10 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             | Verb::Bury
             | Verb::Prune
             | Verb::Post
+            | Verb::Mail
+            | Verb::Assume
+            | Verb::Transfer
+            | Verb::Drop
             | Verb::Up
             | Verb::Down => true,
         },
@@ -74,25 +78,37 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             | Verb::Prune
             | Verb::Report
             | Verb::Post
+            | Verb::Mail
+            | Verb::Assume
+            | Verb::Transfer
+            | Verb::Drop
             | Verb::Up
             | Verb::Down => false,
         },
-        Caller::Agent(_) => match verb {
-            Verb::Look | Verb::Post => true,
-            // Whoever types into a terminal can answer a permission dialog.
-            Verb::Attach | Verb::Send => false,
-            Verb::Logs => sees(caller, Private::Terminal, standing),
-            // Argv is nothing that an agent may choose, and no preset is bounded by its caller yet.
-            Verb::Spawn => false,
-            Verb::Stop | Verb::Wake | Verb::Restart => match standing {
-                Standing::Lead => true,
-                Standing::Itself | Standing::Other | Standing::NoTarget => false,
-            },
-            Verb::Report => standing == Standing::Itself,
-            Verb::Set | Verb::Rename | Verb::Bury | Verb::Prune => false,
-            // A daemon that an agent starts would end with the agent's session.
-            Verb::Up | Verb::Down => false,
+        Caller::Agent(_) => agent_may(caller, verb, standing),
+    }
+}
+
+fn agent_may(caller: Caller, verb: Verb, standing: Standing) -> bool {
+    match verb {
+        Verb::Look | Verb::Post | Verb::Mail => true,
+        // Whoever types into a terminal can answer a permission dialog.
+        Verb::Attach | Verb::Send => false,
+        Verb::Logs => sees(caller, Private::Terminal, standing),
+        // Children of its own, within what it may do itself: `offspring` has the bounds.
+        Verb::Spawn => standing == Standing::NoTarget,
+        Verb::Stop | Verb::Wake | Verb::Restart => match standing {
+            Standing::Parent => true,
+            Standing::Itself | Standing::Other | Standing::NoTarget => false,
         },
+        // Of its own role: any agent takes one, and its holder leaves it or hands it over. Its own
+        // burial is carried out when its turn has ended.
+        Verb::Report | Verb::Assume | Verb::Transfer | Verb::Drop | Verb::Bury => {
+            standing == Standing::Itself
+        }
+        Verb::Set | Verb::Rename | Verb::Prune => false,
+        // A daemon that an agent starts would end with the agent's session.
+        Verb::Up | Verb::Down => false,
     }
 }
 
@@ -151,6 +167,10 @@ mod tests {
                 Verb::Prune,
                 Verb::Report,
                 Verb::Post,
+                Verb::Mail,
+                Verb::Assume,
+                Verb::Transfer,
+                Verb::Drop,
                 Verb::Up,
                 Verb::Down,
             ]
@@ -162,14 +182,18 @@ mod tests {
         };
         assert_eq!(
             allowed(Caller::Person, Standing::Other),
-            "look attach send logs spawn stop wake restart set rename bury prune post up down"
+            "look attach send logs spawn stop wake restart set rename bury prune post mail assume \
+             transfer drop up down"
         );
-        assert_eq!(allowed(agent, Standing::Lead), "look stop wake restart post");
-        assert_eq!(allowed(agent, Standing::Itself), "look report post");
-        assert_eq!(allowed(agent, Standing::Other), "look post");
-        assert_eq!(allowed(agent, Standing::NoTarget), "look post");
+        assert_eq!(allowed(agent, Standing::Parent), "look stop wake restart post mail");
+        assert_eq!(
+            allowed(agent, Standing::Itself),
+            "look bury report post mail assume transfer drop"
+        );
+        assert_eq!(allowed(agent, Standing::Other), "look post mail");
+        assert_eq!(allowed(agent, Standing::NoTarget), "look spawn post mail");
         assert_eq!(allowed(Caller::Viewer, Standing::Other), "look");
-        for standing in [Standing::Itself, Standing::Lead, Standing::Other, Standing::NoTarget] {
+        for standing in [Standing::Itself, Standing::Parent, Standing::Other, Standing::NoTarget] {
             assert_eq!(allowed(Caller::Job, standing), "");
             assert_eq!(allowed(Caller::Ambiguous, standing), "");
         }

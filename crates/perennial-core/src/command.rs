@@ -2,11 +2,15 @@
 
 use crate::authority::Caller;
 use crate::conversation::ConversationId;
+use crate::fleet::Reach;
 use crate::id::{AgentId, MessageId, PostId};
 use crate::launch::Launch;
+use crate::legacy::LegacyKind;
+use crate::message::{Addressee, MailDraft};
 use crate::name::Name;
 use crate::restart::Restart;
 use crate::retention::{Recordings, Terms};
+use crate::role::RoleTerms;
 use crate::settings::Settings;
 use crate::text::{Fingerprint, TextBody};
 use crate::work::WorkPhase;
@@ -23,6 +27,8 @@ pub type Target = String;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
     Spawn(Box<Spawn>),
+    /// An agent has a child born.
+    SpawnChild(Box<Spawn>, Reach),
     Stop(Target),
     StopAll,
     Wake(Target),
@@ -47,6 +53,12 @@ pub enum Command {
         /// Not before the end of a turn.
         after_turn: bool,
     },
+    /// A text for a mailbox, or several.
+    Mail(Box<MailDraft>),
+    /// The caller has read these, in its own mailbox.
+    ReadMail {
+        ids: Vec<MessageId>,
+    },
     /// Takes a text back that waits.
     Unsend {
         id: MessageId,
@@ -62,6 +74,31 @@ pub enum Command {
         title: Option<String>,
         body: TextBody,
     },
+    /// An agent takes a role, which its project may have declared.
+    Assume {
+        target: Target,
+        role: Name,
+        declared: Option<RoleTerms>,
+    },
+    /// An agent hands its role over. `declared`: a role, and what the receiver's project says of it.
+    Transfer {
+        target: Target,
+        to: Target,
+        declared: Option<(Name, RoleTerms)>,
+    },
+    /// An agent leaves its role.
+    Drop(Target),
+    /// The vacancy of a role is told no more.
+    DismissVacancy {
+        role: Name,
+    },
+    /// An agent leaves a text for those who come after it.
+    Leave {
+        kind: LegacyKind,
+        body: TextBody,
+        /// The post that a text for the board becomes.
+        post: PostId,
+    },
     /// An agent says where its own work stands.
     Report {
         phase: Option<WorkPhase>,
@@ -73,18 +110,28 @@ impl Command {
     /// Whom it names, if anybody.
     pub fn target_mut(&mut self) -> Option<&mut Target> {
         match self {
-            Command::Spawn(spawn) => spawn.parent.as_mut(),
+            Command::Spawn(spawn) | Command::SpawnChild(spawn, _) => spawn.parent.as_mut(),
             Command::Set(set) => Some(&mut set.target),
+            Command::Mail(draft) => match &mut draft.to {
+                Addressee::Agent(target) | Addressee::Team(target) => Some(target),
+                Addressee::Role { .. } | Addressee::Operator => None,
+            },
             Command::Stop(target)
             | Command::Wake(target)
             | Command::Restart(target)
             | Command::Rename { target, .. }
             | Command::Bury { target, .. }
-            | Command::Send { target, .. } => Some(target),
+            | Command::Send { target, .. }
+            | Command::Assume { target, .. }
+            | Command::Transfer { target, .. }
+            | Command::Drop(target) => Some(target),
             Command::StopAll
             | Command::Prune { .. }
             | Command::Unsend { .. }
+            | Command::ReadMail { .. }
             | Command::Report { .. }
+            | Command::Leave { .. }
+            | Command::DismissVacancy { .. }
             | Command::Post { .. } => None,
         }
     }
@@ -96,12 +143,22 @@ pub struct Spawn {
     pub id: AgentId,
     /// Without one the agent gets a free name made from its program's.
     pub name: Option<Name>,
-    pub role: Option<String>,
+    pub role: Option<RoleWanted>,
     pub parent: Option<Target>,
     pub launch: Launch,
     pub restart: Restart,
     /// A conversation that its owner has already, to go on with.
     pub conversation: Option<ConversationId>,
+}
+
+/// The role that an agent is to be born with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoleWanted {
+    pub name: Name,
+    /// What its project says of the role.
+    pub declared: Option<RoleTerms>,
+    /// Nobody named a restart policy for the agent: the role's counts, if it has one.
+    pub sets_restart: bool,
 }
 
 /// Changes an agent's settings, and may give it a session that has them, by one decision.

@@ -5,13 +5,22 @@ use crate::agent::Agent;
 use crate::agents;
 use crate::event::{AgentEvent, Event, What};
 use crate::fleet::Fleet;
+use crate::id::{AgentId, MessageId, SessionNumber};
 use crate::job;
-use crate::message::{self, Content, MessageEvent};
+use crate::message::{self, Content, Happened, Mailbox, MessageEvent, Withdrawer};
+use crate::role;
+use crate::round;
 use crate::state::Roster;
 
 /// Whether anything may follow from this event.
 pub fn has_any(fleet: &Fleet, event: &Event) -> bool {
-    if let What::Message(_, MessageEvent::Offered { .. }) = &event.what {
+    if let What::Message(
+        _,
+        MessageEvent::Offered { .. }
+        | MessageEvent::Recorded { .. }
+        | MessageEvent::Withdrawn { by: Withdrawer::Person },
+    ) = &event.what
+    {
         return true;
     }
     let Some((id, event)) = event.of_agent() else { return false };
@@ -24,6 +33,8 @@ pub fn has_any(fleet: &Fleet, event: &Event) -> bool {
         }
         AgentEvent::Hatched(_)
         | AgentEvent::Renamed { .. }
+        | AgentEvent::RoleTaken { .. }
+        | AgentEvent::RoleLeft { .. }
         | AgentEvent::ConversationFollowed { .. }
         | AgentEvent::WindowBegan { .. }
         | AgentEvent::Rehomed { .. }
@@ -41,7 +52,10 @@ pub fn has_any(fleet: &Fleet, event: &Event) -> bool {
         | AgentEvent::SessionProgressed { .. }
         | AgentEvent::ClockTold { .. }
         | AgentEvent::PhaseReported { .. }
+        | AgentEvent::RoundPassed { .. }
         | AgentEvent::Summarised { .. }
+        | AgentEvent::LegacyLeft { .. }
+        | AgentEvent::BurialAsked { .. }
         | AgentEvent::SettingsChanged { .. }
         | AgentEvent::PutOff { .. } => false,
     }
@@ -57,6 +71,7 @@ pub fn of(
 ) -> Vec<What> {
     // Names and conversations that are taken or left.
     let mut follows = agents::claims(before, after);
+    follows.extend(role::moved(fleet, before, after, event.at, later));
     let Some((id, what)) = event.of_agent() else { return follows };
     if let AgentEvent::Moved(moved) = what
         && before.is_none_or(|before| before.reason != moved.reason)
@@ -71,14 +86,18 @@ pub fn of(
             message::noticed(fleet, id, *threshold, *sample, event.at)
         }
         AgentEvent::WindowBegan { .. } => message::outdated(fleet, id),
-        AgentEvent::SessionEnded { .. } => message::unreminded(fleet, id),
+        AgentEvent::SessionEnded { .. } => session_ended(fleet, id),
         AgentEvent::Rehomed { .. } => message::home_copied(fleet, id, event.at),
         AgentEvent::ConversationFollowed { how, .. } if how.begins_a_window() => {
             message::outdated(fleet, id)
         }
         AgentEvent::Moved(moved) if moved.to.roster() == Roster::Cemetery => {
-            message::returned(fleet, id)
+            burial(fleet, before.unwrap_or(after), &mut follows)
         }
+        AgentEvent::Hatched(_) | AgentEvent::RoleTaken { .. } => {
+            role_moved(fleet, before, after, None)
+        }
+        AgentEvent::RoleLeft { to, .. } => role_moved(fleet, before, after, *to),
         AgentEvent::Moved(moved) if moved.reason.is_dialog() => {
             let policy = fleet.policy();
             let is_news = before.is_none_or(|before| before.reason != moved.reason);
@@ -90,8 +109,7 @@ pub fn of(
             }
             Vec::new()
         }
-        AgentEvent::Hatched(_)
-        | AgentEvent::Moved(_)
+        AgentEvent::Moved(_)
         | AgentEvent::Held(_)
         | AgentEvent::HoldLifted { .. }
         | AgentEvent::SessionWanted { .. }
@@ -103,8 +121,11 @@ pub fn of(
         | AgentEvent::ConversationFollowed { .. }
         | AgentEvent::ClockTold { .. }
         | AgentEvent::PhaseReported { .. }
+        | AgentEvent::RoundPassed { .. }
         | AgentEvent::Renamed { .. }
         | AgentEvent::Summarised { .. }
+        | AgentEvent::LegacyLeft { .. }
+        | AgentEvent::BurialAsked { .. }
         | AgentEvent::SettingsChanged { .. }
         | AgentEvent::PutOff { .. } => Vec::new(),
     };
@@ -112,18 +133,89 @@ pub fn of(
     follows
 }
 
-/// What follows from an event that is about no agent: a notice that is offered counts as told.
+/// What follows from an event that is about no agent: a notice that is offered counts as told, the interval
+/// of rounds counts anew, and the operator is notified of mail.
 pub fn of_other(fleet: &Fleet, event: &Event) -> Option<What> {
-    let What::Message(id, MessageEvent::Offered { session, .. }) = &event.what else { return None };
-    let message = fleet.messages().get(*id)?;
-    let Content::Notice { threshold, .. } = message.content else { return None };
-    let clock = fleet.agent(message.to)?.clock;
-    let is_news = clock.told < Some(threshold) && clock.passed >= Some(threshold);
-    let told = AgentEvent::ClockTold { number: *session, threshold };
-    is_news.then_some(What::Agent(message.to, told))
+    match &event.what {
+        What::Message(id, MessageEvent::Offered { session, .. }) => {
+            told(fleet, *id, *session).or_else(|| round::passed(fleet, *id))
+        }
+        What::Message(id, MessageEvent::Withdrawn { by: Withdrawer::Person }) => {
+            round::passed(fleet, *id)
+        }
+        What::Message(id, MessageEvent::Recorded { to: Mailbox::Operator, from, content }) => {
+            let notified = job::notify_mail(fleet, (*id, *from), content);
+            notified.map(|(job, wanted)| What::Job(job, wanted))
+        }
+        What::Message(..)
+        | What::Node(..)
+        | What::Agent(..)
+        | What::Name(..)
+        | What::Conversation(..)
+        | What::Post(..)
+        | What::Job(..)
+        | What::Role(..) => None,
+    }
 }
 
-fn passes_another(agent: crate::id::AgentId, later: &[Event]) -> bool {
+/// Whether what follows is about a text that has ended in the same batch, or is a notification's end again: two
+/// events of a batch may each end the same one.
+pub fn is_over(batch: &[Event], follows: &Event) -> bool {
+    match &follows.what {
+        What::Message(id, _) => batch.iter().any(|event| match &event.what {
+            What::Message(other, what) => other == id && what.is_last(),
+            What::Node(..)
+            | What::Agent(..)
+            | What::Name(..)
+            | What::Conversation(..)
+            | What::Post(..)
+            | What::Job(..)
+            | What::Role(..) => false,
+        }),
+        What::Job(..) => batch.contains(follows),
+        What::Node(..)
+        | What::Agent(..)
+        | What::Name(..)
+        | What::Conversation(..)
+        | What::Post(..)
+        | What::Role(..) => false,
+    }
+}
+
+/// What becomes of a buried agent's messages; the operator is told of what comes back to them.
+fn burial(fleet: &Fleet, before: &Agent, follows: &mut Vec<What>) -> Vec<Happened> {
+    let left = message::buried(fleet, before);
+    let notified = job::notify_returned(fleet, before, &left);
+    follows.extend(notified.map(|(id, wanted)| What::Job(id, wanted)));
+    left
+}
+
+/// What was to be told to the session that ended, and to no other.
+fn session_ended(fleet: &Fleet, id: AgentId) -> Vec<(MessageId, MessageEvent)> {
+    [message::unreminded(fleet, id), round::outdated(fleet, id)].concat()
+}
+
+/// What follows for texts when an agent takes a role, or leaves one to somebody or to nobody.
+fn role_moved(
+    fleet: &Fleet,
+    before: Option<&Agent>,
+    after: &Agent,
+    to: Option<AgentId>,
+) -> Vec<(MessageId, MessageEvent)> {
+    let mail = message::role_changed(fleet, before, after, to);
+    [mail, round::outdated(fleet, after.id)].concat()
+}
+
+fn told(fleet: &Fleet, id: MessageId, number: SessionNumber) -> Option<What> {
+    let message = fleet.messages().get(id)?;
+    let Content::Notice { threshold, .. } = message.content else { return None };
+    let agent = message.to.agent()?;
+    let clock = fleet.agent(agent)?.clock;
+    let is_news = clock.told < Some(threshold) && clock.passed >= Some(threshold);
+    is_news.then_some(What::Agent(agent, AgentEvent::ClockTold { number, threshold }))
+}
+
+fn passes_another(agent: AgentId, later: &[Event]) -> bool {
     let passes = |event: &Event| match event.of_agent() {
         Some((id, AgentEvent::ClockPassed { .. })) => id == agent,
         Some(_) | None => false,
@@ -136,7 +228,6 @@ mod tests {
     use super::*;
     use crate::event::Move;
     use crate::fleet::Policy;
-    use crate::id::AgentId;
     use crate::reason::Reason;
     use crate::state::{Cause, State};
     use crate::time::Time;

@@ -24,12 +24,15 @@ impl ConversationId {
     }
 
     /// An id for the conversation that this session begins: a UUID (version 8), unlike any other
-    /// session's.
+    /// session's. Some vendors name files after its first eight digits, so these differ, too.
     pub fn of(session: SessionId) -> ConversationId {
         let number = u128::from(session.number.0);
-        // The agent's own id is random in its lower half; the number only has to be spread over it.
+        // The agent's own id is a time in its upper half, and random in its lower one, which comes first
+        // here; the number only has to be spread over it.
         let spread = number.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
-        let bits = (session.agent.0 ^ spread) & !(0xf << 76) & !(0x3 << 62) | (8 << 76) | (2 << 62);
+        let bits = (session.agent.0.rotate_left(64) ^ spread) & !(0xf << 76) & !(0x3 << 62)
+            | (8 << 76)
+            | (2 << 62);
         let hex = format!("{bits:032x}");
         let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
         ConversationId(parts.join("-"))
@@ -219,6 +222,17 @@ mod tests {
         all.sort();
         all.dedup();
         assert_eq!(all.len(), 998);
+    }
+
+    /// Agents that are born in one minute have ids that begin alike.
+    #[test]
+    fn ids_of_neighbours_differ_in_their_first_digits() {
+        let born = |random: u128| {
+            let agent = AgentId((0x01a1_ec12_9cb8_u128 << 80) | (7 << 76) | (2 << 62) | random);
+            ConversationId::of(SessionId { agent, number: SessionNumber::FIRST })
+        };
+        let (one, two) = (born(0x1234_5678_9abc_def0), born(0x0fed_cba9_8765_4321));
+        assert_ne!(one.as_str()[..8], two.as_str()[..8], "{one} {two}");
     }
 
     #[test]

@@ -12,6 +12,8 @@ use crate::hearing::Focus;
 use crate::id::{AgentId, JobId, MessageId, SessionNumber};
 use crate::job::{JobCommand, Purpose};
 use crate::launch::Launch;
+use crate::message::Unread;
+use crate::round::Round;
 use crate::session::{Pace, Process};
 use crate::text::Text;
 use crate::time::Time;
@@ -47,14 +49,27 @@ pub struct FocusEffect {
     pub focus: Focus,
 }
 
-/// Type a text into a session's terminal and press Enter, at most once per attempt.
+/// Type a text into a session's terminal and press Enter, at most once per attempt. A list of mails has the id and
+/// the attempt of its first one, also when that is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
     pub message: MessageId,
     pub attempt: u32,
     pub agent: AgentId,
     pub number: SessionNumber,
-    pub text: Text,
+    pub typing: Typing,
+}
+
+/// What is typed: a person's own words, or mail or a round, which is put into words by whoever types it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Typing {
+    Text(Text),
+    /// One list; `left` more wait.
+    Mails {
+        mails: Vec<Unread>,
+        left: usize,
+    },
+    Round(Box<Round>),
 }
 
 /// For the executor of jobs.
@@ -201,4 +216,6 @@ pub enum Timer {
     Offer,
     /// A conversation that could not be read counts as read.
     Settled,
+    /// A role asks its holder for a round.
+    Round,
 }

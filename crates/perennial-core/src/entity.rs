@@ -23,6 +23,8 @@ pub enum Entity {
     Message(MessageId),
     Post(PostId),
     Job(JobId),
+    /// A role, by its name.
+    Role(NameKey),
 }
 
 impl Entity {
@@ -36,7 +38,11 @@ impl Entity {
     /// that is over with its first event.
     pub fn is_counted(&self) -> bool {
         match self {
-            Entity::Node(_) | Entity::Agent(_) | Entity::Message(_) | Entity::Job(_) => true,
+            Entity::Node(_)
+            | Entity::Agent(_)
+            | Entity::Message(_)
+            | Entity::Job(_)
+            | Entity::Role(_) => true,
             Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => false,
         }
     }
@@ -49,7 +55,8 @@ impl Entity {
             | Entity::Conversation(_)
             | Entity::Message(_)
             | Entity::Post(_)
-            | Entity::Job(_) => None,
+            | Entity::Job(_)
+            | Entity::Role(_) => None,
         }
     }
 
@@ -61,7 +68,8 @@ impl Entity {
             | Entity::Conversation(_)
             | Entity::Agent(_)
             | Entity::Post(_)
-            | Entity::Job(_) => None,
+            | Entity::Job(_)
+            | Entity::Role(_) => None,
         }
     }
 }
@@ -82,6 +90,7 @@ impl fmt::Display for Entity {
             Entity::Message(id) => id.fmt(f),
             Entity::Post(id) => id.fmt(f),
             Entity::Job(id) => id.fmt(f),
+            Entity::Role(key) => write!(f, "role {key}"),
         }
     }
 }

@@ -12,14 +12,17 @@ use crate::hold::Hold;
 use crate::id::{AgentId, BootId, Epoch, JobId, MessageId, NodeId, PostId, SessionNumber};
 use crate::job::JobEvent;
 use crate::launch::Launch;
+use crate::legacy::LegacyKind;
 use crate::message::MessageEvent;
 use crate::name::{Name, NameKey};
 use crate::post::PostEvent;
 use crate::reason::{Evidence, Reason, Witness};
 use crate::restart::{Restart, Tally};
+use crate::role::{RoleEvent, RoleTerms};
 use crate::session::{Pace, Process};
 use crate::settings::Settings;
 use crate::state::{Cause, State};
+use crate::text::Text;
 use crate::time::Time;
 use crate::work::WorkPhase;
 
@@ -39,6 +42,7 @@ pub enum What {
     Message(MessageId, MessageEvent),
     Post(PostId, PostEvent),
     Job(JobId, JobEvent),
+    Role(NameKey, RoleEvent),
 }
 
 /// What happens to a name or a conversation, which at most one agent has at a time. Who has it
@@ -126,8 +130,35 @@ pub enum AgentEvent {
     Renamed {
         name: Name,
     },
+    /// It holds this role, on these terms, and no other from here on.
+    RoleTaken {
+        role: String,
+        terms: Box<RoleTerms>,
+        /// Who handed the role over.
+        from: Option<AgentId>,
+        evidence: Evidence,
+    },
+    /// It holds no role from here on.
+    RoleLeft {
+        /// To whom it handed the role over.
+        to: Option<AgentId>,
+        evidence: Evidence,
+    },
     Summarised {
         summary: String,
+    },
+    /// It left a text for those who come after it.
+    LegacyLeft {
+        kind: LegacyKind,
+        text: Text,
+    },
+    /// It wants to be buried when its turn has ended.
+    BurialAsked {
+        evidence: Evidence,
+    },
+    /// A round of its role was given to a session or taken back: the next interval counts from here.
+    RoundPassed {
+        round: u64,
     },
     /// Its settings were changed; those of the live session stay as they are.
     SettingsChanged {
@@ -192,7 +223,8 @@ impl Event {
             | What::Conversation(..)
             | What::Message(..)
             | What::Post(..)
-            | What::Job(..) => None,
+            | What::Job(..)
+            | What::Role(..) => None,
         }
     }
 
@@ -206,6 +238,7 @@ impl Event {
             What::Message(id, _) => Entity::Message(*id),
             What::Post(id, _) => Entity::Post(*id),
             What::Job(id, _) => Entity::Job(*id),
+            What::Role(key, _) => Entity::Role(key.clone()),
         }
     }
 }

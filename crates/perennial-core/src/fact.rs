@@ -9,8 +9,12 @@ use std::time::Duration;
 
 use crate::context::Sample;
 use crate::conversation::{ConversationId, Followed, Whereabouts};
+use crate::id::MessageId;
 use crate::text::Fingerprint;
 use crate::time::Time;
+
+/// A hook that reports the end of a turn is given a text within this after its call.
+const TURN_END_WITHIN: Duration = Duration::from_secs(2);
 
 /// One thing that was seen of one session. Which session travels beside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +29,10 @@ pub struct Fact {
     pub is_old: bool,
     /// A text in reply reaches the model within the turn.
     pub is_answerable: bool,
+    /// It reports that a turn is over, and a text in reply makes the turn go on.
+    pub may_go_on: bool,
+    /// Of a prompt: the messages whose ids stand in it.
+    pub mentions: Vec<MessageId>,
     /// Of a prompt: what a version that recorded the beginnings of texts knows it by, if by another
     /// fingerprint.
     pub older_text: Option<Fingerprint>,
@@ -83,6 +91,8 @@ pub enum Seen {
     },
     /// The turn is over; whether it failed or was cancelled is in the transcript only.
     TurnOver,
+    /// A text of ours was given in reply to the end of a turn: the turn goes on.
+    TurnGoesOn,
     /// The harness gave up on a model call, or waits before it tries again.
     CallFailed(Failure),
     /// What was said before was replaced by a summary.
@@ -153,6 +163,10 @@ pub enum Failure {
     RateLimit {
         until: Option<Time>,
     },
+    /// The same, and the harness gave the turn up.
+    LimitReached {
+        until: Option<Time>,
+    },
     /// Credentials, account or payment: no retry helps.
     Refused,
     Overloaded,
@@ -190,8 +204,19 @@ impl Fact {
     /// Seen now, and nothing else is known of it.
     pub fn new(origin: Origin, seen: Seen) -> Fact {
         let (conversation, at) = (None, None);
-        let (is_old, is_answerable, older_text) = (false, false, None);
-        Fact { origin, conversation, at, is_old, is_answerable, older_text, seen }
+        let (is_old, is_answerable, may_go_on) = (false, false, false);
+        let (mentions, older_text) = (Vec::new(), None);
+        Fact {
+            origin,
+            conversation,
+            at,
+            is_old,
+            is_answerable,
+            may_go_on,
+            mentions,
+            older_text,
+            seen,
+        }
     }
 
     pub fn within(self, conversation: Option<ConversationId>) -> Fact {
@@ -208,6 +233,12 @@ impl Fact {
         } else {
             Fact { conversation: None, ..self }
         }
+    }
+
+    /// Whether a text in reply to it makes a turn go on: it reports the end of one, and was called just now. One that
+    /// was called long ago is no longer waited for.
+    pub fn goes_on_by(&self, now: Time) -> bool {
+        self.may_go_on && self.at.is_none_or(|at| now.since(at) < TURN_END_WITHIN)
     }
 
     pub fn at(self, at: Option<Time>) -> Fact {

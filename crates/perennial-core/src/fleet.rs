@@ -6,9 +6,14 @@
 //! planning all). What follows at once from an event is in the same batch.
 
 mod companions;
+mod copies;
 mod damage;
+mod due;
 mod ended;
 mod nodes;
+mod offers;
+mod offspring;
+mod policy;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,18 +21,21 @@ use std::time::Duration;
 use crate::agent::{self, Agent};
 use crate::agents::Agents;
 use crate::authority::{self, Caller};
-use crate::command::{Command, Request, Set, Spawn, Then};
+use crate::command::{Command, Request, Set, Then};
 use crate::consequence;
 use crate::effect::Plan;
 use crate::entity::Entity;
 use crate::event::{AgentEvent, Event, NodeEvent, What};
-use crate::id::{AgentId, MessageId, NodeId, SessionNumber};
+use crate::id::{AgentId, MessageId, NodeId};
 use crate::job::{self, Job, Jobs};
+use crate::legacy;
 use crate::message::{self, Message, MessageEvent, Messages};
+use crate::name::NameKey;
 use crate::observation::Observation;
 use crate::post;
-use crate::reason::{Evidence, Finding, Verb};
+use crate::reason::{Verb, Witness};
 use crate::refusal::Refusal;
+use crate::role::{self, Role, Roles};
 use crate::session::Process;
 use crate::text::TextBody;
 use crate::time::Time;
@@ -35,27 +43,23 @@ use crate::time::Time;
 pub use companions::Companion;
 pub use damage::is_known_again;
 pub use nodes::Node;
+pub use offspring::{
+    Excess, ModePlace, Modes, Named, OffspringLimits, Reach, inherited, persons_choice,
+};
+pub use policy::{Policy, WhoseWord};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Fleet {
     agents: Agents,
     messages: Messages,
     jobs: Jobs,
+    roles: Roles,
     /// The node that decides and plans here.
     node: NodeId,
     nodes: BTreeMap<NodeId, Node>,
     policy: Policy,
     /// How far the wall clock, by which others date what they write, is behind the core's time.
     behind: Duration,
-}
-
-/// What the operator has set. Decisions write it into events; folding never reads it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Policy {
-    /// The command that is run when an agent needs the operator; empty: none.
-    pub notify: Vec<String>,
-    /// For how long recordings of sessions that have ended are kept; without a limit: for ever.
-    pub keep_recordings: Option<Duration>,
 }
 
 /// What a fleet is restored from: every entity that is not over, and every node.
@@ -66,6 +70,7 @@ pub struct Restored {
     pub agents: Vec<Agent>,
     pub messages: Vec<Message>,
     pub jobs: Vec<Job>,
+    pub roles: BTreeMap<NameKey, Role>,
     pub nodes: BTreeMap<NodeId, Node>,
 }
 
@@ -77,11 +82,13 @@ impl Fleet {
 
     /// The fleet as folding its events would have made it.
     pub fn restore(restored: Restored) -> Fleet {
-        let Restored { node, agents, messages, jobs, nodes } = restored;
+        let Restored { node, agents, messages, jobs, roles, nodes } = restored;
+        let roles = Roles::restore(roles, agents.iter());
         Fleet {
             agents: Agents::restore(node, agents),
             messages: Messages::restore(messages),
             jobs: Jobs::restore(jobs),
+            roles,
             node,
             nodes,
             policy: Policy::default(),
@@ -96,13 +103,9 @@ impl Fleet {
             agents: self.agents().cloned().collect(),
             messages: self.messages.iter().cloned().collect(),
             jobs: self.jobs.iter().cloned().collect(),
+            roles: self.roles.iter().map(|(key, role)| (key.clone(), role.clone())).collect(),
             nodes: self.nodes.clone(),
         }
-    }
-
-    /// The same fleet under this policy.
-    pub fn under(self, policy: Policy) -> Fleet {
-        Fleet { policy, ..self }
     }
 
     pub fn agents(&self) -> impl Iterator<Item = &Agent> {
@@ -124,10 +127,6 @@ impl Fleet {
         &self.messages
     }
 
-    pub fn policy(&self) -> &Policy {
-        &self.policy
-    }
-
     /// How far the wall clock is behind. Decisions write it into events; folding never reads it.
     pub fn behind(&self) -> Duration {
         self.behind
@@ -141,14 +140,18 @@ impl Fleet {
         &self.jobs
     }
 
+    pub fn roles(&self) -> &Roles {
+        &self.roles
+    }
+
     /// An agent by name, by `NAME~1` (the one before the newest of that name), or by id.
     pub fn find(&self, target: &str) -> Result<&Agent, Refusal> {
         self.agents.find(target)
     }
 
-    /// Whether `lead` is an ancestor of `agent`.
-    pub fn leads(&self, lead: AgentId, agent: AgentId) -> bool {
-        self.agents.leads(lead, agent)
+    /// Whether `ancestor` is above `agent`.
+    pub fn is_above(&self, ancestor: AgentId, agent: AgentId) -> bool {
+        self.agents.is_above(ancestor, agent)
     }
 
     /// Whose live session runs in this process.
@@ -162,6 +165,7 @@ impl Fleet {
             Entity::Agent(id) => self.agents.share(&newest.agents, *id),
             Entity::Message(id) => self.messages.share(&newest.messages, *id),
             Entity::Job(id) => self.jobs.share(&newest.jobs, *id),
+            Entity::Role(key) => self.roles.share(&newest.roles, key),
             Entity::Node(_) | Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => {}
         }
     }
@@ -180,17 +184,18 @@ impl Fleet {
     pub fn decide(&self, request: &Request, now: Time) -> Result<Decision, Refusal> {
         let decision = self.answer(request, now)?;
         let events = self.with_consequences(decision.events);
-        Ok(Decision { events, ..decision })
+        let mut read = decision.read;
+        read.extend(role::rested_on(self, &events));
+        Ok(Decision { events, read, ..decision })
     }
 
     fn answer(&self, request: &Request, now: Time) -> Result<Decision, Refusal> {
         let caller = request.caller;
         match &request.command {
             Command::Spawn(spawn) => self.spawn(caller, spawn, now),
+            Command::SpawnChild(spawn, reach) => self.spawn_child(caller, (spawn, reach), now),
             Command::Stop(target) => {
-                let agent = self.allowed(caller, Verb::Stop, target)?;
-                let witness = caller.witness(Verb::Stop)?;
-                Ok(Decision::of(agent.id, agent::stop(agent, witness, now)?, now))
+                self.asked(caller, Verb::Stop, target, |one, by| agent::stop(one, by, now), now)
             }
             Command::StopAll => {
                 self.authorise(caller, Verb::Stop, None)?;
@@ -203,14 +208,11 @@ impl Fleet {
                 Ok(decision)
             }
             Command::Wake(target) => {
-                let agent = self.allowed(caller, Verb::Wake, target)?;
-                let witness = caller.witness(Verb::Wake)?;
-                Ok(Decision::of(agent.id, agent::wake(agent, witness, now)?, now))
+                self.asked(caller, Verb::Wake, target, |one, by| agent::wake(one, by, now), now)
             }
             Command::Restart(target) => {
-                let agent = self.allowed(caller, Verb::Restart, target)?;
-                let witness = caller.witness(Verb::Restart)?;
-                Ok(Decision::of(agent.id, agent::restart(agent, witness, now)?, now))
+                let restart = |one: &Agent, by| agent::restart(one, by, now);
+                self.asked(caller, Verb::Restart, target, restart, now)
             }
             Command::Set(set) => self.set(caller, set, now),
             Command::Rename { target, name } => {
@@ -219,9 +221,8 @@ impl Fleet {
                 Ok(Decision::of(agent.id, agent::rename(agent, name.clone())?, now))
             }
             Command::Bury { target, summary } => {
-                let agent = self.allowed(caller, Verb::Bury, target)?;
-                let witness = caller.witness(Verb::Bury)?;
-                Ok(Decision::of(agent.id, agent::bury(agent, summary.clone(), witness, now)?, now))
+                let bury = |one: &Agent, by| agent::bury(one, summary.clone(), by, now);
+                self.asked(caller, Verb::Bury, target, bury, now)
             }
             Command::Send { id, target, body, fingerprint, after_turn } => {
                 let (whom, what) = ((*id, target.as_str()), (body, *fingerprint));
@@ -234,8 +235,21 @@ impl Fleet {
                 Ok(Decision { events, ..Decision::default() })
             }
             Command::Unsend { id } => message::unsend(self, caller, *id, now),
+            Command::Mail(draft) => message::send_mail(self, caller, draft, now),
+            Command::ReadMail { ids } => message::read_mail(self, caller, ids, now),
             Command::Post { id, title, body } => {
                 post::write(self, caller, *id, (title.as_deref(), body), now)
+            }
+            Command::Assume { target, role, declared } => {
+                role::assume(self, caller, target, (role, declared.as_ref()), now)
+            }
+            Command::Transfer { target, to, declared } => {
+                role::transfer(self, caller, (target, to), declared.as_ref(), now)
+            }
+            Command::Drop(target) => role::drop(self, caller, target, now),
+            Command::DismissVacancy { role } => role::dismiss(self, caller, role, now),
+            Command::Leave { kind, body, post } => {
+                legacy::leave(self, caller, (*kind, body), *post, now)
             }
             Command::Report { phase, summary } => {
                 let own = caller.own_session()?;
@@ -245,13 +259,27 @@ impl Fleet {
         }
     }
 
+    /// A verb about one agent, for a caller who may use it.
+    fn asked(
+        &self,
+        caller: Caller,
+        verb: Verb,
+        target: &str,
+        decide: impl FnOnce(&Agent, Witness) -> Result<Vec<AgentEvent>, Refusal>,
+        now: Time,
+    ) -> Result<Decision, Refusal> {
+        let agent = self.allowed(caller, verb, target)?;
+        let witness = caller.witness(verb)?;
+        Ok(Decision::of(agent.id, decide(agent, witness)?, now))
+    }
+
     fn allowed(&self, caller: Caller, verb: Verb, target: &str) -> Result<&Agent, Refusal> {
         let agent = self.find(target)?;
         self.authorise(caller, verb, Some(agent.id))?;
         Ok(agent)
     }
 
-    /// A parent that is the agent itself, or below it, would lead in a circle.
+    /// A parent that is the agent itself, or below it, would make a circle.
     fn set(&self, caller: Caller, set: &Set, now: Time) -> Result<Decision, Refusal> {
         let agent = self.allowed(caller, Verb::Set, &set.target)?;
         let witness = caller.witness(Verb::Set)?;
@@ -259,7 +287,7 @@ impl Fleet {
         let settings = set.settings.clone().with_parent(|target| {
             let parent = self.agents.parent(&target)?;
             read.extend(self.agents.upwards(parent).map(Entity::Agent));
-            match parent == agent.id || self.leads(agent.id, parent) {
+            match parent == agent.id || self.is_above(agent.id, parent) {
                 true => Err(Refusal::ParentBelow { agent: agent.id, parent }),
                 false => Ok(parent),
             }
@@ -273,16 +301,6 @@ impl Fleet {
             Then::Restart => agent::restart(&changed, witness, now)?,
         });
         Ok(Decision { read, ..Decision::of(agent.id, events, now) })
-    }
-
-    fn spawn(&self, caller: Caller, spawn: &Spawn, now: Time) -> Result<Decision, Refusal> {
-        self.authorise(caller, Verb::Spawn, None)?;
-        let witness = caller.witness(Verb::Spawn)?;
-        let evidence = Evidence { witness, fact: Finding::Asked(Verb::Spawn), at: now };
-        let events = self.agents.spawned(spawn, evidence)?;
-        let parent = spawn.parent.as_deref().and_then(|target| self.find(target).ok());
-        let read = parent.map(|parent| Entity::Agent(parent.id)).into_iter().collect();
-        Ok(Decision { read, ..Decision::of(spawn.id, events, now) })
     }
 
     /// Takes note of a report.
@@ -344,28 +362,6 @@ impl Fleet {
         }
     }
 
-    /// A time that `plan` named has passed.
-    fn due(&self, entity: &Entity, now: Time) -> Vec<Event> {
-        match entity {
-            Entity::Agent(id) => match self.agents.get(*id) {
-                Some(known) => of(*id, agent::due(known, self.agents.may_start(*id), now), now),
-                None => Vec::new(),
-            },
-            Entity::Message(id) => told(message::due(self, *id, now), now),
-            Entity::Node(_)
-            | Entity::Name(_)
-            | Entity::Conversation(_)
-            | Entity::Post(_)
-            | Entity::Job(_) => Vec::new(),
-        }
-    }
-
-    /// What goes into the reply to a hook of this session: the offers, to be given once they are
-    /// durable.
-    pub fn offer(&self, agent: AgentId, number: SessionNumber, now: Time) -> Vec<Event> {
-        self.with_consequences(told(message::for_hook(self, agent, number, now), now))
-    }
-
     /// The events, each with what follows at once from it.
     fn with_consequences(&self, events: Vec<Event>) -> Vec<Event> {
         if !events.iter().any(|event| consequence::has_any(self, event)) {
@@ -398,10 +394,7 @@ impl Fleet {
             let follows = consequence::of(self, before.as_ref(), &after, event, later);
             for what in follows {
                 let follows = Event { at: event.at, what };
-                // Two events of a batch may make the same text or notification outdated: it ends once.
-                let may_be_again = matches!(follows.what, What::Message(..) | What::Job(..));
-                let is_again = may_be_again && batch.contains(&follows);
-                if !is_again {
+                if !consequence::is_over(&batch, &follows) {
                     batch.push(follows);
                 }
             }
@@ -425,7 +418,7 @@ impl Fleet {
                 | NodeEvent::RecordingsPruned { .. },
             ) => Vec::new(),
             What::Agent(id, agent_event) => {
-                let mut touched = self.agents.evolve(*id, agent_event, event.at);
+                let mut touched = self.agents.evolve(*id, agent_event, event.at, &mut self.roles);
                 touched.extend(self.messages.touched_by(*id, agent_event));
                 touched
             }
@@ -433,6 +426,10 @@ impl Fleet {
             What::Job(id, what) => self.jobs.evolve(*id, what, event.at),
             What::Name(key, claim) => {
                 self.agents.hold_claim(key, *claim, event.at);
+                Vec::new()
+            }
+            What::Role(key, what) => {
+                self.roles.evolve(key, what);
                 Vec::new()
             }
             // The agents say who has a conversation; a post never changes.
@@ -443,13 +440,15 @@ impl Fleet {
     /// What to do for one entity so that the world matches the journal.
     pub fn plan(&self, entity: &Entity, now: Time) -> Plan {
         match entity {
-            Entity::Agent(id) => self.agents.plan(*id, now),
+            Entity::Agent(id) => self.plan_agent(*id, now),
             Entity::Message(id) if self.is_own(entity) => message::plan(self, *id, now),
             Entity::Job(id) if self.is_own(entity) => job::plan(&self.jobs, *id),
             Entity::Message(_) | Entity::Job(_) => Plan::default(),
-            Entity::Node(_) | Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => {
-                Plan::default()
-            }
+            Entity::Node(_)
+            | Entity::Name(_)
+            | Entity::Conversation(_)
+            | Entity::Post(_)
+            | Entity::Role(_) => Plan::default(),
         }
     }
 }
@@ -467,7 +466,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    fn of(id: AgentId, events: Vec<AgentEvent>, at: Time) -> Decision {
+    pub(crate) fn of(id: AgentId, events: Vec<AgentEvent>, at: Time) -> Decision {
         let (about, events) = (vec![Entity::Agent(id)], of(id, events, at));
         Decision { about, events, ..Decision::default() }
     }

@@ -43,6 +43,14 @@
 //! - H18 A turn that is over without a word of how it ended waits for input once the transcript was read to
 //!   its end; what the transcript says of its end counts first.
 //! - H19 The model is told who it is with the first reply that reaches it, in each session and window.
+//! - H20 A turn whose end was answered with a text goes on, until it ends again.
+//! - H21 A program may announce that it is busy across the end of a turn, while something that the turn left
+//!   running runs. A turn that was broken off is over all the same, and the next prompt in the transcript
+//!   begins one, without another announcement.
+//! - H22 A prompt that a hook of the user's blocks is over, whichever is dated first: that, or our own hook for
+//!   the same prompt, which the program calls at the same time and does not wait for.
+//! - H23 A prompt that is sent in a turn is queued. What is given in reply to its hook goes with it, later, and no
+//!   word of the model's says whether it was taken; so nothing is given there.
 
 mod follow;
 mod line;
@@ -65,6 +73,7 @@ use crate::id::SessionNumber;
 use crate::observation::{Sign, Wait};
 use crate::reason::Reason;
 use crate::state::State;
+use crate::text::Fingerprint;
 use crate::time::Time;
 
 pub use line::{Focus, Obstacle, Suspension, focus, frees_line};
@@ -72,7 +81,7 @@ pub use plan::plan;
 pub use reading::{READ_AGAIN_AFTER, READ_LEFT_FOR, is_settled};
 pub use sessions::Hearings;
 pub use tell::{REMINDER_CALLS, Tell, reminder_mark};
-use turn::End;
+use turn::{Blocked, End};
 
 /// Silence that is worth a word in the log, while the model is awaited and while a tool runs.
 const MODEL_LATE: Duration = Duration::from_secs(120);
@@ -181,11 +190,16 @@ pub struct Hearing {
     line: line::Line,
     /// The latest evidence of a prompt in this session.
     prompt_at: Option<Time>,
-    /// When the program last said that it took a prompt.
+    /// When the program last said that it took a prompt, and which.
     submitted_at: Option<Time>,
+    submitted: Option<Fingerprint>,
+    /// The last prompt that was blocked.
+    blocked: Option<Blocked>,
     is_caught_up: bool,
     /// What the list had before the transcript had been read again.
     held_listing: Option<(Listed, Time)>,
+    /// The program announced last that it is busy.
+    announces_busy: bool,
     /// The latest that the list had, and the latest that anything else told of the turn.
     listing: Option<(Listed, Time)>,
     told: Option<(Time, Sign)>,
@@ -211,7 +225,8 @@ impl Hearing {
             tools_called_at: Time::default(),
             asked_at: None,
             spoke_at: Time::default(),
-            answer_at: Time::default(),
+            // What was read of the transcript is not read again.
+            answer_at: before.map(|before| before.answer_at).unwrap_or_default(),
             end: None,
             over_at: None,
             open_calls: BTreeSet::new(),
@@ -234,8 +249,11 @@ impl Hearing {
             line: line::Line::default(),
             prompt_at: None,
             submitted_at: None,
+            submitted: None,
+            blocked: None,
             is_caught_up: true,
             held_listing: None,
+            announces_busy: false,
             listing: None,
             told: None,
             heard_at: Time::default(),
@@ -302,18 +320,17 @@ impl Hearing {
             let signs = self.outlived(agent, fact, at).into_iter().collect();
             return Heard { signs, ..Heard::default() };
         }
+        let is_step = !matches!(fact.seen, Seen::CaughtUp | Seen::Settled | Seen::Measured { .. });
         let is_voice = match fact.origin {
             Origin::Hook | Origin::StatusLine | Origin::List | Origin::Agent => true,
-            Origin::Transcript => {
-                !fact.is_old && !matches!(fact.seen, Seen::CaughtUp | Seen::Settled)
-            }
+            // What is in the window is measured anew with every look, whether or not anything was written.
+            Origin::Transcript => !fact.is_old && is_step,
             Origin::Terminal => matches!(fact.seen, Seen::Listed(_)),
             Origin::Kernel => false,
         };
         if is_voice {
             (self.heard_at, self.is_warned) = (self.heard_at.max(now), false);
         }
-        let is_step = !matches!(fact.seen, Seen::CaughtUp | Seen::Settled | Seen::Measured { .. });
         self.has_transcript |= fact.origin == Origin::Transcript && is_step;
         if let Some(named) = fact.conversation.as_ref().filter(|_| fact.origin == Origin::Hook) {
             self.names(named, at);
@@ -348,7 +365,7 @@ impl Hearing {
         let is_own = self.is_own(agent, fact);
         match &fact.seen {
             Seen::SessionBegan(how) => self.began(agent, fact, *how, at, now, heard),
-            Seen::PromptSubmitted { .. } => heard.signs.extend(self.submitted(agent, at, now)),
+            Seen::PromptSubmitted { text } => self.submitted(agent, *text, at, now, heard),
             Seen::ToolBegan => self.running_calls = self.running_calls.saturating_add(1),
             Seen::ToolsFinished { in_subagent: true, .. } => heard.signs.push(Sign::Progressed),
             Seen::ToolsFinished { calls, in_subagent: false } => {
@@ -361,6 +378,7 @@ impl Hearing {
                 heard.signs.push(self.replied(*background_tasks, at));
             }
             Seen::TurnOver => self.over(at),
+            Seen::TurnGoesOn => heard.signs.push(self.goes_on(at)),
             Seen::CallFailed(failure) if fact.origin == Origin::Hook => {
                 heard.signs.push(self.gave_up(*failure, at));
             }
@@ -368,7 +386,8 @@ impl Hearing {
             Seen::Interrupted if fact.origin == Origin::Hook => {
                 heard.signs.push(self.broke_off(at));
             }
-            Seen::Interrupted | Seen::PromptBlocked { .. } if is_own => self.interrupted(at),
+            Seen::Interrupted if is_own => self.interrupted(at),
+            Seen::PromptBlocked { text, .. } if is_own => self.blocked(agent, *text, at),
             Seen::CallFailed(_) | Seen::Interrupted | Seen::PromptBlocked { .. } => {}
             Seen::Compacted if is_own => self.compacted(agent, fact, at, now, heard),
             Seen::Compacted => {}
@@ -380,7 +399,7 @@ impl Hearing {
                 self.named(model.as_ref());
                 heard.signs.extend(self.measured(fact, sample.bounded(), is_own, now));
             }
-            Seen::Prompt { .. } if is_own => self.prompted(agent, at),
+            Seen::Prompt { .. } if is_own => heard.signs.extend(self.prompted(agent, fact, at)),
             Seen::Answered if is_own => heard.signs.extend(self.answer_read(fact, at, now)),
             Seen::ToolCalled(call) if is_own => self.called(agent, call, at),
             Seen::ToolAnswered(call) => self.answered(agent, call, at),

@@ -8,7 +8,8 @@
 //!   end of a job of which a record can't be read.
 //! - O3  A node runs at most `RUNNING_MAX` jobs at once, and one per agent, in the order in which they were
 //!   wanted.
-//! - O4  At most one notification about an agent waits for its turn, and only while what it tells is so.
+//! - O4  At most one notification about an agent's state waits for its turn, and only while what it tells is so;
+//!   and at most one about its mail, with `URGENT_WAITING_MAX` more about urgent mail.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,7 +20,9 @@ use serde::{Deserialize, Serialize};
 use crate::agent::Agent;
 use crate::effect::{Effect, JobAction, JobEffect, Plan};
 use crate::entity::Entity;
-use crate::id::{AgentId, JobId, NodeId};
+use crate::fleet::Fleet;
+use crate::id::{AgentId, JobId, MessageId, NodeId};
+use crate::message::{Content, Happened, Mailbox, MessageEvent, Priority, Sender};
 use crate::reason::Reason;
 use crate::session::Process;
 use crate::time::Time;
@@ -30,6 +33,9 @@ pub const NOTIFY_LIMIT: Duration = Duration::from_secs(10);
 /// So many jobs are run at once; the others wait for the end of one. Each costs a holder and a tree
 /// of processes, and a fleet that needs its operator wants a notification for every agent.
 pub const RUNNING_MAX: usize = 8;
+
+/// So many notifications of one agent's urgent mail wait, besides the one of its other mail.
+pub const URGENT_WAITING_MAX: usize = 3;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
@@ -48,6 +54,15 @@ pub struct Job {
 pub enum Purpose {
     /// An agent needs the operator.
     Notify { agent: AgentId, name: String, reason: Reason },
+    /// An agent has written to the operator.
+    Mail {
+        agent: AgentId,
+        name: String,
+        /// What we say of it: its priority, or that it came back. Empty of a usual one.
+        note: String,
+        /// The sender's own words.
+        subject: String,
+    },
 }
 
 /// What is run. The argv is the operator's own; what the purpose adds to it is put behind it.
@@ -148,6 +163,9 @@ impl Jobs {
                 let (number, phase) = (1, JobPhase::Wanted);
                 let job = Job { id, node: *node, purpose, command, number, phase, wanted_at: at };
                 self.all.insert(id, Arc::new(job));
+                // Of those of one moment it may have the place of another.
+                let of_now = self.iter().filter(|job| job.wanted_at == at);
+                return of_now.map(|job| Entity::Job(job.id)).collect();
             }
             JobEvent::Running { process, .. } => self.enter(id, JobPhase::Running(*process)),
             JobEvent::Ended { end, .. } => {
@@ -204,8 +222,17 @@ impl Job {
 
     /// Whom it is about.
     fn agent(&self) -> AgentId {
-        let Purpose::Notify { agent, .. } = self.purpose;
-        agent
+        match self.purpose {
+            Purpose::Notify { agent, .. } | Purpose::Mail { agent, .. } => agent,
+        }
+    }
+
+    /// Whether it tells of a state, which may be over before it is run.
+    fn tells_of_state(&self) -> bool {
+        match self.purpose {
+            Purpose::Notify { .. } => true,
+            Purpose::Mail { .. } => false,
+        }
     }
 }
 
@@ -218,7 +245,8 @@ pub fn outdated(jobs: &Jobs, agent: AgentId, now: Time) -> Vec<(JobId, JobEvent)
         (job.id, JobEvent::Ended { number, end, output })
     };
     let of_now = notification(agent, now);
-    jobs.waiting(agent).filter(|job| job.id != of_now).map(ended).collect()
+    let waiting = jobs.waiting(agent).filter(|job| job.tells_of_state());
+    waiting.filter(|job| job.id != of_now).map(ended).collect()
 }
 
 /// O2: the end of a job that could not be seen here.
@@ -271,6 +299,62 @@ pub fn notify(
     let purpose = Purpose::Notify { agent, name, reason };
     let wanted = JobEvent::Wanted { node: about.node, purpose, command };
     (notification(agent, now), wanted)
+}
+
+/// The operator is told that mail of theirs came back from a burial: once, however much it was.
+pub fn notify_returned(
+    fleet: &Fleet,
+    dead: &Agent,
+    left: &[Happened],
+) -> Option<(JobId, JobEvent)> {
+    let letter = |(id, event): &Happened| {
+        let MessageEvent::Recorded { to: Mailbox::Operator, content, .. } = event else {
+            return None;
+        };
+        let Content::Mail(mail) = content else { return None };
+        (mail.priority != Priority::Low).then(|| (*id, mail.subject.clone()))
+    };
+    let letters: Vec<(MessageId, String)> = left.iter().filter_map(letter).collect();
+    let (first, subject) = letters.first()?;
+    let argv = fleet.policy().notify.clone();
+    let who = dead.name.as_ref().map_or(dead.id.to_string(), ToString::to_string);
+    let (note, subject) = match letters.len() {
+        1 => (format!("mail returned, {who} was buried"), subject.clone()),
+        count => (format!("{count} mails returned, {who} was buried"), String::new()),
+    };
+    let purpose = Purpose::Mail { agent: dead.id, name: "Perennial".to_owned(), note, subject };
+    let command = JobCommand { argv, dir: "/".to_owned(), limit: NOTIFY_LIMIT };
+    let wanted = JobEvent::Wanted { node: dead.node, purpose, command };
+    (!fleet.policy().notify.is_empty()).then_some((JobId(first.0), wanted))
+}
+
+/// The operator is told that an agent has written to them, unless they are about to be told that already (O4) or
+/// the mail can wait.
+pub fn notify_mail(
+    fleet: &Fleet,
+    (id, from): (MessageId, Sender),
+    content: &Content,
+) -> Option<(JobId, JobEvent)> {
+    let (Content::Mail(mail), Sender::Agent(sender)) = (content, from) else { return None };
+    let (argv, agent) = (fleet.policy().notify.clone(), fleet.agent(sender)?);
+    let waiting = fleet.jobs().waiting(sender).filter(|job| !job.tells_of_state()).count();
+    let is_told = match mail.priority {
+        Priority::Low => true,
+        Priority::Normal | Priority::High => waiting > 0,
+        Priority::Urgent => waiting > URGENT_WAITING_MAX,
+    };
+    if argv.is_empty() || is_told {
+        return None;
+    }
+    let command = JobCommand { argv, dir: "/".to_owned(), limit: NOTIFY_LIMIT };
+    let name = agent.name.as_ref().map_or(sender.to_string(), ToString::to_string);
+    let note = match mail.priority {
+        Priority::Low | Priority::Normal => "",
+        Priority::High | Priority::Urgent => mail.priority.word(),
+    };
+    let (note, subject) = (note.to_owned(), mail.subject.clone());
+    let purpose = Purpose::Mail { agent: sender, name, note, subject };
+    Some((JobId(id.0), JobEvent::Wanted { node: agent.node, purpose, command }))
 }
 
 /// The job that tells the operator of what happened to this agent then, if there was one.

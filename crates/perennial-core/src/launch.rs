@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::name::Name;
+
 /// What every session of an agent is started from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Launch {
@@ -38,10 +40,52 @@ pub struct Options {
 pub const BARE_COMMAND: &str = "command";
 
 /// What holds a session's process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Host {
     /// The built-in holder.
     Shim,
+    /// The same holder, inside a pane of the owner's tmux.
+    Tmux(TmuxPlace),
+}
+
+/// A host without its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostKind {
+    Shim,
+    Tmux,
+}
+
+/// Where in the owner's tmux an agent's pane is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TmuxPlace {
+    /// The tmux session's name.
+    pub session: String,
+    /// The socket of the tmux server, absolute.
+    pub socket: String,
+}
+
+impl TmuxPlace {
+    /// The place for an agent of this name. A name has no character that tmux reads as part of a target, and
+    /// the prefix keeps it apart from the owner's own sessions.
+    pub fn of(name: &Name, socket: String) -> TmuxPlace {
+        TmuxPlace { session: format!("perennial-{name}"), socket }
+    }
+}
+
+impl Host {
+    pub fn kind(&self) -> HostKind {
+        match self {
+            Host::Shim => HostKind::Shim,
+            Host::Tmux(_) => HostKind::Tmux,
+        }
+    }
+
+    pub fn tmux(&self) -> Option<&TmuxPlace> {
+        match self {
+            Host::Shim => None,
+            Host::Tmux(place) => Some(place),
+        }
+    }
 }
 
 impl Launch {

@@ -27,11 +27,26 @@
 //!   a person takes it back, or the conversation shows it.
 //! - T11 A text that a hook of the user's blocked is never typed again and holds back no other. It waits until
 //!   a person takes it back, or the conversation shows it.
+//! - T12 Mail is given in the order in which it was recorded: none is offered while an earlier one of its
+//!   mailbox is offered, unless they go with the same reply. Forwarded mail has its place by its first record: it
+//!   goes before later mail that still waits, and after what its new recipient was given already.
+//! - T13 Mail is never typed to a bare command, nor into a turn. What waits is typed as one list of at most
+//!   `MAIL_AT_ONCE`, and no other before its agent takes that. A round goes as mail does (`round.rs`), but it is typed
+//!   alone, and goes by no hook of a turn that runs.
+//! - T14 A list is one delivery, known by its first mail and that one's attempt, whatever becomes of that mail:
+//!   what is told of the delivery holds for every mail of the list that is still offered by it.
 
+mod channel;
+mod fold;
 mod held;
+mod list;
+mod mail;
+mod mailing;
+mod notices;
 mod observe;
 mod order;
 mod queue;
+mod sending;
 mod status;
 mod why;
 
@@ -40,25 +55,27 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
-use crate::authority::Caller;
 use crate::context::{Sample, Threshold};
 use crate::effect::{Delivery, Effect, Plan, Timer};
-use crate::entity::Entity;
-use crate::event::{Event, What};
-use crate::fleet::{Decision, Fleet};
+use crate::fleet::Fleet;
 use crate::id::{AgentId, MessageId, SessionNumber};
-use crate::reason::Verb;
-use crate::refusal::Refusal;
 use crate::state::Roster;
-use crate::text::{Fingerprint, Text, TextBody};
+use crate::text::{Fingerprint, Text};
 use crate::time::Time;
 
+pub use channel::{Channel, at_turn_end, for_hook};
+use fold::fold;
 pub use held::Held;
-pub use observe::{
-    as_recorded, due, for_hook, home_copied, last_reminder, noticed, observe, outdated, reminded,
-    returned, trace, traced, unreminded,
+pub use list::planned;
+pub use mail::{Mail, MailKind, Mailbox, Priority, Recipient, Unread};
+pub use mailing::{
+    Addressee, MAIL_AT_ONCE, MAILBOX_UNREAD_MAX, MailDraft, SENDER_UNREAD_MAX, buried, read_mail,
+    reply_address, returned_letter_id, role_changed, send_mail,
 };
+pub use notices::{last_reminder, noticed, outdated, reminded, unreminded};
+pub use observe::{Happened, as_recorded, due, home_copied, mentioned, observe, trace, traced};
 pub use queue::Messages;
+pub use sending::{send, unsend};
 pub use status::{MessageStep, Status, not_withdrawn, status};
 pub use why::{Why, why};
 
@@ -82,7 +99,7 @@ pub const ORDERED_AGAIN_AFTER: Duration = Duration::from_millis(500);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
     pub id: MessageId,
-    pub to: AgentId,
+    pub to: Mailbox,
     pub from: Sender,
     pub content: Content,
     pub recorded_at: Time,
@@ -104,6 +121,7 @@ pub struct Message {
 pub enum Sender {
     Person,
     Perennial,
+    Agent(AgentId),
 }
 
 /// What it says, and with that how it is given.
@@ -120,6 +138,10 @@ pub enum Content {
     Notice { threshold: Threshold, sample: Sample },
     /// The state of the context clock after `calls` tool calls.
     Reminder { calls: u64, sample: Option<Sample> },
+    /// A text of a person or an agent for a mailbox.
+    Mail(Box<Mail>),
+    /// What its role asks of an agent every so often (`round.rs`).
+    Round { role: String, number: u64 },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,7 +153,17 @@ pub enum MessageState {
         /// When it reached this progress.
         at: Time,
         progress: OfferProgress,
+        channel: Channel,
+        /// T14: of mail that is not the first of its list.
+        with: Option<DeliveryId>,
     },
+}
+
+/// What a delivery by typing is known by: a message and its attempt. A list has those of its first mail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct DeliveryId {
+    pub message: MessageId,
+    pub attempt: u32,
 }
 
 /// The progress of an offer.
@@ -148,13 +180,17 @@ pub enum OfferProgress {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageEvent {
     Recorded {
-        to: AgentId,
+        to: Mailbox,
         from: Sender,
         content: Content,
     },
     Offered {
         session: SessionNumber,
         attempt: u32,
+        /// Of mail, which goes by either; other texts have one each.
+        channel: Option<Channel>,
+        /// T14: of mail that is typed in a list and is not its first.
+        with: Option<DeliveryId>,
         /// How far the clock that dates the conversation was behind.
         behind: Duration,
     },
@@ -184,6 +220,14 @@ pub enum MessageEvent {
     },
     /// Its agent was buried.
     Returned,
+    /// It waits in another mailbox from here on.
+    Forwarded {
+        to: Mailbox,
+    },
+    /// Its recipient asked for it: a session, or the operator.
+    Read {
+        session: Option<SessionNumber>,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -197,12 +241,12 @@ pub enum Withdrawer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trace {
     /// The harness took a prompt.
-    PromptHeard(Fingerprint),
+    PromptHeard(Words),
     /// The conversation holds a prompt. With the date that it bears if it lay there before this daemon
     /// looked; without one it was written since the last look.
-    Held { dated: Option<Time>, fingerprint: Fingerprint },
+    Held { dated: Option<Time>, words: Words },
     /// A hook of the user's blocked a prompt; dated as those that the conversation holds.
-    Blocked { dated: Option<Time>, fingerprint: Fingerprint, words: String },
+    Blocked { dated: Option<Time>, words: Words, because: String },
     /// The conversation holds a text of ours, by its id.
     Mentioned { ids: Vec<MessageId> },
     /// The conversation holds an answer of the main loop, since then.
@@ -211,6 +255,20 @@ pub enum Trace {
     Settled { at: Time },
     /// Nothing of a person's is in the input line any more.
     LineFree,
+}
+
+/// What a prompt is recognised by: a person's words by their fingerprint, mail by its id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Words {
+    pub fingerprint: Fingerprint,
+    pub ids: Vec<MessageId>,
+}
+
+/// Of a prompt in which no id stands.
+impl From<Fingerprint> for Words {
+    fn from(fingerprint: Fingerprint) -> Words {
+        Words { fingerprint, ids: Vec::new() }
+    }
 }
 
 /// How an attempt to type went.
@@ -227,8 +285,10 @@ impl MessageEvent {
             MessageEvent::Seen { .. }
             | MessageEvent::Withdrawn { .. }
             | MessageEvent::Returned
+            | MessageEvent::Read { .. }
             | MessageEvent::Entered { is_last: true, .. } => true,
             MessageEvent::Recorded { .. }
+            | MessageEvent::Forwarded { .. }
             | MessageEvent::Offered { .. }
             | MessageEvent::Entered { is_last: false, .. }
             | MessageEvent::Held { .. }
@@ -248,54 +308,10 @@ impl MessageEvent {
             | MessageEvent::Blocked { .. }
             | MessageEvent::Seen { .. }
             | MessageEvent::Withdrawn { .. }
+            | MessageEvent::Forwarded { .. }
+            | MessageEvent::Read { .. }
             | MessageEvent::Returned => false,
         }
-    }
-}
-
-/// Folds one event into a message; returns whether the message has ended.
-fn fold(message: &mut Message, event: &MessageEvent, at: Time) -> bool {
-    let progressed = |message: &mut Message, to: OfferProgress| {
-        message.left_in = None;
-        if let MessageState::Offered { progress, at: known, .. } = &mut message.state {
-            (*progress, *known) = ((*progress).max(to), at);
-        }
-    };
-    match event {
-        MessageEvent::Recorded { .. } => false,
-        MessageEvent::Offered { session, attempt, behind } => {
-            message.attempts = *attempt;
-            message.last_session = Some(*session);
-            // The clock may have been set back since the first offer.
-            let dated = at.before(*behind);
-            message.first_offered_at =
-                Some(message.first_offered_at.map_or(dated, |t| t.min(dated)));
-            let progress = OfferProgress::Given;
-            message.state = MessageState::Offered { session: *session, at, progress };
-            false
-        }
-        MessageEvent::Entered { is_last, .. } => {
-            progressed(message, OfferProgress::Entered);
-            *is_last
-        }
-        MessageEvent::Heard { .. } => {
-            progressed(message, OfferProgress::Heard);
-            false
-        }
-        MessageEvent::Held { why, until, .. } => {
-            if why.may_leave_text() {
-                message.left_in = message.last_session;
-            }
-            message.state = MessageState::Waiting { after: Some(*why), until: *until };
-            false
-        }
-        MessageEvent::Blocked { words, .. } => {
-            message.left_in = None;
-            message.hook_words = Some(words.clone());
-            message.state = Message::BLOCKED;
-            false
-        }
-        MessageEvent::Seen { .. } | MessageEvent::Withdrawn { .. } | MessageEvent::Returned => true,
     }
 }
 
@@ -312,10 +328,30 @@ impl Message {
     pub fn unrecorded(id: MessageId, to: AgentId, text: Text, recorded_at: Time) -> Message {
         // Of other words than any prompt: it is never taken for one.
         let content = Content::Typed { text, fingerprint: Fingerprint([0; 32]), after_turn: false };
+        Message::unreadable(id, to.into(), Sender::Person, content, recorded_at)
+    }
+
+    /// The same for a mail.
+    pub fn unrecorded_mail(
+        id: MessageId,
+        (from, to): (Sender, Mailbox),
+        mail: Box<Mail>,
+        recorded_at: Time,
+    ) -> Message {
+        Message::unreadable(id, to, from, Content::Mail(mail), recorded_at)
+    }
+
+    fn unreadable(
+        id: MessageId,
+        to: Mailbox,
+        from: Sender,
+        content: Content,
+        recorded_at: Time,
+    ) -> Message {
         Message {
             id,
             to,
-            from: Sender::Person,
+            from,
             content,
             recorded_at,
             attempts: 0,
@@ -325,6 +361,12 @@ impl Message {
             hook_words: None,
             state: Message::UNREADABLE,
         }
+    }
+
+    /// Whose share of a mailbox it takes.
+    fn lineage(&self) -> Sender {
+        let eldest = self.mail().and_then(|mail| mail.eldest_ancestor);
+        eldest.map_or(self.from, Sender::Agent)
     }
 
     /// T7: whether a record of it can't be read.
@@ -345,7 +387,10 @@ impl Message {
     pub fn is_typed(&self) -> bool {
         match &self.content {
             Content::Typed { .. } => true,
-            Content::Notice { .. } | Content::Reminder { .. } => false,
+            Content::Notice { .. }
+            | Content::Reminder { .. }
+            | Content::Mail(_)
+            | Content::Round { .. } => false,
         }
     }
 
@@ -359,7 +404,19 @@ impl Message {
 
     /// Whether its agent is buried: another node recorded it while this was decided.
     fn is_orphaned(&self, fleet: &Fleet) -> bool {
-        fleet.agent(self.to).is_some_and(|agent| agent.state.roster() == Roster::Cemetery)
+        let agent = self.to.agent().and_then(|id| fleet.agent(id));
+        agent.is_some_and(|agent| agent.state.roster() == Roster::Cemetery)
+    }
+
+    /// The channel of what goes by one only; mail that does not tell went with a reply.
+    fn own_channel(&self) -> Channel {
+        match &self.content {
+            Content::Typed { .. } => Channel::Typing,
+            Content::Notice { .. }
+            | Content::Reminder { .. }
+            | Content::Mail(_)
+            | Content::Round { .. } => Channel::HookReply,
+        }
     }
 
     /// T1: whether this attempt stands; one that was given back, or followed by another, does not.
@@ -369,68 +426,18 @@ impl Message {
 
     /// T9: the session that runs and may have it in its input line.
     fn may_stand_in_line(&self, fleet: &Fleet) -> Option<SessionNumber> {
-        let live = fleet.agent(self.to)?.live_session()?.number;
+        let live = fleet.agent(self.to.agent()?)?.live_session()?.number;
         self.left_in.filter(|session| *session == live)
     }
 
     /// Whether nothing else may be typed because of it: it is on its way, and was not heard.
     fn is_being_typed(&self, number: SessionNumber) -> bool {
         match self.state {
-            MessageState::Offered { session, progress, .. } => {
-                self.is_typed() && session == number && progress < OfferProgress::Heard
+            MessageState::Offered { session, progress, channel: Channel::Typing, .. } => {
+                session == number && progress < OfferProgress::Heard
             }
+            MessageState::Offered { channel: Channel::HookReply | Channel::TurnEnd, .. } => false,
             MessageState::Waiting { .. } => false,
-        }
-    }
-}
-
-/// A person sends a text.
-pub fn send(
-    fleet: &Fleet,
-    caller: Caller,
-    (id, target): (MessageId, &str),
-    (body, fingerprint): (&TextBody, Fingerprint),
-    after_turn: bool,
-    now: Time,
-) -> Result<Decision, Refusal> {
-    let agent = fleet.find(target)?;
-    fleet.authorise(caller, Verb::Send, Some(agent.id))?;
-    if agent.state.roster() == Roster::Cemetery {
-        let (agent, state) = (agent.id, agent.state);
-        return Err(Refusal::WrongState { agent, verb: Verb::Send, state });
-    }
-    if fleet.messages().get(id).is_some() {
-        return Err(Refusal::MessageExists { message: id });
-    }
-    let content = Content::Typed { text: body.text.clone(), fingerprint, after_turn };
-    let recorded = MessageEvent::Recorded { to: agent.id, from: Sender::Person, content };
-    Ok(Decision {
-        about: vec![Entity::Message(id)],
-        read: vec![Entity::Agent(agent.id)],
-        events: vec![Event { at: now, what: What::Message(id, recorded) }],
-        texts: vec![body.clone()],
-    })
-}
-
-/// A person takes a text back that was not offered yet.
-pub fn unsend(
-    fleet: &Fleet,
-    caller: Caller,
-    id: MessageId,
-    now: Time,
-) -> Result<Decision, Refusal> {
-    let message = fleet.messages().get(id).ok_or(Refusal::NoSuchMessage { message: id })?;
-    fleet.authorise(caller, Verb::Send, Some(message.to))?;
-    match message.state {
-        MessageState::Offered { .. } => Err(Refusal::AlreadyOffered { message: id }),
-        MessageState::Waiting { .. } if message.may_stand_in_line(fleet).is_some() => {
-            Err(Refusal::AlreadyOffered { message: id })
-        }
-        MessageState::Waiting { .. } => {
-            let withdrawn = MessageEvent::Withdrawn { by: Withdrawer::Person };
-            let event = Event { at: now, what: What::Message(id, withdrawn) };
-            let (about, events) = (vec![Entity::Message(id)], vec![event]);
-            Ok(Decision { about, events, ..Decision::default() })
         }
     }
 }
@@ -446,7 +453,9 @@ pub fn plan(fleet: &Fleet, id: MessageId, now: Time) -> Plan {
         MessageState::Waiting { until, .. } => match why(fleet, message, now) {
             Why::Due => at(Timer::Offer, now),
             Why::After(_) => at(Timer::Offer, until),
-            Why::Earlier => match order::freed_at(fleet, message) {
+            // What happens to those before it is what mail waits for.
+            Why::Earlier(_) if message.goes_as_mail() => Plan::default(),
+            Why::Earlier(_) => match order::freed_at(fleet, message) {
                 Some(time) => at(Timer::Offer, time),
                 None => Plan::default(),
             },
@@ -456,21 +465,22 @@ pub fn plan(fleet: &Fleet, id: MessageId, now: Time) -> Plan {
             | Why::Dialog
             | Why::TurnRuns
             | Why::AgentHeld
+            | Why::Burial
             | Why::Hook
+            | Why::Vacant
+            | Why::Reader
             | Why::Unheard
             | Why::Unseen => Plan::default(),
         },
         MessageState::Offered { session, progress, .. } => {
-            let agent = fleet.agent(message.to);
+            let agent = message.to.agent().and_then(|id| fleet.agent(id));
             let live = agent.and_then(Agent::live_session).filter(|live| live.number == session);
-            let is_held = agent.is_some_and(Agent::is_held);
-            match (live, &message.content) {
-                (Some(_), Content::Typed { text, .. })
-                    if progress == OfferProgress::Given && !is_held =>
+            match (live, agent.zip(list::delivery(fleet, message))) {
+                (Some(_), Some((agent, (DeliveryId { message, attempt }, typing))))
+                    if progress == OfferProgress::Given && !agent.is_held() =>
                 {
-                    let attempt = message.attempts;
-                    let (agent, number, text) = (message.to, session, text.clone());
-                    let delivery = Delivery { message: id, attempt, agent, number, text };
+                    let (agent, number) = (agent.id, session);
+                    let delivery = Delivery { message, attempt, agent, number, typing };
                     Plan { effects: vec![Effect::Deliver(delivery)], timers: Vec::new() }
                 }
                 (Some(_), _) => Plan::default(),

@@ -24,18 +24,42 @@ pub enum BadName {
     Character,
     #[error("a name may not begin with -")]
     LeadingDash,
-    #[error("a name may not begin with agt_, the prefix of ids")]
+    #[error("a name may not begin with agt_ or msg_, the prefixes of ids")]
     LooksLikeAnId,
+    #[error("operator and perennial are the names of other senders of mail")]
+    Reserved,
 }
 
+/// Who else writes mail: no agent may pass for them.
+const RESERVED: [&str; 2] = ["operator", "perennial"];
+
 impl Name {
+    /// A name for an agent from now on. Agents that were recorded with another one keep it.
+    pub fn for_agent(text: &str) -> Result<Name, BadName> {
+        let name = Name::for_role(text)?;
+        match RESERVED.contains(&name.key().as_str()) {
+            true => Err(BadName::Reserved),
+            false => Ok(name),
+        }
+    }
+
+    /// A name for a role that somebody takes from now on: not the id of a message, which would say in our texts that
+    /// the message arrived.
+    pub fn for_role(text: &str) -> Result<Name, BadName> {
+        let name: Name = text.parse()?;
+        match name.key().as_str().starts_with("msg_") {
+            true => Err(BadName::LooksLikeAnId),
+            false => Ok(name),
+        }
+    }
+
     /// The first free name of `stem`, `stem-2`, `stem-3` …; the stem must be a name.
     pub fn first_free(stem: &str, is_free: impl Fn(&Name) -> bool) -> Name {
         // Room for the number: a name has an end.
         let short = &stem[..stem.len().min(40)];
         std::iter::once(stem.to_owned())
             .chain((2..).map(|k: usize| format!("{short}-{k}")))
-            .filter_map(|text| text.parse::<Name>().ok())
+            .filter_map(|text| Name::for_agent(&text).ok())
             .find(is_free)
             .expect("names do not run out before agents do")
     }
@@ -49,7 +73,7 @@ impl Name {
         };
         let stem: String = last.chars().map(letter).take(40).collect();
         let stem = stem.trim_matches('-');
-        if stem.parse::<Name>().is_ok() { stem.to_owned() } else { "agent".to_owned() }
+        if Name::for_agent(stem).is_ok() { stem.to_owned() } else { "agent".to_owned() }
     }
 
     pub fn as_str(&self) -> &str {
@@ -125,6 +149,8 @@ mod tests {
             ("", "agent"),
             ("--", "agent"),
             ("agt_x", "agent"),
+            ("msg_x", "agent"),
+            ("/usr/bin/Operator", "agent"),
         ] {
             assert_eq!(Name::stem_of(program), name, "{program:?}");
         }
@@ -148,6 +174,30 @@ mod tests {
         ] {
             assert_eq!(bad.parse::<Name>(), Err(why), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn no_new_agent_has_the_name_of_another_sender() {
+        for reserved in ["operator", "Operator", "PERENNIAL"] {
+            assert_eq!(Name::for_agent(reserved), Err(BadName::Reserved), "{reserved}");
+            // An agent that has it already can still be read.
+            assert!(reserved.parse::<Name>().is_ok(), "{reserved}");
+        }
+        assert_eq!(Name::first_free("operator", |_| true).as_str(), "operator-2");
+        assert!(Name::for_agent("operator-2").is_ok());
+        assert_eq!(Name::for_agent("a b"), Err(BadName::Character));
+    }
+
+    #[test]
+    fn no_new_agent_or_role_has_the_id_of_a_message() {
+        let id = crate::id::MessageId(7).to_string();
+        for text in [id.as_str(), "MSG_x"] {
+            assert_eq!(Name::for_agent(text), Err(BadName::LooksLikeAnId), "{text}");
+            assert_eq!(Name::for_role(text), Err(BadName::LooksLikeAnId), "{text}");
+            // What was recorded with it can still be read.
+            assert!(text.parse::<Name>().is_ok(), "{text}");
+        }
+        assert!(Name::for_role("operator").is_ok());
     }
 
     #[test]

@@ -184,6 +184,10 @@ pub enum Wait {
     LimitReached(Option<Time>),
     /// The turn ended with an error of the vendor's service.
     Failure,
+    /// The turn ended because the vendor refused credentials, account or payment.
+    Refused,
+    /// The turn ended because the conversation no longer fits into the window.
+    TooLong,
 }
 
 impl Report {

@@ -15,12 +15,19 @@ use crate::id::{AgentId, PostId};
 use crate::name::Name;
 use crate::reason::Verb;
 use crate::refusal::Refusal;
+use crate::role::Vacancy;
 use crate::text::{Text, TextBody};
 use crate::time::Time;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PostEvent {
-    Written { by: Author, title: Option<String>, text: Text },
+    Written {
+        by: Author,
+        title: Option<String>,
+        text: Text,
+    },
+    /// Perennial's own: a role has no living holder any more.
+    VacancyAnnounced(Box<Vacancy>),
 }
 
 /// Who wrote a post.

@@ -229,6 +229,10 @@ pub enum Show {
     NothingAtFirst,
     /// Nothing in a turn: no byte, no file, no child at work.
     NothingInTurn,
+    /// The vendor refused credentials, account or payment.
+    AccessRefused,
+    /// The conversation no longer fits into the window.
+    TooLong,
 }
 
 /// The verbs of commands, for evidence and for who may do what.
@@ -248,6 +252,14 @@ pub enum Verb {
     Prune,
     Report,
     Post,
+    /// Sends and reads mail.
+    Mail,
+    /// Takes a role.
+    Assume,
+    /// Hands a role over.
+    Transfer,
+    /// Leaves a role.
+    Drop,
     Up,
     Down,
 }
@@ -269,6 +281,10 @@ impl Verb {
             Verb::Prune => "prune",
             Verb::Report => "report",
             Verb::Post => "post",
+            Verb::Mail => "mail",
+            Verb::Assume => "assume",
+            Verb::Transfer => "transfer",
+            Verb::Drop => "drop",
             Verb::Up => "up",
             Verb::Down => "down",
         }

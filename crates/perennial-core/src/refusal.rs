@@ -5,9 +5,10 @@ use std::time::Duration;
 use crate::allowance::AllowanceKind;
 use crate::authority::{Caller, Standing};
 use crate::conversation::ConversationId;
+use crate::fleet::Excess;
 use crate::hold::HeldFor;
 use crate::id::{AgentId, MessageId};
-use crate::message::MessageStep;
+use crate::message::{Mailbox, MessageStep};
 use crate::name::Name;
 use crate::reason::Verb;
 use crate::state::State;
@@ -92,6 +93,39 @@ pub enum Refusal {
     ParentBelow {
         agent: AgentId,
         parent: AgentId,
+    },
+    /// It holds no role that could be dropped or handed over.
+    NoRole {
+        agent: AgentId,
+    },
+    /// A role without a vacancy that could be dismissed.
+    NotVacant {
+        role: Name,
+    },
+    /// It would lose the role that it has.
+    HasRole {
+        agent: AgentId,
+    },
+    /// An agent wants a child with more than it has itself, or too many.
+    AboveOwn {
+        excess: Excess,
+    },
+    /// Nobody declares it, and nobody ever held it.
+    NoSuchRole {
+        role: Name,
+    },
+    /// Perennial's own mail: nobody would read an answer.
+    NotAnswerable,
+    /// A mail of this length can't go to so many at once.
+    TooManyCopies {
+        copies: u32,
+        most: u32,
+    },
+    /// Nobody but the sender is in the team.
+    NoRecipient,
+    /// So much in it is unread that it takes no more, of anybody or of this sender.
+    MailboxFull {
+        mailbox: Mailbox,
     },
     /// The parent is in the cemetery.
     ParentGone {

@@ -33,6 +33,22 @@ pub struct TextBody {
     pub body: Arc<str>,
 }
 
+/// Whether a character is shown as nothing, ends a line unseen or changes the direction of what follows: the marks that
+/// reorder text, and the default-ignorable characters of Unicode, tags among them. Control characters are told by
+/// `char::is_control`. This is the only list of them: what is typed, told to agents and shown to persons goes by it.
+pub fn is_hidden(c: char) -> bool {
+    match c {
+        // The common case first.
+        ' '..='~' => false,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' => true,
+        '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' => true,
+        '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' => true,
+        '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' => true,
+        '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}' => true,
+        _ => false,
+    }
+}
+
 macro_rules! printed_as_hex {
     ($name:ident) => {
         impl fmt::Display for $name {

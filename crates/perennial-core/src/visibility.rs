@@ -15,6 +15,7 @@ use std::convert::Infallible;
 use crate::authority::{Caller, Standing};
 use crate::fleet::Fleet;
 use crate::id::AgentId;
+use crate::message::{Mailbox, Sender};
 use crate::reason::{Evidence, Finding};
 use crate::refusal::Refusal;
 
@@ -51,7 +52,7 @@ pub fn sees(caller: Caller, private: Private, standing: Standing) -> bool {
         Caller::Agent(_) => match (private, standing) {
             (
                 Private::Launch | Private::Texts | Private::Transcript,
-                Standing::Itself | Standing::Lead,
+                Standing::Itself | Standing::Parent,
             ) => true,
             (
                 Private::Launch | Private::Texts | Private::Transcript,
@@ -60,6 +61,25 @@ pub fn sees(caller: Caller, private: Private, standing: Standing) -> bool {
             | (Private::Terminal | Private::Operator, _) => false,
         },
     }
+}
+
+/// Whether a caller who stands so to the owner of a mailbox reads what is in it. The mailboxes of roles and of the
+/// operator are for persons.
+pub fn sees_mailbox(caller: Caller, mailbox: &Mailbox, standing: Standing) -> bool {
+    match mailbox {
+        Mailbox::Agent(_) => sees(caller, Private::Texts, standing),
+        Mailbox::Role(_) | Mailbox::Operator => sees(caller, Private::Operator, standing),
+    }
+}
+
+/// Whether a caller reads one mail: whoever reads its mailbox, and the agent that sent it.
+pub fn sees_mail(caller: Caller, from: Sender, mailbox: &Mailbox, standing: Standing) -> bool {
+    let is_sender = match (caller, from) {
+        (Caller::Agent(own), Sender::Agent(id)) => own == id,
+        (Caller::Agent(_), Sender::Person | Sender::Perennial)
+        | (Caller::Person | Caller::Job | Caller::Viewer | Caller::Ambiguous, _) => false,
+    };
+    is_sender || sees_mailbox(caller, mailbox, standing)
 }
 
 /// What a caller may see of one agent.
@@ -76,6 +96,15 @@ impl Sight {
 
     pub fn sees(self, private: Private) -> bool {
         sees(self.caller, private, self.standing)
+    }
+
+    /// Of a mailbox of this agent, or of one that is no agent's.
+    pub fn sees_mailbox(self, mailbox: &Mailbox) -> bool {
+        sees_mailbox(self.caller, mailbox, self.standing)
+    }
+
+    pub fn sees_mail(self, from: Sender, mailbox: &Mailbox) -> bool {
+        sees_mail(self.caller, from, mailbox, self.standing)
     }
 
     /// Evidence without the words that are not for this caller. Whatever is told of evidence, a reason
@@ -125,15 +154,15 @@ pub fn standing<E>(
         return Ok(Standing::Itself);
     }
     let (mut below, mut passed) = (agent, BTreeSet::from([agent]));
-    while let Some(lead) = parent(below)? {
-        if lead == own {
-            return Ok(Standing::Lead);
+    while let Some(above) = parent(below)? {
+        if above == own {
+            return Ok(Standing::Parent);
         }
         // A damaged record may lead back to where one was.
-        if !passed.insert(lead) {
+        if !passed.insert(above) {
             break;
         }
-        below = lead;
+        below = above;
     }
     Ok(Standing::Other)
 }
@@ -185,9 +214,9 @@ mod tests {
         assert_eq!(person.evidence(&failed), failed);
         assert_eq!(person.evidence(&damaged), damaged);
         // What a damaged record holds is for persons only.
-        let lead = Sight::new(Caller::Agent(AgentId(1)), Standing::Lead);
-        assert_eq!(lead.evidence(&failed), failed);
-        assert_eq!(lead.evidence(&damaged), plain_damaged);
+        let parent = Sight::new(Caller::Agent(AgentId(1)), Standing::Parent);
+        assert_eq!(parent.evidence(&failed), failed);
+        assert_eq!(parent.evidence(&damaged), plain_damaged);
         let viewer = Sight::new(Caller::Viewer, Standing::Other);
         assert_eq!(viewer.evidence(&failed), plain_failed);
         assert_eq!(viewer.evidence(&damaged), plain_damaged);
@@ -196,15 +225,42 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_above_an_agent_leads_it_however_long_the_line() {
+    fn whoever_is_above_an_agent_is_its_ancestor_however_long_the_line() {
         // Each has the next one as its parent; the last has itself.
         let parent = |id: AgentId| Ok::<_, Infallible>(Some(AgentId((id.0 + 1).min(1000))));
         let of = |caller, agent| standing(caller, agent, parent).expect("nothing fails");
         let agent = |id| Caller::Agent(AgentId(id));
         assert_eq!(of(agent(1), AgentId(1)), Standing::Itself);
-        assert_eq!(of(agent(999), AgentId(1)), Standing::Lead);
+        assert_eq!(of(agent(999), AgentId(1)), Standing::Parent);
         assert_eq!(of(agent(1), AgentId(2)), Standing::Other);
         assert_eq!(of(Caller::Person, AgentId(2)), Standing::Other);
+    }
+
+    /// V1, V2
+    #[test]
+    fn mail_is_for_its_recipient_its_sender_those_above_and_persons() {
+        use crate::name::NameKey;
+        let (own, other) = (AgentId(1), AgentId(2));
+        let (role, operator) = (Mailbox::Role(NameKey::of("x")), Mailbox::Operator);
+        let agent = Caller::Agent(own);
+        for mailbox in [Mailbox::Agent(other), role, operator] {
+            for standing in
+                [Standing::Itself, Standing::Parent, Standing::Other, Standing::NoTarget]
+            {
+                assert!(sees_mailbox(Caller::Person, &mailbox, standing));
+                let is_above = matches!(standing, Standing::Itself | Standing::Parent);
+                let is_agents = mailbox.agent().is_some();
+                assert_eq!(sees_mailbox(agent, &mailbox, standing), is_above && is_agents);
+                assert!(sees_mail(agent, Sender::Agent(own), &mailbox, standing));
+                for from in [Sender::Agent(other), Sender::Person, Sender::Perennial] {
+                    let sees = sees_mail(agent, from, &mailbox, standing);
+                    assert_eq!(sees, is_above && is_agents, "{from:?} {mailbox} {standing:?}");
+                }
+                for nobody in [Caller::Viewer, Caller::Job, Caller::Ambiguous] {
+                    assert!(!sees_mail(nobody, Sender::Person, &mailbox, standing));
+                }
+            }
+        }
     }
 
     #[test]
@@ -214,7 +270,7 @@ mod tests {
             seen.map(|one| format!("{one:?}")).collect::<Vec<_>>().join(" ")
         };
         let agent = Caller::Agent(AgentId(1));
-        for standing in [Standing::Itself, Standing::Lead, Standing::Other, Standing::NoTarget] {
+        for standing in [Standing::Itself, Standing::Parent, Standing::Other, Standing::NoTarget] {
             let all = "Launch Texts Transcript Terminal Operator";
             assert_eq!(seen(Caller::Person, standing), all);
             assert_eq!(seen(Caller::Viewer, standing), "");
@@ -222,7 +278,7 @@ mod tests {
             assert_eq!(seen(Caller::Ambiguous, standing), "");
         }
         assert_eq!(seen(agent, Standing::Itself), "Launch Texts Transcript");
-        assert_eq!(seen(agent, Standing::Lead), "Launch Texts Transcript");
+        assert_eq!(seen(agent, Standing::Parent), "Launch Texts Transcript");
         assert_eq!(seen(agent, Standing::Other), "");
         assert_eq!(seen(agent, Standing::NoTarget), "");
     }

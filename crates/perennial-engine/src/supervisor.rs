@@ -69,13 +69,14 @@ pub enum Input {
         request: Request,
     },
     Observed(Observation),
-    /// A hook of this session, which was heard, is to be answered: with a briefing, if the session has
-    /// just begun, or with the texts that wait for one. A reply without any is given at once, one with
-    /// some when their offer is durable (U6).
+    /// A hook of this session, which was heard, is to be answered: with a briefing, or with the texts that wait
+    /// for one. A reply without any is given at once, one with some when their offer is durable (U6).
     Offer {
         waiter: Waiter,
         agent: AgentId,
         number: SessionNumber,
+        /// It reported the end of a turn: only what is worth it that the turn goes on is given.
+        at_turn_end: bool,
     },
     /// The holder of this agent's session has connected: it knows nothing of what was told before.
     Connected {
@@ -283,7 +284,9 @@ impl Supervisor {
         match input {
             Input::Request { waiter, request } => self.request(waiter, request, now),
             Input::Observed(observation) => self.observed(observation, now),
-            Input::Offer { waiter, agent, number } => vec![self.offer(waiter, agent, number, now)],
+            Input::Offer { waiter, agent, number, at_turn_end: ends } => {
+                vec![self.offer(waiter, (agent, number), ends, now)]
+            }
             Input::Connected { agent } => self.connected(agent),
             Input::Heard { agent, number, fact } => self.heard_if_due(agent, number, fact, now),
             Input::Tick => self.tick(now),
@@ -423,7 +426,7 @@ impl Supervisor {
         let mut outputs = self.plan_touched(&touched, now);
         outputs.push(Output::Committed { events: pending.events, touched });
         outputs.extend(pending.asked.into_iter().map(PendingAnswer::answered));
-        outputs.extend(pending.hook.map(|hook| self.reply(hook)));
+        outputs.extend(pending.hook.into_iter().flat_map(|hook| self.reply(hook, now)));
         outputs
     }
 

@@ -16,6 +16,7 @@ use perennial_core::time::Time;
 use crate::facts::{HOOK_WAITS, Way};
 use crate::mutation::Mutation;
 use crate::pauses::Pause;
+use crate::typing::Prompt;
 use crate::world::{Happening, World};
 
 /// The context window of a conversation.
@@ -46,9 +47,9 @@ pub struct Cli {
     pub is_from_queue: bool,
     /// What was entered and not read yet; what was read and waits for the model; what the model has
     /// and no line of the transcript.
-    pub line: Option<MessageId>,
-    pub queue: Vec<MessageId>,
-    pub unwritten: Vec<MessageId>,
+    pub line: Option<Prompt>,
+    pub queue: Vec<Prompt>,
+    pub unwritten: Vec<Prompt>,
     /// A hook is waited for until then.
     hook_until: Time,
     /// A model call that met a rate limit is made again then.
@@ -265,6 +266,17 @@ impl World {
 
     /// A hook is called in the turn that runs.
     pub fn call(&mut self, agent: AgentId, number: SessionNumber, seen: Seen, is_answerable: bool) {
+        self.call_mentioning(agent, number, (seen, Vec::new()), is_answerable);
+    }
+
+    /// The same for a prompt in which these ids stand.
+    pub fn call_mentioning(
+        &mut self,
+        agent: AgentId,
+        number: SessionNumber,
+        (seen, mentions): (Seen, Vec<MessageId>),
+        is_answerable: bool,
+    ) {
         let now = self.now;
         let Some(cli) = self.cli(agent, number) else {
             return;
@@ -274,7 +286,9 @@ impl World {
             cli.hook_until = now + HOOK_WAITS;
         }
         let conversation = cli.conversation().cloned();
-        let fact = Fact { conversation, is_answerable, ..Fact::new(Origin::Hook, seen) };
+        let may_go_on = matches!(seen, Seen::ReplyEnded { .. });
+        let fact = Fact::new(Origin::Hook, seen);
+        let fact = Fact { conversation, is_answerable, may_go_on, mentions, ..fact };
         self.show_dated(agent, number, fact);
     }
 

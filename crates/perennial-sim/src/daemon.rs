@@ -196,6 +196,7 @@ impl World {
         daemon.queued.extend(batches.filter(|batch| !batch.is_empty()));
         let outputs = daemon.supervisor.step(input, now);
         self.after_step(life, heard);
+        self.foretell_less(life, heard, &outputs);
         for output in self.mutated_outputs(life, waiter, outputs) {
             self.carry(life, output);
             if self.is_broken() || self.daemon(life).is_none() {
@@ -459,7 +460,7 @@ fn begun(input: &Input) -> Option<(AgentId, SessionNumber)> {
 
 /// What kind of input a step was about; the input itself goes into the step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Heard {
+pub enum Heard {
     Durable(AppendId),
     Failed(AppendId),
     Tick,

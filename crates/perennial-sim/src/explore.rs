@@ -1,8 +1,13 @@
 //! Seeded exploration: a small fleet, people who ask for things, and faults, all drawn from the
 //! seed; then rest. Every property is checked at every step.
 
-use std::fmt;
-use std::ops::{AddAssign, Range};
+mod summary;
+mod texts;
+
+pub use summary::Summary;
+pub use texts::explore_mail;
+
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -23,54 +28,6 @@ use crate::operator;
 use crate::random::Random;
 use crate::violation::{Broken, Violation};
 use crate::world::{Happening, World};
-
-/// What an exploration without a violation saw.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Summary {
-    pub seeds: u64,
-    pub steps: u64,
-    pub sessions: u64,
-    pub daemons: u64,
-    pub reboots: u64,
-    /// Texts that persons sent, those that were seen, and those that a killed session had unwritten.
-    pub texts: u64,
-    pub seen: u64,
-    pub told_twice: u64,
-    pub jobs: u64,
-}
-
-impl fmt::Display for Summary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} seeds, {} steps, {} sessions, {} daemons, {} reboots, {} texts sent, {} seen, \
-             {} told twice after a kill, {} jobs",
-            self.seeds,
-            self.steps,
-            self.sessions,
-            self.daemons,
-            self.reboots,
-            self.texts,
-            self.seen,
-            self.told_twice,
-            self.jobs
-        )
-    }
-}
-
-impl AddAssign for Summary {
-    fn add_assign(&mut self, other: Summary) {
-        self.seeds += other.seeds;
-        self.steps += other.steps;
-        self.sessions += other.sessions;
-        self.daemons += other.daemons;
-        self.reboots += other.reboots;
-        self.texts += other.texts;
-        self.seen += other.seen;
-        self.told_twice += other.told_twice;
-        self.jobs += other.jobs;
-    }
-}
 
 /// Explores one world for each seed; the first violation ends it.
 pub fn explore(seeds: Range<u64>) -> Result<Summary, Violation> {
@@ -101,17 +58,7 @@ fn explored(seed: u64, mutation: Option<Mutation>) -> Result<Summary, Violation>
     if panicked || world.is_broken() {
         return Err(retold(seed, mutation, panicked));
     }
-    Ok(Summary {
-        seeds: 1,
-        steps: world.steps,
-        sessions: world.machine.sessions.len() as u64,
-        daemons: world.next_life - 1,
-        reboots: u64::from(world.machine.boot),
-        texts: world.texts.sent,
-        seen: world.texts.seen,
-        told_twice: world.texts.told_twice,
-        jobs: world.machine.jobs.len() as u64,
-    })
+    Ok(explorer.summary())
 }
 
 /// The same seed once more, this time with its story.
@@ -164,12 +111,14 @@ enum Act {
     /// A person sends a text, sometimes two at once.
     Send,
     Unsend,
+    /// Somebody writes to an agent, a team, the operator or a role that nobody holds.
+    Mail,
     /// A person begins a draft in an input line, or takes it away.
     Draft,
 }
 
 /// Each act with its weight, and whether it is a fault that some seeds do without.
-const ACTS: [(Act, u64, bool); 29] = [
+const ACTS: [(Act, u64, bool); 30] = [
     (Act::Spawn, 10, false),
     (Act::Stop, 10, false),
     (Act::StopAll, 1, false),
@@ -198,6 +147,7 @@ const ACTS: [(Act, u64, bool); 29] = [
     (Act::DamageRecord, 6, true),
     (Act::Send, 20, true),
     (Act::Unsend, 3, false),
+    (Act::Mail, 20, true),
     (Act::Draft, 6, true),
 ];
 
@@ -232,6 +182,24 @@ impl Explorer {
         world.faults.hang_odds = if random.per_mille(100) { 900 } else { 0 };
         let actions = world.random.within(15..60);
         Explorer { world, acts, actions, harness_odds }
+    }
+
+    fn summary(&self) -> Summary {
+        let world = &self.world;
+        Summary {
+            seeds: 1,
+            steps: world.steps,
+            sessions: world.machine.sessions.len() as u64,
+            daemons: world.next_life - 1,
+            reboots: u64::from(world.machine.boot),
+            texts: world.texts.sent,
+            seen: world.texts.seen,
+            told_twice: world.texts.told_twice,
+            jobs: world.machine.jobs.len() as u64,
+            mails: world.mails.sent,
+            mails_seen: world.mails.seen,
+            mails_listed: world.mails.listed,
+        }
     }
 
     fn run(&mut self) {
@@ -324,6 +292,7 @@ impl Explorer {
                     self.ask(Caller::Person, Command::Unsend { id });
                 }
             }
+            Act::Mail => self.mail(),
             Act::Draft => {
                 let has_draft = self.world.random.per_mille(500);
                 if let Some(agent) = self.somebody() {
@@ -399,35 +368,20 @@ impl Explorer {
         };
     }
 
-    /// To anybody, by one or two persons at once.
-    fn send(&mut self) {
-        let count = self.world.random.within(1..3);
-        let Some(agent) = self.somebody() else {
-            return;
-        };
-        for _ in 0..count {
-            let (id, fingerprint) = self.world.texts.new_text();
-            let (body, target) = (perennial_store::text::body(&id.to_string()), agent.to_string());
-            let after_turn = self.world.random.per_mille(200);
-            let send = Command::Send { id, target, body, fingerprint, after_turn };
-            self.ask(Caller::Person, send);
-        }
-    }
-
     fn agent_reports(&mut self) {
         let phase = self.world.random.pick(&WorkPhase::ALL).copied();
-        if let Some(agent) = self.somebody() {
-            self.ask(Caller::Agent(agent), Command::Report { phase, summary: None });
-        }
+        let Some(agent) = self.somebody() else { return };
+        let command = match self.world.random.per_mille(100) {
+            true => Command::Bury { target: agent.to_string(), summary: None },
+            false => Command::Report { phase, summary: None },
+        };
+        self.ask(Caller::Agent(agent), command);
     }
 
-    /// Mostly a lead and somebody below it; else it has to be refused.
+    /// Mostly an agent and somebody below it; else it has to be refused.
     fn interfere(&mut self) {
-        let (Some(caller), Some(target)) = (self.somebody(), self.somebody()) else {
-            return;
-        };
-        let record = &self.world.ledger.record;
-        let parent = record.agent(target).and_then(|agent| agent.parent);
+        let (Some(caller), Some(target)) = (self.somebody(), self.somebody()) else { return };
+        let parent = self.world.ledger.record.agent(target).and_then(|agent| agent.parent);
         let caller = parent.filter(|_| self.world.random.per_mille(700)).unwrap_or(caller);
         let target = target.to_string();
         let command = match self.world.random.below(5) {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use perennial_core::conversation::Followed;
 use perennial_core::event::{AgentEvent, Event};
-use perennial_core::fact::{Fact, Origin, Seen};
+use perennial_core::fact::{Fact, Listed, Origin, Seen};
 use perennial_core::fleet::Fleet;
 use perennial_core::hearing::{Hearing, Hearings, Limits, REMINDER_CALLS, reminder_mark};
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
@@ -20,6 +20,7 @@ use perennial_engine::supervisor::{Input, Waiter};
 
 use crate::cli::{Cli, Mode, SILENT_FOR};
 use crate::daemon::Life;
+use crate::mutation::Mutation;
 use crate::world::{Happening, World};
 
 /// By which way a fact comes.
@@ -37,6 +38,18 @@ pub struct Shown {
     fact: Fact,
     called_at: Time,
 }
+
+/// A hook that waits for its answer.
+#[derive(Debug, Clone, Copy)]
+pub struct HookCall {
+    pub agent: AgentId,
+    pub number: SessionNumber,
+    pub called_at: Time,
+    pub at_turn_end: bool,
+}
+
+/// So long a turn's end waits for its hook.
+const TURN_END_WAITS: Duration = Duration::from_secs(5);
 
 /// A hook that is not answered by then goes on without a text.
 pub const HOOK_WAITS: Duration = Duration::from_millis(500);
@@ -80,11 +93,23 @@ impl World {
 
     /// The transcript has another line.
     pub fn write(&mut self, agent: AgentId, number: SessionNumber, seen: Seen) {
+        self.write_mentioning(agent, number, seen, Vec::new());
+    }
+
+    /// The same for a prompt in which these ids stand.
+    pub fn write_mentioning(
+        &mut self,
+        agent: AgentId,
+        number: SessionNumber,
+        seen: Seen,
+        mentions: Vec<MessageId>,
+    ) {
         let date = self.now.before(self.machine.behind);
         let Some(id) = self.cli(agent, number).and_then(|cli| cli.conversation().cloned()) else {
             return;
         };
         let fact = Fact::new(Origin::Transcript, seen).at(Some(date)).within(Some(id.clone()));
+        let fact = Fact { mentions, ..fact };
         self.machine.transcripts.entry(id).or_default().push(fact);
     }
 
@@ -112,14 +137,15 @@ impl World {
         });
         // It came after the end of its session, or beside it, and may say nothing any more.
         let is_late = !is_live || daemon.unrecorded().any(|event| is_end(event, agent));
+        let is_answerable = daemon.supervisor.is_answerable(agent, number, &fact);
         self.ledger.is_blurred |= is_late;
         let is_kernels = fact.origin == Origin::Kernel;
-        let is_answerable = fact.is_answerable;
+        let at_turn_end = fact.by_core_time(self.machine.behind).goes_on_by(self.now);
         self.hears(life, agent, number, fact);
-        if is_answerable {
+        if is_answerable || at_turn_end {
             let waiter = self.new_waiter();
-            self.hooks.insert(waiter, (agent, number, called_at));
-            self.reach(life, Input::Offer { waiter, agent, number });
+            self.hooks.insert(waiter, HookCall { agent, number, called_at, at_turn_end });
+            self.reach(life, Input::Offer { waiter, agent, number, at_turn_end });
         }
         if !is_kernels {
             self.look(life, agent, number);
@@ -142,15 +168,25 @@ impl World {
     /// The texts that were offered stand in the reply, if the hook still waits for it; whether the
     /// harness reads it is another matter.
     pub fn hook_is_answered(&mut self, life: Life, waiter: Waiter, offered: &[MessageId]) {
-        let Some((agent, number, called_at)) = self.hooks.remove(&waiter) else { return };
+        let Some(call) = self.hooks.remove(&waiter) else { return };
+        let HookCall { agent, number, called_at, at_turn_end } = call;
         self.check_given(agent, number, offered);
-        let is_awaited = self.now.since(called_at) < HOOK_WAITS;
+        let waits = if at_turn_end { TURN_END_WAITS } else { HOOK_WAITS };
+        let is_awaited = self.now.since(called_at) < waits;
         let is_alive = self.cli(agent, number).is_some() && is_awaited;
         let Some(daemon) = self.daemon(life).filter(|_| is_alive) else { return };
         let messages = daemon.supervisor.fleet().messages();
         let known = offered.iter().filter_map(|id| messages.get(*id).cloned());
-        for message in known.collect::<Vec<_>>() {
+        let known = self.mutated_mail(life, (agent, number), known.collect());
+        let goes_on = at_turn_end && !known.is_empty();
+        for message in known {
             self.told(agent, number, &message);
+        }
+        let is_idle = |cli: &&mut Cli| cli.mode == Mode::Idle && !cli.asks;
+        if goes_on && self.cli(agent, number).filter(is_idle).is_some() {
+            self.begins_turn(agent, number);
+            self.listed(agent, number, Listed::Busy);
+            self.act_soon(agent, number);
         }
     }
 
@@ -175,6 +211,20 @@ impl World {
                 }
                 format!("{} ({id})", reminder_mark(*calls))
             }
+            Content::Mail(_) if self.mutation == Some(Mutation::MailUnwritten) => {
+                self.mail_is_shown(agent, number, id);
+                return;
+            }
+            Content::Mail(_) => {
+                self.mail_is_shown(agent, number, id);
+                let conversation =
+                    self.cli(agent, number).and_then(|cli| cli.conversation().cloned());
+                if let Some(conversation) = conversation {
+                    self.mail_is_written(id, &conversation);
+                }
+                id.to_string()
+            }
+            Content::Round { .. } => id.to_string(),
             Content::Typed { .. } => return,
         };
         self.write(agent, number, Seen::Added { text });
@@ -212,7 +262,7 @@ fn is_plain(fact: &Fact) -> bool {
 /// The next one of its kind looks the same.
 fn is_nameless(fact: &Fact) -> bool {
     let is_compaction = matches!(fact.seen, Seen::SessionBegan(Followed::Compacted));
-    fact.origin == Origin::StatusLine || is_compaction
+    fact.origin == Origin::StatusLine || is_compaction || fact.may_go_on
 }
 
 fn is_end(event: &Event, agent: AgentId) -> bool {

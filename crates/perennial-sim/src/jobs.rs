@@ -115,8 +115,10 @@ impl World {
                 }
             }
             if let What::Job(_, JobEvent::Wanted { purpose, .. }) = &event.what {
-                let Purpose::Notify { agent, reason, .. } = purpose;
-                told.push((*agent, *reason));
+                match purpose {
+                    Purpose::Notify { agent, reason, .. } => told.push((*agent, *reason)),
+                    Purpose::Mail { .. } => {}
+                }
             }
         }
         if self.policy.notify.is_empty() {

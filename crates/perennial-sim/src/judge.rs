@@ -13,6 +13,7 @@
 //! - JU7  Only the operator and ancestors stop, wake or restart an agent.
 //! - JU8  What is recorded of a session is about the one that lives.
 //! - JU10 No chain of parents is a circle.
+//! - JU12 By its own word an agent is buried only after it asked, not in a turn, and no session follows (`promise`).
 //! - JU9  A start that a suspended machine could not see gets its time back.
 
 mod account;
@@ -90,6 +91,7 @@ impl Judge {
                 | What::Conversation(..)
                 | What::Message(..)
                 | What::Post(..)
+                | What::Role(..)
                 | What::Job(..) => {}
             }
         }
@@ -116,13 +118,13 @@ impl Judge {
     }
 
     fn agent_event(&mut self, id: AgentId, event: &AgentEvent, at: Time) -> Verdict {
-        let Some(account) = self.accounts.get_mut(&id) else {
-            return Ok(());
-        };
+        let Some(account) = self.accounts.get_mut(&id) else { return Ok(()) };
         match event {
+            AgentEvent::RoleTaken { .. } | AgentEvent::RoleLeft { .. } => Ok(()),
+            AgentEvent::LegacyLeft { .. } | AgentEvent::RoundPassed { .. } => Ok(()),
+            AgentEvent::BurialAsked { .. } => account.asks_for_burial(id),
             AgentEvent::Hatched(_) | AgentEvent::PhaseReported { .. } => Ok(()),
-            AgentEvent::Rehomed { .. } => Ok(()),
-            AgentEvent::Summarised { .. } => Ok(()),
+            AgentEvent::Rehomed { .. } | AgentEvent::Summarised { .. } => Ok(()),
             AgentEvent::SettingsChanged { settings, .. } => {
                 account.set(settings);
                 self.answers_to_another(id)
@@ -205,19 +207,30 @@ impl Judge {
         else {
             return Ok(());
         };
+        if moved.cause == Cause::Buried && caller == id {
+            return self.accounts.get(&id).map_or(Ok(()), |account| account.may_be_buried(id));
+        }
         let is_verb = matches!(moved.cause, Cause::Stop | Cause::Wake | Cause::Restarted);
-        if is_verb && self.is_ancestor(caller, id) {
+        if is_verb && (self.is_ancestor(caller, id) || !self.knows_ancestors(id)) {
             return Ok(());
         }
         broken("JU7: only ancestors act on an agent", format!("{} {verb:?} {}", caller.0, id.0))
     }
 
-    /// Whether `lead` is above `id`, by what births and settings say.
-    pub fn is_ancestor(&self, lead: AgentId, id: AgentId) -> bool {
+    /// Whether `ancestor` is above `id`, by what births and settings say.
+    pub fn is_ancestor(&self, ancestor: AgentId, id: AgentId) -> bool {
+        self.upwards(id).skip(1).any(|one| one == ancestor)
+    }
+
+    /// Whether no record is unreadable that could say who is above `id`.
+    pub fn knows_ancestors(&self, id: AgentId) -> bool {
+        !self.upwards(id).any(|one| self.has_gap(one))
+    }
+
+    /// An agent and its ancestors. The chain is never longer than the fleet, also where it should be a circle.
+    fn upwards(&self, id: AgentId) -> impl Iterator<Item = AgentId> {
         let parent = |id: &AgentId| self.accounts.get(id).and_then(|account| account.parent);
-        let above = std::iter::successors(parent(&id), parent);
-        // The chain is never longer than the fleet, also where it should be a circle.
-        above.take(self.accounts.len()).any(|ancestor| ancestor == lead)
+        std::iter::successors(Some(id), parent).take(1 + self.accounts.len())
     }
 
     /// JU10

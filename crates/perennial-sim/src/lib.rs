@@ -20,6 +20,7 @@ mod journal;
 mod judge;
 mod ledger;
 mod machine;
+mod mails;
 mod mutation;
 mod nodes;
 mod operator;
@@ -39,7 +40,7 @@ mod words;
 mod world;
 
 pub use contract::{SimulatedHost, SimulatedJournal};
-pub use explore::{Summary, explore, explore_mutated, explore_one};
+pub use explore::{Summary, explore, explore_mail, explore_mutated, explore_one};
 pub use journal::NotTaken;
 pub use mutation::Mutation;
 pub use nodes::{NodeMutation, NodeSummary, explore_nodes};

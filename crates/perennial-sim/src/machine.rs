@@ -10,7 +10,7 @@ use perennial_core::exit::Exit;
 use perennial_core::fact::Fact;
 use perennial_core::hearing::Kept;
 use perennial_core::id::{AgentId, BootId, Epoch, JobId, MessageId, SessionNumber};
-use perennial_core::message::Outcome;
+use perennial_core::message::{DeliveryId, Outcome};
 use perennial_core::session::{Pace, Process};
 use perennial_core::time::Time;
 
@@ -20,7 +20,6 @@ use crate::facts::Shown;
 use crate::jobs::JobRun;
 use crate::program::Program;
 use crate::shim::Order;
-use crate::typing::Attempt;
 
 #[derive(Debug, Default)]
 pub struct Machine {
@@ -69,8 +68,8 @@ pub struct Session {
     /// It was on the machine when that went down.
     pub rebooted: bool,
     /// What its holder types now, and how the last attempt went.
-    pub typing: Option<Attempt>,
-    pub delivered: Option<(Attempt, Outcome)>,
+    pub typing: Option<DeliveryId>,
+    pub delivered: Option<(DeliveryId, Outcome)>,
     /// Which daemon was answered about which attempt.
     pub answered: BTreeSet<(Life, MessageId, u32)>,
 }

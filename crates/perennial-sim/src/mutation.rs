@@ -12,7 +12,7 @@ use perennial_core::effect::{Action, Effect};
 use perennial_core::entity::Entity;
 use perennial_core::event::Event;
 use perennial_core::exit::Exit;
-use perennial_core::fact::{Fact, Seen};
+use perennial_core::fact::{Fact, Origin, Seen};
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::message::{Content, Held, Message, MessageState, Outcome, Trace};
 use perennial_core::observation::{Observation, Report};
@@ -98,10 +98,28 @@ pub enum Mutation {
     LoseHeld,
     /// A hook is given its texts when their offer is queued.
     HookBeforeDurable,
+    /// Somebody sends a mail: the answer is yes, and nothing happens.
+    MailInVain,
+    /// A reply has its mails twice.
+    MailTwice,
+    /// A reply has its mails in reverse.
+    MailReversed,
+    /// A reply is without the first of its mails.
+    MailSkipped,
+    /// A reply is lost, and its mails count as seen.
+    MailSeenUnread,
+    /// What the model was told by a reply with mail does not get into the conversation.
+    MailUnwritten,
+    /// Nobody sees the ids of mails in prompts.
+    LoseMailIds,
+    /// A typed list has its mails in reverse.
+    ListReversed,
+    /// A typed list has its last mail twice.
+    ListTwice,
 }
 
 impl Mutation {
-    pub const ALL: [Mutation; 35] = [
+    pub const ALL: [Mutation; 44] = [
         Mutation::ActBeforeDurable,
         Mutation::AnswerBeforeDurable,
         Mutation::DropExit,
@@ -137,6 +155,15 @@ impl Mutation {
         Mutation::LoseSettled,
         Mutation::LoseHeld,
         Mutation::HookBeforeDurable,
+        Mutation::MailInVain,
+        Mutation::MailTwice,
+        Mutation::MailReversed,
+        Mutation::MailSkipped,
+        Mutation::MailSeenUnread,
+        Mutation::MailUnwritten,
+        Mutation::LoseMailIds,
+        Mutation::ListReversed,
+        Mutation::ListTwice,
     ];
 }
 
@@ -154,6 +181,7 @@ impl World {
                 | Mutation::LosePrompts
                 | Mutation::LoseMentions
                 | Mutation::LoseSettled
+                | Mutation::LoseMailIds
                 | Mutation::AnswersAreLate,
                 Input::Heard { agent, number, fact },
             ) => self.mutated_fact(life, mutation, (agent, number, fact)),
@@ -201,6 +229,7 @@ impl World {
                 }
                 Some(Input::Request { waiter, request })
             }
+            (Mutation::MailInVain, input) => self.mail_in_vain(input),
             (Mutation::JumpUnnoticed, Input::Observed(Observation::ClockJumped { .. })) => None,
             (Mutation::StopWithoutEffect, input) => self.stop_in_vain(life, input),
             (Mutation::StopKeepsRetry, input) => {
@@ -248,6 +277,11 @@ impl World {
         let number = newest.unwrap_or(number);
         let is_late = mutation == Mutation::AnswersAreLate && fact.seen == Seen::Answered;
         let at = if is_late { Some(self.now + LONG) } else { fact.at };
+        let ids =
+            if mutation == Mutation::LoseMailIds { Vec::new() } else { fact.mentions.clone() };
+        let is_unnamed = mutation == Mutation::LoseBegan && fact.origin == Origin::Hook;
+        let conversation = fact.conversation.clone().filter(|_| !is_unnamed);
+        let fact = Fact { mentions: ids, conversation, ..fact };
         Some(Input::Heard { agent, number, fact: Fact { at, ..fact } })
     }
 
@@ -431,8 +465,8 @@ fn heard(message: &Message) -> Option<Observation> {
     let Content::Typed { fingerprint, .. } = &message.content else {
         return None;
     };
-    let trace = Trace::PromptHeard(*fingerprint);
-    Some(Observation::Traced { agent: message.to, number: session, trace })
+    let trace = Trace::PromptHeard((*fingerprint).into());
+    Some(Observation::Traced { agent: message.to.agent()?, number: session, trace })
 }
 
 fn loses(mutation: Mutation, fact: &Fact) -> bool {

@@ -10,8 +10,11 @@
 //! - M3  A session is started by the node whose agent it is, and by no other.
 //! - M4  Every request is answered once, unless its node died; what was granted is in the journal.
 //! - M5  At rest all nodes see the same, which is what the journal tells, and nothing is left undone.
+//! - M6  A vacancy is announced exactly where a burial, a transfer or a drop leaves a role without a living
+//!   holder, however many nodes decide at once.
 
 mod checks;
+mod roles;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,13 +22,14 @@ use std::time::Duration;
 
 use perennial_core::agent::Agent;
 use perennial_core::authority::Caller;
-use perennial_core::command::{Command, Request, Spawn};
+use perennial_core::command::{Command, Request, RoleWanted, Spawn};
 use perennial_core::effect::{Action, Effect, SessionEffect};
 use perennial_core::event::Event;
 use perennial_core::exit::Exit;
 use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, BootId, MessageId, NodeId, SessionNumber};
 use perennial_core::launch::{BARE_COMMAND, Host, Launch, Options};
+use perennial_core::name::Name;
 use perennial_core::observation::{Observation, Report, Stocktaking};
 use perennial_core::restart::Restart;
 use perennial_core::session::Process;
@@ -40,6 +44,8 @@ use crate::random::Random;
 
 /// Few, so that they are wanted twice at once.
 const NAMES: [&str; 3] = ["ada", "bob", "eve"];
+/// Fewer still, so that nodes bury its last holders at once.
+const ROLES: [&str; 2] = ["architect", "steward"];
 const STEPS: u64 = 250;
 /// A cluster that does not come to rest within so many steps never does.
 const REST_STEPS: u64 = 20_000;
@@ -65,6 +71,7 @@ pub struct NodeSummary {
     pub conflicts: u64,
     pub foreign_events: u64,
     pub names_refused: u64,
+    pub vacancies: u64,
     pub sessions: u64,
     pub deaths: u64,
 }
@@ -115,6 +122,7 @@ struct Cluster {
     /// What the journal tells, as somebody sees it who plans nothing.
     truth: Fleet,
     told: Seq,
+    vacant: roles::Vacant,
     /// Which node started a session, and whether it still runs.
     sessions: BTreeMap<(AgentId, SessionNumber), (NodeId, bool)>,
     reports: Vec<(NodeId, AgentId, SessionNumber, Report)>,
@@ -133,6 +141,7 @@ impl Cluster {
             nodes: Vec::new(),
             truth: Fleet::of_node(NodeId(u128::MAX)),
             told: Seq(0),
+            vacant: roles::Vacant::default(),
             sessions: BTreeMap::new(),
             reports: Vec::new(),
             next_id: 1,
@@ -242,7 +251,7 @@ impl Cluster {
 
     fn command(&mut self) -> Command {
         let target = |random: &mut Random| (*random.pick(&NAMES).unwrap_or(&"ada")).to_owned();
-        match self.random.below(10) {
+        match self.random.below(12) {
             0..4 => Command::Spawn(Box::new(self.spawn())),
             4 => Command::Stop(target(&mut self.random)),
             5 if self.random.per_mille(300) => Command::Restart(target(&mut self.random)),
@@ -251,7 +260,10 @@ impl Cluster {
                 let name = target(&mut self.random).parse().expect("a name");
                 Command::Rename { target: target(&mut self.random), name }
             }
-            7 => Command::Bury { target: target(&mut self.random), summary: Some("done".into()) },
+            8 => self.role_command(),
+            7 | 9 => {
+                Command::Bury { target: target(&mut self.random), summary: Some("done".into()) }
+            }
             _ => {
                 let words = format!("text {}", self.fresh());
                 let fingerprint = Fingerprint([1; 32]);
@@ -265,6 +277,20 @@ impl Cluster {
                     after_turn: false,
                 }
             }
+        }
+    }
+
+    fn role(&mut self) -> Name {
+        self.random.pick(&ROLES).and_then(|role| role.parse().ok()).expect("a role")
+    }
+
+    fn role_command(&mut self) -> Command {
+        let somebody = |random: &mut Random| (*random.pick(&NAMES).unwrap_or(&"ada")).to_owned();
+        let target = somebody(&mut self.random);
+        match self.random.below(3) {
+            0 => Command::Assume { target, role: self.role(), declared: None },
+            1 => Command::Transfer { target, to: somebody(&mut self.random), declared: None },
+            _ => Command::Drop(target),
         }
     }
 
@@ -282,7 +308,8 @@ impl Cluster {
         Spawn {
             id: AgentId(self.fresh()),
             name: self.random.pick(&NAMES).and_then(|name| name.parse().ok()),
-            role: None,
+            role: Some(RoleWanted { name: self.role(), declared: None, sets_restart: true })
+                .filter(|_| self.random.per_mille(700)),
             parent: is_led
                 .then(|| self.random.pick(&NAMES).map(|name| (*name).to_owned()))
                 .flatten(),

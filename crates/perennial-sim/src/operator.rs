@@ -90,6 +90,7 @@ impl World {
         match command {
             Command::Send { id, .. } => self.texts.is_acknowledged(*id),
             Command::Unsend { id } => self.texts.is_unsent(*id),
+            Command::Mail(draft) => self.mails.is_acknowledged(draft.id),
             Command::Spawn(_)
             | Command::Stop(_)
             | Command::StopAll
@@ -100,6 +101,13 @@ impl World {
             | Command::Bury { .. }
             | Command::Prune { .. }
             | Command::Post { .. }
+            | Command::Leave { .. }
+            | Command::SpawnChild(..)
+            | Command::ReadMail { .. }
+            | Command::Assume { .. }
+            | Command::Transfer { .. }
+            | Command::Drop(_)
+            | Command::DismissVacancy { .. }
             | Command::Report { .. } => {}
         }
     }

@@ -51,6 +51,7 @@ impl World {
             self.run(MINUTE * 3);
         }
         self.check_no_text_lost(quiet_since);
+        self.check_no_mail_lost(quiet_since);
         self.check_jobs();
         self.insist(Command::StopAll);
         self.run(MINUTE);
@@ -68,6 +69,7 @@ impl World {
         self.run(MINUTE);
         self.check_rest("buried", |agent| agent.state == State::Dead);
         self.check_all_returned();
+        self.check_all_mail_returned();
     }
 
     /// Nobody but the operator gets those on.

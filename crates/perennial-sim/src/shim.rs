@@ -17,7 +17,7 @@ use crate::typing::Attempt;
 use crate::world::{Happening, ShimStep, World};
 
 /// What a daemon tells a shim.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {
     Start(SessionNumber),
     Hello(SessionNumber),

@@ -77,7 +77,12 @@ impl World {
             | AgentEvent::SessionEnding { .. }
             | AgentEvent::SessionEnded { .. }
             | AgentEvent::Renamed { .. }
+            | AgentEvent::RoleTaken { .. }
+            | AgentEvent::RoleLeft { .. }
             | AgentEvent::Summarised { .. }
+            | AgentEvent::LegacyLeft { .. }
+            | AgentEvent::RoundPassed { .. }
+            | AgentEvent::BurialAsked { .. }
             | AgentEvent::SettingsChanged { .. }
             | AgentEvent::PutOff { .. } => {}
         }

@@ -169,12 +169,14 @@ impl Texts {
 impl World {
     /// Holds an event about a text against what was recorded before it, and the truth.
     pub fn check_text(&mut self, id: MessageId, event: &MessageEvent, at: Time) {
-        let window =
-            if let MessageEvent::Recorded { to, .. } = event { self.window_count(*to) } else { 0 };
+        if self.check_mail(id, event, at) {
+            return;
+        }
+        let window = self.window_of(event);
         let text = self.texts.all.entry(id).or_insert_with(|| Account::new(None));
         match event {
             MessageEvent::Recorded { to, content, .. } => {
-                text.to = Some(*to);
+                text.to = to.agent();
                 text.recorded_at = at;
                 text.stage = Stage::Waiting;
                 if let Content::Notice { threshold, .. } = content {
@@ -204,9 +206,8 @@ impl World {
                     self.check_passed_over(id, at);
                 }
             }
+            // X11
             MessageEvent::Blocked { .. } => {
-                self.enter_stage(id, Stage::Waiting);
-                // X11
                 self.broken("X11: nothing is blocked", || id.to_string());
             }
             MessageEvent::Heard { .. } => {
@@ -218,14 +219,7 @@ impl World {
                     self.broken("X3: what is heard was said", || id.to_string());
                 }
             }
-            MessageEvent::Seen { .. } => {
-                let is_true = text.fingerprint.is_none() || !text.lines.is_empty();
-                self.texts.seen += u64::from(is_true);
-                self.enter_stage(id, Stage::Over);
-                if !is_true {
-                    self.broken("X1: what is seen stands there", || id.to_string());
-                }
-            }
+            MessageEvent::Seen { .. } => self.check_seen(id),
             MessageEvent::Withdrawn { .. } => {
                 // Perennial's own is withdrawn also when a session did not take it.
                 let waits = text.stage == Stage::Waiting || text.fingerprint.is_none();
@@ -235,7 +229,26 @@ impl World {
                 }
             }
             MessageEvent::Returned => self.enter_stage(id, Stage::Over),
+            MessageEvent::Forwarded { .. } | MessageEvent::Read { .. } => {
+                self.broken("X1: only mail is forwarded or read", || id.to_string());
+            }
         }
+    }
+
+    fn check_seen(&mut self, id: MessageId) {
+        let Some(text) = self.texts.all.get(&id) else { return };
+        let is_true = text.fingerprint.is_none() || !text.lines.is_empty();
+        self.texts.seen += u64::from(is_true);
+        self.enter_stage(id, Stage::Over);
+        if !is_true {
+            self.broken("X1: what is seen stands there", || id.to_string());
+        }
+    }
+
+    /// Which window of its agent a text is recorded in.
+    fn window_of(&self, event: &MessageEvent) -> u64 {
+        let MessageEvent::Recorded { to, .. } = event else { return 0 };
+        to.agent().map_or(0, |to| self.window_count(to))
     }
 
     /// X10
@@ -310,6 +323,9 @@ impl World {
     /// X8: a hook of this session is given these texts.
     pub fn check_given(&mut self, agent: AgentId, number: SessionNumber, given: &[MessageId]) {
         let is_offered = |id: &MessageId| {
+            if self.mails.is_mail(*id) {
+                return self.mails.is_offered(*id, agent, number);
+            }
             let text = self.texts.all.get(id);
             text.is_some_and(|text| text.to == Some(agent) && text.offered.contains(&number))
         };
@@ -350,7 +366,7 @@ impl World {
         };
         let queued = self.machine.sessions.values().any(|session| {
             let cli = session.cli.as_ref().filter(|_| session.is_alive());
-            cli.is_some_and(|cli| cli.queue.contains(&id))
+            cli.is_some_and(|cli| cli.queue.iter().any(|prompt| prompt.contains(&id)))
         });
         // One that nobody knows of is lost, and what stands in it.
         if let Some(line) = text.lines.iter().find(|line| self.is_known(agent, line)) {
@@ -386,7 +402,7 @@ impl World {
     }
 
     /// Whether an agent has a session that reads what it is given.
-    fn can_be_given(&self, to: AgentId) -> bool {
+    pub fn can_be_given(&self, to: AgentId) -> bool {
         let Some(account) = self.judge.account(to) else { return false };
         let session = self.machine.sessions.get(&(to, account.number));
         let cli = session.and_then(|session| session.cli.as_ref());

@@ -8,16 +8,18 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use perennial_core::effect::Delivery;
+use perennial_core::effect::{Delivery, Typing};
 use perennial_core::fact::{Fact, Keys, Listed, Origin, Seen};
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
-use perennial_core::message::{Held, Outcome};
+use perennial_core::message::{DeliveryId, Held, Outcome};
 use perennial_core::observation::Observation;
+use perennial_core::text::Fingerprint;
 use perennial_engine::supervisor::Input;
 
 use crate::cli::{Cli, Mode};
 use crate::daemon::Life;
 use crate::facts::Way;
+use crate::mails::WORDS;
 use crate::mutation::Mutation;
 use crate::shim::Order;
 use crate::world::{Happening, World};
@@ -34,21 +36,33 @@ const LAST_LINE_MICROS: Range<u64> = 0..400_000;
 /// From the end of a turn to the next one, with what was queued.
 const DEQUEUE_MICROS: Range<u64> = 20_000..300_000;
 
-/// One attempt to type one text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What is entered at once: one text, or a list of mails.
+pub type Prompt = Vec<MessageId>;
+
+/// One attempt to type one text, or a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
-    pub message: MessageId,
-    pub attempt: u32,
+    pub id: DeliveryId,
+    pub prompt: Prompt,
+}
+
+fn attempt_of(delivery: &Delivery) -> Attempt {
+    let Delivery { message, attempt, typing, .. } = delivery;
+    let prompt = match typing {
+        Typing::Text(_) | Typing::Round(_) => vec![*message],
+        Typing::Mails { mails, .. } => mails.iter().map(|mail| mail.message).collect(),
+    };
+    Attempt { id: DeliveryId { message: *message, attempt: *attempt }, prompt }
 }
 
 impl World {
     /// The daemon has a text typed; it asks the holder until that answers.
     pub fn deliver(&mut self, life: Life, delivery: &Delivery, tries: u32) {
-        let Delivery { message, attempt, agent, number, .. } = *delivery;
+        let Delivery { agent, number, .. } = *delivery;
         let Some(daemon) = self.daemon(life).filter(|_| tries < TRIES) else { return };
         let epoch = daemon.supervisor.fleet().epoch();
         if self.machine.shims.contains_key(&agent) {
-            let order = Order::Deliver(number, Attempt { message, attempt });
+            let order = Order::Deliver(number, self.mutated_list(attempt_of(delivery)));
             self.tell_shim(agent, life, epoch, order);
         }
         // Whether it was typed is not known without an answer: the same attempt, ordered again, tells.
@@ -59,9 +73,9 @@ impl World {
     /// Asks again where the first order got no answer.
     pub fn deliver_again(&mut self, life: Life, delivery: &Delivery, tries: u32) {
         let session = self.machine.session(delivery.agent, delivery.number);
-        let attempt = Attempt { message: delivery.message, attempt: delivery.attempt };
-        let is_under_way = session.typing == Some(attempt);
-        let is_answered = session.answered.contains(&(life, attempt.message, attempt.attempt));
+        let DeliveryId { message, attempt } = attempt_of(delivery).id;
+        let is_under_way = session.typing == Some(DeliveryId { message, attempt });
+        let is_answered = session.answered.contains(&(life, message, attempt));
         if !is_answered && !is_under_way {
             self.deliver(life, delivery, tries);
         } else if is_under_way {
@@ -76,21 +90,21 @@ impl World {
         let own = self.machine.shims.get(&agent).and_then(|shim| shim.number);
         let session = self.machine.session(agent, number);
         if own != Some(number) || !session.is_alive() {
-            self.answer_delivery(agent, number, one, Outcome::Held(Held::SessionEnded));
+            self.answer_delivery(agent, number, one.id, Outcome::Held(Held::SessionEnded));
             return;
         }
         match (session.delivered, session.typing) {
-            (Some((last, outcome)), _) if last == one && !forgets => {
-                self.answer_delivery(agent, number, one, outcome);
+            (Some((last, outcome)), _) if last == one.id && !forgets => {
+                self.answer_delivery(agent, number, one.id, outcome);
             }
             // It is answered when it is over.
-            (_, Some(other)) if other == one => {}
+            (_, Some(other)) if other == one.id => {}
             (_, Some(other)) => {
                 self.broken("X3: one text is typed at a time", || format!("{other:?}, {one:?}"));
-                self.answer_delivery(agent, number, one, Outcome::Held(Held::Busy));
+                self.answer_delivery(agent, number, one.id, Outcome::Held(Held::Busy));
             }
             (_, None) => {
-                session.typing = Some(one);
+                session.typing = Some(one.id);
                 self.soon(&TYPE_MICROS, Happening::Types { agent, shim: id, number, one });
             }
         }
@@ -118,12 +132,12 @@ impl World {
             Some(_) => None,
         };
         let outcome = held.map_or(Outcome::Entered, Outcome::Held);
-        session.delivered = Some((one, outcome));
+        session.delivered = Some((one.id, outcome));
         self.tell(|| format!("{}.{number}: {one:?} is typed: {outcome:?}", agent.0));
         if outcome == Outcome::Entered {
-            self.entered(agent, number, one.message);
+            self.entered(agent, number, one.prompt);
         }
-        self.answer_delivery(agent, number, one, outcome);
+        self.answer_delivery(agent, number, one.id, outcome);
     }
 
     /// The answer goes to the daemon that the holder talks to: prompt, late, or twice.
@@ -131,11 +145,11 @@ impl World {
         &mut self,
         agent: AgentId,
         number: SessionNumber,
-        one: Attempt,
+        one: DeliveryId,
         outcome: Outcome,
     ) {
         let Some(life) = self.machine.shims.get(&agent).and_then(|shim| shim.life) else { return };
-        let Attempt { message, attempt } = one;
+        let DeliveryId { message, attempt } = one;
         self.machine.session(agent, number).answered.insert((life, message, attempt));
         let times = 1 + u64::from(self.random.per_mille(self.faults.duplicate_odds));
         for _ in 0..times {
@@ -148,25 +162,28 @@ impl World {
     }
 
     /// Enter was pressed behind a text.
-    fn entered(&mut self, agent: AgentId, number: SessionNumber, message: MessageId) {
-        self.check_entered(agent, number, message);
+    fn entered(&mut self, agent: AgentId, number: SessionNumber, prompt: Prompt) {
+        for message in &prompt {
+            self.check_entered(agent, number, *message);
+        }
         let swallowed = self.random.per_mille(self.faults.enter_swallowed_odds);
         let Some(cli) = self.cli(agent, number) else {
             return;
         };
         if swallowed {
-            self.tell(|| format!("{}.{number} swallows {message}", agent.0));
+            self.tell(|| format!("{}.{number} swallows {prompt:?}", agent.0));
             return;
         }
-        if let Some(other) = cli.line.replace(message) {
-            self.broken("X3: never glued", || format!("{other} and {message}"));
+        if let Some(other) = cli.line.replace(prompt.clone()) {
+            self.broken("X3: never glued", || format!("{other:?} and {prompt:?}"));
         }
-        self.soon(&TAKE_MICROS, Happening::Takes { agent, number, message });
+        self.soon(&TAKE_MICROS, Happening::Takes { agent, number, prompt });
     }
 
     /// The CLI reads what was entered: a turn begins with it, or it is queued.
-    pub fn takes(&mut self, agent: AgentId, number: SessionNumber, message: MessageId) {
-        let Some(text) = self.texts.fingerprint(message) else { return };
+    pub fn takes(&mut self, agent: AgentId, number: SessionNumber, prompt: Prompt) {
+        let Some(text) = self.print(&prompt) else { return };
+        let mentions = self.mentions(&prompt);
         let Some(cli) = self.cli(agent, number) else { return };
         cli.line = None;
         // One that hangs reads nothing.
@@ -174,30 +191,41 @@ impl World {
             return;
         }
         let is_idle = cli.mode == Mode::Idle && !cli.asks;
-        self.texts.is_shown(message);
+        prompt.iter().for_each(|message| self.texts.is_shown(*message));
         if is_idle {
             self.begins_turn(agent, number);
-            self.is_taken(agent, number, message);
-            self.call(agent, number, Seen::PromptSubmitted { text }, true);
+            self.is_taken(agent, number, prompt);
+            let submitted = (Seen::PromptSubmitted { text }, mentions);
+            self.call_mentioning(agent, number, submitted, true);
             self.listed(agent, number, Listed::Busy);
             self.act_soon(agent, number);
         } else {
-            self.check_not_doubled(agent, message);
+            prompt.iter().for_each(|message| self.check_not_doubled(agent, *message));
+            self.tell(|| format!("{}.{number} queues {prompt:?}", agent.0));
             if let Some(cli) = self.cli(agent, number) {
-                cli.queue.push(message);
+                cli.queue.push(prompt);
             }
-            self.tell(|| format!("{}.{number} queues {message}", agent.0));
-            self.call(agent, number, Seen::PromptSubmitted { text }, true);
+            let submitted = (Seen::PromptSubmitted { text }, mentions);
+            self.call_mentioning(agent, number, submitted, true);
         }
     }
 
-    /// The model has a text; the line about it is written soon, or with the turn's end.
-    fn is_taken(&mut self, agent: AgentId, number: SessionNumber, message: MessageId) {
-        self.tell(|| format!("{}.{number} takes {message}", agent.0));
-        self.check_not_doubled(agent, message);
-        self.texts.is_taken(message, agent, number);
+    /// What a prompt with this text is recognised by.
+    fn print(&self, prompt: &[MessageId]) -> Option<Fingerprint> {
+        let first = *prompt.first()?;
+        if self.mails.is_mail(first) { Some(WORDS) } else { self.texts.fingerprint(first) }
+    }
+
+    /// The model has a prompt; the line about it is written soon, or with the turn's end.
+    fn is_taken(&mut self, agent: AgentId, number: SessionNumber, prompt: Prompt) {
+        self.tell(|| format!("{}.{number} takes {prompt:?}", agent.0));
+        for message in prompt.iter().copied() {
+            self.check_not_doubled(agent, message);
+            self.texts.is_taken(message, agent, number);
+            self.mail_is_shown(agent, number, message);
+        }
         if let Some(cli) = self.cli(agent, number) {
-            cli.unwritten.push(message);
+            cli.unwritten.push(prompt);
         }
         if !self.random.per_mille(self.faults.late_line_odds) {
             self.soon(&LINE_MICROS, Happening::Writes { agent, number });
@@ -207,8 +235,8 @@ impl World {
     /// What was queued goes to the model; its line is written at once.
     pub fn absorb(&mut self, agent: AgentId, number: SessionNumber) {
         let Some(cli) = self.cli(agent, number) else { return };
-        for message in std::mem::take(&mut cli.queue) {
-            self.is_taken(agent, number, message);
+        for prompt in std::mem::take(&mut cli.queue) {
+            self.is_taken(agent, number, prompt);
             self.write_lines(agent, number);
         }
     }
@@ -245,10 +273,14 @@ impl World {
     pub fn write_lines(&mut self, agent: AgentId, number: SessionNumber) {
         let Some(cli) = self.cli(agent, number) else { return };
         let Some(conversation) = cli.conversation().cloned() else { return };
-        for message in std::mem::take(&mut cli.unwritten) {
-            self.is_written(message, &conversation);
-            if let Some(text) = self.texts.fingerprint(message) {
-                self.write(agent, number, Seen::Prompt { text });
+        for prompt in std::mem::take(&mut cli.unwritten) {
+            for message in prompt.iter().copied() {
+                self.is_written(message, &conversation);
+                self.mail_is_written(message, &conversation);
+            }
+            if let Some(text) = self.print(&prompt) {
+                let mentions = self.mentions(&prompt);
+                self.write_mentioning(agent, number, Seen::Prompt { text }, mentions);
             }
         }
     }

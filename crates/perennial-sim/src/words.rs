@@ -31,6 +31,7 @@ pub fn event(event: &Event) -> String {
         What::Message(id, what) => format!("{id} {what:?}"),
         What::Post(id, what) => format!("{id} {what:?}"),
         What::Job(id, what) => format!("{id} {what:?}"),
+        What::Role(key, what) => format!("role {key} {what:?}"),
         What::Name(key, claim) => format!("name {key} {}", claim_event(claim)),
         What::Conversation(id, claim) => format!("conversation {id} {}", claim_event(claim)),
     }
@@ -101,7 +102,12 @@ pub fn agent_event(event: &AgentEvent, at: Time) -> String {
         }
         AgentEvent::PhaseReported { phase } => format!("reports {}", phase.word()),
         AgentEvent::Renamed { name } => format!("renamed {name}"),
+        AgentEvent::RoleTaken { role, .. } => format!("takes the role {role}"),
+        AgentEvent::RoleLeft { .. } => "leaves its role".to_owned(),
         AgentEvent::SettingsChanged { settings, .. } => format!("set {settings:?}"),
+        AgentEvent::LegacyLeft { kind, .. } => format!("leaves a {}", kind.word()),
+        AgentEvent::RoundPassed { round } => format!("passed round {round}"),
+        AgentEvent::BurialAsked { .. } => "asks to be buried".to_owned(),
         AgentEvent::Summarised { summary } => format!("summary: {summary}"),
         AgentEvent::PutOff { until: Some(until), .. } => {
             format!("put off for {}", span::print(until.since(at)))

@@ -10,24 +10,26 @@ use std::time::Duration;
 use perennial_core::effect::Delivery;
 use perennial_core::exit::Exit;
 use perennial_core::fleet::{Fleet, Policy};
-use perennial_core::id::{AgentId, Epoch, JobId, MessageId, SessionNumber};
+use perennial_core::id::{AgentId, Epoch, JobId, SessionNumber};
 use perennial_core::observation::Report;
 use perennial_core::time::Time;
 use perennial_engine::supervisor::{Input, Waiter};
 
 use crate::daemon::{Daemon, Life};
+use crate::facts::HookCall;
 use crate::facts::Shown;
 use crate::faults::Faults;
 use crate::journal::Journal;
 use crate::judge::Judge;
 use crate::ledger::Ledger;
 use crate::machine::Machine;
+use crate::mails::Mails;
 use crate::mutation::Mutation;
 use crate::operator::Operator;
 use crate::random::Random;
 use crate::shim::Order;
 use crate::texts::Texts;
-use crate::typing::Attempt;
+use crate::typing::{Attempt, Prompt};
 use crate::violation::Broken;
 
 /// Something that will happen at its time.
@@ -99,7 +101,7 @@ pub enum Happening {
     Takes {
         agent: AgentId,
         number: SessionNumber,
-        message: MessageId,
+        prompt: Prompt,
     },
     /// It writes down what its model was given.
     Writes {
@@ -163,7 +165,8 @@ pub struct World {
     pub next_life: u64,
     pub operator: Operator,
     /// Hooks that wait for the texts that they are answered with.
-    pub hooks: BTreeMap<Waiter, (AgentId, SessionNumber, Time)>,
+    pub hooks: BTreeMap<Waiter, HookCall>,
+    pub mails: Mails,
     pub texts: Texts,
     /// What the operator has set.
     pub policy: Policy,
@@ -171,6 +174,8 @@ pub struct World {
     pub judge: Judge,
     /// Programs draw their behaviour by chance.
     pub drawn_programs: bool,
+    /// So large that what compares whole fleets is looked at now and then only, and appends are not foretold.
+    pub is_large: bool,
     pub steps: u64,
     /// Whether properties are checked: not for holders without a daemon's orders.
     pub is_judged: bool,
@@ -198,11 +203,13 @@ impl World {
             next_life: 1,
             operator: Operator::default(),
             hooks: BTreeMap::new(),
+            mails: Mails::default(),
             texts: Texts::default(),
             policy: Policy::default(),
             ledger: Ledger::default(),
             judge: Judge::default(),
             drawn_programs: false,
+            is_large: false,
             steps: 0,
             is_judged: true,
             heard: VecDeque::new(),
@@ -351,7 +358,7 @@ impl World {
                 self.deliver_again(life, &delivery, tries);
             }
             Happening::Types { agent, shim, number, one } => self.types(agent, shim, number, one),
-            Happening::Takes { agent, number, message } => self.takes(agent, number, message),
+            Happening::Takes { agent, number, prompt } => self.takes(agent, number, prompt),
             Happening::Writes { agent, number } => self.write_lines(agent, number),
             Happening::Dequeues { agent, number } => self.dequeues(agent, number),
             Happening::JobEnds { job, number } => self.job_ends(job, number),

@@ -62,4 +62,13 @@ caught! {
     losing_the_end_of_a_conversation: LoseSettled,
     losing_what_could_not_be_typed: LoseHeld,
     giving_texts_to_a_hook_before_durable: HookBeforeDurable,
+    mail_in_vain: MailInVain,
+    mail_twice_in_a_reply: MailTwice,
+    mail_in_reverse: MailReversed,
+    a_reply_without_its_first_mail: MailSkipped,
+    mail_that_counts_as_seen_unread: MailSeenUnread,
+    mail_that_is_not_written_down: MailUnwritten,
+    losing_the_ids_of_mail: LoseMailIds,
+    a_list_in_reverse: ListReversed,
+    mail_twice_in_a_list: ListTwice,
 }

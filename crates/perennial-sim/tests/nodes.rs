@@ -9,6 +9,7 @@ fn nodes_that_share_a_journal_keep_the_properties() {
     println!("{summary:?}");
     assert!(summary.conflicts > summary.seeds, "they meet: {summary:?}");
     assert!(summary.foreign_events > 0 && summary.names_refused > 0 && summary.deaths > 0);
+    assert!(summary.vacancies > summary.seeds, "roles fall vacant: {summary:?}");
 }
 
 #[test]

@@ -25,8 +25,8 @@ pub use journal::{
 pub use load::{LoadError, Loaded, load, recall};
 pub use memory::MemoryJournal;
 pub use projection::{
-    Kept, Latest, MessageRow, MessageRows, MessageStep, Projections, RosterQuery, RosterRow,
-    Snapshot, SnapshotSet, Store,
+    Kept, Latest, MailQuery, MessageRow, MessageRows, MessageStep, MessagesOf, Projections,
+    RosterQuery, RosterRow, Snapshot, SnapshotSet, Store,
 };
 pub use record::{Damage, Record, Unreadable};
 pub use sqlite::{OpenError, SqliteJournal};

@@ -22,6 +22,7 @@ use perennial_core::fleet::{self, Fleet, Node, Restored};
 use perennial_core::id::{AgentId, MessageId, NodeId};
 use perennial_core::job::Job;
 use perennial_core::message::{Message, Sender};
+use perennial_core::role::Role;
 use perennial_core::text::Text;
 use perennial_core::time::Time;
 use serde::Serialize;
@@ -34,7 +35,7 @@ const RECORDS_AT_ONCE: usize = 1000;
 
 /// The form of snapshots; those of another are not read. To be counted up when an agent's fields, or
 /// what folding makes of them, change between two releases.
-const FORM: &str = concat!(env!("CARGO_PKG_VERSION"), "/12");
+const FORM: &str = concat!(env!("CARGO_PKG_VERSION"), "/14");
 
 /// Everything that a supervisor starts from.
 #[derive(Debug)]
@@ -100,7 +101,7 @@ fn restore(journal: &dyn Store, node: NodeId) -> Result<Option<Folding>, ReadErr
     let mut restored = Restored { node, ..Restored::default() };
     for Snapshot { stream, version, form, state, .. } in snapshots {
         let Some(state) = state.filter(|_| form == FORM) else { return Ok(None) };
-        match stream {
+        match stream.clone() {
             Entity::Node(id) => match serde_json::from_str::<Node>(&state) {
                 Ok(node) => _ = restored.nodes.insert(id, node),
                 Err(_) => return Ok(None),
@@ -115,6 +116,10 @@ fn restore(journal: &dyn Store, node: NodeId) -> Result<Option<Folding>, ReadErr
             },
             Entity::Job(_) => match serde_json::from_str::<Job>(&state) {
                 Ok(job) => restored.jobs.push(job),
+                Err(_) => return Ok(None),
+            },
+            Entity::Role(key) => match serde_json::from_str::<Role>(&state) {
+                Ok(role) => _ = restored.roles.insert(key, role),
                 Err(_) => return Ok(None),
             },
             // A claim's state follows from the agents; a post has none.
@@ -225,7 +230,8 @@ impl Folding {
         let unrecorded: Vec<Message> =
             unknown.filter_map(|stream| unrecorded(journal, stream)).collect();
         for message in unrecorded {
-            if self.fleet.agent(message.to).is_some() {
+            let owner = message.to.agent();
+            if owner.is_none_or(|id| self.fleet.agent(id).is_some()) {
                 self.fleet.list_unrecorded(message);
             }
         }
@@ -237,7 +243,11 @@ impl Folding {
                 self.marks.entry(stream.clone()).or_insert_with(|| (why.to_owned(), at));
             }
             // These have no state that anything would be held for.
-            Entity::Node(_) | Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => {}
+            Entity::Node(_)
+            | Entity::Name(_)
+            | Entity::Conversation(_)
+            | Entity::Post(_)
+            | Entity::Role(_) => {}
         }
     }
 
@@ -247,7 +257,11 @@ impl Folding {
                 Entity::Agent(id) => self.fleet.mark_unreadable(*id, why, *at),
                 Entity::Message(id) => self.fleet.mark_message_unreadable(*id),
                 Entity::Job(id) => self.fleet.mark_job_unreadable(*id),
-                Entity::Node(_) | Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => {}
+                Entity::Node(_)
+                | Entity::Name(_)
+                | Entity::Conversation(_)
+                | Entity::Post(_)
+                | Entity::Role(_) => {}
             }
         }
         let Folding { fleet, head, mut versions, mut changed, over, folded, latest, .. } = self;
@@ -258,7 +272,8 @@ impl Folding {
             | Entity::Agent(_)
             | Entity::Name(_)
             | Entity::Conversation(_)
-            | Entity::Post(_) => true,
+            | Entity::Post(_)
+            | Entity::Role(_) => true,
         });
         changed.extend(fleet.entities().filter(|entity| fleet.is_over(entity)));
         Loaded { fleet, head, versions, changed, over, folded, latest, unreadable }
@@ -269,15 +284,22 @@ fn is_birth(event: &Event) -> bool {
     matches!(event.of_agent(), Some((_, AgentEvent::Hatched(_))))
 }
 
-/// A person's text whose first record can't be read, as far as the table of messages tells of it.
+/// A person's text or a mail whose first record can't be read, as far as the table of messages tells of it.
 fn unrecorded(journal: &dyn Store, stream: &Entity) -> Option<Message> {
     let Entity::Message(id) = stream else { return None };
     let row = journal.message(*id).ok().flatten()?;
+    if row.step.is_final() {
+        return None;
+    }
+    if let Some(mail) = row.mail {
+        let whose = (row.sender, row.mailbox);
+        return Some(Message::unrecorded_mail(*id, whose, mail, row.recorded_at));
+    }
     let (digest, head) = (row.digest?, row.head);
     let bytes = journal.text(digest).ok().flatten().map_or(0, |body| body.len() as u64);
     let text = Text { digest, bytes, head };
-    let is_open = row.sender == Sender::Person && !row.step.is_final();
-    is_open.then(|| Message::unrecorded(*id, row.agent, text, row.recorded_at))
+    let to = row.mailbox.agent().filter(|_| row.sender == Sender::Person)?;
+    Some(Message::unrecorded(*id, to, text, row.recorded_at))
 }
 
 /// The state of what has changed, for `put_snapshots`.
@@ -300,6 +322,7 @@ pub fn snapshots(
             Entity::Agent(id) => fleet.agent(*id).map(plain),
             Entity::Message(id) => fleet.messages().get(*id).map(plain),
             Entity::Job(id) => fleet.jobs().get(*id).filter(|job| !job.is_over()).map(plain),
+            Entity::Role(key) => fleet.roles().get(key).map(plain),
             Entity::Node(_) | Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => {
                 continue;
             }

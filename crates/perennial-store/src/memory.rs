@@ -15,13 +15,14 @@ use perennial_core::id::{AgentId, MessageId, NodeId};
 use perennial_core::name::NameKey;
 use perennial_core::state::Roster;
 use perennial_core::text::Digest;
+use perennial_core::time::Time;
 
 use crate::chain::Hash;
 use crate::follow::{Follower, Head, Source};
 use crate::journal::{AppendError, Batch, Done, Journal, ReadError, Seq, StoreError, Version};
 use crate::projection::{
-    Kept as KeptDone, Latest, MessageChange, MessageRow, MessageRows, Projections, RosterQuery,
-    RosterRow, Snapshot, SnapshotSet,
+    Kept as KeptDone, Latest, MailQuery, MessageChange, MessageFault, MessageRow, MessageRows,
+    MessagesOf, Projections, RosterQuery, RosterRow, Snapshot, SnapshotSet,
 };
 use crate::record::{
     EncodedBatch, Grounds, Record, Row, Unreadable, has_snapshots, read_rows, stream_key,
@@ -272,15 +273,9 @@ impl Grounds for Kept {
 
 impl Kept {
     fn change(&mut self, change: &MessageChange) {
-        match change {
-            MessageChange::New(row) => _ = self.messages.insert(row.message, row.clone()),
-            MessageChange::Step { message, step, session, at } => {
-                if let Some(row) = self.messages.get_mut(message) {
-                    (row.step, row.changed_at) = (*step, *at);
-                    row.session = session.or(row.session);
-                }
-            }
-        }
+        let message = change.message();
+        let row = change.clone().applied(self.messages.remove(&message));
+        self.messages.extend(row.map(|row| (message, row)));
     }
 
     /// Reads rows that need not follow each other.
@@ -398,10 +393,52 @@ impl Projections for MemoryJournal {
     fn messages(&self, to: AgentId, limit: usize) -> Result<MessageRows, ReadError> {
         let kept = self.shared.lock();
         let mut rows: Vec<MessageRow> =
-            kept.messages.values().filter(|row| row.agent == to).cloned().collect();
+            kept.messages.values().filter(|row| row.mailbox == to.into()).cloned().collect();
         rows.sort_by_key(|row| std::cmp::Reverse((row.recorded_at, row.message)));
         rows.truncate(limit);
         Ok(MessageRows { rows, unreadable: 0 })
+    }
+
+    fn messages_since(
+        &self,
+        whose: MessagesOf,
+        changed: Time,
+        behind: (Time, MessageId),
+        limit: usize,
+    ) -> Result<MessageRows, ReadError> {
+        let kept = self.shared.lock();
+        let mut rows: Vec<MessageRow> =
+            kept.messages.values().filter(|row| row.is_of(whose)).cloned().collect();
+        rows.retain(|row| row.changed_at >= changed && (row.recorded_at, row.message) > behind);
+        rows.sort_by_key(|row| (row.recorded_at, row.message));
+        rows.truncate(limit);
+        Ok(MessageRows { rows, unreadable: 0 })
+    }
+
+    fn mail(
+        &self,
+        query: MailQuery<'_>,
+        before: Option<(Time, MessageId)>,
+        limit: usize,
+    ) -> Result<MessageRows, ReadError> {
+        let kept = self.shared.lock();
+        let is_asked = |row: &&MessageRow| match &query {
+            MailQuery::To(mailbox) => row.mail.is_some() && row.mailbox == **mailbox,
+            MailQuery::From(sender) => row.mail.is_some() && row.sender == *sender,
+            MailQuery::Thread(thread) => {
+                row.mail.as_ref().is_some_and(|mail| mail.thread == *thread)
+            }
+        };
+        let mut rows: Vec<MessageRow> = kept.messages.values().filter(is_asked).cloned().collect();
+        rows.retain(|row| before.is_none_or(|before| (row.recorded_at, row.message) < before));
+        rows.sort_by_key(|row| std::cmp::Reverse((row.recorded_at, row.message)));
+        rows.truncate(limit);
+        Ok(MessageRows { rows, unreadable: 0 })
+    }
+
+    /// Nobody but this program can write to its memory.
+    fn check_messages(&self) -> Result<Vec<MessageFault>, ReadError> {
+        Ok(Vec::new())
     }
 
     fn put_snapshots(&self, snapshots: Vec<Snapshot>, kept: KeptDone) {

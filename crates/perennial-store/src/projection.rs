@@ -8,7 +8,7 @@ use perennial_core::event::{Event, What};
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
 pub use perennial_core::message::MessageStep;
 use perennial_core::message::{
-    Content, Message, MessageEvent, MessageState, OfferProgress, Sender,
+    Content, Mail, Mailbox, Message, MessageEvent, MessageState, OfferProgress, Sender,
 };
 use perennial_core::name::NameKey;
 use perennial_core::reason::Reason;
@@ -28,6 +28,28 @@ pub trait Projections: Send + Sync {
 
     /// Up to `limit` messages to an agent, newest first, as far as each has come.
     fn messages(&self, to: AgentId, limit: usize) -> Result<MessageRows, ReadError>;
+
+    /// Up to `limit` messages that were changed at this time or later, in the order of their recording, from
+    /// behind a place in that order.
+    fn messages_since(
+        &self,
+        whose: MessagesOf,
+        changed: Time,
+        behind: (Time, MessageId),
+        limit: usize,
+    ) -> Result<MessageRows, ReadError>;
+
+    /// Up to `limit` mails before a place in the order of their recording, newest first, as far as each has come.
+    fn mail(
+        &self,
+        query: MailQuery<'_>,
+        before: Option<(Time, MessageId)>,
+        limit: usize,
+    ) -> Result<MessageRows, ReadError>;
+
+    /// Holds all rows of messages against the records that they follow from. What differs is queued to be made
+    /// again; a text that is gone stays gone.
+    fn check_messages(&self) -> Result<Vec<MessageFault>, ReadError>;
 
     /// Queues the state, as all appends queued before have left it, of every stream that has changed
     /// since the last set that was kept. Whole or not at all: a set is dropped where a version does
@@ -164,11 +186,31 @@ pub struct RosterRow {
     pub updated_seq: Seq,
 }
 
-/// One text to an agent, as far as it has come.
+/// Which messages are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MessagesOf {
+    /// Those to an agent.
+    To(AgentId),
+    /// Mail of an agent to the operator.
+    ToOperatorFrom(AgentId),
+}
+
+/// Which mails to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MailQuery<'a> {
+    /// Those in a mailbox.
+    To(&'a Mailbox),
+    /// Those that somebody sent.
+    From(Sender),
+    /// Those of a thread.
+    Thread(MessageId),
+}
+
+/// One text to an agent, or to another mailbox, as far as it has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageRow {
     pub message: MessageId,
-    pub agent: AgentId,
+    pub mailbox: Mailbox,
     pub sender: Sender,
     /// What it says, in short.
     pub head: String,
@@ -179,9 +221,21 @@ pub struct MessageRow {
     /// The session that it was offered to last.
     pub session: Option<SessionNumber>,
     pub changed_at: Time,
+    /// Of mail: all but its excerpt.
+    pub mail: Option<Box<Mail>>,
 }
 
 impl MessageRow {
+    pub(crate) fn is_of(&self, whose: MessagesOf) -> bool {
+        match whose {
+            MessagesOf::To(id) => self.mailbox == id.into(),
+            MessagesOf::ToOperatorFrom(id) => {
+                let is_sent = self.mailbox == Mailbox::Operator && self.sender == Sender::Agent(id);
+                is_sent && self.mail.is_some()
+            }
+        }
+    }
+
     /// Of a message that is not over.
     pub fn of(message: &Message) -> MessageRow {
         let Message { id, to, from, content, recorded_at, state, .. } = message;
@@ -190,7 +244,7 @@ impl MessageRow {
                 (MessageStep::Recorded, None, *recorded_at)
             }
             MessageState::Waiting { .. } => (MessageStep::Held, None, *recorded_at),
-            MessageState::Offered { session, at, progress } => {
+            MessageState::Offered { session, at, progress, .. } => {
                 let step = match progress {
                     OfferProgress::Given => MessageStep::Offered,
                     OfferProgress::Entered => MessageStep::Entered,
@@ -199,8 +253,31 @@ impl MessageRow {
                 (step, Some(*session), *at)
             }
         };
-        let row = recorded(*id, *to, *from, content, *recorded_at);
+        let row = recorded(*id, to, *from, content, *recorded_at);
         MessageRow { step, session, changed_at, ..row }
+    }
+}
+
+/// Where the table of messages, or their texts, do not say what the journal does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+pub enum MessageFault {
+    #[error("{0} is missing from the table of messages, or was altered there")]
+    Row(MessageId),
+    #[error("{0} is in the table of messages, and no record tells of it")]
+    Foreign(MessageId),
+    #[error("a row of the table of messages has the id of none")]
+    Nameless,
+    #[error("the text of {0} is lost or was altered")]
+    Text(MessageId),
+}
+
+impl MessageFault {
+    /// The message whose row can be made again.
+    pub(crate) fn row(&self) -> Option<MessageId> {
+        match self {
+            MessageFault::Row(message) => Some(*message),
+            MessageFault::Foreign(_) | MessageFault::Nameless | MessageFault::Text(_) => None,
+        }
     }
 }
 
@@ -217,16 +294,56 @@ pub struct MessageRows {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum MessageChange {
     New(MessageRow),
-    Step { message: MessageId, step: MessageStep, session: Option<SessionNumber>, at: Time },
+    Step {
+        message: MessageId,
+        step: MessageStep,
+        session: Option<SessionNumber>,
+        at: Time,
+    },
+    /// It waits in another mailbox.
+    Forwarded {
+        message: MessageId,
+        to: Mailbox,
+        at: Time,
+    },
 }
 
 impl MessageChange {
+    /// What the row of a message is after this change; nothing for a change of what was never recorded.
+    pub fn applied(self, row: Option<MessageRow>) -> Option<MessageRow> {
+        match self {
+            MessageChange::New(row) => Some(row),
+            MessageChange::Step { message: _, step, session, at } => row.map(|row| MessageRow {
+                step,
+                session: session.or(row.session),
+                changed_at: at,
+                ..row
+            }),
+            MessageChange::Forwarded { message: _, to, at } => row.map(|row| MessageRow {
+                mailbox: to,
+                step: MessageStep::Recorded,
+                session: None,
+                changed_at: at,
+                ..row
+            }),
+        }
+    }
+
+    pub fn message(&self) -> MessageId {
+        match self {
+            MessageChange::New(row) => row.message,
+            MessageChange::Step { message, .. } | MessageChange::Forwarded { message, .. } => {
+                *message
+            }
+        }
+    }
+
     pub fn of(event: &Event) -> Option<MessageChange> {
         let What::Message(message, what) = &event.what else { return None };
         let (message, at) = (*message, event.at);
         let (step, session) = match what {
             MessageEvent::Recorded { to, from, content } => {
-                return Some(MessageChange::New(recorded(message, *to, *from, content, at)));
+                return Some(MessageChange::New(recorded(message, to, *from, content, at)));
             }
             MessageEvent::Offered { session, .. } => (MessageStep::Offered, Some(*session)),
             MessageEvent::Entered { .. } => (MessageStep::Entered, None),
@@ -235,6 +352,10 @@ impl MessageChange {
             MessageEvent::Seen { session } => (MessageStep::Seen, Some(*session)),
             MessageEvent::Withdrawn { .. } => (MessageStep::Withdrawn, None),
             MessageEvent::Returned => (MessageStep::Returned, None),
+            MessageEvent::Read { session } => (MessageStep::Seen, *session),
+            MessageEvent::Forwarded { to } => {
+                return Some(MessageChange::Forwarded { message, to: to.clone(), at });
+            }
         };
         Some(MessageChange::Step { message, step, session, at })
     }
@@ -242,7 +363,7 @@ impl MessageChange {
 
 fn recorded(
     message: MessageId,
-    agent: AgentId,
+    mailbox: &Mailbox,
     sender: Sender,
     content: &Content,
     at: Time,
@@ -251,8 +372,28 @@ fn recorded(
         Content::Typed { text, .. } => (text.head.clone(), Some(text.digest)),
         Content::Notice { threshold, .. } => (format!("clock at {} %", threshold.percent()), None),
         Content::Reminder { calls, .. } => (format!("clock after {calls} tool calls"), None),
+        Content::Mail(mail) => (mail.text.head.clone(), Some(mail.text.digest)),
+        Content::Round { role, number } => (format!("round {number} of the role {role}"), None),
+    };
+    let mail = match content {
+        Content::Mail(mail) => Some(Box::new(Mail { excerpt: String::new(), ..(**mail).clone() })),
+        Content::Typed { .. }
+        | Content::Notice { .. }
+        | Content::Reminder { .. }
+        | Content::Round { .. } => None,
     };
     let (recorded_at, changed_at, step) = (at, at, MessageStep::Recorded);
-    let session = None;
-    MessageRow { message, agent, sender, head, digest, recorded_at, step, session, changed_at }
+    let (session, mailbox) = (None, mailbox.clone());
+    MessageRow {
+        message,
+        mailbox,
+        sender,
+        head,
+        digest,
+        recorded_at,
+        step,
+        session,
+        changed_at,
+        mail,
+    }
 }

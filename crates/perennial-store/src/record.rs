@@ -296,6 +296,7 @@ pub(crate) fn stream_key(stream: &Entity) -> Vec<u8> {
         Entity::Message(MessageId(id)) => key(b'm', &id.to_be_bytes()),
         Entity::Post(PostId(id)) => key(b'p', &id.to_be_bytes()),
         Entity::Job(JobId(id)) => key(b'j', &id.to_be_bytes()),
+        Entity::Role(name) => key(b'r', name.as_str().as_bytes()),
     }
 }
 
@@ -317,6 +318,7 @@ pub(crate) fn stream_of(key: &[u8]) -> Option<Entity> {
         [b'm', rest @ ..] => id(rest).map(MessageId).map(Entity::Message),
         [b'p', rest @ ..] => id(rest).map(PostId).map(Entity::Post),
         [b'j', rest @ ..] => id(rest).map(JobId).map(Entity::Job),
+        [b'r', rest @ ..] => Some(Entity::Role(text(rest)?.parse::<Name>().ok()?.key())),
         _ => None,
     }
 }

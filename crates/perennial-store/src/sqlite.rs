@@ -9,6 +9,8 @@ mod derived;
 mod error;
 mod files;
 mod head_file;
+mod message_check;
+mod messages;
 mod open;
 mod rows;
 mod schema;
@@ -26,14 +28,15 @@ use perennial_core::entity::Entity;
 use perennial_core::id::{AgentId, MessageId};
 use perennial_core::observation::LostRecords;
 use perennial_core::text::Digest;
+use perennial_core::time::Time;
 use rusqlite::Connection;
 
 use crate::chain::{Hash, Verified};
 use crate::follow::{Follower, Head, Source};
 use crate::journal::{AppendError, Batch, Done, Journal, ReadError, Seq, StoreError, Version};
 use crate::projection::{
-    Kept, Latest, MessageRow, MessageRows, Projections, RosterQuery, RosterRow, Snapshot,
-    SnapshotSet,
+    Kept, Latest, MailQuery, MessageFault, MessageRow, MessageRows, MessagesOf, Projections,
+    RosterQuery, RosterRow, Snapshot, SnapshotSet,
 };
 use crate::record::{EncodedBatch, Record, Unreadable};
 use crate::text;
@@ -114,6 +117,7 @@ pub struct Inspection {
     /// What SQLite says is wrong with the file; empty if nothing is.
     pub file_faults: Vec<String>,
     pub records: Verified,
+    pub messages: Vec<MessageFault>,
     pub lost: Option<LostRecords>,
 }
 
@@ -197,11 +201,41 @@ impl Journal for SqliteJournal {
 
 impl Projections for SqliteJournal {
     fn message(&self, id: MessageId) -> Result<Option<MessageRow>, ReadError> {
-        self.shared.with_reader(|reader| derived::message(reader, id))
+        self.shared.with_reader(|reader| messages::message(reader, id))
     }
 
     fn messages(&self, to: AgentId, limit: usize) -> Result<MessageRows, ReadError> {
-        self.shared.with_reader(|reader| derived::messages(reader, to, limit))
+        self.shared.with_reader(|reader| messages::messages(reader, to, limit))
+    }
+
+    fn messages_since(
+        &self,
+        whose: MessagesOf,
+        changed: Time,
+        behind: (Time, MessageId),
+        limit: usize,
+    ) -> Result<MessageRows, ReadError> {
+        self.shared
+            .with_reader(|reader| messages::messages_since(reader, whose, changed, behind, limit))
+    }
+
+    fn mail(
+        &self,
+        query: MailQuery<'_>,
+        before: Option<(Time, MessageId)>,
+        limit: usize,
+    ) -> Result<MessageRows, ReadError> {
+        self.shared.with_reader(|reader| messages::mail(reader, &query, before, limit))
+    }
+
+    fn check_messages(&self) -> Result<Vec<MessageFault>, ReadError> {
+        // A connection of its own: this takes time, and nobody else should wait for it.
+        let faults = message_check::faults(&open::reader(&self.shared.path)?)?;
+        let altered: Vec<MessageId> = faults.iter().filter_map(MessageFault::row).collect();
+        if !altered.is_empty() {
+            self.shared.order(WriterOrder::Messages(altered));
+        }
+        Ok(faults)
     }
 
     fn put_snapshots(&self, snapshots: Vec<Snapshot>, kept: Kept) {

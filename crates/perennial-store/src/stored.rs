@@ -7,11 +7,15 @@
 //! kind and form ever written.
 
 mod job;
+mod launch;
+mod legacy;
 mod life;
+pub(crate) mod mail;
 mod message;
 mod node;
 mod part;
 mod post;
+mod role;
 mod settings;
 mod upcast;
 mod word;
@@ -31,10 +35,12 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::record::{Damage, LONGEST_PAYLOAD_BYTES};
+use legacy::{StoredBurial, StoredLegacy};
 use part::{
     StoredBirth, StoredEvidence, StoredExit, StoredHistory, StoredHold, StoredMove, StoredOpening,
     StoredProcess, StoredSample,
 };
+use role::{StoredLeaving, StoredRound, StoredTaking};
 use settings::StoredSettings;
 pub(crate) use word::Word;
 use word::Worded;
@@ -49,7 +55,7 @@ pub struct Encoded {
 
 /// The kinds of agents and claims with the newest form of each.
 const KINDS: &[(&str, u32)] = &[
-    ("hatched", 3),
+    ("hatched", 4),
     ("moved", 1),
     ("rehomed", 1),
     ("held", 1),
@@ -68,6 +74,11 @@ const KINDS: &[(&str, u32)] = &[
     ("phase-reported", 1),
     ("renamed", 1),
     ("summarised", 1),
+    ("legacy-left", 1),
+    ("burial-asked", 1),
+    ("took-role", 1),
+    ("left-role", 1),
+    ("round-passed", 1),
     ("settings-changed", 1),
     ("put-off", 2),
     ("taken", 1),
@@ -76,7 +87,8 @@ const KINDS: &[(&str, u32)] = &[
 
 /// Every kind with the newest form of it.
 pub fn kinds() -> impl Iterator<Item = (&'static str, u32)> {
-    [KINDS, node::KINDS, message::KINDS, post::KINDS, job::KINDS].into_iter().flatten().copied()
+    let lives = [KINDS, node::KINDS, message::KINDS, post::KINDS, job::KINDS, role::KINDS];
+    lives.into_iter().flatten().copied()
 }
 
 #[derive(Serialize, Deserialize)]
@@ -205,6 +217,7 @@ pub fn write(what: &What) -> Encoded {
         What::Message(_, event) => life::encode("message", &message::Stored::from(event)),
         What::Post(_, event) => life::encode("post", &post::Stored::from(event)),
         What::Job(_, event) => life::encode("job", &job::Stored::from(event)),
+        What::Role(_, event) => life::encode("role", &role::Stored::from(event)),
         What::Node(_, event) => node::write(event),
     }
 }
@@ -240,18 +253,14 @@ fn write_agent(event: &AgentEvent) -> Encoded {
             let (exit, history) = ((*exit).into(), StoredHistory::of(tally));
             encoded("session-ended", &Ended { number: number.0, exit, history, well })
         }
-        AgentEvent::SessionProgressed { number } => {
-            encoded("session-progressed", &Numbered { number: number.0 })
-        }
+        AgentEvent::SessionProgressed { number } => numbered("session-progressed", *number),
         AgentEvent::ConversationFollowed { number, conversation, how } => {
             let conversation = conversation.to_string();
             let followed =
                 ConversationFollowed { number: number.0, conversation, how: Worded(*how) };
             encoded("conversation-followed", &followed)
         }
-        AgentEvent::WindowBegan { number } => {
-            encoded("window-began", &Numbered { number: number.0 })
-        }
+        AgentEvent::WindowBegan { number } => numbered("window-began", *number),
         AgentEvent::ClockPassed { number, threshold, sample } => {
             let (threshold, sample) = (Worded(*threshold), sample.into());
             encoded("clock-passed", &ClockPassed { number: number.0, threshold, sample })
@@ -262,12 +271,17 @@ fn write_agent(event: &AgentEvent) -> Encoded {
         AgentEvent::PhaseReported { phase } => {
             encoded("phase-reported", &PhaseReported { phase: Worded(*phase) })
         }
-        AgentEvent::Renamed { name } => {
-            encoded("renamed", &Renamed { name: name.as_str().to_owned() })
+        AgentEvent::Renamed { name } => encoded("renamed", &Renamed { name: name.to_string() }),
+        AgentEvent::Summarised { summary } => summarised(summary),
+        AgentEvent::LegacyLeft { kind, text } => StoredLegacy::of(*kind, text).encoded(),
+        AgentEvent::BurialAsked { evidence } => StoredBurial::of(evidence).encoded(),
+        AgentEvent::RoleTaken { role, terms, from, evidence } => {
+            encoded("took-role", &StoredTaking::of(role, terms, *from, evidence))
         }
-        AgentEvent::Summarised { summary } => {
-            encoded("summarised", &Summarised { summary: summary.clone() })
+        AgentEvent::RoleLeft { to, evidence } => {
+            encoded("left-role", &StoredLeaving::of(*to, evidence))
         }
+        AgentEvent::RoundPassed { round } => StoredRound { round: *round }.encoded(),
         AgentEvent::SettingsChanged { settings, evidence } => {
             encoded("settings-changed", &StoredSettings::of(settings, evidence))
         }
@@ -276,6 +290,14 @@ fn write_agent(event: &AgentEvent) -> Encoded {
             encoded("put-off", &PutOff { until, unseen_micros })
         }
     }
+}
+
+fn summarised(summary: &str) -> Encoded {
+    encoded("summarised", &Summarised { summary: summary.to_owned() })
+}
+
+fn numbered(kind: &'static str, number: SessionNumber) -> Encoded {
+    encoded(kind, &Numbered { number: number.0 })
 }
 
 fn encoded(kind: &'static str, payload: &impl Serialize) -> Encoded {
@@ -322,6 +344,10 @@ pub fn read(stream: &Entity, kind: &str, form: u64, payload: &[u8]) -> Result<Wh
             let stored: job::Stored = life::decode("job", kind, payload)?;
             Ok(What::Job(*id, stored.try_into()?))
         }
+        Entity::Role(key) => {
+            let stored: role::Stored = life::decode("role", kind, payload)?;
+            Ok(What::Role(key.clone(), stored.try_into()?))
+        }
     }
 }
 
@@ -357,12 +383,7 @@ fn read_agent(id: AgentId, kind: &str, payload: &[u8]) -> Result<What, Damage> {
             AgentEvent::SessionEnding { number: SessionNumber(number), pace: pace.0 }
         }
         "session-found" => found(payload)?,
-        "session-ended" => {
-            let Ended { number, exit, history, well } = parsed(payload)?;
-            let (number, exit, tally) =
-                (SessionNumber(number), Exit::from(exit), StoredHistory::tally(history));
-            AgentEvent::SessionEnded { number, exit, is_clean: well || exit.is_clean(), tally }
-        }
+        "session-ended" => ended(payload)?,
         "session-progressed" => AgentEvent::SessionProgressed { number: number(payload)? },
         "conversation-followed" => {
             let ConversationFollowed { number, conversation, how } = parsed(payload)?;
@@ -385,6 +406,11 @@ fn read_agent(id: AgentId, kind: &str, payload: &[u8]) -> Result<What, Damage> {
         }
         "renamed" => AgentEvent::Renamed { name: part::name(&parsed::<Renamed>(payload)?.name)? },
         "summarised" => AgentEvent::Summarised { summary: parsed::<Summarised>(payload)?.summary },
+        "legacy-left" => parsed::<StoredLegacy>(payload)?.read()?,
+        "burial-asked" => parsed::<StoredBurial>(payload)?.read()?,
+        "round-passed" => AgentEvent::RoundPassed { round: parsed::<StoredRound>(payload)?.round },
+        "took-role" => parsed::<StoredTaking>(payload)?.read()?,
+        "left-role" => parsed::<StoredLeaving>(payload)?.read()?,
         "settings-changed" => parsed::<StoredSettings>(payload)?.read()?,
         "put-off" => {
             let PutOff { until, unseen_micros } = parsed(payload)?;
@@ -407,6 +433,13 @@ fn read_claim(kind: &str, payload: &[u8]) -> Result<ClaimEvent, Damage> {
 
 fn misplaced() -> Damage {
     Damage::Malformed("an event in the stream of something that it can't happen to".into())
+}
+
+fn ended(payload: &[u8]) -> Result<AgentEvent, Damage> {
+    let Ended { number, exit, history, well } = parsed(payload)?;
+    let (number, exit) = (SessionNumber(number), Exit::from(exit));
+    let (is_clean, tally) = (well || exit.is_clean(), StoredHistory::tally(history));
+    Ok(AgentEvent::SessionEnded { number, exit, is_clean, tally })
 }
 
 fn found(payload: &[u8]) -> Result<AgentEvent, Damage> {

@@ -12,14 +12,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use perennial_core::fleet::Policy;
+use perennial_core::fleet::{OffspringLimits, Policy};
 use perennial_core::hearing::SILENT_AFTER;
 use perennial_engine::host::holders::RECORD_LIMIT_BYTES;
 use perennial_engine::regular_file::{self, Links};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::checks;
 use crate::detach_keys::{BadKeys, DetachKeys};
+use crate::roles::{self, Declared};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -46,6 +48,12 @@ pub enum Kind {
         least: u64,
         most: u64,
     },
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// A table for each role.
+    Roles,
+    /// A command for each check.
+    Checks,
 }
 
 /// Who reads a key, and so when a change takes effect.
@@ -59,18 +67,22 @@ pub enum UsedBy {
 
 /// A file that is longer is none of ours.
 const FILE_BYTES_MAX: u64 = 1 << 20;
+/// The usual one first.
+pub const HOSTS: [&str; 2] = ["shim", "tmux"];
 const DETACH_KEYS_VARIABLE: &str = "PERENNIAL_DETACH_KEYS";
 
 /// Every key, in the order in which they are shown.
-pub const KEYS: [Key; 5] = [
+pub const KEYS: [Key; 10] = [
     Key {
         name: "notify",
         kind: Kind::Command,
         used_by: UsedBy::Daemon,
         variable: None,
         summary: "The command that is run when an agent waits for permission, for an answer or in a \
-                  first-run dialog, or gives no sign of life when it starts; empty means none. It is \
-                  not run for the other agents that `perennial ls` marks with !.",
+                  first-run dialog, or gives no sign of life when it starts, and when mail comes for the operator \
+                  that is not of low priority; empty means none. It is not run for the other agents that \
+                  `perennial ls` marks with !. Three arguments follow the command: the agent's name (or \
+                  Perennial), the reason (a word such as needs-permission, or mail), and a sentence that tells it.",
         example: r#"notify = ["notify-send", "perennial"]"#,
     },
     Key {
@@ -108,6 +120,57 @@ pub const KEYS: [Key; 5] = [
                   buried. Conversations and records are never removed.",
         example: "keep_recordings_days = 90",
     },
+    Key {
+        name: "host",
+        kind: Kind::Word(&HOSTS),
+        used_by: UsedBy::CommandLine,
+        variable: None,
+        summary: "What holds the terminals of the agents that `spawn` and `adopt` start: shim, the built-in \
+                  holder, or tmux, a pane of your tmux. --host comes before it.",
+        example: r#"host = "tmux""#,
+    },
+    Key {
+        name: "children_max",
+        kind: Kind::Number { least: 0, most: 1000 },
+        used_by: UsedBy::Daemon,
+        variable: None,
+        summary: "How many children an agent may have that it starts itself, those that sleep included, until \
+                  they are buried; 0 means that agents start no agents.",
+        example: "children_max = 4",
+    },
+    Key {
+        name: "depth_max",
+        kind: Kind::Number { least: 1, most: 100 },
+        used_by: UsedBy::Daemon,
+        variable: None,
+        summary: "How many agents there may be above an agent that an agent starts: 1 means that only \
+                  agents without a parent start others.",
+        example: "depth_max = 1",
+    },
+    Key {
+        name: "role",
+        kind: Kind::Roles,
+        used_by: UsedBy::Daemon,
+        variable: None,
+        summary: "A table for each role: mandate (a text of at most 1024 bytes) or mandate_file (a path), span \
+                  (mortal or persistent), overseer (another role), restart (never, on-crash or always), \
+                  single_holder, every (how often holders are asked for a round: a span such as 30m, from 1s to 365d, \
+                  in a project's perennial.toml from 1m), cycle (a table: after, a number, and unit: assignment, \
+                  round, interaction, merge, or operator without a number; interesting, a list of events) and budget \
+                  (a table: tokens, a number). A relative mandate_file starts at this file. The keys span, \
+                  overseer, cycle and budget are read and have no effect yet. `perennial role ls` lists all roles.",
+        example: "[role.architect]\nmandate_file = \"mandates/architect.txt\"\nsingle_holder = true",
+    },
+    Key {
+        name: "checks",
+        kind: Kind::Checks,
+        used_by: UsedBy::Daemon,
+        variable: None,
+        summary: "A command for each check: a program and its arguments, or a table with command and limit (a span \
+                  such as 10m). Checks of a project's perennial.toml have to be trusted first: `perennial config \
+                  trust`. Nothing runs checks yet.",
+        example: "[checks]\nunit = [\"cargo\", \"test\"]",
+    },
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,6 +185,15 @@ pub struct Config {
     pub record_limit_mib: u64,
     #[serde(deserialize_with = "keep_recordings_days")]
     pub keep_recordings_days: u64,
+    #[serde(deserialize_with = "host")]
+    pub host: String,
+    #[serde(deserialize_with = "children_max")]
+    pub children_max: u64,
+    #[serde(deserialize_with = "depth_max")]
+    pub depth_max: u64,
+    #[serde(deserialize_with = "roles::declared")]
+    pub role: Declared,
+    pub checks: checks::Declared,
 }
 
 impl Default for Config {
@@ -132,6 +204,11 @@ impl Default for Config {
             detach_keys: "C-\\".to_owned(),
             record_limit_mib: RECORD_LIMIT_BYTES >> 20,
             keep_recordings_days: 0,
+            host: HOSTS[0].to_owned(),
+            children_max: OffspringLimits::default().children,
+            depth_max: OffspringLimits::default().depth,
+            role: Declared::new(),
+            checks: checks::Declared::new(),
         }
     }
 }
@@ -209,9 +286,15 @@ impl Config {
             .then(|| DAY * u32::try_from(self.keep_recordings_days).unwrap_or(u32::MAX))
     }
 
-    /// What decisions are made by.
-    pub fn policy(&self) -> Policy {
-        Policy { notify: self.notify.clone(), keep_recordings: self.keep_recordings() }
+    /// What decisions are made by; `config` is the directory that has the file.
+    pub fn policy(&self, config: &Path) -> Policy {
+        Policy {
+            notify: self.notify.clone(),
+            keep_recordings: self.keep_recordings(),
+            roles: roles::terms(&self.role, &path(config)),
+            built_in_roles: roles::terms(&roles::built_in(), &path(config)),
+            offspring: OffspringLimits { children: self.children_max, depth: self.depth_max },
+        }
     }
 
     /// A key's value; every key of the table has one.
@@ -273,7 +356,7 @@ fn sources(text: &str) -> [Source; KEYS.len()] {
 }
 
 /// What is wrong, and where, on one line.
-fn mistake(text: &str, error: &toml::de::Error) -> Mistake {
+pub fn mistake(text: &str, error: &toml::de::Error) -> Mistake {
     let message = error.message().lines().collect::<Vec<_>>().join(" ");
     let before = error.span().and_then(|span| text.get(..span.start));
     Mistake { line: before.map(|before| before.matches('\n').count() + 1), message }
@@ -297,6 +380,19 @@ fn record_limit_mib<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error>
 
 fn keep_recordings_days<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     number("keep_recordings_days", from)
+}
+
+fn host<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let value = String::deserialize(from).ok().filter(|value| HOSTS.contains(&value.as_str()));
+    value.ok_or_else(|| D::Error::custom(format!("host must be one of: {}", HOSTS.join(", "))))
+}
+
+fn children_max<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    number("children_max", from)
+}
+
+fn depth_max<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    number("depth_max", from)
 }
 
 /// A number within the bounds that the table gives.
@@ -358,6 +454,7 @@ mod tests {
             ),
             ("record_limit_mib = 0", 1, "record_limit_mib must be a number from 1 to 4096"),
             ("\n\nrecord_limit_mib = 99999999", 3, "from 1 to 4096"),
+            ("host = \"screen\"", 1, "host must be one of: shim, tmux"),
             ("detach_keys = \"d\"", 1, "Ctrl and a key"),
             ("detach_keys = \"C-a d e\"", 1, "Ctrl and a key"),
             ("detach_keys = \"C-a  \"", 1, "Ctrl and a key"),

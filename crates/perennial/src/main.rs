@@ -4,6 +4,7 @@
 //! asks the daemon.
 
 mod build_id;
+mod checks;
 mod cli;
 mod command_line;
 mod config;
@@ -14,8 +15,11 @@ mod error_chain;
 mod kill_signal;
 #[cfg(test)]
 mod messages;
+mod project_file;
+mod roles;
 mod similar;
 mod span;
+mod trust;
 
 fn main() -> std::process::ExitCode {
     perennial_engine::host::shim::early::link();

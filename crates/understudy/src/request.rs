@@ -23,6 +23,9 @@ pub struct Request {
     pub inherited: usize,
     /// The names of the tools that are offered; `NAMESPACE.NAME` where the wire has namespaces.
     pub tools: Vec<String>,
+    /// How tools are described that stand for others, where the wire has such: servers are told of there.
+    #[serde(skip)]
+    pub descriptions: Vec<String>,
     /// The JSON schema that the answer has to fit, where the client sends one.
     pub schema: Option<Value>,
     /// Those that say something of the client.
@@ -131,6 +134,11 @@ impl Request {
     /// Whether the answer has to be JSON with this field.
     pub(crate) fn asks_for(&self, field: &str) -> bool {
         self.schema.as_ref().is_some_and(|schema| !schema["properties"][field].is_null())
+    }
+
+    /// Whether a tool's description has these words.
+    pub fn is_described(&self, words: &str) -> bool {
+        self.descriptions.iter().any(|text| text.contains(words))
     }
 
     /// Whether these words are anywhere in the conversation or the system texts.

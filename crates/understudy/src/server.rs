@@ -21,7 +21,7 @@ use crate::script::Script;
 use crate::turn::Turn;
 
 /// How long a test waits for a client that starts on a loaded machine.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(90);
 
 #[derive(Debug)]
 pub struct Understudy {
@@ -93,6 +93,11 @@ impl Understudy {
     /// Gives a name a new script. The name is one in [`Understudy::url_of`], or a session's id.
     pub fn script(&self, name: &str, turns: impl Into<Vec<Turn>>) {
         self.stage.prompter.replace(Some(name), turns.into());
+    }
+
+    /// Gives everybody without a script of their own a new one.
+    pub fn script_everybody(&self, turns: impl Into<Vec<Turn>>) {
+        self.stage.prompter.replace(None, turns.into());
     }
 
     /// Lets one turn pass the gate, now or when it gets there.

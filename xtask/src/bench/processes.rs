@@ -53,9 +53,18 @@ impl Process {
 
 /// Its proportional share of memory, in kB. Another program's needs the right to look into it.
 pub fn pss_kb(pid: i32) -> Result<f64> {
+    memory_kb(pid, "Pss:")
+}
+
+/// All that it has in memory, shared or not.
+pub fn rss_kb(pid: i32) -> Result<f64> {
+    memory_kb(pid, "Rss:")
+}
+
+fn memory_kb(pid: i32, name: &str) -> Result<f64> {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
-    let line = text.lines().find_map(|line| line.strip_prefix("Pss:")).context("no Pss line")?;
-    let number = line.split_whitespace().next().context("an empty Pss line")?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name)).context("no such line")?;
+    let number = line.split_whitespace().next().context("an empty line")?;
     Ok(number.parse()?)
 }
 

@@ -1,6 +1,7 @@
 //! `cargo xtask docs`: the documents that are made from code, so that they cannot be wrong.
 //!
-//! `docs/messages.md` needs the product's own code, so a test of the product writes and checks it.
+//! `docs/messages.md` and `docs/harnesses.md` need the product's own code, so tests of the product write and
+//! check them.
 
 mod diagram;
 mod states;
@@ -34,7 +35,10 @@ pub fn write() -> Result<(), Failure> {
             println!("wrote {}", document.path);
         }
     }
-    program::run(&[&["env", "PERENNIAL_WRITE_DOCS=1"], MESSAGES_TEST].concat())
+    for test in [MESSAGES_TEST, HARNESSES_TEST] {
+        program::run(&[&["env", "PERENNIAL_WRITE_DOCS=1"], test].concat())?;
+    }
+    Ok(())
 }
 
 pub fn check() -> Result<(), Failure> {
@@ -42,7 +46,8 @@ pub fn check() -> Result<(), Failure> {
     if !paths.is_empty() {
         return Err(Failure::Stale { paths });
     }
-    program::run(MESSAGES_TEST)
+    program::run(MESSAGES_TEST)?;
+    program::run(HARNESSES_TEST)
 }
 
 /// Compares `docs/messages.md` with the code; writes it, if the variable asks for that.
@@ -55,6 +60,18 @@ const MESSAGES_TEST: &[&str] = &[
     "--bin",
     "perennial",
     "docs_messages_is_what_the_code_says",
+];
+
+/// The same for `docs/harnesses.md`, which is made of presets and of what runs of them have shown.
+const HARNESSES_TEST: &[&str] = &[
+    "cargo",
+    "test",
+    "--quiet",
+    "--package",
+    "perennial",
+    "--test",
+    "cli",
+    "docs_harnesses_is_what_the_runs_have_shown",
 ];
 
 /// The documents of `DOCUMENTS` that are missing or out of date.

@@ -29,6 +29,9 @@ pub struct Hatched {
 pub struct Launch {
     pub harness: String,
     pub host: String,
+    /// The tmux session that has its pane, if its host is `tmux`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tmux_session: Option<String>,
     /// Left out for those who may not see it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub argv: Option<Vec<String>>,
@@ -201,6 +204,17 @@ pub enum Content {
     Notice { threshold: String, sample: Sample },
     /// How the clock stands after so many tool calls.
     Reminder { calls: u64, sample: Option<Sample> },
+    /// Mail.
+    Mail {
+        /// The id of the first mail of its thread.
+        thread: String,
+        subject: String,
+        /// `low`, `normal`, `high` or `urgent`.
+        priority: String,
+        text: Text,
+    },
+    /// A round that a role asks of its holder.
+    Round { role: String, number: u64 },
 }
 
 /// A text by its beginning.
@@ -234,6 +248,8 @@ pub enum Author {
 pub enum Purpose {
     /// An agent needs the operator.
     Notify { agent: String, name: String, reason: String },
+    /// An agent has written to the operator.
+    Mail { agent: String, name: String },
 }
 
 /// How a job ended.

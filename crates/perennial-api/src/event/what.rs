@@ -9,6 +9,7 @@ use super::part::{
     Sample, SettingsChanged, Text, Witness,
 };
 use crate::agent::Moment;
+use crate::role::{Mandate, Vacancy};
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -104,6 +105,40 @@ pub enum What {
     Summarised {
         summary: String,
     },
+    /// The agent left a text for those who come after it.
+    LegacyLeft {
+        /// `board`, `blog` or `autobiography`.
+        kind: String,
+        /// How the text begins.
+        head: String,
+        bytes: u64,
+    },
+    /// The agent asked to be buried when its turn has ended.
+    BurialAsked {
+        evidence: Evidence,
+    },
+    /// A round of the agent's role was given to a session or taken back; the next interval begins.
+    RoundPassed {
+        round: u64,
+    },
+    /// The agent holds this role from here on, and no other.
+    TookRole {
+        role: String,
+        mandate: Mandate,
+        /// `mortal` or `persistent`.
+        span: String,
+        /// The agent that handed it over, by its id.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<String>,
+        evidence: Evidence,
+    },
+    /// The agent holds no role from here on.
+    LeftRole {
+        /// The agent that it handed the role over to, by its id.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<String>,
+        evidence: Evidence,
+    },
     /// An agent's settings were changed: what is absent stayed as it was.
     SettingsChanged(SettingsChanged),
     /// Nobody could see the world for a while (the machine was suspended).
@@ -147,9 +182,9 @@ pub enum What {
     Left(Claimed),
     /// A text for an agent was recorded.
     MessageRecorded {
-        /// The agent's id.
+        /// The agent's id; of mail also `role:NAME` or `operator`.
         to: String,
-        /// `person` or `perennial`.
+        /// `person`, `perennial` or `agent`.
         from: String,
         /// Left out for those who may not read it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -194,11 +229,39 @@ pub enum What {
     },
     /// The agent was buried before it had the text.
     MessageReturned {},
+    /// Mail waits in another mailbox from here on.
+    MessageForwarded {
+        /// An agent's id, or `role:NAME`.
+        to: String,
+    },
+    /// The recipient of a mail asked for it.
+    MessageRead {
+        /// Of the agent; none of the operator.
+        session: Option<u32>,
+    },
     PostWritten {
         by: Author,
         title: Option<String>,
         text: Text,
     },
+    /// Perennial put it on the board: a role has no living holder any more.
+    PostVacancyAnnounced(Vacancy),
+    /// An agent took the role.
+    RoleTaken {
+        /// The agent's id.
+        by: String,
+        /// It is of the living roster.
+        living: bool,
+    },
+    /// An agent left the role, or was buried.
+    RoleLeft {
+        /// The agent's id.
+        by: String,
+    },
+    /// No living agent holds the role any more.
+    RoleVacated(Vacancy),
+    /// A person dismissed the role's vacancy.
+    RoleDismissed {},
     /// A command that Perennial runs itself is to be run.
     JobWanted {
         /// Where it is run.
@@ -255,6 +318,11 @@ impl What {
             What::PhaseReported { .. } => "phase-reported",
             What::Renamed { .. } => "renamed",
             What::Summarised { .. } => "summarised",
+            What::LegacyLeft { .. } => "legacy-left",
+            What::BurialAsked { .. } => "burial-asked",
+            What::RoundPassed { .. } => "round-passed",
+            What::TookRole { .. } => "took-role",
+            What::LeftRole { .. } => "left-role",
             What::SettingsChanged(_) => "settings-changed",
             What::PutOff { .. } => "put-off",
             What::DaemonStarted { .. } => "daemon-started",
@@ -273,7 +341,14 @@ impl What {
             What::MessageSeen { .. } => "message-seen",
             What::MessageWithdrawn { .. } => "message-withdrawn",
             What::MessageReturned {} => "message-returned",
+            What::MessageForwarded { .. } => "message-forwarded",
+            What::MessageRead { .. } => "message-read",
             What::PostWritten { .. } => "post-written",
+            What::PostVacancyAnnounced(_) => "post-vacancy-announced",
+            What::RoleTaken { .. } => "role-taken",
+            What::RoleLeft { .. } => "role-left",
+            What::RoleVacated(_) => "role-vacated",
+            What::RoleDismissed {} => "role-dismissed",
             What::JobWanted { .. } => "job-wanted",
             What::JobRunning { .. } => "job-running",
             What::JobEnded { .. } => "job-ended",

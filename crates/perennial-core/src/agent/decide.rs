@@ -1,6 +1,7 @@
 //! What verbs do to one agent: events, or a refusal. Changes nothing.
 
 use super::becoming::Becoming;
+use super::burial::ask_for_burial;
 use super::step::{begin, end_session, next_session, starting};
 use super::{Agent, needs_operator};
 use crate::conversation::{ConversationId, Opening, Turn};
@@ -10,6 +11,7 @@ use crate::id::{AgentId, SessionId, SessionNumber};
 use crate::name::Name;
 use crate::reason::{Evidence, Finding, Reason, Verb, Witness};
 use crate::refusal::Refusal;
+use crate::role::RoleTerms;
 use crate::session::{Pace, Phase};
 use crate::settings::Settings;
 use crate::state::{Cause, State};
@@ -17,7 +19,12 @@ use crate::time::Time;
 use crate::work::WorkPhase;
 
 /// The first events of a new agent.
-pub fn hatch(id: AgentId, birth: Birth, conversation: Option<ConversationId>) -> Vec<AgentEvent> {
+pub fn hatch(
+    id: AgentId,
+    birth: Birth,
+    terms: RoleTerms,
+    conversation: Option<ConversationId>,
+) -> Vec<AgentEvent> {
     let number = SessionNumber::FIRST;
     let opening = match conversation {
         // Somebody's conversation goes on as it was left.
@@ -28,11 +35,16 @@ pub fn hatch(id: AgentId, birth: Birth, conversation: Option<ConversationId>) ->
         None if birth.launch.is_bare() => Opening::Bare,
         None => Opening::Fresh(ConversationId::of(SessionId { agent: id, number })),
     };
-    vec![
-        AgentEvent::Hatched(Box::new(birth)),
-        AgentEvent::SessionWanted { number, opening },
-        starting(number),
-    ]
+    let role = birth.role.clone().map(|role| AgentEvent::RoleTaken {
+        role,
+        terms: Box::new(terms),
+        from: None,
+        evidence: birth.evidence.clone(),
+    });
+    let mut events = vec![AgentEvent::Hatched(Box::new(birth))];
+    events.extend(role);
+    events.extend([AgentEvent::SessionWanted { number, opening }, starting(number)]);
+    events
 }
 
 /// Cancels whatever was to come; a live session is asked to end. Nothing to do is no refusal. One that
@@ -179,12 +191,16 @@ fn lives(agent: &Agent) -> bool {
     }
 }
 
+/// A person has it done at once; an agent, of itself, when its turn has ended.
 pub fn bury(
     agent: &Agent,
     summary: Option<String>,
     witness: Witness,
     now: Time,
 ) -> Result<Vec<AgentEvent>, Refusal> {
+    if witness == Witness::Agent(agent.id) {
+        return ask_for_burial(agent, summary, now);
+    }
     let evidence = Evidence { witness, fact: Finding::Asked(Verb::Bury), at: now };
     let mut next = Becoming::new(agent, now);
     // Without one, what the agent said last stays its summary.

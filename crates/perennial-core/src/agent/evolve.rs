@@ -11,8 +11,11 @@ use crate::context::Clock;
 use crate::conversation::{Conversations, Opening, Turn};
 use crate::event::{AgentEvent, Move};
 use crate::id::SessionNumber;
+use crate::legacy::LeftText;
 use crate::reason::{Reason, Witness};
 use crate::restart::{History, Tally};
+use crate::role::RoleTerms;
+use crate::round::Rounds;
 use crate::session::{Phase, Session, SessionEvent};
 use crate::settings::{self, Pending};
 use crate::state::{Cause, Roster, State};
@@ -50,20 +53,15 @@ pub fn evolve(agent: &mut Agent, event: &AgentEvent, at: Time) {
         AgentEvent::SessionEnding { number, pace } => {
             fold_session(agent, *number, &SessionEvent::Ending(*pace), at);
         }
-        AgentEvent::SessionEnded { number, exit, is_clean, tally } => {
-            count(agent, *number, tally, at);
-            let ended = SessionEvent::Ended { exit: *exit, is_clean: *is_clean };
-            fold_session(agent, *number, &ended, at);
+        &AgentEvent::SessionEnded { number, exit, is_clean, ref tally } => {
+            count(agent, number, tally, at);
+            fold_session(agent, number, &SessionEvent::Ended { exit, is_clean }, at);
         }
         AgentEvent::SessionFound { number, opening, process } => {
             agent.previous_exit = None;
             agent.session = Some(Session::found(*number, opening.clone(), *process, at));
         }
-        AgentEvent::SessionProgressed { number } => {
-            if let Some(session) = agent.session.as_mut().filter(|s| s.number == *number) {
-                session.has_progressed = true;
-            }
-        }
+        AgentEvent::SessionProgressed { number } => progressed(agent, *number),
         AgentEvent::ConversationFollowed { number, conversation, how } => {
             let known = agent.conversations.take();
             agent.conversations = Some(Conversations::follow(known, conversation));
@@ -79,13 +77,31 @@ pub fn evolve(agent: &mut Agent, event: &AgentEvent, at: Time) {
         AgentEvent::ClockTold { threshold, .. } => agent.clock.told = Some(*threshold),
         AgentEvent::PhaseReported { phase } => agent.work_phase = Some(*phase),
         AgentEvent::Renamed { name } => (agent.name, agent.named_at) = (Some(name.clone()), at),
+        AgentEvent::RoleTaken { role, terms, .. } => take_role(agent, role, terms, at),
+        AgentEvent::RoleLeft { .. } => (agent.role, agent.role_terms) = Default::default(),
+        AgentEvent::RoundPassed { round } => agent.rounds = Rounds { given: *round, since: at },
         AgentEvent::SettingsChanged { settings, .. } => settings::take(agent, settings),
+        AgentEvent::LegacyLeft { kind, text } => {
+            agent.legacies.insert(*kind, LeftText { text: text.clone(), at });
+        }
+        AgentEvent::BurialAsked { evidence } => agent.burial = Some(evidence.clone()),
         AgentEvent::Summarised { summary } => agent.summary = Some(summary.clone()),
         AgentEvent::PutOff { until, unseen } => {
             agent.until = until.or(agent.until);
             not_seen(agent, *unseen, at);
         }
     }
+}
+
+fn progressed(agent: &mut Agent, number: SessionNumber) {
+    if let Some(session) = agent.session.as_mut().filter(|session| session.number == number) {
+        session.has_progressed = true;
+    }
+}
+
+fn take_role(agent: &mut Agent, role: &str, terms: &RoleTerms, at: Time) {
+    agent.rounds = Rounds { given: 0, since: at };
+    (agent.role, agent.role_terms) = (Some(role.to_owned()), terms.clone());
 }
 
 /// Nobody could see the world for so long, up to this time.
@@ -121,12 +137,14 @@ fn take(agent: &mut Agent, moved: &Move, at: Time) {
     if matches!(moved.cause, Cause::Wake | Cause::Restarted) {
         // The one who wakes it has looked at it, so its retries are counted afresh.
         agent.history = History::default();
+        // Nor does it end by what it asked for before that.
+        agent.burial = None;
     }
     if moved.reason == Reason::BreakerOpen {
         agent.history.breaker_opened();
     }
     if moved.to.roster() == Roster::Cemetery {
-        agent.hold = None;
+        (agent.hold, agent.burial) = (None, None);
     }
     agent.turn = turn_after(agent, moved);
     if matches!(moved.reason, Reason::ServiceFailed | Reason::LimitReached) {

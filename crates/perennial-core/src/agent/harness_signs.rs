@@ -263,6 +263,8 @@ fn waits(next: &mut Becoming<'_>, wait: Wait) {
             (Reason::LimitReached, Show::LimitReached, until.or(known))
         }
         Wait::Failure => (Reason::ServiceFailed, Show::ServiceError, None),
+        Wait::Refused => (Reason::ServiceFailed, Show::AccessRefused, None),
+        Wait::TooLong => (Reason::ServiceFailed, Show::TooLong, None),
     };
     // The same again is no news, and a time that is known is not forgotten.
     if waits_for(reason) && (agent.until == until || until.is_none()) {

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use super::becoming::Becoming;
+use super::burial;
 use super::step::{
     begin, end_session, history_after, next_session, retry_in_line, session_ended, starting,
     want_session,
@@ -78,6 +79,10 @@ fn ended(
 fn follow(next: &mut Becoming<'_>, evidence: Evidence) {
     let now = next.now();
     let agent = next.agent();
+    // BU2
+    if burial::is_ripe(agent) {
+        return burial::carry_out(next);
+    }
     let is_held = agent.hold.is_some();
     match agent.state {
         State::HandingOff if is_held => {}
@@ -198,6 +203,9 @@ pub fn due(agent: &Agent, may_start: bool, now: Time) -> Vec<AgentEvent> {
 
 fn come_due(next: &mut Becoming<'_>, may_start: bool) {
     let (agent, now) = (next.before(), next.now());
+    if burial::is_ripe(agent) {
+        return burial::carry_out(next);
+    }
     if let Some(session) = agent.session.as_ref().filter(|_| agent.is_left_over()) {
         return follow_late(next, session);
     }
@@ -320,11 +328,15 @@ pub fn home_copied(agent: &Agent, node: NodeId, now: Time) -> Vec<AgentEvent> {
 /// What follows a reboot that ended its session.
 fn follow_reboot(next: &mut Becoming<'_>, evidence: Evidence) {
     let agent = next.agent();
+    if burial::is_ripe(agent) {
+        return burial::carry_out(next);
+    }
     // One that gave no sign of life is begun again, whether it is taken to show a dialog or not.
     let is_idle = matches!(agent.state, State::Waiting | State::Unknown)
         && agent.turn != Turn::Open
         && !agent.reason.is_before_first_sign();
-    let resumes = agent.restart != Restart::Never && !is_idle;
+    // BU2: one that is held is not buried yet, and gets no session either.
+    let resumes = agent.restart != Restart::Never && !is_idle && agent.burial.is_none();
     if resumes && next.moves(Cause::RebootedBusy, Reason::Starting, evidence.clone(), None) {
         want_session(next);
     } else {
@@ -362,6 +374,7 @@ mod tests {
     use crate::launch::{BARE_COMMAND, Host, Launch};
     use crate::reason::Verb;
     use crate::restart::History;
+    use crate::role::RoleTerms;
     use crate::session::Process;
 
     const NOW: Time = Time(1_000_000_000);
@@ -393,7 +406,7 @@ mod tests {
         let fold = |agent: &mut Agent, events: Vec<AgentEvent>, at| {
             events.iter().for_each(|event| evolve(agent, event, at));
         };
-        fold(&mut agent, hatch(id, birth, None), NOW);
+        fold(&mut agent, hatch(id, birth, RoleTerms::default(), None), NOW);
         let number = SessionNumber::FIRST;
         if executed {
             let process = Process { pid: 1, start_ticks: 1 };

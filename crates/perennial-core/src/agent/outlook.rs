@@ -45,6 +45,8 @@ pub enum Outlook {
     Successor { at: Option<Time> },
     /// The next session starts.
     Retry { at: Option<Time> },
+    /// It asked to be buried, and is when its turn or its session has ended.
+    Burial,
     /// It sleeps until it is woken.
     Wake,
     /// Only a person's approval wakes it.
@@ -58,6 +60,9 @@ pub fn outlook(agent: &Agent, confirmation: Confirmation) -> Outlook {
     let (state, reason) = agent.vouched(confirmation);
     if let Some(hold) = agent.hold.as_ref().filter(|_| !is_final(state)) {
         return Outlook::Held(hold.held_for);
+    }
+    if agent.burial.is_some() && !is_final(state) && state != State::Frozen {
+        return Outlook::Burial;
     }
     match state {
         State::Hatching | State::Waking => start(agent),
@@ -143,6 +148,7 @@ mod tests {
     use crate::launch::{BARE_COMMAND, Host, Launch, Options};
     use crate::observation::Report;
     use crate::reason::{Evidence, Finding, Verb, Witness};
+    use crate::role::RoleTerms;
     use crate::session::Process;
 
     const NOW: Time = Time(1_000_000_000);
@@ -171,7 +177,7 @@ mod tests {
             until: NOW + HATCH_LIMIT,
         };
         let mut agent = Agent::born(AgentId(7), &birth, NOW);
-        fold(&mut agent, &hatch(AgentId(7), birth, None), NOW);
+        fold(&mut agent, &hatch(AgentId(7), birth, RoleTerms::default(), None), NOW);
         agent
     }
 

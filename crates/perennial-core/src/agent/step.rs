@@ -2,7 +2,7 @@
 
 use super::becoming::Becoming;
 use super::observe::progress;
-use super::{Agent, START_LIMIT};
+use super::{Agent, START_LIMIT, burial};
 use crate::conversation::{Opening, Turn};
 use crate::event::AgentEvent;
 use crate::exit::{Exit, UnknownExit};
@@ -80,7 +80,13 @@ pub fn end_session(next: &mut Becoming<'_>, pace: Pace) {
         // What can't be read may have been its start.
         Phase::Wanted if may_have_started => next.emit(ending),
         // It never started: there is nothing to end but the wish.
-        Phase::Wanted => session_ended(next, Exit::Unknown(UnknownExit::NotStarted), false),
+        Phase::Wanted => {
+            session_ended(next, Exit::Unknown(UnknownExit::NotStarted), false);
+            // BU1
+            if burial::is_ripe(next.agent()) {
+                burial::carry_out(next);
+            }
+        }
         Phase::Starting | Phase::Running => next.emit(ending),
         Phase::Ending(Pace::Graceful) if pace == Pace::AtOnce => next.emit(ending),
         Phase::Ending(_) | Phase::Ended => {}

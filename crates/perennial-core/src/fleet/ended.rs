@@ -26,6 +26,7 @@ impl Fleet {
             Entity::Message(id) => self.messages.get(*id).is_some(),
             Entity::Job(id) => self.jobs.get(*id).is_some(),
             Entity::Node(_) => true,
+            Entity::Role(key) => self.roles.get(key).is_some(),
             Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => false,
         }
     }
@@ -40,7 +41,8 @@ impl Fleet {
             | Entity::Name(_)
             | Entity::Conversation(_)
             | Entity::Message(_)
-            | Entity::Post(_) => false,
+            | Entity::Post(_)
+            | Entity::Role(_) => false,
         }
     }
 
@@ -56,17 +58,18 @@ impl Fleet {
             | Entity::Name(_)
             | Entity::Conversation(_)
             | Entity::Message(_)
-            | Entity::Post(_) => None,
+            | Entity::Post(_)
+            | Entity::Role(_) => None,
         }
     }
 
-    /// A fleet of agents that have left memory, the first of them and those of its leads that have,
-    /// and of the leads that have not: to answer what is asked of the first.
+    /// A fleet of agents that have left memory, the first of them and those of its ancestors that have,
+    /// and of the ancestors that have not: to answer what is asked of the first.
     pub fn around(&self, ended: &[Agent]) -> Fleet {
         let above = |agent: &Agent| agent.parent.and_then(|id| self.agent(id));
         let last = ended.last().and_then(above);
-        let leads = std::iter::successors(last, |lead| above(lead)).take(self.agents.len());
-        let agents = leads.cloned().chain(ended.iter().cloned()).collect();
+        let ancestors = std::iter::successors(last, |agent| above(agent)).take(self.agents.len());
+        let agents = ancestors.cloned().chain(ended.iter().cloned()).collect();
         Fleet::restore(Restored { node: self.node, agents, ..Restored::default() })
     }
 }

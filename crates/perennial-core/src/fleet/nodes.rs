@@ -76,10 +76,12 @@ impl Fleet {
             |id: AgentId| self.agents.get(id).is_some_and(|agent| self.agents.is_own(agent));
         match entity {
             Entity::Agent(id) => is_of(*id),
-            Entity::Message(id) => self.messages.get(*id).is_some_and(|message| is_of(message.to)),
+            Entity::Message(id) => {
+                self.messages.get(*id).and_then(|message| message.to.agent()).is_some_and(is_of)
+            }
             Entity::Job(id) => self.jobs.get(*id).is_some_and(|job| self.is_own_job(job)),
             Entity::Node(id) => *id == self.node,
-            Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => false,
+            Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) | Entity::Role(_) => false,
         }
     }
 

@@ -98,7 +98,7 @@ impl Hearing {
             self.hint_at_compaction();
             return;
         }
-        self.is_compaction_hinted = false;
+        let was_hinted = std::mem::replace(&mut self.is_compaction_hinted, false);
         let is_transcript = fact.origin == Origin::Transcript;
         let was_just_compacted = std::mem::replace(&mut self.is_just_compacted, is_transcript);
         let recorded = agent.clock.since.unwrap_or_default();
@@ -120,6 +120,8 @@ impl Hearing {
         if !is_again {
             self.window_from = Some(at);
             self.leave_window(now);
+            // H19: a hook that tells of it is answered by itself, before or after this.
+            self.is_briefed &= was_hinted;
             heard.signs.push(Sign::WindowBegan);
         }
     }

@@ -9,6 +9,7 @@ use crate::fact::{CallName, Fact, Failure, Listed, Origin, Seen};
 use crate::observation::{Sign, Wait};
 use crate::reason::Reason;
 use crate::state::State;
+use crate::text::Fingerprint;
 use crate::time::Time;
 
 /// A report of idleness that comes sooner than this after a prompt is about the turn before. The one vendor
@@ -20,6 +21,18 @@ const IDLE_REPORT_IGNORED_FOR: Duration = Duration::from_secs(30);
 /// longer time only has a rate limit stand a little longer.
 const IDLE_REPORT_DELAY: Duration = Duration::from_secs(60);
 
+/// Hooks that a program calls for one prompt begin within this time.
+const HOOKS_APART: Duration = Duration::from_secs(10);
+
+/// A prompt that a hook of the user's blocked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Blocked {
+    at: Time,
+    text: Fingerprint,
+    /// Our own hook has not told of it.
+    is_unheard: bool,
+}
+
 /// How a step of the transcript ends a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
@@ -30,7 +43,10 @@ pub(super) enum End {
 fn wait(failure: Failure) -> Wait {
     match failure {
         Failure::RateLimit { until } => Wait::RateLimit(until),
-        Failure::Refused | Failure::Overloaded | Failure::TooLong | Failure::Other => Wait::Failure,
+        Failure::LimitReached { until } => Wait::LimitReached(until),
+        Failure::Refused => Wait::Refused,
+        Failure::TooLong => Wait::TooLong,
+        Failure::Overloaded | Failure::Other => Wait::Failure,
     }
 }
 
@@ -42,7 +58,9 @@ fn given_up(failure: Failure) -> Wait {
         | Wait::Permission
         | Wait::Answer
         | Wait::LimitReached(_)
-        | Wait::Failure) => other,
+        | Wait::Failure
+        | Wait::Refused
+        | Wait::TooLong) => other,
     }
 }
 
@@ -54,7 +72,23 @@ pub(super) fn asks(agent: &Agent) -> bool {
 
 impl Hearing {
     /// A hook tells of a prompt.
-    pub(super) fn submitted(&mut self, agent: &Agent, at: Time, now: Time) -> Option<Sign> {
+    pub(super) fn submitted(
+        &mut self,
+        agent: &Agent,
+        text: Fingerprint,
+        at: Time,
+        now: Time,
+        heard: &mut Heard,
+    ) {
+        // H22.
+        let is_its_hook = |blocked: &&mut Blocked| {
+            blocked.is_unheard && blocked.text == text && at.since(blocked.at) < HOOKS_APART
+        };
+        if let Some(blocked) = self.blocked.as_mut().filter(is_its_hook) {
+            blocked.is_unheard = false;
+            return;
+        }
+        self.submitted = Some(text);
         (self.running_calls, self.over_at) = (0, None);
         self.turn_at = self.turn_at.max(at);
         self.prompt_at = self.prompt_at.max(Some(at));
@@ -63,7 +97,16 @@ impl Hearing {
         (self.background_tasks, self.line.is_awaited) = (0, false);
         // H15.
         let is_asked = asks(agent) || self.asks_unrecorded(agent);
-        (!is_asked).then_some(Sign::TurnBegan)
+        heard.signs.extend((!is_asked).then_some(Sign::TurnBegan));
+    }
+
+    /// H23: whether the model is told at once what is given in reply to this.
+    pub fn is_answerable(&self, agent: &Agent, fact: &Fact) -> bool {
+        let is_in_turn = agent.state == State::Working && self.background_tasks == 0;
+        let has_prompt = self.prompt_called_at > self.end_called_at;
+        let is_queued =
+            matches!(fact.seen, Seen::PromptSubmitted { .. }) && is_in_turn && has_prompt;
+        fact.is_answerable && !is_queued
     }
 
     /// Whether a dialog was heard of that is not in the record yet: the journal takes nothing.
@@ -102,7 +145,9 @@ impl Hearing {
     pub(super) fn is_over(&self, fact: &Fact, at: Time) -> bool {
         let since = match &fact.seen {
             _ if fact.origin != Origin::Hook => return false,
-            Seen::PromptSubmitted { .. } => self.prompt_called_at.max(self.end_called_at),
+            Seen::PromptSubmitted { .. } | Seen::TurnGoesOn => {
+                self.prompt_called_at.max(self.end_called_at)
+            }
             Seen::ReplyEnded { .. }
             | Seen::TurnOver
             | Seen::CallFailed(_)
@@ -147,6 +192,15 @@ impl Hearing {
             0 => Sign::Waits(Wait::Input),
             1.. => Sign::BackgroundWork,
         }
+    }
+
+    /// H20
+    pub(super) fn goes_on(&mut self, at: Time) -> Sign {
+        self.turn_at = self.turn_at.max(at);
+        (self.prompt_at, self.over_at) = (self.prompt_at.max(Some(at)), None);
+        self.prompt_called_at = self.prompt_called_at.max(at);
+        self.background_tasks = 0;
+        Sign::TurnBegan
     }
 
     /// H18: a hook tells that the turn is over, and not how it ended.
@@ -216,13 +270,16 @@ impl Hearing {
     }
 
     /// The transcript goes on with a prompt: no tool that was called before is awaited.
-    pub(super) fn prompted(&mut self, agent: &Agent, at: Time) {
+    pub(super) fn prompted(&mut self, agent: &Agent, fact: &Fact, at: Time) -> Option<Sign> {
         self.open_calls.clear();
         self.over_at.take_if(|over| *over < at);
         self.turn_at = self.turn_at.max(at);
         if began_by(agent, at) {
             self.begins_by(at);
         }
+        // H21.
+        let is_unheard = agent.state == State::Waiting && !asks(agent) && at > agent.since;
+        (self.announces_busy && !fact.is_old && is_unheard).then_some(Sign::TurnBegan)
     }
 
     /// A turn began then, whether a hook reported it or not.
@@ -264,6 +321,19 @@ impl Hearing {
         self.ends(at, End::Interrupted);
     }
 
+    /// H22: dated after what our hook for the same prompt has changed.
+    pub(super) fn blocked(&mut self, agent: &Agent, text: Fingerprint, at: Time) {
+        let is_again = self.blocked.is_some_and(|last| at <= last.at);
+        let is_heard = self.submitted == Some(text) && self.turn_at.since(at) < HOOKS_APART;
+        let since = if agent.state == State::Working { agent.since } else { Time::default() };
+        let after = self.turn_at.max(since) + Duration::from_micros(1);
+        self.interrupted(if is_heard && !is_again { at.max(after) } else { at });
+        if !is_again {
+            self.blocked = Some(Blocked { at, text, is_unheard: !is_heard });
+            self.submitted.take_if(|_| is_heard);
+        }
+    }
+
     pub(super) fn ends(&mut self, at: Time, end: End) {
         self.end = Some((at, end));
     }
@@ -301,6 +371,9 @@ impl Hearing {
     ) -> impl Iterator<Item = Sign> + use<> {
         let is_announced = fact.origin == Origin::Terminal;
         self.line.is_awaited &= !is_announced;
+        if is_announced {
+            self.announces_busy = listed == Listed::Busy;
+        }
         let listed = self.listed(agent, listed, since);
         is_announced.then_some(Sign::Drawn).into_iter().chain(listed)
     }
@@ -350,8 +423,12 @@ impl Hearing {
     /// The transcript has been read to its end: what it ends with, then what the list had meanwhile.
     pub(super) fn caught_up(&mut self, agent: &Agent) -> Vec<Sign> {
         self.is_caught_up = true;
-        let held =
-            self.held_listing.take().and_then(|(listed, since)| self.listed(agent, listed, since));
+        // H21: what was announced before the turn was broken off is told to the next daemon again.
+        let is_last = |at: Time| at > self.turn_at && at > self.spoke_at;
+        let is_broken_off = self.announces_busy && self.end.is_some_and(|(at, _)| is_last(at));
+        let is_stale = |(listed, _): &(Listed, Time)| *listed == Listed::Busy && is_broken_off;
+        let held = self.held_listing.take().filter(|held| !is_stale(held));
+        let held = held.and_then(|(listed, since)| self.listed(agent, listed, since));
         let ended = self.ended(agent);
         if ended.is_some() {
             self.over_at = None;

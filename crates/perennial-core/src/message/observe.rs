@@ -1,19 +1,21 @@
 //! What reports, traces and the passing of time do to messages. Changes nothing.
 
 use std::borrow::Cow;
+use std::mem::replace;
 use std::time::Duration;
 
+use super::notices::{is_reminder, reminder_age, reminders_before};
 use super::{
-    Content, Held, Message, MessageEvent, MessageState, OfferProgress, Outcome, PASSED_OVER_AFTER,
-    PASSED_OVER_BY_A_TURN_AFTER, SETTLED_AFTER, Sender, Trace, Why, Withdrawer, order, why,
+    Channel, Content, DeliveryId, Held, Message, MessageEvent, MessageState, OfferProgress,
+    Outcome, PASSED_OVER_AFTER, PASSED_OVER_BY_A_TURN_AFTER, SETTLED_AFTER, Trace, Why, Withdrawer,
+    Words, list, mailing, order, why,
 };
 use crate::agent::Agent;
-use crate::context::{Sample, Threshold};
 use crate::fact::{Fact, Seen};
 use crate::fleet::Fleet;
 use crate::id::{AgentId, MessageId, SessionNumber};
 use crate::session::Phase;
-use crate::state::{Roster, State};
+use crate::state::State;
 use crate::text::Fingerprint;
 use crate::time::Time;
 
@@ -22,6 +24,9 @@ const FIRST_WAIT: Duration = Duration::from_millis(300);
 /// … up to this. What a person has in the input line is not asked for again before: the holder
 /// tells when the line is free.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// A line that has just become free was probably sent: the turn that follows has a gentler way for mail.
+const LINE_SETTLES_AFTER: Duration = Duration::from_secs(2);
 
 /// As much of a hook's words as is kept with the text that it blocked.
 const HOOK_WORDS_BYTES: usize = 256;
@@ -33,14 +38,15 @@ pub type Happened = (MessageId, MessageEvent);
 pub fn due(fleet: &Fleet, id: MessageId, now: Time) -> Vec<Happened> {
     let Some(message) = fleet.messages().get(id) else { return Vec::new() };
     if message.is_orphaned(fleet) {
-        return vec![(id, MessageEvent::Returned)];
+        return mailing::orphaned(fleet, message);
     }
     match message.state {
         MessageState::Waiting { .. } if why(fleet, message, now) == Why::Due => {
-            offered(fleet, message).into_iter().collect()
+            list::typed(fleet, message, now)
         }
         MessageState::Offered { session, .. } => {
-            let given_up = given_up_at(fleet.agent(message.to), session);
+            let agent = message.to.agent().and_then(|id| fleet.agent(id));
+            let given_up = given_up_at(agent, session);
             let is_given_up = given_up.is_some_and(|at| at <= now);
             is_given_up
                 .then(|| given_back(fleet, message, Held::SessionEnded, now))
@@ -68,10 +74,16 @@ pub fn given_up_at(agent: Option<&Agent>, session: SessionNumber) -> Option<Time
     newest.started_at.filter(|_| newest.number > session).map(|at| at + read_for)
 }
 
-fn offered(fleet: &Fleet, message: &Message) -> Option<Happened> {
-    let session = fleet.agent(message.to)?.live_session()?.number;
+pub(super) fn offered(
+    fleet: &Fleet,
+    message: &Message,
+    channel: Channel,
+    with: Option<DeliveryId>,
+) -> Option<Happened> {
+    let session = fleet.agent(message.to.agent()?)?.live_session()?.number;
     let (attempt, behind) = (message.attempts + 1, fleet.behind());
-    Some((message.id, MessageEvent::Offered { session, attempt, behind }))
+    let channel = message.goes_as_mail().then_some(channel);
+    Some((message.id, MessageEvent::Offered { session, attempt, channel, with, behind }))
 }
 
 fn held(message: &Message, why: Held, now: Time) -> Happened {
@@ -96,15 +108,21 @@ fn held(message: &Message, why: Held, now: Time) -> Happened {
 
 /// A session did not take it: it waits again, unless what it says is no longer so.
 fn given_back(fleet: &Fleet, message: &Message, why: Held, now: Time) -> Happened {
-    let clock = fleet.agent(message.to).map(|agent| agent.clock).unwrap_or_default();
+    let agent = message.to.agent().and_then(|id| fleet.agent(id));
+    let clock = agent.map(|agent| agent.clock).unwrap_or_default();
     let is_outdated = match message.content {
-        Content::Typed { .. } => false,
+        Content::Typed { .. } | Content::Mail(_) => false,
+        Content::Round { ref role, .. } => {
+            let is_left = agent.is_none_or(|agent| agent.role.as_ref() != Some(role));
+            why == Held::SessionEnded || is_left
+        }
         Content::Notice { threshold, .. } => {
             clock.passed != Some(threshold) || clock.since > Some(message.recorded_at)
         }
         Content::Reminder { .. } => {
             let is_newer = |other: &Message| reminder_age(other) > reminder_age(message);
-            why == Held::SessionEnded || fleet.messages().of(message.to).any(is_newer)
+            let others = |agent: &Agent| fleet.messages().of(agent.id).any(is_newer);
+            why == Held::SessionEnded || agent.is_some_and(others)
         }
     };
     if is_outdated {
@@ -114,7 +132,8 @@ fn given_back(fleet: &Fleet, message: &Message, why: Held, now: Time) -> Happene
     }
 }
 
-/// Takes note of how an attempt to type went; one about an older attempt says nothing.
+/// Takes note of how an attempt to type went, for all that was typed by it (T14); one about an older attempt says
+/// nothing.
 pub fn observe(
     fleet: &Fleet,
     id: MessageId,
@@ -122,27 +141,33 @@ pub fn observe(
     outcome: Outcome,
     now: Time,
 ) -> Vec<Happened> {
-    let Some(message) = fleet.messages().get(id).filter(|known| known.attempts == attempt) else {
-        return Vec::new();
-    };
-    let MessageState::Offered { progress, .. } = message.state else { return Vec::new() };
-    match outcome {
-        // The harness may have reported it before the holder did.
-        Outcome::Entered if progress > OfferProgress::Given => Vec::new(),
-        Outcome::Entered => {
-            let is_last = fleet.agent(message.to).is_some_and(|agent| agent.launch.is_bare());
-            vec![(id, MessageEvent::Entered { attempt, is_last })]
+    let delivered = list::delivered(fleet, DeliveryId { message: id, attempt });
+    let happened = |message: &Message| {
+        let MessageState::Offered { progress, .. } = message.state else { return None };
+        match outcome {
+            // The harness may have reported it before the holder did.
+            Outcome::Entered if progress > OfferProgress::Given => None,
+            Outcome::Entered => {
+                let agent = message.to.agent().and_then(|id| fleet.agent(id));
+                let is_last = agent.is_some_and(|agent| agent.launch.is_bare());
+                let attempt = message.attempts;
+                Some((message.id, MessageEvent::Entered { attempt, is_last }))
+            }
+            // A person's Enter may have sent what the holder gave up.
+            Outcome::Held(_) if progress > OfferProgress::Given => None,
+            Outcome::Held(why) => Some(held(message, why, now)),
         }
-        // A person's Enter may have sent what the holder gave up.
-        Outcome::Held(_) if progress > OfferProgress::Given => Vec::new(),
-        Outcome::Held(why) => vec![held(message, why, now)],
-    }
+    };
+    delivered.filter_map(happened).collect()
 }
 
 /// A prompt by the fingerprint of the message that it is, where an older version recorded that.
 pub fn as_recorded<'f>(fleet: &Fleet, agent: AgentId, fact: Cow<'f, Fact>) -> Cow<'f, Fact> {
     let Some(older) = fact.older_text else { return fact };
-    let is_known = |wanted| fleet.messages().of(agent).any(|message| has(message, wanted));
+    let is_known = |fingerprint: Fingerprint| {
+        let words = Words::from(fingerprint);
+        fleet.messages().of(agent).any(|message| words.are(message))
+    };
     let is_older = |text: Fingerprint| !is_known(text) && is_known(older);
     let mut fact = fact.into_owned();
     if let Seen::PromptSubmitted { text } | Seen::Prompt { text } | Seen::PromptBlocked { text, .. } =
@@ -156,15 +181,16 @@ pub fn as_recorded<'f>(fleet: &Fleet, agent: AgentId, fact: Cow<'f, Fact>) -> Co
 
 /// What a fact tells of texts.
 pub fn trace(fact: &Fact, now: Time) -> Option<Trace> {
+    let words = |text: &Fingerprint| Words { fingerprint: *text, ids: fact.mentions.clone() };
     match &fact.seen {
-        Seen::PromptSubmitted { text } => Some(Trace::PromptHeard(*text)),
+        Seen::PromptSubmitted { text } => Some(Trace::PromptHeard(words(text))),
         Seen::Prompt { text } if fact.is_old => {
-            Some(Trace::Held { dated: Some(fact.at?), fingerprint: *text })
+            Some(Trace::Held { dated: Some(fact.at?), words: words(text) })
         }
-        Seen::Prompt { text } => Some(Trace::Held { dated: None, fingerprint: *text }),
-        Seen::PromptBlocked { text, words } => {
+        Seen::Prompt { text } => Some(Trace::Held { dated: None, words: words(text) }),
+        Seen::PromptBlocked { text, words: because } => {
             let dated = fact.at.filter(|_| fact.is_old);
-            Some(Trace::Blocked { dated, fingerprint: *text, words: words.clone() })
+            Some(Trace::Blocked { dated, words: words(text), because: because.clone() })
         }
         Seen::Added { text } => {
             let ids = mentioned(text);
@@ -180,6 +206,7 @@ pub fn trace(fact: &Fact, now: Time) -> Option<Trace> {
         | Seen::ToolBegan
         | Seen::ReplyEnded { .. }
         | Seen::TurnOver
+        | Seen::TurnGoesOn
         | Seen::CallFailed(_)
         | Seen::Compacted
         | Seen::StatusLine { .. }
@@ -199,7 +226,7 @@ pub fn trace(fact: &Fact, now: Time) -> Option<Trace> {
 }
 
 /// The ids of messages that stand in a text.
-fn mentioned(text: &str) -> Vec<MessageId> {
+pub fn mentioned(text: &str) -> Vec<MessageId> {
     const LENGTH: usize = "msg_".len() + 26;
     let id = |(start, _): (usize, &str)| text.get(start..start + LENGTH)?.parse().ok();
     text.match_indices("msg_").filter_map(id).collect()
@@ -215,29 +242,37 @@ pub fn traced(
 ) -> Vec<Happened> {
     let of_agent = || fleet.messages().of(agent);
     match trace {
-        Trace::PromptHeard(fingerprint) => {
-            let awaited =
-                |message: &&Message| has(message, *fingerprint) && message.is_being_typed(number);
-            match of_agent().find(awaited) {
-                Some(heard) => {
-                    vec![(heard.id, MessageEvent::Heard { attempt: heard.attempts })]
-                }
-                None => entered_by_a_person(fleet, agent, number, *fingerprint)
-                    .unwrap_or_else(|| line_free(fleet, agent, now)),
+        Trace::PromptHeard(words) => {
+            let awaited = |message: &&Message| message.is_being_typed(number);
+            let awaited = of_prompt(words, of_agent().filter(awaited));
+            if !awaited.is_empty() {
+                let heard = |it: &Message| (it.id, MessageEvent::Heard { attempt: it.attempts });
+                return awaited.into_iter().map(heard).collect();
             }
+            entered_by_a_person(fleet, agent, number, words)
+                .unwrap_or_else(|| another_prompt(fleet, agent, number, now))
         }
-        Trace::Held { dated, fingerprint } => {
-            let held = of_agent().find(|one| is_prompt(one, *fingerprint, *dated));
-            held.map(|message| seen(message, number)).into_iter().collect()
+        Trace::Held { dated, words } => {
+            let since = || of_agent().filter(|one| is_since(one, *dated));
+            let is_offered = |one: &&Message| matches!(one.state, MessageState::Offered { .. });
+            // Of equal words, those that are under way.
+            let (offered, others) =
+                (since().filter(is_offered), since().filter(|one| !is_offered(one)));
+            of_prompt(words, offered.chain(others))
+                .into_iter()
+                .map(|message| seen(message, number))
+                .collect()
         }
-        Trace::Blocked { dated, fingerprint, words } => {
-            let mut offered = fleet.messages().offered(agent);
-            let refused = offered.find(|one| is_prompt(one, *fingerprint, *dated));
-            refused.map(|message| blocked(message, words)).into_iter().collect()
+        Trace::Blocked { dated, words, because } => {
+            let offered = fleet.messages().offered(agent).filter(|one| is_since(one, *dated));
+            let refused = of_prompt(words, offered).into_iter();
+            refused.map(|message| blocked(message, because)).collect()
         }
         Trace::Mentioned { ids } => {
             // A hook of the user's own may print any id: only what a hook of ours gave counts.
-            let is_given = |message: &Message| !message.is_typed() && message.attempts > 0;
+            // What its recipient before was given, this one was not.
+            let is_given =
+                |message: &Message| !message.is_typed() && message.first_offered_at.is_some();
             let mentioned =
                 || of_agent().filter(|message| ids.contains(&message.id) && is_given(message));
             let reminder =
@@ -248,8 +283,8 @@ pub fn traced(
         }
         Trace::Answered { at } => {
             let passed_over = |message: &&Message| match message.state {
-                MessageState::Offered { session, at: offered, .. } => {
-                    !message.is_typed() && session == number && offered < *at
+                MessageState::Offered { session, at: offered, channel, .. } => {
+                    channel == Channel::HookReply && session == number && offered < *at
                 }
                 MessageState::Waiting { .. } => false,
             };
@@ -273,8 +308,8 @@ fn settled(
     let is_idle =
         known.state == State::Waiting && !known.reason.is_dialog() && !order::is_in_turn(known);
     let not_taken = |message: &Message| match message.state {
-        MessageState::Offered { session, at: given, progress } => {
-            let is_given = progress > OfferProgress::Given || !message.is_typed();
+        MessageState::Offered { session, at: given, progress, channel, .. } => {
+            let is_given = progress > OfferProgress::Given || channel != Channel::Typing;
             if session > number || given >= at {
                 None
             } else if ended_before(known, session, at) {
@@ -312,16 +347,21 @@ fn entered_by_a_person(
     fleet: &Fleet,
     agent: AgentId,
     session: SessionNumber,
-    fingerprint: Fingerprint,
+    words: &Words,
 ) -> Option<Vec<Happened>> {
     // T7: that its words were sent makes an unreadable text no more readable.
-    let mut readable = fleet.messages().of(agent).filter(|message| !message.is_unreadable());
-    let left = readable.find(|message| {
-        has(message, fingerprint) && message.may_stand_in_line(fleet) == Some(session)
-    })?;
-    let attempt = left.attempts + 1;
-    let offered = MessageEvent::Offered { session, attempt, behind: fleet.behind() };
-    Some(vec![(left.id, offered), (left.id, MessageEvent::Heard { attempt })])
+    let readable = fleet.messages().of(agent).filter(|message| !message.is_unreadable());
+    let left = readable.filter(|message| message.may_stand_in_line(fleet) == Some(session));
+    let left = of_prompt(words, left);
+    let first = left.first()?;
+    let list = DeliveryId { message: first.id, attempt: first.attempts + 1 };
+    let entered = |message: &&Message| {
+        let with = Some(list).filter(|list| list.message != message.id);
+        let offered = offered(fleet, message, Channel::Typing, with)?;
+        let heard = MessageEvent::Heard { attempt: message.attempts + 1 };
+        Some([offered, (message.id, heard)])
+    };
+    Some(left.iter().filter_map(entered).flatten().collect())
 }
 
 /// What waited for a person's input line is offered at once.
@@ -335,45 +375,78 @@ fn line_free(fleet: &Fleet, agent: AgentId, now: Time) -> Vec<Happened> {
         | Why::Dialog
         | Why::TurnRuns
         | Why::AgentHeld
-        | Why::Earlier
+        | Why::Burial
+        | Why::Earlier(_)
         | Why::Hook
+        | Why::Vacant
+        | Why::Reader
         | Why::Unheard
         | Why::Unseen
         | Why::Due => false,
     };
-    // Whatever waits behind the first one waits for that.
-    let first = fleet.messages().waiting(agent).next().filter(waits_for_it);
-    first.and_then(|message| offered(fleet, message)).into_iter().collect()
-}
-
-/// What goes into the reply to a hook of session `number`, in order.
-pub fn for_hook(fleet: &Fleet, agent: AgentId, number: SessionNumber, now: Time) -> Vec<Happened> {
-    let is_live = |agent: &Agent| agent.live_session().is_some_and(|live| live.number == number);
-    if !fleet.agent(agent).is_some_and(is_live) {
-        return Vec::new();
+    // Whatever waits behind the first one waits for that, and mail behind a person's texts.
+    let messages = fleet.messages();
+    if let Some(text) = messages.waiting(agent).next() {
+        let text = Some(text).filter(waits_for_it);
+        return text.and_then(|it| offered(fleet, it, Channel::Typing, None)).into_iter().collect();
     }
-    let waits = |message: &&Message| {
-        let waits = matches!(message.state, MessageState::Waiting { .. });
-        waits && !message.is_typed() && why(fleet, message, now) == Why::Hook
+    let put_off = |mail: &Message| match mail.state {
+        MessageState::Waiting { after: Some(why), .. } => {
+            let (attempt, until) = (mail.attempts, now + LINE_SETTLES_AFTER);
+            Some((mail.id, MessageEvent::Held { attempt, why, until }))
+        }
+        MessageState::Waiting { after: None, .. } | MessageState::Offered { .. } => None,
     };
-    fleet.messages().of(agent).filter(waits).filter_map(|one| offered(fleet, one)).collect()
+    let mail = messages.mail(agent).next().filter(waits_for_it);
+    mail.and_then(put_off).into_iter().collect()
 }
 
-fn has(message: &Message, wanted: Fingerprint) -> bool {
-    match &message.content {
-        Content::Typed { fingerprint, .. } => *fingerprint == wanted,
-        Content::Notice { .. } | Content::Reminder { .. } => false,
+/// A prompt that is none of ours was sent: mail that may have stood in the input line does so no longer.
+fn another_prompt(
+    fleet: &Fleet,
+    agent: AgentId,
+    session: SessionNumber,
+    now: Time,
+) -> Vec<Happened> {
+    let messages = fleet.messages();
+    let stood = |mail: &&Message| mail.may_stand_in_line(fleet) == Some(session);
+    let left = messages.mail(agent).filter(stood).map(|mail| held(mail, Held::NotTaken, now));
+    let left: Vec<Happened> = left.collect();
+    match left.is_empty() || messages.waiting(agent).next().is_some() {
+        true => left.into_iter().chain(line_free(fleet, agent, now)).collect(),
+        false => left,
     }
 }
 
-/// T5: whether a prompt of this date is the message.
-fn is_prompt(message: &Message, fingerprint: Fingerprint, dated: Option<Time>) -> bool {
-    let is_since = |offered: Time| dated.is_none_or(|at| offered <= at);
-    has(message, fingerprint) && message.first_offered_at.is_some_and(is_since)
+impl Words {
+    /// Whether the message is what they say.
+    fn are(&self, message: &Message) -> bool {
+        match &message.content {
+            Content::Typed { fingerprint, .. } => *fingerprint == self.fingerprint,
+            Content::Mail(_) | Content::Round { .. } => self.ids.contains(&message.id),
+            Content::Notice { .. } | Content::Reminder { .. } => false,
+        }
+    }
 }
 
-/// T11
+/// Those of the messages that a prompt brings: several mails may stand in one, and a person's words once.
+fn of_prompt<'a>(words: &Words, messages: impl Iterator<Item = &'a Message>) -> Vec<&'a Message> {
+    let mut has_text = false;
+    let is_first = |message: &&Message| message.goes_as_mail() || !replace(&mut has_text, true);
+    messages.filter(|message| words.are(message)).filter(is_first).collect()
+}
+
+/// T5: whether a prompt of this date may be the message.
+fn is_since(message: &Message, dated: Option<Time>) -> bool {
+    let is_since = |offered: Time| dated.is_none_or(|at| offered <= at);
+    message.first_offered_at.is_some_and(is_since)
+}
+
+/// T11. A round is not asked for again; the next one may pass.
 fn blocked(message: &Message, words: &str) -> Happened {
+    if message.is_round() {
+        return (message.id, MessageEvent::Withdrawn { by: Withdrawer::Outdated });
+    }
     let words = words[..words.floor_char_boundary(HOOK_WORDS_BYTES)].to_owned();
     (message.id, MessageEvent::Blocked { attempt: message.attempts, words })
 }
@@ -382,118 +455,15 @@ fn seen(message: &Message, session: SessionNumber) -> Happened {
     (message.id, MessageEvent::Seen { session })
 }
 
-/// The clock passed a threshold: a notice is recorded, and waiting notices of lower ones are
-/// withdrawn.
-pub fn noticed(
-    fleet: &Fleet,
-    agent: AgentId,
-    threshold: Threshold,
-    sample: Sample,
-    now: Time,
-) -> Vec<Happened> {
-    let mut happened = outdated(fleet, agent);
-    let content = Content::Notice { threshold, sample };
-    let salt = now.0 ^ (threshold.percent() << 56);
-    happened.push(recorded(fleet, agent, salt, content));
-    happened
-}
-
-/// Waiting notices that are out of date: their window has ended, or the clock has passed a higher
-/// threshold.
-pub fn outdated(fleet: &Fleet, agent: AgentId) -> Vec<Happened> {
-    let is_outdated = |message: &&Message| {
-        let waits = matches!(message.state, MessageState::Waiting { .. });
-        waits && matches!(message.content, Content::Notice { .. })
-    };
-    let withdrawn = MessageEvent::Withdrawn { by: Withdrawer::Outdated };
-    let notices = fleet.messages().of(agent).filter(is_outdated);
-    notices.map(|message| (message.id, withdrawn.clone())).collect()
-}
-
 /// T10: the agent's home was copied. What its sessions were to be told of their own windows is told in
 /// the original.
 pub fn home_copied(fleet: &Fleet, agent: AgentId, now: Time) -> Vec<Happened> {
     let happened = |message: &Message| match message.content {
-        Content::Typed { .. } => held(message, Held::HomeCopied, now),
-        Content::Notice { .. } | Content::Reminder { .. } => {
+        Content::Typed { .. } | Content::Mail(_) => held(message, Held::HomeCopied, now),
+        Content::Notice { .. } | Content::Reminder { .. } | Content::Round { .. } => {
             (message.id, MessageEvent::Withdrawn { by: Withdrawer::Outdated })
         }
     };
     let known = fleet.messages().of(agent).filter(|message| !message.is_unreadable());
     known.map(happened).collect()
-}
-
-/// The live session of an agent is to be told how its clock stands; what was to be told of that before
-/// no longer is.
-pub fn reminded(
-    fleet: &Fleet,
-    (agent, number): (AgentId, SessionNumber),
-    calls: u64,
-    sample: Option<Sample>,
-    now: Time,
-) -> Vec<Happened> {
-    let known = fleet.agent(agent).filter(|known| known.state.roster() == Roster::Living);
-    let live = known.and_then(Agent::live_session);
-    if live.is_none_or(|live| live.number != number) {
-        return Vec::new();
-    }
-    let mut happened = unreminded(fleet, agent);
-    let content = Content::Reminder { calls, sample };
-    happened.push(recorded(fleet, agent, now.0 ^ (calls << 48), content));
-    happened
-}
-
-/// Waiting reminders that are out of date: their session has ended, or a later reminder is due.
-pub fn unreminded(fleet: &Fleet, agent: AgentId) -> Vec<Happened> {
-    let waits = |message: &&Message| matches!(message.state, MessageState::Waiting { .. });
-    let withdrawn = MessageEvent::Withdrawn { by: Withdrawer::Outdated };
-    let reminders = fleet.messages().of(agent).filter(waits).filter(|one| is_reminder(one));
-    reminders.map(|message| (message.id, withdrawn.clone())).collect()
-}
-
-/// A reminder was read: those before it say less, wherever they are.
-fn reminders_before(fleet: &Fleet, agent: AgentId, newer: &Message) -> Vec<Happened> {
-    let is_older = |one: &&Message| is_reminder(one) && reminder_age(one) < reminder_age(newer);
-    let withdrawn = MessageEvent::Withdrawn { by: Withdrawer::Outdated };
-    let older = fleet.messages().of(agent).filter(is_older);
-    older.map(|message| (message.id, withdrawn.clone())).collect()
-}
-
-/// After how many tool calls the last reminder that is under way for an agent came.
-pub fn last_reminder(fleet: &Fleet, agent: AgentId) -> u64 {
-    let calls = |message: &Message| match message.content {
-        Content::Reminder { calls, .. } => calls,
-        Content::Typed { .. } | Content::Notice { .. } => 0,
-    };
-    fleet.messages().of(agent).map(calls).max().unwrap_or(0)
-}
-
-fn is_reminder(message: &Message) -> bool {
-    reminder_age(message).is_some()
-}
-
-/// Greater for the later reminder, also of those that are recorded in one moment.
-fn reminder_age(message: &Message) -> Option<(Time, u64)> {
-    match message.content {
-        Content::Reminder { calls, .. } => Some((message.recorded_at, calls)),
-        Content::Typed { .. } | Content::Notice { .. } => None,
-    }
-}
-
-/// Everything that waits for an agent which was buried.
-pub fn returned(fleet: &Fleet, agent: AgentId) -> Vec<Happened> {
-    fleet.messages().of(agent).map(|message| (message.id, MessageEvent::Returned)).collect()
-}
-
-/// A text of Perennial's own; its id follows from whom it is for and when, so that a replay agrees.
-/// Two windows may pass the same threshold in one moment: each notice has an id of its own.
-fn recorded(fleet: &Fleet, to: AgentId, salt: u64, content: Content) -> Happened {
-    let id = |salt: u64| {
-        let spread = u128::from(salt).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
-        MessageId(to.0 ^ spread)
-    };
-    let mut salts = salt..;
-    let is_free = |salt: &u64| fleet.messages().get(id(*salt)).is_none();
-    let id = id(salts.find(is_free).unwrap_or(salt));
-    (id, MessageEvent::Recorded { to, from: Sender::Perennial, content })
 }

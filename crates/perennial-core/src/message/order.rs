@@ -10,7 +10,7 @@ use super::{Message, MessageState, OfferProgress, PASSED_OVER_AFTER};
 use crate::agent::Agent;
 use crate::conversation::Turn;
 use crate::fleet::Fleet;
-use crate::id::SessionNumber;
+use crate::id::{MessageId, SessionNumber};
 use crate::reason::Reason;
 use crate::state::State;
 use crate::time::Time;
@@ -22,26 +22,29 @@ const NO_END: Time = Time(u64::MAX);
 /// idle for so long, holds back no others: its conversation can't be read.
 const UNREADABLE_AFTER: Duration = PASSED_OVER_AFTER.saturating_mul(2);
 
-/// Until when a text that waits is held back by others of its agent (T2, T3), if it is.
-pub fn held_back_until(
+/// Until when a text that waits is held back by others of its agent (T2, T3), and by which, if it is.
+pub fn held_back(
     fleet: &Fleet,
     agent: &Agent,
     session: SessionNumber,
     message: &Message,
-) -> Option<Time> {
+) -> Option<(Time, MessageId)> {
     let messages = fleet.messages();
-    if messages.waiting(agent.id).next().is_some_and(|first| first.id != message.id) {
-        return Some(NO_END);
+    if let Some(first) = messages.waiting(agent.id).next().filter(|first| first.id != message.id) {
+        return Some((NO_END, first.id));
     }
-    let others = messages.offered(agent.id).filter(|other| other.is_typed());
-    others.filter_map(|other| holds_back_until(other, agent, session, message)).max()
+    let others = messages.offered(agent.id).filter(|other| other.is_by_typing());
+    let until =
+        |other: &Message| Some((holds_back_until(other, agent, session, message)?, other.id));
+    others.filter_map(until).max()
 }
 
 /// When a text that is held back may go, though nothing happens to those before it.
 pub fn freed_at(fleet: &Fleet, message: &Message) -> Option<Time> {
-    let agent = fleet.agent(message.to)?;
+    let agent = fleet.agent(message.to.agent()?)?;
     let session = agent.live_session()?.number;
-    held_back_until(fleet, agent, session, message).filter(|time| *time < NO_END)
+    let (until, _) = held_back(fleet, agent, session, message)?;
+    Some(until).filter(|time| *time < NO_END)
 }
 
 /// Until when a text that is offered holds back one that waits.
@@ -51,7 +54,7 @@ fn holds_back_until(
     live: SessionNumber,
     message: &Message,
 ) -> Option<Time> {
-    let MessageState::Offered { session, at, progress } = other.state else { return None };
+    let MessageState::Offered { session, at, progress, .. } = other.state else { return None };
     let is_earlier = (other.recorded_at, other.id) < (message.recorded_at, message.id);
     if other.is_being_typed(live) {
         Some(NO_END)

@@ -6,17 +6,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::{Message, MessageEvent, MessageState, fold};
+use super::{Mailbox, Message, MessageEvent, MessageState, Sender, fold};
 use crate::entity::Entity;
 use crate::event::AgentEvent;
 use crate::id::{AgentId, MessageId};
 use crate::state::Roster;
 use crate::time::Time;
 
+/// Until a person does something.
+const NO_END: Time = Time(u64::MAX);
+
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Messages {
     all: BTreeMap<MessageId, Arc<Message>>,
-    queues: BTreeMap<AgentId, Queue>,
+    queues: BTreeMap<Mailbox, Queue>,
 }
 
 /// T3: in the order of their recording; those of one moment in the order of their ids, so that a
@@ -29,6 +32,12 @@ struct Queue {
     /// Those that are to be typed and wait.
     waiting: BTreeSet<Place>,
     offered: BTreeSet<Place>,
+    /// Mail and rounds that wait.
+    mail: BTreeSet<Place>,
+    /// The round that is not over.
+    round: Option<MessageId>,
+    /// How much mail there is of each lineage of senders.
+    unread: BTreeMap<Sender, usize>,
 }
 
 impl Messages {
@@ -49,25 +58,57 @@ impl Messages {
 
     /// The texts that an agent has not seen yet, in order.
     pub fn of(&self, agent: AgentId) -> impl Iterator<Item = &Message> {
-        self.places(agent, |queue| &queue.all)
+        self.within(&Mailbox::Agent(agent))
+    }
+
+    /// What nobody has seen yet of what is in a mailbox, in order.
+    pub fn within<'a>(&'a self, mailbox: &Mailbox) -> impl Iterator<Item = &'a Message> + use<'a> {
+        self.places(mailbox, |queue| &queue.all)
+    }
+
+    /// How much mail in a mailbox is neither seen nor read.
+    pub fn unread(&self, mailbox: &Mailbox) -> usize {
+        self.queues.get(mailbox).map_or(0, |queue| queue.unread.values().sum())
+    }
+
+    /// The same of one lineage of senders.
+    pub fn unread_from(&self, mailbox: &Mailbox, lineage: Sender) -> usize {
+        let queue = self.queues.get(mailbox);
+        queue.and_then(|queue| queue.unread.get(&lineage)).copied().unwrap_or_default()
+    }
+
+    /// The round of an agent that is not over.
+    pub fn round(&self, agent: AgentId) -> Option<&Message> {
+        self.get(self.queues.get(&Mailbox::Agent(agent))?.round?)
+    }
+
+    /// Of an agent's, the mail and the round that wait.
+    pub fn mail(&self, agent: AgentId) -> impl Iterator<Item = &Message> {
+        self.places(&Mailbox::Agent(agent), |queue| &queue.mail)
     }
 
     /// Of those, what is to be typed and waits.
     pub fn waiting(&self, agent: AgentId) -> impl Iterator<Item = &Message> {
-        self.places(agent, |queue| &queue.waiting)
+        self.places(&Mailbox::Agent(agent), |queue| &queue.waiting)
     }
 
     /// Of those, what is offered.
     pub fn offered(&self, agent: AgentId) -> impl Iterator<Item = &Message> {
-        self.places(agent, |queue| &queue.offered)
+        self.places(&Mailbox::Agent(agent), |queue| &queue.offered)
     }
 
-    fn places(
-        &self,
-        agent: AgentId,
-        which: impl Fn(&Queue) -> &BTreeSet<Place>,
-    ) -> impl Iterator<Item = &Message> {
-        let places = self.queues.get(&agent).map(which).into_iter().flatten();
+    /// What is offered to anybody.
+    pub(super) fn offered_to_all(&self) -> impl Iterator<Item = &Message> {
+        let places = self.queues.values().flat_map(|queue| &queue.offered);
+        places.filter_map(|(_, id)| self.get(*id))
+    }
+
+    fn places<'a>(
+        &'a self,
+        mailbox: &Mailbox,
+        which: fn(&Queue) -> &BTreeSet<Place>,
+    ) -> impl Iterator<Item = &'a Message> + use<'a> {
+        let places = self.queues.get(mailbox).map(which).into_iter().flatten();
         places.filter_map(|(_, id)| self.get(*id))
     }
 
@@ -80,7 +121,7 @@ impl Messages {
         if is_burial {
             return self.of(agent).map(entity).collect();
         }
-        let first = self.waiting(agent).take(1);
+        let first = self.waiting(agent).take(1).chain(self.mail(agent).take(1));
         self.offered(agent).chain(first).map(entity).collect()
     }
 
@@ -97,7 +138,7 @@ impl Messages {
         let mut message = match (event, self.all.remove(&id)) {
             (MessageEvent::Recorded { to, from, content }, _) => {
                 let state = MessageState::Waiting { after: None, until: at };
-                let (to, from, content) = (*to, *from, content.clone());
+                let (to, from, content) = (to.clone(), *from, content.clone());
                 let (recorded_at, attempts, first_offered_at) = (at, 0, None);
                 let (last_session, left_in, hook_words) = (None, None, None);
                 let message = Message {
@@ -118,16 +159,32 @@ impl Messages {
             (_, Some(known)) => known,
             (_, None) => return Vec::new(),
         };
-        let is_over = fold(Arc::make_mut(&mut message), event, at);
-        let to = message.to;
+        // Before it is folded: it may go to another mailbox.
         self.leave(&message);
+        let was_in = message.to.clone();
+        let round_of = was_in.agent().filter(|_| message.is_round());
+        let is_over = fold(Arc::make_mut(&mut message), event, at);
+        let is_in = message.to.clone();
         if !is_over {
             self.keep(message);
         }
-        let first = self.waiting(to).take(2).map(|other| Entity::Message(other.id));
-        let mut touched: Vec<Entity> = first.collect();
+        let mut touched = self.first(&was_in);
+        if is_in != was_in {
+            touched.extend(self.first(&is_in));
+        }
         touched.push(Entity::Message(id));
+        // Its agent's next one is due by it.
+        touched.extend(round_of.map(Entity::Agent));
         touched
+    }
+
+    /// What may have something to be planned when anything else in its mailbox has changed.
+    fn first(&self, mailbox: &Mailbox) -> Vec<Entity> {
+        let texts = self.places(mailbox, |queue| &queue.waiting).take(2);
+        let mail = self.places(mailbox, |queue| &queue.mail).take(2);
+        // T14: by which a list is delivered.
+        let typed = self.places(mailbox, |queue| &queue.offered).find(|other| other.is_in_typing());
+        texts.chain(mail).chain(typed).map(|other| Entity::Message(other.id)).collect()
     }
 
     /// T7: a record of this message can't be read.
@@ -148,12 +205,20 @@ impl Messages {
 
     fn keep(&mut self, message: Arc<Message>) {
         let place = (message.recorded_at, message.id);
-        let queue = self.queues.entry(message.to).or_default();
-        queue.all.insert(place);
+        let queue = self.queues.entry(message.to.clone()).or_default();
+        if queue.all.insert(place) && message.mail().is_some() {
+            *queue.unread.entry(message.lineage()).or_default() += 1;
+        }
+        if message.is_round() {
+            queue.round = Some(message.id);
+        }
         match message.state {
             // T11
             MessageState::Waiting { .. } if message.is_blocked() => false,
             MessageState::Waiting { .. } if message.is_typed() => queue.waiting.insert(place),
+            // What only a person gets on holds back no other mail.
+            MessageState::Waiting { until: NO_END, .. } if message.goes_as_mail() => false,
+            MessageState::Waiting { .. } if message.goes_as_mail() => queue.mail.insert(place),
             MessageState::Waiting { .. } => false,
             MessageState::Offered { .. } => queue.offered.insert(place),
         };
@@ -163,9 +228,15 @@ impl Messages {
     fn leave(&mut self, message: &Message) {
         let place = (message.recorded_at, message.id);
         if let Some(queue) = self.queues.get_mut(&message.to) {
-            queue.all.remove(&place);
+            if queue.all.remove(&place) && message.mail().is_some() {
+                let count = queue.unread.entry(message.lineage()).or_default();
+                *count = count.saturating_sub(1);
+                queue.unread.retain(|_, count| *count > 0);
+            }
             queue.waiting.remove(&place);
             queue.offered.remove(&place);
+            queue.mail.remove(&place);
+            queue.round = queue.round.filter(|round| *round != message.id);
             if queue.all.is_empty() {
                 self.queues.remove(&message.to);
             }

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::{Content, Held, Message, MessageState, OfferProgress, order};
+use super::{Content, Held, Mailbox, Message, MessageState, OfferProgress, channel, order};
 use crate::agent::Agent;
 use crate::fleet::Fleet;
-use crate::id::SessionNumber;
+use crate::id::{MessageId, SessionNumber};
 use crate::session::Phase;
 use crate::state::State;
 use crate::time::Time;
@@ -23,10 +23,16 @@ pub enum Why {
     Dialog,
     TurnRuns,
     AgentHeld,
-    /// An earlier text goes first.
-    Earlier,
+    /// The agent asked to be buried, and is when its turn ends: nothing reaches it any more.
+    Burial,
+    /// This one goes first.
+    Earlier(MessageId),
     /// The agent's next tool call or prompt.
     Hook,
+    /// Somebody who takes the role that it was addressed to.
+    Vacant,
+    /// Its recipient reads it when it likes: the operator, or a program without hooks.
+    Reader,
     After(Held),
     /// It was typed a while ago, and the harness has not said that it has it.
     Unheard,
@@ -47,8 +53,11 @@ impl Why {
             | Why::Dialog
             | Why::TurnRuns
             | Why::AgentHeld
-            | Why::Earlier
+            | Why::Burial
+            | Why::Earlier(_)
             | Why::Hook
+            | Why::Vacant
+            | Why::Reader
             | Why::After(_)
             | Why::Due => false,
         }
@@ -69,18 +78,40 @@ pub fn why(fleet: &Fleet, message: &Message, now: Time) -> Why {
     if let Some(held) = message.is_held_in_any(now) {
         return Why::After(held);
     }
-    let Some(agent) = fleet.agent(message.to) else { return Why::NoSession };
+    let agent = match &message.to {
+        Mailbox::Agent(id) => fleet.agent(*id),
+        Mailbox::Role(_) => return Why::Vacant,
+        Mailbox::Operator => return Why::Reader,
+    };
+    let Some(agent) = agent else { return Why::NoSession };
     // A held agent gets no session either, so this is the reason.
     if agent.is_held() {
         return Why::AgentHeld;
+    }
+    // Whatever it is given would prolong the turn at whose end it is buried. A bare command has no turns, and may
+    // wait for the text to end.
+    let is_hint = matches!(message.content, Content::Notice { .. } | Content::Reminder { .. });
+    if agent.burial.is_some() && !is_hint && !agent.launch.is_bare() {
+        return Why::Burial;
     }
     let Some(session) = agent.live_session().filter(|live| live.phase == Phase::Running) else {
         let starts = agent.live_session().is_some_and(|live| live.phase < Phase::Running);
         return if starts { Why::Starting } else { Why::NoSession };
     };
-    let Content::Typed { after_turn, .. } = &message.content else { return Why::Hook };
-    if order::held_back_until(fleet, agent, session.number, message).is_some_and(|at| at > now) {
-        return Why::Earlier;
+    // T13
+    if message.goes_as_mail() && agent.launch.is_bare() {
+        return Why::Reader;
+    }
+    let after_turn = match &message.content {
+        Content::Typed { after_turn, .. } => after_turn,
+        Content::Mail(_) | Content::Round { .. } => {
+            return channel::of_mail(fleet, agent, session.number, message, now);
+        }
+        Content::Notice { .. } | Content::Reminder { .. } => return Why::Hook,
+    };
+    let held_back = order::held_back(fleet, agent, session.number, message);
+    if let Some((_, earlier)) = held_back.filter(|(until, _)| *until > now) {
+        return Why::Earlier(earlier);
     }
     let why = may_type(agent, *after_turn);
     let held = message.is_held_in(session.number, now).filter(|_| why == Why::Due);
@@ -88,7 +119,7 @@ pub fn why(fleet: &Fleet, message: &Message, now: Time) -> Why {
 }
 
 /// Whether the agent's state lets a text be typed.
-fn may_type(agent: &Agent, after_turn: bool) -> Why {
+pub(super) fn may_type(agent: &Agent, after_turn: bool) -> Why {
     match agent.state {
         State::Hatching | State::Waking => Why::Starting,
         State::Waiting if agent.reason.is_dialog() => Why::Dialog,
@@ -107,7 +138,7 @@ fn may_type(agent: &Agent, after_turn: bool) -> Why {
 
 impl Message {
     /// What is in its way in every session.
-    fn is_held_in_any(&self, now: Time) -> Option<Held> {
+    pub(super) fn is_held_in_any(&self, now: Time) -> Option<Held> {
         match self.state {
             MessageState::Waiting { after: Some(why), until } if until > now => {
                 (why.needs_person() && !why.is_of_session()).then_some(why)
@@ -117,7 +148,7 @@ impl Message {
     }
 
     /// T8: whether the failure of its last attempt still matters in this session.
-    fn is_held_in(&self, session: SessionNumber, now: Time) -> Option<Held> {
+    pub(super) fn is_held_in(&self, session: SessionNumber, now: Time) -> Option<Held> {
         match self.state {
             MessageState::Waiting { after: Some(why), until } if until > now => {
                 let is_over = why.is_of_session() && self.last_session != Some(session);

@@ -356,7 +356,8 @@ fn a_node_types_no_text_of_another_and_its_line_is_its_own() {
     let fingerprint = perennial_core::text::Fingerprint([1; 32]);
     let content = perennial_core::message::Content::Typed { text, fingerprint, after_turn: false };
     let from = perennial_core::message::Sender::Person;
-    let recorded = perennial_core::message::MessageEvent::Recorded { to: BOB, from, content };
+    let recorded =
+        perennial_core::message::MessageEvent::Recorded { to: BOB.into(), from, content };
     here.evolve(&Event { at: Time(3), what: What::Message(id, recorded) });
     let plan = here.plan(&Entity::Message(id), Time(4));
     assert!(plan.effects.is_empty() && plan.timers.is_empty(), "U8: {plan:?}");

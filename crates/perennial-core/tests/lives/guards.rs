@@ -37,28 +37,28 @@ fn sample(listener: &Listener) -> Option<u64> {
     listener.hearing().and_then(Hearing::sample).map(|(sample, _)| sample.tokens)
 }
 
-/// A lead can't type: what it stops in a turn goes on when it is woken.
+/// A parent can't type: what it stops in a turn goes on when it is woken.
 #[test]
 fn a_leads_stop_leaves_the_turn_open() {
     let mut told = Told::new();
-    told.spawn(9, Some("lead"), Restart::OnCrash);
+    told.spawn(9, Some("boss"), Restart::OnCrash);
     let options = Options { prompt: Some("do it".into()), ..Options::default() };
     let spawn = Spawn {
         id: BOB,
         name: None,
         role: None,
-        parent: Some("lead".into()),
+        parent: Some("boss".into()),
         launch: Launch { harness: "claude".into(), options, ..launch() },
         restart: Restart::OnCrash,
         conversation: None,
     };
     told.ask(Command::Spawn(Box::new(spawn))).unwrap();
     told.begun(1, "a", Followed::Started);
-    let lead = Caller::Agent(AgentId(9));
-    told.ask_as(lead, Command::Stop(BOB.to_string())).unwrap();
+    let parent = Caller::Agent(AgentId(9));
+    told.ask_as(parent, Command::Stop(BOB.to_string())).unwrap();
     told.ends(1, Exit::Code(0));
     assert_eq!((told.agent(1).state, told.agent(1).turn), (State::Sleeping, Turn::Open));
-    told.ask_as(lead, Command::Wake(BOB.to_string())).unwrap();
+    told.ask_as(parent, Command::Wake(BOB.to_string())).unwrap();
     assert_eq!(told.agent(1).session.as_ref().unwrap().opening, resume("a", Turn::Open));
 }
 
@@ -308,14 +308,14 @@ fn the_operators_stop_of_one_that_crashed_and_sleeps_says_that_it_was_seen() {
 
 /// Only the operator can have seen what needs the operator.
 #[test]
-fn a_leads_stop_of_one_that_crashed_and_sleeps_changes_nothing() {
+fn a_parents_stop_of_one_that_crashed_and_sleeps_changes_nothing() {
     let mut told = Told::new();
-    told.spawn(9, Some("lead"), Restart::OnCrash);
+    told.spawn(9, Some("boss"), Restart::OnCrash);
     let spawn = Spawn {
         id: BOB,
         name: None,
         role: None,
-        parent: Some("lead".into()),
+        parent: Some("boss".into()),
         launch: launch(),
         restart: Restart::Never,
         conversation: None,
@@ -323,8 +323,8 @@ fn a_leads_stop_of_one_that_crashed_and_sleeps_changes_nothing() {
     told.ask(Command::Spawn(Box::new(spawn))).unwrap();
     told.executed(1);
     told.ends(1, Exit::Code(1));
-    let lead = Caller::Agent(AgentId(9));
-    assert_eq!(told.ask_as(lead, Command::Stop(BOB.to_string())).unwrap(), []);
+    let parent = Caller::Agent(AgentId(9));
+    assert_eq!(told.ask_as(parent, Command::Stop(BOB.to_string())).unwrap(), []);
     assert_eq!(told.shown_as(1), (State::Sleeping, Reason::CrashedRestartOff));
 }
 
@@ -541,5 +541,35 @@ fn a_prompt_that_was_blocked_ends_its_turn_in_its_own_conversation_only() {
         listener.hear(&fact);
         listener.caught_up();
         assert_eq!(listener.shown().0, state);
+    }
+}
+
+/// H22: the program waits for none of its hooks once one has blocked the prompt, so ours may be dated after that.
+#[test]
+fn a_prompt_that_was_blocked_is_over_whenever_our_own_hook_began() {
+    let second = std::time::Duration::from_secs(1);
+    let own = Some("a".parse().expect("a name"));
+    let blocked = Seen::PromptBlocked { text: fingerprint("p"), words: "no".into() };
+    let blocked = Fact::new(Origin::Transcript, blocked).within(own);
+    for is_hook_first in [true, false] {
+        let mut listener = Listener::new();
+        listener.hear(&ended(0));
+        listener.told.pass(second);
+        let blocked = blocked.clone().at(Some(listener.told.now));
+        listener.told.pass(second);
+        let hook = prompt("p").at(Some(listener.told.now));
+        listener.told.pass(second);
+        let both = if is_hook_first { [&hook, &blocked] } else { [&blocked, &hook] };
+        for fact in both {
+            listener.hear(fact);
+        }
+        listener.caught_up();
+        assert_eq!(listener.shown().0, State::Waiting, "{is_hook_first}");
+        // The same words, sent again, are another prompt; read again, the first one's end is not its own.
+        listener.told.pass(second);
+        listener.hear(&prompt("p").at(Some(listener.told.now)));
+        listener.hear(&blocked);
+        listener.caught_up();
+        assert_eq!(listener.shown().0, State::Working, "{is_hook_first}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use perennial_core::context::{Source, Threshold};
+use perennial_core::context::{Sample, Source, Threshold};
 use perennial_core::conversation::Followed;
 use perennial_core::exit::Exit;
 use perennial_core::fact::{CallName, Fact, Failure, Keys, Listed, Origin, Seen};
@@ -64,7 +64,7 @@ fn each_hook_comes_to_its_signs() {
         (ended(0), vec![Sign::Waits(Wait::Input)]),
         (ended(2), vec![Sign::BackgroundWork]),
         (hook(limit(None)), vec![Sign::Waits(Wait::LimitReached(None))]),
-        (hook(Seen::CallFailed(Failure::Refused)), vec![Sign::Waits(Wait::Failure)]),
+        (hook(Seen::CallFailed(Failure::Refused)), vec![Sign::Waits(Wait::Refused)]),
         (hook(Seen::Interrupted), vec![Sign::Waits(Wait::Input)]),
     ] {
         assert_eq!(Listener::new().hear(&fact).signs, signs, "{fact:?}");
@@ -596,6 +596,12 @@ fn a_session_hangs_when_nobody_is_heard_and_no_tool_runs() {
         let signs = listener.hear(&silence(lasted, received)).signs;
         assert_eq!(signs == [Sign::Hangs], hangs, "{lasted:?} {received:?} {open}");
     }
+    // Where no status line tells the window, it is measured with every look: that is nobody's voice.
+    let mut listener = Listener::new();
+    listener.told.pass(long);
+    let sample = Sample { tokens: 100, window: 1000, usable: 900, source: Source::Transcript };
+    listener.write(Seen::Measured { model: None, sample });
+    assert_eq!(listener.hear(&silence(long, Some(long))).signs, [Sign::Hangs]);
     // Somebody spoke while it was measured.
     let mut listener = Listener::new();
     listener.told.pass(long);
@@ -791,6 +797,25 @@ fn a_dialog_that_was_over_before_a_prompt_is_not_shown_after_it() {
     assert_eq!(listener.shown(), WORKS);
 }
 
+/// H23
+#[test]
+fn nothing_is_given_in_reply_to_a_prompt_that_is_queued() {
+    let answers = |listener: &Listener, fact: &Fact| {
+        let hearing = listener.hearing().expect("it is heard");
+        hearing.is_answerable(listener.told.agent(1), &Fact { is_answerable: true, ..fact.clone() })
+    };
+    let mut listener = Listener::new();
+    listener.hear(&ended(0));
+    assert!(answers(&listener, &prompt("p1")), "it begins a turn");
+    listener.hear(&prompt("p1"));
+    assert!(!answers(&listener, &prompt("p2")), "it is queued");
+    assert!(answers(&listener, &tools(&["a"])), "tools are of the turn");
+    listener.hear(&prompt("p2"));
+    assert!(!answers(&listener, &prompt("p3")));
+    listener.hear(&ended(0));
+    assert!(answers(&listener, &prompt("p3")), "the turn is over");
+}
+
 /// H2, H13: a question that was answered is not asked again by the double of its hook.
 #[test]
 fn a_doubled_question_is_asked_once() {
@@ -921,4 +946,43 @@ fn a_dialog_that_was_over_before_a_prompt_is_not_shown_after_a_restart() {
         listener.hear(&tools(&["t1"]).at(Some(finished)));
         assert_eq!(listener.shown(), (State::Working, Reason::InTurn), "restarts: {restarts}");
     }
+}
+
+fn announced(listed: Listed) -> Fact {
+    Fact::new(Origin::Terminal, Seen::Listed(listed))
+}
+
+/// H21: something that the turn began runs on, and the program announces nothing new.
+#[test]
+fn a_turn_that_was_broken_off_is_over_though_the_program_stays_busy() {
+    let mut listener = Listener::new();
+    listener.write(Seen::Prompt { text: fingerprint("p1") });
+    listener.hear(&announced(Listed::Busy));
+    listener.write(Seen::Interrupted);
+    listener.caught_up();
+    assert_eq!(listener.shown(), IDLE);
+    listener.resume();
+    listener.hear(&announced(Listed::Busy));
+    listener.catch_up();
+    assert_eq!(listener.shown(), IDLE, "what is announced still was announced in the turn before");
+    listener.write(Seen::Prompt { text: fingerprint("p2") });
+    assert_eq!(listener.shown(), WORKS, "the next turn, without another announcement");
+    listener.caught_up();
+    listener.hear(&announced(Listed::Idle));
+    assert_eq!(listener.shown(), IDLE);
+}
+
+/// H21 is for prompts that are read as they come, from programs that say they are busy.
+#[test]
+fn a_prompt_in_the_transcript_begins_no_turn_by_itself() {
+    let mut listener = Listener::new();
+    listener.hear(&announced(Listed::Busy));
+    listener.hear(&announced(Listed::Idle));
+    listener.write(Seen::Prompt { text: fingerprint("p2") });
+    assert_eq!(listener.shown(), IDLE, "announced as idle");
+    let mut listener = Listener::new();
+    listener.hear(&announced(Listed::Busy));
+    listener.hear(&hook(Seen::PermissionAsked { tool: None }));
+    listener.write(Seen::Prompt { text: fingerprint("p2") });
+    assert_eq!(listener.shown(), ASKS, "H15");
 }

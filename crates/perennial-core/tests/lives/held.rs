@@ -164,12 +164,12 @@ fn a_session_whose_start_may_be_unreadable_is_ended_also_after_a_wake() {
 
 fn lead_and_led() -> Told {
     let mut told = Told::new();
-    told.spawn(9, Some("lead"), Restart::OnCrash);
+    told.spawn(9, Some("boss"), Restart::OnCrash);
     let spawn = Spawn {
         id: AgentId(1),
         name: None,
         role: None,
-        parent: Some("lead".into()),
+        parent: Some("boss".into()),
         launch: launch(),
         restart: Restart::OnCrash,
         conversation: None,
@@ -182,16 +182,16 @@ fn lead_and_led() -> Told {
 /// M3: only the operator wakes what can't be read.
 #[test]
 fn a_lead_can_stop_what_is_held_and_not_wake_it() {
-    let lead = Caller::Agent(AgentId(9));
+    let parent = Caller::Agent(AgentId(9));
     for held_for in [HeldFor::Damage, HeldFor::Person, HeldFor::Verdict] {
         let mut told = lead_and_led();
         match held_for {
             HeldFor::Damage => told.damage(1),
             HeldFor::Person | HeldFor::Verdict => told.hold(1, held_for),
         }
-        let refused = told.ask_as(lead, wake(1));
+        let refused = told.ask_as(parent, wake(1));
         assert_eq!(refused, Err(Refusal::Held { agent: AgentId(1), held_for }));
-        told.ask_as(lead, stop(1)).unwrap();
+        told.ask_as(parent, stop(1)).unwrap();
         // What can't be read stays shown as that, by this daemon as by the next.
         let shown = match held_for {
             HeldFor::Damage => (State::Unknown, Reason::RecordUnreadable),
@@ -202,7 +202,7 @@ fn a_lead_can_stop_what_is_held_and_not_wake_it() {
         let plan = told.fleet.plan(&Entity::Agent(AgentId(1)), told.now);
         assert!(ends_it(&plan.effects[0]), "{held_for:?}");
         told.ends(1, Exit::Code(0));
-        assert!(told.ask_as(lead, wake(1)).is_err(), "{held_for:?}");
+        assert!(told.ask_as(parent, wake(1)).is_err(), "{held_for:?}");
         let by_person = told.ask(wake(1));
         assert_eq!(by_person.is_ok(), held_for != HeldFor::Verdict, "{held_for:?}");
     }

@@ -125,8 +125,8 @@ fn whoever_may_start_by_itself_is_held_until_a_person_says_what_becomes_of_it() 
         let held_for = bob.hold.as_ref().map(|hold| hold.held_for);
         assert_eq!((told.shown_as(1), held_for), (LOST, Some(HeldFor::Person)), "{before:?}");
         assert!(told.fleet.plan(&Entity::Agent(BOB), told.now).timers.is_empty());
-        let lead = agent::wake(told.agent(1), Witness::Agent(AgentId(9)), told.now);
-        assert!(matches!(lead, Err(Refusal::Held { .. })), "{before:?}: {lead:?}");
+        let parent = agent::wake(told.agent(1), Witness::Agent(AgentId(9)), told.now);
+        assert!(matches!(parent, Err(Refusal::Held { .. })), "{before:?}: {parent:?}");
         told.ask(wake()).unwrap_or_else(|refused| panic!("{before:?}: {refused:?}"));
         assert!(told.agent(1).hold.is_none() && told.shown_as(1) != LOST, "{before:?}");
     }
@@ -274,7 +274,7 @@ fn agents_that_nobody_knows_are_born_from_what_their_holders_claim() {
     let name = |id| told.agent(id).name.as_ref().map(|name| name.as_str().to_owned());
     let names = [1, 2, 3, 4].map(|id| name(id).unwrap_or_default());
     assert_eq!(names, ["bob", "bob-2", "bob-3", "found"]);
-    assert!(!told.fleet.leads(BOB, AgentId(2)), "a parent is not believed");
+    assert!(!told.fleet.is_above(BOB, AgentId(2)), "a parent is not believed");
     assert_eq!(told.agent(2).restart, Restart::OnCrash);
     assert_eq!(told.agent(4).restart, Restart::Never, "there is nothing to start");
     for id in [2, 3, 4] {
@@ -350,7 +350,7 @@ fn texts_and_jobs_that_may_be_done_are_not_done_again() {
         .filter_map(|event| match &event.what {
             What::Message(id, _) => Some(id.0),
             What::Agent(..) | What::Node(..) | What::Name(..) => None,
-            What::Conversation(..) | What::Post(..) | What::Job(..) => None,
+            What::Conversation(..) | What::Post(..) | What::Job(..) | What::Role(..) => None,
         })
         .collect();
     assert_eq!(of_texts, [2], "what was offered is told by its conversation");

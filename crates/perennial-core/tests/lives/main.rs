@@ -1,6 +1,7 @@
 //! The core from outside: exhaustive walks of short sequences, properties of folding, and single
 //! cases that exploration found.
 
+mod burial;
 mod conditions;
 mod damaged;
 mod ending;
@@ -15,6 +16,7 @@ mod messages;
 mod notify;
 mod recording;
 mod replay;
+mod roles;
 mod settings;
 mod signs;
 mod told;

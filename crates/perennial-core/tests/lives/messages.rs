@@ -1,12 +1,16 @@
 //! Texts to agents: recorded, offered, seen; each rule by the events that it makes.
 
 mod guards;
+mod mail;
 mod order;
+mod recipients;
+mod rounds;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use perennial_core::agent::Confirmation;
+use perennial_core::authority::Caller;
 use perennial_core::command::Command;
 use perennial_core::context::{Sample, Source};
 use perennial_core::conversation::Followed;
@@ -144,9 +148,12 @@ fn words(events: &[Event]) -> String {
                 MessageEvent::Seen { .. } => format!("seen {id}"),
                 MessageEvent::Withdrawn { .. } => format!("withdrawn {id}"),
                 MessageEvent::Returned => format!("returned {id}"),
+                MessageEvent::Forwarded { to } => format!("forwarded {id} {to}"),
+                MessageEvent::Read { .. } => format!("read {id}"),
             })
         }
         What::Node(..)
+        | What::Role(..)
         | What::Agent(..)
         | What::Name(..)
         | What::Conversation(..)
@@ -163,19 +170,23 @@ fn one_text_is_typed_at_a_time_and_the_next_when_it_was_seen() {
     told.send(2, "two");
     assert_eq!(told.offer(), "offered 1", "T2, T3");
     assert_eq!(told.typed(), [(1, 1)]);
-    assert_eq!(told.why(2), Some(Why::Earlier));
+    assert_eq!(told.why(2), Some(Why::Earlier(MessageId(1))));
     assert_eq!(told.offer(), "");
     assert_eq!(told.delivered(1, 1, Outcome::Entered), "entered 1");
     assert_eq!(told.typed(), []);
     assert_eq!(told.offer(), "", "entered is not heard");
-    assert_eq!(told.trace(Trace::PromptHeard(print("two"))), "", "another prompt");
+    assert_eq!(told.trace(Trace::PromptHeard(print("two").into())), "", "another prompt");
     told.show(BOB, Sign::TurnBegan);
-    assert_eq!(told.trace(Trace::PromptHeard(print("one"))), "heard 1");
-    assert_eq!((told.offer().as_str(), told.why(2)), ("", Some(Why::Earlier)), "in a turn too");
+    assert_eq!(told.trace(Trace::PromptHeard(print("one").into())), "heard 1");
+    assert_eq!(
+        (told.offer().as_str(), told.why(2)),
+        ("", Some(Why::Earlier(MessageId(1)))),
+        "in a turn too"
+    );
     let at = told.now;
-    assert_eq!(told.trace(Trace::Held { dated: Some(at), fingerprint: print("one") }), "seen 1");
+    assert_eq!(told.trace(Trace::Held { dated: Some(at), words: print("one").into() }), "seen 1");
     assert_eq!(told.offer(), "offered 2");
-    assert_eq!(told.trace(Trace::Held { dated: Some(at), fingerprint: print("one") }), "", "once");
+    assert_eq!(told.trace(Trace::Held { dated: Some(at), words: print("one").into() }), "", "once");
     assert!(told.fleet.messages().get(MessageId(1)).is_none(), "T6");
 }
 
@@ -195,8 +206,8 @@ fn a_long_queue_costs_no_more_than_a_short_one() {
                 attempt: 1,
                 outcome: Outcome::Entered,
             },
-            traced(&told, Trace::PromptHeard(print("one"))),
-            traced(&told, Trace::Held { dated: None, fingerprint: print("one") }),
+            traced(&told, Trace::PromptHeard(print("one").into())),
+            traced(&told, Trace::Held { dated: None, words: print("one").into() }),
         ] {
             told.pass_seconds(1);
             for event in told.fleet.observe(&observation, told.now) {
@@ -265,7 +276,7 @@ fn died_with_it() -> (Told, Time) {
     told.send(1, "one");
     told.offer();
     told.delivered(1, 1, Outcome::Entered);
-    told.trace(Trace::PromptHeard(print("one")));
+    told.trace(Trace::PromptHeard(print("one").into()));
     let at = told.now;
     told.pass_seconds(5);
     told.report(BOB, SessionNumber(1), Report::Exited(Exit::KillSignal(9)));
@@ -279,7 +290,7 @@ fn a_session_that_ended_with_a_text_is_looked_at_before_the_text_is_offered_agai
     let (mut told, at) = died_with_it();
     assert_eq!(told.offer(), "", "T4: nobody has looked yet");
     let first = SessionNumber(1);
-    let held = Trace::Held { dated: Some(at), fingerprint: print("one") };
+    let held = Trace::Held { dated: Some(at), words: print("one").into() };
     assert_eq!(told.trace_of(first, held), "seen 1");
 
     let (mut told, _) = died_with_it();
@@ -314,14 +325,14 @@ fn a_text_of_before_is_another_one() {
     told.send(1, "yes");
     told.offer();
     let fingerprint = print("yes");
-    assert_eq!(told.trace(Trace::Held { dated: Some(before), fingerprint }), "");
+    assert_eq!(told.trace(Trace::Held { dated: Some(before), words: fingerprint.into() }), "");
     let at = told.now;
-    assert_eq!(told.trace(Trace::Held { dated: Some(at), fingerprint }), "seen 1");
+    assert_eq!(told.trace(Trace::Held { dated: Some(at), words: fingerprint.into() }), "seen 1");
     told.pass_seconds(1);
     told.send(2, "yes");
     told.offer();
     assert_eq!(
-        told.trace(Trace::Held { dated: Some(at), fingerprint }),
+        told.trace(Trace::Held { dated: Some(at), words: fingerprint.into() }),
         "",
         "read again: still the first"
     );
@@ -355,8 +366,15 @@ fn a_text_is_seen_also_where_the_clock_was_set_back() {
     told.offer();
     let offered = told.now.before(hour);
     let before = Some(offered.before(Duration::from_secs(1)));
-    assert_eq!(told.trace(Trace::Held { dated: before, fingerprint }), "", "another one");
-    assert_eq!(told.trace(Trace::Held { dated: Some(offered), fingerprint }), "seen 1");
+    assert_eq!(
+        told.trace(Trace::Held { dated: before, words: fingerprint.into() }),
+        "",
+        "another one"
+    );
+    assert_eq!(
+        told.trace(Trace::Held { dated: Some(offered), words: fingerprint.into() }),
+        "seen 1"
+    );
 }
 
 /// T5: the clock was set back between two offers; the next daemon finds the line of the second.
@@ -371,7 +389,7 @@ fn a_text_that_was_offered_before_and_after_the_clock_was_set_back_is_seen() {
     told.pass_seconds(1);
     assert_eq!(told.offer(), "offered 1");
     let dated = Some(told.now.before(Duration::from_secs(3600)));
-    assert_eq!(told.trace(Trace::Held { dated, fingerprint: print("yes") }), "seen 1");
+    assert_eq!(told.trace(Trace::Held { dated, words: print("yes").into() }), "seen 1");
 }
 
 /// T5: each line counts for one text, in their order.
@@ -382,12 +400,16 @@ fn equal_texts_are_seen_one_by_one() {
     told.offer();
     told.delivered(1, 1, Outcome::Entered);
     let fingerprint = print("yes");
-    told.trace(Trace::PromptHeard(fingerprint));
+    told.trace(Trace::PromptHeard(fingerprint.into()));
     told.send(2, "yes");
-    assert_eq!(told.trace(Trace::Held { dated: None, fingerprint }), "seen 1");
-    assert_eq!(told.trace(Trace::Held { dated: None, fingerprint }), "", "2 was not offered yet");
+    assert_eq!(told.trace(Trace::Held { dated: None, words: fingerprint.into() }), "seen 1");
+    assert_eq!(
+        told.trace(Trace::Held { dated: None, words: fingerprint.into() }),
+        "",
+        "2 was not offered yet"
+    );
     told.offer();
-    assert_eq!(told.trace(Trace::Held { dated: None, fingerprint }), "seen 2");
+    assert_eq!(told.trace(Trace::Held { dated: None, words: fingerprint.into() }), "seen 2");
 }
 
 #[test]
@@ -396,7 +418,7 @@ fn an_idle_session_whose_conversation_is_read_to_its_end_did_not_take_it() {
     told.send(1, "one");
     told.offer();
     told.delivered(1, 1, Outcome::Entered);
-    told.trace(Trace::PromptHeard(print("one")));
+    told.trace(Trace::PromptHeard(print("one").into()));
     told.show(BOB, Sign::TurnBegan);
     told.pass_seconds(1);
     let at = told.now;
@@ -507,7 +529,7 @@ fn a_text_that_was_just_entered_is_not_given_up_by_a_look_of_before() {
     told.pass_seconds(1);
     let at = told.now;
     assert_eq!(told.trace(settled(at)), "", "T4");
-    assert_eq!(told.trace(Trace::PromptHeard(print("one"))), "heard 1");
+    assert_eq!(told.trace(Trace::PromptHeard(print("one").into())), "heard 1");
     told.pass_seconds(60);
     let at = told.now;
     assert_eq!(told.trace(settled(at)), "held 1 NotTaken");
@@ -547,6 +569,18 @@ fn a_compaction_withdraws_a_notice_once() {
 fn reminder(told: &mut Told, calls: u64) -> String {
     let (agent, number, sample) = (AgentId(BOB), told.number(BOB), None);
     words(&told.observe(&Observation::ReminderDue { agent, number, calls, sample }))
+}
+
+/// The end of a session makes its reminder outdated, and the burial that follows returns what is left: not both.
+#[test]
+fn a_reminder_ends_once_where_a_session_ends_with_the_burial_that_its_agent_asked_for() {
+    let mut told = idle();
+    told.show(BOB, Sign::TurnBegan);
+    assert_eq!(reminder(&mut told, 20), "recorded ours");
+    let bury = Command::Bury { target: AgentId(BOB).to_string(), summary: None };
+    told.ask_as(Caller::Agent(AgentId(BOB)), bury).expect("asked");
+    let events = told.report(BOB, SessionNumber::FIRST, Report::Exited(Exit::KillSignal(9)));
+    assert_eq!(words(&events), "withdrawn ours");
 }
 
 #[test]
@@ -593,7 +627,7 @@ fn texts_of_one_moment_keep_their_order_when_they_are_restored() {
     let mut told = idle();
     let at = told.now;
     for (id, at) in [(2, at), (1, at), (0, at + Duration::from_secs(1))] {
-        let (to, from) = (AgentId(BOB), Sender::Person);
+        let (to, from) = (AgentId(BOB).into(), Sender::Person);
         let content = Content::Reminder { calls: 20, sample: None };
         let recorded = MessageEvent::Recorded { to, from, content };
         told.fleet.evolve(&Event { at, what: What::Message(MessageId(id), recorded) });
@@ -676,22 +710,22 @@ fn what_is_over_can_not_be_withdrawn_and_what_is_lost_neither() {
 fn a_text_that_a_hook_blocked_is_not_typed_again_and_holds_back_no_other() {
     let refused = |text: &str, dated| Trace::Blocked {
         dated,
-        fingerprint: print(text),
-        words: "é".repeat(400),
+        words: print(text).into(),
+        because: "é".repeat(400),
     };
     let mut told = idle();
     told.send(1, "fruit");
     told.send(2, "bread");
     assert_eq!(told.offer(), "offered 1");
     told.delivered(1, 1, Outcome::Entered);
-    told.trace(Trace::PromptHeard(print("fruit")));
+    told.trace(Trace::PromptHeard(print("fruit").into()));
     // An equal one that stood there before is another text; so is one of other words.
     assert_eq!(told.trace(refused("fruit", Some(Time(1)))), "");
     assert_eq!(told.trace(refused("wine", None)), "");
     assert_eq!(told.trace(refused("fruit", None)), format!("blocked 1 {}", "é".repeat(128)));
     assert_eq!(told.why(1), Some(Why::After(Held::Blocked)));
     assert_eq!(told.offer(), "offered 2");
-    told.trace(Trace::Held { dated: None, fingerprint: print("bread") });
+    told.trace(Trace::Held { dated: None, words: print("bread").into() });
     told.pass_seconds(3600);
     assert_eq!((told.offer(), told.typed()), (String::new(), vec![]));
     let known = told.fleet.messages().get(MessageId(1)).expect("it waits");

@@ -28,12 +28,14 @@ fn notified(events: &[Event]) -> Vec<(JobId, AgentId, Reason)> {
         What::Job(id, JobEvent::Wanted { purpose: Purpose::Notify { agent, reason, .. }, .. }) => {
             Some((*id, *agent, *reason))
         }
-        What::Job(_, JobEvent::Running { .. } | JobEvent::Ended { .. })
+        What::Job(_, JobEvent::Wanted { purpose: Purpose::Mail { .. }, .. })
+        | What::Job(_, JobEvent::Running { .. } | JobEvent::Ended { .. })
         | What::Node(..)
         | What::Agent(..)
         | What::Name(..)
         | What::Conversation(..)
         | What::Message(..)
+        | What::Role(..)
         | What::Post(..) => None,
     };
     events.iter().filter_map(wanted).collect()

@@ -1,4 +1,4 @@
-//! `set` and `restart`: what counts from when on, who may lead whom, and what a restart does to a turn.
+//! `set` and `restart`: what counts from when on, who may be whose parent, and what a restart does to a turn.
 
 use perennial_core::agent::{self, Agent};
 use perennial_core::authority::Caller;
@@ -109,7 +109,7 @@ fn the_project_alone_is_a_change_too() {
     assert!(told.ask(set("bob", place("/", "/git"))).unwrap().is_empty());
 }
 
-/// bob leads ada, who leads eve.
+/// bob is the parent of ada, who is eve's.
 fn family() -> Told {
     let mut told = running();
     told.spawn(2, Some("ada"), Restart::Never);
@@ -143,7 +143,7 @@ fn a_new_parent_rests_on_everybody_above_it() {
     assert_eq!(decision.read, [3, 2, 1].map(|id| Entity::Agent(AgentId(id))));
 }
 
-/// Whoever leads somebody stays in memory; who no longer does may leave it.
+/// A parent stays in memory; who no longer does may leave it.
 #[test]
 fn an_ended_lead_is_kept_for_as_long_as_it_leads() {
     let mut told = running();
@@ -153,7 +153,7 @@ fn an_ended_lead_is_kept_for_as_long_as_it_leads() {
     told.ask(set_parent).unwrap();
     told.ask(Command::Bury { target: "bob".into(), summary: None }).unwrap();
     told.ends(1, Exit::Code(0));
-    assert!(!told.fleet.is_over(&bob), "it leads ada");
+    assert!(!told.fleet.is_over(&bob), "it is the parent of ada");
     let nobody = Settings { parent: Some(NewParent::Nobody), ..Settings::default() };
     let caller = Caller::Person;
     let request = Request { caller, command: set("ada", nobody) };
@@ -192,22 +192,22 @@ fn what_is_set_with_a_wake_is_one_decision() {
 #[test]
 fn a_lead_does_not_restart_what_the_operator_stopped() {
     let mut told = Told::new();
-    told.spawn(9, Some("lead"), Restart::OnCrash);
+    told.spawn(9, Some("boss"), Restart::OnCrash);
     let spawn = Spawn {
         id: BOB,
         name: None,
         role: None,
-        parent: Some("lead".into()),
+        parent: Some("boss".into()),
         launch: launch(),
         restart: Restart::Never,
         conversation: None,
     };
     told.ask(Command::Spawn(Box::new(spawn))).unwrap();
     told.executed(1);
-    let lead = Caller::Agent(AgentId(9));
-    told.ask_as(lead, restart()).unwrap();
+    let parent = Caller::Agent(AgentId(9));
+    told.ask_as(parent, restart()).unwrap();
     told.ask(stop()).unwrap();
-    let refused = told.ask_as(lead, restart());
+    let refused = told.ask_as(parent, restart());
     assert_eq!(refused, Err(Refusal::StoppedByOperator { agent: BOB }));
     assert!(told.ask(restart()).is_ok());
 }
@@ -224,7 +224,7 @@ fn a_restart_counts_retries_anew() {
     assert_eq!(told.agent(1).state, State::Waking);
 }
 
-/// A person who restarts it in a turn has cut that off; a lead has not, and a crash did.
+/// A person who restarts it in a turn has cut that off; a parent has not, and a crash did.
 #[test]
 fn only_a_persons_restart_of_one_that_lives_cuts_its_turn_off() {
     let turn_after = |witness, told: &Told| {

@@ -15,6 +15,7 @@ use perennial_core::restart::Restart;
 use perennial_core::session::Process;
 use perennial_core::state::State;
 
+use crate::roles::freeze;
 use crate::told::{Told, due};
 
 /// So much of the window is used.
@@ -316,4 +317,20 @@ fn the_same_beginning_again_begins_no_window() {
         assert_eq!(told.show(1, began(how)), [], "{how:?}");
     }
     assert_eq!(told.show(1, began(Followed::Compacted)).len(), 2);
+}
+
+/// Earlier ones included: with any of them, another agent would go on for it, without the approval.
+#[test]
+fn no_conversation_of_a_frozen_agent_is_taken_up() {
+    let mut told = Told::new();
+    told.spawn_cli(1, true, None).unwrap();
+    told.begun(1, "a", Followed::Started);
+    told.show(1, Sign::Began { conversation: id("b"), how: Followed::Cleared });
+    freeze(&mut told, 1);
+    for conversation in ["a", "b"] {
+        let refused = told.spawn_cli(2, false, Some(conversation));
+        let expected = Refusal::NeedsApproval { agent: AgentId(1) };
+        assert_eq!(refused, Err(expected), "{conversation}");
+    }
+    told.spawn_cli(2, false, Some("c")).unwrap();
 }

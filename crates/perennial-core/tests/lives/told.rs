@@ -20,7 +20,7 @@ use perennial_core::reason::{Evidence, Finding, Reason, Verb, Witness};
 use perennial_core::refusal::Refusal;
 use perennial_core::restart::Restart;
 use perennial_core::session::{Phase, Process};
-use perennial_core::state::{self, Cause, State};
+use perennial_core::state::{self, Cause, Roster, State};
 use perennial_core::time::Time;
 
 #[derive(Clone)]
@@ -86,10 +86,17 @@ impl Told {
         }
     }
 
-    /// What is planned for every text: planning the touched is planning all.
+    /// What is planned for every text, and for the rounds of every agent: planning the touched is planning all.
     fn message_plans(&self) -> BTreeMap<Entity, Plan> {
         let entities = self.fleet.messages().iter().map(|message| Entity::Message(message.id));
-        entities.map(|entity| (entity.clone(), self.fleet.plan(&entity, self.now))).collect()
+        let texts = entities.map(|entity| (entity.clone(), self.fleet.plan(&entity, self.now)));
+        let rounds = self.fleet.agents().map(|agent| {
+            let entity = Entity::Agent(agent.id);
+            let mut timers = self.fleet.plan(&entity, self.now).timers;
+            timers.retain(|(timer, _)| *timer == Timer::Round);
+            (entity, Plan { effects: Vec::new(), timers })
+        });
+        texts.chain(rounds).collect()
     }
 
     /// G1, G2, G3, G4 and S2 for one event, before it is folded.
@@ -102,10 +109,8 @@ impl Told {
             return;
         };
         if agent.hold.is_some() {
-            let begins = matches!(
-                what,
-                AgentEvent::SessionWanted { .. } | AgentEvent::SessionStarting { .. }
-            );
+            use AgentEvent::{SessionStarting, SessionWanted};
+            let begins = matches!(what, SessionWanted { .. } | SessionStarting { .. });
             let is_for_reboot = agent.state == State::Waking && !agent.is_damaged();
             assert!(!begins || is_for_reboot, "HO1: {what:?} of {agent:?}");
         }
@@ -136,6 +141,13 @@ impl Told {
                 assert!(number.0 >= last, "LO1: {what:?} of {agent:?}");
             }
             AgentEvent::Hatched(_) => panic!("born twice"),
+            AgentEvent::RoleTaken { .. }
+            | AgentEvent::RoleLeft { .. }
+            | AgentEvent::RoundPassed { .. }
+            | AgentEvent::LegacyLeft { .. }
+            | AgentEvent::BurialAsked { .. } => {
+                assert!(agent.state.roster() != Roster::Cemetery, "{what:?} of {agent:?}");
+            }
             AgentEvent::SessionProgressed { number }
             | AgentEvent::ConversationFollowed { number, .. }
             | AgentEvent::WindowBegan { number } => self.check_live(agent, *number, what),

@@ -98,3 +98,15 @@ fn the_briefing_goes_with_the_first_reply_that_reaches_the_model() {
         assert_eq!(listener.hear(&prompt("p2")).tell, [Tell::Briefing]);
     }
 }
+
+/// H19: no hook of its own tells of the compaction.
+#[test]
+fn a_window_that_only_the_transcript_tells_of_begins_with_the_briefing_too() {
+    let mut listener = Listener::new();
+    assert_eq!(listener.hear(&prompt("p1")).tell, []);
+    listener.write(Seen::Answered);
+    listener.hear(&ended(0));
+    listener.write(Seen::Compacted);
+    assert_eq!(listener.hear(&prompt("p2")).tell, [Tell::Briefing]);
+    assert_eq!(listener.hear(&prompt("p3")).tell, [], "once");
+}

@@ -108,7 +108,7 @@ fn a_restart_of_a_crashed_agent_goes_on_with_its_turn() {
     assert_eq!(told.agent(1).turn, Turn::Open);
 }
 
-/// A lead can't type: what it stops and wakes goes on by itself.
+/// A parent can't type: what it stops and wakes goes on by itself.
 #[test]
 fn only_a_persons_stop_waits_for_a_persons_word() {
     let mut told = in_turn(&[]);

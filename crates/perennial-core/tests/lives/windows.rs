@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use perennial_core::context::Threshold;
 use perennial_core::conversation::Followed;
+use perennial_core::exit::Exit;
 use perennial_core::fact::{Fact, Origin, Seen};
 use perennial_core::observation::Sign;
 use perennial_core::session::Session;
@@ -117,6 +118,28 @@ fn a_compaction_that_is_read_as_it_is_written_begins_a_window() {
     let since = listener.told.agent(1).clock.since;
     listener.hear(&compacted);
     assert_eq!(listener.told.agent(1).clock.since, since, "H2: once");
+}
+
+/// Found by seed 22637: the next session goes on with the window and forks the conversation; its file is read for the
+/// first time when the compaction stands there. What the model said in the window was heard of the session before.
+#[test]
+fn a_compaction_of_a_forked_conversation_ends_the_window_of_the_session_before() {
+    let mut listener = Listener::new();
+    listener.told.pass(Duration::from_secs(1));
+    listener.write(Seen::Answered);
+    listener.hear(&line(60).within(Some(conversation("a"))));
+    assert_eq!(passed(&listener), Some(Threshold::Half));
+    listener.told.ends(1, Exit::KillSignal(9));
+    listener.told.pass(Duration::from_secs(9));
+    listener.told.all_due();
+    listener.told.executed(1);
+    let began = |how, id| hook(Seen::SessionBegan(how)).within(Some(conversation(id)));
+    listener.hear(&began(Followed::Resumed, "a"));
+    listener.hear(&began(Followed::Forked, "b"));
+    assert_eq!(passed(&listener), Some(Threshold::Half), "the window goes on");
+    let compacted = Fact::new(Origin::Transcript, Seen::Compacted).at(Some(listener.told.now));
+    listener.hear(&Fact { is_old: true, ..within(compacted) });
+    assert_eq!(passed(&listener), None);
 }
 
 /// The first hook of the session comes after that of `/clear`.

@@ -5,7 +5,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, OpenOptions};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,11 @@ use super::preset::{ConversationFiles, Preset};
 use crate::regular_file::{self, Links};
 
 /// A transcript that is larger holds a conversation.
-const UNBEGUN_BYTES_MAX: u64 = 256 << 10;
+const UNBEGUN_BYTES_MAX: u64 = 8 << 20;
+/// As often as a conversation that begins anew leaves a copy of its own; a further one replaces the last.
+const EARLIER_MAX: u32 = 16;
+/// A longer one is not looked through for a start that was cut off.
+const MENDED_BYTES_MAX: u64 = 256 << 20;
 
 /// The vendor's directory, for an agent with this home and these variables.
 pub fn home<'a>(
@@ -118,7 +122,7 @@ pub fn whereabouts(
     }
 }
 
-/// Whether anything was said in a conversation that has this transcript. In doubt it was.
+/// Whether a conversation that has this transcript holds anything that its vendor resumes. In doubt it does.
 pub fn is_begun(preset: &Preset, transcript: &Path) -> bool {
     let bytes = regular_file::read(transcript, Links::Follow, UNBEGUN_BYTES_MAX);
     bytes.map_or(true, |bytes| preset.dialect.is_begun(&bytes))
@@ -127,6 +131,59 @@ pub fn is_begun(preset: &Preset, transcript: &Path) -> bool {
 /// Takes a transcript out of the vendor's sight: its id can be begun again.
 pub fn put_aside(transcript: &Path) -> io::Result<()> {
     fs::rename(transcript, transcript.with_extension("jsonl.nothing-said"))
+}
+
+/// Puts our copy of a conversation that begins anew aside: what was said is still shown. Copies grow from
+/// their own length on, so a copy must not begin with another file.
+pub fn put_copy_aside(
+    harness: &str,
+    copies: &Path,
+    conversation: &ConversationId,
+) -> io::Result<()> {
+    let ours = copy(harness, copies, conversation);
+    if !ours.is_file() {
+        return Ok(());
+    }
+    let earlier = |number| earlier_copy(harness, copies, conversation, number);
+    // The oldest ones stay, whatever comes.
+    let free = (1..EARLIER_MAX).map(earlier).find(|path| !path.exists());
+    fs::rename(&ours, free.unwrap_or_else(|| earlier(EARLIER_MAX)))
+}
+
+/// Our copies of what was said before the conversation began anew, oldest first.
+pub fn earlier_copies(harness: &str, copies: &Path, conversation: &ConversationId) -> Vec<PathBuf> {
+    let earlier = |number| earlier_copy(harness, copies, conversation, number);
+    (1..=EARLIER_MAX).map(earlier).take_while(|path| path.is_file()).collect()
+}
+
+fn earlier_copy(harness: &str, copies: &Path, of: &ConversationId, number: u32) -> PathBuf {
+    copies.join(harness).join(format!("{of}.earlier-{number}.jsonl"))
+}
+
+/// Takes back a start of the vendor's that was cut off and left it without the conversation. The file as it
+/// was is put aside. Not while a session may be in that very start.
+pub fn take_back_cut_off_start(
+    preset: &Preset,
+    copies: &Path,
+    conversation: &ConversationId,
+    theirs: &Path,
+) -> io::Result<()> {
+    let bytes = regular_file::read(theirs, Links::Follow, MENDED_BYTES_MAX);
+    let Ok(bytes) = bytes else { return Ok(()) };
+    let Some(end) = preset.dialect.cut_off_at(&bytes) else { return Ok(()) };
+    let unfinished = theirs.with_extension("perennial-copy");
+    let _leftover = fs::remove_file(&unfinished);
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;
+    file.write_all(&bytes[..end])?;
+    file.sync_all()?;
+    put_aside(theirs)?;
+    fs::rename(&unfinished, theirs)?;
+    // Our copy is brought up to the vendor's file from its own length on.
+    let ours = copy(&preset.name, copies, conversation);
+    match fs::metadata(&ours) {
+        Ok(file) if file.len() > end as u64 => put_aside(&ours),
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 /// Puts files of a conversation aside that hold nothing, besides the one that grows. A vendor whose clean-up
@@ -164,8 +221,13 @@ pub fn remember_place(
 ) -> io::Result<()> {
     let rule = &preset.conversation.transcript;
     let note = place_note(&preset.name, copies, conversation);
-    let is_known = rule.place(vendor_home, "", conversation).is_some() || note.is_file();
-    match theirs.strip_prefix(vendor_home).ok().and_then(Path::to_str).filter(|_| !is_known) {
+    if rule.place(vendor_home, "", conversation).is_some() {
+        return Ok(());
+    }
+    // A session that begins the conversation anew may do so in another place.
+    let is_noted = |place: &&str| fs::read_to_string(&note).is_ok_and(|noted| noted == **place);
+    let place = theirs.strip_prefix(vendor_home).ok().and_then(Path::to_str);
+    match place.filter(|place| !is_noted(place)) {
         Some(place) => fs::write(note, place),
         None => Ok(()),
     }
@@ -176,7 +238,7 @@ fn place_note(harness: &str, copies: &Path, conversation: &ConversationId) -> Pa
 }
 
 /// What was kept counts only if the vendor's rule means that path.
-fn remembered_place(
+pub(super) fn remembered_place(
     preset: &Preset,
     vendor_home: &Path,
     copies: &Path,

@@ -25,7 +25,7 @@ use serde::de::{Deserializer, Error};
 use super::prepare::{SessionFiles, Unprepared};
 use super::preset::{ContextRules, Preset};
 use super::template::Values;
-use super::vendors::DIALECTS;
+use super::vendors::{DIALECTS, PLAIN};
 use crate::transcript::line_reader::LineReader;
 use crate::transcript::step::Usage;
 
@@ -80,8 +80,19 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// Whether a transcript holds something that was said. In doubt it does.
     fn is_begun(&self, transcript: &[u8]) -> bool;
 
+    /// How much of a transcript holds its conversation, where a start that was cut off behind that leaves
+    /// the vendor with none.
+    fn cut_off_at(&self, _transcript: &[u8]) -> Option<usize> {
+        None
+    }
+
     /// Whose transcript a file is, where its name holds only part of the conversation's id.
     fn conversation_of(&self, _transcript: &Path) -> Option<ConversationId> {
+        None
+    }
+
+    /// The conversation that this transcript continues and refers to, without having its lines.
+    fn parent_of(&self, _transcript: &Path) -> Option<ConversationId> {
         None
     }
 
@@ -100,12 +111,6 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     fn subagent_directories(&self, _transcript: &Path) -> Vec<PathBuf> {
         Vec::new()
     }
-
-    /// What it takes to run the CLI in a home of its own, at work in this directory, with a scripted
-    /// model; `None` if that has not been tried.
-    fn scripted_home(&self, _preset: &Preset, _work: &Path) -> Option<ScriptedHome> {
-        None
-    }
 }
 
 /// How a session is wired to us.
@@ -117,19 +122,6 @@ pub struct Wiring {
     pub environment: BTreeMap<String, String>,
     /// The owner's own settings choose a permission mode.
     pub owner_has_mode: bool,
-}
-
-/// A home of a CLI that asks nobody, neither a person nor a server of the vendor's.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ScriptedHome {
-    /// Files by their path in the home, with what a person would have answered at the first start.
-    pub files: Vec<(PathBuf, String)>,
-    /// On top of `HOME`, `PATH` and what every program needs.
-    pub environment: Vec<(String, String)>,
-    /// Holds the address of the model.
-    pub model_variable: &'static str,
-    /// The tool by which a model runs a shell command; it takes `command` and `description`.
-    pub shell_tool: &'static str,
 }
 
 /// What a call of a hook said.
@@ -185,8 +177,10 @@ where
     D: Deserializer<'de>,
 {
     let name = String::deserialize(deserializer)?;
-    DIALECTS.into_iter().find(|dialect| dialect.name() == name).ok_or_else(|| {
-        let known = DIALECTS.map(Dialect::name).join(", ");
+    let mut all = DIALECTS.into_iter().chain([PLAIN]);
+    all.find(|dialect| dialect.name() == name).ok_or_else(|| {
+        let known = DIALECTS.into_iter().chain([PLAIN]).map(Dialect::name);
+        let known = known.collect::<Vec<_>>().join(", ");
         Error::custom(format!("no dialect `{name}`; there is {known}"))
     })
 }

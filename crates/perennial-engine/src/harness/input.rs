@@ -37,6 +37,9 @@ pub struct Input {
     /// known for one.
     #[serde(default)]
     pub own_marks: Vec<String>,
+    /// A prompt that begins so is left out of the conversation when the program resumes it.
+    #[serde(default)]
+    pub forgotten_marks: Vec<String>,
     /// What makes a new line of the Enter behind it.
     pub newline_sign: Option<char>,
     /// Two Escapes within this time take back what is in the line; without it they do not.
@@ -47,12 +50,28 @@ pub struct Input {
     /// Sooner than this behind a paste, Enter is part of it.
     #[serde(default)]
     pub enter_after_ms: u16,
+    /// An Enter that has not emptied the line by then is pressed again; 0: never.
+    #[serde(default)]
+    pub enter_again_ms: u16,
+    /// How much longer than usual the echo of a paste may take, for each thousand bytes of it.
+    #[serde(default)]
+    pub echo_ms_per_kb: u16,
     #[serde(default)]
     pub frame_end: FrameEnd,
+    /// Frames end with a move up to the caret, on the main screen, too.
+    #[serde(default)]
+    pub is_caret_upward: bool,
+    /// Words that stand from the first column on in an empty line, and only there. Once the program has shown
+    /// one, the line counts as empty only while it shows one.
+    #[serde(default)]
+    pub hints: Vec<String>,
     /// A last word that begins with one of these opens a list, from which Enter would choose, or shows a suggestion
     /// behind the caret. A blank behind the word ends it.
     #[serde(default)]
     pub completion_signs: Vec<char>,
+    /// The line has no second line: what is pasted into it in several becomes one.
+    #[serde(default)]
+    pub is_one_line: bool,
     /// Blanks that stand for a tab.
     pub tab_columns: u8,
 }
@@ -99,7 +118,11 @@ impl Input {
             double_escape_ms: self.double_escape_ms,
             put_back_ms: self.put_back_ms,
             enter_after_ms: self.enter_after_ms,
+            enter_again_ms: self.enter_again_ms,
+            echo_ms_per_kb: self.echo_ms_per_kb,
             frame_end: self.frame_end,
+            is_caret_upward: self.is_caret_upward,
+            hints: self.hints.clone(),
         }
     }
 }

@@ -4,7 +4,8 @@
 //! environment and files of it; `dialect` is the port to one vendor's words, `vendors` lists those
 //! that are built in, each in a directory of its own; `session_texts` are our own texts; `typing`
 //! makes of a text what can be typed into an input line, which `input` describes. The owner's files
-//! are read and never written, but for a lost conversation that is put back.
+//! are read and never written, but for a lost conversation that is put back. `conformance` says how a
+//! harness is run with a scripted model.
 //!
 //! Invariants
 //! - A1  An argv is a list from beginning to end; no text of a person or a model meets a shell.
@@ -13,14 +14,20 @@
 pub mod announcement;
 pub mod claude;
 pub mod codex;
+pub mod conformance;
 pub mod conversation;
 pub mod dialect;
+pub mod fork;
 pub mod gemini;
+mod hook_fields;
 pub mod input;
+pub mod mail_texts;
 pub mod open_conversations;
 pub mod path_rule;
+pub mod plain;
 pub mod prepare;
 pub mod preset;
+pub mod round_texts;
 pub mod session_texts;
 pub mod template;
 pub mod typing;

@@ -1,7 +1,7 @@
 //! Which conversations a process has open, by the files that it holds; and who holds the file of one.
 //!
-//! For vendors that choose the ids of conversations themselves and lock one that is open. Reads /proc,
-//! and takes no lock: a lock that is taken for a moment would keep the vendor's own program out.
+//! For vendors that choose the ids of conversations themselves and lock one that is open, and for those that
+//! lock nothing, by their programs' arguments. Reads /proc, and takes no lock: a lock that is taken for a moment would keep the vendor's own program out.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,7 @@ use std::path::Path;
 use perennial_core::conversation::ConversationId;
 
 use super::path_rule::PathRule;
-use crate::host::process;
+use crate::host::{owner, process};
 
 /// A vendor's program may be started by a launcher of its own, and that by another.
 const GENERATIONS: usize = 3;
@@ -41,6 +41,34 @@ pub fn open_in(lock: &PathRule, vendor_home: &Path, pid: i32) -> BTreeSet<Conver
     found
 }
 
+/// A process of the vendor's that was started with the id of a conversation, and is no session of ours.
+pub fn named_in_arguments(program: &str, named_by: &[String], id: &ConversationId) -> Option<i32> {
+    if named_by.is_empty() {
+        return None;
+    }
+    process::pids().find(|pid| {
+        let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let words = bytes.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+        let words: Vec<_> = words.collect();
+        let words: Vec<&str> = words.iter().map(|word| &**word).collect();
+        // What runs in a session has its mark: the core knows which agent has which conversation.
+        names(&words, program, named_by, id.as_str()) && owner::marked(*pid).is_none()
+    })
+}
+
+/// Whether a command line runs the program, by itself or by an interpreter, and names the conversation.
+fn names(words: &[&str], program: &str, named_by: &[String], id: &str) -> bool {
+    let is_program = |word: &&str| Path::new(word).file_stem().is_some_and(|stem| stem == program);
+    let script = words.iter().skip(1).find(|word| !word.starts_with('-'));
+    let is_run = words.first().is_some_and(is_program) || script.is_some_and(is_program);
+    let is_named = |pair: &[&str]| pair[1] == id && named_by.iter().any(|name| name == pair[0]);
+    let is_joined = |word: &&str| {
+        let (name, value) = word.split_once('=').unwrap_or_default();
+        value == id && named_by.iter().any(|by| by == name)
+    };
+    is_run && (words.windows(2).any(is_named) || words.iter().any(is_joined))
+}
+
 /// A process that holds the lock of a conversation.
 pub fn writer_of(lock: &PathRule, vendor_home: &Path, id: &ConversationId) -> Option<i32> {
     let file = fs::metadata(lock.find(vendor_home, id)?).ok()?;
@@ -55,6 +83,12 @@ pub fn writer_of(lock: &PathRule, vendor_home: &Path, id: &ConversationId) -> Op
     })
 }
 
+/// Whether this is among the arguments of a process.
+pub fn has_argument(pid: i32, argument: &str) -> bool {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    line.split(|byte| *byte == 0).skip(1).any(|word| word == argument.as_bytes())
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs::File;
@@ -62,6 +96,24 @@ mod tests {
     use rustix::fs::{FlockOperation, flock};
 
     use super::*;
+
+    #[test]
+    fn a_command_line_names_a_conversation_behind_the_vendors_argument_only() {
+        let named_by = ["--resume", "-r"].map(str::to_owned);
+        let table: [(&[&str], bool); 8] = [
+            (&["/usr/bin/gemini", "--resume", "c-1", ""], true),
+            (&["node", "--max-old-space-size=9", "/opt/gemini.js", "-y", "-r", "c-1"], true),
+            (&["gemini", "--resume=c-1"], true),
+            (&["gemini", "--resume", "c-12"], false),
+            (&["gemini", "-i", "c-1"], false),
+            (&["gemini"], false),
+            (&["grep", "-r", "c-1", "gemini"], false),
+            (&["tmux", "new-session", "gemini", "--resume", "c-1"], false),
+        ];
+        for (words, expected) in table {
+            assert_eq!(names(words, "gemini", &named_by, "c-1"), expected, "{words:?}");
+        }
+    }
 
     #[test]
     fn a_conversation_is_open_while_its_lock_is_held() {

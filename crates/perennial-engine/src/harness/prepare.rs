@@ -13,6 +13,7 @@ use perennial_core::conversation::{ConversationId, FirstPrompt, Opening};
 use perennial_core::launch::Launch;
 
 use super::conversation;
+use super::fork::{self, Shelf};
 use super::preset::Preset;
 use super::template::{Slot, Unfilled};
 
@@ -147,27 +148,35 @@ fn continuity(
     id: &ConversationId,
 ) -> Result<Continuity, Unprepared> {
     let unrestored = |source| Unprepared::Unrestored { conversation: id.clone(), source };
+    let shelf = Shelf { preset, vendor_home, copies: place.copies };
+    let with_parents = || fork::restore_parents(shelf, dir, id).map_err(unrestored);
     if let Some(transcript) = conversation::find(preset, vendor_home, id) {
         if conversation::is_begun(preset, &transcript) {
+            // Prepared before: what lies there may be written by this very session.
+            if !place.session_dir.exists() {
+                conversation::take_back_cut_off_start(preset, place.copies, id, &transcript)
+                    .map_err(unrestored)?;
+            }
+            with_parents()?;
             return Ok(Continuity::Kept);
         }
-        // Prepared before: what lies there may be written by this very session.
         if place.session_dir.exists() {
             return Ok(Continuity::Gone);
         }
         conversation::put_aside(&transcript).map_err(unrestored)?;
     }
-    // Our copy is brought up to the vendor's file from its own length on: it must not begin with
-    // another one.
     let ours = conversation::copy(&preset.name, place.copies, id);
-    if ours.is_file() && !conversation::is_begun(preset, &ours) {
-        conversation::put_aside(&ours).map_err(unrestored)?;
+    let has_copy = ours.is_file() && conversation::is_begun(preset, &ours);
+    let restored = has_copy
+        && conversation::restore(preset, vendor_home, place.copies, dir, id).map_err(unrestored)?;
+    if restored {
+        return with_parents().map(|()| Continuity::Restored);
     }
-    match conversation::restore(preset, vendor_home, place.copies, dir, id) {
-        Ok(true) => Ok(Continuity::Restored),
-        Ok(false) => Ok(Continuity::Gone),
-        Err(source) => Err(unrestored(source)),
+    // Asked again, the session may have begun to write: its copy stays.
+    if !place.session_dir.exists() {
+        conversation::put_copy_aside(&preset.name, place.copies, id).map_err(unrestored)?;
     }
+    Ok(Continuity::Gone)
 }
 
 fn permission(

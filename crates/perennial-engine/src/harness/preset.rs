@@ -13,6 +13,7 @@ use perennial_core::context::Source;
 use serde::Deserialize;
 
 use super::announcement::Announcement;
+use super::conformance::Conformance;
 use super::dialect::{self, Dialect};
 use super::input::Input;
 use super::path_rule::{PathRule, Placeholder};
@@ -55,6 +56,8 @@ pub struct Preset {
     pub context: ContextRules,
     #[serde(default)]
     pub limits: Limits,
+    /// How it is run with a scripted model. Absent: as the built-in preset of that dialect has it.
+    pub conformance: Option<Conformance>,
 }
 
 /// What the vendor does not allow.
@@ -71,6 +74,8 @@ pub struct Limit {
     /// What does not work with this harness.
     pub what: String,
     pub why: String,
+    /// The scenario of the conformance suite that shows it.
+    pub scenario: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -138,6 +143,16 @@ pub struct ConversationFiles {
     /// A file that the program holds a lock on while it has the conversation open, with
     /// `{conversation}`.
     pub lock: Option<PathRule>,
+    /// What is among the arguments of the vendor's own server: a process that has conversations open for
+    /// several terminals, and after them.
+    pub server_argument: Option<String>,
+    /// Arguments of the program behind which stands the conversation that it has open: for a vendor who locks
+    /// nothing.
+    #[serde(default)]
+    pub named_by: Vec<String>,
+    /// The keys under which a transcript's lines name their conversation: what has another id in a copy that
+    /// goes on by itself. Absent: as the built-in preset of that dialect has it.
+    pub fork_keys: Option<Vec<String>>,
     /// While a turn runs, it is read this often: for a vendor whose hooks may not be heard.
     pub read_every_ms: Option<u64>,
     /// The vendor's own list of live sessions: a file for each, with `{pid}`.
@@ -208,10 +223,19 @@ pub enum PresetError {
     Unknown { name: String, known: Vec<String> },
     #[error("can't read {}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
-    #[error("{place} is not a preset")]
-    Malformed { place: String, source: Box<toml::de::Error> },
+    /// The parser's own display is a drawing of several lines; its message is the sentence in it.
+    #[error("{place}, line {line}: {}", error.message().split_whitespace().collect::<Vec<_>>().join(" "))]
+    Malformed { place: String, line: usize, error: Box<toml::de::Error> },
     #[error("{place}: {flaw}")]
     Contradiction { place: String, flaw: Flaw },
+}
+
+impl PresetError {
+    fn malformed(place: String, text: &str, error: toml::de::Error) -> PresetError {
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        PresetError::Malformed { place, line, error: Box::new(error) }
+    }
 }
 
 /// What does not fit together in a preset that reads well.
@@ -264,15 +288,19 @@ impl Preset {
 
     fn read(name: &str, place: &str, text: &str) -> Result<Preset, PresetError> {
         let place = || place.to_owned();
-        let mut preset: Preset = toml::from_str(text)
-            .map_err(|error| PresetError::Malformed { place: place(), source: Box::new(error) })?;
+        let mut preset: Preset =
+            toml::from_str(text).map_err(|error| PresetError::malformed(place(), text, error))?;
         name.clone_into(&mut preset.name);
         // Keys that presets of earlier versions do not have.
         let least = &mut preset.context.compaction_window_min_tokens;
-        if preset.input.is_none() || least.is_none() {
+        let is_earlier = preset.input.is_none() || preset.conversation.fork_keys.is_none();
+        if is_earlier || least.is_none() || preset.conformance.is_none() {
             let built_in = Preset::built_in(preset.dialect)?;
             *least = least.or(built_in.context.compaction_window_min_tokens);
             preset.input = preset.input.or(built_in.input);
+            preset.conformance = preset.conformance.or(built_in.conformance);
+            let fork_keys = &mut preset.conversation.fork_keys;
+            *fork_keys = fork_keys.take().or(built_in.conversation.fork_keys);
         }
         match preset.flaw() {
             Some(flaw) => Err(PresetError::Contradiction { place: place(), flaw }),
@@ -282,9 +310,10 @@ impl Preset {
 
     /// The preset that a dialect was measured with.
     fn built_in(dialect: &dyn Dialect) -> Result<Preset, PresetError> {
-        toml::from_str(dialect.preset()).map_err(|error| PresetError::Malformed {
-            place: format!("the built-in preset {}", dialect.name()),
-            source: Box::new(error),
+        let text = dialect.preset();
+        toml::from_str(text).map_err(|error| {
+            let place = format!("the built-in preset {}", dialect.name());
+            PresetError::malformed(place, text, error)
         })
     }
 

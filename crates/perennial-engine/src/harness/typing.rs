@@ -8,7 +8,7 @@
 //!   the program's own is never typed, nor is one that would be a mere Enter.
 //! - TY3  What is typed is the same text as what was given, by `is_same_text`.
 
-use perennial_core::text::Fingerprint;
+use perennial_core::text::{Fingerprint, is_hidden};
 use perennial_store::text;
 use unicode_normalization::UnicodeNormalization;
 use unicode_width::UnicodeWidthStr;
@@ -39,6 +39,10 @@ pub enum Unsendable {
     Command(String),
     #[error("the text begins with `{0}`, which marks the program's own records in a conversation")]
     OwnMark(String),
+    #[error(
+        "the text begins with `{0}`: the program leaves such prompts out when it resumes the conversation"
+    )]
+    Forgotten(String),
 }
 
 /// The text as an agent CLI with such an input line takes it for one prompt.
@@ -100,9 +104,23 @@ fn check(text: &str, input: &Input) -> Result<(), Unsendable> {
     if let Some(mark) = input.own_marks.iter().find(|mark| text.starts_with(mark.as_str())) {
         return Err(Unsendable::OwnMark(mark.clone()));
     }
-    match input.command_sign.and_then(|sign| command(text, sign)) {
-        Some(command) => Err(Unsendable::Command(command)),
+    if let Some(command) = input.command_sign.and_then(|sign| command(text, sign)) {
+        return Err(Unsendable::Command(command));
+    }
+    match input.forgotten_marks.iter().find(|mark| text.starts_with(mark.as_str())) {
+        Some(mark) => Err(Unsendable::Forgotten(mark.clone())),
         None => Ok(()),
+    }
+}
+
+/// Whether a prompt that a session is started with would be kept in its conversation. Commands may be prompts
+/// there, where the program keeps them.
+pub fn check_first_prompt(prompt: &str, input: &Input) -> Result<(), Unsendable> {
+    let marks = input.own_marks.iter().chain(&input.forgotten_marks);
+    let prompt = prompt.trim_start();
+    match marks.into_iter().any(|mark| prompt.starts_with(mark.as_str())) {
+        true => check(prompt, input),
+        false => Ok(()),
     }
 }
 
@@ -140,7 +158,7 @@ pub fn older_fingerprint(text: &str) -> Option<Fingerprint> {
 /// The characters by which texts are compared.
 fn compared(text: &str) -> impl Iterator<Item = char> {
     let kept = |character: &char| {
-        !character.is_whitespace() && !character.is_control() && !is_invisible(*character)
+        !character.is_whitespace() && !character.is_control() && !is_hidden(*character)
     };
     text.chars().filter(kept).nfc()
 }
@@ -154,7 +172,7 @@ fn visible(text: &str) -> String {
             '\u{200d}' | '\u{fe0f}' if kept.chars().next_back().is_some_and(is_pictograph) => {
                 kept.push(character);
             }
-            invisible if is_invisible(invisible) => {}
+            invisible if is_hidden(invisible) => {}
             other => kept.push(other),
         }
     }
@@ -164,29 +182,6 @@ fn visible(text: &str) -> String {
 /// May be a part of an emoji.
 fn is_pictograph(character: char) -> bool {
     matches!(character, '\u{200d}' | '\u{fe0f}' | '\u{2190}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}')
-}
-
-/// Shown as nothing, or changes the direction of what follows.
-fn is_invisible(character: char) -> bool {
-    matches!(
-        character,
-        '\u{ad}'
-            | '\u{34f}'
-            | '\u{61c}'
-            | '\u{115f}'..='\u{1160}'
-            | '\u{17b4}'..='\u{17b5}'
-            | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{3164}'
-            | '\u{fe00}'..='\u{fe0f}'
-            | '\u{feff}'
-            | '\u{ffa0}'
-            | '\u{fff0}'..='\u{fffb}'
-            | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0000}'..='\u{e0fff}'
-    )
 }
 
 #[cfg(test)]
@@ -233,6 +228,28 @@ mod tests {
         let long = "x".repeat(TEXT_BYTES_MAX);
         assert_eq!(clean(&long, &claude()), Err(Unsendable::TooLong(long.len())));
         assert_eq!(bare(&long), Err(Unsendable::TooLong(long.len())));
+    }
+
+    #[test]
+    fn a_session_is_not_started_with_a_prompt_that_its_conversation_would_not_keep() {
+        let nowhere = std::path::Path::new("/nonexistent");
+        let gemini = Preset::load(nowhere, "gemini").expect("built in").input.expect("a line");
+        let command = |word: &str| Err(Unsendable::Command(word.to_owned()));
+        let forgotten = |mark: &str| Err(Unsendable::Forgotten(mark.to_owned()));
+        let table = [
+            ("/help me", command("/help")),
+            (" /quit", command("/quit")),
+            ("/etc/passwd is", forgotten("/")),
+            ("? what", forgotten("?")),
+        ];
+        for (text, expected) in table {
+            assert_eq!(check_first_prompt(text, &gemini), expected, "{text}");
+            assert_eq!(clean(text, &gemini).map(|_| ()), expected, "{text}");
+        }
+        assert_eq!(check_first_prompt("what is /etc?", &gemini), Ok(()));
+        // Claude Code keeps them.
+        assert_eq!(check_first_prompt("/review the last commit", &claude()), Ok(()));
+        assert!(check_first_prompt("<command-name>x", &claude()).is_err());
     }
 
     #[test]

@@ -5,9 +5,13 @@ use super::claude::Claude;
 use super::codex::Codex;
 use super::dialect::Dialect;
 use super::gemini::Gemini;
+use super::plain::Plain;
 
-/// Every dialect. The first one's preset is meant where a harness is needed and none is named.
+/// Every vendor's dialect. The first one's preset is meant where a harness is needed and none is named.
 pub const DIALECTS: [&dyn Dialect; 3] = [&Claude, &Codex, &Gemini];
+
+/// For programs of no vendor's, which have a preset of their owner's only.
+pub const PLAIN: &dyn Dialect = &Plain;
 
 /// Variables that agent CLIs set for what they start, each with its reason not to reach a session.
 pub const LEFT_BY_AGENT_CLIS: &[(&str, &str)] = &[

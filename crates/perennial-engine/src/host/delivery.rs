@@ -3,6 +3,8 @@
 //!
 //! Types only; the shim's `delivery` acts on them. Like all of the wire they only grow.
 
+use std::time::Duration;
+
 use perennial_core::message;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -51,8 +53,21 @@ pub struct InputRules {
     /// Sooner than this behind a paste, Enter is part of it.
     #[serde(default)]
     pub enter_after_ms: u16,
+    /// An Enter that has not emptied the line by then is pressed again; 0: never.
+    #[serde(default)]
+    pub enter_again_ms: u16,
+    /// How much longer than usual the echo of a paste may take, for each thousand bytes of it.
+    #[serde(default)]
+    pub echo_ms_per_kb: u16,
     #[serde(default)]
     pub frame_end: FrameEnd,
+    /// Frames are drawn on the main screen, and end with a move up from their last row to the caret's
+    /// column. A field of its own, since older shims know no further word of `frame_end`.
+    #[serde(default)]
+    pub is_caret_upward: bool,
+    /// Words that stand from the first column on in an empty line, and only there.
+    #[serde(default)]
+    pub hints: Vec<String>,
 }
 
 /// How a program's frames end, and where they show the caret.
@@ -82,6 +97,14 @@ mod unsaid {
 }
 
 impl InputRules {
+    /// How long the echo of a paste of so many bytes may take.
+    pub fn echo_within(&self, usual: Duration, bytes: usize) -> Duration {
+        let thousands = u32::try_from(bytes / 1000).unwrap_or(u32::MAX);
+        usual.saturating_add(
+            Duration::from_millis(self.echo_ms_per_kb.into()).saturating_mul(thousands),
+        )
+    }
+
     /// Columns that one row of the line has in a terminal of this size.
     pub fn room(&self, size: Size) -> u16 {
         let before = self.first_column.saturating_sub(1);

@@ -152,6 +152,8 @@ pub struct Program {
     pub is_bare: bool,
     /// What it may announce, and what that means.
     pub announcements: Vec<AnnouncementRule>,
+    /// Where the pane listens in which its shim is to be started, for the host `tmux`.
+    pub pane: Option<PathBuf>,
 }
 
 /// One try to type one text. Ordered again, the same try is not made again: it has its outcome.

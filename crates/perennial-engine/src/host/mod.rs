@@ -24,6 +24,7 @@ pub mod jobs;
 pub mod living;
 pub mod monotonic;
 pub mod owner;
+pub mod pane;
 pub mod process;
 pub mod protocol;
 pub mod recording;

@@ -15,7 +15,7 @@ impl Supervisor {
     pub(super) fn decide(&mut self, request: &Request, now: Time) -> Result<Decision, Refusal> {
         let decision = self.newest.decide(request, now)?;
         if !decision.events.is_empty() {
-            self.allowances.pay(request, now)?;
+            self.allowances.pay(request, &decision.events, now)?;
         }
         Ok(decision)
     }

@@ -3,6 +3,7 @@
 use perennial_core::observation::Observation;
 use perennial_core::time::Time;
 
+use super::offer::Hook;
 use super::{AppendId, Output, PendingAnswer, Rejection, Supervisor, TELL_AGAIN_AFTER};
 
 impl Supervisor {
@@ -25,7 +26,8 @@ impl Supervisor {
                 let answer = Err(Rejection::NotRecorded(why.clone()));
                 PendingAnswer { answer, ..asked }.answered()
             }));
-            outputs.extend(pending.hook.map(|hook| self.reply(hook.without_texts())));
+            let hook = pending.hook.map(Hook::without_texts);
+            outputs.extend(hook.into_iter().flat_map(|hook| self.reply(hook, now)));
         }
         self.rebuild();
         outputs.extend(self.turn_read_only(why, now));

@@ -8,6 +8,7 @@ use perennial_core::event::Event;
 use perennial_core::time::Time;
 use perennial_store::journal::Seq;
 
+use super::offer::Hook;
 use super::{AppendId, Output, Pending, PendingAnswer, Supervisor};
 
 impl Supervisor {
@@ -63,7 +64,8 @@ impl Supervisor {
                 outputs.extend(self.request(waiter, request, now));
             }
             // Its texts wait for the next hook.
-            outputs.extend(pending.hook.map(|hook| self.reply(hook.without_texts())));
+            let hook = pending.hook.map(Hook::without_texts);
+            outputs.extend(hook.into_iter().flat_map(|hook| self.reply(hook, now)));
         }
         outputs
     }

@@ -2,6 +2,7 @@
 //! too long (U6).
 
 use perennial_core::event::{Event, What};
+use perennial_core::fact::{Fact, Origin, Seen};
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
 use perennial_core::message::{Message, MessageEvent, REPLY_WITHIN};
 use perennial_core::time::Time;
@@ -14,6 +15,8 @@ pub(super) struct Hook {
     waiter: Waiter,
     /// Each with the attempt that this reply is.
     offers: Vec<(MessageId, u32)>,
+    /// The session whose turn goes on if it is given any.
+    goes_on: Option<(AgentId, SessionNumber)>,
 }
 
 impl Hook {
@@ -28,24 +31,37 @@ impl Supervisor {
         self.unbriefed.contains(&agent)
     }
 
+    /// H23: whether the reply to this hook, which has not been heard yet, may have texts.
+    pub fn is_answerable(&self, agent: AgentId, number: SessionNumber, fact: &Fact) -> bool {
+        let hearing = self.hearings.get(agent).filter(|hearing| hearing.number() == number);
+        match self.newest.agent(agent).zip(hearing) {
+            Some((agent, hearing)) => hearing.is_answerable(agent, fact),
+            None => fact.is_answerable,
+        }
+    }
+
     pub(super) fn offer(
         &mut self,
         waiter: Waiter,
-        agent: AgentId,
-        number: SessionNumber,
+        (agent, number): (AgentId, SessionNumber),
+        at_turn_end: bool,
         now: Time,
     ) -> Output {
-        if self.unbriefed.remove(&agent) {
+        if !at_turn_end && self.unbriefed.remove(&agent) {
             return Output::Reply { waiter, with: Reply::Briefing(agent) };
         }
-        let events = self.newest.offer(agent, number, now);
+        let events = match at_turn_end {
+            true => self.newest.offer_at_turn_end(agent, number, now),
+            false => self.newest.offer(agent, number, now),
+        };
+        let goes_on = at_turn_end.then_some((agent, number));
         if events.is_empty() {
             return Output::Reply { waiter, with: Reply::Texts(Vec::new()) };
         }
         let offers = events.iter().filter_map(offered).collect();
         let append = self.append(of(events), None, Vec::new());
         if let Some(pending) = self.pending.back_mut() {
-            pending.hook = Some(Hook { waiter, offers });
+            pending.hook = Some(Hook { waiter, offers, goes_on });
             self.replies.push_back((now + REPLY_WITHIN, waiter));
         }
         append
@@ -53,15 +69,21 @@ impl Supervisor {
 
     /// Answers a hook, with what still stands of its texts: one that was given back meanwhile goes
     /// with the reply to a later hook, as another attempt.
-    pub(super) fn reply(&mut self, hook: Hook) -> Output {
-        let Hook { waiter, offers } = hook;
+    pub(super) fn reply(&mut self, hook: Hook, now: Time) -> Vec<Output> {
+        let Hook { waiter, offers, goes_on } = hook;
         self.replies.retain(|(_, other)| *other != waiter);
         let messages = self.newest.messages();
         let stands = |(id, attempt): &(MessageId, u32)| {
             messages.get(*id).is_some_and(|message: &Message| message.is_offered_as(*attempt))
         };
-        let offered = offers.into_iter().filter(stands).map(|(id, _)| id).collect();
-        Output::Reply { waiter, with: Reply::Texts(offered) }
+        let offered: Vec<MessageId> = offers.into_iter().filter(stands).map(|(id, _)| id).collect();
+        let is_given = !offered.is_empty();
+        let mut outputs = vec![Output::Reply { waiter, with: Reply::Texts(offered) }];
+        if let Some((agent, number)) = goes_on.filter(|_| is_given) {
+            let fact = Fact::new(Origin::Hook, Seen::TurnGoesOn);
+            outputs.extend(self.heard(agent, number, &fact, now));
+        }
+        outputs
     }
 
     /// Hooks that have waited long enough are answered without their texts.
@@ -71,7 +93,7 @@ impl Supervisor {
             let is_its = |hook: &mut Hook| hook.waiter == waiter;
             let mut pending = self.pending.iter_mut();
             if let Some(hook) = pending.find_map(|pending| pending.hook.take_if(is_its)) {
-                outputs.push(self.reply(hook.without_texts()));
+                outputs.extend(self.reply(hook.without_texts(), now));
             }
         }
         outputs
@@ -87,6 +109,7 @@ fn offered(event: &Event) -> Option<(MessageId, u32)> {
         | What::Name(..)
         | What::Conversation(..)
         | What::Post(..)
+        | What::Role(..)
         | What::Job(..) => None,
     }
 }

@@ -87,7 +87,7 @@ fn reminded() -> Supervisor {
 }
 
 fn offer(waiter: u64) -> Input {
-    Input::Offer { waiter: Waiter(waiter), agent: AGENT, number: NUMBER }
+    Input::Offer { waiter: Waiter(waiter), agent: AGENT, number: NUMBER, at_turn_end: false }
 }
 
 #[track_caller]

@@ -3,6 +3,7 @@
 use perennial_core::fact::{CallName, Fact, Failure, Origin, Seen};
 
 use super::step::{Content, ErrorKind, Step};
+use crate::harness::mail_texts::brought;
 use crate::harness::typing::{fingerprint, older_fingerprint};
 
 /// What a step says of its session; a subagent's says nothing.
@@ -22,6 +23,9 @@ pub fn fact(step: &Step) -> Option<Fact> {
         Content::Usage(_) => Seen::Answered,
         Content::Compaction(_) => Seen::Compacted,
         Content::RateLimit { until, .. } => Seen::CallFailed(Failure::RateLimit { until: *until }),
+        Content::LimitReached { until, .. } => {
+            Seen::CallFailed(Failure::LimitReached { until: *until })
+        }
         // The harness tries again by itself.
         Content::Error { retry_at: Some(_), .. } => return None,
         Content::Error { kind, .. } => Seen::CallFailed(failure(*kind)),
@@ -31,6 +35,7 @@ pub fn fact(step: &Step) -> Option<Fact> {
     let mut fact = Fact::new(Origin::Transcript, seen).at(step.time);
     if let Content::Prompt(text) | Content::PromptBlocked { prompt: text, .. } = &step.content {
         fact.older_text = older_fingerprint(&text.text);
+        fact.mentions = brought(&text.text);
     }
     Some(fact)
 }

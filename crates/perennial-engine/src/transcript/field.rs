@@ -92,3 +92,8 @@ pub fn time(timestamp: Option<&Name<'_>>) -> Option<Time> {
     let timestamp: jiff::Timestamp = timestamp?.as_str().parse().ok()?;
     u64::try_from(timestamp.as_microsecond()).ok().map(Time)
 }
+
+/// A text between tags, as it was before it was put there.
+pub fn unescaped(text: &str) -> String {
+    text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+}

@@ -28,6 +28,7 @@ pub mod field;
 pub mod gemini;
 pub mod line_reader;
 pub mod page;
+pub mod plain;
 pub mod prices;
 pub mod step;
 pub mod survey;

@@ -288,7 +288,8 @@ fn text_of(step: &Step) -> usize {
         | Content::ToolResult { text, .. }
         | Content::ToolCall { arguments: text, .. }
         | Content::Error { text, .. }
-        | Content::RateLimit { text, .. } => text.text.len(),
+        | Content::RateLimit { text, .. }
+        | Content::LimitReached { text, .. } => text.text.len(),
         Content::PromptBlocked { prompt, words } => prompt.text.len() + words.text.len(),
         Content::Thinking
         | Content::Usage(_)

@@ -65,6 +65,11 @@ pub enum Content {
         until: Option<Time>,
         text: Excerpt,
     },
+    /// The same, and the harness gave the turn up.
+    LimitReached {
+        until: Option<Time>,
+        text: Excerpt,
+    },
     /// A person stopped the turn.
     Interrupted,
     /// The vendor's id of what is written here, when it is another one than before.

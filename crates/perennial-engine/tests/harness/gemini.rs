@@ -11,7 +11,9 @@ use perennial_engine::harness::dialect::{Dialect, NotUnderstood};
 use perennial_engine::harness::gemini::Gemini;
 use perennial_engine::harness::prepare::Continuity;
 use perennial_engine::harness::typing::{self, fingerprint};
-use perennial_engine::harness::{Prepared, Preset, SessionFiles, Unprepared, prepare};
+use perennial_engine::harness::{
+    Prepared, Preset, SessionFiles, Unprepared, conversation, prepare,
+};
 use serde_json::{Value, json};
 
 use crate::GEMINI_HOOKS;
@@ -74,7 +76,11 @@ fn only_replies_that_reach_the_model_are_given() {
         assert_eq!(reply["hookSpecificOutput"]["additionalContext"], "a \"text\"");
         assert_eq!(reply["hookSpecificOutput"]["hookEventName"], event);
     }
-    for event in ["SessionStart", "Notification", "AfterAgent", "BeforeTool"] {
+    // The turn goes on with it.
+    let denied = Gemini.reply("AfterAgent", "a text").expect("a reply");
+    let denied: Value = serde_json::from_slice(&denied).expect("JSON");
+    assert_eq!(denied, serde_json::json!({ "decision": "deny", "reason": "a text" }));
+    for event in ["SessionStart", "Notification", "BeforeTool"] {
         assert_eq!(Gemini.reply(event, "text"), None, "{event}");
     }
 }
@@ -113,6 +119,12 @@ impl Owner {
             copies: &self.0.path().join("copies"),
         };
         prepare(&preset(), &launch(), opening, &files)
+    }
+}
+
+impl Owner {
+    fn copy(&self) -> std::path::PathBuf {
+        self.0.path().join(format!("copies/gemini/{}.jsonl", id()))
     }
 }
 
@@ -193,4 +205,74 @@ fn a_lost_conversation_is_put_back_and_a_resume_without_any_begins_anew() {
     assert_eq!(restored.argv[1..3], ["--resume", id().as_str()].map(str::to_owned));
     assert!(restored.argv[3].contains("ended unexpectedly"), "{:?}", restored.argv);
     assert_eq!(owner.prepare(&resume).expect("prepared").continuity, Continuity::Kept);
+}
+
+const PLACE: &str = ".gemini/tmp/work/chats/session-2026-11-17T07-47-bbbbbbbb.jsonl";
+
+/// As the client leaves it when its first turn is cancelled with Esc: it refuses to resume that, and to begin it
+/// again under its id while the file is there.
+fn cancelled() -> String {
+    let header = json!({ "sessionId": id().as_str(), "projectHash": "x", "kind": "main" });
+    let context =
+        json!({ "id": "c", "type": "user", "content": [{ "text": "<session_context>x" }] });
+    let prompt = json!({ "id": "p", "type": "user", "content": [{ "text": "do it" }] });
+    let info = json!({ "id": "i", "type": "info", "content": "Request cancelled." });
+    let history = json!({ "$set": { "messages": [context] } });
+    [header, history.clone(), prompt, info, history].map(|line| format!("{line}\n")).concat()
+}
+
+#[test]
+fn a_conversation_whose_first_turn_was_cancelled_begins_anew_and_its_copy_is_kept() {
+    let owner = Owner::new(&json!({}));
+    let (theirs, ours) = (owner.0.path().join("home").join(PLACE), owner.copy());
+    for path in [&theirs, &ours] {
+        fs::create_dir_all(path.parent().expect("below")).expect("made");
+        fs::write(path, cancelled()).expect("written");
+    }
+    fs::write(ours.with_extension("place"), PLACE).expect("written");
+    let resume = Opening::Resume { conversation: id(), turn: Turn::Over };
+    let gone = owner.prepare(&resume).expect("prepared");
+    assert_eq!(gone.continuity, Continuity::Gone);
+    // The turn was over: nothing is to be said again.
+    assert_eq!(gone.argv, ["gemini", "--session-id", id().as_str()].map(str::to_owned));
+    assert!(!theirs.exists() && !ours.exists());
+    let earlier = conversation::earlier_copies("gemini", &owner.0.path().join("copies"), &id());
+    let [earlier] = &earlier[..] else { panic!("{earlier:?}") };
+    assert_eq!(fs::read_to_string(earlier).expect("kept"), cancelled());
+}
+
+/// The client that found its file cut has appended to it.
+#[test]
+fn our_copy_takes_the_place_of_a_file_that_was_cut_so_far_that_nothing_is_left_to_resume() {
+    let owner = Owner::new(&json!({}));
+    let (theirs, ours) = (owner.0.path().join("home").join(PLACE), owner.copy());
+    let sample = "tests/transcript/samples/gemini/session-2026-11-17T07-47-bbbbbbbb.jsonl";
+    let whole = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(sample)).expect("it");
+    let header = whole.lines().next().expect("a line");
+    for (path, text) in [
+        (&theirs, format!("{header}\n{{\"$set\":{{\"messages\":[{{\"id\":\"{header}\n")),
+        (&ours, whole.clone()),
+    ] {
+        fs::create_dir_all(path.parent().expect("below")).expect("made");
+        fs::write(path, text).expect("written");
+    }
+    fs::write(ours.with_extension("place"), PLACE).expect("written");
+    let resume = Opening::Resume { conversation: id(), turn: Turn::Over };
+    assert_eq!(owner.prepare(&resume).expect("prepared").continuity, Continuity::Restored);
+    assert_eq!(fs::read_to_string(theirs).expect("put back"), whole);
+    assert!(ours.exists());
+}
+
+#[test]
+fn where_a_conversation_lies_is_noted_anew_when_it_is_begun_in_another_place() {
+    let owner = Owner::new(&json!({}));
+    let home = owner.0.path().join("home");
+    let copies = owner.0.path().join("copies");
+    fs::create_dir_all(copies.join("gemini")).expect("made");
+    for place in [PLACE, &PLACE.replace("07-47", "07-48")] {
+        conversation::remember_place(&preset(), &home, &copies, &id(), &home.join(place))
+            .expect("noted");
+        let noted = fs::read_to_string(owner.copy().with_extension("place")).expect("a note");
+        assert_eq!(noted, place);
+    }
 }

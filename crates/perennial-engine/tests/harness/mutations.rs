@@ -3,9 +3,11 @@
 use perennial_core::fact::Seen;
 use perennial_engine::harness::Dialect;
 use perennial_engine::harness::claude::Claude;
+use perennial_engine::harness::gemini::Gemini;
+use perennial_engine::harness::plain::Plain;
 use serde::de::IgnoredAny;
 
-use crate::{HOOKS, STATUS_LINES, claude};
+use crate::{GEMINI_HOOKS, HOOKS, STATUS_LINES, claude};
 
 const INPUTS: u32 = 100_000;
 
@@ -94,4 +96,60 @@ fn no_input_makes_us_panic_and_a_broken_one_is_marked() {
     }
     // The dice fell on both sides.
     assert!(broken > INPUTS / 4 && understood > INPUTS / 4, "{broken} broken, {understood} told");
+}
+
+/// Our own words, as a program says them that speaks the plain dialect.
+const PLAIN_HOOKS: [(&str, &str); 6] = [
+    ("began", r#"{"conversation":"0f3c2a1e-1b2c","how":"started"}"#),
+    ("prompt", r#"{"conversation":"0f3c2a1e-1b2c","text":"do it"}"#),
+    ("result", r#"{"conversation":"0f3c2a1e-1b2c","call":"c1"}"#),
+    ("permission", r#"{"conversation":"0f3c2a1e-1b2c","tool":"shell"}"#),
+    ("failed", r#"{"error":"rate-limit","until":"2026-11-17T07:47:00Z"}"#),
+    ("ended", r#"{"conversation":"0f3c2a1e-1b2c"}"#),
+];
+
+/// As many inputs of one vendor; how many were broken, and how many told something.
+fn mutated(dialect: &dyn Dialect, samples: &[(&str, &str)], seed: u64) -> (u32, u32) {
+    let mut dice = Dice(seed);
+    let (mut broken, mut understood) = (0, 0);
+    for round in 0..INPUTS {
+        let (event, sample) = samples[dice.roll(samples.len())];
+        let mut input = sample.as_bytes().to_vec();
+        for _ in 0..=dice.roll(3) {
+            dice.mutate(&mut input);
+        }
+        let is_json = serde_json::from_slice::<IgnoredAny>(&input).is_ok();
+        broken += u32::from(!is_json);
+        if let Ok(call) = dialect.hook(event, &input) {
+            // A text may have control characters or half a character in it, and is whole all the same.
+            let is_whole = is_json || input.trim_ascii_end().ends_with(b"}");
+            assert!(is_whole || call.is_partial, "{} round {round}", dialect.name());
+            understood += u32::from(call.fact.is_some());
+        }
+    }
+    (broken, understood)
+}
+
+#[test]
+fn hooks_of_the_others_are_read_as_carefully() {
+    let name = |line: &str| {
+        let sample: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        sample["hook_event_name"].as_str().expect("a name").to_owned()
+    };
+    let named: Vec<(String, &str)> = GEMINI_HOOKS.lines().map(|line| (name(line), line)).collect();
+    let gemini: Vec<(&str, &str)> =
+        named.iter().map(|(event, line)| (event.as_str(), *line)).collect();
+    for (dialect, samples, seed) in [
+        (&Gemini as &dyn Dialect, &gemini[..], 0x5eed_0005),
+        (&Plain as &dyn Dialect, &PLAIN_HOOKS[..], 0x5eed_0006),
+    ] {
+        let (broken, understood) = mutated(dialect, samples, seed);
+        let least = INPUTS / 10;
+        assert!(
+            broken > least && understood > least,
+            "{}: {broken} broken, {understood} told",
+            dialect.name()
+        );
+        println!("{}: {INPUTS} inputs, {broken} broken, {understood} told", dialect.name());
+    }
 }

@@ -197,6 +197,8 @@ fn a_transcript_in_which_nothing_was_said_is_put_aside() {
     let aside = Path::new(&theirs).with_extension("jsonl.nothing-said");
     assert_eq!(fs::read_to_string(aside).expect("kept aside"), nothing);
     assert!(!ours.exists(), "the copy of what comes now begins anew");
+    let earlier = ours.with_extension("earlier-1.jsonl");
+    assert_eq!(fs::read_to_string(earlier).expect("kept"), nothing);
     // Asked again while the session has begun to write: its file stays where it is.
     fs::write(&theirs, nothing).expect("written");
     assert_eq!(stage.arguments(&resume(Turn::Open)).1, Continuity::Gone);

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use perennial_engine::harness::preset::{KillSignal, names, usual};
-use perennial_engine::harness::vendors::DIALECTS;
+use perennial_engine::harness::vendors::{DIALECTS, PLAIN};
 use perennial_engine::harness::{Preset, PresetError};
 use tempfile::TempDir;
 
@@ -66,6 +66,23 @@ fn every_dialect_has_a_preset_of_its_own() {
         assert_eq!(preset.dialect, dialect);
     }
     assert_eq!(usual(), DIALECTS[0].name());
+}
+
+/// What a preset of somebody's own begins with is one, and no harness by itself.
+#[test]
+fn the_plain_preset_is_a_good_one_to_begin_with() {
+    let text = PLAIN.preset();
+    let (config, loaded) = load(text);
+    let preset = loaded.expect("a good preset");
+    assert!(preset.dialect == PLAIN && preset.input.is_none() && preset.conformance.is_none());
+    assert!(!names(config.path()).iter().any(|name| name == PLAIN.name()));
+    let unknown = text.replace("\"plain\"", "\"klingon\"");
+    check_refused(
+        &unknown,
+        &["no dialect `klingon`; there is claude, codex, gemini, plain", "line "],
+    );
+    let misspelt = format!("{text}\n[conformance]\nfree = []\nclaim = []\n");
+    check_refused(&misspelt, &["unknown field `claim`", "line "]);
 }
 
 #[test]

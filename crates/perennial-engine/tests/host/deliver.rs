@@ -32,7 +32,15 @@ fn stage(manner: Manner) -> (Fixture, AgentId) {
     let status = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
     assert!(status.success());
     let action = Action::Start(Box::new(launch(fixture.path(), &["tui"])), Opening::Bare);
-    let program = program(fixture.path(), manner);
+    let mut program = program(fixture.path(), manner);
+    if let (Manner::Ignores | Manner::Asks, Some(rules)) = (manner, &mut program.input) {
+        rules.enter_again_ms = AGAIN_MS;
+    }
+    if let (Manner::NewRow, Some(rules)) = (manner, &mut program.input) {
+        rules.enter_again_ms = AGAIN_MS;
+        rules.is_caret_upward = true;
+        rules.hints = vec![tui::HINT.to_owned()];
+    }
     fixture
         .holders()
         .order_start(SessionEffect { agent, number: N1, recorded: None, action }, program);
@@ -41,7 +49,15 @@ fn stage(manner: Manner) -> (Fixture, AgentId) {
     match manner {
         Manner::Undrawn | Manner::ClassicUndrawn => {}
         Manner::Classic | Manner::Swallows => fixture.await_output(agent, N1, "\x1b[?2004h"),
-        Manner::Echoes | Manner::Menu | Manner::Gated | Manner::Appends | Manner::PutsBack => {
+        Manner::NewRow => fixture.await_output(agent, N1, "\x1b[2A\x1b[3G"),
+        Manner::Echoes
+        | Manner::Menu
+        | Manner::Gated
+        | Manner::Appends
+        | Manner::PutsBack
+        | Manner::Ignores
+        | Manner::Blocks
+        | Manner::Asks => {
             fixture.await_output(agent, N1, "\x1b[22;3H");
         }
     }
@@ -97,6 +113,9 @@ fn await_sent(fixture: &Fixture, expected: &[&str]) {
     until(&format!("{expected:?} is sent"), || tui::sent(fixture.path()).len() >= expected.len());
     assert_eq!(tui::sent(fixture.path()), expected);
 }
+
+/// Time enough for a person to type something.
+const AGAIN_MS: u16 = 500;
 
 const CLEAR: LineReport =
     LineReport { draft: false, doubt: false, suspended: false, paused: false, stopped: false };
@@ -412,6 +431,69 @@ fn a_line_without_a_caret_is_proven_by_a_row_of_its_own() {
     await_sent(&fixture, &["a text that is long enough"]);
     assert_eq!(deliver(&fixture, agent, ("m2", 1), "y"), ENTERED);
     await_sent(&fixture, &["a text that is long enough", "y"]);
+}
+
+#[test]
+fn an_enter_that_the_program_did_nothing_with_is_pressed_again_while_the_line_shows_the_text() {
+    let (fixture, agent) = stage(Manner::Ignores);
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "some words"), ENTERED);
+    await_sent(&fixture, &["some words"]);
+    assert_eq!(std::fs::read(fixture.path().join("ignored")).expect("noted").len(), 2);
+    // Nothing more is pressed in the empty line: the next text is the next thing that is sent.
+    assert_eq!(deliver(&fixture, agent, ("m2", 1), "more words"), ENTERED);
+    await_sent(&fixture, &["some words", "more words"]);
+}
+
+/// Previously the new row was taken for an empty line, and the next text was pasted behind the first.
+#[test]
+fn an_enter_that_became_a_new_row_is_pressed_again_there() {
+    let (fixture, agent) = stage(Manner::NewRow);
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "some words"), ENTERED);
+    await_sent(&fixture, &["some words\n"]);
+    assert_eq!(deliver(&fixture, agent, ("m2", 1), "more words"), ENTERED);
+    await_sent(&fixture, &["some words\n", "more words"]);
+}
+
+#[test]
+fn a_persons_enter_that_became_a_new_row_leaves_a_draft() {
+    let (mut fixture, agent) = stage(Manner::NewRow);
+    let mut person = attach(&fixture, agent);
+    person.send(b"hello").expect("typed");
+    line_is(&mut fixture, agent, LineReport { draft: true, ..LineReport::default() });
+    person.send(b"\r").expect("typed");
+    await_file(&fixture, "broken");
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "some words"), held(HeldRecord::Draft));
+    assert_eq!(tui::sent(fixture.path()), Vec::<String>::new());
+}
+
+#[test]
+fn no_enter_is_pressed_again_in_a_dialog_nor_behind_a_persons_keys() {
+    let (fixture, agent) = stage(Manner::Asks);
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "some words"), ENTERED);
+    await_file(&fixture, "asked");
+    let (other, second) = stage(Manner::Ignores);
+    let mut person = attach(&other, second);
+    assert_eq!(deliver(&other, second, ("m1", 1), "some words"), ENTERED);
+    person.send(b"x").expect("typed");
+    // As long as two more looks take.
+    let (third, last) = stage(Manner::Ignores);
+    assert_eq!(deliver(&third, last, ("m1", 1), "some words"), ENTERED);
+    await_sent(&third, &["some words"]);
+    assert!(!fixture.path().join("chosen").exists(), "the dialog was answered");
+    // A person who types late may find our text sent, but not what they type.
+    let sent = tui::sent(other.path());
+    assert!(!sent.iter().any(|text| text.contains('x')), "a person's words were sent: {sent:?}");
+}
+
+/// D10: a hook of the user's blocked it so quickly that the line was never drawn empty.
+#[test]
+fn a_prompt_that_was_heard_and_stands_in_the_line_is_erased_for_the_next_text() {
+    let (fixture, agent) = stage(Manner::Blocks);
+    assert_eq!(deliver(&fixture, agent, ("m1", 1), "forbidden fruit"), ENTERED);
+    await_file(&fixture, "blocked");
+    fixture.holders().heard(agent, N1);
+    assert_eq!(deliver(&fixture, agent, ("m2", 1), "the next"), ENTERED);
+    await_sent(&fixture, &["the next"]);
 }
 
 /// What was entered and not taken still stands in the line.

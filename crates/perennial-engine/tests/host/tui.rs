@@ -32,12 +32,27 @@ pub enum Manner {
     Classic,
     /// As `Classic`, and does not take the first Enter.
     Swallows,
+    /// As `Echoes`, and does nothing with the first two Enters.
+    Ignores,
+    /// Draws on the main screen as Gemini CLI does, with a hint in an empty line, and makes a new row of the
+    /// first Enter.
+    NewRow,
+    /// As `Echoes`, and puts the first prompt back before an empty line was drawn.
+    Blocks,
+    /// As `Echoes`, and opens a dialog at the first Enter, in which a further one chooses.
+    Asks,
     /// On the main screen as well, and draws nothing until there is a word on the pipe `go`. The
     /// terminal makes a newline of an Enter that comes before.
     ClassicUndrawn,
 }
 
-const MANNERS: [(&str, Manner); 9] = [
+pub const HINT: &str = "  Type your message";
+
+const MANNERS: [(&str, Manner); 13] = [
+    ("new-row", Manner::NewRow),
+    ("blocks", Manner::Blocks),
+    ("ignores", Manner::Ignores),
+    ("asks", Manner::Asks),
     ("echoes", Manner::Echoes),
     ("menu", Manner::Menu),
     ("gated", Manner::Gated),
@@ -71,6 +86,7 @@ pub fn program(dir: &Path, manner: Manner) -> Program {
         env_remove: Vec::new(),
         input: Some(rules()),
         is_bare: false,
+        pane: None,
         announcements: Vec::new(),
     }
 }
@@ -218,6 +234,7 @@ impl Tui {
                 self.hidden = "rm -rf ";
             }
             Manner::Echoes | Manner::Appends | Manner::PutsBack | Manner::Undrawn => {}
+            Manner::Ignores | Manner::Asks | Manner::Blocks | Manner::NewRow => {}
         }
         let at = if self.is_home { 0 } else { self.line.len() };
         self.line.insert_str(at, text);
@@ -226,6 +243,26 @@ impl Tui {
     fn enter(&mut self) {
         if self.manner == Manner::Menu {
             self.note("chosen", "");
+            return;
+        }
+        if self.manner == Manner::Asks {
+            self.note(if self.dir.join("asked").exists() { "chosen" } else { "asked" }, "");
+            // A frame that ends in the corner, without a caret.
+            say("\x1b[H\r\x1b[2CAllow?\x1b[24;1H");
+            return;
+        }
+        if self.manner == Manner::Blocks && !self.dir.join("blocked").exists() {
+            self.note("blocked", "");
+            return;
+        }
+        if self.manner == Manner::NewRow && !self.dir.join("broken").exists() {
+            self.note("broken", "");
+            self.line.push('\n');
+            return;
+        }
+        let ignored = std::fs::read(self.dir.join("ignored")).unwrap_or_default();
+        if self.manner == Manner::Ignores && ignored.len() < 2 {
+            self.note("ignored", "");
             return;
         }
         if self.manner == Manner::Swallows && !self.dir.join("swallowed").exists() {
@@ -245,7 +282,11 @@ impl Tui {
         if self.drawn == now {
             return;
         }
-        self.drawn = now;
+        let before = std::mem::replace(&mut self.drawn, now);
+        if self.manner == Manner::NewRow {
+            self.draw_upward(before.map(|(_, _, text)| text), &shown);
+            return;
+        }
         let mut frame = format!("\x1b[H\r\x1b[{}C\x1b[21B\x1b[K", begin - 1);
         let mut column = begin;
         for word in shown.split(' ') {
@@ -261,11 +302,30 @@ impl Tui {
         say(&frame);
     }
 
+    /// The rows of the line and one below, each time all of them, and up to the caret.
+    fn draw_upward(&self, before: Option<String>, shown: &str) {
+        let mut frame = String::new();
+        if let Some(before) = before {
+            let rows = before.split('\n').count() + 1;
+            frame.push_str("\x1b[2B");
+            frame.push_str(&"\x1b[2K\x1b[1A".repeat(rows));
+            frame.push_str("\x1b[2K\x1b[G");
+        }
+        let text = if shown.is_empty() { HINT } else { shown };
+        for (at, row) in text.split('\n').enumerate() {
+            frame.push_str(&format!("{} {row:<70}\r\n", if at == 0 { ">" } else { " " }));
+        }
+        let last = shown.rsplit('\n').next().unwrap_or_default();
+        frame.push_str(&format!(" /a/directory\r\n\x1b[2A\x1b[{}G", 3 + last.chars().count()));
+        say(&frame);
+    }
+
     fn take_terminal(&mut self) {
         let mut raw = self.cooked.clone();
         raw.make_raw();
         tcsetattr(std::io::stdin(), OptionalActions::Now, &raw).expect("set");
-        say(if self.manner.is_classic() { "\x1b[?2004h" } else { "\x1b[?1049h\x1b[?2004h" });
+        let is_main = self.manner.is_classic() || self.manner == Manner::NewRow;
+        say(if is_main { "\x1b[?2004h" } else { "\x1b[?1049h\x1b[?2004h" });
         self.drawn = None;
         self.draw();
     }

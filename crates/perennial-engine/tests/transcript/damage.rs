@@ -94,7 +94,9 @@ fn bounded(step: &Step) -> bool {
             assert!(call.len() <= ID_BYTES);
             [text.text.len(), 0, 0]
         }
-        Content::Error { text, .. } | Content::RateLimit { text, .. } => [text.text.len(), 0, 0],
+        Content::Error { text, .. }
+        | Content::RateLimit { text, .. }
+        | Content::LimitReached { text, .. } => [text.text.len(), 0, 0],
         Content::Usage(usage) => [usage.message.len(), usage.request.len(), usage.model.len()],
         Content::ConversationChanged { id } => [id.len(), 0, 0],
         Content::PromptBlocked { prompt, words } => {

@@ -19,7 +19,7 @@ const DECOY: &str = include_str!("samples/gemini/session-2026-11-17T07-48-bbbbbb
 /// A call that failed, a permission that was refused, Esc in a tool.
 const TROUBLE: &str = include_str!("samples/gemini/session-2026-11-17T07-50-cccccccc.jsonl");
 
-const MUTATIONS: usize = 10_000;
+const MUTATIONS: usize = 100_000;
 
 fn told(reader: &mut Reader, text: &str) -> Vec<String> {
     let mut steps = Vec::new();
@@ -44,7 +44,7 @@ fn word(content: &Content) -> String {
         Content::Usage(usage) => format!("usage {} {}", usage.tokens.input, usage.tokens.output),
         Content::Compaction(_) => "compaction".to_owned(),
         Content::Error { kind, .. } => format!("error {kind:?}"),
-        Content::RateLimit { .. } => "limit".to_owned(),
+        Content::RateLimit { .. } | Content::LimitReached { .. } => "limit".to_owned(),
         Content::Interrupted => "interrupted".to_owned(),
         Content::PromptBlocked { .. } | Content::ConversationChanged { .. } => "other".to_owned(),
     }
@@ -173,7 +173,7 @@ fn a_file_with_the_clients_own_words_only_is_no_conversation() {
     let note = r#"{"id":"i","type":"info","content":"MCP issues detected."}"#;
     assert!(!is_begun(format!("{DECOY}{note}\n").as_bytes()));
     assert!(!is_begun(format!("{DECOY}{{\"id\":\"u\",\"type\":\"user\",\"cont").as_bytes()));
-    for unknown in ["{}\n", "not ours\n", "{\"type\":\"new\"}\n"] {
+    for unknown in ["{}\n", "{\"type\":\"new\"}\n"] {
         assert!(is_begun(unknown.as_bytes()), "{unknown}");
     }
 }
@@ -242,7 +242,7 @@ fn is_bounded(step: &Step) -> bool {
 }
 
 #[test]
-fn ten_thousand_mutated_lines_panic_nowhere_and_what_is_broken_is_counted() {
+fn a_hundred_thousand_mutated_lines_panic_nowhere_and_what_is_broken_is_counted() {
     let lines: Vec<&str> = WHOLE.lines().chain(TROUBLE.lines()).collect();
     let mut random = Random(7);
     let mut lasting = Reader::default();
@@ -259,6 +259,65 @@ fn ten_thousand_mutated_lines_panic_nowhere_and_what_is_broken_is_counted() {
         let whole = [&line[..], b"\n"].concat();
         quick += Gemini.usages(&whole, &mut |_, _| {});
         is_begun(&whole);
+        Gemini.cut_off_at(&whole);
     }
-    assert!(broken > 3000 && lasting.notes().damaged >= broken && quick > 1000);
+    assert!(broken > 30_000 && lasting.notes().damaged >= broken && quick > 10_000);
+}
+
+/// As the client leaves it when it is killed within a second of a resume, in the minute of its start.
+#[test]
+fn a_resume_that_was_cut_off_is_found_and_one_that_went_on_is_not() {
+    let id = "aaaaaaaa-2222-4333-8444-555555555555";
+    let header = format!("{{\"sessionId\":\"{id}\",\"projectHash\":\"x\",\"kind\":\"main\"}}\n");
+    let context = r#"{"$set":{"messages":[{"id":"c","type":"user","content":[{"text":"<session_context>\nx"}]}]}}"#;
+    let said = r#"{"id":"p","type":"user","content":[{"text":"hello"}]}"#;
+    let history =
+        r#"{"$set":{"messages":[{"id":"p","type":"user","content":[{"text":"hello"}]}]}}"#;
+    let first = format!("{header}{context}\n{said}\n");
+    let cut = |more: &str| Gemini.cut_off_at(format!("{first}{more}").as_bytes());
+    assert_eq!(cut(""), None);
+    assert_eq!(cut(&format!("{header}{context}\n")), Some(first.len()));
+    assert_eq!(cut(&format!("{header}{context}\n{header}{context}\n")), Some(first.len()));
+    assert_eq!(cut(&format!("{header}{context}\n{history}\n")), None);
+    assert_eq!(Gemini.cut_off_at(format!("{header}{context}\n").as_bytes()), None, "never begun");
+}
+
+/// A history that is written anew takes the place of what was said; the client's own words and commands are
+/// nothing that it resumes.
+#[test]
+fn only_what_the_client_would_resume_makes_a_conversation() {
+    let header = r#"{"sessionId":"aaaaaaaa-2222-4333-8444-555555555555","projectHash":"x"}"#;
+    let context = r#"{"$set":{"messages":[{"id":"c","type":"user","content":[{"text":"<session_context>x"}]}]}}"#;
+    let user =
+        |text: &str| format!(r#"{{"id":"p","type":"user","content":[{{"text":"{text}"}}]}}"#);
+    let (hello, rewind) = (user("hello"), r#"{"$rewindTo":"p"}"#);
+    let begun = |more: &[&str]| {
+        let lines = [&[header, context], more].concat().join("\n");
+        is_begun(format!("{lines}\n").as_bytes())
+    };
+    assert!(begun(&[&hello]));
+    assert!(!begun(&[]) && !begun(&[&hello, context]) && !begun(&[&hello, rewind]));
+    assert!(
+        begun(&[&hello, context, &hello]) && begun(&[&hello, r#"{"$set":{"lastUpdated":"x"}}"#])
+    );
+    for ignored in ["/help", " ?x", "<hook_context>x</hook_context>", " "] {
+        assert!(!begun(&[&user(ignored)]), "{ignored}");
+    }
+    let answer = |more: &str| format!(r#"{{"id":"a","type":"gemini","content":""{more}}}"#);
+    assert!(!begun(&[&answer("")]) && !begun(&[&answer(r#","toolCalls":[],"thoughts":[]"#)]));
+    assert!(begun(&[&answer(r#","toolCalls":[{}]"#)]) && begun(&[&answer(r#","thoughts":[{}]"#)]));
+    assert!(!begun(&[r#"{"id":"i","type":"info","content":"Request cancelled."}"#]));
+    // An image, and forms that nobody knows, are not taken for nothing.
+    for doubtful in [
+        r#"{"id":"p","type":"user","content":[{"inlineData":{}}]}"#,
+        r#"{"id":"x","type":"unheard-of"}"#,
+        r#"{"more":1}"#,
+        "7",
+    ] {
+        assert!(begun(&[doubtful]), "{doubtful}");
+    }
+    // The client passes over what is no JSON.
+    assert!(!begun(&["{\"id\":\"p\",\"type\":\"us{\"id\":\"q\"}"]));
+    // A resume that was cut off is taken back.
+    assert!(begun(&[&hello, header, context]) && !begun(&[&hello, context, header, context]));
 }

@@ -9,6 +9,7 @@ mod figures;
 mod fixture;
 mod gemini;
 mod page;
+mod plain;
 mod reference;
 mod steps;
 mod tail;

@@ -29,6 +29,7 @@ fn shown(step: &Step) -> String {
         Content::Compaction(compaction) => format!("compaction: {:?}", compaction.trigger),
         Content::Error { kind, .. } => format!("error: {kind:?}"),
         Content::RateLimit { until, .. } => format!("rate limit: {until:?}"),
+        Content::LimitReached { until, .. } => format!("limit reached: {until:?}"),
         Content::PromptBlocked { prompt, words } => {
             format!("blocked: {}: {}", prompt.text, words.text)
         }

@@ -153,6 +153,10 @@ impl Account {
     }
 
     /// JU8
+    pub fn has_session(&self) -> bool {
+        !self.is_over
+    }
+
     pub fn is_live(&self, id: AgentId, number: SessionNumber, event: &AgentEvent) -> Verdict {
         if self.has_gap || (number == self.number && !self.is_over) {
             return Ok(());

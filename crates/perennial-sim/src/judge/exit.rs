@@ -58,7 +58,12 @@ pub fn read(account: &Account, exit: Exit, at: Time) -> Ended {
     );
     let ended =
         |allowed| Ended { story, allowed, owes_next: false, moves: Vec::new(), has_next: false };
+    let is_final = matches!(account.state, State::Frozen | State::Dead | State::Expired);
     match account.state {
+        // JU12: by its own wish it is buried now, whatever ended its session.
+        _ if account.promise.wants_burial && !account.promise.is_held && !is_final => {
+            ended(vec![(State::Dead, Reason::Retired)])
+        }
         // A verb asked for it: its state stands.
         State::Sleeping | State::Hibernating | State::Frozen | State::Dead | State::Expired => {
             ended(Vec::new())
@@ -104,7 +109,7 @@ fn after_reboot(account: &Account) -> Vec<(State, Reason)> {
     let resumes = (State::Waking, Reason::Starting);
     match account.state {
         State::Crashed => Vec::new(),
-        _ if account.restart == Restart::Never => vec![sleeps],
+        _ if account.restart == Restart::Never || account.promise.wants_burial => vec![sleeps],
         State::Hatching | State::Waking | State::Working | State::HandingOff => vec![resumes],
         State::Waiting if account.reason == Reason::Idle => vec![sleeps],
         // An open question, a silent turn: in a turn or not is for others to judge.

@@ -24,6 +24,8 @@ pub struct Promise {
     starts_before: Option<SessionNumber>,
     pub is_held: bool,
     is_buried: bool,
+    /// It asked to be buried, and nobody gave it a session since.
+    pub wants_burial: bool,
 }
 
 impl Promise {
@@ -33,6 +35,7 @@ impl Promise {
         self.is_held &= !is_operators;
         if matches!(moved.cause, Cause::Stop | Cause::Wake | Cause::Restarted) {
             self.is_stopped = moved.cause == Cause::Stop;
+            self.wants_burial &= moved.cause == Cause::Stop;
         }
         self.is_buried |= moved.to == State::Dead;
     }
@@ -52,6 +55,9 @@ impl Account {
         }
         if self.promise.is_held && is_new {
             return broken("JU4: nothing starts what is held", what());
+        }
+        if self.promise.wants_burial && is_new && !self.has_gap {
+            return broken("JU12: no session follows a wish to be buried", what());
         }
         if self.promise.is_buried && is_new {
             return broken("JU4: a bury is never undone", what());
@@ -83,6 +89,23 @@ impl Account {
         }
     }
 
+    pub fn asks_for_burial(&mut self, id: AgentId) -> Verdict {
+        if (self.is_in_cemetery() || self.promise.wants_burial) && !self.has_gap {
+            return broken("JU12: it asks once, and in life", format!("{}", id.0));
+        }
+        self.promise.wants_burial = true;
+        Ok(())
+    }
+
+    /// JU12: by its own word it is buried only if it asked, and not in the middle of its turn.
+    pub fn may_be_buried(&self, id: AgentId) -> Verdict {
+        let is_in_turn = self.state == State::Working && self.has_session();
+        match (self.promise.wants_burial && !is_in_turn && !self.promise.is_held) || self.has_gap {
+            true => Ok(()),
+            false => broken("JU12: buried by itself too early", format!("{}", id.0)),
+        }
+    }
+
     fn is_stopped_for_good(&self) -> bool {
         let rests = matches!(self.state, State::Sleeping | State::Frozen | State::Hibernating);
         self.promise.is_stopped || rests || self.is_in_cemetery()
@@ -107,8 +130,16 @@ pub fn is_wake(command: &Command) -> Option<&Target> {
         | Command::Bury { .. }
         | Command::Send { .. }
         | Command::Unsend { .. }
+        | Command::Mail(_)
+        | Command::ReadMail { .. }
         | Command::Prune { .. }
         | Command::Post { .. }
+        | Command::Leave { .. }
+        | Command::SpawnChild(..)
+        | Command::Assume { .. }
+        | Command::Transfer { .. }
+        | Command::Drop(_)
+        | Command::DismissVacancy { .. }
         | Command::Report { .. } => None,
     }
 }
@@ -154,7 +185,8 @@ impl World {
             (Some(Answer::Done), Command::Stop(_) | Command::StopAll) => {
                 agents.iter().try_for_each(|id| self.stop_answered(waiter, *id))
             }
-            (Some(Answer::Done), Command::Bury { .. }) => {
+            // An agent's own is a wish, carried out later (JU12).
+            (Some(Answer::Done), Command::Bury { .. }) if caller == Caller::Person => {
                 let is_dead = |id: &&AgentId| {
                     self.judge.account(**id).is_none_or(|account| account.state == State::Dead)
                 };
@@ -211,8 +243,19 @@ impl World {
             Some(Answer::Done | Answer::Rejected(Rejection::Refused(_))) => false,
             Some(Answer::Rejected(Rejection::NotRecorded(_))) | None => return Ok(()),
         };
-        // The target may be unborn for the journal while its birth is under way.
-        if self.judge.account(id).is_none() || is_refused != self.judge.may_wake(caller, id) {
+        // Who leads whom may have changed between the decision and its answer.
+        let moves = |asked: &Asked| {
+            let is_move =
+                matches!(&asked.command, Command::Set(set) if set.settings.parent.is_some());
+            is_move && asked.answered_after.is_none_or(|after| after >= waiter.0)
+        };
+        if self.operator.asked.values().any(moves) {
+            return Ok(());
+        }
+        // The target may be unborn for the journal while its birth is under way; and what can't be read may have said
+        // who is above it.
+        let is_known = self.judge.account(id).is_some() && self.judge.knows_ancestors(id);
+        if !is_known || is_refused != self.judge.may_wake(caller, id) {
             return Ok(());
         }
         let what = format!("{caller:?} {command:?}: refused: {is_refused}");

@@ -120,7 +120,8 @@ impl Account {
         if moved.to != State::Crashed {
             return Ok(());
         }
-        if self.restart == Restart::Never {
+        // The record by which it was set so may be the one that can't be read.
+        if self.restart == Restart::Never && !self.has_gap {
             let what = format!("{}: {:?} by {:?}", id.0, moved.reason, moved.cause);
             return broken("JU1: who is not restarted waits for no retry", what);
         }

@@ -1,4 +1,4 @@
-//! The properties of several nodes on one journal (M1, M2, M4, M5), held against what the journal tells.
+//! The properties of several nodes on one journal (M1, M2, M4, M5; M6 in `roles`), held against what the journal tells.
 
 use std::collections::BTreeSet;
 
@@ -23,12 +23,15 @@ impl Cluster {
                     return Err(format!("M5: {} sees\n{seen:?}\nand not\n{agent:?}", node.id));
                 }
             }
+            if seen.roles() != told.roles() {
+                return Err(format!("M5: {} sees other roles than there are", node.id));
+            }
             if seen.messages() != told.messages() {
                 return Err(format!("M5: {} sees other texts than there are", node.id));
             }
         }
         for message in self.truth.messages().iter() {
-            let to = self.truth.agent(message.to);
+            let to = message.to.agent().and_then(|id| self.truth.agent(id));
             if to.is_some_and(|agent| agent.state.roster() == Roster::Cemetery) {
                 return Err(format!("M5: {} waits for a buried agent", message.id));
             }
@@ -48,10 +51,12 @@ impl Cluster {
         let records = records.into_iter().take_while(|record| record.seq <= seq);
         let events: Vec<Event> = records.filter_map(|record| record.event.ok()).collect();
         self.told = seq;
+        let before = self.truth.clone();
         for event in &events {
             self.check_event(event)?;
             self.truth.evolve(event);
         }
+        self.summary.vacancies += self.vacant.check(&before, &self.truth, &events)?;
         let mut names = BTreeSet::new();
         let living = |agent: &&Agent| agent.state.roster() != Roster::Cemetery;
         for agent in self.truth.agents().filter(living) {
@@ -98,7 +103,12 @@ impl Cluster {
             | AgentEvent::ClockTold { .. }
             | AgentEvent::PhaseReported { .. }
             | AgentEvent::Renamed { .. }
+            | AgentEvent::RoleTaken { .. }
+            | AgentEvent::RoleLeft { .. }
             | AgentEvent::Summarised { .. }
+            | AgentEvent::LegacyLeft { .. }
+            | AgentEvent::RoundPassed { .. }
+            | AgentEvent::BurialAsked { .. }
             | AgentEvent::SettingsChanged { .. }
             | AgentEvent::PutOff { .. } => known.is_some(),
         };

@@ -42,6 +42,15 @@ fn refused(refusal: &Refusal) -> String {
         Refusal::AlreadyOffered { .. } => "the session is getting it".into(),
         Refusal::TooOften { wait, .. } => format!("too often: wait {} s", wait.as_secs()),
         Refusal::ParentBelow { .. } => "the parent is below it".into(),
+        Refusal::NotVacant { .. } => "it is not vacant".into(),
+        Refusal::NoRole { .. } => "it has no role".into(),
+        Refusal::HasRole { .. } => "it has a role already".into(),
+        Refusal::NoSuchRole { .. } => "there is no such role".into(),
+        Refusal::NotAnswerable => "it can't be answered".into(),
+        Refusal::TooManyCopies { .. } => "it has too many recipients".into(),
+        Refusal::AboveOwn { excess } => format!("above its own: {excess:?}"),
+        Refusal::NoRecipient => "nobody is there".into(),
+        Refusal::MailboxFull { .. } => "the mailbox is full".into(),
         Refusal::ParentGone { .. } => "the parent is gone".into(),
     }
 }

@@ -1,19 +1,15 @@
-//! The SQL of derived rows: snapshots, samples, the roster, messages.
+//! The SQL of derived rows: snapshots, samples, the roster.
 
 use perennial_core::context;
 use perennial_core::entity::Entity;
-use perennial_core::id::{AgentId, MessageId, SessionNumber};
-use perennial_core::text::Digest;
+use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::time::Time;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::rows;
 use crate::chain::{Hash, seal};
 use crate::journal::{ReadError, Seq, Version};
-use crate::projection::{
-    Context, Latest, MessageChange, MessageRow, MessageRows, RosterQuery, RosterRow, Snapshot,
-    Usage,
-};
+use crate::projection::{Context, Latest, RosterQuery, RosterRow, Snapshot, Usage};
 use crate::record::{stream_key, stream_of};
 use crate::stored::Word;
 
@@ -280,92 +276,7 @@ fn roster_where(
     Ok(rows)
 }
 
-pub(super) fn put_message(connection: &Connection, change: &MessageChange) -> rusqlite::Result<()> {
-    match change {
-        MessageChange::New(row) => {
-            let mut statement = connection.prepare_cached(
-                "INSERT OR REPLACE INTO message VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-            )?;
-            statement.execute(params![
-                row.message.0.to_be_bytes(),
-                row.agent.0.to_be_bytes(),
-                Word::word(row.sender),
-                row.head,
-                row.digest.map(|digest| digest.0),
-                row.recorded_at.0.cast_signed(),
-                Word::word(row.step),
-                row.session.map(|number| number.0),
-                row.changed_at.0.cast_signed(),
-            ])?;
-        }
-        MessageChange::Step { message, step, session, at } => {
-            let mut statement = connection.prepare_cached(
-                "UPDATE message SET step = ?2, session = coalesce(?3, session), changed_at = ?4
-                 WHERE message = ?1",
-            )?;
-            statement.execute(params![
-                message.0.to_be_bytes(),
-                Word::word(*step),
-                session.map(|number| number.0),
-                at.0.cast_signed(),
-            ])?;
-        }
-    }
-    Ok(())
-}
-
-const MESSAGE: &str = "SELECT message, agent, sender, head, digest, recorded_at, step, session,
-    changed_at FROM message";
-
-pub(super) fn message(
-    connection: &Connection,
-    id: MessageId,
-) -> Result<Option<MessageRow>, ReadError> {
-    let mut statement = connection.prepare_cached(&format!("{MESSAGE} WHERE message = ?1"))?;
-    let mut found = statement.query([id.0.to_be_bytes()])?;
-    found.next()?.map(message_row).transpose()
-}
-
-/// The newest messages to an agent first.
-pub(super) fn messages(
-    connection: &Connection,
-    to: AgentId,
-    limit: usize,
-) -> Result<MessageRows, ReadError> {
-    let mut statement = connection.prepare_cached(&format!(
-        "{MESSAGE} WHERE agent = ?1 ORDER BY recorded_at DESC, message DESC LIMIT ?2"
-    ))?;
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut found = statement.query(params![to.0.to_be_bytes(), limit])?;
-    let mut listed = MessageRows::default();
-    while let Some(row) = found.next()? {
-        match message_row(row) {
-            Ok(row) => listed.rows.push(row),
-            Err(_) => listed.unreadable += 1,
-        }
-    }
-    Ok(listed)
-}
-
-fn message_row(row: &Row<'_>) -> Result<MessageRow, ReadError> {
-    let damaged = |id: Vec<u8>| ReadError::Row { table: "message", value: format!("{id:02x?}") };
-    let message: [u8; 16] = row.get::<_, Vec<u8>>(0)?.try_into().map_err(damaged)?;
-    let digest = row.get::<_, Option<Vec<u8>>>(4)?;
-    let digest = digest.map(|bytes| bytes.try_into().map_err(damaged)).transpose()?;
-    Ok(MessageRow {
-        message: MessageId(u128::from_be_bytes(message)),
-        agent: agent("message", row.get(1)?)?,
-        sender: word("message", row.get(2)?)?,
-        head: row.get(3)?,
-        digest: digest.map(Digest),
-        recorded_at: time(row.get(5)?),
-        step: word("message", row.get(6)?)?,
-        session: row.get::<_, Option<u32>>(7)?.map(SessionNumber),
-        changed_at: time(row.get(8)?),
-    })
-}
-
-fn time(micros: i64) -> Time {
+pub(super) fn time(micros: i64) -> Time {
     Time(micros.cast_unsigned())
 }
 
@@ -374,6 +285,6 @@ fn agent(table: &'static str, id: Vec<u8>) -> Result<AgentId, ReadError> {
     Ok(AgentId(u128::from_be_bytes(id)))
 }
 
-fn word<T: Word>(table: &'static str, word: String) -> Result<T, ReadError> {
+pub(super) fn word<T: Word>(table: &'static str, word: String) -> Result<T, ReadError> {
     T::of_word(&word).ok_or(ReadError::Row { table, value: word })
 }

@@ -11,9 +11,10 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::schema::{self, SchemaError};
-use super::{Inspection, head_file, rows};
+use super::{Inspection, head_file, message_check, rows};
 use crate::chain::{Hash, Verified};
-use crate::journal::{Seq, StoreError};
+use crate::journal::{ReadError, Seq, StoreError};
+use crate::projection::MessageFault;
 use crate::record::{Damage, Record, Unreadable, unread};
 
 /// How long a connection waits for another program's lock.
@@ -207,8 +208,21 @@ pub(super) fn inspect(path: &Path) -> Result<Inspection, OpenError> {
     file_faults.retain(|line| line != "ok");
     file_faults.extend(foreign_objects(&connection).map_err(in_store)?);
     let records = walk(&connection, Seq(0)).map_err(in_store)?;
+    let messages = message_faults(&connection).map_err(|error| OpenError::at(path, error))?;
     let lost = head_file::lost(&connection, path).map_err(in_store)?;
-    Ok(Inspection { file_faults, records, lost })
+    Ok(Inspection { file_faults, records, messages, lost })
+}
+
+/// Where pages are damaged, or the rows are those of an older version, nothing more is said of messages.
+fn message_faults(connection: &Connection) -> Result<Vec<MessageFault>, StoreError> {
+    if schema::version(connection).is_ok_and(|version| version < schema::HAS_MAIL) {
+        return Ok(Vec::new());
+    }
+    match message_check::faults(connection) {
+        Err(ReadError::Store(StoreError::Damaged(_)) | ReadError::Row { .. }) => Ok(Vec::new()),
+        Err(ReadError::Store(error)) => Err(error),
+        Ok(faults) => Ok(faults),
+    }
 }
 
 fn faults(connection: &Connection) -> rusqlite::Result<Vec<String>> {

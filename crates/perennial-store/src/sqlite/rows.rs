@@ -1,12 +1,13 @@
 //! The SQL of the journal's tables: rows in, rows out, nothing decided.
 
 use perennial_core::entity::Entity;
+use perennial_core::id::MessageId;
 use perennial_core::text::{Digest, TextBody};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Result, params};
 
 use crate::chain::Hash;
-use crate::journal::{Seq, Version};
+use crate::journal::{ReadError, Seq, Version};
 use crate::record::{Damage, Record, Row, Unreadable, read_rows, stream_key, unread};
 
 /// A read stops after so many bytes, so that no reader holds the journal in memory.
@@ -169,18 +170,40 @@ pub(super) fn streams_before(
     singly(statement.query(params![&key[..1], key, limit as i64])?)
 }
 
+/// The records of all messages, each message's in their order.
+pub(super) fn each_of_messages(
+    connection: &Connection,
+    mut each: impl FnMut(Record) -> std::result::Result<(), ReadError>,
+) -> std::result::Result<(), ReadError> {
+    let mut statement = connection.prepare(&format!(
+        "SELECT {COLUMNS}, (SELECT hash FROM event AS before WHERE before.seq = event.seq - 1)
+         FROM event INDEXED BY event_by_stream WHERE stream >= ?1 AND stream < ?2
+         ORDER BY stream, version"
+    ))?;
+    let first = stream_key(&Entity::Message(MessageId(0)));
+    let mut found = statement.query(params![&first[..1], [first[0] + 1]])?;
+    while let Some(row) = found.next()? {
+        each(single(row)?)?;
+    }
+    Ok(())
+}
+
 /// Reads records that need not follow each other; column 8 is the hash of each one's predecessor.
 fn singly(mut found: rusqlite::Rows<'_>) -> Result<Vec<Record>> {
     let (mut records, mut bytes) = (Vec::new(), 0);
     while bytes < READ_LIMIT_BYTES
         && let Some(row) = found.next()?
     {
-        let event = event_row(row)?;
-        let previous = if event.seq == Seq(1) { Some(Hash::GENESIS) } else { hash(row, 8)? };
-        bytes += event.payload.len();
-        records.push(event.read(previous));
+        bytes += row.get_ref(6)?.as_bytes().map_or(0, <[u8]>::len);
+        records.push(single(row)?);
     }
     Ok(records)
+}
+
+fn single(row: &rusqlite::Row<'_>) -> Result<Record> {
+    let event = event_row(row)?;
+    let previous = if event.seq == Seq(1) { Some(Hash::GENESIS) } else { hash(row, 8)? };
+    Ok(event.read(previous))
 }
 
 fn event_row(row: &rusqlite::Row<'_>) -> Result<Row> {

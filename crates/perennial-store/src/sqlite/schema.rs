@@ -9,7 +9,10 @@ use rusqlite::{Connection, TransactionBehavior};
 /// "pere": what tells a journal from any other SQLite file.
 const APPLICATION_ID: i64 = 0x7065_7265;
 
-const MIGRATIONS: [&str; 5] = [FIRST, MEASURED, TEXTS, REMINDED, ENDED];
+const MIGRATIONS: [&str; 6] = [FIRST, MEASURED, TEXTS, REMINDED, ENDED, MAIL];
+
+/// From this version on the table of messages has all that is read from it.
+pub(super) const HAS_MAIL: i64 = 6;
 
 const FIRST: &str = "
     CREATE TABLE event (
@@ -119,6 +122,16 @@ const ENDED: &str = "
     ALTER TABLE roster ADD COLUMN named_at INTEGER NOT NULL DEFAULT 0;
     CREATE INDEX roster_by_name ON roster (name COLLATE NOCASE, named_at, agent);
     CREATE INDEX roster_by_state ON roster (state, agent);
+";
+
+/// Mail is a message with a subject and a thread. Mailboxes of roles and of the operator are in the column `agent`
+/// too, by keys that no agent's id can be.
+const MAIL: &str = "
+    ALTER TABLE message ADD COLUMN mail   TEXT;
+    ALTER TABLE message ADD COLUMN thread BLOB;
+    CREATE INDEX mail_by_mailbox ON message (agent, recorded_at) WHERE mail IS NOT NULL;
+    CREATE INDEX mail_by_sender ON message (sender, recorded_at) WHERE mail IS NOT NULL;
+    CREATE INDEX mail_by_thread ON message (thread, recorded_at) WHERE mail IS NOT NULL;
 ";
 
 /// Why a file is not this program's journal.

@@ -5,21 +5,21 @@
 //! - W2  Derived rows never cost a commit of their own while appends come.
 //! - W3  Nothing is written on top of a chain that another program broke, nor to files that have other names now.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use perennial_core::entity::Entity;
-use perennial_core::id::{AgentId, NodeId};
+use perennial_core::id::{AgentId, MessageId, NodeId};
 use rusqlite::{Connection, ErrorCode};
 
 use super::head_file::HeadFile;
-use super::{Shared, derived, open, rows};
+use super::{Shared, derived, message_check, messages, open, rows};
 use crate::chain::Hash;
 use crate::journal::{AppendError, Done, Seq, StoreError, Version};
-use crate::projection::{Kept, Latest, RosterRow, Snapshot};
+use crate::projection::{Kept, Latest, MessageChange, RosterRow, Snapshot};
 use crate::record::{Damage, EncodedBatch, Grounds, Unreadable, has_snapshots, stream_key};
 
 /// One commit carries at most so many orders: the first of them should not wait for long.
@@ -34,11 +34,19 @@ const CHECKPOINT_PAGES: i64 = 1000;
 const CHECKPOINT_PAGES_AT_ONCE: i64 = 8000;
 
 pub(super) enum WriterOrder {
-    Append { batch: Result<EncodedBatch, AppendError>, done: Done },
-    Snapshots { snapshots: Vec<Snapshot>, kept: Kept },
+    Append {
+        batch: Result<EncodedBatch, AppendError>,
+        done: Done,
+    },
+    Snapshots {
+        snapshots: Vec<Snapshot>,
+        kept: Kept,
+    },
     Latest(Vec<Latest>),
     Roster(Vec<RosterRow>),
     Quarantine(Unreadable),
+    /// To be made again from their records.
+    Messages(Vec<MessageId>),
     Close,
 }
 
@@ -53,6 +61,7 @@ pub(super) struct Pending {
     roster: HashMap<AgentId, RosterRow>,
     quarantined: BTreeMap<Seq, Unreadable>,
     healed: Vec<Seq>,
+    messages: BTreeSet<MessageId>,
     verified: Option<(Seq, Hash)>,
 }
 
@@ -70,6 +79,11 @@ impl Pending {
         if !self.healed.is_empty() {
             // They were made beside the damage; once its mark is gone, nothing else would say so.
             derived::drop_covers(connection)?;
+        }
+        for message in &self.messages {
+            let row = message_check::remade(connection, *message)?;
+            let change = row.map(MessageChange::New);
+            change.map_or(Ok(()), |change| messages::put_message(connection, &change))?;
         }
         self.quarantined
             .values()
@@ -211,6 +225,7 @@ impl Writer {
             WriterOrder::Quarantine(record) => {
                 pending.quarantined.insert(record.seq, record);
             }
+            WriterOrder::Messages(messages) => pending.messages.extend(messages),
             WriterOrder::Close => {
                 group.last = true;
                 return;
@@ -352,7 +367,7 @@ impl Writer {
             rows::put_text(connection, text)?;
         }
         for change in &batch.messages {
-            derived::put_message(connection, change)?;
+            messages::put_message(connection, change)?;
         }
         for row in batch.rows(*head, &after) {
             rows::insert(connection, &row)?;

@@ -37,7 +37,18 @@ pub(super) enum Stored {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum StoredPurpose {
-    Notify { agent: String, name: String, reason: Worded<Reason> },
+    Notify {
+        agent: String,
+        name: String,
+        reason: Worded<Reason>,
+    },
+    Mail {
+        agent: String,
+        name: String,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        note: String,
+        subject: String,
+    },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -61,6 +72,12 @@ impl From<&JobEvent> for Stored {
                         agent: agent.to_string(),
                         name: name.clone(),
                         reason: Worded(*reason),
+                    },
+                    Purpose::Mail { agent, name, note, subject } => StoredPurpose::Mail {
+                        agent: agent.to_string(),
+                        name: name.clone(),
+                        note: note.clone(),
+                        subject: subject.clone(),
                     },
                 },
                 argv: command.argv.clone(),
@@ -92,9 +109,14 @@ impl TryFrom<Stored> for JobEvent {
     fn try_from(stored: Stored) -> Result<JobEvent, Damage> {
         Ok(match stored {
             Stored::Wanted { node, purpose, argv, dir, limit_ms } => {
-                let StoredPurpose::Notify { agent, name, reason } = purpose;
-                let (agent, reason) = (part::agent(&agent)?, reason.0);
-                let purpose = Purpose::Notify { agent, name, reason };
+                let purpose = match purpose {
+                    StoredPurpose::Notify { agent, name, reason } => {
+                        Purpose::Notify { agent: part::agent(&agent)?, name, reason: reason.0 }
+                    }
+                    StoredPurpose::Mail { agent, name, note, subject } => {
+                        Purpose::Mail { agent: part::agent(&agent)?, name, note, subject }
+                    }
+                };
                 let limit = Duration::from_millis(limit_ms);
                 let node = part::node(node.as_deref())?;
                 JobEvent::Wanted { node, purpose, command: JobCommand { argv, dir, limit } }

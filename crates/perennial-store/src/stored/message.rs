@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use perennial_core::context::Threshold;
-use perennial_core::id::SessionNumber;
-use perennial_core::message::{Content, Held, MessageEvent, Sender, Withdrawer};
+use perennial_core::id::{MessageId, SessionNumber};
+use perennial_core::message::{Channel, Content, DeliveryId, Held, MessageEvent, Withdrawer};
 use perennial_core::text::Fingerprint;
 use perennial_core::time::Time;
 use serde::{Deserialize, Serialize};
 
+use super::mail::{self, StoredMail};
+use super::malformed;
 use super::part::{self, StoredSample, StoredText};
 use super::word::Worded;
 use crate::record::Damage;
@@ -24,14 +26,18 @@ pub const KINDS: &[(&str, u32)] = &[
     ("message-seen", 1),
     ("message-withdrawn", 1),
     ("message-returned", 1),
+    ("message-forwarded", 1),
+    ("message-read", 1),
 ];
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Stored {
     Recorded {
+        /// An agent's id, `role:NAME` or `operator`.
         to: String,
-        from: Worded<Sender>,
+        /// `person`, `perennial` or an agent's id.
+        from: String,
         content: StoredContent,
     },
     Offered {
@@ -40,6 +46,12 @@ pub(super) enum Stored {
         /// Absent where the clock was not behind.
         #[serde(default, skip_serializing_if = "is_zero")]
         behind_us: u64,
+        /// Of mail.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<Worded<Channel>>,
+        /// Of mail in a list, but for the first: that one's id and attempt.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        list: Option<(String, u32)>,
     },
     Entered {
         attempt: u32,
@@ -64,6 +76,12 @@ pub(super) enum Stored {
         by: Worded<Withdrawer>,
     },
     Returned {},
+    Forwarded {
+        to: String,
+    },
+    Read {
+        session: Option<u32>,
+    },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -72,6 +90,8 @@ pub(super) enum StoredContent {
     Typed { text: StoredText, fingerprint: String, after_turn: bool },
     Notice { threshold: Worded<Threshold>, sample: StoredSample },
     Reminder { calls: u64, sample: Option<StoredSample> },
+    Mail(Box<StoredMail>),
+    Round { role: String, number: u64 },
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
@@ -84,13 +104,15 @@ impl From<&MessageEvent> for Stored {
         match event {
             MessageEvent::Recorded { to, from, content } => Stored::Recorded {
                 to: to.to_string(),
-                from: Worded(*from),
+                from: mail::written_sender(*from),
                 content: content.into(),
             },
-            MessageEvent::Offered { session, attempt, behind } => Stored::Offered {
+            MessageEvent::Offered { session, attempt, channel, with, behind } => Stored::Offered {
                 session: session.0,
                 attempt: *attempt,
                 behind_us: u64::try_from(behind.as_micros()).unwrap_or(u64::MAX),
+                by: channel.map(Worded),
+                list: with.map(|list| (list.message.to_string(), list.attempt)),
             },
             MessageEvent::Entered { attempt, is_last } => {
                 Stored::Entered { attempt: *attempt, last: *is_last }
@@ -105,6 +127,10 @@ impl From<&MessageEvent> for Stored {
             MessageEvent::Seen { session } => Stored::Seen { session: session.0 },
             MessageEvent::Withdrawn { by } => Stored::Withdrawn { by: Worded(*by) },
             MessageEvent::Returned => Stored::Returned {},
+            MessageEvent::Forwarded { to } => Stored::Forwarded { to: to.to_string() },
+            MessageEvent::Read { session } => {
+                Stored::Read { session: session.map(|number| number.0) }
+            }
         }
     }
 }
@@ -115,13 +141,15 @@ impl TryFrom<Stored> for MessageEvent {
     fn try_from(stored: Stored) -> Result<MessageEvent, Damage> {
         Ok(match stored {
             Stored::Recorded { to, from, content } => MessageEvent::Recorded {
-                to: part::agent(&to)?,
-                from: from.0,
+                to: mail::mailbox(&to)?,
+                from: mail::sender(&from)?,
                 content: content.try_into()?,
             },
-            Stored::Offered { session, attempt, behind_us } => MessageEvent::Offered {
+            Stored::Offered { session, attempt, behind_us, by, list } => MessageEvent::Offered {
                 session: SessionNumber(session),
                 attempt,
+                channel: by.map(|by| by.0),
+                with: list.map(delivery).transpose()?,
                 behind: Duration::from_micros(behind_us),
             },
             Stored::Entered { attempt, last } => MessageEvent::Entered { attempt, is_last: last },
@@ -133,8 +161,15 @@ impl TryFrom<Stored> for MessageEvent {
             Stored::Seen { session } => MessageEvent::Seen { session: SessionNumber(session) },
             Stored::Withdrawn { by } => MessageEvent::Withdrawn { by: by.0 },
             Stored::Returned {} => MessageEvent::Returned,
+            Stored::Forwarded { to } => MessageEvent::Forwarded { to: mail::mailbox(&to)? },
+            Stored::Read { session } => MessageEvent::Read { session: session.map(SessionNumber) },
         })
     }
+}
+
+fn delivery((message, attempt): (String, u32)) -> Result<DeliveryId, Damage> {
+    let message: Result<MessageId, _> = message.parse();
+    Ok(DeliveryId { message: message.map_err(|error| malformed(&error))?, attempt })
 }
 
 impl From<&Content> for StoredContent {
@@ -151,6 +186,10 @@ impl From<&Content> for StoredContent {
             Content::Reminder { calls, sample } => {
                 let sample = sample.as_ref().map(StoredSample::from);
                 StoredContent::Reminder { calls: *calls, sample }
+            }
+            Content::Mail(mail) => StoredContent::Mail(Box::new((&**mail).into())),
+            Content::Round { role, number } => {
+                StoredContent::Round { role: role.clone(), number: *number }
             }
         }
     }
@@ -171,6 +210,10 @@ impl TryFrom<StoredContent> for Content {
             }
             StoredContent::Reminder { calls, sample } => {
                 Content::Reminder { calls, sample: sample.map(Into::into) }
+            }
+            StoredContent::Mail(mail) => Content::Mail(Box::new((*mail).try_into()?)),
+            StoredContent::Round { role, number } => {
+                Content::Round { role: part::name(&role)?.as_str().to_owned(), number }
             }
         })
     }

@@ -8,7 +8,6 @@ use perennial_core::event::{Birth, Move};
 use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::hold::{HeldFor, Hold};
 use perennial_core::id::{AgentId, NodeId, SessionNumber};
-use perennial_core::launch::{Host, Launch, Options};
 use perennial_core::name::Name;
 use perennial_core::reason::{Evidence, Finding, Reason, Show, Verb, Witness};
 use perennial_core::restart::{History, Restart, Tally};
@@ -18,6 +17,7 @@ use perennial_core::text::{Digest, Text};
 use perennial_core::time::Time;
 use serde::{Deserialize, Serialize};
 
+use super::launch::StoredLaunch;
 use super::malformed;
 use super::word::Worded;
 use crate::record::Damage;
@@ -32,25 +32,6 @@ pub(super) struct StoredBirth {
     restart: Worded<Restart>,
     evidence: StoredEvidence,
     until: u64,
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredLaunch {
-    harness: String,
-    host: Worded<Host>,
-    argv: Vec<String>,
-    dir: String,
-    env_names: Vec<String>,
-    project: String,
-    options: StoredOptions,
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredOptions {
-    model: Option<String>,
-    prompt: Option<String>,
-    permission_mode: Option<String>,
-    trust: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -234,29 +215,11 @@ impl TryFrom<StoredBirth> for Birth {
             role,
             parent: parent.as_deref().map(agent).transpose()?,
             node: node(at.as_deref())?,
-            launch: launch.into(),
+            launch: launch.try_into()?,
             restart: restart.0,
             evidence: evidence.try_into()?,
             until: Time(until),
         })
-    }
-}
-
-impl From<&Launch> for StoredLaunch {
-    fn from(launch: &Launch) -> StoredLaunch {
-        let Launch { harness, host, argv, dir, env_names, project, options } = launch.clone();
-        let Options { model, prompt, permission_mode, trust } = options;
-        let options = StoredOptions { model, prompt, permission_mode, trust };
-        StoredLaunch { harness, host: Worded(host), argv, dir, env_names, project, options }
-    }
-}
-
-impl From<StoredLaunch> for Launch {
-    fn from(stored: StoredLaunch) -> Launch {
-        let StoredLaunch { harness, host, argv, dir, env_names, project, options } = stored;
-        let StoredOptions { model, prompt, permission_mode, trust } = options;
-        let options = Options { model, prompt, permission_mode, trust };
-        Launch { harness, host: host.0, argv, dir, env_names, project, options }
     }
 }
 

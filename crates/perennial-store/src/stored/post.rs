@@ -4,15 +4,17 @@ use perennial_core::post::{Author, PostEvent};
 use serde::{Deserialize, Serialize};
 
 use super::part::{self, StoredText};
+use super::role::StoredVacancy;
 use crate::record::Damage;
 
 /// The kinds of this life with the newest form of each.
-pub const KINDS: &[(&str, u32)] = &[("post-written", 1)];
+pub const KINDS: &[(&str, u32)] = &[("post-written", 1), ("post-vacancy-announced", 1)];
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Stored {
     Written { by: StoredAuthor, title: Option<String>, text: StoredText },
+    VacancyAnnounced(StoredVacancy),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -36,6 +38,7 @@ impl From<&PostEvent> for Stored {
                 title: title.clone(),
                 text: text.into(),
             },
+            PostEvent::VacancyAnnounced(vacancy) => Stored::VacancyAnnounced((&**vacancy).into()),
         }
     }
 }
@@ -44,7 +47,12 @@ impl TryFrom<Stored> for PostEvent {
     type Error = Damage;
 
     fn try_from(stored: Stored) -> Result<PostEvent, Damage> {
-        let Stored::Written { by, title, text } = stored;
+        let (by, title, text) = match stored {
+            Stored::Written { by, title, text } => (by, title, text),
+            Stored::VacancyAnnounced(vacancy) => {
+                return Ok(PostEvent::VacancyAnnounced(Box::new(vacancy.try_into()?)));
+            }
+        };
         let by = match by {
             StoredAuthor::Person => Author::Person,
             StoredAuthor::Agent { id, name } => Author::Agent {

@@ -36,6 +36,16 @@ pub(super) const STEPS: &[Step] = &[
             fields.insert("node".into(), Value::Null);
         },
     },
+    // Nobody's sessions were inside tmux.
+    Step {
+        kind: "hatched",
+        from: 3,
+        change: |fields| {
+            if let Some(Value::Object(launch)) = fields.get_mut("launch") {
+                launch.insert("tmux".into(), Value::Null);
+            }
+        },
+    },
     Step {
         kind: "job-wanted",
         from: 1,

@@ -9,10 +9,12 @@ use perennial_core::context::{Source, Threshold};
 use perennial_core::conversation::{Followed, Turn};
 use perennial_core::exit::UnknownExit;
 use perennial_core::hold::HeldFor;
-use perennial_core::launch::Host;
-use perennial_core::message::{Held, Sender, Withdrawer};
+use perennial_core::launch::HostKind;
+use perennial_core::legacy::LegacyKind;
+use perennial_core::message::{Channel, Held, Priority, Withdrawer};
 use perennial_core::reason::{Reason, Show, Verb};
 use perennial_core::restart::Restart;
+use perennial_core::role::Span;
 use perennial_core::session::Pace;
 use perennial_core::state::{Cause, State};
 use perennial_core::work::WorkPhase;
@@ -104,11 +106,14 @@ words! { Verb:
     Look "look", Attach "attach", Send "send", Logs "logs", Spawn "spawn", Stop "stop",
     Wake "wake", Rename "rename", Bury "bury", Down "down", Report "report",
     Post "post", Restart "restart", Up "up", Set "set", Prune "prune",
+    Assume "assume", Transfer "transfer", Drop "drop", Mail "mail",
 }
 
+words! { LegacyKind: Board "board", Blog "blog", Autobiography "autobiography" }
+words! { Span: Mortal "mortal", Persistent "persistent" }
 words! { Pace: Graceful "graceful", AtOnce "at-once" }
 words! { Restart: Never "never", OnCrash "on-crash", Always "always" }
-words! { Host: Shim "shim" }
+words! { HostKind: Shim "shim", Tmux "tmux" }
 words! { UnknownExit:
     HolderDied "holder-died", MachineRestarted "machine-restarted", NotStarted "not-started",
     HomeCopied "home-copied",
@@ -119,7 +124,7 @@ words! { Show:
     PermissionDialog "permission-dialog", Question "question", RateLimit "rate-limit",
     ServiceError "service-error", NothingAtFirst "nothing-at-first",
     NothingInTurn "nothing-in-turn", BackgroundWork "background-work",
-    LimitReached "limit-reached",
+    LimitReached "limit-reached", AccessRefused "access-refused", TooLong "too-long",
 }
 
 words! { Followed:
@@ -134,7 +139,8 @@ words! {
     Source: StatusLine "status-line", Transcript "transcript", Table "model-table",
         Reported "self-reported", Estimated "estimated"
 }
-words! { Sender: Person "person", Perennial "perennial" }
+words! { Priority: Low "low", Normal "normal", High "high", Urgent "urgent" }
+words! { Channel: Typing "typing", HookReply "hook-reply", TurnEnd "turn-end" }
 words! { Withdrawer: Person "person", Outdated "outdated" }
 words! { Held:
     Draft "draft", Doubt "doubt", Dialog "dialog", Suspended "suspended", NotDrawn "not-drawn",
@@ -169,9 +175,11 @@ mod tests {
             ("cause", words::<Cause>()),
             ("reason", words::<Reason>()),
             ("verb", words::<Verb>()),
+            ("legacy-kind", words::<LegacyKind>()),
+            ("span", words::<Span>()),
             ("pace", words::<Pace>()),
             ("restart", words::<Restart>()),
-            ("host", words::<Host>()),
+            ("host", words::<HostKind>()),
             ("unknown-exit", words::<UnknownExit>()),
             ("show", words::<Show>()),
             ("followed", words::<Followed>()),
@@ -180,7 +188,8 @@ mod tests {
             ("threshold", words::<Threshold>()),
             ("source", words::<Source>()),
             ("work-phase", words::<WorkPhase>()),
-            ("sender", words::<Sender>()),
+            ("priority", words::<Priority>()),
+            ("channel", words::<Channel>()),
             ("withdrawer", words::<Withdrawer>()),
             ("held", words::<Held>()),
             ("message-step", words::<MessageStep>()),
@@ -204,7 +213,7 @@ mod tests {
         check::<Verb>();
         check::<Pace>();
         check::<Restart>();
-        check::<Host>();
+        check::<HostKind>();
         check::<UnknownExit>();
         check::<Show>();
         check::<Followed>();
@@ -213,7 +222,8 @@ mod tests {
         check::<Threshold>();
         check::<Source>();
         check::<WorkPhase>();
-        check::<Sender>();
+        check::<Priority>();
+        check::<Channel>();
         check::<Withdrawer>();
         check::<Held>();
         assert_eq!(State::WORDS.len(), State::ALL.len());

@@ -22,8 +22,8 @@ use perennial_store::projection::{Context, Usage};
 use perennial_store::record::LONGEST_PAYLOAD_BYTES;
 use perennial_store::text::{self, LONGEST_TEXT_BYTES};
 use perennial_store::{
-    AppendError, Batch, Expected, Hash, Latest, Link, MemoryJournal, MessageStep, RosterQuery,
-    RosterRow, Seq, Snapshot, SnapshotSet, StreamAppend, Version,
+    AppendError, Batch, Expected, Hash, Latest, Link, MemoryJournal, MessageStep, MessagesOf,
+    RosterQuery, RosterRow, Seq, Snapshot, SnapshotSet, StreamAppend, Version,
 };
 
 use crate::events::*;
@@ -518,7 +518,7 @@ fn recorded(id: u128, agent: AgentId, words: &str, at: u64) -> (Event, TextBody)
     let body = text::body(words);
     let fingerprint = text::fingerprint(words.chars());
     let content = Content::Typed { text: body.text.clone(), fingerprint, after_turn: false };
-    let recorded = MessageEvent::Recorded { to: agent, from: Sender::Person, content };
+    let recorded = MessageEvent::Recorded { to: agent.into(), from: Sender::Person, content };
     (Event { at: Time(at), what: What::Message(MessageId(id), recorded) }, body)
 }
 
@@ -546,7 +546,13 @@ fn messages_are_read_as_far_as_they_have_come(journal: &Arc<dyn Store>) {
     }
     let of = |id, at, what| Event { at: Time(at), what: What::Message(MessageId(id), what) };
     let behind = Duration::ZERO;
-    let offered = MessageEvent::Offered { session: SessionNumber(4), attempt: 1, behind };
+    let offered = MessageEvent::Offered {
+        session: SessionNumber(4),
+        attempt: 1,
+        channel: None,
+        with: None,
+        behind,
+    };
     let seen = MessageEvent::Seen { session: SessionNumber(5) };
     let heard = MessageEvent::Heard { attempt: 1 };
     append(&**journal, batch(vec![(1, vec![of(1, 4, offered.clone()), of(1, 5, seen)])])).unwrap();
@@ -562,6 +568,25 @@ fn messages_are_read_as_far_as_they_have_come(journal: &Arc<dyn Store>) {
     assert_eq!(journal.messages(ADA, 1).unwrap().rows.len(), 1);
     assert_eq!(journal.message(MessageId(1)).unwrap().as_ref(), Some(&rows[1]));
     assert_eq!(journal.message(MessageId(9)).unwrap(), None);
+    // From a place on, and only what has changed since.
+    let since = |changed, behind: (u64, u128), limit| {
+        let behind = (Time(behind.0), MessageId(behind.1));
+        let found = journal.messages_since(MessagesOf::To(ADA), Time(changed), behind, limit);
+        found.unwrap().rows.iter().map(|row| row.message.0).collect::<Vec<_>>()
+    };
+    assert_eq!(since(0, (0, 0), 9), [1, 2]);
+    assert_eq!((since(0, (0, 0), 1), since(0, (1, 1), 9)), (vec![1], vec![2]));
+    assert_eq!((since(6, (0, 0), 9), since(7, (0, 0), 9)), (vec![2], vec![2]));
+    assert_eq!((since(8, (0, 0), 9), since(0, (2, 2), 9)), (Vec::new(), Vec::new()));
+    let sent = MessagesOf::ToOperatorFrom(ADA);
+    let sent = journal.messages_since(sent, Time(0), (Time(0), MessageId(0)), 9).unwrap();
+    assert_eq!(sent.rows, []);
+    // In another mailbox, the session of the first one says nothing.
+    let forwarded = MessageEvent::Forwarded { to: BOB.into() };
+    append(&**journal, batch(vec![(3, vec![of(2, 8, forwarded)])])).unwrap();
+    let row = journal.message(MessageId(2)).unwrap().unwrap();
+    assert_eq!((row.mailbox, row.step), (BOB.into(), MessageStep::Recorded));
+    assert_eq!((row.session, row.changed_at), (None, Time(8)));
 }
 
 fn a_stream_may_be_looked_at_and_not_written(journal: &Arc<dyn Store>) {

@@ -129,7 +129,12 @@ fn of_a_command() -> Vec<Event> {
     let ending =
         |number| AgentEvent::SessionEnding { number: SessionNumber(number), pace: Pace::AtOnce };
     let unknown = Exit::Unknown(UnknownExit::HolderDied);
+    let [(_, taken), _, _, (_, round), _, (_, left)] = crate::golden::role_examples();
+    let [(_, legacy), (_, burial)] = crate::golden::last_examples();
     let life = Life::of(BOB, "bob")
+        .then(left)
+        .then(taken)
+        .then(round)
         .started(1, Opening::Bare)
         .moved(Cause::Announced, State::Working, Reason::Running)
         .then(AgentEvent::Renamed { name: "rob".parse().expect("a good name") })
@@ -142,6 +147,8 @@ fn of_a_command() -> Vec<Event> {
         .then(AgentEvent::Held(hold))
         .then(AgentEvent::Rehomed { node: NodeId(9) })
         .then(AgentEvent::Summarised { summary: "so far".into() })
+        .then(legacy)
+        .then(burial)
         .then(ending(2));
     life.events
 }

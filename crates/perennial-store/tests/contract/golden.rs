@@ -17,12 +17,17 @@ use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::hold::{HeldFor, Hold};
 use perennial_core::id::{BootId, Epoch, JobId, MessageId, PostId, SessionNumber};
 use perennial_core::job::{JobCommand, JobEnd, JobEvent, Purpose};
-use perennial_core::launch::{Host, Launch, Options};
-use perennial_core::message::{Content, Held, MessageEvent, Sender, Withdrawer};
-use perennial_core::name::Name;
+use perennial_core::launch::{Host, Launch, Options, TmuxPlace};
+use perennial_core::legacy::LegacyKind;
+use perennial_core::message::{
+    Channel, Content, DeliveryId, Held, Mail, MailKind, Mailbox, MessageEvent, Priority, Sender,
+    Withdrawer,
+};
+use perennial_core::name::{Name, NameKey};
 use perennial_core::post::{Author, PostEvent};
 use perennial_core::reason::{Evidence, Finding, Reason, Show, Verb, Witness};
 use perennial_core::restart::{History, Restart, Tally};
+use perennial_core::role::{Holder, Mandate, RoleEvent, RoleTerms, Span, Vacancy};
 use perennial_core::session::{Pace, Process};
 use perennial_core::settings::{NewParent, Place, Settings, VariableChange};
 use perennial_core::state::{Cause, State};
@@ -53,6 +58,7 @@ fn examples() -> Vec<(&'static str, AgentOrNode)> {
             Agent(AgentEvent::Hatched(Box::new(Birth { node: NodeId(9), ..birth() }))),
         ),
         ("hatched-bare", Agent(AgentEvent::Hatched(Box::new(bare_birth())))),
+        ("hatched-tmux", Agent(AgentEvent::Hatched(Box::new(tmux_birth())))),
         ("hatched-harness", Agent(AgentEvent::Hatched(Box::new(harness_birth())))),
         ("moved", movement(Witness::Kernel, Finding::Exited(Exit::KillSignal(9)), Some(Time(99)))),
         ("moved-holder", movement(Witness::Holder, Finding::Executed(PROCESS), None)),
@@ -96,12 +102,78 @@ fn examples() -> Vec<(&'static str, AgentOrNode)> {
     ];
     examples.extend(harness_examples().map(|(name, event)| (name, Agent(event))));
     examples.extend(policy_examples().map(|(name, event)| (name, Agent(event))));
+    examples.extend(role_examples().map(|(name, event)| (name, Agent(event))));
+    examples.extend(last_examples().map(|(name, event)| (name, Agent(event))));
     examples
 }
 
 pub fn recordings_pruned() -> NodeEvent {
     let sessions = vec![SessionNumber(1), SessionNumber(3)];
     NodeEvent::RecordingsPruned { agent: ADA, sessions, bytes: 4096, by: Witness::Operator }
+}
+
+/// An agent takes a role and leaves it.
+pub fn role_examples() -> [(&'static str, AgentEvent); 6] {
+    let evidence = asked(Verb::Transfer, 12);
+    let terms = RoleTerms {
+        mandate: Mandate::Path("mandates/architect.txt".into()),
+        span: Span::Mortal,
+        overseer: Some("mayor".into()),
+        restart: Some(Restart::Always),
+        is_single: true,
+        every: None,
+        is_declared: true,
+    };
+    let patrol = RoleTerms { every: Some(Duration::from_secs(1800)), ..terms.clone() };
+    let taken = |terms, from| AgentEvent::RoleTaken {
+        role: "Architect".into(),
+        terms: Box::new(terms),
+        from,
+        evidence: evidence.clone(),
+    };
+    let crew = RoleTerms { is_declared: true, ..RoleTerms::default() };
+    [
+        ("took-role", taken(terms, Some(BOB))),
+        ("took-role-rounds", taken(patrol, None)),
+        ("took-role-as-it-is", taken(crew, None)),
+        ("round-passed", AgentEvent::RoundPassed { round: 3 }),
+        ("took-role-undeclared", taken(RoleTerms::default(), None)),
+        ("left-role", AgentEvent::RoleLeft { to: Some(BOB), evidence: evidence.clone() }),
+    ]
+}
+
+/// An agent leaves a text, and wants to be buried.
+pub fn last_examples() -> [(&'static str, AgentEvent); 2] {
+    let text = text::body("what I learnt").text;
+    [
+        ("legacy-left", AgentEvent::LegacyLeft { kind: LegacyKind::Blog, text }),
+        ("burial-asked", AgentEvent::BurialAsked { evidence: asked(Verb::Bury, 12) }),
+    ]
+}
+
+/// What happens to a role itself, and what is posted of it.
+fn roles() -> Vec<(&'static str, What)> {
+    let key = NameKey::of("Architect");
+    let holder = |id, name: Option<&str>| Holder { id, name: name.map(|it| it.parse().unwrap()) };
+    let vacancy = Vacancy {
+        role: "Architect".into(),
+        last: holder(ADA, Some("ada")),
+        mandate: Mandate::Text("keep the design whole".into()),
+        frozen: vec![holder(BOB, None)],
+        since: Time(9),
+        is_declared: true,
+    };
+    let role = |event| What::Role(key.clone(), event);
+    vec![
+        ("role-taken", role(RoleEvent::Taken { by: ADA, is_living: true })),
+        ("role-left", role(RoleEvent::Left { by: ADA })),
+        ("role-vacated", role(RoleEvent::Vacated(Box::new(vacancy.clone())))),
+        ("role-dismissed", role(RoleEvent::Dismissed)),
+        (
+            "post-vacancy-announced",
+            What::Post(PostId(9), PostEvent::VacancyAnnounced(Box::new(vacancy))),
+        ),
+    ]
 }
 
 /// What policy made of the moment, and holds.
@@ -230,6 +302,13 @@ fn bare_birth() -> Birth {
     Birth { name: None, role: None, parent: None, restart: Restart::Never, ..birth() }
 }
 
+fn tmux_birth() -> Birth {
+    let socket = "/tmp/tmux-1000/default".to_owned();
+    let host = Host::Tmux(TmuxPlace::of(&"ada".parse().unwrap(), socket));
+    let birth = birth();
+    Birth { launch: Launch { host, ..birth.launch }, ..birth }
+}
+
 fn harness_birth() -> Birth {
     let options = Options {
         model: Some("opus".into()),
@@ -276,7 +355,7 @@ fn whats() -> Vec<(&'static str, Entity, What)> {
 
 /// Events of what is neither an agent nor the node.
 pub fn others() -> Vec<(&'static str, What)> {
-    [messages_jobs_and_claims(), posts()].concat()
+    [messages_jobs_and_claims(), mail(), posts(), roles()].concat()
 }
 
 fn wanted_by(node: NodeId) -> JobEvent {
@@ -301,9 +380,15 @@ fn messages_jobs_and_claims() -> Vec<(&'static str, What)> {
     let message = |event| What::Message(MessageId(7), event);
     let sample = Sample { tokens: 9, window: 12, usable: 10, source: Source::StatusLine };
     let recorded =
-        |content| message(MessageEvent::Recorded { to: ADA, from: Sender::Person, content });
+        |content| message(MessageEvent::Recorded { to: ADA.into(), from: Sender::Person, content });
     let (session, attempt) = (SessionNumber(3), 2);
-    let offered = |behind| message(MessageEvent::Offered { session, attempt, behind });
+    let (with, behind) = (None, Duration::ZERO);
+    let offered = |channel, behind| {
+        message(MessageEvent::Offered { session, attempt, channel, with, behind })
+    };
+    let list = DeliveryId { message: MessageId(6), attempt: 5 };
+    let (channel, with) = (Some(Channel::Typing), Some(list));
+    let listed = message(MessageEvent::Offered { session, attempt, channel, with, behind });
     let job = |event| What::Job(JobId(8), event);
     let ended = |end| job(JobEvent::Ended { number: 1, end, output: "done\n".to_owned() });
     vec![
@@ -320,8 +405,11 @@ fn messages_jobs_and_claims() -> Vec<(&'static str, What)> {
             recorded(Content::Notice { threshold: Threshold::NineTenths, sample }),
         ),
         ("message-recorded-reminder", recorded(Content::Reminder { calls: 40, sample: None })),
-        ("message-offered", offered(Duration::ZERO)),
-        ("message-offered-behind", offered(Duration::from_secs(3600))),
+        ("message-recorded-round", recorded(Content::Round { role: "Patrol".into(), number: 3 })),
+        ("message-offered", offered(None, Duration::ZERO)),
+        ("message-offered-behind", offered(None, Duration::from_secs(3600))),
+        ("message-offered-list", listed),
+        ("message-offered-mail", offered(Some(Channel::HookReply), Duration::ZERO)),
         ("message-entered", message(MessageEvent::Entered { attempt: 2, is_last: false })),
         (
             "message-held",
@@ -335,6 +423,8 @@ fn messages_jobs_and_claims() -> Vec<(&'static str, What)> {
         ("message-seen", message(MessageEvent::Seen { session: SessionNumber(3) })),
         ("message-withdrawn", message(MessageEvent::Withdrawn { by: Withdrawer::Person })),
         ("message-returned", message(MessageEvent::Returned)),
+        ("message-forwarded", message(MessageEvent::Forwarded { to: ADA.into() })),
+        ("message-read", message(MessageEvent::Read { session: None })),
         ("job-wanted", job(wanted_by(NodeId::HOME))),
         ("job-wanted-node", job(wanted_by(NodeId(9)))),
         (
@@ -349,6 +439,53 @@ fn messages_jobs_and_claims() -> Vec<(&'static str, What)> {
         ("job-ended-outdated", ended(JobEnd::Outdated)),
         ("taken", What::Name(name, ClaimEvent::Taken { by: ADA })),
         ("left", What::Conversation(conversation, ClaimEvent::Left { by: ADA })),
+    ]
+}
+
+fn mail() -> Vec<(&'static str, What)> {
+    let letter = Mail {
+        thread: MessageId(7),
+        subject: "say \"hi\"".to_owned(),
+        priority: Priority::High,
+        text: text::body("line 1\nline 2").text,
+        excerpt: "line 1\nline 2".to_owned(),
+        sender_name: Some("ada".parse().expect("a name")),
+        eldest_ancestor: None,
+        role: Some("Architect".to_owned()),
+        recipient: None,
+        is_copy: false,
+        kind: MailKind::Letter,
+    };
+    let kind = MailKind::Returned { to: "bob".to_owned() };
+    let returned =
+        Mail { kind, role: None, sender_name: None, excerpt: String::new(), ..letter.clone() };
+    let recorded = |to, from, mail| {
+        let content = Content::Mail(Box::new(mail));
+        What::Message(MessageId(7), MessageEvent::Recorded { to, from, content })
+    };
+    let role = Mailbox::Role("Architect".parse::<Name>().expect("a name").key());
+    let wrote = |note: &str| Purpose::Mail {
+        agent: ADA,
+        name: "ada".to_owned(),
+        note: note.to_owned(),
+        subject: "done".to_owned(),
+    };
+    let job = |purpose| {
+        let JobEvent::Wanted { node, command, .. } = wanted_by(NodeId::HOME) else {
+            unreachable!()
+        };
+        What::Job(JobId(8), JobEvent::Wanted { node, purpose, command })
+    };
+    let of_child = Mail { eldest_ancestor: Some(ADA), role: None, ..letter.clone() };
+    vec![
+        (
+            "message-recorded-mail-of-child",
+            recorded(Mailbox::Operator, Sender::Agent(ADA), of_child),
+        ),
+        ("message-recorded-mail", recorded(role, Sender::Agent(ADA), letter)),
+        ("message-recorded-mail-back", recorded(Mailbox::Operator, Sender::Perennial, returned)),
+        ("job-wanted-mail", job(wrote(""))),
+        ("job-wanted-mail-urgent", job(wrote("urgent"))),
     ]
 }
 

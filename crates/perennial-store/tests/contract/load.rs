@@ -179,15 +179,15 @@ fn an_agent_whose_birth_is_gone_is_listed_too() {
     assert!(loaded.fleet.agent(ADA).unwrap().is_damaged());
 }
 
-/// The hold is there whatever the record that can't be read was about, and a lead's word does not
+/// The hold is there whatever the record that can't be read was about, and a parent's word does not
 /// lift it.
 #[test]
 fn only_an_operators_word_outranks_the_mark() {
-    let lead =
+    let parent =
         Evidence { witness: Witness::Agent(BOB), fact: Finding::Asked(Verb::Stop), at: Time(20) };
     let lifted = AgentEvent::HoldLifted { evidence: asked(Verb::Stop, 21) };
     for (order, held) in [
-        (moved(ADA, 20, Cause::Stop, State::Sleeping, lead), true),
+        (moved(ADA, 20, Cause::Stop, State::Sleeping, parent), true),
         (moved(ADA, 20, Cause::Stop, State::Sleeping, asked(Verb::Stop, 20)), false),
         (of_agent(ADA, 20, lifted), false),
     ] {

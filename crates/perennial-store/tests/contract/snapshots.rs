@@ -251,11 +251,11 @@ proptest! {
     }
 }
 
-/// A lead that is dead stays for its team's sake, over restarts too, and goes with the last of it.
+/// A parent that is dead stays for its team's sake, over restarts too, and goes with the last of it.
 #[test]
 fn a_dead_lead_is_loaded_until_its_team_is_over() {
     let journal = MemoryJournal::new();
-    let lead = [
+    let parent = [
         (Turn::Daemon(0), 1),
         (Turn::Spawn(0), 1),
         (Turn::Executed(0), 1),
@@ -264,16 +264,16 @@ fn a_dead_lead_is_loaded_until_its_team_is_over() {
         (Turn::Bury(0), 1),
         (Turn::Exited(0, 0), 1),
     ];
-    tell(&journal, &lead, &[6]);
+    tell(&journal, &parent, &[6]);
     let loaded = load(&journal, NodeId::HOME).unwrap();
     let (first, second) = (AgentId(2), AgentId(4));
     assert_eq!((loaded.fleet.agents().count(), loaded.over), (2, 0));
-    assert!(loaded.fleet.leads(first, second));
+    assert!(loaded.fleet.is_above(first, second));
 
     let journal = MemoryJournal::new();
-    let both = [&lead[..], &[(Turn::Bury(3), 1), (Turn::Exited(1, 0), 1), (Turn::Due(5), 1)]];
+    let both = [&parent[..], &[(Turn::Bury(3), 1), (Turn::Exited(1, 0), 1), (Turn::Due(5), 1)]];
     tell(&journal, &both.concat(), &[8]);
-    // The lead had a team when the last set was made: it is loaded, and to be put as over.
+    // The parent had a team when the last set was made: it is loaded, and to be put as over.
     let loaded = load(&journal, NodeId::HOME).unwrap();
     assert_eq!((loaded.fleet.agents().count(), loaded.over), (1, 1));
     assert_eq!(loaded.changed, BTreeSet::from([Entity::Agent(first)]));

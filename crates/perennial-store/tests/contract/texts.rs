@@ -10,7 +10,10 @@ use perennial_core::event::{Event, What};
 use perennial_core::fleet::Fleet;
 use perennial_core::id::{JobId, MessageId, SessionNumber};
 use perennial_core::job::{self, JobEnd, JobEvent, JobPhase};
-use perennial_core::message::{self, Content, Held, MessageEvent, Sender, Why, Withdrawer};
+use perennial_core::message::{
+    self, Content, Held, Mail, MailKind, Mailbox, MessageEvent, Priority, Sender, Why, Withdrawer,
+};
+use perennial_core::name::NameKey;
 use perennial_core::reason::Reason;
 use perennial_core::text::Fingerprint;
 use perennial_core::time::Time;
@@ -35,12 +38,18 @@ fn recorded() -> Event {
         fingerprint: Fingerprint([1; 32]),
         after_turn: false,
     };
-    of_text(MessageEvent::Recorded { to: ADA, from: Sender::Person, content })
+    of_text(MessageEvent::Recorded { to: ADA.into(), from: Sender::Person, content })
 }
 
 fn offered() -> Event {
     let session = SessionNumber(1);
-    of_text(MessageEvent::Offered { session, attempt: 1, behind: Duration::ZERO })
+    of_text(MessageEvent::Offered {
+        session,
+        attempt: 1,
+        channel: None,
+        with: None,
+        behind: Duration::ZERO,
+    })
 }
 
 fn entered() -> Event {
@@ -138,6 +147,39 @@ fn a_text_whose_first_record_follows_a_hole_is_listed_and_can_be_taken_back() {
     assert_eq!(why(&loaded.fleet), Some(Why::Unreadable));
     let listed = loaded.fleet.messages().get(TEXT).unwrap();
     assert!(matches!(&listed.content, Content::Typed { text, .. } if text.head == "run the tests"));
+}
+
+/// As a text is: it would else be lost in silence.
+#[test]
+fn a_mail_whose_first_record_cant_be_read_is_listed() {
+    for to in [Mailbox::Agent(ADA), Mailbox::Operator, Mailbox::Role(NameKey::of("keeper"))] {
+        let mail = Mail {
+            thread: TEXT,
+            subject: "the build".to_owned(),
+            priority: Priority::Normal,
+            text: text::body("main is red").text,
+            // It is not given any more: the table has no excerpt.
+            excerpt: String::new(),
+            sender_name: None,
+            eldest_ancestor: None,
+            role: None,
+            recipient: None,
+            is_copy: false,
+            kind: MailKind::Letter,
+        };
+        let (from, content) = (Sender::Agent(BOB), Content::Mail(Box::new(mail.clone())));
+        let recorded = of_text(MessageEvent::Recorded { to: to.clone(), from, content });
+        let told = [recorded, of_text(MessageEvent::Forwarded { to: to.clone() })];
+        for edit in [ALTER, DELETE] {
+            let sql = format!("{edit} = 'message-recorded'");
+            let (_directory, journal) = edited(&told, &sql);
+            let loaded = load(&journal, NodeId::HOME).unwrap();
+            assert_eq!(why(&loaded.fleet), Some(Why::Unreadable), "{to} {sql}");
+            let listed = loaded.fleet.messages().get(TEXT).unwrap();
+            assert_eq!((listed.mail(), &listed.to, listed.from), (Some(&mail), &to, from));
+            assert_eq!(loaded.fleet.messages().unread(&to), 1);
+        }
+    }
 }
 
 #[test]

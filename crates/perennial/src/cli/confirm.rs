@@ -29,6 +29,11 @@ impl Confirmation {
         !self.yes && !context.json && io::stdin().is_terminal() && io::stderr().is_terminal()
     }
 
+    /// Whether it was answered beforehand.
+    pub fn is_given(&self) -> bool {
+        self.yes
+    }
+
     /// Goes on if the answer is yes; call it only if one is due.
     pub fn ask(&self, question: &str, context: &Context) -> Result<(), Failure> {
         let question = context.draw(|canvas| {

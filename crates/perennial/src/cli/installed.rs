@@ -11,15 +11,25 @@ use std::time::Duration;
 use perennial_engine::harness::preset::{self, Preset};
 use perennial_engine::host::process;
 
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a program is given to say its version.
+pub const PATIENCE: Duration = Duration::from_secs(5);
 /// A version is short.
 const LONGEST: u64 = 4096;
 
 #[derive(Debug)]
 pub struct Installed {
     pub path: PathBuf,
-    /// As it says itself; empty if it says none.
-    pub version: String,
+    pub version: Version,
+}
+
+/// The version of a program, by its own word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Version {
+    Said(String),
+    /// It said something else, or nothing.
+    Unsaid,
+    /// It did not answer in time.
+    Late,
 }
 
 /// Where a program is found in PATH, if it is.
@@ -53,16 +63,24 @@ pub fn agent_cli(preset: &Preset, prepare: impl FnOnce(&mut Command)) -> Option<
     command.args(&preset.version_args);
     prepare(&mut command);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let said = command.spawn().map(said).unwrap_or_default();
-    let words = said.split_whitespace();
-    let version = words
-        .map(|word| word.trim_start_matches('v'))
-        .find(|word| word.starts_with(|first: char| first.is_ascii_digit()) && word.contains('.'));
-    Some(Installed { path, version: version.unwrap_or_default().to_owned() })
+    let version = match command.spawn().map(said) {
+        Ok(Some(said)) => version(&said),
+        Ok(None) => Version::Late,
+        Err(_) => Version::Unsaid,
+    };
+    Some(Installed { path, version })
 }
 
-/// What a program prints before it ends; one that does not end in time is ended.
-fn said(mut child: Child) -> String {
+fn version(said: &str) -> Version {
+    let words = said.split_whitespace().map(|word| word.trim_start_matches('v'));
+    let is_version =
+        |word: &&str| word.starts_with(|first: char| first.is_ascii_digit()) && word.contains('.');
+    let version = words.into_iter().find(is_version);
+    version.map_or(Version::Unsaid, |version| Version::Said(version.to_owned()))
+}
+
+/// What a program prints before it ends; nothing of one that does not end in time, which is ended.
+fn said(mut child: Child) -> Option<String> {
     let ended = process::ends_within(&child, PATIENCE);
     if !ended {
         let _ = child.kill();
@@ -72,7 +90,7 @@ fn said(mut child: Child) -> String {
         let _ = output.take(LONGEST).read_to_string(&mut text);
     }
     let _ = child.wait();
-    text
+    ended.then_some(text)
 }
 
 #[cfg(test)]

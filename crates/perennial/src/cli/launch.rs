@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use perennial_api::request::Spawn;
+use perennial_api::{Agent, Response, client};
 
 use super::context::Context;
 use super::environment::{self, Inherited};
@@ -12,7 +13,8 @@ use super::failure::Failure;
 use super::harness_choice;
 use super::problems;
 use super::render::text::plain;
-use super::terminal;
+use super::{person, terminal, tmux};
+use crate::config::HOSTS;
 
 /// The options that `spawn` and `run` share.
 #[derive(Debug, clap::Args)]
@@ -44,6 +46,10 @@ pub struct Options {
     /// Accept the agent CLI's first-run dialogs for this directory
     #[arg(long)]
     trust: bool,
+    /// What holds the agent's terminal: the built-in holder, or a pane of
+    /// your tmux [default: shim]
+    #[arg(long, value_parser = HOSTS)]
+    host: Option<String>,
     /// Set an environment variable; without a value, take yours; may be
     /// repeated
     #[arg(long, value_name = "NAME[=VALUE]")]
@@ -91,9 +97,39 @@ pub fn request(
         prompt: options.prompt,
         permission_mode: options.permission_mode,
         trust: options.trust,
+        host: options.host,
+        tmux_socket: None,
         conversation: None,
+        fork: false,
         attach: None,
     })
+}
+
+/// The same with the host of the configuration, where none was named. That default is the operator's own: the children
+/// of agents are in no pane.
+pub fn with_usual_host(request: Spawn, context: &Context) -> Spawn {
+    let is_usual = request.host.is_none();
+    let host = request.host.clone().unwrap_or_else(|| context.config().config.host);
+    let is_in_tmux = host != HOSTS[0];
+    let is_theirs = !is_in_tmux || !is_usual || person::required("open a pane", context).is_ok();
+    Spawn { host: Some(host).filter(|_| is_in_tmux && is_theirs), ..request }
+}
+
+/// Has the agent made that a request asks for; with the host `tmux`, in a pane that is opened first.
+pub fn born(mut request: Spawn, context: &Context) -> Result<(Agent, Response), Failure> {
+    let mut pane = None;
+    if request.host.as_deref() == Some("tmux") {
+        let name = request.name.as_deref().ok_or_else(problems::pane::nameless_pane)?;
+        let (socket, opened) = tmux::open_for(name, context)?;
+        request.tmux_socket = Some(socket.to_string_lossy().into_owned());
+        pane = opened;
+    }
+    let answer = context.client.post(&client::path(&["agents"], &[]), &request)?;
+    let agent: Agent = answer.read()?;
+    if let Some(pane) = pane {
+        pane.keep(&agent);
+    }
+    Ok((agent, answer))
 }
 
 /// What `--env` asks for, by name.

@@ -19,6 +19,7 @@ mod launch;
 mod listener;
 mod next_session;
 mod number;
+mod own_session;
 mod pager;
 mod pattern;
 mod person;
@@ -30,6 +31,8 @@ mod several;
 mod since;
 mod stay;
 mod terminal;
+mod text_source;
+mod tmux;
 mod usage;
 
 use std::ffi::OsString;
@@ -93,6 +96,7 @@ enum Verb {
     Logs(logs::Args),
     Screen(screen::Args),
     Attach(attach::Args),
+    Pane(pane::Args),
     Send(send::Args),
     Sent(sent::Args),
     Unsend(unsend::Args),
@@ -106,6 +110,11 @@ enum Verb {
     Bury(bury::Args),
     Events(events::Args),
     Board(board::Args),
+    Mail(mail::Args),
+    Role(role::Args),
+    Legacy(legacy::Args),
+    Report(report::Args),
+    Prime(prime::Args),
     Tokens(tokens::Args),
     Doctor(doctor::Args),
     Paths(paths::Args),
@@ -128,6 +137,8 @@ enum Verb {
     Daemon(daemon::Args),
     #[command(hide = true)]
     DemoAgent(demo_agent::Args),
+    #[command(hide = true)]
+    PaneProcess(pane_process::Args),
     #[command(hide = true)]
     Shim(shim::Args),
 }
@@ -219,6 +230,8 @@ impl Verb {
             Verb::Logs(args) => logs::run(args, context),
             Verb::Screen(args) => screen::run(&args, context),
             Verb::Attach(args) => attach::run(&args, context),
+            Verb::Pane(args) => pane::run(&args, context),
+            Verb::PaneProcess(args) => pane_process::run(&args, context),
             Verb::Send(args) => send::run(&args, context),
             Verb::Sent(args) => sent::run(&args, context),
             Verb::Unsend(args) => unsend::run(&args, context),
@@ -230,6 +243,11 @@ impl Verb {
             Verb::Bury(args) => bury::run(args, context),
             Verb::Events(args) => events::run(&args, context),
             Verb::Board(args) => board::run(args, context),
+            Verb::Mail(args) => mail::run(args, context),
+            Verb::Role(args) => role::run(args, context),
+            Verb::Legacy(args) => legacy::run(args, context),
+            Verb::Report(args) => report::run(args, context),
+            Verb::Prime(args) => prime::run(args, context),
             Verb::Tokens(args) => tokens::run(&args, context),
             Verb::Doctor(args) => doctor::run(&args, context),
             Verb::Paths(args) => paths::run(&args, context),

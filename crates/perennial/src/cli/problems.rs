@@ -5,11 +5,13 @@
 //! error texts suggest.
 
 pub mod house;
+pub mod pane;
 
 use std::error::Error;
 use std::io;
 use std::path::Path;
 
+use perennial_api::mail::TEXT_LIMIT;
 use perennial_api::request::POST_TEXT_LIMIT;
 use perennial_api::{ExitCode, Problem};
 
@@ -343,6 +345,21 @@ pub fn bad_key_count(bytes: usize, most: usize) -> Problem {
         .next("leave out --no-enter to send a longer text")
 }
 
+pub fn no_such_role(role: &str) -> Problem {
+    Problem::new(404, "no-such-role", format!("no role '{role}'"))
+        .because("it is not declared, and nobody holds it")
+        .next("`perennial role ls` lists the roles")
+}
+
+pub fn agent_missing() -> Problem {
+    usage("no-agent", "no agent is named").next("name an agent; `perennial ls` lists them")
+}
+
+pub fn role_words(example: &str) -> Problem {
+    usage("usage", "expected one or two words")
+        .next(format!("for example: perennial role {example}"))
+}
+
 pub fn blank_title() -> Problem {
     usage("bad-title", "the title is blank").next("give a title, or leave it out")
 }
@@ -350,6 +367,23 @@ pub fn blank_title() -> Problem {
 pub fn nothing_to_post() -> Problem {
     usage("no-text", "there is nothing to post")
         .next("give a text: perennial board post 'the build is green again'")
+}
+
+pub fn nothing_to_mail() -> Problem {
+    usage("no-text", "there is nothing to send")
+        .next("give a text: perennial mail send bob -m 'the build is green again'")
+}
+
+pub fn mail_too_long(source: &str) -> Problem {
+    usage("too-long", "the text is too long")
+        .because(format!("{source} has more than {TEXT_LIMIT} bytes"))
+        .next("send a summary, and say where to find the full text")
+}
+
+pub fn mail_not_text(source: &str) -> Problem {
+    failed("not-text", format!("can't send {source}"))
+        .because("it is not UTF-8 text")
+        .next("send a description, and say where to find the file")
 }
 
 pub fn post_too_long(source: &str) -> Problem {

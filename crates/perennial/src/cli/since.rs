@@ -4,6 +4,7 @@ use jiff::civil::{DateTime, Time};
 use jiff::{SignedDuration, Timestamp};
 
 use super::render::time::LocalTime;
+use crate::span;
 
 /// As clap reads it, at this moment and in the reader's zone.
 pub fn since(text: &str) -> Result<Timestamp, String> {
@@ -29,18 +30,8 @@ fn read(text: &str, clock: &LocalTime) -> Option<Timestamp> {
     zoned(today.to_datetime(text.parse::<Time>().ok()?))
 }
 
-/// `90s`, `10m`, `2h`, `1d`.
 fn duration(text: &str) -> Option<SignedDuration> {
-    let unit = text.chars().next_back()?;
-    let seconds = match unit {
-        's' => 1,
-        'm' => 60,
-        'h' => 3600,
-        'd' => 86_400,
-        _ => return None,
-    };
-    let count: u32 = text.strip_suffix(unit)?.parse().ok()?;
-    Some(SignedDuration::from_secs(i64::from(count) * seconds))
+    Some(SignedDuration::from_secs(i64::try_from(span::seconds(text)?).ok()?))
 }
 
 #[cfg(test)]

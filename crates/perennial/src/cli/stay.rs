@@ -36,7 +36,9 @@ const MISSED_BYTES_MAX: usize = 64 << 10;
 pub enum Stay {
     /// The person left, and the agent keeps running.
     Left,
-    /// The terminal, this process or the connection had to go.
+    /// A kill signal came, or the terminal went away.
+    Told,
+    /// The connection had to go, or the terminal could not be used.
     Cut(String),
     /// No session follows.
     Over(Over),
@@ -65,7 +67,7 @@ impl Stayed {
             &self.who,
             match &self.stay {
                 Stay::Cut(why) => why,
-                Stay::Left | Stay::Over(_) => "detached",
+                Stay::Left | Stay::Told | Stay::Over(_) => "detached",
             },
         );
         format!("{why}; {who} keeps running; to return: perennial attach {who}")
@@ -79,7 +81,7 @@ impl Stayed {
                 context.print(&farewell)?;
                 Ok(ExitCode::Done)
             }
-            Stay::Cut(_) => {
+            Stay::Told | Stay::Cut(_) => {
                 context.print(&farewell)?;
                 Ok(ExitCode::Failed)
             }
@@ -209,15 +211,14 @@ fn during<T: Send + 'static>(
         Ok(Ok(done)) => Ok(done),
         Ok(Err(error)) => Err(Stay::Cut(format!("can't use this terminal ({error})"))),
         Err(Left::Detached) => Err(Stay::Left),
-        Err(Left::Told) => Err(Stay::Cut("detached".to_owned())),
+        Err(Left::Told) => Err(Stay::Told),
     }
 }
 
 fn left(leaving: Leaving) -> Stay {
     match leaving {
         Leaving::Detached => Stay::Left,
-        // Told: a kill signal, or the terminal went away.
-        Leaving::Told | Leaving::Ended(_) => Stay::Cut("detached".to_owned()),
+        Leaving::Told | Leaving::Ended(_) => Stay::Told,
         Leaving::TooSlow => Stay::Cut("this terminal was too slow".to_owned()),
         Leaving::Lost(why) => Stay::Cut(format!("lost the connection ({why})")),
     }

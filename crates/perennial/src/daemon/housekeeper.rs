@@ -1,4 +1,5 @@
-//! The thread that removes recordings once the journal says that they are pruned, and nothing else.
+//! The thread that removes recordings once the journal says that they are pruned, and nothing else; and one that ends
+//! by itself, which holds the table of messages against the journal at the daemon's start.
 //!
 //! If the configuration limits how long recordings are kept, it lists them at the daemon's start and once a day, and
 //! tells the driver; what is to go is the core's to say. What an earlier daemon recorded and had no time for is
@@ -6,8 +7,8 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use perennial_core::entity::Entity;
@@ -16,7 +17,9 @@ use perennial_core::id::{AgentId, NodeId, SessionNumber};
 use perennial_core::retention::{Recordings, SessionsKnown};
 use perennial_engine::host::recording::removal;
 use perennial_store::journal::{ReadError, Version};
+use perennial_store::projection::MessageFault;
 use perennial_store::{Store, recall};
+use rustix::process::setpriority_process;
 use tokio::sync::oneshot;
 
 use crate::daemon::driving::driver::{Closing, DriverHandle, FleetView, Incoming};
@@ -24,6 +27,10 @@ use crate::error_chain::chain;
 
 /// How often it is looked for recordings that are older than they are kept.
 const LOOK_EVERY: Duration = Duration::from_secs(24 * 3600);
+/// Of a thread: the kernel's own measure, from -20 to 19.
+const LOWEST_PRIORITY: i32 = 19;
+/// Of faults with messages, so many are logged one by one.
+const FAULTS_LOGGED: usize = 20;
 /// So many records are read at a time.
 const PAGE: usize = 500;
 
@@ -31,6 +38,8 @@ const PAGE: usize = 500;
 #[derive(Debug, Clone)]
 pub struct Housekeeper {
     chores: Sender<Chore>,
+    /// What was wrong with messages when the daemon started; empty until it has been looked at.
+    message_faults: Arc<OnceLock<Vec<MessageFault>>>,
 }
 
 #[derive(Debug)]
@@ -49,9 +58,29 @@ impl Housekeeper {
         driver: DriverHandle,
     ) -> std::io::Result<Housekeeper> {
         let (chores, inbox) = channel();
+        let message_faults = Arc::new(OnceLock::new());
+        let (checked, found) = (Arc::clone(&journal), Arc::clone(&message_faults));
+        std::thread::Builder::new()
+            .name("messages".to_owned())
+            .spawn(move || check_messages(&*checked, &found))?;
         let worker = Worker { holders, journal, node, is_limited, driver };
         std::thread::Builder::new().name("house".to_owned()).spawn(move || worker.run(&inbox))?;
-        Ok(Housekeeper { chores })
+        Ok(Housekeeper { chores, message_faults })
+    }
+
+    /// What this daemon found wrong with messages, in a sentence.
+    pub fn message_faults(&self) -> Option<String> {
+        let faults = self.message_faults.get()?;
+        let count = match faults.len() {
+            1 => "1 fault".to_owned(),
+            count => format!("{count} faults"),
+        };
+        faults.first().map(|first| {
+            format!(
+                "when the daemon started, messages had {count}; the first: {first}. Altered and missing rows were \
+                 made again from the journal; what agents were told is not affected"
+            )
+        })
     }
 
     /// Removes what the sessions printed. It is on record that it goes.
@@ -74,6 +103,24 @@ struct Worker {
     node: NodeId,
     is_limited: bool,
     driver: DriverHandle,
+}
+
+/// All messages there ever were: nobody waits for it, and everybody else goes first.
+fn check_messages(journal: &dyn Store, found: &OnceLock<Vec<MessageFault>>) {
+    if let Err(error) = setpriority_process(None, LOWEST_PRIORITY) {
+        tracing::warn!(%error, "the check of messages has the priority of others");
+    }
+    match journal.check_messages() {
+        Ok(faults) => {
+            for fault in faults.iter().take(FAULTS_LOGGED) {
+                tracing::error!(%fault, "a message is not what the journal says");
+            }
+            let _ = found.set(faults);
+        }
+        Err(error) => {
+            tracing::warn!(error = %chain(&error), "the table of messages can't be checked");
+        }
+    }
 }
 
 impl Worker {
@@ -125,6 +172,7 @@ impl Worker {
                     | What::Conversation(..)
                     | What::Message(..)
                     | What::Post(..)
+                    | What::Role(..)
                     | What::Job(..) => {}
                 }
             }

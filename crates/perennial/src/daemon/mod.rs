@@ -175,7 +175,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, Unadopted, DriverThread)>
         ending: ending.clone(),
     };
     let started = stocktaking::at_start(home, (&*journal, &loaded), lost, boot.clone())?;
-    let fleet = loaded.fleet.under(config.policy());
+    let fleet = loaded.fleet.under(config.policy(&home.config));
     let supervisor = Supervisor::new(fleet, loaded.versions, loaded.head).hearing_on(hearings);
     let thread =
         driver::start(supervisor, presence, spending, world, driver.clone(), inbox, started)
@@ -192,6 +192,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, Unadopted, DriverThread)>
         home: home.clone(),
         boot: boot.0,
         config: running,
+        roles: config.role,
         started: monotonic::now(),
         over: loaded.over,
         lost,

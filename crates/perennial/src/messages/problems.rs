@@ -2,6 +2,8 @@
 //!
 //! Each public constructor is called here at least once; a test compares the sources.
 
+mod by_subject;
+
 use std::fmt::Write;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,11 +19,11 @@ use perennial_core::agent as core_agent;
 use perennial_core::allowance::AllowanceKind;
 use perennial_core::authority::{Caller, Standing};
 use perennial_core::event::Birth;
-use perennial_core::fleet::{Fleet, Restored};
+use perennial_core::fleet::{Excess, Fleet, Restored};
 use perennial_core::hold::HeldFor;
 use perennial_core::id::{AgentId, MessageId, NodeId, PostId};
 use perennial_core::launch::{BARE_COMMAND, Host, Launch, Options};
-use perennial_core::message::MessageStep;
+use perennial_core::message::{Mailbox, MessageStep};
 use perennial_core::name::{BadName, Name};
 use perennial_core::reason::{Evidence, Finding, Verb, Witness};
 use perennial_core::refusal::Refusal;
@@ -33,9 +35,6 @@ use perennial_engine::harness::typing::Unsendable;
 
 use super::COLUMNS;
 use crate::cli;
-use crate::cli::archive::read::ReadError;
-use crate::cli::problems::house;
-use crate::config::Mistake;
 use crate::daemon::showing::problems::{self as daemon, NotRunnable, PlaceKind};
 use crate::daemon::surface::{feed_reader, server};
 
@@ -49,7 +48,9 @@ pub fn add(text: &mut String) {
     section(text, "Missing or unreadable", &missing());
     section(text, "The command line's own problems", &of_command_line());
     section(text, "The demo", &of_demo());
-    section(text, "Keeping house", &of_house());
+    section(text, "Mail", &by_subject::of_mail());
+    section(text, "Panes in tmux", &by_subject::of_panes());
+    section(text, "Keeping house", &by_subject::of_house());
     section(text, "Talking to the daemon", &of_client());
 }
 
@@ -102,7 +103,7 @@ fn refusals() -> Vec<Problem> {
     let held = |held_for| Refusal::Held { agent: ADA, held_for };
     let all = [
         Refusal::NoSuchAgent { target: "bob".to_owned() },
-        Refusal::NameTaken { name: ada, by: ADA },
+        Refusal::NameTaken { name: ada.clone(), by: ADA },
         wrong_state(Verb::Stop, State::Sleeping),
         wrong_state(Verb::Send, State::Dead),
         wrong_state(Verb::Wake, State::Dead),
@@ -118,6 +119,13 @@ fn refusals() -> Vec<Problem> {
         Refusal::AlreadyOffered { message: TEXT },
         Refusal::MessageExists { message: TEXT },
         Refusal::ParentGone { parent: ADA },
+        Refusal::NoRole { agent: ADA },
+        Refusal::NotVacant { role: ada },
+        Refusal::HasRole { agent: ADA },
+        Refusal::NoRecipient,
+        Refusal::MailboxFull { mailbox: ADA.into() },
+        Refusal::MailboxFull { mailbox: Mailbox::Operator },
+        Refusal::TooOften { kind: AllowanceKind::Mail, wait: Duration::from_secs(5) },
         Refusal::ParentBelow { agent: ADA, parent: ADA },
         Refusal::TooOften { kind: AllowanceKind::Words, wait: Duration::from_secs(10) },
         Refusal::TooOften { kind: AllowanceKind::Orders, wait: Duration::from_secs(2) },
@@ -129,6 +137,7 @@ fn refusals() -> Vec<Problem> {
         not_allowed(agent, Verb::Wake),
         not_allowed(agent, Verb::Restart),
         not_allowed(agent, Verb::Bury),
+        not_allowed(agent, Verb::Assume),
         not_allowed(Caller::Viewer, Verb::Stop),
         not_allowed(Caller::Job, Verb::Look),
         not_allowed(Caller::Ambiguous, Verb::Look),
@@ -138,14 +147,30 @@ fn refusals() -> Vec<Problem> {
         not_visible(Caller::Viewer, Private::Texts),
         Refusal::NotASession,
     ];
+    let above_own = every_excess().map(|excess| Refusal::AboveOwn { excess });
     let fleet = fleet();
-    let mut problems: Vec<Problem> = all.iter().map(|one| daemon::refusal(one, &fleet)).collect();
+    let all = all.iter().chain(&above_own);
+    let mut problems: Vec<Problem> = all.map(|one| daemon::refusal(one, &fleet)).collect();
     problems.extend([
         daemon::already_offered(TEXT, Some("bob")),
         daemon::caller_gone(),
         daemon::caller_unknown(),
     ]);
     problems
+}
+
+fn every_excess() -> [Excess; 9] {
+    [
+        Excess::Program,
+        Excess::Parent,
+        Excess::Directory,
+        Excess::PermissionMode,
+        Excess::Trust,
+        Excess::Conversation,
+        Excess::Host,
+        Excess::Children(8),
+        Excess::Depth(3),
+    ]
 }
 
 fn malformed() -> Vec<Problem> {
@@ -155,7 +180,13 @@ fn malformed() -> Vec<Problem> {
     vec![
         daemon::bad_name("b b", &bad_name),
         daemon::bad_name(&"x".repeat(65), &BadName::TooLong),
+        daemon::bad_name("operator", &BadName::Reserved),
         daemon::bad_role("b b", bad_name),
+        daemon::bad_project_file(
+            Path::new("/srv/shop/perennial.toml"),
+            "line 3: unknown field `notify`, expected `role`",
+        ),
+        daemon::argument_missing("role"),
         daemon::empty_summary(),
         daemon::empty_prompt(),
         daemon::reserved_argument("--session-id", "claude"),
@@ -165,7 +196,9 @@ fn malformed() -> Vec<Problem> {
         daemon::bad_title("two\nlines"),
         daemon::long_post(70_000),
         daemon::empty_post(),
+        daemon::empty_legacy(),
         daemon::bad_restart("sometimes"),
+        daemon::bad_host("screen"),
         daemon::needs_harness("--prompt"),
         daemon::no_harness("clod", &["claude".to_owned()], ""),
         daemon::no_harness("mine", &[], "mine.toml is not a preset: missing field `program`"),
@@ -190,12 +223,15 @@ fn malformed() -> Vec<Problem> {
         daemon::unsendable(&Unsendable::Shell('!'), "bob"),
         daemon::unsendable(&Unsendable::Command("/clear".into()), "bob"),
         daemon::unsendable(&Unsendable::OwnMark("<command-name>".into()), "bob"),
+        daemon::unsendable(&Unsendable::Forgotten("?".into()), "bob"),
+        daemon::unsendable_prompt(&Unsendable::Forgotten("?".into())),
         daemon::bad_place(),
         daemon::bad_request(&io::Error::other("expected value at line 1 column 1")),
         daemon::bad_path("invalid UTF-8"),
         daemon::bad_query("limit: invalid digit found in string"),
         daemon::bad_body(&io::Error::other("connection reset")),
         daemon::bad_percent(),
+        daemon::bad_legacy_kind("poem"),
         daemon::bad_time("soon"),
         daemon::newest_of_all(),
         daemon::half_sent("body", server::PATIENCE),
@@ -249,8 +285,12 @@ fn missing() -> Vec<Problem> {
         daemon::no_such_post("pst_x"),
         daemon::post_unread(PostId(9)),
         daemon::no_conversation("bob"),
-        daemon::no_such_conversation(&conversation, "claude"),
+        daemon::no_such_conversation(&conversation, "claude", None),
+        daemon::no_such_conversation(&conversation, "claude", Some("codex")),
         daemon::conversation_open(&conversation, 4711),
+        daemon::conversation_served(&conversation, "codex", 4711),
+        daemon::not_forked(&conversation, "its transcript can't be copied: Permission denied"),
+        daemon::fork_of_nothing(),
         daemon::not_started("bob", "its program could not be started: Permission denied"),
         daemon::preset_unusable("can't read /home/eve/.config/perennial/harnesses/mine.toml"),
         daemon::terminal_unreachable("bob", "the session's holder can't be reached"),
@@ -323,6 +363,12 @@ fn of_command_line() -> Vec<Problem> {
         cli::control_in_keys(),
         cli::bad_key_count(0, 4000),
         cli::blank_title(),
+        cli::no_such_role("steward"),
+        cli::nothing_to_mail(),
+        cli::mail_too_long("NOTES"),
+        cli::mail_not_text("NOTES"),
+        cli::agent_missing(),
+        cli::role_words("assume bob architect"),
         cli::nothing_to_post(),
         cli::post_too_long("NOTES"),
         cli::post_not_text("logo.png"),
@@ -340,49 +386,6 @@ fn of_demo() -> Vec<Problem> {
         cli::bad_pid(0),
         cli::not_killed(4711, &denied()),
         cli::not_watched(4711, &denied()),
-    ]
-}
-
-fn of_house() -> Vec<Problem> {
-    let file = Path::new("/home/eve/.config/perennial/config.toml");
-    let copy = Path::new("/home/eve/.config/perennial/config.edited.toml");
-    let unit = Path::new("/home/eve/.config/systemd/user/perennial.service");
-    let archive = Path::new("/home/eve/fleet.tar");
-    let journal = Path::new("/home/eve/.local/share/perennial/journal.db");
-    let mistake = Mistake { line: Some(3), message: "unknown field `notifi`".to_owned() };
-    vec![
-        house::for_persons("edit the configuration"),
-        house::config_mistake(file, &mistake),
-        house::edited_config_mistake(copy, &mistake),
-        house::checked_config_mistake(Path::new("./config.toml"), &mistake),
-        house::config_unreadable(Path::new("./config.toml"), &denied()),
-        house::nowhere_to_edit(),
-        house::no_such_key("notifi", &["notify"], ""),
-        house::no_such_key("colour", &[], "notify, silent_after_s"),
-        house::config_not_edited(file, &denied()),
-        house::no_editor("vi", &denied()),
-        house::editor_failed("vi", copy),
-        house::path_not_for_a_unit(Path::new("/home/eve/a\nb")),
-        house::foreign_unit(unit),
-        house::unit_unusable(unit, &denied()),
-        house::no_unit(unit),
-        house::no_systemd("systemctl was not found in PATH"),
-        house::systemctl_failed(&["enable", "perennial.service"], "Access denied"),
-        house::store_is_newer(
-            "0.2.0 (build 9262ffa8f80b)",
-            "0.1.0 (build 38f0c1d2e3b4)",
-            "the file has form 6, this program knows 5",
-        ),
-        house::export_exists(archive),
-        house::export_needs_a_file(),
-        house::no_directory_for_export(archive),
-        house::nothing_to_export(journal),
-        house::not_exported(archive, &denied()),
-        house::not_an_archive(archive, &ReadError::Foreign("../../.bashrc".to_owned())),
-        house::archive_unread(archive, &denied()),
-        house::home_not_empty(&[journal.to_owned()]),
-        house::home_in_use("another daemon holds this home (pid 4242)"),
-        house::not_imported(&denied()),
     ]
 }
 
@@ -423,13 +426,15 @@ fn of_client() -> Vec<Problem> {
 
 #[test]
 fn every_problem_is_listed() {
-    let own = include_str!("problems.rs");
+    let own = [include_str!("problems.rs"), include_str!("problems/by_subject.rs")].concat();
     for source in [
         include_str!("../daemon/showing/problems.rs"),
         include_str!("../daemon/showing/problems/malformed.rs"),
         include_str!("../daemon/showing/problems/missing.rs"),
+        include_str!("../daemon/showing/problems/mail.rs"),
         include_str!("../cli/problems.rs"),
         include_str!("../cli/problems/house.rs"),
+        include_str!("../cli/problems/pane.rs"),
     ] {
         let functions = source.lines().filter_map(|line| line.strip_prefix("pub fn "));
         for name in functions.filter_map(|rest| rest.split(['(', '<']).next()) {
@@ -451,7 +456,9 @@ fn no_problem_suggests_a_destructive_command() {
         missing(),
         of_command_line(),
         of_demo(),
-        of_house(),
+        by_subject::of_mail(),
+        by_subject::of_panes(),
+        by_subject::of_house(),
         of_client(),
     ]
     .concat();

@@ -107,6 +107,8 @@ fn evidence() -> Vec<(String, String)> {
         Show::Question,
         Show::RateLimit,
         Show::ServiceError,
+        Show::AccessRefused,
+        Show::TooLong,
         Show::BackgroundWork,
         Show::LimitReached,
         Show::NothingAtFirst,
@@ -147,6 +149,7 @@ fn outlooks() -> Vec<String> {
         Outlook::Exit(Restart::Never),
         Outlook::Exit(Restart::OnCrash),
         Outlook::Exit(Restart::Always),
+        Outlook::Burial,
         Outlook::Text,
         Outlook::Answer,
         Outlook::Vendor { at: SOME_TIME },
@@ -179,7 +182,8 @@ fn waits() -> Vec<String> {
         Why::Dialog,
         Why::TurnRuns,
         Why::AgentHeld,
-        Why::Earlier,
+        Why::Burial,
+        Why::Earlier(MessageId(1)),
         Why::Hook,
         Why::Unheard,
         Why::Unseen,
@@ -187,7 +191,7 @@ fn waits() -> Vec<String> {
     ];
     let usual = why.into_iter().chain(Held::ALL.map(Why::After)).map(|why| (why, Reason::Idle));
     let all = usual.chain([(Why::Dialog, Reason::SilentAtStart)]);
-    all.map(|(why, agent)| sentences::waits(why, agent).to_owned()).collect()
+    all.map(|(why, agent)| sentences::waits(why, agent)).collect()
 }
 
 /// Kinds of which the golden files have examples that never occur.
@@ -221,6 +225,7 @@ fn history() -> Vec<(String, String)> {
             Entity::Name("ada".parse::<perennial_core::name::Name>().expect("a name").key()),
             Entity::Conversation("0f3c2a1e-1".parse().expect("an id")),
             Entity::Node(NodeId::HOME),
+            Entity::Role("architect".parse::<perennial_core::name::Name>().expect("a name").key()),
         ];
         for stream in streams {
             let Ok(what) = stored::read(&stream, kind, form, payload.as_bytes()) else { continue };

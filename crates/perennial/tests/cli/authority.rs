@@ -116,7 +116,7 @@ fn an_agent_may_not_stop_or_read_itself() {
         let ran = fleet.call_as(LEAVE, "me", &[], &[], args);
         fleet.assert_refused(&ran);
         let is_stop = args == ["stop", "me"];
-        assert_eq!(ran.stderr.contains("may stop only agents that it leads"), is_stop, "{ran:?}");
+        assert_eq!(ran.stderr.contains("may stop only agents below it"), is_stop, "{ran:?}");
         fleet.sealed.ok(["bury", "me", "--summary", "done"]);
         std::fs::remove_dir_all(fleet.sealed.dir.join("me")).expect("its files");
     }
@@ -147,9 +147,9 @@ fn leaving_the_session_or_its_environment_does_not_help() {
 }
 
 #[test]
-fn a_lead_may_stop_and_wake_its_child_and_nobody_elses() {
+fn a_parent_may_stop_and_wake_its_child_and_nobody_elses() {
     let fleet = Fleet::new();
-    let lead = |dir: &str, args: &[&str]| {
+    let parent = |dir: &str, args: &[&str]| {
         let dir = fleet.sealed.dir.join(dir);
         std::fs::create_dir(&dir).expect("a directory");
         std::fs::write(dir.join("go"), "").expect("a file");
@@ -164,12 +164,12 @@ fn a_lead_may_stop_and_wake_its_child_and_nobody_elses() {
             .collect::<Vec<_>>()
             .join(" ")
     };
-    // Each line that is sent to the lead is a call that it makes.
-    fleet.sealed.spawn("lead", "while read line; do eval \"$line\"; done");
-    fleet.sealed.spawn_with(&["child", "--parent", "lead"], &["/bin/sh", "-c", "read x"]);
+    // Each line that is sent to the parent is a call that it makes.
+    fleet.sealed.spawn("parent", "while read line; do eval \"$line\"; done");
+    fleet.sealed.spawn_with(&["child", "--parent", "parent"], &["/bin/sh", "-c", "read x"]);
     fleet.sealed.spawn_with(&["grandchild", "--parent", "child"], &["/bin/sh", "-c", "read x"]);
     // G4: what the operator stopped, the operator wakes.
-    fleet.sealed.spawn_with(&["put-to-rest", "--parent", "lead"], &["/bin/sh", "-c", "read x"]);
+    fleet.sealed.spawn_with(&["put-to-rest", "--parent", "parent"], &["/bin/sh", "-c", "read x"]);
     fleet.sealed.ok(["stop", "put-to-rest"]);
     for (n, args, code, who, state) in [
         (0, &["wake", "put-to-rest"][..], 6, "put-to-rest", "sleeping"),
@@ -186,18 +186,18 @@ fn a_lead_may_stop_and_wake_its_child_and_nobody_elses() {
         let dir = format!("call-{n}");
         // Written to a script: a line in a terminal has a limit.
         let script = fleet.sealed.dir.join(format!("{dir}.sh"));
-        std::fs::write(&script, lead(&dir, args)).expect("a script");
-        fleet.sealed.ok(["send", "lead", &format!(". {}", script.display())]);
+        std::fs::write(&script, parent(&dir, args)).expect("a script");
+        fleet.sealed.ok(["send", "parent", &format!(". {}", script.display())]);
         let code_file = fleet.sealed.dir.join(&dir).join("code");
-        fleet.sealed.until("the lead's call is over", || code_file.exists());
+        fleet.sealed.until("the parent's call is over", || code_file.exists());
         let seen = std::fs::read_to_string(&code_file).expect("a code");
         let error = std::fs::read_to_string(fleet.sealed.dir.join(&dir).join("err"));
         assert_eq!(seen.trim(), code.to_string(), "{args:?}: {error:?}");
         assert_eq!(fleet.sealed.show(who).state, state, "{args:?}");
     }
     let story = fleet.sealed.ok(["why", "grandchild"]);
-    let id = fleet.sealed.show("lead").id;
-    assert!(story.contains("lead") || story.contains(&id), "who asked is told: {story}");
+    let id = fleet.sealed.show("parent").id;
+    assert!(story.contains("parent") || story.contains(&id), "who asked is told: {story}");
 }
 
 /// Waits for a file, out of reach of its session's shim, then calls again and again; without any

@@ -105,7 +105,7 @@ fn the_operator_and_an_agent_post_and_read_each_other() {
     assert_eq!(posts.iter().map(|post| &post.id).collect::<Vec<_>>(), [&id, &first.id]);
     assert_eq!((posts[0].agent.as_deref(), posts[0].agent_id.as_ref()), (Some("ada"), Some(&ada)));
     let shown = sealed.ok(["board", "show", &id]);
-    assert!(shown.starts_with("re: release\nada, ") && shown.ends_with("\n\nit is merged\n"));
+    assert!(shown.starts_with("re: release\nada, ") && shown.ends_with("\n\n> it is merged\n"));
     let table = sealed.ok(["board", "ls", "-n", "1"]);
     assert!(table.contains("ada") && !table.contains(&first.id[10..]), "{table}");
     assert!(table.contains(&format!("board ls --before {id}")), "{table}");

@@ -57,7 +57,7 @@ impl Who<'_> {
 }
 
 /// Asks for these paths, one after the other; one that begins with `feed` is followed until it has told
-/// of an event of that kind (`feed:KIND /v1/feed…`).
+/// of an event of that kind (`feed:KIND /v1/feed…`); one that begins with `post` has a body behind it.
 #[track_caller]
 pub fn ask(sealed: &Sealed, who: Who<'_>, paths: &[&str]) -> Vec<Answer> {
     let answers = tempfile::NamedTempFile::new().expect("a file");
@@ -98,7 +98,11 @@ fn asks_for_another_test() {
 }
 
 fn asked(client: &Client, path: &str) -> Value {
-    match client.get(path) {
+    let answer = match path.strip_prefix("post ").and_then(|rest| rest.split_once(' ')) {
+        Some((path, body)) => client.post_bytes(path, body.as_bytes()),
+        None => client.get(path),
+    };
+    match answer {
         Ok(answer) => {
             let body = serde_json::from_slice::<Value>(&answer.body);
             let text = || String::from_utf8_lossy(&answer.body).into();

@@ -216,6 +216,11 @@ fn killed_in_a_tool_call_the_same_conversation_goes_on_and_the_tool_is_gone() {
     kind(&mut watch, "ada", "conversation-followed", 1);
     let said = std::fs::read_to_string(&pipe).expect("the tool's pid");
     let tool = running(said.trim().parse().expect("a pid"));
+    // Killed before the client wrote the prompt down, it would begin anew with it.
+    let deadline = Instant::now() + PATIENCE;
+    while !stage.sealed.run(["logs", "ada"]).stdout.contains("UNDERSTUDY") {
+        assert!(Instant::now() < deadline, "the prompt was never written");
+    }
     let conversation = stage.conversation("ada");
     assert!(signal(running(pid(&ada)), Signal::KILL));
     watch.running("ada", 2);

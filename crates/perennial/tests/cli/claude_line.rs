@@ -25,7 +25,7 @@ use understudy::{Repeat, Script, Turn, Understudy};
 
 use crate::claude::Stage;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(90);
 const AGENT: AgentId = AgentId(1);
 const NUMBER: SessionNumber = SessionNumber(1);
 

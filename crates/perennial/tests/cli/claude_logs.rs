@@ -84,15 +84,17 @@ fn a_conversation_is_told_in_steps_and_the_terminal_in_bytes() {
     stage.spawn("ada", &FREE, &turns(&program));
     idle(&mut watch);
     let sealed = &stage.sealed;
-    sealed.until("the answer is written", || steps(sealed, &[]).len() >= 4);
+    sealed.until("the answer is written", || steps(sealed, &[]).len() >= 5);
     let told = steps(sealed, &[]);
-    assert_eq!(kinds(&told), ["prompt", "tool-call", "tool-result", "text"]);
-    assert_eq!(told[1].arguments["command"], command);
-    assert_eq!((&told[1].call, told[2].is_error), (&told[2].call, Some(false)));
+    assert_eq!(kinds(&told), ["told", "prompt", "tool-call", "tool-result", "text"]);
+    let briefing = told[0].text.as_deref();
+    assert!(briefing.is_some_and(|text| text.contains("You are the agent ada")), "{told:#?}");
+    assert_eq!(told[2].arguments["command"], command);
+    assert_eq!((&told[2].call, told[3].is_error), (&told[3].call, Some(false)));
     assert!(told.iter().all(|step| step.conversation == stage.conversation("ada")));
     assert!(told.iter().all(|step| step.at.is_some() && !step.is_subagent), "{told:#?}");
     assert_eq!(steps(sealed, &["--session", "1"]), told);
-    assert_eq!(steps(sealed, &["--tail", "1"]), told[3..]);
+    assert_eq!(steps(sealed, &["--tail", "1"]), told[4..]);
     let none = sealed.refused(4, &["logs", "ada", "--session", "2"]);
     assert_eq!(none.kind, "no-such-session");
     // For people: bounded, and nothing in it acts.

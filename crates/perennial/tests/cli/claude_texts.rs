@@ -93,9 +93,11 @@ fn a_text_that_a_hook_of_the_users_blocks_is_told_and_holds_back_no_other() {
     let mut watch = stage.sealed.watch();
     // The prompt that it is started with comes back, too.
     stage.spawn("ada", &FREE, "FORBIDDEN at the start");
-    watch.moved("ada", "waiting", "idle");
+    let idle = watch.moved("ada", "waiting", "idle");
     stage.sealed.ok(["send", "ada", "--wait", "the first one"]);
     stage.told("the first one");
+    // One that is blocked in the client's queue is written down nowhere, and typed again after a minute.
+    watch.moved_after(idle.event.seq, "ada", "waiting", "idle");
     let id = stage.sealed.ok(["--json", "send", "ada", "FORBIDDEN fruit"]);
     let id: serde_json::Value = serde_json::from_str(&id).expect("JSON");
     let id = id["id"].as_str().expect("an id").to_owned();

@@ -15,7 +15,7 @@ use crate::processes::{is_alive, running, signal};
 use crate::sealed::{PROGRAM, Sealed, pid};
 use crate::watch::Watch;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(90);
 
 /// A home with its daemon, a model server, and a Codex that asks nothing at its start.
 pub struct Stage {
@@ -134,7 +134,7 @@ trust_level = "trusted"
     }
 }
 
-fn exec(command: &str) -> Value {
+pub fn exec(command: &str) -> Value {
     json!([{ "name": "exec_command", "input": { "cmd": command, "yield_time_ms": 60_000 } }])
 }
 
@@ -257,7 +257,7 @@ fn its_tools_are_ours_too_and_bring_the_briefing() {
 }
 
 /// What the program writes into its owner's configuration once they have trusted our hooks in its dialog.
-fn trusted() -> String {
+pub fn trusted() -> String {
     let question = Some("request_user_input");
     let hooks = [
         ("SessionStart", "session_start", None, 5),

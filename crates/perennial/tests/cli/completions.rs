@@ -58,6 +58,30 @@ fn bash_offers_verbs_agents_states_sessions_and_no_internal_verb() {
     assert_eq!(offered(&sealed, &["unsend", ""]), [sent.id]);
     let post: perennial_api::post::Post = sealed.json(&["board", "post", "hello"]);
     assert_eq!(offered(&sealed, &["board", "show", ""]), [post.id]);
+    // Bash breaks an address at its colon, and has its beginning already.
+    sealed.ok(["role", "assume", "bob", "architect"]);
+    let mail: Vec<perennial_api::mail::Mail> =
+        sealed.json(&["mail", "send", "operator", "-s", "hello", "-m", "x"]);
+    for (line, words) in [
+        (&["mail", "send", "bo"][..], &["bob", "Bobby"][..]),
+        (&["mail", "send", "op"], &["operator"]),
+        (&["mail", "send", "role:arch"], &["role:architect"]),
+        (&["mail", "send", "role", ":", "arch"], &["architect"]),
+        (&["mail", "send", "team", ":"], &["Bobby", "bob"]),
+        (&["mail", "ls", "role", ":", "arch"], &["architect"]),
+        (&["mail", "read", ""], &[&mail[0].id]),
+        (&["mail", "reply", "msg_"], &[&mail[0].id]),
+        (&["role", "show", "arch"], &["architect"]),
+        (&["role", "assume", "bo"], &["bob", "Bobby"]),
+        (&["role", "assume", "bob", "arch"], &["architect"]),
+        (&["spawn", "x", "--role", "arch"], &["architect"]),
+        (&["legacy", "c"], &["carol"]),
+    ] {
+        let (mut found, mut words) = (offered(&sealed, line), words.to_vec());
+        found.sort();
+        words.sort_unstable();
+        assert_eq!(found, words, "{line:?}");
+    }
     let verbs = offered(&sealed, &[""]);
     assert!(verbs.contains(&"ls".to_owned()), "{verbs:?}");
     for hidden in ["hook", "shim", "daemon", "complete", "ps", "kill"] {

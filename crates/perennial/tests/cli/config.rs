@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::sealed::{Ran, Sealed, finish};
+use crate::terminal::Terminal;
 
 fn file(sealed: &Sealed) -> PathBuf {
     sealed.home.config.join("config.toml")
@@ -150,4 +151,113 @@ fn an_agent_neither_edits_nor_reads_what_the_daemon_runs_with() {
     let said = std::fs::read_to_string(sealed.dir.join("said")).expect("what it said");
     assert!(said.contains("edited 3") && said.contains("only a person"), "{said}");
     assert!(said.contains("\"daemon\":null"), "{said}");
+}
+
+const CHECKS: &str = "[checks]\nunit = [\"make\", \"te st\\u001b[2J\"]\nslow = { command = [\"sleep\"], limit = \"10m\" }\n";
+
+/// Of the project in the current directory: each check by its name, and whether it may be run.
+fn checks(sealed: &Sealed) -> Vec<(String, bool)> {
+    let shown: Value = sealed.json(&["config", "show"]);
+    let all = shown["project"]["checks"].as_array().cloned().unwrap_or_default();
+    let one = |check: &Value| {
+        (check["name"].as_str().unwrap_or_default().to_owned(), check["trusted"] == true)
+    };
+    all.iter().map(one).collect()
+}
+
+fn both(is_trusted: bool) -> Vec<(String, bool)> {
+    ["slow", "unit"].map(|name| (name.to_owned(), is_trusted)).to_vec()
+}
+
+#[test]
+fn a_person_on_a_terminal_trusts_a_projects_commands_as_they_are_and_no_others() {
+    let sealed = Sealed::up();
+    assert_eq!(checks(&sealed), []);
+    let project = sealed.dir.join("perennial.toml");
+    std::fs::write(&project, CHECKS).expect("written");
+    assert_eq!(checks(&sealed), both(false));
+    let shown = sealed.ok(["config", "show"]);
+    assert!(
+        shown.contains("not yet trusted") && shown.contains("perennial config trust"),
+        "{shown}"
+    );
+    let doctor = sealed.run(["doctor"]).stdout;
+    assert!(doctor.contains("not yet trusted: slow, unit"), "{doctor}");
+    // Nobody is there to be asked.
+    let refused = sealed.run(["config", "trust"]);
+    assert!(refused.code == 2 && refused.stderr.contains("on a terminal"), "{refused:?}");
+    assert_eq!(checks(&sealed), both(false));
+    // A person sees the commands, made harmless, and says no; then yes.
+    for (answer, is_trusted) in [("n\r", false), ("y\r", true)] {
+        let mut terminal = Terminal::run(sealed.command(["config", "trust"]));
+        let said = terminal.wait("Trust it? [y/N] ");
+        terminal.type_keys(answer);
+        let ran = terminal.end();
+        assert_eq!(ran.code, if is_trusted { 0 } else { 3 }, "{ran:?}");
+        assert!(said.contains("te st") && !said.contains("\u{1b}[2J"), "{said:?}");
+        assert!(said.contains("SHA-256") && said.contains("at most 10m"), "{said}");
+        assert_eq!(checks(&sealed), both(is_trusted));
+    }
+    assert!(sealed.ok(["config", "check", "perennial.toml"]).contains("(trusted)"));
+    assert!(!sealed.run(["doctor"]).stdout.contains("not yet trusted"));
+    assert!(sealed.ok(["config", "trust"]).contains("already trusted"));
+    // Another content is not trusted, by one byte; and the operator's own checks come first.
+    std::fs::write(&project, format!("{CHECKS}\n")).expect("written");
+    assert_eq!(checks(&sealed), both(false));
+    assert!(sealed.ok(["config", "check", "perennial.toml"]).contains("(not yet trusted)"));
+    sealed.ok(["config", "trust", "--yes"]);
+    assert_eq!(checks(&sealed), both(true));
+    write(&sealed, "[checks]\nunit = ['true']\n");
+    let shown = sealed.ok(["config", "show"]);
+    assert!(shown.contains("no effect: ") && shown.contains("unit"), "{shown}");
+}
+
+/// Not even with --yes, in a session of its own.
+#[test]
+fn no_agent_trusts_a_projects_commands() {
+    let sealed = Sealed::up();
+    std::fs::write(sealed.dir.join("perennial.toml"), CHECKS).expect("written");
+    let script = "{ $0 config trust --yes; echo trusted $?; } > said 2>&1";
+    sealed.spawn_with(
+        &["bob", "--restart", "never"],
+        &["/bin/sh", "-c", script, crate::sealed::PROGRAM],
+    );
+    sealed.watch().ended("bob", 1);
+    let said = std::fs::read_to_string(sealed.dir.join("said")).expect("what it said");
+    assert!(said.contains("trusted 3") && said.contains("only a person"), "{said}");
+    assert_eq!(checks(&sealed), both(false));
+}
+
+#[test]
+fn a_projects_file_is_checked_as_one_and_doctor_tells_of_a_broken_one() {
+    let sealed = Sealed::up();
+    let project = sealed.dir.join("perennial.toml");
+    std::fs::write(&project, "[role.a]\nmandate_file = 'a.txt'\n").expect("written");
+    let mandate = sealed.dir.join("a.txt");
+    let missing = format!("there is no file {}", mandate.display());
+    let checked = sealed.run(["config", "check", "perennial.toml"]);
+    assert!(checked.code == 1 && checked.stderr.contains(&missing), "{checked:?}");
+    let doctor = sealed.run(["doctor"]);
+    assert!(doctor.code == 0 && doctor.stdout.replace("\n ", "").contains("a.txt"), "{doctor:?}");
+    let shown = sealed.ok(["role", "show", "a"]);
+    assert!(shown.contains("missing: there is no such file"), "{shown}");
+    std::fs::write(&mandate, "do it").expect("written");
+    assert!(sealed.ok(["config", "check", "perennial.toml"]).contains("no mistakes"));
+    assert!(!sealed.run(["doctor"]).stdout.contains("perennial.toml"));
+    assert!(!sealed.ok(["role", "show", "a"]).contains("missing"));
+
+    // A key of the operator's is none of a project's.
+    std::fs::write(&project, "\nnotify = ['x']\n").expect("written");
+    let checked = sealed.run(["config", "check", "perennial.toml"]);
+    assert!(checked.code == 1 && checked.stderr.contains("perennial.toml:2"), "{checked:?}");
+    let doctor = sealed.run(["doctor"]).stdout;
+    assert!(doctor.contains("perennial.toml") && doctor.contains("line 2"), "{doctor}");
+
+    // The operator's own file, the same.
+    std::fs::remove_file(&project).expect("removed");
+    write(&sealed, "[role.b]\nmandate_file = 'b.txt'\n");
+    let missing = format!("there is no file {}", sealed.home.config.join("b.txt").display());
+    let checked = sealed.run(["config", "check"]);
+    assert!(checked.code == 1 && checked.stderr.contains(&missing), "{checked:?}");
+    assert!(sealed.run(["doctor"]).stdout.contains("b.txt"));
 }

@@ -73,6 +73,8 @@ fn a_full_disk_is_told_and_lost_nothing_when_space_is_back() {
         assert_eq!(problem.kind, "not-recorded", "{args:?}");
     }
     assert_eq!(sealed.ls().len(), 2, "nobody was half born");
+    let listed = sealed.ok(["ls"]);
+    assert!(listed.ends_with("out of date: perennial doctor\n"), "{listed}");
     let doctor = sealed.run(["doctor"]);
     assert!(doctor.code == 1 && doctor.stdout.contains("read-only"), "{doctor:?}");
     let (first, second) = (running(pid(&ada)), running(pid(&bob)));
@@ -88,6 +90,7 @@ fn a_full_disk_is_told_and_lost_nothing_when_space_is_back() {
     sealed.spawn("eve", "read x");
     let health = sealed.health();
     assert!(health.store.ok && health.store.read_only.is_none(), "{health:?}");
+    assert!(!sealed.ok(["ls"]).contains("read-only"));
     sealed.kill_daemon();
     sealed.start_daemon();
     check_journal(&sealed, &sealed.health());

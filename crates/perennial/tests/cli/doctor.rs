@@ -46,6 +46,60 @@ fn doctor_knows_agent_clis_and_reads_the_configuration() {
     assert!(text("config").contains("notifi"), "{report:#}");
 }
 
+/// A busy machine must not look like an old version.
+#[test]
+fn an_agent_cli_that_does_not_tell_its_version_in_time_is_said_to_be_late() {
+    use std::os::unix::fs::PermissionsExt;
+    let sealed = Sealed::up();
+    let bin = sealed.dir.join("slow-bin");
+    std::fs::create_dir_all(&bin).expect("made");
+    let program = bin.join("gemini");
+    std::fs::write(&program, "#!/bin/sh\nexec sleep 60\n").expect("written");
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).expect("set");
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    let asked = sealed.command(["doctor"]).env("PATH", path).output().expect("it runs");
+    let told = String::from_utf8_lossy(&asked.stdout);
+    assert!(told.contains("gemini (did not tell its version within 5 s): "), "{told}");
+    assert!(!told.contains("if something fails, use version 0.61.0"), "{told}");
+}
+
+/// A preset that half works loses work: what is wrong is said where a person looks, with file and line.
+#[test]
+fn a_broken_preset_is_told_with_its_file_and_line_by_doctor_and_spawn() {
+    const BUILT_IN: &str = include_str!("../../../perennial-engine/src/harness/presets/plain.toml");
+    let sealed = Sealed::up();
+    let file = sealed.home.config.join("harness/mine.toml");
+    std::fs::create_dir_all(file.parent().expect("a directory")).expect("made");
+    for (before, after, line, told) in [
+        ("dialect = \"plain\"", "dialect = \"klingon\"", 0, "no dialect `klingon`"),
+        ("[end]", "[end]\ncodes = [1]", 1, "unknown field `codes`"),
+        ("timeout_s = 5", "timeout_s = \"five\"", 0, "invalid type"),
+        ("clean_codes = [0]", "clean_codes = [0", 0, ""),
+    ] {
+        assert!(BUILT_IN.contains(before), "{before}");
+        std::fs::write(&file, BUILT_IN.replace(before, after)).expect("written");
+        let at = BUILT_IN.lines().position(|text| text.contains(before)).expect("a line");
+        let place = format!("line {}", at + 1 + line);
+        let report: Value =
+            serde_json::from_str(&sealed.run(["doctor", "--json"]).stdout).expect("a report");
+        let findings = report["findings"].as_array().expect("findings");
+        let found =
+            findings.iter().map(ToString::to_string).find(|text| text.contains("mine.toml"));
+        let found = found.unwrap_or_else(|| panic!("{after}: {report:#}"));
+        let refused = sealed.run(["spawn", "ada", "--harness", "mine", "--json"]);
+        assert_ne!(refused.code, 0, "{after}");
+        for said in [&found, &refused.stderr] {
+            let is_told = said.contains("mine.toml") && said.contains(told);
+            // Where the file breaks off, the next line is the first that is wrong.
+            let is_placed = said.contains(&place) || told.is_empty() && said.contains("line ");
+            assert!(is_told && is_placed, "{after}, {place}: {said}");
+            // A sentence, not the parser's drawing of the line on one line.
+            assert!(!said.contains("TOML parse error") && !said.contains("^"), "{after}: {said}");
+        }
+    }
+    assert!(sealed.ls().is_empty());
+}
+
 #[test]
 fn every_exit_code_but_7_can_be_seen() {
     let sealed = Sealed::new();

@@ -13,10 +13,11 @@ use understudy::{Kind, Record, Script, Understudy};
 use crate::claude::{kind, state, turns};
 use crate::processes::{is_alive, running, signal};
 use crate::sealed::{Sealed, pid};
+use crate::terminal::Terminal;
 
 const PROGRAM: &str =
     ".cache/perennial-test-tools/node_modules/@google/gemini-cli/bundle/gemini.js";
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(90);
 const MODEL: &str = "gemini-3.1-pro-preview";
 const FREE: [&str; 3] = ["--permission-mode", "yolo", "--trust"];
 
@@ -102,10 +103,11 @@ impl Stage {
         self.sealed.dir.join(".gemini/tmp/work/chats")
     }
 
-    /// What `logs` shows.
+    /// What `logs` shows, without what Perennial told.
     fn steps(&self) -> Vec<Step> {
         let text = self.sealed.ok(["--json", "logs", "ada"]);
-        text.lines().map(|line| serde_json::from_str(line).expect("a step a line")).collect()
+        let steps = text.lines().map(|line| serde_json::from_str(line).expect("a step a line"));
+        steps.filter(|step: &Step| step.kind != "told").collect()
     }
 }
 
@@ -260,6 +262,49 @@ fn nothing_is_typed_into_the_dialog_of_a_directory_that_is_not_trusted() {
         stage.sealed.ok(["sent", "ada", "-n", "1", "--json"]).contains("\"state\":\"waiting\"")
     });
     assert!(is_alive(client), "the dialog was answered");
+    // A limit of the preset: nobody is called for it.
+    assert!(!stage.sealed.ls()[0].needs_you, "it is seen by now: remove the limit");
+}
+
+/// A limit of the preset: the client leaves prompts out that begin so when it takes a conversation up again.
+#[test]
+fn a_text_that_begins_with_a_slash_or_a_question_mark_is_refused_and_would_be_forgotten() {
+    let stage = Stage::new();
+    let mut watch = stage.sealed.watch();
+    let ada = stage.spawn("ada", &FREE, &json!([{ "text": "Hello." }]));
+    state(&mut watch, "ada", "waiting", "idle");
+    for text in ["/x is a path", "?what is that"] {
+        let problem = stage.sealed.run(["send", "ada", text, "--json"]);
+        assert_ne!(problem.code, 0, "{text}: {problem:?}");
+    }
+    let why = stage.sealed.run(["send", "ada", "/quit"]).stderr;
+    assert!(why.contains("would run one of the program's own commands"), "{why}");
+    for (prompt, why) in [
+        ("/help me", "would run one of the program's own commands"),
+        ("? what", "the program leaves such prompts out when it resumes the conversation"),
+    ] {
+        let spawn = ["spawn", "bob", "--harness", "gemini", "--prompt", prompt];
+        let refused = stage.command(&spawn).output().expect("it runs");
+        let told = String::from_utf8_lossy(&refused.stderr);
+        assert!(!refused.status.success() && told.contains(why), "{prompt}: {told}");
+    }
+    // A person pastes it all the same.
+    let mut terminal = Terminal::run(stage.command(&["attach", "ada"]));
+    terminal.wait("Hello.");
+    terminal.type_keys("\x1b[200~?what-is-that\x1b[201~");
+    terminal.wait("?what-is-that");
+    stage.sealed.until("it is sent", || {
+        stage.sealed.ok(["send", "ada", "--key", "Enter"]);
+        stage.main_requests().iter().any(|request| request.contains("?what-is-that"))
+    });
+    terminal.detach();
+    assert!(signal(running(pid(&ada)), Signal::KILL));
+    watch.running("ada", 2);
+    stage.sealed.until("it listens", || stage.sealed.show("ada").reason == "idle");
+    stage.sealed.ok(["send", "ada", &turns(&json!([{ "text": "Later." }]))]);
+    stage.told(&["Later.", "Hello."]);
+    let last = stage.main_requests().pop().expect("a request");
+    assert!(!last.contains("?what-is-that"), "it is kept by now: remove the limit");
 }
 
 /// What is typed in a turn is only in the client's memory until the turn is over.
@@ -284,4 +329,130 @@ fn texts_sent_at_once_in_a_tool_call_survive_the_clients_death_each_once_and_in_
     assert_eq!((count("first-of-two"), count("second-of-two")), (1, 1), "{last}");
     assert!(last.find("first-of-two") < last.find("second-of-two"));
     assert!(!last.contains("first-of-twosecond"));
+}
+
+/// The client's file is named after the minute in which a session began it.
+#[test]
+fn a_conversation_that_a_later_session_begins_in_another_minute_is_read_there() {
+    let stage = Stage::new();
+    let mut watch = stage.sealed.watch();
+    let fixed = ["--json", "spawn", "ada", "--harness", "gemini", "--model", MODEL];
+    let output = stage.command(&[&fixed[..], &FREE].concat()).output().expect("it runs");
+    let ada: Agent = serde_json::from_slice(&output.stdout).expect("an agent");
+    state(&mut watch, "ada", "waiting", "idle");
+    let names = || -> Vec<String> {
+        let files = std::fs::read_dir(stage.chats()).into_iter().flatten().flatten();
+        let names = files.filter_map(|file| file.file_name().into_string().ok());
+        names.filter(|name| name.ends_with(".jsonl")).collect()
+    };
+    stage.sealed.until("a file is begun", || names().len() == 1);
+    let first = names().remove(0);
+    let minute = || {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        since.expect("later").as_secs() / 60
+    };
+    let begun = minute();
+    // Twice, as a minute is longer than the patience with programs.
+    for _ in 0..2 {
+        let since = std::time::SystemTime::now();
+        stage.sealed.until("the minute is over, or half of one is", || {
+            minute() > begun || since.elapsed().is_ok_and(|so_far| so_far.as_secs() > 30)
+        });
+    }
+    assert!(minute() > begun);
+    assert!(signal(running(pid(&ada)), Signal::KILL));
+    watch.running("ada", 2);
+    for text in ["First.", "Second."] {
+        stage.sealed.ok(["send", "ada", "--wait", &turns(&json!([{ "text": text }]))]);
+    }
+    let calls = stage.main_requests().len();
+    assert_eq!(calls, 2, "each text is typed once");
+    assert!(!names().contains(&first), "{first} was to be put aside");
+}
+
+/// The client drops a prompt that was cancelled: nothing is left to resume.
+#[test]
+fn killed_after_its_first_turn_was_cancelled_it_begins_anew_and_what_was_said_is_still_shown() {
+    let stage = Stage::new();
+    let mut watch = stage.sealed.watch();
+    let ada = stage.spawn("ada", &FREE, &json!([{ "text": "too late", "delay_ms": 20_000 }]));
+    state(&mut watch, "ada", "working", "in-turn");
+    stage.told(&["go UNDERSTUDY"]);
+    stage.sealed.until("it is cancelled", || {
+        stage.sealed.ok(["send", "ada", "--key", "Escape"]);
+        stage.steps().iter().any(|step| step.kind == "interrupted")
+    });
+    state(&mut watch, "ada", "waiting", "idle");
+    let conversation = stage.conversation("ada");
+    assert!(signal(running(pid(&ada)), Signal::KILL));
+    watch.running("ada", 2);
+    stage.sealed.ok(["send", "ada", "--wait", &turns(&json!([{ "text": "Anew." }]))]);
+    assert_eq!(stage.conversation("ada"), conversation);
+    stage.sealed.until("its answer is read", || stage.steps().len() >= 4);
+    let kinds: Vec<String> = stage.steps().into_iter().map(|step| step.kind).collect();
+    assert_eq!(kinds, ["prompt", "interrupted", "prompt", "text"]);
+    let why = stage.sealed.ok(["why", "ada", "--all"]);
+    assert!(why.contains("begun anew: there was nothing to resume"), "{why}");
+    assert!(!why.contains("exit code 42"), "{why}");
+}
+
+/// The client locks nothing: what it was started with is all that there is to see.
+#[test]
+fn a_conversation_that_a_persons_own_client_has_open_is_not_adopted() {
+    let stage = Stage::new();
+    let id = "7c7c7c7c-1111-4222-8333-444444444444";
+    // A command of a person's, in a terminal.
+    let mut command = stage.command(&[]);
+    let mut own = Command::new(stage.sealed.dir.join("bin/gemini"));
+    own.args(["--session-id", id, "--prompt-interactive=hello there", "--skip-trust"]);
+    own.env_clear().current_dir(stage.sealed.dir.join("work"));
+    command.env("GEMINI_CLI_NO_RELAUNCH", "true");
+    own.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let terminal = Terminal::run(own);
+    stage.told(&["hello there"]);
+    let adopt = ["adopt", "bob", "--harness", "gemini", "--conversation", id];
+    let refused = stage.command(&adopt).output().expect("it runs");
+    let told = String::from_utf8_lossy(&refused.stderr);
+    assert!(told.contains("is open in another program"), "{told}");
+    let client = running(terminal.pid());
+    assert!(signal(client, Signal::TERM));
+    terminal.end();
+}
+
+/// A limit of the preset: the dialog about a quota is on the screen only, and looks like work.
+#[test]
+fn the_dialog_about_a_quota_looks_like_work() {
+    let stage = Stage::new();
+    let limited = json!([{ "status": 429, "headers": { "retry-after": "3600" } }]);
+    stage.spawn("ada", &FREE, &limited);
+    stage
+        .sealed
+        .until("the dialog", || stage.sealed.ok(["screen", "ada"]).contains("Usage limit reached"));
+    let ada = stage.sealed.show("ada");
+    assert_eq!((ada.state.as_str(), ada.needs_you), ("working", false), "remove the limit");
+}
+
+/// A limit of the preset: a session has a copy of its owner's settings, which come into force with the next one.
+#[test]
+fn settings_that_are_changed_meanwhile_come_into_force_with_the_next_session() {
+    let stage = Stage::new();
+    let mut watch = stage.sealed.watch();
+    let ada = stage.spawn("ada", &FREE, &json!([{ "text": "Hello." }]));
+    state(&mut watch, "ada", "waiting", "idle");
+    // Where the client looks for its owner's settings, by its own environment.
+    let settings = |pid: u32| {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).expect("its environment");
+        let mut variables = environment.split(|byte| *byte == 0);
+        let home = variables.find_map(|one| one.strip_prefix(b"GEMINI_CLI_HOME=".as_slice()));
+        let home = String::from_utf8(home.expect("a home of its own").to_vec()).expect("a path");
+        let path = PathBuf::from(home).join(".gemini/settings.json");
+        std::fs::read_to_string(path).expect("its settings")
+    };
+    let own = stage.sealed.dir.join(".gemini/settings.json");
+    let before = std::fs::read_to_string(&own).expect("read");
+    std::fs::write(&own, before.replacen('{', r#"{"ui":{"theme":"GitHub"},"#, 1)).expect("written");
+    assert!(!settings(pid(&ada)).contains("GitHub"), "remove the limit");
+    stage.sealed.ok(["restart", "ada"]);
+    watch.running("ada", 2);
+    assert!(settings(pid(&stage.sealed.show("ada"))).contains("GitHub"));
 }

@@ -536,6 +536,23 @@ fn an_agent_that_hides_its_holder_starts_no_daemon() {
     assert_untouched(&sealed, "other");
 }
 
+/// From a namespace of its own an agent sees no daemon that could say who it is: that is no consent. Where namespaces are
+/// not allowed, there is nothing to refuse.
+#[test]
+fn an_agent_that_hides_itself_changes_no_configuration() {
+    let sealed = Sealed::up();
+    let script = "hidden='unshare --user --map-current-user --pid --fork --kill-child --mount-proc'
+        export EDITOR=true
+        $hidden \"$0\" config edit >> said 2>&1 < /dev/null; echo rc=$? >> said
+        $hidden \"$0\" export carried >> said 2>&1 < /dev/null; echo rc=$? >> said
+        echo end >> said; read x";
+    sealed.ok(["spawn", "mole", "--", "/bin/sh", "-c", script, PROGRAM]);
+    let said = || std::fs::read_to_string(sealed.dir.join("said")).unwrap_or_default();
+    sealed.until("both are over", || said().ends_with("end\n"));
+    assert!(!said().contains("rc=0"), "{}", said());
+    assert!(!sealed.dir.join("carried").exists());
+}
+
 /// Runs this test program in an agent's session, as an attacker of this kind.
 #[track_caller]
 fn act(sealed: &Sealed, name: &str, room: &Room, attack: &str, victim: &str) -> Agent {

@@ -226,6 +226,11 @@ fn a_list_that_is_watched_as_json_has_a_line_for_each_change() {
     next("carol", "working");
     sealed.kill_daemon();
     sealed.start_daemon();
+    // The next daemon does not know how bob is before it has asked his holder; once the list has dave in it,
+    // it has been asked for from this daemon, and bob is in it again.
+    sealed.until("bob is known to work", || sealed.show("bob").state == "working");
+    sealed.spawn("dave", "read x");
+    next("dave", "working");
     sealed.ok(["stop", "bob"]);
     next("bob", "sleeping");
     child.kill().expect("it runs until then");

@@ -36,7 +36,7 @@ fn a_flood_with_a_100_mb_line_leaves_memory_and_recording_bounded() {
     let daemon = peak_bytes(daemon.pid);
     println!("peaks: shim {shim} B, daemon {daemon} B; recorded {recorded} B of {}", logs.len());
     // The touched pages of the program itself, not optimised here, count too.
-    assert!(shim < 12 * MIB, "the shim had {shim} bytes");
+    assert!(shim < 16 * MIB, "the shim had {shim} bytes");
     assert!(daemon < 64 * MIB, "the daemon had {daemon} bytes");
     assert!(recorded <= RECORD_LIMIT_BYTES + MIB, "{recorded} bytes are recorded");
     assert!(recorded >= RECORD_LIMIT_BYTES / 4, "{recorded} bytes are recorded");

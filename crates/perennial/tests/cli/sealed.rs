@@ -1,7 +1,7 @@
 //! A sealed home: its own directories, a clean environment, and the built binary in it.
 //!
 //! Everything that ran in it is ended by pid when it is dropped; what can't be ended fails the test.
-//! A test that fails shows the end of its daemon's log.
+//! A test that fails shows the end of its daemon's log, and the last events.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -291,6 +291,14 @@ impl Sealed {
         lines[lines.len().saturating_sub(60)..].join("\n")
     }
 
+    /// The last events, if a daemon tells them.
+    fn events(&self) -> String {
+        let told = self.command(["events"]).output().map(|ran| ran.stdout).unwrap_or_default();
+        let text = String::from_utf8_lossy(&told);
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(40)..].join("\n")
+    }
+
     /// Ends whatever runs in this home: the daemon first, so that it starts nobody again.
     fn end_everything(&self) -> Vec<Found> {
         let deadline = Instant::now() + Duration::from_secs(20);
@@ -333,6 +341,7 @@ impl Drop for Sealed {
         let failed = std::thread::panicking();
         if failed {
             eprintln!("--- the daemon's log ---\n{}\n---", self.log());
+            eprintln!("--- the last events ---\n{}\n---", self.events());
         }
         let left = self.end_everything();
         // The cgroups of sessions whose shims were killed stay behind, empty.

@@ -10,7 +10,8 @@ use perennial_api::{Client, EventView, Home};
 use crate::sealed::Sealed;
 
 /// How long anything may take before a test gives up.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+/// Longer than a text waits that its session did not take: 60 s.
+pub const PATIENCE: Duration = Duration::from_secs(90);
 
 /// An event and when it reached this test.
 #[derive(Debug, Clone)]

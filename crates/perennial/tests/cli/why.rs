@@ -101,3 +101,21 @@ fn the_newest_comes_first_and_what_is_hidden_is_counted() {
         assert!(!direct.contains("PAGED|"), "{direct}");
     }
 }
+
+/// A person knows agents by name: `why` once told by whose order, from whom and to whom in ids.
+#[test]
+fn other_agents_are_told_by_name() {
+    let sealed = Sealed::up();
+    for name in ["bob", "eve", "zoe"] {
+        sealed.ok(["spawn", name, "--", "sleep", "1000000"]);
+    }
+    sealed.ok(["role", "assume", "bob", "architect"]);
+    sealed.ok(["role", "transfer", "bob", "eve"]);
+    sealed.ok(["set", "bob", "--parent", "zoe"]);
+    sealed.ok(["bury", "zoe"]);
+    let bob = sealed.ok(["why", "bob"]);
+    assert!(bob.contains("handed its role over to eve"), "{bob}");
+    assert!(bob.contains("parent zoe"), "{bob}");
+    assert!(sealed.ok(["why", "eve"]).contains("took over the role architect from bob"));
+    assert!(!bob.contains("agt_"), "{bob}");
+}

@@ -13,11 +13,17 @@ mod board;
 #[allow(dead_code, unused_imports, reason = "shared with the tests, which use more of it")]
 #[path = "../cli/claude.rs"]
 mod claude;
+#[allow(dead_code, reason = "shared with the tests, which make the document of it")]
+#[path = "../conformance/mod.rs"]
+mod conformance;
+#[path = "conformance.rs"]
+mod conformance_row;
 mod conversation;
 mod damage;
 #[path = "../cli/flooder.rs"]
 mod flooder;
 mod kills;
+mod mail;
 mod menus;
 mod pairs;
 #[allow(dead_code, reason = "shared with the tests, which use more of it")]
@@ -32,6 +38,9 @@ mod sends;
 #[allow(dead_code, reason = "shared with the tests, which use more of it")]
 #[path = "../cli/terminal.rs"]
 mod terminal;
+#[allow(dead_code, reason = "shared with the tests, which use more of it")]
+#[path = "../cli/tmux.rs"]
+mod tmux;
 mod upgrade;
 #[allow(dead_code, reason = "shared with the tests, which use more of it")]
 #[path = "../cli/watch.rs"]
@@ -44,7 +53,7 @@ use proof::Proof;
 type Row = fn(&mut Proof);
 
 /// The rows that are tried from outside; `xtask/src/prove.rs` says what each shows.
-const ROWS: [(&str, Row); 8] = [
+const ROWS: [(&str, Row); 10] = [
     ("sends", sends::sends),
     ("pairs", pairs::pairs),
     ("menus", menus::menus),
@@ -52,7 +61,9 @@ const ROWS: [(&str, Row); 8] = [
     ("damage", damage::damage),
     ("upgrade", upgrade::upgrade),
     ("board", board::board),
+    ("mail", mail::mail),
     ("readers", readers::readers),
+    ("conformance", conformance_row::conformance),
 ];
 
 fn main() -> ExitCode {

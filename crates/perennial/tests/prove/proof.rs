@@ -25,6 +25,11 @@ impl Proof {
         Proof { row, wanted, done: 0, violations: 0, seed, chance: seed, began: now, told: now }
     }
 
+    /// Each trial that is wanted stands for so many.
+    pub fn multiply(&mut self, trials: usize) {
+        self.wanted *= trials as u64;
+    }
+
     /// Whether there are trials left.
     pub fn goes_on(&self) -> bool {
         self.done < self.wanted

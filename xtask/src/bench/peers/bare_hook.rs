@@ -20,8 +20,8 @@ pub struct BareHook {
 }
 
 impl BareHook {
-    pub fn start(workshop: &Workshop) -> Result<BareHook> {
-        let room = workshop.room("bare-hook")?;
+    pub fn start(workshop: &Workshop, name: &str) -> Result<BareHook> {
+        let room = workshop.room(name)?;
         let place = |name: &str| room.join(name);
         let bare = BareHook {
             nothing: place("nothing"),

@@ -3,27 +3,16 @@
 //! Four homes, each larger in one way only. Their dead and their history are written into the journal
 //! by the supervisor itself, without processes; the living are started by the command line.
 
-use perennial_store::Seq;
-use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
-use perennial_core::authority::Caller;
-use perennial_core::command::{Command, Request, Spawn};
+use anyhow::{Result, ensure};
+use perennial_core::command::Command;
 use perennial_core::exit::Exit;
-use perennial_core::fleet;
-use perennial_core::id::{AgentId, BootId, SessionNumber};
-use perennial_core::launch::{Host, Launch, Options};
-use perennial_core::observation::{Observation, Report, Sign, Stocktaking, Wait};
-use perennial_core::restart::Restart;
-use perennial_core::session::Process;
-use perennial_core::time::Time;
-use perennial_engine::supervisor::{Input, Output, Supervisor, Waiter};
-use perennial_store::journal::AppendError;
-use perennial_store::{Journal, SqliteJournal};
+use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::observation::{Observation, Report, Sign, Wait};
 
+use super::past::Past;
 use crate::clock::{timed, until};
 use crate::peers::{Fleet, SLEEPER};
 use crate::processes::pss_kb;
@@ -34,8 +23,6 @@ use crate::workshop::{Workshop, output};
 const CALLS: usize = 20;
 /// Of what may take seconds.
 const LONG_CALLS: usize = 3;
-/// Appends that nobody has waited for yet.
-const UNDER_WAY: usize = 512;
 const FOUND_AGAIN: Duration = Duration::from_secs(60);
 const HISTORIAN: AgentId = AgentId(1);
 
@@ -154,15 +141,7 @@ fn measured(mut fleet: Fleet, size: &Size) -> Result<[f64; FIGURES.len()]> {
 
 /// Writes the dead, and one sleeping agent with a long past, into a new home's journal.
 fn write_history(home: &Path, size: &Size) -> Result<()> {
-    std::fs::create_dir(home.join("data"))?;
-    let mut past = Past::open(&home.join("data/journal.db"))?;
-    let boot = BootId("00000000-0000-4000-8000-000000000001".into());
-    past.tell(Observation::Started {
-        boot,
-        version: "past".into(),
-        is_copy: false,
-        stocktaking: Stocktaking::default(),
-    })?;
+    let mut past = Past::begin_in(home)?;
     past.begin(HISTORIAN, "historian", "claude")?;
     for number in 0..size.dead {
         let agent = AgentId(u128::from(number) + 2);
@@ -179,98 +158,4 @@ fn write_history(home: &Path, size: &Size) -> Result<()> {
     past.ask(Command::Stop(HISTORIAN.to_string()))?;
     past.report(HISTORIAN, Report::Exited(Exit::KillSignal(15)))?;
     past.settle(0)
-}
-
-/// A supervisor that takes each append for durable at once: nothing of it is carried out.
-struct Past {
-    supervisor: Supervisor,
-    journal: SqliteJournal,
-    events: u64,
-    now: Time,
-    done: Sender<Result<(), AppendError>>,
-    is_done: Receiver<Result<(), AppendError>>,
-    under_way: usize,
-}
-
-impl Past {
-    fn open(path: &Path) -> Result<Past> {
-        let (done, is_done) = channel();
-        Ok(Past {
-            supervisor: Supervisor::new(fleet::Fleet::default(), BTreeMap::new(), Seq(0)),
-            journal: SqliteJournal::open(path)?,
-            events: 0,
-            now: Time(1_700_000_000_000_000),
-            done,
-            is_done,
-            under_way: 0,
-        })
-    }
-
-    /// A new agent whose first session runs.
-    fn begin(&mut self, id: AgentId, name: &str, harness: &str) -> Result<()> {
-        let launch = Launch {
-            harness: harness.into(),
-            host: Host::Shim,
-            argv: vec!["program".into()],
-            dir: "/tmp".into(),
-            env_names: Vec::new(),
-            project: "/tmp".into(),
-            options: Options::default(),
-        };
-        let name = Some(name.parse()?);
-        let restart = Restart::OnCrash;
-        let conversation = None;
-        let spawn = Spawn { id, name, role: None, parent: None, launch, restart, conversation };
-        self.ask(Command::Spawn(Box::new(spawn)))?;
-        self.report(id, Report::Executed(Process { pid: 1, start_ticks: 1 }))
-    }
-
-    fn ask(&mut self, command: Command) -> Result<()> {
-        let request = Request { caller: Caller::Person, command };
-        self.step(Input::Request { waiter: Waiter(1), request })
-    }
-
-    fn report(&mut self, agent: AgentId, report: Report) -> Result<()> {
-        self.tell(Observation::Session { agent, number: SessionNumber::FIRST, report })
-    }
-
-    fn tell(&mut self, observation: Observation) -> Result<()> {
-        self.step(Input::Observed(observation))
-    }
-
-    fn step(&mut self, input: Input) -> Result<()> {
-        self.now = Time(self.now.0 + 1_000);
-        for output in self.supervisor.step(input, self.now) {
-            match output {
-                Output::Append { append, batch } => {
-                    let events: usize = batch.entries.iter().map(|entry| entry.events.len()).sum();
-                    let head = Seq(self.events + events as u64);
-                    let done = self.done.clone();
-                    let tell = move |result: Result<_, AppendError>| {
-                        // Received by `settle`, or of no interest any more.
-                        let _ = done.send(result.map(drop));
-                    };
-                    self.journal.append(batch, Box::new(tell));
-                    self.under_way += 1;
-                    self.settle(UNDER_WAY)?;
-                    self.step(Input::Durable(append, head))?;
-                }
-                Output::Answer { answer, .. } => {
-                    ensure!(answer.is_ok(), "the past was refused: {answer:?}");
-                }
-                Output::Committed { events, .. } => self.events += events.len() as u64,
-                Output::Carry(_) | Output::Reply { .. } | Output::Silent { .. } => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// Waits until at most this many appends are under way.
-    fn settle(&mut self, most: usize) -> Result<()> {
-        while self.under_way > most {
-            self.is_done.recv().context("the journal closed")??;
-            self.under_way -= 1;
-        }
-        Ok(())
-    }
 }

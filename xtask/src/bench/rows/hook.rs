@@ -1,5 +1,6 @@
 //! P3: one call of a hook, as an agent CLI makes it, in a fleet of 200; and without a daemon. P16, second
-//! half: one that is answered with a text, which is recorded and offered for good before it is given.
+//! half: one that is answered with a text, which is recorded and offered for good before it is given; and a mail
+//! from the call that sends it to the hook that brings it.
 //!
 //! A session of the built-in preset `claude` runs this program in the place of the agent CLI. It
 //! calls the hook and its peers in turns, each with the same input through a pipe, and waits for the
@@ -33,6 +34,11 @@ const TEXT_GOAL_MS: f64 = 10.0;
 const EVENT: &str = "PostToolBatch";
 /// How a reminder begins.
 const MARK: &str = "[Perennial clock]";
+/// Mails, each sent by the agent to itself: as many as an agent may send without a pause, less a few.
+const MAILS: usize = 50;
+/// From the call of `mail send` to the end of the hook that brings it, in milliseconds.
+const MAIL_GOAL_MS: f64 = 10.0;
+const CALLER: &str = "caller";
 
 /// Programs with their arguments, each called in turns with the others.
 type Callees = Vec<Vec<String>>;
@@ -42,7 +48,7 @@ pub fn hook(workshop: &Workshop, rows: &[&str], lines: &mut Vec<Line>) -> Result
     for number in 1..AGENTS {
         fleet.spawn(&format!("agent-{number}"), &SLEEPER)?;
     }
-    let bare = BareHook::start(workshop)?;
+    let bare = BareHook::start(workshop, "bare-hook")?;
     let word = |path: &Path| path.display().to_string();
     let ours = vec![word(&workshop.perennial), "hook".to_owned(), EVENT.to_owned()];
     let theirs = vec![word(&bare.program), word(&bare.socket)];
@@ -56,9 +62,11 @@ pub fn hook(workshop: &Workshop, rows: &[&str], lines: &mut Vec<Line>) -> Result
     let missed = std::fs::read_to_string(fleet.home().join("state/hooks-missed.jsonl"));
     let missed = missed.unwrap_or_default();
     ensure!(missed.is_empty(), "hooks were not heard: {missed}");
-    let [direct_times, shell_times, text_times] = [0, 3, 6].map(|from| &times[from..]);
+    let [direct_times, shell_times, text_times, mail_times] =
+        [0, 3, 6, 9].map(|from| &times[from..]);
     if rows.contains(&"P16") {
         lines.push(given(text_times));
+        lines.push(mailed(mail_times));
     }
     if !rows.contains(&"P3") {
         return Ok(());
@@ -88,6 +96,25 @@ fn given(times: &[Samples]) -> Line {
     }
 }
 
+fn mailed(times: &[Samples]) -> Line {
+    let [sent, brought, both, floor] = [0, 1, 2, 3].map(|at| &times[at]);
+    Line {
+        row: "P16",
+        what: format!("mail send → given to a hook of the turn, p50 of {MAILS}"),
+        ours: format!(
+            "{:.2} ms (p99 {:.1}): sent {:.2}, given {:.2}",
+            both.p50(),
+            both.p99(),
+            sent.p50(),
+            brought.p50()
+        ),
+        peer: format!("two bare hooks {:.2} ms (p99 {:.1})", floor.p50(), floor.p99()),
+        ratio: Some(both.p50() / floor.p50()),
+        goal: format!("≤ {MAIL_GOAL_MS:.0} ms"),
+        reached: both.p50() <= MAIL_GOAL_MS,
+    }
+}
+
 fn line(what: &str, times: &[Samples]) -> Line {
     let calls = times[0].count();
     let [ours, bare, nothing] = [0, 1, 2].map(|at| (times[at].p50(), times[at].p99()));
@@ -113,7 +140,7 @@ fn in_session(workshop: &Workshop, fleet: &Fleet, callees: &Callees) -> Result<V
     let (plan, result) = (room.join("plan"), room.join("result"));
     std::fs::write(&plan, serde_json::to_vec(callees)?)?;
     let path = format!("PATH={}:/usr/bin:/bin", room.display());
-    let mut spawn = fleet.verb(&["spawn", "caller", "--harness", "claude", "--env", &path, "--"]);
+    let mut spawn = fleet.verb(&["spawn", CALLER, "--harness", "claude", "--env", &path, "--"]);
     output(spawn.arg("hooks").args([&plan, &result]))?;
     ensure!(until(LIMIT, || result.exists()), "the session came to no result");
     let times: Vec<Vec<f64>> = serde_json::from_slice(&std::fs::read(result)?)?;
@@ -130,7 +157,8 @@ pub fn session(words: &[&str]) -> Result<()> {
     std::fs::create_dir_all(&projects)?;
     let answer = json!({ "type": "assistant", "uuid": "1", "requestId": "r", "message": {
         "id": "m", "model": "claude-opus-5-5", "usage": { "input_tokens": 1, "output_tokens": 2 } } });
-    std::fs::write(projects.join(format!("{conversation}.jsonl")), format!("{answer}\n"))?;
+    let transcript = projects.join(format!("{conversation}.jsonl"));
+    std::fs::write(&transcript, format!("{answer}\n"))?;
     let callees: Callees = serde_json::from_slice(&std::fs::read(plan)?)?;
     let input = input(conversation);
     // The session's first words, which are recorded: they are not what is measured.
@@ -139,6 +167,7 @@ pub fn session(words: &[&str]) -> Result<()> {
     }
     let mut times = in_turns(&callees, &input, None)?;
     times.extend(with_texts(&callees[..3], conversation)?);
+    times.extend(with_mail(&callees[..3], &input, &transcript)?);
     // Written whole or not at all: the other side looks whether it is there.
     let unfinished = format!("{result}.new");
     let times: Vec<&[f64]> = times.iter().map(Samples::all).collect();
@@ -174,6 +203,43 @@ fn with_texts(callees: &[Vec<String>], conversation: &str) -> Result<Vec<Samples
             ensure!(at > 0 || is_text, "call {round} brought no text");
             times[at].add(ms);
         }
+    }
+    Ok(times)
+}
+
+/// The agent writes to itself in its turn, and the next hook brings the mail: sent, given, both, and twice the bare
+/// hook. The next one is written when this one is known to stand in the conversation.
+fn with_mail(callees: &[Vec<String>], input: &[u8], transcript: &Path) -> Result<[Samples; 4]> {
+    let [ours, bare, ..] = callees else { anyhow::bail!("two programs") };
+    let mut times = [(); 4].map(|()| Samples::default());
+    let verb = |words: &[&str]| -> Vec<String> {
+        let words = words.iter().map(|word| (*word).to_owned());
+        std::iter::once(ours[0].clone()).chain(words).collect()
+    };
+    for round in 0..MAILS {
+        let send = verb(&["mail", "send", CALLER, "-m", &format!("mail number {round}")]);
+        let sent = call(&send, &[], None)?;
+        let (given, reply) = answered(ours, input, None)?;
+        let floor = call(bare, input, None)? + call(bare, input, None)?;
+        let reply: Value = serde_json::from_slice(&reply).context("a hook without a reply")?;
+        let text = &reply["hookSpecificOutput"]["additionalContext"];
+        let is_brought =
+            text.as_str().is_some_and(|text| text.contains(&format!("mail number {round}\n")));
+        ensure!(is_brought, "mail {round} was not brought: {reply}");
+        for (at, ms) in [sent, given, sent + given, floor].into_iter().enumerate() {
+            times[at].add(ms);
+        }
+        let told = json!({ "type": "attachment", "uuid": format!("mail-{round}"), "attachment": {
+            "type": "hook_additional_context", "content": [text], "hookEvent": EVENT } });
+        let mut file = std::fs::File::options().append(true).open(transcript)?;
+        file.write_all(format!("{told}\n").as_bytes())?;
+        call(ours, input, None)?;
+        let unread = verb(&["--json", "mail", "ls", "--unread"]);
+        let is_read = || -> Result<bool> {
+            let listed: Value = serde_json::from_slice(&answered(&unread, &[], None)?.1)?;
+            Ok(listed["mails"].as_array().is_some_and(Vec::is_empty))
+        };
+        ensure!(until(LIMIT, || is_read().unwrap_or(false)), "mail {round} was never seen");
     }
     Ok(times)
 }

@@ -5,6 +5,9 @@ mod growth;
 mod hook;
 mod identity;
 mod journal;
+mod letters;
+mod past;
+mod prime;
 mod restart;
 mod send;
 mod tokens;
@@ -15,6 +18,8 @@ pub use growth::growth;
 pub use hook::{hook, session};
 pub use identity::{call, identity};
 pub use journal::journal;
+pub use letters::letters;
+pub use prime::prime;
 pub use restart::restart;
 pub use send::send;
 pub use tokens::tokens;
@@ -27,12 +32,14 @@ use crate::workshop::Workshop;
 pub type Measure = fn(&Workshop, &[&str], &mut Vec<Line>) -> anyhow::Result<()>;
 
 /// Which measure brings which rows; in the order in which they run.
-pub const MEASURES: [(&[&str], Measure); 9] = [
+pub const MEASURES: [(&[&str], Measure); 11] = [
     (&["P1"], restart),
     (&["P3", "P16"], hook),
     (&["P2", "P4", "P5", "P8", "P14"], crowd),
     (&["P13"], growth),
     (&["P16"], send),
+    (&["P17"], prime),
+    (&["P19"], letters),
     (&["P6"], tokens),
     (&["P7"], journal),
     (&["P15"], identity),

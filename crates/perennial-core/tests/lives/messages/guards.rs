@@ -11,7 +11,7 @@ fn stopped_with_it() -> Told {
     told.send(1, "one");
     told.offer();
     told.delivered(1, 1, Outcome::Entered);
-    told.trace(Trace::PromptHeard(print("one")));
+    told.trace(Trace::PromptHeard(print("one").into()));
     told.pass_seconds(5);
     told.ask(Command::Stop(AgentId(BOB).to_string())).expect("a person may");
     told.report(BOB, SessionNumber(1), Report::Exited(Exit::Code(0)));
@@ -35,11 +35,11 @@ fn a_later_text_does_not_overtake_one_that_waits() {
     told.offer();
     told.delivered(1, 1, Outcome::Held(Held::NoEcho));
     told.send(2, "two");
-    assert_eq!((told.offer().as_str(), told.why(2)), ("", Some(Why::Earlier)), "T3");
+    assert_eq!((told.offer().as_str(), told.why(2)), ("", Some(Why::Earlier(MessageId(1)))), "T3");
     assert_eq!(told.trace(Trace::LineFree), "", "T3");
     told.pass_seconds(1);
     assert_eq!(told.offer(), "offered 1");
-    assert_eq!(told.why(2), Some(Why::Earlier), "T2");
+    assert_eq!(told.why(2), Some(Why::Earlier(MessageId(1))), "T2");
 }
 
 #[test]
@@ -51,9 +51,9 @@ fn texts_are_offered_in_the_order_of_their_recording_not_of_their_ids() {
     assert_eq!(told.offer(), "offered 2", "T3");
     told.delivered(2, 1, Outcome::Entered);
     told.show(BOB, Sign::TurnBegan);
-    told.trace(Trace::PromptHeard(print("first")));
+    told.trace(Trace::PromptHeard(print("first").into()));
     assert_eq!(told.offer(), "", "T3");
-    told.trace(Trace::Held { dated: None, fingerprint: print("first") });
+    told.trace(Trace::Held { dated: None, words: print("first").into() });
     assert_eq!(told.offer(), "offered 1");
 
     // Those by hook too, in one reply.
@@ -61,7 +61,7 @@ fn texts_are_offered_in_the_order_of_their_recording_not_of_their_ids() {
     for (id, seconds) in [(2, 0), (1, 1)] {
         told.pass_seconds(seconds);
         let content = Content::Reminder { calls: 20, sample: None };
-        let (to, from) = (AgentId(BOB), Sender::Perennial);
+        let (to, from) = (AgentId(BOB).into(), Sender::Perennial);
         let recorded = MessageEvent::Recorded { to, from, content };
         let what = What::Message(MessageId(id), recorded);
         told.fleet.evolve(&Event { at: told.now, what });
@@ -104,7 +104,7 @@ fn an_agent_that_is_held_gets_no_text_by_any_way() {
         told.pass_seconds(120);
         assert_eq!((told.offer().as_str(), told.why(1)), ("", Some(Why::AgentHeld)));
         assert_eq!(told.trace(Trace::LineFree), "");
-        assert_eq!(told.trace(Trace::PromptHeard(print("another"))), "");
+        assert_eq!(told.trace(Trace::PromptHeard(print("another").into())), "");
         assert_eq!(hook(&mut told), "");
         assert_eq!(told.typed(), []);
     }
@@ -122,7 +122,7 @@ fn what_stands_in_the_conversation_since_the_first_offer_is_the_text() {
     let now = told.now;
     assert_eq!(told.trace_of(SessionNumber(1), settled(now)), "held 1 SessionEnded");
     assert_eq!(told.offer(), "offered 1", "its line was not written yet");
-    assert_eq!(told.trace(Trace::Held { dated: Some(at), fingerprint: print("one") }), "seen 1");
+    assert_eq!(told.trace(Trace::Held { dated: Some(at), words: print("one").into() }), "seen 1");
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn whatever_a_person_may_undo_is_over_when_the_line_is_free() {
         (Held::OldHolder, false),
     ];
     for (held, is_freed) in held {
-        for trace in [Trace::LineFree, Trace::PromptHeard(print("a person's own"))] {
+        for trace in [Trace::LineFree, Trace::PromptHeard(print("a person's own").into())] {
             let mut told = idle();
             told.send(1, "one");
             told.send(2, "two");
@@ -176,7 +176,7 @@ fn a_conversation_that_was_read_before_a_text_was_heard_says_nothing_of_it() {
     told.pass_seconds(1);
     // The hook of the dead session comes late, and what was read even later.
     let first = SessionNumber(1);
-    assert_eq!(told.trace_of(first, Trace::PromptHeard(print("one"))), "heard 1");
+    assert_eq!(told.trace_of(first, Trace::PromptHeard(print("one").into())), "heard 1");
     assert_eq!(told.trace_of(first, settled(read_at)), "", "T4");
     told.pass_seconds(1);
     let at = told.now;
@@ -440,7 +440,7 @@ fn a_text_that_was_left_in_the_line_stands_there_whatever_the_next_attempt_finds
 fn a_text_that_was_left_in_the_line_may_be_entered_by_a_person() {
     for held in PASTED {
         let mut told = held_in_line(held);
-        let heard = Trace::PromptHeard(print("one"));
+        let heard = Trace::PromptHeard(print("one").into());
         assert_eq!(told.trace(heard.clone()), "offered 1, heard 1", "{held:?}");
         assert_eq!(told.typed(), [], "it is not typed again");
 
@@ -464,7 +464,7 @@ fn a_text_that_was_entered_or_heard_is_not_held_by_a_late_word_of_its_holder() {
     let mut told = idle();
     told.send(1, "one");
     told.offer();
-    told.trace(Trace::PromptHeard(print("one")));
+    told.trace(Trace::PromptHeard(print("one").into()));
     assert_eq!(told.delivered(1, 1, held), "", "T4: a person's Enter sent it");
 }
 
@@ -474,7 +474,7 @@ fn a_prompt_in_one_session_is_no_answer_to_a_text_that_is_typed_in_another() {
     told.send(1, "one");
     told.offer();
     killed_and_resumed(&mut told);
-    let heard = Trace::PromptHeard(print("one"));
+    let heard = Trace::PromptHeard(print("one").into());
     assert_eq!(told.trace(heard.clone()), "", "a person's own words in session 2");
     assert_eq!(told.trace_of(SessionNumber(1), heard), "heard 1", "a late hook of session 1");
 }
@@ -509,11 +509,11 @@ fn a_delivery_is_planned_only_while_its_attempt_stands() {
     assert_eq!(told.typed(), []);
 
     let mut told = offered();
-    told.trace(Trace::PromptHeard(print("one")));
+    told.trace(Trace::PromptHeard(print("one").into()));
     assert_eq!(told.typed(), []);
 
     let mut told = offered();
-    told.trace(Trace::Held { dated: None, fingerprint: print("one") });
+    told.trace(Trace::Held { dated: None, words: print("one").into() });
     assert_eq!(told.typed(), [], "seen in the transcript before its holder answered");
 
     let mut told = offered();
@@ -608,7 +608,7 @@ fn a_late_hook_of_an_earlier_session_takes_nothing_out_of_this_ones_line() {
     told.send(1, "one");
     assert_eq!(told.offer(), "offered 1");
     told.delivered(1, 1, Outcome::Held(Held::NoEcho));
-    assert_eq!(told.trace_of(SessionNumber(1), Trace::PromptHeard(print("one"))), "");
+    assert_eq!(told.trace_of(SessionNumber(1), Trace::PromptHeard(print("one").into())), "");
 }
 
 /// The id of a message is used once.
@@ -631,7 +631,7 @@ fn a_text_with_an_unreadable_record_is_not_typed_again_after_a_persons_enter() {
     told.delivered(1, 1, Outcome::Held(Held::NoEcho));
     told.fleet.mark_message_unreadable(MessageId(1));
     assert_eq!(told.why(1), Some(Why::Unreadable));
-    told.trace(Trace::PromptHeard(print("one")));
+    told.trace(Trace::PromptHeard(print("one").into()));
     killed_and_resumed(&mut told);
     let now = told.now;
     told.trace(settled(now));
@@ -649,7 +649,7 @@ fn a_text_that_an_ended_session_may_have_taken_goes_first_also_if_it_was_not_hea
     told.delivered(1, 1, Outcome::Entered);
     killed_and_resumed(&mut told);
     told.send(2, "two");
-    assert_eq!((told.offer().as_str(), told.why(2)), ("", Some(Why::Earlier)), "T3");
+    assert_eq!((told.offer().as_str(), told.why(2)), ("", Some(Why::Earlier(MessageId(1)))), "T3");
 }
 
 #[test]
@@ -714,7 +714,7 @@ fn a_text_to_an_agent_that_is_buried_already_is_returned() {
 }
 
 fn refused(text: &str) -> Trace {
-    Trace::Blocked { dated: None, fingerprint: print(text), words: "no".into() }
+    Trace::Blocked { dated: None, words: print(text).into(), because: "no".into() }
 }
 
 /// T11: of two equal texts, the one that stands in the line was blocked.
@@ -729,6 +729,26 @@ fn a_text_that_was_blocked_before_is_not_blocked_in_place_of_its_like() {
         assert_eq!(told.trace(refused("fruit")), words);
     }
     assert_eq!(told.trace(refused("fruit")), "", "it is said once");
+}
+
+/// T5, T11
+#[test]
+fn a_prompt_is_the_text_that_was_typed_and_not_a_blocked_one() {
+    let mut told = idle();
+    told.send(1, "one");
+    told.offer();
+    told.delivered(1, 1, Outcome::Entered);
+    told.trace(refused("one"));
+    told.pass_seconds(5);
+    told.send(2, "one");
+    told.offer();
+    told.delivered(2, 1, Outcome::Entered);
+    assert_eq!(told.trace(Trace::PromptHeard(print("one").into())), "heard 2");
+    let held = told.trace(Trace::Held { dated: None, words: print("one").into() });
+    told.pass_seconds(200);
+    let at = told.now;
+    let (later, again) = (told.trace(settled(at)), told.offer());
+    assert_eq!((held.as_str(), later.as_str(), again.as_str()), ("seen 2", "", ""));
 }
 
 /// T9, T11: what was refused stands in no line.

@@ -10,12 +10,12 @@ fn queued() -> Told {
     told.send(1, "one");
     assert_eq!(told.offer(), "offered 1");
     told.delivered(1, 1, Outcome::Entered);
-    assert_eq!(told.trace(Trace::PromptHeard(print("one"))), "heard 1");
+    assert_eq!(told.trace(Trace::PromptHeard(print("one").into())), "heard 1");
     told
 }
 
 fn seen(told: &mut Told, text: &str) -> String {
-    told.trace(Trace::Held { dated: None, fingerprint: print(text) })
+    told.trace(Trace::Held { dated: None, words: print(text).into() })
 }
 
 /// T3
@@ -30,7 +30,7 @@ fn a_text_does_not_overtake_one_of_a_session_that_was_killed_with_it() {
         told.send(3, "three");
         told.begun(BOB, "c-1", Followed::Resumed);
         told.pass_seconds(1);
-        assert_eq!((told.offer().as_str(), told.why(3)), ("", Some(Why::Earlier)));
+        assert_eq!((told.offer().as_str(), told.why(3)), ("", Some(Why::Earlier(MessageId(2)))));
         told
     };
     let first = SessionNumber(1);
@@ -43,14 +43,14 @@ fn a_text_does_not_overtake_one_of_a_session_that_was_killed_with_it() {
         assert_eq!(told.offer(), format!("offered {id}"));
         let attempt = if id == 1 { 2 } else { 1 };
         told.delivered(id, attempt, Outcome::Entered);
-        told.trace(Trace::PromptHeard(print(text)));
+        told.trace(Trace::PromptHeard(print(text).into()));
         assert_eq!(seen(&mut told, text), format!("seen {id}"));
     }
 
     // It was taken.
     let mut told = killed();
     assert_eq!(told.offer(), "");
-    let held = Trace::Held { dated: None, fingerprint: print("one") };
+    let held = Trace::Held { dated: None, words: print("one").into() };
     assert_eq!(told.trace_of(first, held), "seen 1");
     assert_eq!(told.offer(), "offered 2");
 
@@ -69,13 +69,16 @@ fn a_text_that_was_given_back_goes_before_later_ones_that_were_not_yet() {
     told.offer();
     told.delivered(1, 1, Outcome::Entered);
     told.show(BOB, Sign::TurnBegan);
-    told.trace(Trace::PromptHeard(print("one")));
+    told.trace(Trace::PromptHeard(print("one").into()));
     told.show(BOB, Sign::Waits(Wait::Input));
     told.pass_seconds(61);
     let at = told.now;
     assert_eq!(told.trace(settled(at)), "held 1 NotTaken");
     told.send(2, "two");
-    assert_eq!((told.offer().as_str(), told.why(2)), ("offered 1", Some(Why::Earlier)));
+    assert_eq!(
+        (told.offer().as_str(), told.why(2)),
+        ("offered 1", Some(Why::Earlier(MessageId(1))))
+    );
 }
 
 /// T3: the agent CLI takes what it has queued when a turn ends, and might take the next one first.
@@ -85,11 +88,11 @@ fn a_text_waits_for_one_that_is_queued_when_the_turn_has_ended() {
     told.pass_seconds(1);
     told.show(BOB, Sign::Waits(Wait::Input));
     told.send(2, "two");
-    assert_eq!((told.offer().as_str(), told.why(2)), ("", Some(Why::Earlier)));
+    assert_eq!((told.offer().as_str(), told.why(2)), ("", Some(Why::Earlier(MessageId(1)))));
     told.pass_seconds(1);
     // The next turn may have begun with something else.
     told.show(BOB, Sign::TurnBegan);
-    assert_eq!((told.offer().as_str(), told.why(2)), ("", Some(Why::Earlier)));
+    assert_eq!((told.offer().as_str(), told.why(2)), ("", Some(Why::Earlier(MessageId(1)))));
     assert_eq!(seen(&mut told, "one"), "seen 1");
     assert_eq!(told.offer(), "offered 2");
 
@@ -98,7 +101,7 @@ fn a_text_waits_for_one_that_is_queued_when_the_turn_has_ended() {
     told.pass_seconds(1);
     told.show(BOB, Sign::BackgroundWork);
     told.send(2, "two");
-    assert_eq!((told.offer().as_str(), told.why(2)), ("", Some(Why::Earlier)));
+    assert_eq!((told.offer().as_str(), told.why(2)), ("", Some(Why::Earlier(MessageId(1)))));
 }
 
 #[test]
@@ -158,7 +161,7 @@ fn a_text_that_was_typed_and_is_not_seen_says_how_far_it_came() {
     assert_eq!(told.why(1), Some(Why::Due));
     told.pass_seconds(1);
     assert_eq!(told.why(1), Some(Why::Unheard));
-    told.trace(Trace::PromptHeard(print("one")));
+    told.trace(Trace::PromptHeard(print("one").into()));
     assert_eq!(told.why(1), Some(Why::Due));
     told.pass_seconds(5);
     assert_eq!(told.why(1), Some(Why::Unseen));
@@ -178,7 +181,7 @@ fn queue_up(told: &mut Told, id: u128, text: &str) {
     told.send(id, text);
     assert_eq!(told.offer(), format!("offered {id}"));
     told.delivered(id, 1, Outcome::Entered);
-    assert_eq!(told.trace(Trace::PromptHeard(print(text))), format!("heard {id}"));
+    assert_eq!(told.trace(Trace::PromptHeard(print(text).into())), format!("heard {id}"));
 }
 
 #[test]
@@ -216,7 +219,7 @@ fn a_turn_that_waits_for_a_rate_limit_is_waited_for() {
     queue_up(&mut told, 1, "one");
     told.send(2, "two");
     told.pass_seconds(125);
-    assert_eq!((told.offer().as_str(), told.why(2)), ("", Some(Why::Earlier)), "T3");
+    assert_eq!((told.offer().as_str(), told.why(2)), ("", Some(Why::Earlier(MessageId(1)))), "T3");
 }
 
 /// The same for the order: two minutes of idleness.
@@ -226,7 +229,7 @@ fn a_suspended_machine_frees_no_text_behind_one_that_is_queued() {
     told.send(1, "one");
     told.offer();
     told.delivered(1, 1, Outcome::Entered);
-    told.trace(Trace::PromptHeard(print("one")));
+    told.trace(Trace::PromptHeard(print("one").into()));
     told.send(2, "two");
     let by = Duration::from_secs(600);
     told.pass(by);
@@ -242,7 +245,7 @@ fn a_queued_text_holds_others_back_for_two_minutes_since_its_turn_ended() {
     told.send(1, "one");
     told.offer();
     told.delivered(1, 1, Outcome::Entered);
-    told.trace(Trace::PromptHeard(print("one")));
+    told.trace(Trace::PromptHeard(print("one").into()));
     told.send(2, "two");
     told.pass_seconds(300);
     told.show(BOB, Sign::Waits(Wait::Input));

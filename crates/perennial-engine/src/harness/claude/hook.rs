@@ -3,22 +3,23 @@
 //! A hook is called in a moment of the vendor's choice and knows nothing of the one before: what
 //! comes of a fact is for the core to say.
 
-use std::fmt;
-
 use perennial_core::conversation::{ConversationId, Followed};
 use perennial_core::fact::{CallName, Fact, Failure, Origin, Seen};
 use perennial_core::time::Time;
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
-use serde_json::{Value, json};
+use serde::de::{IgnoredAny, MapAccess};
+use serde_json::json;
 
-use crate::harness::dialect::{Call, NotUnderstood, bounded};
+use crate::harness::dialect::{Call, NotUnderstood};
+use crate::harness::hook_fields::{HookFields, Structured};
+use crate::harness::mail_texts::brought;
 use crate::harness::typing::{fingerprint, older_fingerprint};
-use crate::transcript::step::{EXCERPT_BYTES, ID_BYTES};
+use crate::transcript::step::ID_BYTES;
 
 /// Reads what a hook was given on its standard input.
 pub fn hook(event: &str, input: &[u8]) -> Result<Call, NotUnderstood> {
-    let (fields, is_whole) = Fields::read(input)?;
+    let mut lists = Lists::default();
+    let (fields, is_whole) = HookFields::read(input, &TEXTS, &mut lists)?;
     let conversation: Option<ConversationId> =
         fields.text("session_id").and_then(|id| id.parse().ok());
     let in_subagent = fields.text("agent_id").is_some();
@@ -26,16 +27,18 @@ pub fn hook(event: &str, input: &[u8]) -> Result<Call, NotUnderstood> {
         return Err(NotUnderstood::NoConversation);
     }
     let prompt = fields.text("prompt").filter(|_| event == "UserPromptSubmit");
-    let fact = seen(event, &fields, in_subagent).map(|seen| Fact {
+    let fact = seen(event, (&fields, &lists), in_subagent).map(|seen| Fact {
         older_text: prompt.and_then(older_fingerprint),
+        mentions: prompt.map(brought).unwrap_or_default(),
         conversation: conversation.filter(|_| !in_subagent),
         is_answerable: !in_subagent && is_read_in_turn(event),
+        may_go_on: !in_subagent && event == "Stop",
         ..Fact::new(Origin::Hook, seen)
     });
     Ok(Call { fact, is_partial: !is_whole })
 }
 
-fn seen(event: &str, fields: &Fields, in_subagent: bool) -> Option<Seen> {
+fn seen(event: &str, (fields, lists): (&HookFields, &Lists), in_subagent: bool) -> Option<Seen> {
     Some(match event {
         "SessionStart" => Seen::SessionBegan(followed(fields.text("source"))),
         "UserPromptSubmit" if !in_subagent => {
@@ -50,11 +53,11 @@ fn seen(event: &str, fields: &Fields, in_subagent: bool) -> Option<Seen> {
         }
         // A subagent in the background works on while the main conversation waits for input.
         "PostToolUse" | "PostToolUseFailure" | "PostToolBatch" => {
-            Seen::ToolsFinished { calls: fields.calls.clone(), in_subagent }
+            Seen::ToolsFinished { calls: calls(fields, lists), in_subagent }
         }
         "Notification" => notified(fields.text("notification_type"))?,
         "Stop" if !in_subagent => {
-            Seen::ReplyEnded { background_tasks: fields.background_tasks.unwrap_or(0) }
+            Seen::ReplyEnded { background_tasks: lists.background_tasks.unwrap_or(0) }
         }
         "StopFailure" if !in_subagent => Seen::CallFailed(failure(fields)),
         "PostCompact" => Seen::Compacted,
@@ -104,7 +107,7 @@ fn notified(kind: Option<&str>) -> Option<Seen> {
     }
 }
 
-fn failure(fields: &Fields) -> Failure {
+fn failure(fields: &HookFields) -> Failure {
     match fields.text("error") {
         Some("rate_limit") => {
             Failure::RateLimit { until: fields.text("last_assistant_message").and_then(reset) }
@@ -126,15 +129,6 @@ fn reset(text: &str) -> Option<Time> {
     plausible.then_some(Time(seconds * 1_000_000))
 }
 
-/// The fields that are of use.
-#[derive(Debug, Default)]
-struct Fields {
-    texts: Vec<(String, String)>,
-    calls: Vec<CallName>,
-    background_tasks: Option<u32>,
-}
-
-/// Others can be as long as a file that was written.
 const TEXTS: [&str; 9] = [
     "session_id",
     "agent_id",
@@ -147,86 +141,43 @@ const TEXTS: [&str; 9] = [
     "last_assistant_message",
 ];
 
+/// What a hook lists: the calls of a batch, and how many tasks run in the background.
+#[derive(Debug, Default)]
+struct Lists {
+    calls: Vec<String>,
+    background_tasks: Option<u32>,
+}
+
 /// A call of a batch. What it was given and what it answered is passed over.
 #[derive(Deserialize)]
 struct BatchedCall {
     tool_use_id: Option<String>,
 }
 
-impl Fields {
-    /// What can be read, and whether that is all of it.
-    fn read(input: &[u8]) -> Result<(Fields, bool), NotUnderstood> {
-        let kept = bounded(input);
-        let starts = kept.iter().find(|byte| !byte.is_ascii_whitespace());
-        if starts != Some(&b'{') {
-            return Err(NotUnderstood::NotAnObject);
-        }
-        let mut fields = Fields::default();
-        let mut reader = serde_json::Deserializer::from_slice(kept);
-        let read = Collect(&mut fields).deserialize(&mut reader).and_then(|()| reader.end());
-        Ok((fields, read.is_ok() && kept.len() == input.len()))
-    }
-
-    fn keep(&mut self, name: String, mut text: String) {
-        if name == "tool_use_id" {
-            return self.called(text);
-        }
-        // A prompt is recognised by all of it.
-        if name != "prompt" {
-            text.truncate(text.floor_char_boundary(EXCERPT_BYTES));
-        }
-        self.texts.push((name, text));
-    }
-
-    fn called(&mut self, id: String) {
-        if id.len() <= ID_BYTES {
-            self.calls.push(CallName(id));
-        }
-    }
-
-    fn text(&self, name: &str) -> Option<&str> {
-        let named = |pair: &&(String, String)| pair.0 == name;
-        self.texts.iter().find(named).map(|(_, text)| text.as_str())
-    }
-}
-
-/// Fills the fields as they come, so that what stands before a break is kept.
-struct Collect<'f>(&'f mut Fields);
-
-impl<'de> DeserializeSeed<'de> for Collect<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Collect<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(name) = map.next_key::<String>()? {
-            if TEXTS.contains(&name.as_str()) {
-                if let Value::String(text) = map.next_value()? {
-                    self.0.keep(name, text);
-                }
-            } else if name == "tool_calls" {
+impl Structured for Lists {
+    fn read<'de, A: MapAccess<'de>>(
+        &mut self,
+        name: &str,
+        map: &mut A,
+        _: &mut HookFields,
+    ) -> Result<bool, A::Error> {
+        match name {
+            "tool_calls" => {
                 let calls: Vec<BatchedCall> = map.next_value()?;
-                calls
-                    .into_iter()
-                    .filter_map(|call| call.tool_use_id)
-                    .for_each(|id| self.0.called(id));
-            } else if name == "background_tasks" {
-                let tasks: Vec<IgnoredAny> = map.next_value()?;
-                self.0.background_tasks = u32::try_from(tasks.len()).ok();
-            } else {
-                map.next_value::<IgnoredAny>()?;
+                self.calls.extend(calls.into_iter().filter_map(|call| call.tool_use_id));
             }
+            "background_tasks" => {
+                let tasks: Vec<IgnoredAny> = map.next_value()?;
+                self.background_tasks = u32::try_from(tasks.len()).ok();
+            }
+            _ => return Ok(false),
         }
-        Ok(())
+        Ok(true)
     }
+}
+
+/// The calls that a hook is about, one or a batch.
+fn calls(fields: &HookFields, lists: &Lists) -> Vec<CallName> {
+    let all = fields.text("tool_use_id").into_iter().chain(lists.calls.iter().map(String::as_str));
+    all.filter(|id| id.len() <= ID_BYTES).map(|id| CallName(id.to_owned())).collect()
 }

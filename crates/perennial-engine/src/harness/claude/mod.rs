@@ -5,7 +5,6 @@
 //! breaks off is read as far as it goes, and fields that nobody knows are passed over.
 
 mod hook;
-mod scripted_home;
 mod session_list;
 mod settings;
 mod status_line;
@@ -16,7 +15,7 @@ use perennial_core::fact::Fact;
 use perennial_core::launch::Launch;
 use perennial_core::time::Time;
 
-use super::dialect::{Call, Dialect, Listing, NotUnderstood, ScriptedHome, Wiring};
+use super::dialect::{Call, Dialect, Listing, NotUnderstood, Wiring};
 use super::prepare::{SessionFiles, Unprepared};
 use super::preset::{ContextRules, Preset};
 use crate::transcript::claude as transcript;
@@ -89,9 +88,5 @@ impl Dialect for Claude {
 
     fn subagent_directories(&self, transcript: &Path) -> Vec<PathBuf> {
         transcript::subagent_directories(transcript)
-    }
-
-    fn scripted_home(&self, preset: &Preset, work: &Path) -> Option<ScriptedHome> {
-        Some(scripted_home::scripted_home(preset, work))
     }
 }

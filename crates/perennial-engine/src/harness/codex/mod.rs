@@ -15,6 +15,7 @@ mod wiring;
 
 use std::path::Path;
 
+use perennial_core::conversation::ConversationId;
 use perennial_core::launch::Launch;
 use perennial_core::time::Time;
 
@@ -66,5 +67,9 @@ impl Dialect for Codex {
 
     fn is_begun(&self, transcript: &[u8]) -> bool {
         transcript::is_begun(transcript)
+    }
+
+    fn parent_of(&self, transcript: &Path) -> Option<ConversationId> {
+        transcript::parent_of(transcript)
     }
 }

@@ -6,7 +6,6 @@
 
 mod home_view;
 mod hook;
-mod scripted_home;
 mod settings;
 
 use std::path::Path;
@@ -15,7 +14,7 @@ use perennial_core::conversation::ConversationId;
 use perennial_core::launch::Launch;
 use perennial_core::time::Time;
 
-use super::dialect::{Call, Dialect, NotUnderstood, ScriptedHome, Wiring};
+use super::dialect::{Call, Dialect, NotUnderstood, Wiring};
 use super::prepare::{SessionFiles, Unprepared};
 use super::preset::Preset;
 use crate::transcript::gemini as transcript;
@@ -65,11 +64,11 @@ impl Dialect for Gemini {
         transcript::is_begun(transcript)
     }
 
-    fn conversation_of(&self, transcript: &Path) -> Option<ConversationId> {
-        transcript::conversation_of(transcript)
+    fn cut_off_at(&self, transcript: &[u8]) -> Option<usize> {
+        transcript::cut_off_at(transcript)
     }
 
-    fn scripted_home(&self, _preset: &Preset, _work: &Path) -> Option<ScriptedHome> {
-        Some(scripted_home::scripted_home())
+    fn conversation_of(&self, transcript: &Path) -> Option<ConversationId> {
+        transcript::conversation_of(transcript)
     }
 }

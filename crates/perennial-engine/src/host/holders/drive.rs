@@ -162,10 +162,13 @@ impl Run {
             return;
         }
         holder.failures += 1;
+        let work = holder.current.as_ref().and_then(|current| current.work.as_ref());
+        // A pane whose shims go again and again is not asked once more.
+        let pane = work.and_then(Work::pane).filter(|_| holder.failures == 1);
         let spawned = holder
             .directory
             .create()
-            .and_then(|()| spawn::shim(&self.settings, holder.directory.path()));
+            .and_then(|()| spawn::shim(&self.settings, holder.directory.path(), pane));
         let spawned = match spawned {
             Ok(spawned) => spawned,
             Err(error) => {

@@ -4,6 +4,7 @@
 //! Data and small questions only; what happens next is in `drive`.
 
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::time::Duration;
 
 use perennial_core::exit::{Exit, UnknownExit};
@@ -111,6 +112,16 @@ pub struct Current {
 pub enum Work {
     Session(Program),
     Job(JobSpec),
+}
+
+impl Work {
+    /// Where the pane listens in which the shim is to be started.
+    pub fn pane(&self) -> Option<&Path> {
+        match self {
+            Work::Session(program) => program.pane.as_deref(),
+            Work::Job(_) => None,
+        }
+    }
 }
 
 /// How a session or a run of a job ended.

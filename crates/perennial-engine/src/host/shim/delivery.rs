@@ -7,8 +7,9 @@
 //! - L1  One delivery at a time; one message and attempt is typed at most once in a session, however
 //!   often it is ordered and whatever was typed since; no attempt after a later one.
 //! - L2  Nothing is typed into a draft, a doubt, a dialog, a suspended program or an undrawn line.
-//! - L3  Enter is typed only behind a proven echo, and never later than `ENTER_WITHIN` after the paste: at
-//!   once, or after the pause that the program needs. What was drawn in the pause shows the text again.
+//! - L3  Enter is typed only behind a proven echo, and never later than `ENTER_WITHIN` after the paste, or
+//!   what its length adds to that: at once, or after the pause that the program needs. What was drawn in the
+//!   pause shows the text again. It is pressed again only as `enter_again` says.
 //! - L4  A text that got no Enter, or whose Enter is not known to be taken, has none of ours appended:
 //!   it is erased first, or the next is held.
 //! - L5  Every order is answered; what was carried out is answered the same again.
@@ -123,12 +124,15 @@ impl Shim {
         let before = session.modes.bracketed_paste();
         if let Some(terminal) = &session.terminal {
             session.modes.set_rows(terminal.size().rows);
+            session.hint.set_columns(terminal.size().cols);
         }
         session.modes.scan(output);
+        session.hint.scan(output);
         if session.modes.bracketed_paste() != before {
             session.on_paste_mode(before, now());
         }
         session.look_at_caret();
+        session.see_behind_enter(output);
         if session.delivery.is_some() {
             let outcome = session.advance(output, now());
             self.conclude(outcome);
@@ -148,6 +152,7 @@ impl Shim {
     pub(super) fn on_line_time(&mut self, now: Moment) {
         let Some(session) = &mut self.session else { return };
         session.look_for_suspension(now);
+        session.press_enter_again(now);
         let outcome = session.advance(&[], now);
         self.conclude(outcome);
     }
@@ -263,14 +268,14 @@ impl Session {
                     Ok(()) => {}
                 }
                 let is_erasing = matches!(delivery.phase, Phase::Erasing { .. });
-                let has_caret = self.modes.is_alternate();
+                let has_caret = self.modes.tells_caret();
                 let is_empty = match has_caret {
                     true => self.is_caret_at_start(),
                     false => !self.draft.is_ours() || is_erasing && is_late,
                 };
                 if is_empty {
                     self.paste(delivery, &rules, now)?;
-                } else if (self.draft.is_ours() || self.draft.is_put_back()) && !is_erasing {
+                } else if (self.draft.is_ours() || self.draft.is_put_back(is_late)) && !is_erasing {
                     // How long a prompt was that came with the start is not known.
                     let keys = if self.erase_keys == 0 { ERASE_KEYS_MAX } else { self.erase_keys };
                     let keys = rules.erase_row.repeat(keys as usize);
@@ -324,7 +329,10 @@ impl Session {
             return Ok(None);
         }
         if after.is_zero() || is_pausing {
-            return self.enter().map(Some);
+            let shown = echo.anew();
+            let entered = self.enter()?;
+            self.await_taken(shown, now);
+            return Ok(Some(entered));
         }
         let (enter_at, echo) = (now + after, Box::new(echo.anew()));
         *phase = Phase::Pausing { enter_at, by: enter_at + SETTLE_WITHIN, echo };
@@ -365,22 +373,24 @@ impl Session {
         self.erase_keys = (self.erase_keys + rows.saturating_mul(2)).min(ERASE_KEYS_MAX);
         self.is_entered = false;
         self.draft.pasted();
-        delivery.phase =
-            Phase::Pasted { by: now + ENTER_WITHIN, echo: Box::new(Echo::new(sought)) };
+        let by = now + rules.echo_within(ENTER_WITHIN, text.len());
+        delivery.phase = Phase::Pasted { by, echo: Box::new(Echo::new(sought)) };
         Ok(())
     }
 
     /// Only in frames that end with the caret's place.
     fn is_caret_at_start(&self) -> bool {
         let first = self.rules.as_ref().map(|rules| rules.first_column);
-        self.modes.is_alternate() && self.modes.caret_column() == first
+        let is_at_first = self.modes.tells_caret() && self.modes.caret_column() == first;
+        is_at_first && self.hint.is_empty_line() != Some(false)
     }
 
     /// What the caret shows of the line, where there is one.
     fn look_at_caret(&mut self) {
         let first_column = self.rules.as_ref().map(|rules| rules.first_column);
-        let frame = self.modes.take_frame().filter(|_| self.modes.is_alternate());
+        let frame = self.modes.take_frame().filter(|_| self.modes.tells_caret());
         if let (Some(caret), Some(first_column)) = (frame, first_column) {
+            self.draft.hint(self.hint.is_empty_line());
             self.draft.see(caret, first_column, now());
         }
         let is_at_start = self.is_caret_at_start();
@@ -388,8 +398,7 @@ impl Session {
             self.taken(EmptyBy::Shown);
         }
         if !self.is_drawn && self.modes.bracketed_paste() == Some(true) {
-            let is_alternate = self.modes.is_alternate();
-            self.is_drawn = is_at_start || !is_alternate;
+            self.is_drawn = is_at_start || !self.modes.tells_caret();
             if self.is_drawn {
                 self.draft.unread(self.is_suspended);
             }
@@ -465,7 +474,7 @@ impl Session {
         }
     }
 
-    fn check_keys_reach_line(&self) -> Result<(), HeldRecord> {
+    pub(super) fn check_keys_reach_line(&self) -> Result<(), HeldRecord> {
         let is_canonical = self.terminal.as_ref().is_some_and(|terminal| terminal.is_canonical());
         match self.modes.bracketed_paste() {
             None => Err(HeldRecord::NotDrawn),
@@ -482,7 +491,7 @@ impl Session {
         self.draft.is_in_dialog() || self.announcements.latest().is_some_and(Announced::asks)
     }
 
-    fn write(&mut self, bytes: &[u8]) -> Result<(), HeldRecord> {
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), HeldRecord> {
         let terminal = self.terminal.as_mut().ok_or(HeldRecord::Stale)?;
         if terminal.input(bytes) { Ok(()) } else { Err(HeldRecord::Full) }
     }

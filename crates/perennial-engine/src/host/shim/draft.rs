@@ -14,11 +14,13 @@
 //!   shown where an empty line has it; a key that is typed while it is not leaves a draft.
 //! - D8  A daemon's word about a dialog holds for keys that are typed while that daemon is there, until
 //!   the caret is back in the input line's row; what is sent or erased after that is a draft still.
-//! - D9  A caret from before a person's keys tells nothing: it counts when it has moved since, a prompt was
-//!   heard, frames went on for a while, or the keys were read a while ago. A line in which a text of ours
+//! - D9  A caret from before a person's keys tells nothing: it counts when it has moved since, or the hint of an
+//!   empty line came or went, a prompt was heard, frames went on for a while, or the keys were read a while ago. A line in which a text of ours
 //!   was left, and that a person enters, may be that text: until the prompt is heard, nothing is typed.
 //! - D10 Words that the program puts into its line by itself, behind an Enter of ours or its start, with no key
 //!   of a person's since, are not a person's: a prompt that a hook blocked comes back so.
+//! - D11 Where the program shows words that stand only in its empty line, they decide: with them there is no
+//!   draft, and a caret in the first column without them is that of a new row.
 
 mod line;
 
@@ -47,6 +49,8 @@ pub struct Draft {
     line_row: Option<u16>,
     /// It is where an empty line has it.
     is_at_start: bool,
+    /// Whether the program shows the words of an empty line; `None` if it never did.
+    hint: Option<bool>,
     /// It was outside that row since a dialog was told of.
     has_left_line: bool,
     /// The program shows where its caret is.
@@ -134,10 +138,16 @@ impl Draft {
         matches!(self.line, Line::Ours { .. })
     }
 
-    /// D10: the program has put words into the line that no person typed.
-    pub fn is_put_back(&self) -> bool {
+    /// D10: the program has put words into the line that no person typed. A line that it took and has not
+    /// drawn empty for a while, `is_late`, is one.
+    pub fn is_put_back(&self, is_late: bool) -> bool {
         let is_in_line = self.line_row.is_some() && self.caret_row == self.line_row;
-        let is_strange = self.line == Line::Empty(EmptyBy::Strange);
+        let is_strange = match self.line {
+            Line::Empty(EmptyBy::Strange) => true,
+            Line::Empty(EmptyBy::Erased) => is_late,
+            Line::Empty(EmptyBy::Shown | EmptyBy::Claimed) => false,
+            Line::Plain { .. } | Line::Ours { .. } | Line::Edited => false,
+        };
         is_strange && is_in_line && !self.is_touched && !self.is_stashed
     }
 
@@ -168,6 +178,11 @@ impl Draft {
     pub fn abandon(&mut self) {
         self.is_abandoned |= self.focus == Focus::Dialog;
         self.focus = Focus::Turn;
+    }
+
+    /// D11: what the frame shows that is seen next.
+    pub fn hint(&mut self, is_empty_line: Option<bool>) {
+        self.hint = is_empty_line;
     }
 
     /// How wide a row of the line is.

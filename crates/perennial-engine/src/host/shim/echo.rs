@@ -145,11 +145,14 @@ impl Echo {
         !self.printed.is_empty()
     }
 
+    /// The text, its end or its stand-in was printed, wherever the caret is.
+    pub fn shows_text(&self) -> bool {
+        self.found.text || self.found.tail_end.or(self.found.placeholder_end).is_some()
+    }
+
     /// Takes in output; whether the paste is proven by now.
     pub fn feed(&mut self, bytes: &[u8]) -> bool {
-        for byte in bytes {
-            self.byte(*byte);
-        }
+        bytes.iter().for_each(|byte| self.byte(*byte));
         self.look();
         self.is_proven()
     }

@@ -5,7 +5,7 @@
 
 use memchr::memchr;
 
-use super::super::delivery::FrameEnd;
+use super::super::delivery::{FrameEnd, InputRules};
 
 /// The longest sequence that counts, `CSI ? 2 0 0 4 h` or a caret's place, is shorter.
 const SEQUENCE_BYTES_MAX: usize = 16;
@@ -15,6 +15,10 @@ const ESCAPE: u8 = 0x1b;
 #[derive(Debug, Default)]
 pub struct Modes {
     frame_end: FrameEnd,
+    /// Frames end with a move up and to the caret's column.
+    is_upward: bool,
+    /// How far up the last sequence went.
+    rows_up: Option<u16>,
     /// Rows of the screen.
     rows: u16,
     is_caret_hidden: bool,
@@ -55,8 +59,10 @@ enum Scan {
 }
 
 impl Modes {
-    pub fn new(frame_end: FrameEnd) -> Modes {
-        Modes { frame_end, ..Modes::default() }
+    /// For a program with such an input line.
+    pub fn of(rules: &InputRules) -> Modes {
+        let InputRules { frame_end, is_caret_upward: is_upward, .. } = *rules;
+        Modes { frame_end, is_upward, ..Modes::default() }
     }
 
     /// The screen has so many rows from here on.
@@ -69,15 +75,25 @@ impl Modes {
         self.bracketed_paste
     }
 
-    /// Whether the program draws on the alternate screen: then its frames end with the caret's place.
+    /// Whether the program draws on the alternate screen.
     pub fn is_alternate(&self) -> bool {
         self.is_alternate
     }
 
+    /// Whether its frames end with the caret's place.
+    pub fn tells_caret(&self) -> bool {
+        self.is_alternate || self.is_upward
+    }
+
+    /// On the alternate screen, such a program has the caret's place as others have it.
+    fn is_upward_now(&self) -> bool {
+        self.is_upward && !self.is_alternate
+    }
+
     pub fn caret_column(&self) -> Option<u16> {
         match self.frame_end {
-            FrameEnd::Corner => self.column,
-            FrameEnd::Synchronized => self.caret.map(|caret| caret.column),
+            FrameEnd::Corner if !self.is_upward_now() => self.column,
+            FrameEnd::Corner | FrameEnd::Synchronized => self.caret.map(|caret| caret.column),
         }
     }
 
@@ -132,6 +148,7 @@ impl Modes {
     fn take(&mut self, last: u8) {
         let pending = self.pending;
         let parameters = &pending[..usize::from(self.length)];
+        let rows_up = self.rows_up.take().filter(|_| self.is_upward_now());
         match (parameters, last) {
             ([b'?', modes @ ..], b'h' | b'l') => {
                 for mode in modes.split(|byte| *byte == b';') {
@@ -149,10 +166,19 @@ impl Modes {
             }
             (_, b'H' | b'f') => {
                 (self.row, self.column) = (row(parameters), column(parameters));
-                if self.frame_end == FrameEnd::Corner {
+                if self.frame_end == FrameEnd::Corner && !self.is_upward_now() {
                     self.end_frame(self.row);
                 }
             }
+            (_, b'A') => self.rows_up = number(parameters),
+            ([_, ..], b'G') => {
+                if let Some((rows_up, column)) = rows_up.zip(number(parameters)) {
+                    self.caret = Some(Caret { column, rows_up });
+                    self.is_new_frame = true;
+                }
+            }
+            // The next frame begins where the last one did, or below its caret.
+            ([], b'G') | (_, b'B') if self.is_upward_now() => self.caret = None,
             (_, _) => {}
         }
     }
@@ -192,8 +218,14 @@ pub fn column(parameters: &[u8]) -> Option<u16> {
     }
 }
 
+/// How far, or which column; 1 where it is left out.
+fn number(parameters: &[u8]) -> Option<u16> {
+    let text = std::str::from_utf8(parameters).ok()?;
+    if text.is_empty() { Some(1) } else { text.parse().ok() }
+}
+
 /// The row, likewise.
-fn row(parameters: &[u8]) -> Option<u16> {
+pub fn row(parameters: &[u8]) -> Option<u16> {
     let text = std::str::from_utf8(parameters).ok()?;
     match text.split(';').next() {
         Some("") | None => Some(1),
@@ -244,7 +276,7 @@ mod tests {
         let menu = b"\x1b[?1049h\x1b[?2026h\x1b[?25l\x1b[40;3Hpick\x1b[?2026l";
         let line = b"\x1b[?2026h\x1b[?25l\x1b[40;3H    \x1b[42;1H>\x1b[45;1H?\x1b[0m\x1b[42;3H\x1b[?25h\x1b[?2026l";
         for cut in 0..line.len() {
-            let mut modes = Modes::new(FrameEnd::Synchronized);
+            let mut modes = Modes { frame_end: FrameEnd::Synchronized, ..Modes::default() };
             modes.set_rows(45);
             modes.scan(menu);
             assert_eq!((modes.take_frame(), modes.caret_column()), (Some(None), None));
@@ -254,6 +286,33 @@ mod tests {
             let caret = Caret { column: 3, rows_up: 3 };
             assert_eq!(modes.take_frame(), Some(Some(caret)), "{cut}");
             assert_eq!(modes.caret_column(), Some(3), "{cut}");
+        }
+    }
+
+    /// As Gemini CLI draws: each frame erases the last one from below, and ends above its last row.
+    #[test]
+    fn a_frame_on_the_main_screen_ends_with_a_move_up_to_the_caret() {
+        let frame = |column: u16| {
+            format!(
+                "\x1b[4B\x1b[2K\x1b[1A\x1b[2K\x1b[1A\x1b[2K\x1b[G\r\n > x\r\n\x1b[4A\x1b[{column}G"
+            )
+        };
+        for cut in 0..frame(4).len() {
+            let mut modes = Modes { is_upward: true, ..Modes::default() };
+            modes.scan(frame(9).as_bytes());
+            let caret = |column| Some(Some(Caret { column, rows_up: 4 }));
+            assert_eq!((modes.take_frame(), modes.caret_column()), (caret(9), Some(9)));
+            modes.scan(&frame(4).as_bytes()[..cut]);
+            assert_eq!(modes.take_frame(), None, "{cut}");
+            modes.scan(&frame(4).as_bytes()[cut..]);
+            assert_eq!((modes.take_frame(), modes.caret_column()), (caret(4), Some(4)), "{cut}");
+            // A dialog without a caret.
+            modes.scan(b"\x1b[4B\x1b[2K\x1b[1A\x1b[2K\x1b[G\r\nAllow?\r\n");
+            assert_eq!(modes.caret_column(), None);
+            assert!(modes.tells_caret() && !modes.is_alternate());
+            // Where its owner wants the alternate screen, it goes to places there.
+            modes.scan(b"\x1b[?1049h\x1b[24;1H\x1b[22;18H\x1b[4A\x1b[7G");
+            assert_eq!(modes.caret_column(), Some(18));
         }
     }
 

@@ -24,6 +24,8 @@ use super::announcements::Announcements;
 use super::delivered::Delivered;
 use super::delivery::Delivery;
 use super::draft::Draft;
+use super::enter_again::Unconfirmed;
+use super::hint::Hint;
 use super::job::Job;
 use super::modes::Modes;
 use super::queries::Queries;
@@ -69,6 +71,7 @@ pub struct Session {
     /// A person's keys that wait for a delivery.
     pub withheld: Withheld,
     pub modes: Modes,
+    pub hint: Hint,
     /// The program has drawn its input line once.
     pub is_drawn: bool,
     /// Keys were typed before that, none since, and whether they are in the line is not known.
@@ -80,6 +83,8 @@ pub struct Session {
     pub look_at: Option<(Moment, u8)>,
     /// Enter was typed behind our text, and the program has not shown yet that it took it.
     pub is_entered: bool,
+    /// That Enter, while it may be pressed again.
+    pub unconfirmed: Option<Box<Unconfirmed>>,
     /// How many keys erase what was pasted and not taken.
     pub erase_keys: u32,
     /// A text was held because the caret was not where an empty line has it.
@@ -125,7 +130,8 @@ enum StopStep {
 
 impl Session {
     pub fn new(number: SessionNumber, recorder: Recorder, rules: Option<InputRules>) -> Session {
-        let frame_end = rules.as_ref().map(|rules| rules.frame_end).unwrap_or_default();
+        let modes = rules.as_ref().map(Modes::of).unwrap_or_default();
+        let hint = rules.as_ref().map(Hint::of).unwrap_or_default();
         Session {
             number,
             process: None,
@@ -146,13 +152,15 @@ impl Session {
             hangs_up: false,
             typed_at: None,
             withheld: Withheld::default(),
-            modes: Modes::new(frame_end),
+            modes,
+            hint,
             is_drawn: false,
             has_early_keys: false,
             is_suspended: false,
             is_stopped: false,
             look_at: None,
             is_entered: false,
+            unconfirmed: None,
             erase_keys: 0,
             awaits_caret: false,
             delivery: None,
@@ -318,12 +326,23 @@ impl Session {
         let ladder = ladder.map(|ladder| ladder.at);
         let delivery = self.delivery.as_ref().map(|delivery| delivery.by());
         let look = self.look_at.map(|(at, _)| at);
+        let again = self.unconfirmed.as_ref().map(|entered| entered.look_at);
         let keys = self.withheld.next_at();
         let viewer = self.awaits_viewer.as_ref().map(|awaited| awaited.1);
-        [ladder, viewer, self.limit_at(), self.kill_again_at, unrecorded, delivery, look, keys]
-            .into_iter()
-            .flatten()
-            .min()
+        [
+            ladder,
+            viewer,
+            self.limit_at(),
+            self.kill_again_at,
+            unrecorded,
+            delivery,
+            look,
+            keys,
+            again,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     /// When a job that runs, and that nobody has asked to end, is over its limit.

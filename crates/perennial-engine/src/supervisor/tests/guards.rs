@@ -236,7 +236,12 @@ fn a_text_that_an_older_version_recorded_is_recognised() {
 #[test]
 fn a_hook_is_answered_with_texts_only_when_their_offer_is_durable() {
     let mut run = Run::idle();
-    let offer = |waiter| Input::Offer { waiter: Waiter(waiter), agent: BOB, number: FIRST };
+    let offer = |waiter| Input::Offer {
+        waiter: Waiter(waiter),
+        agent: BOB,
+        number: FIRST,
+        at_turn_end: false,
+    };
     assert_eq!(replies(&run.step(offer(3))), [&[][..]], "without a text at once");
     run.measured();
     let outputs = run.step(offer(4));
@@ -476,7 +481,7 @@ fn what_another_node_was_first_to_change_is_decided_again() {
     run.hears(Fact::new(Origin::StatusLine, Seen::StatusLine { model: None, sample: None }));
     let due = Observation::ReminderDue { agent: BOB, number: FIRST, calls: 20, sample: None };
     run.recorded(Input::Observed(due));
-    let hook = || Input::Offer { waiter: Waiter(8), agent: BOB, number: FIRST };
+    let hook = || Input::Offer { waiter: Waiter(8), agent: BOB, number: FIRST, at_turn_end: false };
     // The first reply of a session is its briefing.
     while !matches!(&run.step(hook())[..], [Output::Append { .. }]) {}
     let refused = run.queued.remove(0);

@@ -15,8 +15,10 @@ pub fn of_turn(raw: &RawValue, until: Option<Time>) -> Result<Content, Damaged> 
     let text = Excerpt::of(error.message.as_deref().unwrap_or_default());
     let (word, status) = error.codex_error_info.map(kind).unwrap_or_default();
     let kind = match (word.as_str(), status) {
-        ("usage_limit_exceeded", _) => return Ok(Content::RateLimit { until, text }),
-        (_, Some(429)) => return Ok(Content::RateLimit { until, text }),
+        // The turn is over: the program does not try again by itself.
+        ("usage_limit_exceeded", _) | (_, Some(429)) => {
+            return Ok(Content::LimitReached { until, text });
+        }
         ("server_overloaded" | "model_cap", _) => ErrorKind::Overloaded,
         ("unauthorized", _) | (_, Some(401 | 403)) => ErrorKind::Authentication,
         (_, Some(402)) => ErrorKind::Billing,

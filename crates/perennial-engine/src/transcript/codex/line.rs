@@ -89,20 +89,26 @@ pub struct ResponseItem<'a> {
 /// Where a message comes from.
 #[derive(Debug, Deserialize)]
 pub struct Origin<'a> {
+    #[serde(borrow)]
+    pub turn_id: Option<Cow<'a, str>>,
     #[serde(default, borrow)]
     pub content_item_kinds: Vec<Cow<'a, str>>,
-    #[serde(default)]
-    pub content_item_metadata: Vec<ItemOrigin>,
+    #[serde(default, borrow)]
+    pub content_item_metadata: Vec<ItemOrigin<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
-pub struct ItemOrigin {
-    pub provenance: Option<Provenance>,
+pub struct ItemOrigin<'a> {
+    #[serde(borrow)]
+    pub provenance: Option<Provenance<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
-pub struct Provenance {
+pub struct Provenance<'a> {
     pub hook: Option<bool>,
+    /// A person's words have `user` here.
+    #[serde(rename = "type", borrow)]
+    pub kind: Option<Cow<'a, str>>,
 }
 
 /// A block of a message.
@@ -117,6 +123,8 @@ pub struct Block<'a> {
 pub struct Event<'a> {
     #[serde(rename = "type", borrow)]
     pub kind: Cow<'a, str>,
+    #[serde(borrow)]
+    pub turn_id: Option<Cow<'a, str>>,
     #[serde(borrow)]
     pub item: Option<&'a RawValue>,
     #[serde(borrow)]

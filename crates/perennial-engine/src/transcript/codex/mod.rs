@@ -16,10 +16,12 @@
 
 mod begun;
 mod failure;
+mod files;
 mod line;
 mod reader;
 mod usage;
 
 pub use begun::is_begun;
+pub use files::parent_of;
 pub use reader::Reader;
 pub use usage::usages;

@@ -5,6 +5,10 @@
 //! Invariants
 //! - R1  A line is told once, by its number, also when the file is read again from its beginning.
 //! - R2  A line that can't be read is counted, and is no step.
+//! - R3  Lines of two conversations have two ids, though each conversation counts from 0, and wherever in a
+//!   file a reader begins.
+//! - R4  A prompt is told with the first line that has it. The program writes two, and may be killed between
+//!   them: the first one is what the model is sent when the conversation is resumed.
 
 use std::collections::VecDeque;
 
@@ -17,11 +21,16 @@ use super::line::{
     short, text, time,
 };
 use super::usage::usage;
+use crate::transcript::field::unescaped;
 use crate::transcript::line_reader::{ContextUse, LineReader, Notes};
-use crate::transcript::step::{Compaction, CompactionTrigger, Content, Excerpt, Step, StepId};
+use crate::transcript::step::{
+    Compaction, CompactionTrigger, Content, Excerpt, ID_BYTES, Step, StepId,
+};
 
 /// Calls that failed and whose result has not come yet; of more the oldest are forgotten.
 const FAILED_MAX: usize = 64;
+/// Prompts whose second line has not come yet; likewise.
+const PROMPTS_MAX: usize = 64;
 /// What the vendor calls a search in the web.
 const WEB_SEARCH: &str = "web_search";
 
@@ -34,6 +43,8 @@ pub struct Reader {
     /// When the account's limits that are reached end.
     limits_end: Option<Time>,
     failed: VecDeque<String>,
+    /// The turns of prompts that were told, until their second line comes.
+    prompted: VecDeque<String>,
     /// The number of the first line that was not told.
     untold: u64,
     last: Option<StepId>,
@@ -74,7 +85,7 @@ impl LineReader for Reader {
         };
         // Old versions number no lines: they are told each time.
         let is_new = line.ordinal.is_none_or(|number| number >= self.untold);
-        let id = line.ordinal.map(|number| StepId::of(&format!("line {number}")));
+        let id = line.ordinal.map(|number| step_id(number, &line));
         if is_new && !contents.is_empty() {
             let (parent, time) = (self.last, time(line.timestamp.as_deref()));
             for content in contents {
@@ -142,7 +153,7 @@ impl Reader {
     ) -> Result<Vec<Content>, Damaged> {
         Ok(match &*item.kind {
             "message" if is_summary => Vec::new(),
-            "message" => message(item)?.into_iter().collect(),
+            "message" => self.message(item)?.into_iter().collect(),
             "reasoning" => vec![Content::Thinking],
             "function_call" => vec![call(item, item.arguments.as_deref())?],
             "custom_tool_call" => {
@@ -166,7 +177,9 @@ impl Reader {
                 self.window = event.model_context_window.or(self.window);
                 Ok(Vec::new())
             }
-            "item_completed" => self.item(&parse(event.item.ok_or(Damaged)?)?),
+            "item_completed" => {
+                self.item(&parse(event.item.ok_or(Damaged)?)?, event.turn_id.as_deref())
+            }
             "token_count" => {
                 self.counted(event)?;
                 Ok(Vec::new())
@@ -182,8 +195,36 @@ impl Reader {
         }
     }
 
-    fn item(&mut self, item: &Item<'_>) -> Result<Vec<Content>, Damaged> {
+    /// A message of the model, a person's words, or what a hook added. The program's own texts say nothing.
+    fn message(&mut self, item: &ResponseItem<'_>) -> Result<Option<Content>, Damaged> {
+        if item.role.as_deref() == Some("assistant") {
+            return Ok(Some(Content::Text(Excerpt::of(&text(item.content)?))));
+        }
+        let Some(origin) = &item.origin else { return Ok(None) };
+        let origins = origin.content_item_metadata.iter();
+        let mut origins = origins.filter_map(|origin| origin.provenance.as_ref());
+        if origins.clone().any(|origin| origin.hook == Some(true)) {
+            return Ok(Some(Content::Added(Excerpt::of(&hook_words(&text(item.content)?)))));
+        }
+        // R4: without its turn's name the second line would not be known for one.
+        let is_persons = origins.any(|origin| origin.kind.as_deref() == Some("user"));
+        let turn = short(origin.turn_id.as_ref()).filter(|_| is_persons);
+        let Some(turn) = turn.filter(|_| item.role.as_deref() == Some("user")) else {
+            return Ok(None);
+        };
+        if self.prompted.len() == PROMPTS_MAX {
+            self.prompted.pop_front();
+        }
+        self.prompted.push_back(turn);
+        Ok(Some(Content::Prompt(Excerpt::of_prompt(&text(item.content)?))))
+    }
+
+    fn item(&mut self, item: &Item<'_>, turn: Option<&str>) -> Result<Vec<Content>, Damaged> {
         if item.kind == "UserMessage" {
+            let told = self.prompted.iter().position(|told| Some(told.as_str()) == turn);
+            if told.and_then(|told| self.prompted.remove(told)).is_some() {
+                return Ok(Vec::new());
+            }
             return Ok(vec![Content::Prompt(Excerpt::of_prompt(&text(item.content)?))]);
         }
         // What became of a call comes before its result.
@@ -215,18 +256,21 @@ impl Reader {
     }
 }
 
-/// A message of the model, or what a hook added. A person's words are told as an item; the program's
-/// own texts say nothing.
-fn message(item: &ResponseItem<'_>) -> Result<Option<Content>, Damaged> {
-    if item.role.as_deref() == Some("assistant") {
-        return Ok(Some(Content::Text(Excerpt::of(&text(item.content)?))));
-    }
-    let origins = item.origin.iter().flat_map(|origin| &origin.content_item_metadata);
-    let mut origins = origins.filter_map(|origin| origin.provenance.as_ref());
-    if origins.any(|origin| origin.hook == Some(true)) {
-        return Ok(Some(Content::Added(Excerpt::of(&text(item.content)?))));
-    }
-    Ok(None)
+/// R3: a line's number, its time and the beginning of what it says, which has an id of its own in most lines.
+fn step_id(number: u64, line: &Line<'_>) -> StepId {
+    let payload = line.payload.map_or("", RawValue::get);
+    let beginning = &payload[..payload.floor_char_boundary(ID_BYTES)];
+    let written_at = line.timestamp.as_deref().unwrap_or_default();
+    StepId::of(&format!("line {number} {written_at} {beginning}"))
+}
+
+/// What hooks said, without the tags that it stands in where a hook kept the turn going.
+fn hook_words(text: &str) -> String {
+    let inner = |text: &str| {
+        let (_, text) = text.trim().strip_prefix("<hook_prompt")?.split_once('>')?;
+        Some(unescaped(text.strip_suffix("</hook_prompt>")?))
+    };
+    inner(text).unwrap_or_else(|| text.to_owned())
 }
 
 fn call(item: &ResponseItem<'_>, arguments: Option<&str>) -> Result<Content, Damaged> {

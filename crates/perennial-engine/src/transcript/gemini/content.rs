@@ -4,7 +4,8 @@ use serde_json::value::RawValue;
 
 use super::line::{Line, Part, Response};
 use super::usage::Damaged;
-use crate::transcript::field::Prose;
+use crate::harness::mail_texts;
+use crate::transcript::field::{Prose, unescaped};
 use crate::transcript::step::Excerpt;
 
 /// How that begins what the client itself tells the model.
@@ -55,7 +56,9 @@ pub fn of_person(line: &Line<'_>) -> Result<Option<Said>, Damaged> {
             output(call, response.response.as_ref())
         }));
     }
-    let typed = match line.display_content {
+    // A turn that goes on with a hook's words still has the person's own beside them: they were said before.
+    let goes_on = words.first().is_some_and(|first| mail_texts::is_told(first));
+    let typed = match line.display_content.filter(|_| !goes_on) {
         Some(typed) => Some(texts(typed)?).filter(|typed| !typed.trim().is_empty()),
         None => None,
     };
@@ -65,6 +68,17 @@ pub fn of_person(line: &Line<'_>) -> Result<Option<Said>, Damaged> {
         words => said.prompt = words,
     }
     Ok(Some(said))
+}
+
+/// Whether the client takes a conversation up again for the sake of this message of a person's: not for
+/// commands, nor for what it said itself.
+pub fn is_resumed_prompt(line: &Line<'_>) -> Result<bool, Damaged> {
+    let parts = parts(line.content)?;
+    let is_other = |part: &Part<'_>| part.text.is_none();
+    let text: String = parts.iter().filter_map(|part| Some(part.text.as_ref()?.text())).collect();
+    let text = text.trim();
+    let is_ignored = ["/", "?", CONTEXT, HOOK.0].iter().any(|mark| text.starts_with(mark));
+    Ok(!is_ignored && (!text.is_empty() || parts.iter().any(is_other)))
 }
 
 /// The text of a message of the model, or of the client.
@@ -132,10 +146,6 @@ fn without_hooks(text: &str) -> (String, Vec<String>) {
     (rest.to_owned(), before)
 }
 
-fn unescaped(text: &str) -> String {
-    text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-}
-
 /// What a call was given, as it was written.
 pub fn arguments(raw: Option<&RawValue>) -> Excerpt {
     Excerpt::of(raw.map_or("", RawValue::get))
@@ -159,6 +169,24 @@ mod tests {
             let (found, hooks) = without_hooks(text);
             assert_eq!((found.as_str(), &hooks[..]), (rest, &added.map_owned()[..]), "{text}");
         }
+    }
+
+    /// As Gemini CLI 0.61.0 writes it when the hook at a turn's end denies it, and the turn had no tool call.
+    #[test]
+    fn a_turn_that_goes_on_with_mail_is_told_the_mail_and_not_its_prompt_again() {
+        let said = |content: &str| {
+            let display = r#"[{"text":"go on"}]"#;
+            let line = format!(
+                r#"{{"id":"a","type":"user","content":[{{"text":"{content}"}}],"displayContent":{display}}}"#
+            );
+            let line: Line<'_> = serde_json::from_str(&line).expect("a line");
+            of_person(&line).expect("sound").and_then(|said| said.prompt)
+        };
+        let mail = "[Perennial mail] You have mail.\\n- msg_01 from bob";
+        let told = "[Perennial mail] You have mail.\n- msg_01 from bob";
+        assert_eq!(said(mail).as_deref(), Some(told));
+        // What a file says that the person named is not ours.
+        assert_eq!(said(&format!("go on\\n{mail}")).as_deref(), Some("go on"));
     }
 
     trait Owned {

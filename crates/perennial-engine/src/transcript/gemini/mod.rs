@@ -20,7 +20,7 @@ mod line;
 mod reader;
 mod usage;
 
-pub use begun::is_begun;
+pub use begun::{cut_off_at, is_begun};
 pub use files::conversation_of;
 pub use reader::Reader;
 pub use usage::usages;

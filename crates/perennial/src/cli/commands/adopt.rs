@@ -1,6 +1,6 @@
 //! `adopt`: turns a conversation that the user already has into an agent.
 
-use perennial_api::{ExitCode, client};
+use perennial_api::ExitCode;
 use perennial_engine::harness::preset;
 
 use crate::cli::context::Context;
@@ -20,15 +20,20 @@ use crate::cli::render::time::LocalTime;
 #[command(after_help = "\
 Examples: perennial adopt bob --conversation 0f3c2a1e-…
           perennial adopt bob --conversation 0f3c2a1e-… --dir ~/src
+          perennial adopt bob --conversation 0f3c2a1e-… --fork
 
 The agent resumes the conversation where it was left and waits for your first text (perennial send). \
-A conversation has one writer: close it elsewhere first.")]
+A conversation has one writer: close it elsewhere first, or take a copy of it with --fork.")]
 pub struct Args {
     /// The agent's name: up to 64 letters, digits, - and _
     name: String,
     /// The vendor's id of the conversation (the name of its transcript file)
     #[arg(long, value_name = "ID")]
     conversation: String,
+    /// Continue in a copy: the conversation itself stays as it is, and may
+    /// be open elsewhere
+    #[arg(long)]
+    fork: bool,
     #[command(flatten)]
     options: Options,
 }
@@ -40,7 +45,8 @@ pub fn run(args: Args, context: &Context) -> VerbResult {
     }
     request.harness.get_or_insert_with(|| preset::usual().to_owned());
     request.conversation = Some(args.conversation);
-    let answer = context.client.post(&client::path(&["agents"], &[]), &request)?;
+    request.fork = args.fork;
+    let (_, answer) = launch::born(launch::with_usual_host(request, context), context)?;
     context.show(&answer, |agent| outcome(agent, &LocalTime::system()))?;
     Ok(ExitCode::Done)
 }

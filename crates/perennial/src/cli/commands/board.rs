@@ -1,12 +1,7 @@
 //! `board`: texts for everyone, posted by persons and agents.
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::PathBuf;
-
 use perennial_api::post::Post;
-use perennial_api::request::{self, POST_TEXT_LIMIT};
-use perennial_api::{ClientError, ExitCode, client};
+use perennial_api::{ClientError, ExitCode, client, request};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -16,6 +11,7 @@ use crate::cli::number::within;
 use crate::cli::problems;
 use crate::cli::render::board;
 use crate::cli::render::text::plain;
+use crate::cli::text_source::TextSource;
 
 /// Read and write the board that you and all agents share
 #[derive(Debug, clap::Args)]
@@ -49,17 +45,6 @@ pub struct PostArgs {
     title: Option<String>,
     #[command(flatten)]
     source: TextSource,
-}
-
-/// Where the text comes from.
-#[derive(Debug, clap::Args)]
-#[group(required = true, multiple = false)]
-struct TextSource {
-    /// The text, or - to read it from standard input
-    text: Option<String>,
-    /// Read the text from a file
-    #[arg(long, value_name = "FILE")]
-    file: Option<PathBuf>,
 }
 
 /// List posts, newest first
@@ -153,32 +138,4 @@ fn show(args: &ShowArgs, context: &Context) -> VerbResult {
     let answer = context.client.get(&client::path(&["board", &args.id], &[]))?;
     context.show(&answer, |post: &Post| context.draw(|canvas| board::show(post, canvas)))?;
     Ok(ExitCode::Done)
-}
-
-impl TextSource {
-    fn read(self) -> Result<String, Failure> {
-        match (self.text.as_deref(), &self.file) {
-            (Some("-"), _) => bounded(io::stdin().lock(), "standard input"),
-            (Some(text), _) => Ok(text.to_owned()),
-            (None, Some(path)) => {
-                let name = plain(&path.to_string_lossy());
-                match File::open(path) {
-                    Ok(file) => bounded(file, &name),
-                    Err(error) => Err(problems::post_unreadable(&name, &error).into()),
-                }
-            }
-            (None, None) => Err(problems::nothing_to_post().into()),
-        }
-    }
-}
-
-/// A text, of which no more is read than can be posted.
-fn bounded(source: impl Read, name: &str) -> Result<String, Failure> {
-    let mut bytes = Vec::new();
-    let mut source = source.take(POST_TEXT_LIMIT as u64 + 1);
-    source.read_to_end(&mut bytes).map_err(|error| problems::post_unreadable(name, &error))?;
-    if bytes.len() > POST_TEXT_LIMIT {
-        return Err(problems::post_too_long(name).into());
-    }
-    String::from_utf8(bytes).map_err(|_| problems::post_not_text(name).into())
 }

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use clap::CommandFactory;
 use perennial_api::answer::Message;
+use perennial_api::mail::{Mail, MailList};
 use perennial_api::post::Post;
+use perennial_api::role::Role;
 use perennial_api::{Agent, ExitCode, client};
 use perennial_engine::harness::preset;
 use serde::de::DeserializeOwned;
@@ -56,6 +58,9 @@ fn look_up(known: Known<'_>, context: &Context) -> Vec<Candidate> {
         Known::Agents(whose) => agents(whose, context),
         Known::WaitingTexts => waiting_texts(context),
         Known::Posts => posts(context),
+        Known::Addresses(typed) => addresses(typed, context),
+        Known::Mails => mails(context),
+        Known::Roles => roles(context),
         Known::Keys => key_names::common().map(|name| one((name, ""))).collect(),
         Known::SessionsOf(agent) => sessions(agent, context),
         Known::Harnesses => {
@@ -109,6 +114,49 @@ fn posts(context: &Context) -> Vec<Candidate> {
     let posts: Vec<Post> = asked(&client::path(&["board"], &[]), context);
     let told = |post: Post| Candidate { help: post.title.unwrap_or(post.head), word: post.id };
     posts.into_iter().map(told).collect()
+}
+
+/// Teams only where one is asked for: there are as many as agents.
+fn addresses(typed: &str, context: &Context) -> Vec<Candidate> {
+    let agents = agents(Whose::Undead, context);
+    let teams: Vec<Candidate> = match typed.starts_with('t') {
+        true => agents.iter().map(|agent| below("team", agent)).collect(),
+        false => Vec::new(),
+    };
+    let operator = Candidate { word: "operator".to_owned(), help: "you, a person".to_owned() };
+    let roles = roles(context).into_iter().map(|role| below("role", &role));
+    agents.into_iter().chain([operator]).chain(roles).chain(teams).collect()
+}
+
+fn below(kind: &str, candidate: &Candidate) -> Candidate {
+    Candidate { word: format!("{kind}:{}", candidate.word), help: candidate.help.clone() }
+}
+
+fn mails(context: &Context) -> Vec<Candidate> {
+    let list: MailList = asked(&client::path(&["mail"], &[]), context);
+    let told = |mail: Mail| Candidate {
+        help: format!(
+            "from {}: {}",
+            mail.from,
+            if mail.subject.is_empty() { mail.head } else { mail.subject }
+        ),
+        word: mail.id,
+    };
+    list.mails.into_iter().map(told).collect()
+}
+
+fn roles(context: &Context) -> Vec<Candidate> {
+    let roles: Vec<Role> = asked(&client::path(&["roles"], &[]), context);
+    let holders =
+        |role: &Role| -> Vec<String> { role.holders.iter().map(|one| one.name.clone()).collect() };
+    let told = |role: Role| Candidate {
+        help: match holders(&role) {
+            names if names.is_empty() => "nobody holds it".to_owned(),
+            names => format!("held by {}", names.join(", ")),
+        },
+        word: role.name,
+    };
+    roles.into_iter().map(told).collect()
 }
 
 /// The newest sessions of an agent, the newest first.

@@ -1,9 +1,14 @@
-//! `config`: shows, explains, checks and edits the operator's configuration. Needs no daemon.
+//! `config`: shows, explains, checks and edits the operator's configuration, and trusts a project's commands. Needs
+//! no daemon.
+
+mod check;
+pub mod project;
+mod trust;
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use perennial_api::answer::{Health, RunningConfig};
@@ -19,12 +24,13 @@ use crate::cli::terminal;
 use crate::config::{self, Config, KEYS, Key, Kind, Source, UsedBy};
 use crate::similar::similar;
 
-/// Show, explain, check or edit the configuration
+/// Show, explain, check or edit the configuration, and trust a project's
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples: perennial config show
           perennial config explain notify
-          perennial config edit")]
+          perennial config edit
+          perennial config trust")]
 pub struct Args {
     #[command(subcommand)]
     verb: Verb,
@@ -34,7 +40,8 @@ pub struct Args {
 enum Verb {
     Show(ShowArgs),
     Explain(ExplainArgs),
-    Check(CheckArgs),
+    Check(check::Args),
+    Trust(trust::Args),
     Edit(EditArgs),
 }
 
@@ -43,7 +50,8 @@ enum Verb {
 #[command(after_help = "\
 Example: perennial config show
 
-Keys for which the running daemon still uses another value are listed.")]
+Keys for which the running daemon still uses another value are listed, and the checks of the project in the \
+current directory.")]
 struct ShowArgs {}
 
 /// Explain a key: what it does, its default, who reads it
@@ -52,18 +60,6 @@ struct ShowArgs {}
 struct ExplainArgs {
     /// The key's name
     key: String,
-}
-
-/// Check the configuration file, or another one, for mistakes
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples: perennial config check
-          perennial config check ./config.toml
-
-Exit codes: 0 no mistakes, 1 a mistake, told with its line, or a file that can't be read.")]
-struct CheckArgs {
-    /// The file to check [default: the home's config.toml]
-    file: Option<PathBuf>,
 }
 
 /// Edit the configuration with $VISUAL or $EDITOR
@@ -78,7 +74,8 @@ pub fn run(args: &Args, context: &Context) -> VerbResult {
     match &args.verb {
         Verb::Show(_) => show(context),
         Verb::Explain(ExplainArgs { key }) => explain(key, context),
-        Verb::Check(CheckArgs { file }) => check(file.as_deref(), context),
+        Verb::Check(args) => check::run(args, context),
+        Verb::Trust(args) => trust::run(args, context),
         Verb::Edit(_) => edit(context),
     }
 }
@@ -91,7 +88,10 @@ fn show(context: &Context) -> VerbResult {
         let keys: Vec<Value> = loaded.entries().map(|entry| entry_json(entry, &stale)).collect();
         let file = config::path(&context.home.config);
         let mistake = loaded.mistake.as_ref().map(ToString::to_string);
-        let body = json!({ "file": file, "keys": keys, "daemon": running, "mistake": mistake });
+        let project = project::json(&loaded.config, context);
+        let body = json!({
+            "file": file, "keys": keys, "daemon": running, "mistake": mistake, "project": project,
+        });
         context.print_json(body.to_string().as_bytes())?;
         return Ok(ExitCode::Done);
     }
@@ -99,6 +99,7 @@ fn show(context: &Context) -> VerbResult {
         let entries = loaded.entries().map(|entry| shown(entry, canvas.width));
         entries.collect::<Vec<_>>().join("\n")
     }))?;
+    context.print(&project::told(&loaded.config, context))?;
     context.print(&told_stale(&loaded.config, running.as_ref()))?;
     Ok(ExitCode::Done)
 }
@@ -212,6 +213,9 @@ fn kind(kind: Kind) -> String {
         Kind::Command => "a list: a program and its arguments".to_owned(),
         Kind::Keys => "keys, such as \"C-a d\": Ctrl-a, then d".to_owned(),
         Kind::Number { least, most } => format!("a number from {least} to {most}"),
+        Kind::Word(words) => format!("one of: {}", words.join(", ")),
+        Kind::Roles => "a table for each role, [role.NAME]".to_owned(),
+        Kind::Checks => "a list for each check: a program and its arguments".to_owned(),
     }
 }
 
@@ -220,37 +224,6 @@ fn takes_effect(used_by: UsedBy) -> &'static str {
         UsedBy::Daemon => "when the daemon starts",
         UsedBy::CommandLine => "at the next command",
     }
-}
-
-fn check(file: Option<&Path>, context: &Context) -> VerbResult {
-    let own = config::path(&context.home.config);
-    let path = file.unwrap_or(&own);
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound && file.is_none() => {
-            return checked(
-                path,
-                "there is no configuration file; every key has its default",
-                context,
-            );
-        }
-        Err(error) => return Err(problems::house::config_unreadable(path, &error).into()),
-    };
-    match (Config::read(&text), file) {
-        (Ok(_), _) => checked(path, "no mistakes", context),
-        (Err(mistake), None) => Err(problems::house::config_mistake(path, &mistake).into()),
-        (Err(mistake), Some(file)) => {
-            Err(problems::house::checked_config_mistake(file, &mistake).into())
-        }
-    }
-}
-
-fn checked(path: &Path, what: &str, context: &Context) -> VerbResult {
-    match context.json {
-        true => context.print_json(json!({ "file": path, "ok": true }).to_string().as_bytes())?,
-        false => context.print(&format!("{}: {what}\n", plain(&path.to_string_lossy())))?,
-    }
-    Ok(ExitCode::Done)
 }
 
 fn edit(context: &Context) -> VerbResult {

@@ -2,6 +2,7 @@
 //!
 //! Works without a daemon. Changes nothing.
 
+mod project;
 mod store;
 
 use std::os::unix::fs::PermissionsExt;
@@ -17,7 +18,7 @@ use serde::Serialize;
 use crate::build_id;
 use crate::cli::context::Context;
 use crate::cli::failure::{self, VerbResult};
-use crate::cli::installed::{self, Installed, program};
+use crate::cli::installed::{self, Installed, Version, program};
 use crate::cli::render::paint::Ink;
 use crate::cli::render::roster::Canvas;
 use crate::cli::render::text::{plain, wrapped};
@@ -72,6 +73,7 @@ pub fn run(_args: &Args, context: &Context) -> VerbResult {
     };
     findings.extend(of_machine(&context.home.data));
     findings.extend(of_config(&context.home.config));
+    findings.extend(project::findings(context));
     findings.extend(of_agent_clis(&context.home.config));
     let has_failed = findings.iter().any(|one| one.verdict == Verdict::Fail);
     let code = if reached == ExitCode::Done && has_failed { ExitCode::Failed } else { reached };
@@ -253,8 +255,11 @@ fn of_machine(data: &Path) -> Vec<Finding> {
 
 /// What is wrong with the operator's own configuration.
 fn of_config(config: &Path) -> Option<Finding> {
-    let error = Config::load(config).err()?;
     let file = config::path(config);
+    let error = match Config::load(config) {
+        Ok(read) => return project::mandates("config", &read.role, &file),
+        Err(error) => error,
+    };
     Some(
         finding(
             "config",
@@ -271,11 +276,28 @@ fn of_agent_clis(config: &Path) -> Vec<Finding> {
         Ok(preset) => match installed::agent_cli(&preset, |_| ()) {
             Some(Installed { path, version }) => {
                 let (path, works) = (path.display(), works(&preset));
-                let text = format!("{name} {version}: {path}; {works}{}", limits(&preset));
-                match version == preset.measured {
-                    true => finding("agent cli", Verdict::Ok, text),
-                    false => finding("agent cli", Verdict::Ok, text).next(format!(
+                let (seconds, limits) = (installed::PATIENCE.as_secs(), limits(&preset));
+                let (named, is_measured) = match version {
+                    Version::Said(version) => {
+                        (format!("{name} {version}"), Some(version == preset.measured))
+                    }
+                    Version::Unsaid => (format!("{name} (tells no version)"), Some(false)),
+                    Version::Late => {
+                        (format!("{name} (did not tell its version within {seconds} s)"), None)
+                    }
+                };
+                let found =
+                    finding("agent cli", Verdict::Ok, format!("{named}: {path}; {works}{limits}"));
+                match is_measured {
+                    Some(true) => found,
+                    Some(false) => found.next(format!(
                         "if something fails, use version {}, which was tested",
+                        preset.measured
+                    )),
+                    None => found.next(format!(
+                        "check that `{} {}` answers; version {} was tested",
+                        preset.program,
+                        preset.version_args.join(" "),
                         preset.measured
                     )),
                 }

@@ -66,8 +66,7 @@ pub fn run(args: Args, context: &Context) -> VerbResult {
     let mut request = launch::request(args.name, options, args.argv)?;
     request.restart.get_or_insert_with(|| "never".to_owned());
     request.attach = Some(if is_interactive { Attach::Terminal } else { piped::input() });
-    let path = client::path(&["agents"], &[]);
-    let agent: Agent = context.client.post(&path, &request)?.read()?;
+    let (agent, _) = launch::born(request, context)?;
     let stayed = if is_interactive {
         stay(&agent.id, keys, context)?
     } else {
@@ -84,8 +83,8 @@ pub fn run(args: Args, context: &Context) -> VerbResult {
             }
             return passed_on(&name(&agent), exit);
         }
-        Stay::Left | Stay::Cut(_) if is_interactive => stayed.tell(context),
-        Stay::Left | Stay::Cut(_) => {
+        Stay::Left | Stay::Told | Stay::Cut(_) if is_interactive => stayed.tell(context),
+        Stay::Left | Stay::Told | Stay::Cut(_) => {
             eprintln!("[{}]", stayed.farewell());
             Ok(ExitCode::Failed)
         }

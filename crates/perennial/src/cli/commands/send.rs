@@ -50,7 +50,13 @@ typed into that program. Once recorded, it survives crashes of the agent, the \
 daemon and the machine. `perennial sent` shows the progress of each text; `perennial unsend` \
 withdraws one that is still waiting.
 
-Control characters are removed from the text. Empty texts and texts of 60 KiB or more are refused; \
+Control characters are removed from the text, as are blanks and empty lines at its end. For an agent \
+CLI, a text is changed in these ways, too, so that it can be recognised in the input line: each tab \
+becomes a few blanks, blanks at the end of a line and before the text are removed, as are zero-width \
+and bidirectional control characters, and letters with marks are composed (NFC). To hand over a text \
+byte for byte, put it into a file and send the file's name.
+
+Empty texts and texts of 60 KiB or more are refused; \
 so are, for an agent CLI, texts that it would not take as a prompt: its own commands (/clear), shell lines (!ls) and words that end it (exit). Type those in \
 `perennial attach`. The terminal of a bare command may accept lines of up to 4,095 bytes only; a text \
 with a longer line keeps waiting and says so.

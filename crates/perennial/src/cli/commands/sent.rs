@@ -6,10 +6,9 @@ use perennial_api::{ExitCode, client};
 use crate::cli::context::Context;
 use crate::cli::failure::VerbResult;
 use crate::cli::number::within;
-use crate::cli::render::paint::Ink;
 use crate::cli::render::roster::Canvas;
-use crate::cli::render::table::{Cell, Clip, Column, table};
-use crate::cli::render::text::{OPERATOR, plain, wrapped};
+use crate::cli::render::table::{Cell, Clip, Column, table_with_notes};
+use crate::cli::render::text::{OPERATOR, plain};
 
 /// List the texts sent to an agent, newest first
 #[derive(Debug, clap::Args)]
@@ -64,17 +63,8 @@ fn drawn(messages: &[Message], canvas: &Canvas<'_>) -> String {
         column("FROM", 1, Clip::Never, &|message| sender(message)),
         column("TEXT", 9, Clip::End, &|message| message.head.clone()),
     ];
-    let table = table(columns, canvas.width, canvas.paint);
-    let mut lines = table.lines();
-    let mut text = lines.next().map(|titles| format!("{titles}\n")).unwrap_or_default();
-    for (line, message) in lines.zip(messages) {
-        text.push_str(&format!("{line}\n"));
-        if let Some(why) = &message.why {
-            let why = wrapped(&plain(why), 2, 2, canvas.width);
-            text.push_str(&format!("  {}\n", canvas.paint.ink(Ink::Faint, &why)));
-        }
-    }
-    text
+    let notes: Vec<_> = messages.iter().map(|message| message.why.clone()).collect();
+    table_with_notes(columns, &notes, canvas)
 }
 
 fn sender(message: &Message) -> String {

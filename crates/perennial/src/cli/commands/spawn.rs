@@ -1,6 +1,6 @@
 //! `spawn`: starts a new agent and its first session.
 
-use perennial_api::{ExitCode, client};
+use perennial_api::ExitCode;
 
 use crate::cli::context::Context;
 use crate::cli::failure::VerbResult;
@@ -38,7 +38,7 @@ pub struct Args {
 pub fn run(args: Args, context: &Context) -> VerbResult {
     let options = args.options.with_harness(&args.argv, context)?;
     let request = launch::request(Some(args.name), options, args.argv)?;
-    let answer = context.client.post(&client::path(&["agents"], &[]), &request)?;
+    let (_, answer) = launch::born(launch::with_usual_host(request, context), context)?;
     context.show(&answer, |agent| outcome(agent, &LocalTime::system()))?;
     Ok(ExitCode::Done)
 }

@@ -23,6 +23,11 @@ pub enum Known<'a> {
     /// Ids of texts that can be withdrawn.
     WaitingTexts,
     Posts,
+    /// To whom mail is sent: agents, roles, teams, the operator; what is typed of it.
+    Addresses(&'a str),
+    /// Ids of mails.
+    Mails,
+    Roles,
     /// Names of keys that `send` presses.
     Keys,
     /// Numbers of the sessions of the agent that the line names.
@@ -51,6 +56,7 @@ pub fn candidates(
     words: &[String],
     known: impl FnOnce(Known<'_>) -> Vec<Candidate>,
 ) -> Vec<Candidate> {
+    let (words, split_off) = joined(words);
     let Some((typed, before)) = words.split_last() else { return Vec::new() };
     let Some(line) = Line::read(root, before.get(1..).unwrap_or_default()) else {
         return Vec::new();
@@ -81,8 +87,34 @@ pub fn candidates(
         |word: &str| word.get(..typed.len()).is_some_and(|start| start.eq_ignore_ascii_case(typed));
     let mut offered: Vec<Candidate> =
         offered.into_iter().filter(|candidate| fits(&candidate.word)).collect();
-    offered.iter_mut().for_each(|candidate| candidate.word.insert_str(0, prefix));
+    for candidate in &mut offered {
+        candidate.word.insert_str(0, prefix);
+        candidate.word.drain(..split_off);
+    }
     offered
+}
+
+/// Bash breaks words at `:`, too: an address is put together again. Of one that is the last word, the shell has the
+/// beginning already: so many bytes.
+fn joined(words: &[String]) -> (Vec<String>, usize) {
+    let mut all: Vec<String> = Vec::new();
+    let mut split_off = 0;
+    for word in words {
+        let is_kind = |last: &String| matches!(last.as_str(), "role" | "team");
+        let is_open = |last: &String| matches!(last.as_str(), "role:" | "team:");
+        match all.last_mut() {
+            Some(last) if word == ":" && is_kind(last) => {
+                last.push(':');
+                split_off = last.len();
+            }
+            Some(last) if is_open(last) && split_off > 0 => last.push_str(word),
+            _ => {
+                split_off = 0;
+                all.push(word.clone());
+            }
+        }
+    }
+    (all, split_off)
 }
 
 /// What the words before the last one say.
@@ -182,9 +214,16 @@ fn values(
         (_, "AGENT") => Known::Agents(match verb {
             "attach" => Whose::Running,
             "wake" => Whose::Resting,
-            "show" | "why" | "logs" | "sent" | "screen" | "prune" => Whose::AlsoDead(typed),
+            "show" | "why" | "logs" | "sent" | "screen" | "prune" | "legacy" => {
+                Whose::AlsoDead(typed)
+            }
             _ => Whose::Undead,
         }),
+        (_, "AGENT ROLE") if line.positionals.is_empty() => Known::Agents(Whose::Undead),
+        ("role", _) | (_, "AGENT ROLE") => Known::Roles,
+        ("to" | "mailbox", _) => Known::Addresses(typed),
+        ("ids" | "thread", _) => Known::Mails,
+        ("id", _) if verb == "reply" => Known::Mails,
         ("harness", _) => Known::Harnesses,
         ("key", _) if verb == "send" => Known::Keys,
         ("key", _) => Known::ConfigKeys,
@@ -259,6 +298,18 @@ mod tests {
             (&["send", "bob", "--key", ""], &["<Keys>"]),
             (&["unsend", ""], &["<WaitingTexts>"]),
             (&["board", "show", ""], &["<Posts>"]),
+            (&["mail", "send", ""], &["<Addresses(\"\")>"]),
+            (&["mail", "ls", ""], &["<Addresses(\"\")>"]),
+            (&["mail", "ls", "--thread", ""], &["<Mails>"]),
+            (&["mail", "read", "msg_1", ""], &["<Mails>"]),
+            (&["mail", "reply", ""], &["<Mails>"]),
+            (&["role", "show", ""], &["<Roles>"]),
+            (&["role", "assume", ""], &["<Agents(Undead)>"]),
+            (&["role", "assume", "bob", ""], &["<Roles>"]),
+            (&["role", "transfer", "bob", ""], &["<Agents(Undead)>"]),
+            (&["role", "drop", ""], &["<Agents(Undead)>"]),
+            (&["spawn", "bob", "--role", ""], &["<Roles>"]),
+            (&["legacy", ""], &["write", "help", "<Agents(AlsoDead(\"\"))>"]),
             (&["ls", "--all", ""], &[]),
             (&["events", "--agent", ""], &["<Agents(Undead)>"]),
             (&["logs", "bob", "--session", ""], &["<SessionsOf(\"bob\")>"]),

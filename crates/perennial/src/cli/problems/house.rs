@@ -35,6 +35,26 @@ pub fn checked_config_mistake(file: &Path, mistake: &Mistake) -> Problem {
         .next("`perennial config show` lists the keys; `perennial config explain` explains one")
 }
 
+/// `missing` has a sentence for each.
+pub fn mandates_missing(file: &Path, missing: &[String]) -> Problem {
+    let missing: Vec<String> = missing.iter().map(|sentence| plain(sentence)).collect();
+    failed("mandate-missing", format!("{} names a mandate that is not there", shown(file)))
+        .because(missing.join("; "))
+        .next("write the file, or correct mandate_file: a relative path starts where the declaring file is")
+}
+
+pub fn trust_needs_a_terminal() -> Problem {
+    usage("no-terminal", "config trust asks on a terminal")
+        .because("stdin and stderr must both be terminals, and --json left out")
+        .next("run it on a terminal; a script of yours uses --yes")
+}
+
+pub fn not_trusted(file: &Path, error: &io::Error) -> Problem {
+    failed("not-trusted", format!("can't record that {} is trusted", shown(file)))
+        .because(error.to_string())
+        .next("check that you may write to the directory of config.toml")
+}
+
 pub fn config_unreadable(file: &Path, error: &io::Error) -> Problem {
     failed("unreadable", format!("can't read {}", shown(file)))
         .because(error.to_string())

@@ -5,7 +5,7 @@ use perennial_api::post::Post;
 use super::paint::Ink;
 use super::roster::Canvas;
 use super::table::{Cell, Clip, Column, table};
-use super::text::{OPERATOR, plain};
+use super::text::{OPERATOR, plain, quoted_lines};
 
 /// The table of `board ls`; `is_end` says that there is nothing older, `is_later_page` that only
 /// posts older than some post were asked for.
@@ -41,7 +41,7 @@ pub fn list(posts: &[Post], is_end: bool, is_later_page: bool, canvas: &Canvas<'
     shown
 }
 
-/// One post, its text line by line.
+/// One post, each line of its text quoted.
 pub fn show(post: &Post, canvas: &Canvas<'_>) -> String {
     let mut shown = String::new();
     if let Some(title) = &post.title {
@@ -57,17 +57,15 @@ pub fn show(post: &Post, canvas: &Canvas<'_>) -> String {
     );
     shown.push_str(&canvas.paint.ink(Ink::Faint, &by));
     shown.push_str("\n\n");
-    for line in post.text.as_deref().unwrap_or_default().lines() {
-        shown.push_str(&plain(&line.replace('\t', "    ")));
-        shown.push('\n');
-    }
+    shown.push_str(&quoted_lines(post.text.as_deref().unwrap_or_default()));
     shown
 }
 
-/// No agent's name has a space: nobody can pass for the operator.
+/// No agent's name has a space or a parenthesis: nobody can pass for the operator or for Perennial.
 fn author(post: &Post) -> String {
     match post.author.as_str() {
         "person" => OPERATOR.to_owned(),
+        "perennial" => "(Perennial)".to_owned(),
         "agent" => plain(post.agent.as_ref().or(post.agent_id.as_ref()).map_or("", |name| name)),
         other => plain(other),
     }
@@ -128,9 +126,9 @@ mod tests {
         a\u{9b}31m title
         the operator, 11:55:00.000 (5m ago), pst_01jcnhrzjae008000000000001
 
-        one    tab
-        two \u{1b}[2J\u{202e}
-        three
+        > one    tab
+        > two \u{1b}[2J\u{202e}
+        > three
         ");
     }
 }

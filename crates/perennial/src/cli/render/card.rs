@@ -5,12 +5,19 @@ use perennial_api::agent::{Context, Exit, Usage};
 use perennial_engine::harness::preset::Limit;
 
 use super::paint::Ink;
+use super::role;
 use super::roster::{Canvas, headline, name, reason};
 use super::text::{self, plain};
 use crate::kill_signal;
 
 /// What stands in place of something that is not for this caller.
 pub const WITHHELD: &str = "(withheld)";
+
+/// How much mail an agent has not seen, if there is any, and where to see it.
+pub fn unread_mail(agent: &Agent) -> Option<String> {
+    let count = Some(agent.mail_unread).filter(|count| *count > 0)?;
+    Some(format!("{count} unread; see perennial mail ls {}", plain(&agent.target)))
+}
 
 pub fn card(agent: &Agent, limits: &[Limit], canvas: &Canvas<'_>) -> String {
     let mut lines = Lines { canvas, text: String::new() };
@@ -22,9 +29,23 @@ pub fn card(agent: &Agent, limits: &[Limit], canvas: &Canvas<'_>) -> String {
         lines.row("until", &canvas.clock.time(until));
     }
     lines.texts(agent);
+    lines.optional("mail", unread_mail(agent).as_deref());
     lines.optional("role", agent.role.as_deref());
+    let others = agent.role_also_held_by.join(", ");
+    lines.optional("also held by", Some(others.as_str()).filter(|others| !others.is_empty()));
+    for (position, line) in agent.mandate.iter().flat_map(|it| it.trim().lines()).enumerate() {
+        lines.row(if position == 0 { "mandate" } else { "" }, &plain(line));
+    }
+    if let Some(rounds) = &agent.rounds {
+        lines.row("rounds", &role::rounds(rounds, canvas.clock));
+    }
     lines.optional("parent", agent.parent.as_deref());
-    lines.optional("summary", agent.summary.as_deref());
+    let is_dead = agent.roster == "cemetery";
+    lines.optional(if is_dead { "last words" } else { "summary" }, agent.summary.as_deref());
+    lines.legacies(agent);
+    if agent.to_be_buried {
+        lines.row("asked", "to be buried when its turn ends");
+    }
     lines.optional("phase", agent.work_phase.as_deref());
     lines.session(agent);
     lines.harness(agent);
@@ -39,10 +60,10 @@ pub fn card(agent: &Agent, limits: &[Limit], canvas: &Canvas<'_>) -> String {
     }
     lines.row("restart", &format!("{}, {}", plain(&agent.restart), restarts(agent.respawn_count)));
     lines.row("harness", &harness(agent));
-    for Limit { what, why } in limits {
+    for Limit { what, why, scenario: _ } in limits {
         lines.row("", &format!("not with {}: {what} ({why})", plain(&agent.harness)));
     }
-    lines.row("host", &plain(&agent.host));
+    lines.row("host", &host(agent));
     let moment =
         |moment: &str| format!("{} ({} ago)", canvas.clock.time(moment), canvas.clock.ago(moment));
     lines.row("created", &moment(&agent.created_at));
@@ -53,6 +74,20 @@ pub fn card(agent: &Agent, limits: &[Limit], canvas: &Canvas<'_>) -> String {
         lines.row("last active", &moment(activity));
     }
     lines.text
+}
+
+/// Where its terminal is, and how to see it there.
+fn host(agent: &Agent) -> String {
+    match crate::cli::tmux::attach_command(agent) {
+        Some(attach) => format!(
+            "{}, session {}; to see it: {}; if its pane is closed: perennial pane {}",
+            plain(&agent.host),
+            plain(agent.tmux_session.as_deref().unwrap_or_default()),
+            plain(&attach),
+            name(agent),
+        ),
+        None => plain(&agent.host),
+    }
 }
 
 struct Lines<'a> {
@@ -98,6 +133,14 @@ impl Lines<'_> {
         };
         let sent = format!("perennial sent {}", name(agent));
         self.row("texts", &format!("{waiting}; see {sent}"));
+    }
+
+    fn legacies(&mut self, agent: &Agent) {
+        let kinds: Vec<String> = agent.legacies.iter().map(|one| plain(&one.kind)).collect();
+        if !kinds.is_empty() {
+            let read = format!("perennial legacy {}", plain(&agent.target));
+            self.row("legacies", &format!("{}; see {read}", kinds.join(", ")));
+        }
     }
 
     /// What an agent CLI shows of itself; nothing for a bare command.

@@ -47,12 +47,13 @@ pub fn roster(agents: &[Agent], unlisted: usize, canvas: &Canvas<'_>) -> String 
         column("SINCE", 7, 4, Clip::Never, &|agent| Cell::new(canvas.clock.ago(&agent.since))),
         column("CONTEXT", 7, 4, Clip::Never, &|agent| context(agent, is_measured)),
         column("TEXTS", 8, 1, Clip::Never, &|agent| texts(agent)),
-        column("SESSION", 6, 3, Clip::Never, &|agent| Cell::new(session(agent))),
-        // Often empty, and `show` has them: they go before a command does.
-        column("ROLE", 3, 6, Clip::End, &|agent| optional(&agent.role)),
+        // Mail is addressed to it. Nothing is lost by it where nobody has a role.
+        column("ROLE", 6, 6, Clip::End, &|agent| optional(&agent.role)),
+        column("SESSION", 5, 3, Clip::Never, &|agent| Cell::new(session(agent))),
+        // Often empty, and `show` has it: it goes before a command does.
         column("PARENT", 2, 6, Clip::End, &|agent| optional(&agent.parent)),
-        column("DIR", 5, 10, Clip::Start, &|agent| Cell::ink(path(&agent.dir), Ink::Faint)),
-        column("COMMAND", 4, 10, Clip::End, &|agent| Cell::ink(command(agent), Ink::Faint)),
+        column("DIR", 4, 10, Clip::Start, &|agent| Cell::ink(path(&agent.dir), Ink::Faint)),
+        column("COMMAND", 3, 10, Clip::End, &|agent| Cell::ink(command(agent), Ink::Faint)),
     ];
     let mut shown = table(columns, canvas.width, canvas.paint);
     let cemetery = Some(unlisted).filter(|count| *count > 0).map(in_cemetery);
@@ -110,9 +111,21 @@ pub fn brief(agent: &Agent) -> String {
 /// As `brief`, with the reason where it does not simply run.
 pub fn outcome(agent: &Agent, clock: &LocalTime) -> String {
     let brief = brief(agent);
-    match agent.state.as_str() {
+    let outcome = match agent.state.as_str() {
         state::HATCHING | state::WAKING | state::WORKING => brief,
         _ => format!("{}: {}\n", brief.trim_end(), reason(agent, clock)),
+    };
+    outcome + &crowded(&agent.role_also_held_by)
+}
+
+/// The warning about a role that is meant for one holder.
+pub fn crowded(others: &[String]) -> String {
+    match others.is_empty() {
+        true => String::new(),
+        false => format!(
+            "warning: this role is meant for one holder, and is also held by {}\n",
+            plain(&others.join(", "))
+        ),
     }
 }
 
@@ -339,7 +352,7 @@ mod tests {
     fn a_very_long_name_is_cut_in_its_middle_and_leaves_room_for_the_rest() {
         let name = format!("first{}last", "-".repeat(55));
         let drawn = with_name(&name, 80);
-        for part in ["first", "-last", "…", "REASON", "SINCE", "SESSION"] {
+        for part in ["first", "-last", "…", "REASON", "SINCE", "ROLE"] {
             assert!(drawn.contains(part), "{part}: {drawn}");
         }
         assert!(with_name(&name, 200).contains(&name));
@@ -411,6 +424,27 @@ mod tests {
         let drawn = roster(&agents, 0, &canvas);
         assert!(drawn.lines().all(|line| text::width(line) <= 80), "{drawn}");
         insta::assert_snapshot!(drawn);
+    }
+
+    /// `ls` once dropped the role of everybody as soon as somebody's context was measured.
+    #[test]
+    fn the_role_is_shown_beside_the_context() {
+        let named = |name: &str| Agent { name: name.into(), ..sample::working() };
+        let mut ada = named("librarian-2");
+        ada.context = Some(perennial_api::agent::Context {
+            usable_percent: 76,
+            ..perennial_api::agent::Context::default()
+        });
+        let (clock, agents) = (fixed(), [sample::crashed(), ada, sample::stopped()]);
+        for (width, titles) in
+            [(80, &["REASON", "CONTEXT", "ROLE"][..]), (100, &["CONTEXT", "ROLE", "SESSION"])]
+        {
+            let canvas =
+                Canvas { clock: &clock, paint: Paint::OFF, width: Some(width), user: None };
+            let drawn = roster(&agents, 0, &canvas);
+            assert!(drawn.lines().all(|line| text::width(line) <= width), "{drawn}");
+            assert!(titles.iter().all(|title| drawn.contains(title)), "{width}: {drawn}");
+        }
     }
 
     #[test]

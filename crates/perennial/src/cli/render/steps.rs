@@ -110,6 +110,11 @@ impl Teller {
         Some(match step.kind.as_str() {
             "prompt" => (look("›", Ink::Attention, Ink::Strong), said(step)),
             "text" => (look("•", Ink::Good, Ink::Plain), said(step)),
+            // What Perennial added to the conversation by a hook.
+            "told" => {
+                self.last_call = last_call;
+                (look("‹", Ink::Faint, Ink::Faint), self.result(step, Some("told")))
+            }
             "tool-call" => {
                 self.remember(step);
                 (look("▸", Ink::Busy, Ink::Plain), vec![self.call(step)])
@@ -277,6 +282,7 @@ mod tests {
             { "kind": "text", "text": "I will look at the test first, and then at what it is about." },
             { "kind": "tool-call", "call": "c1", "tool": "Bash",
               "arguments": { "command": "cargo test\n--all", "timeout": 5 } },
+            { "kind": "told", "text": "[Perennial mail] You have mail.\n- msg_1 from \u{1b}[2J bob\n| hello" },
             { "kind": "tool-result", "call": "c1", "is_error": false, "text": long, "cut_bytes": 77 },
             { "kind": "tool-call", "call": "c2", "tool": "Read", "arguments": "{\"file", "cut_bytes": 9 },
             { "kind": "tool-call", "call": "c3", "tool": "Write", "arguments": {} },

@@ -4,8 +4,9 @@ use perennial_api::answer::{Chapter, Message, Why};
 use perennial_api::query::WHY_LIMIT;
 
 use super::advice::advice;
-use super::card::{WITHHELD, evidence};
+use super::card::{self, WITHHELD, evidence};
 use super::paint::{Ink, Paint};
+use super::role;
 use super::roster::{Canvas, headline, next, reason};
 use super::text::{self, plain};
 
@@ -30,9 +31,16 @@ pub fn story(why: &Why, target: &str, canvas: &Canvas<'_>) -> String {
         told.push_str("\nWaiting texts:\n");
         why.texts.iter().for_each(|message| told.push_str(&waiting(message, canvas)));
     }
+    if let Some(unread) = card::unread_mail(agent) {
+        told.push_str(&format!("\nMail: {unread}\n"));
+    }
     if let Some(next) = next(agent, canvas.clock) {
         let next = text::wrapped(&next, 19, 2, width);
         told.push_str(&format!("\nWhat happens next: {next}\n"));
+    }
+    if let Some(rounds) = &agent.rounds {
+        let rounds = text::wrapped(&role::rounds(rounds, canvas.clock), 8, 2, width);
+        told.push_str(&format!("Rounds: {rounds}\n"));
     }
     told.push_str(&what_you_can_do(&advice(why, target), paint, width));
     if !why.story.is_empty() {

@@ -1,6 +1,7 @@
 //! A table that fits its terminal: columns shrink, then the least important ones are dropped.
 
 use super::paint::{Ink, Paint};
+use super::roster::Canvas;
 use super::text;
 
 const GAP: usize = 2;
@@ -76,6 +77,25 @@ pub fn table(mut columns: Vec<Column>, width: Option<usize>, paint: Paint) -> St
         push_row(&mut lines, cells, &columns, &widths, paint);
     }
     lines
+}
+
+/// The table, with a line of its own below each row that has a note: a sentence is read whole or not at all.
+pub fn table_with_notes(
+    columns: Vec<Column>,
+    notes: &[Option<String>],
+    canvas: &Canvas<'_>,
+) -> String {
+    let table = table(columns, canvas.width, canvas.paint);
+    let mut lines = table.lines();
+    let mut text = lines.next().map(|titles| format!("{titles}\n")).unwrap_or_default();
+    for (line, note) in lines.zip(notes) {
+        text.push_str(&format!("{line}\n"));
+        if let Some(note) = note {
+            let note = text::wrapped(&text::plain(note), 2, 2, canvas.width);
+            text.push_str(&format!("  {}\n", canvas.paint.ink(Ink::Faint, &note)));
+        }
+    }
+    text
 }
 
 /// How wide each column is; drops those that find no room.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use perennial_core::text::is_hidden;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::command_line::quoted;
@@ -24,6 +25,23 @@ pub fn plain(text: &str) -> String {
         }
     }
     shown
+}
+
+/// A text of several lines, each of them as `plain` shows it.
+pub fn several_lines(text: &str) -> String {
+    text.lines().map(|line| plain(&line.replace('\t', "    ")) + "\n").collect()
+}
+
+/// What somebody else wrote, each line behind a quotation mark, so that none can pass for one of ours.
+pub fn quoted_lines(text: &str) -> String {
+    let quoted =
+        |line: &str| format!("> {}", plain(&line.replace('\t', "    "))).trim_end().to_owned();
+    text.lines().map(|line| quoted(line) + "\n").collect()
+}
+
+/// What somebody else wrote, on one line between quotation marks, which it holds none of itself.
+pub fn quotation(text: &str) -> String {
+    format!("“{}”", plain(text).replace(['“', '”'], "'"))
 }
 
 /// JSON for any reader, a terminal among them: what acts on a terminal is written as an escape of
@@ -51,20 +69,12 @@ pub fn json_line(value: &str) -> String {
     json(&value.replace(['\n', '\r'], " ")).into_owned() + "\n"
 }
 
-/// What a terminal obeys, or a reader does not see: controls (C0, C1, DEL), marks that reorder text,
-/// and the default-ignorable characters of Unicode, tags among them. The selectors of text and emoji
-/// style (U+FE0E, U+FE0F) pass: they change how one sign looks and hide nothing.
+/// What a terminal obeys, or a reader does not see: controls (C0, C1, DEL) and what is hidden. The selectors of text and
+/// emoji style (U+FE0E, U+FE0F) pass: they change how one sign looks and hide nothing.
 pub fn is_acting(c: char) -> bool {
     match c {
-        // The common case first.
-        ' '..='~' => false,
-        '\u{00ad}' | '\u{034f}' | '\u{061c}' => true,
-        '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}' => true,
-        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => true,
-        '\u{3164}' | '\u{fe00}'..='\u{fe0d}' | '\u{feff}' | '\u{ffa0}' => true,
-        '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' => true,
-        '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}' => true,
-        c => c.is_control(),
+        ' '..='~' | '\u{fe0e}' | '\u{fe0f}' => false,
+        c => c.is_control() || is_hidden(c),
     }
 }
 

@@ -13,12 +13,10 @@ use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 
-use perennial_core::effect::{Delivery, Effect};
-use perennial_core::entity::Entity;
-use perennial_core::fleet::Fleet;
-use perennial_core::message::{Held, ORDERED_AGAIN_AFTER, Outcome};
-use perennial_core::time::Time;
+use perennial_core::effect::{Delivery, Typing};
+use perennial_core::message::{self, Held, ORDERED_AGAIN_AFTER, Outcome};
 use perennial_engine::harness::typing::{self, Typed};
+use perennial_engine::harness::{mail_texts, round_texts};
 use perennial_engine::host::monotonic::{self, Moment};
 use perennial_engine::host::{Holders, holders};
 
@@ -124,7 +122,14 @@ impl Executor {
 
     /// The text as it is typed, or why it can't be.
     fn typed(&self, delivery: &Delivery, harness: Option<&str>) -> Result<Typed, Held> {
-        let text = match self.journal.text(delivery.text.digest) {
+        let input = harness.and_then(|harness| self.harnesses.preset(harness).ok()?.input.clone());
+        let is_one_line = input.as_ref().is_some_and(|input| input.is_one_line);
+        let stored = match &delivery.typing {
+            Typing::Mails { mails, left } => Ok(Some(mail_texts::typed(mails, *left, is_one_line))),
+            Typing::Round(round) => Ok(Some(round_texts::typed(round, is_one_line))),
+            Typing::Text(text) => self.journal.text(text.digest),
+        };
+        let text = match stored {
             Ok(Some(text)) => text,
             Ok(None) => {
                 tracing::error!(message = %delivery.message, "the store does not have its text");
@@ -136,7 +141,6 @@ impl Executor {
                 return Err(Held::Damaged);
             }
         };
-        let input = harness.and_then(|harness| self.harnesses.preset(harness).ok()?.input.clone());
         let typed = match &input {
             Some(input) => typing::clean(&text, input),
             None => typing::bare(&text),
@@ -156,18 +160,13 @@ fn order_if_planned(
 ) {
     let orders = orders.clone();
     let look = move |view: &FleetView<'_>| {
-        if is_planned(view.supervisor.fleet(), &delivery, view.now) {
-            let _ = orders.send(DeliveryOrder::Deliver((delivery, harness)));
+        let planned = message::planned(view.supervisor.fleet(), &delivery, view.now);
+        if let Some(planned) = planned {
+            let _ = orders.send(DeliveryOrder::Deliver((planned, harness)));
         }
     };
     // Without a driver the daemon is ending.
     let _ = driver.send(Incoming::Look(Box::new(look)));
-}
-
-/// Whether this very attempt is still to be made.
-fn is_planned(fleet: &Fleet, delivery: &Delivery, now: Time) -> bool {
-    let plan = fleet.plan(&Entity::Message(delivery.message), now);
-    plan.effects.contains(&Effect::Deliver(delivery.clone()))
 }
 
 #[cfg(test)]
@@ -176,12 +175,16 @@ mod tests {
 
     use perennial_core::authority::Caller;
     use perennial_core::command::{Command, Request, Spawn};
+    use perennial_core::effect::Effect;
+    use perennial_core::entity::Entity;
     use perennial_core::event::Event;
+    use perennial_core::fleet::Fleet;
     use perennial_core::id::{AgentId, MessageId, SessionNumber};
     use perennial_core::launch::{BARE_COMMAND, Host, Launch, Options};
     use perennial_core::observation::{Observation, Report};
     use perennial_core::restart::Restart;
     use perennial_core::session::Process;
+    use perennial_core::time::Time;
     use perennial_engine::supervisor::Supervisor;
 
     use super::*;

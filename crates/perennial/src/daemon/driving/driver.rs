@@ -455,7 +455,7 @@ impl Driver {
                     let touched: Vec<AgentId> = touched.iter().filter_map(Entity::agent).collect();
                     self.lay_out(&events, &touched, now);
                     self.tell_holders(&events);
-                    self.look_at_ended(&events);
+                    self.look_at_changed(&events);
                     self.presence.note_ended(self.supervisor.fleet(), &touched, now);
                     self.awaited.tell(self.supervisor.fleet(), &touched);
                 }

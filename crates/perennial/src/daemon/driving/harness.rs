@@ -17,6 +17,7 @@ use perennial_core::id::AgentId;
 use perennial_core::launch::Launch;
 use perennial_core::observation::Report;
 use perennial_core::session::Process;
+use perennial_engine::harness::fork::{self, Shelf};
 use perennial_engine::harness::open_conversations;
 use perennial_engine::harness::prepare::Continuity;
 use perennial_engine::harness::preset::{self, KillSignal, Version};
@@ -102,6 +103,11 @@ impl Harnesses {
         conversation::copy(harness, &self.home.conversations(), conversation)
     }
 
+    /// Our copies of what was said before a conversation began anew, oldest first.
+    pub fn earlier_copies(&self, harness: &str, conversation: &ConversationId) -> Vec<PathBuf> {
+        conversation::earlier_copies(harness, &self.home.conversations(), conversation)
+    }
+
     /// The conversations that a session's program has open, by what its vendor locks.
     pub fn open_conversations(
         &self,
@@ -127,6 +133,37 @@ impl Harnesses {
         let Some((preset, vendor_home)) = self.vendor(agent, harness) else { return Ok(()) };
         let copies = self.home.conversations();
         conversation::remember_place(&preset, &vendor_home, &copies, conversation, theirs)
+    }
+
+    /// Keeps what a conversation refers to beside our copy of it.
+    pub fn keep_parents(
+        &self,
+        agent: AgentId,
+        harness: &str,
+        conversation: &ConversationId,
+        copy: impl Fn(&Path, &Path) -> std::io::Result<()>,
+    ) -> std::io::Result<()> {
+        let Some((preset, vendor_home)) = self.vendor(agent, harness) else { return Ok(()) };
+        let copies = self.home.conversations();
+        let shelf = Shelf { preset: &preset, vendor_home: &vendor_home, copies: &copies };
+        fork::keep_parents(shelf, conversation, copy)
+    }
+
+    /// Makes a copy of a conversation that goes on by itself, for an agent with that environment; returns its
+    /// id and its file.
+    pub fn fork(
+        &self,
+        launch: &Launch,
+        env: &BTreeMap<String, String>,
+        original: &ConversationId,
+        new: &ConversationId,
+    ) -> Result<PathBuf, String> {
+        let preset = self.preset(&launch.harness).map_err(|error| chain(&error))?;
+        let variable = |name: &str| env.get(name).map(|value| OsStr::new(value.as_str()));
+        let vendor_home = conversation::home(&preset.conversation, &user_home(variable), variable);
+        let copies = self.home.conversations();
+        let shelf = Shelf { preset: &preset, vendor_home: &vendor_home, copies: &copies };
+        fork::fork(shelf, &launch.dir, original, new).map_err(|error| chain(&error))
     }
 
     /// Whether an orderly end of the agent's session begins with TERM.
@@ -176,6 +213,24 @@ impl Harnesses {
         let vendor_home = conversation::home(&preset.conversation, &user_home(variable), variable);
         conversation::find(&preset, &vendor_home, conversation).is_some()
             || self.copy(harness, conversation).is_file()
+    }
+
+    /// Another harness that has the conversation.
+    pub fn other_with(
+        &self,
+        harness: &str,
+        env: &BTreeMap<String, String>,
+        conversation: &ConversationId,
+    ) -> Option<String> {
+        let mut names = preset::names(&self.home.config).into_iter();
+        names.find(|name| name != harness && self.has_conversation(name, env, conversation))
+    }
+
+    /// Whether a process is the server that the vendor's own terminals share.
+    pub fn is_server(&self, harness: &str, process: Process) -> bool {
+        let preset = self.preset(harness).ok();
+        let argument = preset.as_ref().and_then(|it| it.conversation.server_argument.as_deref());
+        argument.is_some_and(|argument| open_conversations::has_argument(process.pid, argument))
     }
 
     /// Where a conversation lies that a session of this agent names.
@@ -237,7 +292,7 @@ impl Harnesses {
         // A daemon that was killed behind a change of settings has not put its variables in place.
         self.settle(agent, known.map_or(0, |known| known.environment))?;
         if launch.is_bare() {
-            return Ok(Program::bare(launch));
+            return Ok(Program { pane: self.pane(launch), ..Program::bare(launch) });
         }
         let preset = self.preset(&launch.harness).map_err(|error| chain(&error))?;
         let list = self.list(agent, &launch.harness);
@@ -282,15 +337,23 @@ impl Harnesses {
             input: preset.input.as_ref().map(|input| input.rules()),
             is_bare: false,
             announcements: preset.announcements.iter().map(|it| it.rule()).collect(),
+            pane: self.pane(launch),
         })
+    }
+
+    /// Where the pane of an agent that lives in tmux listens.
+    fn pane(&self, launch: &Launch) -> Option<PathBuf> {
+        launch.host.tmux().map(|place| self.home.pane(&place.session))
     }
 }
 
-/// The process that has a conversation open, by what its vendor locks.
+/// The process that has a conversation open, by what its vendor locks, or by its arguments.
 fn locked_by(preset: &Preset, vendor_home: &Path, id: &ConversationId) -> Option<Process> {
-    let lock = preset.conversation.lock.as_ref()?;
-    let pid = open_conversations::writer_of(lock, vendor_home, id)?;
-    process::stat(pid).map(|stat| stat.process)
+    let files = &preset.conversation;
+    let locked =
+        files.lock.as_ref().and_then(|lock| open_conversations::writer_of(lock, vendor_home, id));
+    let named = || open_conversations::named_in_arguments(&preset.program, &files.named_by, id);
+    process::stat(locked.or_else(named)?).map(|stat| stat.process)
 }
 
 /// A variable of an agent's environment. The last one counts, as in `SessionFiles::variable`.

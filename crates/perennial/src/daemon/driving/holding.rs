@@ -49,7 +49,10 @@ impl Driver {
                 }
                 What::Agent(
                     id,
-                    AgentEvent::Renamed { .. } | AgentEvent::SettingsChanged { .. },
+                    AgentEvent::Renamed { .. }
+                    | AgentEvent::RoleTaken { .. }
+                    | AgentEvent::RoleLeft { .. }
+                    | AgentEvent::SettingsChanged { .. },
                 ) => self.keep_claim(*id),
                 What::Agent(..)
                 | What::Node(..)
@@ -57,6 +60,7 @@ impl Driver {
                 | What::Conversation(..)
                 | What::Message(..)
                 | What::Post(..)
+                | What::Role(..)
                 | What::Job(..) => {}
             }
         }

@@ -1,6 +1,8 @@
 //! Jobs: translates the core's types into the host's, and back.
 
+use perennial_api::mail::SUBJECT_LIMIT;
 use perennial_core::job::{JobCommand, JobEnd, JobReport, Purpose};
+use perennial_engine::harness::{mail_texts, session_texts};
 use perennial_engine::host::{self, JobExit, JobSpec};
 
 use crate::daemon::showing::sentences;
@@ -30,6 +32,10 @@ pub fn spec(purpose: &Purpose, command: &JobCommand) -> JobSpec {
             let sentence = format!("{name}: {}", sentences::reason(*reason));
             argv.extend([name.clone(), reason.word().to_owned(), sentence]);
         }
+        Purpose::Mail { name, note, subject, .. } => {
+            let sentence = mail_sentence(name, note, subject);
+            argv.extend([name.clone(), "mail".to_owned(), sentence]);
+        }
     }
     let set = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
     JobSpec {
@@ -39,6 +45,20 @@ pub fn spec(purpose: &Purpose, command: &JobCommand) -> JobSpec {
         limit: command.limit,
         output_bytes_max: OUTPUT_BYTES,
     }
+}
+
+/// What is told of a mail: who wrote it, our own words of it, and what its sender wrote, quoted.
+fn mail_sentence(name: &str, note: &str, subject: &str) -> String {
+    let mut sentence = match (name, note) {
+        (name, "") => format!("{name} wrote to you"),
+        ("Perennial", note) => note.to_owned(),
+        (name, note) => format!("{name} wrote to you, {note}"),
+    };
+    if !subject.trim().is_empty() {
+        let quoted = session_texts::quotation(&mail_texts::harmless(subject, SUBJECT_LIMIT));
+        sentence.push_str(&format!(": {quoted}"));
+    }
+    sentence
 }
 
 /// A report as the core's observation; `None` for one that only the registry needs.
@@ -59,6 +79,28 @@ pub fn report(report: host::JobReport) -> Option<JobReport> {
             };
             let tail = &output_tail[output_tail.len().saturating_sub(TAIL_BYTES)..];
             Some(JobReport::Ended { end, output: String::from_utf8_lossy(tail).into_owned() })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_own_words_of_a_mail_stand_outside_of_the_quotation() {
+        for (name, note, subject, told) in [
+            ("ada", "", "port?", "ada wrote to you: “port?”"),
+            ("ada", "urgent", "a”, high: “b", "ada wrote to you, urgent: “a', high: 'b”"),
+            ("ada", "", " ", "ada wrote to you"),
+            (
+                "Perennial",
+                "mail returned, bob was buried",
+                "x",
+                "mail returned, bob was buried: “x”",
+            ),
+        ] {
+            assert_eq!(mail_sentence(name, note, subject), told);
         }
     }
 }

@@ -32,7 +32,7 @@ use crate::daemon::hearing::spending::{self, Spending};
 use crate::daemon::memory;
 use crate::daemon::showing::view;
 
-/// With so many agents that leave memory at once, it is worth giving it back.
+/// With so much that leaves memory at once, agents or messages, it is worth giving it back.
 const MANY: usize = 1000;
 /// After this many events, changed entities are stored as snapshots, so that the next start need not
 /// fold them.
@@ -140,10 +140,11 @@ impl Driver {
         let retired = supervisor.retire(&over);
         world.projections.changed.extend(retired.next);
         world.registry.forget(&retired.agents);
-        let is_much = retired.agents.len() >= MANY;
+        let is_much = over.len() >= MANY;
         for agent in retired.agents {
             presence.forget(agent);
             spending.forget(agent);
+            world.reader.forget(agent);
         }
         if is_much {
             memory::give_back();

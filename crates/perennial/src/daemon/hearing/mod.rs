@@ -12,10 +12,10 @@ use perennial_core::context::{Sample, Source};
 use perennial_core::event::{AgentEvent, Event};
 use perennial_core::fact::{Fact, Keys, Listed, Origin, PausedBy, Seen};
 use perennial_core::id::{AgentId, MessageId, SessionNumber};
-use perennial_core::message::{Content, MessageState};
+use perennial_core::message::{Content, MessageState, Unread};
 use perennial_core::state::State;
 use perennial_engine::harness::dialect::Listing;
-use perennial_engine::harness::session_texts;
+use perennial_engine::harness::{mail_texts, round_texts, session_texts};
 use perennial_engine::host::announcement::Announced;
 use perennial_engine::host::delivery::LineReport;
 use perennial_engine::supervisor::Input;
@@ -72,16 +72,18 @@ impl Driver {
             return;
         };
         let begins = matches!(fact.seen, Seen::SessionBegan(_));
-        let is_answerable = fact.is_answerable;
+        let (behind, now) = (self.supervisor.fleet().behind(), self.now());
+        let at_turn_end = fact.by_core_time(behind).goes_on_by(now);
+        let is_answerable = self.supervisor.is_answerable(agent, number, &fact);
         self.hear(agent, number, fact);
         self.look_at_conversation(agent, number);
         if begins {
             self.watch_list(agent);
         }
-        if is_answerable {
+        if is_answerable || at_turn_end {
             let waiter = self.waiter();
             self.hooks.insert(waiter, reply);
-            self.input(Input::Offer { waiter, agent, number });
+            self.input(Input::Offer { waiter, agent, number, at_turn_end });
         } else {
             let _ = reply.send(None);
         }
@@ -138,9 +140,9 @@ impl Driver {
 
     /// The texts of these messages, as a reply to a hook.
     pub fn texts(&self, offered: &[MessageId]) -> Option<String> {
-        let messages = self.supervisor.fleet().messages();
+        let fleet = self.supervisor.fleet();
         let text = |id: &MessageId| {
-            let message = messages.get(*id)?;
+            let message = fleet.messages().get(*id)?;
             let words = match &message.content {
                 Content::Notice { threshold, sample } => {
                     session_texts::notice(*threshold, Some(sample))
@@ -148,12 +150,26 @@ impl Driver {
                 Content::Reminder { calls, sample } => {
                     session_texts::reminder(*calls, sample.as_ref())
                 }
-                Content::Typed { .. } => return None,
+                Content::Round { .. } => {
+                    return message.as_round(fleet).map(|it| round_texts::told(&it));
+                }
+                Content::Typed { .. } | Content::Mail(_) => return None,
             };
             Some(format!("{words} ({})", message.id))
         };
-        let texts: Vec<String> = offered.iter().filter_map(text).collect();
+        let mut texts: Vec<String> = offered.iter().filter_map(text).collect();
+        texts.extend(self.mail(offered));
         (!texts.is_empty()).then(|| texts.join("\n\n"))
+    }
+
+    /// The mails among these messages, as one text.
+    fn mail(&self, offered: &[MessageId]) -> Option<String> {
+        let fleet = self.supervisor.fleet();
+        let mails = offered.iter().filter_map(|id| fleet.messages().get(*id));
+        let agent = mails.clone().find_map(|message| message.mail().and(message.to.agent()))?;
+        let left = fleet.messages().mail(agent).filter(|message| !message.is_round()).count();
+        let mails: Vec<Unread> = mails.filter_map(|message| message.as_told(fleet)).collect();
+        (!mails.is_empty()).then(|| mail_texts::told(&mails, left))
     }
 
     /// Has the conversations read that texts were typed into before this daemon ran.
@@ -165,19 +181,29 @@ impl Driver {
     /// Has the conversation read that a text was just typed into.
     pub fn look_after(&self, message: MessageId) {
         let known = self.supervisor.fleet().messages().get(message);
-        if let Some((agent, MessageState::Offered { session, .. })) =
-            known.map(|message| (message.to, message.state))
+        if let Some((Some(agent), MessageState::Offered { session, .. })) =
+            known.map(|message| (message.to.agent(), message.state))
         {
             self.look_at_conversation(agent, session);
         }
     }
 
-    /// Has the conversations of sessions read that are over with these events: what was typed into
-    /// them may stand there.
-    pub fn look_at_ended(&self, events: &[Event]) {
+    /// Has the conversations read of sessions that are over with these events, since what was typed into them
+    /// may stand there, and of those whose turn begins or ends with them: they are read as long as it runs.
+    pub fn look_at_changed(&self, events: &[Event]) {
         for event in events {
-            if let Some((agent, AgentEvent::SessionEnded { number, .. })) = event.of_agent() {
-                self.look_at_conversation(agent, *number);
+            match event.of_agent() {
+                Some((agent, AgentEvent::SessionEnded { number, .. })) => {
+                    self.look_at_conversation(agent, *number);
+                }
+                Some((agent, AgentEvent::Moved(moved)))
+                    if matches!(moved.to, State::Working | State::Waiting) =>
+                {
+                    if let Some(number) = self.live(agent) {
+                        self.look_at_conversation(agent, number);
+                    }
+                }
+                Some(_) | None => {}
             }
         }
     }

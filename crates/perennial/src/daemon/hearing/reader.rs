@@ -4,6 +4,9 @@
 //! what is written late, and then now and then to measure how long nothing came. It decides nothing.
 //! A transcript is found by the vendor's rule and the conversation's id: a path that a session names
 //! is not believed.
+//!
+//! Invariants
+//! - RD1  What it keeps is of agents that are in memory; of each, of the conversations that are read now.
 
 mod open;
 
@@ -57,15 +60,21 @@ pub struct Sighting {
     pub figures: Option<Figures>,
 }
 
+#[derive(Debug, PartialEq, Eq)]
+enum Order {
+    Look(Look),
+    /// The agent has left memory.
+    Forget(AgentId),
+}
+
 /// The way to the thread.
 #[derive(Debug, Clone)]
-pub struct Reader(Sender<Look>);
+pub struct Reader(Sender<Order>);
 
 impl Reader {
     pub fn start(harnesses: Harnesses, limits: Limits, driver: DriverHandle) -> io::Result<Reader> {
         let (sender, inbox) = channel();
-        let (open, buffer) = (HashMap::new(), Buffer::default());
-        let mut transcripts = OpenTranscripts { harnesses, limits, open, buffer };
+        let mut transcripts = OpenTranscripts::new(harnesses, limits);
         std::thread::Builder::new()
             .name("reader".to_owned())
             .spawn(move || transcripts.run(&inbox, &driver))?;
@@ -74,19 +83,30 @@ impl Reader {
 
     pub fn look(&self, look: Look) {
         // A thread that is gone reads nothing more; the daemon is ending.
-        let _ = self.0.send(look);
+        let _ = self.0.send(Order::Look(look));
+    }
+
+    /// What is kept of the agent's conversations is let go.
+    pub fn forget(&self, agent: AgentId) {
+        let _ = self.0.send(Order::Forget(agent));
     }
 }
 
 struct OpenTranscripts {
     harnesses: Harnesses,
     limits: Limits,
+    /// Of agents that are in memory (RD1).
     open: HashMap<AgentId, Open>,
     buffer: Buffer,
 }
 
 impl OpenTranscripts {
-    fn run(&mut self, inbox: &Receiver<Look>, driver: &DriverHandle) {
+    fn new(harnesses: Harnesses, limits: Limits) -> OpenTranscripts {
+        let (open, buffer) = (HashMap::new(), Buffer::default());
+        OpenTranscripts { harnesses, limits, open, buffer }
+    }
+
+    fn run(&mut self, inbox: &Receiver<Order>, driver: &DriverHandle) {
         loop {
             let first = self.open.values().filter_map(|open| open.due).min();
             let next = match first {
@@ -96,10 +116,10 @@ impl OpenTranscripts {
             let seen: Vec<Sighting> = match next {
                 Ok(first) => {
                     // What queued meanwhile is one look.
-                    let mut looks = vec![first];
-                    looks.extend(inbox.try_iter());
-                    looks.dedup();
-                    looks.iter().filter_map(|look| self.look(look)).collect()
+                    let mut orders = vec![first];
+                    orders.extend(inbox.try_iter());
+                    orders.dedup();
+                    orders.iter().filter_map(|order| self.obey(order)).collect()
                 }
                 Err(RecvTimeoutError::Timeout) => self.listen(),
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -108,6 +128,16 @@ impl OpenTranscripts {
                 if driver.send(Incoming::Sighted(one)).is_err() {
                     return;
                 }
+            }
+        }
+    }
+
+    fn obey(&mut self, order: &Order) -> Option<Sighting> {
+        match order {
+            Order::Look(look) => self.look(look),
+            Order::Forget(agent) => {
+                self.open.remove(agent);
+                None
             }
         }
     }
@@ -183,13 +213,20 @@ impl OpenTranscripts {
         let measured = open.window().and_then(|window| measured(harnesses, look, window));
         facts.extend(measured);
         let current = open.path().map(|theirs| (&look.conversation, theirs));
+        let mut whole = Vec::new();
         for (conversation, theirs) in current.into_iter().chain(open.left()) {
             let copied = copy(theirs, &harnesses.copy(harness, conversation))
-                .and_then(|()| harnesses.remember_place(*agent, harness, conversation, theirs));
-            if let Err(error) = copied {
-                tracing::warn!(%agent, %error, "a conversation can't be copied");
+                .and_then(|()| harnesses.remember_place(*agent, harness, conversation, theirs))
+                .and_then(|()| match open.whole.contains(conversation) {
+                    true => Ok(()),
+                    false => harnesses.keep_parents(*agent, harness, conversation, copy),
+                });
+            match copied {
+                Ok(()) => whole.push(conversation.clone()),
+                Err(error) => tracing::warn!(%agent, %error, "a conversation can't be copied"),
             }
         }
+        open.whole = whole;
         let figures = open.figures();
         Some(Sighting { agent: *agent, number: *number, facts, figures })
     }
@@ -250,7 +287,30 @@ fn copy(theirs: &Path, ours: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use perennial_api::Home;
+
     use super::*;
+
+    /// RD1
+    #[test]
+    fn an_agent_that_has_left_memory_leaves_nothing_here() {
+        let dir = tempfile::tempdir().unwrap();
+        let harnesses = Harnesses::new(Home::at(dir.path()), "/bin/true".into());
+        let mut transcripts = OpenTranscripts::new(harnesses, Limits::default());
+        for agent in [1, 2].map(AgentId) {
+            let _nothing_to_read = transcripts.obey(&Order::Look(Look {
+                agent,
+                number: SessionNumber::FIRST,
+                process: None,
+                harness: "claude".to_owned(),
+                conversation: "a".parse().unwrap(),
+                earlier: Vec::new(),
+                is_in_turn: false,
+            }));
+        }
+        assert!(transcripts.obey(&Order::Forget(AgentId(1))).is_none());
+        assert_eq!(transcripts.open.keys().collect::<Vec<_>>(), [&AgentId(2)]);
+    }
 
     #[test]
     fn a_copy_grows_with_the_vendors_file_and_outlives_it() {

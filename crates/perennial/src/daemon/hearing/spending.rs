@@ -24,15 +24,18 @@ pub struct Used {
 impl From<Figures> for Used {
     fn from(figures: Figures) -> Used {
         let tokens = &figures.tokens;
+        // Without any price nothing is said of the cost, and only the tokens may be too few.
+        let has_price = figures.messages == 0 || figures.messages > figures.unpriced_messages;
+        let is_partial = if has_price { figures.is_cost_partial() } else { figures.is_partial() };
         Used {
             tokens: Usage {
                 input: tokens.input,
                 output: tokens.output,
                 cache_read: tokens.cache_read,
                 cache_write: tokens.cache_write(),
-                is_partial: figures.is_cost_partial(),
+                is_partial,
             },
-            cost_microusd: Some(figures.cost.microdollars()),
+            cost_microusd: has_price.then(|| figures.cost.microdollars()),
         }
     }
 }
@@ -86,5 +89,28 @@ pub fn sample(
         cost_microusd: used.and_then(|used| used.cost_microusd),
         reminded: kept.reminded,
         ..projection::Latest::of(agent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_price_there_is_no_cost_and_the_tokens_are_whole() {
+        let figures = |messages, unpriced_messages, damaged_lines| {
+            let used = Used::from(Figures {
+                messages,
+                unpriced_messages,
+                damaged_lines,
+                ..Figures::default()
+            });
+            (used.cost_microusd, used.tokens.is_partial)
+        };
+        assert_eq!(figures(0, 0, 0), (Some(0), false));
+        assert_eq!(figures(2, 0, 0), (Some(0), false));
+        assert_eq!(figures(2, 1, 0), (Some(0), true), "the cost of one is missing");
+        assert_eq!(figures(2, 2, 0), (None, false));
+        assert_eq!(figures(2, 2, 1), (None, true), "a line may have held more tokens");
     }
 }

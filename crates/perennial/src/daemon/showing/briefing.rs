@@ -4,10 +4,12 @@ use perennial_core::agent::Agent;
 use perennial_core::context::Sample;
 use perennial_core::conversation::Turn;
 use perennial_core::fleet::{Companion, Fleet};
-use perennial_engine::harness::session_texts::{self, Other, Recipient};
+use perennial_core::role::{self, Vacant};
+use perennial_engine::harness::mail_texts;
+use perennial_engine::harness::session_texts::{self, Other, Recipient, VacantRole};
 
 use crate::daemon::driving::presence::Presence;
-use crate::daemon::showing::view;
+use crate::daemon::showing::{role as showing, view};
 
 pub fn text(fleet: &Fleet, agent: &Agent, presence: &Presence, sample: Option<&Sample>) -> String {
     let name = view::name(agent);
@@ -32,13 +34,32 @@ pub fn text(fleet: &Fleet, agent: &Agent, presence: &Presence, sample: Option<&S
             is_sibling: other.is_sibling,
         })
         .collect();
+    let vacant = role::vacancies(fleet, Some(agent));
+    let vacant: Vec<VacantRole<'_>> = vacant
+        .iter()
+        .map(|Vacant { vacancy, .. }| VacantRole {
+            role: &vacancy.role,
+            mandate: showing::mandate_words(&vacancy.mandate),
+        })
+        .collect();
+    let unread = unread_mail(fleet, agent);
     let recipient = Recipient {
         name: &name,
         role: agent.role.as_deref(),
+        mandate: agent.role.as_ref().map(|_| showing::mandate_words(&agent.role_terms.mandate)),
         parent: parent.as_deref(),
         session: agent.session.as_ref().map_or(0, |session| u64::from(session.number.0)),
         dir: &agent.launch.dir,
         was_stopped: agent.turn == Turn::Stopped,
+        unread_mail: unread.as_deref(),
     };
-    session_texts::briefing(&recipient, &lines, sample)
+    session_texts::briefing(&recipient, &lines, &vacant, sample)
+}
+
+/// How much unread mail an agent has, and of whom, for the start of its session.
+pub fn unread_mail(fleet: &Fleet, agent: &Agent) -> Option<String> {
+    let mails = fleet.messages().of(agent.id).filter_map(|message| {
+        message.mail().map(|mail| mail_texts::sender(message.from, mail.sender_name.as_ref()))
+    });
+    mail_texts::unread_line(mails)
 }

@@ -5,6 +5,7 @@
 pub mod briefing;
 pub mod pages;
 pub mod problems;
+pub mod role;
 pub mod screen;
 pub mod sentences;
 pub mod view;

@@ -14,7 +14,7 @@ use perennial_core::event::AgentEvent;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::session::Phase;
 use perennial_core::time::Time;
-use perennial_engine::harness::{Dialect, conversation};
+use perennial_engine::harness::{Dialect, conversation, session_texts};
 use perennial_engine::transcript::page::{self, Place, Source};
 use perennial_engine::transcript::step::{Content, Step};
 use perennial_store::journal::{ReadError, Version};
@@ -81,6 +81,16 @@ impl Subject {
     fn files(&self, harnesses: &Harnesses) -> Option<Files> {
         let (preset, vendor_home) = harnesses.vendor(self.agent, &self.harness)?;
         let (mut sources, mut owners) = (Vec::new(), Vec::new());
+        let mut room = FILES_MAX - self.conversations.len();
+        // What was said before a conversation began anew.
+        for id in &self.conversations {
+            for path in harnesses.earlier_copies(&self.harness, id).into_iter().take(room) {
+                room -= 1;
+                let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                sources.push(Source { path, name, is_subagent: false });
+                owners.push((id.clone(), None));
+            }
+        }
         let mut add = |id: &ConversationId, path: PathBuf, subagent: Option<String>| {
             let name = format!("{id}/{}", subagent.as_deref().unwrap_or_default());
             sources.push(Source { path, name, is_subagent: subagent.is_some() });
@@ -98,7 +108,6 @@ impl Subject {
             let path = theirs.filter(|path| length(path) >= length(&ours)).unwrap_or(ours);
             add(id, path, None);
         }
-        let room = FILES_MAX - self.conversations.len();
         let left_out = subagents.len().saturating_sub(room);
         for (id, path) in subagents.into_iter().take(room) {
             let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
@@ -161,9 +170,24 @@ fn report(path: &Path, error: &io::Error) {
     tracing::warn!(path = %path.display(), %error, "part of a conversation can't be read");
 }
 
-/// Usage is told as sums; what hooks said is no part of the talk.
+/// Usage is told as sums. Of what hooks said our own texts are shown: they explain what the agent does next.
 fn is_shown(step: &Step) -> bool {
-    !matches!(step.content, Content::Usage(_) | Content::Added(_))
+    match &step.content {
+        Content::Added(text) => session_texts::is_ours(&text.text),
+        Content::Usage(_) => false,
+        Content::Prompt(_)
+        | Content::PromptBlocked { .. }
+        | Content::Text(_)
+        | Content::Thinking
+        | Content::ToolCall { .. }
+        | Content::ToolResult { .. }
+        | Content::Compaction(_)
+        | Content::Error { .. }
+        | Content::RateLimit { .. }
+        | Content::LimitReached { .. }
+        | Content::Interrupted
+        | Content::ConversationChanged { .. } => true,
+    }
 }
 
 fn is_within(step: &Step, span: Option<Span>) -> bool {

@@ -5,15 +5,17 @@
 //! names a verb that destroys anything: agents do what error texts suggest.
 
 mod crowded;
+pub mod mail;
 mod malformed;
 mod missing;
+mod offspring;
 
 use perennial_api::{ExitCode, Problem};
 use perennial_core::authority::{Caller, Standing};
 use perennial_core::fleet::Fleet;
 use perennial_core::hold::HeldFor;
 use perennial_core::id::AgentId;
-use perennial_core::name::Name;
+use perennial_core::name::{Name, NameKey};
 use perennial_core::reason::Verb;
 use perennial_core::refusal::Refusal;
 use perennial_core::state::{Roster, State};
@@ -50,14 +52,7 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
     let name = |id: AgentId| fleet.agent(id).map_or_else(|| id.to_string(), view::name);
     match refusal {
         Refusal::NoSuchAgent { target } => no_such_agent(target, &meant(target, fleet)),
-        Refusal::NameTaken { name: taken, by } => {
-            Problem::new(409, "name-taken", format!("the name '{taken}' is taken"))
-                .because(match name(*by) {
-                    same if same == taken.as_str() => format!("agent {by} has it"),
-                    other => format!("agent {by} is called {other}, and names ignore case"),
-                })
-                .next(format!("choose another name, or see `perennial show {taken}`"))
-        }
+        Refusal::NameTaken { name: taken, by } => name_taken(taken, *by, &name(*by)),
         Refusal::NotAllowed { caller, verb, standing } => not_allowed(*caller, *verb, *standing),
         Refusal::NotVisible { caller, private } => not_visible(*caller, *private),
         Refusal::NotASession => not_a_session(),
@@ -69,19 +64,14 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
                 .next("send the text under another id")
         }
         Refusal::AlreadyOffered { message } => {
-            let agent = fleet.messages().get(*message).map(|message| name(message.to));
+            let agent = fleet.messages().get(*message).and_then(|text| text.to.agent()).map(name);
             already_offered(*message, agent.as_deref())
         }
         Refusal::WrongState { agent, verb, state } => {
             let name = name(*agent);
             wrong_state(&record(*agent, &name, fleet), &name, *verb, *state)
         }
-        Refusal::Running { agent } => {
-            let agent = name(*agent);
-            Problem::new(409, "running", format!("{agent} is already awake"))
-                .because("an agent has one session at a time")
-                .next(format!("`perennial show {agent}` shows its session"))
-        }
+        Refusal::Running { agent } => running(&name(*agent)),
         Refusal::StoppedByOperator { agent } => {
             let agent = name(*agent);
             Problem::new(403, "stopped-by-operator", format!("{agent} was stopped by the operator"))
@@ -103,16 +93,68 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
                     "agent {} ({by}) writes to it, and a conversation has one writer",
                     name(*by)
                 ))
-                .next(format!("use {}, or fork the conversation in the agent CLI", name(*by)))
+                .next(format!(
+                    "use {}, or continue in a copy: `perennial adopt … --fork`",
+                    name(*by)
+                ))
         }
         Refusal::TooOften { kind, wait } => too_often(*kind, *wait),
         Refusal::ParentBelow { agent, parent } => parent_below(&name(*agent), &name(*parent)),
-        Refusal::ParentGone { parent } => {
-            Problem::new(409, "parent-gone", format!("{} can't be a parent", name(*parent)))
-                .because("it is in the cemetery")
-                .next("choose a parent that is not dead, or leave --parent out")
-        }
+        Refusal::NoRole { agent } => no_role(&name(*agent)),
+        Refusal::NotVacant { role } => not_vacant(role.as_str()),
+        Refusal::HasRole { agent } => has_role(&name(*agent)),
+        Refusal::AboveOwn { excess } => offspring::above_own(*excess),
+        Refusal::NoSuchRole { role } => no_such_role(role.as_str(), fleet),
+        Refusal::NotAnswerable => mail::not_answerable(),
+        Refusal::TooManyCopies { copies, most } => mail::too_many_copies(*copies, *most),
+        Refusal::NoRecipient => mail::no_recipient(),
+        Refusal::MailboxFull { mailbox } => mail::full(mailbox, name),
+        Refusal::ParentGone { parent } => parent_gone(&name(*parent)),
     }
+}
+
+fn name_taken(taken: &Name, by: AgentId, called: &str) -> Problem {
+    Problem::new(409, "name-taken", format!("the name '{taken}' is taken"))
+        .because(match called == taken.as_str() {
+            true => format!("agent {by} has it"),
+            false => format!("agent {by} is called {called}, and names ignore case"),
+        })
+        .next(format!("choose another name, or see `perennial show {taken}`"))
+}
+
+fn no_such_role(role: &str, fleet: &Fleet) -> Problem {
+    let known = fleet.roles().keys().into_iter().chain(fleet.policy().declared());
+    mail::no_such_role(role, &similar(role, known.map(NameKey::as_str)))
+}
+
+fn running(agent: &str) -> Problem {
+    Problem::new(409, "running", format!("{agent} is already awake"))
+        .because("an agent has one session at a time")
+        .next(format!("`perennial show {agent}` shows its session"))
+}
+
+fn has_role(agent: &str) -> Problem {
+    Problem::new(409, "has-role", format!("{agent} already has a role"))
+        .because("an agent has one role, and only a person may take it away")
+        .next("choose an agent without a role, or ask the operator")
+}
+
+fn no_role(agent: &str) -> Problem {
+    Problem::new(409, "no-role", format!("{agent} has no role"))
+        .because("only a role that an agent holds can be dropped or handed over")
+        .next("`perennial role ls` lists roles and who holds them")
+}
+
+fn not_vacant(role: &str) -> Problem {
+    Problem::new(409, "not-vacant", format!("the role {role} is not vacant"))
+        .because("only a vacancy that was announced can be dismissed")
+        .next("`perennial role vacancies` lists vacant roles")
+}
+
+fn parent_gone(parent: &str) -> Problem {
+    Problem::new(409, "parent-gone", format!("{parent} can't be a parent"))
+        .because("it is in the cemetery")
+        .next("choose a parent that is not dead, or leave --parent out")
 }
 
 fn parent_below(agent: &str, parent: &str) -> Problem {
@@ -209,6 +251,9 @@ fn not_allowed(caller: Caller, verb: Verb, standing: Standing) -> Problem {
         (Verb::Stop, Standing::NoTarget) => "stop --all",
         (Verb::Logs, _) => "screen` or `logs --terminal",
         (Verb::Spawn, _) => "spawn`, `run` or `adopt",
+        (Verb::Assume, _) => "role assume",
+        (Verb::Transfer, _) => "role transfer",
+        (Verb::Drop, _) => "role drop",
         (
             Verb::Look
             | Verb::Attach
@@ -222,6 +267,7 @@ fn not_allowed(caller: Caller, verb: Verb, standing: Standing) -> Problem {
             | Verb::Prune
             | Verb::Report
             | Verb::Post
+            | Verb::Mail
             | Verb::Up
             | Verb::Down,
             _,
@@ -241,18 +287,20 @@ fn why_no_agent_may(verb: Verb, standing: Standing) -> &'static str {
         }
         (Verb::Logs, _) => "only a person may see an agent's terminal",
         (Verb::Spawn, _) => {
-            "only a person may start an agent, because that means choosing a command line"
+            "an agent may start only agents of its own, by a harness and without a command line"
         }
         (Verb::Stop, Standing::NoTarget) => "only a person may stop all agents at once",
-        (Verb::Stop, Standing::Itself | Standing::Lead | Standing::Other) => {
-            "an agent may stop only agents that it leads"
+        (Verb::Stop, Standing::Itself | Standing::Parent | Standing::Other) => {
+            "an agent may stop only agents below it"
         }
-        (Verb::Wake, _) => "an agent may wake only agents that it leads",
-        (Verb::Restart, _) => "an agent may restart only agents that it leads",
+        (Verb::Wake, _) => "an agent may wake only agents below it",
+        (Verb::Restart, _) => "an agent may restart only agents below it",
         (Verb::Report, _) => "an agent may report only on itself",
+        (Verb::Assume | Verb::Transfer | Verb::Drop, _) => "an agent may change only its own role",
         (Verb::Up, _) => "a daemon that an agent starts would end with the agent's session",
         (Verb::Prune, _) => "only a person may remove what sessions printed",
-        (Verb::Look | Verb::Set | Verb::Rename | Verb::Bury | Verb::Post | Verb::Down, _) => {
+        (Verb::Bury, _) => "an agent may bury only itself",
+        (Verb::Look | Verb::Set | Verb::Rename | Verb::Post | Verb::Mail | Verb::Down, _) => {
             "only a person may do this"
         }
     }
@@ -261,7 +309,7 @@ fn why_no_agent_may(verb: Verb, standing: Standing) -> &'static str {
 fn not_visible(caller: Caller, private: Private) -> Problem {
     let rule = match private {
         Private::Launch | Private::Texts | Private::Transcript => {
-            "only a person, the agent itself and the agents that lead it may do this"
+            "only a person, the agent itself and the agents above it may do this"
         }
         Private::Terminal | Private::Operator => "only a person may do this",
     };

@@ -11,17 +11,22 @@ mod texts;
 use perennial_core::agent::Outlook;
 use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::hold::HeldFor;
-use perennial_core::launch::Host;
+use perennial_core::launch::HostKind;
 use perennial_core::reason::{Evidence, Finding, Reason, Show, Verb, Witness};
 use perennial_core::restart::Restart;
 use perennial_core::session::Phase;
 use perennial_core::time::Time;
 
-pub use texts::{LOST, MAY_BE_READ, UNREADABLE_ROW, WRITTEN, blocked, held, sender, waits};
+pub use texts::{LOST, MAY_BE_READ, READER, UNREADABLE_ROW, WRITTEN, blocked, held, sender, waits};
 
 use crate::kill_signal;
 
 pub use history::sentence;
+
+/// What the vendor's error was, where its agent CLI says so.
+const ACCESS_REFUSED: &str =
+    "gave up its turn: the vendor refused access; check its login, key or payment";
+const TOO_LONG: &str = "gave up its turn: the conversation is too long for the model's window";
 
 /// Why an agent is in its state, without the details of this one case.
 pub fn reason(reason: Reason) -> &'static str {
@@ -88,6 +93,21 @@ fn with_end(why: Reason, fact: &Finding) -> Option<String> {
             | Finding::RecordsLost
             | Finding::Unreadable(_) => None,
         },
+        Reason::ServiceFailed => match fact {
+            Finding::Shown(Show::AccessRefused) => Some(ACCESS_REFUSED.to_owned()),
+            Finding::Shown(Show::TooLong) => Some(TOO_LONG.to_owned()),
+            Finding::Shown(_)
+            | Finding::Asked(_)
+            | Finding::Executed(_)
+            | Finding::NotStarted(_)
+            | Finding::Exited(_)
+            | Finding::TimeCame
+            | Finding::BootChanged
+            | Finding::HomeCopied
+            | Finding::SessionFound(_)
+            | Finding::RecordsLost
+            | Finding::Unreadable(_) => None,
+        },
         Reason::Retrying => unexpected_end(fact),
         Reason::CrashedRestartOff => Some(unexpected_end(fact)? + RESTARTS_ARE_OFF),
         Reason::Starting
@@ -98,7 +118,6 @@ fn with_end(why: Reason, fact: &Finding) -> Option<String> {
         | Reason::NeedsPermission
         | Reason::NeedsAnswer
         | Reason::RateLimited
-        | Reason::ServiceFailed
         | Reason::LimitReached
         | Reason::FirstRunDialog
         | Reason::SilentAtStart
@@ -175,6 +194,10 @@ fn not_started(what: &str, why: &str) -> String {
 /// What was seen.
 pub fn fact(evidence: &Evidence) -> String {
     match &evidence.fact {
+        // Nobody else who is an agent may do that.
+        Finding::Asked(Verb::Bury) if matches!(evidence.witness, Witness::Agent(_)) => {
+            "buried by its own wish".to_owned()
+        }
         Finding::Asked(verb) => match evidence.witness {
             Witness::Agent(id) | Witness::Lead(id) => format!("{} by agent {id}", done(*verb)),
             Witness::Operator => format!("{} by the operator", done(*verb)),
@@ -215,6 +238,10 @@ pub fn done(verb: Verb) -> &'static str {
         Verb::Prune => "pruned",
         Verb::Report => "reported",
         Verb::Post => "posted",
+        Verb::Mail => "sent mail",
+        Verb::Assume => "given a role",
+        Verb::Transfer => "role handed over",
+        Verb::Drop => "role dropped",
         Verb::Up => "daemon started",
         Verb::Down => "daemon shut down",
     }
@@ -229,6 +256,8 @@ fn shown(show: Show) -> &'static str {
         Show::Question => "its agent CLI shows a question",
         Show::RateLimit => "its agent CLI hit the vendor's rate limit",
         Show::ServiceError => "its agent CLI got an error from the vendor's service",
+        Show::AccessRefused => "the vendor refused its agent CLI access",
+        Show::TooLong => "its agent CLI reported that the conversation is too long",
         Show::BackgroundWork => "its agent CLI reported that background tasks are still running",
         Show::LimitReached => "its agent CLI gave up at the vendor's usage limit",
         Show::NothingAtFirst => "its agent CLI is running but has given no sign of life yet",
@@ -291,9 +320,10 @@ pub fn restart(restart: Restart) -> &'static str {
     }
 }
 
-pub fn host(host: Host) -> &'static str {
+pub fn host(host: HostKind) -> &'static str {
     match host {
-        Host::Shim => "shim",
+        HostKind::Shim => "shim",
+        HostKind::Tmux => "tmux",
     }
 }
 
@@ -362,6 +392,7 @@ pub fn outlook(outlook: Outlook) -> Next {
             Next::at(at, "the next session starts", "the next session starts within {left}")
         }
         Outlook::Retry { at } => Next::at(at, "it is restarted", "it is restarted in {left}"),
+        Outlook::Burial => plain("it is buried, as it asked, when its turn or its session ends"),
         Outlook::Wake => plain("it sleeps until it is woken"),
         Outlook::Approval => plain("only the operator's approval wakes it"),
         Outlook::Final => plain("this is final; its record is kept"),

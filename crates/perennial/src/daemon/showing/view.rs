@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use perennial_api::agent as wire;
+use perennial_api::answer::Legacy;
 use perennial_api::event;
 use perennial_core::agent::{Agent, Confirmation, needs_operator, outlook};
 use perennial_core::authority::Caller;
@@ -14,7 +15,9 @@ use perennial_core::conversation::Conversations;
 use perennial_core::exit::Exit;
 use perennial_core::hearing::Hearing;
 use perennial_core::id::NodeId;
+use perennial_core::legacy::{LeftText, LegacyKind};
 use perennial_core::reason::{Evidence, Witness};
+use perennial_core::role;
 use perennial_core::state::{Roster, State};
 use perennial_core::time::Time;
 use perennial_core::visibility::{Private, Sight};
@@ -36,8 +39,12 @@ pub fn agent(agent: &Agent, view: &FleetView<'_>, caller: Caller) -> wire::Agent
     let shown = shown((agent, sight), parent, (hearing, spending), (view.presence, view.now));
     let texts = fleet.messages().of(agent.id);
     let texts_waiting = texts.filter(|text| text.is_waiting_text()).count() as u64;
+    let mails = fleet.messages().of(agent.id).filter(|message| message.mail().is_some());
+    let mail_unread = mails.count() as u64;
     let needs_you = fleet.needs_operator(agent, view.presence.confirmation(agent));
-    wire::Agent { texts_waiting, needs_you, ..shown }
+    let role_also_held_by = role::crowd(fleet, agent).into_iter().map(name).collect();
+    let rounds = super::role::rounds(fleet, agent, view.now);
+    wire::Agent { texts_waiting, mail_unread, needs_you, role_also_held_by, rounds, ..shown }
 }
 
 /// One that has left memory, as it ended; `kept` is the latest that was measured of it.
@@ -66,6 +73,14 @@ pub fn unrecorded(agent: &Agent, view: &FleetView<'_>) -> u64 {
     hasher.finish()
 }
 
+/// Its program and the names of its variables, for whoever may see them.
+fn private_launch(agent: &Agent, sight: Sight) -> (Vec<String>, Vec<String>) {
+    match sight.sees(Private::Launch) {
+        true => (agent.launch.argv.clone(), agent.launch.env_names.clone()),
+        false => (Vec::new(), Vec::new()),
+    }
+}
+
 /// What is left of an agent for whoever may see this of it.
 fn shown(
     (agent, sight): (&Agent, Sight),
@@ -80,10 +95,7 @@ fn shown(
     let seen = sight.evidence(&agent.evidence);
     let (reason_word, reason_text) = suspension(agent, state, hearing)
         .unwrap_or_else(|| (reason.word().to_owned(), sentences::explained(reason, &seen)));
-    let (argv, env_names) = match sight.sees(Private::Launch) {
-        true => (agent.launch.argv.clone(), agent.launch.env_names.clone()),
-        false => (Vec::new(), Vec::new()),
-    };
+    let (argv, env_names) = private_launch(agent, sight);
     wire::Agent {
         id: agent.id.to_string(),
         name: name(agent),
@@ -92,10 +104,7 @@ fn shown(
         roster: state.roster().word().to_owned(),
         reason: reason_word,
         reason_text,
-        evidence: match silent_since {
-            Some(at) => silence(agent, presence, at),
-            None => evidence(&seen),
-        },
+        evidence: silent_since.map_or_else(|| evidence(&seen), |at| silence(agent, presence, at)),
         since: rfc3339(silent_since.unwrap_or(agent.since)),
         until: agent.until.map(rfc3339),
         next: next.text.to_owned(),
@@ -104,10 +113,13 @@ fn shown(
         held_for: agent.hold.as_ref().map(|hold| hold.held_for.word().to_owned()),
         node: (agent.node != NodeId::HOME).then(|| agent.node.to_string()),
         role: agent.role.clone(),
+        mandate: agent.role_terms.mandate.written().map(str::to_owned),
         parent,
         parent_id: agent.parent.map(|id| id.to_string()),
         harness: agent.launch.harness.clone(),
-        host: sentences::host(agent.launch.host).to_owned(),
+        host: sentences::host(agent.launch.host.kind()).to_owned(),
+        tmux_session: agent.launch.host.tmux().map(|place| place.session.clone()),
+        tmux_socket: agent.launch.host.tmux().map(|place| place.socket.clone()),
         project: agent.launch.project.clone(),
         dir: agent.launch.dir.clone(),
         argv,
@@ -123,6 +135,8 @@ fn shown(
         // Filled in from the recording by a caller that may read files.
         last_activity: agent.session.as_ref().and_then(|s| s.started_at).map(rfc3339),
         summary: agent.summary.clone(),
+        legacies: legacies(agent),
+        to_be_buried: agent.burial.is_some(),
         work_phase: agent.work_phase.map(|phase| phase.word().to_owned()),
         model: model(agent, hearing),
         permission_mode: agent.launch.options.permission_mode.clone(),
@@ -130,10 +144,10 @@ fn shown(
         context: context(agent, hearing),
         usage: spending.of(agent.id).map(usage),
         needs_you: needs_operator(state, reason),
-        // One that has left memory gets no text any more.
-        texts_waiting: 0,
         // Where the state is not the recorded one, the evidence is another.
         withheld: withheld(sight, silent_since.is_none() && seen != agent.evidence),
+        // What the whole fleet is asked for. One that has left memory gets no text any more.
+        ..wire::Agent::default()
     }
 }
 
@@ -151,6 +165,24 @@ fn suspension(agent: &Agent, state: State, hearing: Option<&Hearing>) -> Option<
 fn model(agent: &Agent, hearing: Option<&Hearing>) -> Option<String> {
     let heard = hearing.and_then(|hearing| hearing.model().map(str::to_owned));
     heard.or_else(|| agent.launch.options.model.clone())
+}
+
+/// One of them, without the text.
+pub fn legacy(agent: &Agent, kind: LegacyKind, left: &LeftText) -> Legacy {
+    Legacy {
+        kind: kind.word().to_owned(),
+        agent: name(agent),
+        agent_id: agent.id.to_string(),
+        at: rfc3339(left.at),
+        head: left.text.head.clone(),
+        bytes: left.text.bytes,
+        text: None,
+    }
+}
+
+/// What it left behind, by the beginnings of the texts.
+fn legacies(agent: &Agent) -> Vec<Legacy> {
+    agent.legacies.iter().map(|(kind, left)| legacy(agent, *kind, left)).collect()
 }
 
 /// What the running session does not have yet.

@@ -4,6 +4,7 @@
 //! that a new event of the core does not compile until it has a form on the wire. What the caller may
 //! not see is left out here, by the core's rule, and named in `withheld`.
 
+mod of_agent;
 mod parts;
 
 use perennial_api::event as wire;
@@ -15,17 +16,15 @@ use perennial_core::launch::{Launch, Options};
 use perennial_core::message::{Content, MessageEvent, Withdrawer};
 use perennial_core::post::PostEvent;
 use perennial_core::reason::{Evidence, Finding};
+use perennial_core::role::RoleEvent;
 use perennial_core::session::Pace;
 use perennial_core::visibility::{Private, Sight};
 use perennial_store::record::{Record, Unreadable};
 
 pub use parts::exit;
-use parts::{
-    author, claimed, content, held, node, opening, process, sample, seconds, show, text, threshold,
-    witness,
-};
+use parts::{author, claimed, content, held, node, process, seconds, show, text, witness};
 
-use crate::daemon::showing::sentences;
+use crate::daemon::showing::{role, sentences};
 use crate::daemon::time::rfc3339;
 
 /// A record as a caller sees it who may see this of the agent that it is about.
@@ -66,7 +65,11 @@ pub fn event(
 fn is_named_apart(entity: &Entity) -> bool {
     match entity {
         Entity::Message(_) | Entity::Post(_) | Entity::Job(_) => true,
-        Entity::Node(_) | Entity::Agent(_) | Entity::Name(_) | Entity::Conversation(_) => false,
+        Entity::Node(_)
+        | Entity::Agent(_)
+        | Entity::Name(_)
+        | Entity::Conversation(_)
+        | Entity::Role(_) => false,
     }
 }
 
@@ -97,6 +100,7 @@ impl Writer {
             }
             Entity::Post(id) => ("post", Some(id.to_string())),
             Entity::Job(id) => ("job", Some(id.to_string())),
+            Entity::Role(key) => ("role", Some(key.to_string())),
         };
         wire::EntityRef { kind: kind.to_owned(), id }
     }
@@ -119,83 +123,16 @@ impl Writer {
             What::Post(_, PostEvent::Written { by, title, text: body }) => {
                 wire::What::PostWritten { by: author(by), title: title.clone(), text: text(body) }
             }
+            What::Post(_, PostEvent::VacancyAnnounced(vacancy)) => {
+                wire::What::PostVacancyAnnounced(role::vacancy(vacancy))
+            }
             What::Job(_, event) => self.job(event),
+            What::Role(_, event) => of_role(event),
             What::Name(_, claim) | What::Conversation(_, claim) => match claim {
                 ClaimEvent::Taken { by } => wire::What::Taken(claimed(*by)),
                 ClaimEvent::Left { by } => wire::What::Left(claimed(*by)),
             },
             What::Node(_, event) => node(event),
-        }
-    }
-
-    fn agent(&mut self, event: &AgentEvent) -> wire::What {
-        match event {
-            AgentEvent::Hatched(birth) => wire::What::Hatched(Box::new(self.birth(birth))),
-            AgentEvent::Moved(moved) => wire::What::Moved(wire::Moved {
-                cause: moved.cause.word().to_owned(),
-                to: moved.to.word().to_owned(),
-                reason: moved.reason.word().to_owned(),
-                evidence: self.evidence(&moved.evidence),
-                until: moved.until.map(rfc3339),
-            }),
-            AgentEvent::Rehomed { node } => wire::What::Rehomed { node: node.to_string() },
-            AgentEvent::Held(hold) => wire::What::Held {
-                held_for: hold.held_for.word().to_owned(),
-                evidence: self.evidence(&hold.evidence),
-                since: rfc3339(hold.since),
-            },
-            AgentEvent::HoldLifted { evidence } => {
-                wire::What::HoldLifted { evidence: self.evidence(evidence) }
-            }
-            AgentEvent::SessionWanted { number, opening } => {
-                wire::What::SessionWanted { number: number.0, opening: self::opening(opening) }
-            }
-            AgentEvent::SessionStarting { number, limit } => {
-                wire::What::SessionStarting { number: number.0, limit_seconds: seconds(*limit) }
-            }
-            AgentEvent::SessionRunning { number, process: by } => {
-                wire::What::SessionRunning { number: number.0, process: process(*by) }
-            }
-            AgentEvent::SessionEnding { number, pace } => {
-                wire::What::SessionEnding { number: number.0, pace: self::pace(*pace) }
-            }
-            // What the restart policy remembers of it is the daemon's own.
-            AgentEvent::SessionEnded { number, exit, tally: _, is_clean: _ } => {
-                wire::What::SessionEnded { number: number.0, exit: self::exit(*exit) }
-            }
-            AgentEvent::SessionFound { number, opening: how, process: by } => {
-                let (opening, process) = (self::opening(how), by.map(self::process));
-                wire::What::SessionFound { number: number.0, opening, process }
-            }
-            AgentEvent::SessionProgressed { number } => {
-                wire::What::SessionProgressed { number: number.0 }
-            }
-            AgentEvent::ConversationFollowed { number, conversation, how } => {
-                wire::What::ConversationFollowed {
-                    number: number.0,
-                    conversation: conversation.to_string(),
-                    how: how.word().to_owned(),
-                }
-            }
-            AgentEvent::WindowBegan { number } => wire::What::WindowBegan { number: number.0 },
-            AgentEvent::ClockPassed { number, threshold: passed, sample: measured } => {
-                let (threshold, sample) = (threshold(*passed), sample(measured));
-                wire::What::ClockPassed { number: number.0, threshold, sample }
-            }
-            AgentEvent::ClockTold { number, threshold: passed } => {
-                wire::What::ClockTold { number: number.0, threshold: threshold(*passed) }
-            }
-            AgentEvent::PhaseReported { phase } => {
-                wire::What::PhaseReported { phase: phase.word().to_owned() }
-            }
-            AgentEvent::Renamed { name } => wire::What::Renamed { name: name.to_string() },
-            AgentEvent::Summarised { summary } => {
-                wire::What::Summarised { summary: summary.clone() }
-            }
-            AgentEvent::SettingsChanged { settings, evidence } => self.settings(settings, evidence),
-            AgentEvent::PutOff { until, unseen } => {
-                wire::What::PutOff { until: until.map(rfc3339), unseen_seconds: seconds(*unseen) }
-            }
         }
     }
 
@@ -221,7 +158,8 @@ impl Writer {
             .and_then(|prompt| self.private(Private::Launch, &launch("options.prompt"), prompt));
         wire::Launch {
             harness,
-            host: sentences::host(host).to_owned(),
+            host: sentences::host(host.kind()).to_owned(),
+            tmux_session: host.tmux().map(|place| place.session.clone()),
             argv: self.private(Private::Launch, &launch("argv"), argv),
             dir,
             env_names: self.private(Private::Launch, &launch("env_names"), env_names),
@@ -259,7 +197,7 @@ impl Writer {
                 from: sentences::sender(*from).to_owned(),
                 content: self.private(Private::Texts, "content", content(said)),
             },
-            MessageEvent::Offered { session, attempt, behind: _ } => {
+            MessageEvent::Offered { session, attempt, channel: _, with: _, behind: _ } => {
                 wire::What::MessageOffered { session: session.0, attempt: *attempt }
             }
             MessageEvent::Entered { attempt, is_last } => {
@@ -284,21 +222,27 @@ impl Writer {
                 wire::What::MessageWithdrawn { by: by.to_owned() }
             }
             MessageEvent::Returned => wire::What::MessageReturned {},
+            MessageEvent::Forwarded { to } => wire::What::MessageForwarded { to: to.to_string() },
+            MessageEvent::Read { session } => {
+                wire::What::MessageRead { session: session.map(|number| number.0) }
+            }
         }
     }
 
     fn job(&mut self, event: &JobEvent) -> wire::What {
         match event {
-            JobEvent::Wanted {
-                node,
-                purpose: Purpose::Notify { agent, name, reason },
-                command,
-            } => wire::What::JobWanted {
+            JobEvent::Wanted { node, purpose, command } => wire::What::JobWanted {
                 node: node.to_string(),
-                purpose: wire::Purpose::Notify {
-                    agent: agent.to_string(),
-                    name: name.clone(),
-                    reason: reason.word().to_owned(),
+                purpose: match purpose {
+                    Purpose::Notify { agent, name, reason } => wire::Purpose::Notify {
+                        agent: agent.to_string(),
+                        name: name.clone(),
+                        reason: reason.word().to_owned(),
+                    },
+                    // The subject is for those who may read the mail.
+                    Purpose::Mail { agent, name, note: _, subject: _ } => {
+                        wire::Purpose::Mail { agent: agent.to_string(), name: name.clone() }
+                    }
                 },
                 argv: self.private(Private::Operator, "argv", command.argv.clone()),
                 dir: command.dir.clone(),
@@ -336,9 +280,17 @@ fn without_private(what: &What, sight: Sight) -> What {
             settings.variables.iter_mut().for_each(parts::without_names);
         }
         What::Agent(_, AgentEvent::Held(hold)) => hold.evidence = sight.evidence(&hold.evidence),
-        What::Agent(_, AgentEvent::HoldLifted { evidence }) => *evidence = sight.evidence(evidence),
+        What::Agent(_, AgentEvent::HoldLifted { evidence })
+        | What::Agent(_, AgentEvent::BurialAsked { evidence })
+        | What::Agent(_, AgentEvent::RoleTaken { evidence, .. })
+        | What::Agent(_, AgentEvent::RoleLeft { evidence, .. }) => {
+            *evidence = sight.evidence(evidence);
+        }
         What::Message(_, MessageEvent::Recorded { content: Content::Typed { text, .. }, .. }) => {
             text.head.clear();
+        }
+        What::Message(_, MessageEvent::Recorded { content: Content::Mail(mail), .. }) => {
+            mail.subject.clear();
         }
         What::Message(_, MessageEvent::Blocked { words, .. }) => words.clear(),
         // No sentence of the others tells anything private.
@@ -348,9 +300,21 @@ fn without_private(what: &What, sight: Sight) -> What {
         | What::Name(..)
         | What::Conversation(..)
         | What::Post(..)
+        | What::Role(..)
         | What::Job(..) => {}
     }
     what
+}
+
+fn of_role(event: &RoleEvent) -> wire::What {
+    match event {
+        RoleEvent::Taken { by, is_living } => {
+            wire::What::RoleTaken { by: by.to_string(), living: *is_living }
+        }
+        RoleEvent::Left { by } => wire::What::RoleLeft { by: by.to_string() },
+        RoleEvent::Vacated(vacancy) => wire::What::RoleVacated(role::vacancy(vacancy)),
+        RoleEvent::Dismissed => wire::What::RoleDismissed {},
+    }
 }
 
 fn pace(pace: Pace) -> String {
@@ -387,6 +351,7 @@ mod tests {
                 Entity::Message(MessageId(1)),
                 Entity::Post(PostId(1)),
                 Entity::Job(JobId(1)),
+                Entity::Role(NameKey::of("architect")),
             ];
             let what = streams.iter().find_map(|stream| {
                 stored::read(stream, kind, form.expect("a form"), payload.as_bytes()).ok()
@@ -441,6 +406,9 @@ mod tests {
             What::Agent(_, AgentEvent::Moved(moved)) => Some(&mut moved.evidence),
             What::Agent(_, AgentEvent::Held(hold)) => Some(&mut hold.evidence),
             What::Agent(_, AgentEvent::HoldLifted { evidence })
+            | What::Agent(_, AgentEvent::BurialAsked { evidence })
+            | What::Agent(_, AgentEvent::RoleTaken { evidence, .. })
+            | What::Agent(_, AgentEvent::RoleLeft { evidence, .. })
             | What::Agent(_, AgentEvent::SettingsChanged { evidence, .. }) => Some(evidence),
             What::Agent(..)
             | What::Message(..)
@@ -448,6 +416,7 @@ mod tests {
             | What::Name(..)
             | What::Conversation(..)
             | What::Post(..)
+            | What::Role(..)
             | What::Job(..) => None,
         }
     }

@@ -2,6 +2,7 @@
 
 use perennial_api::step as wire;
 use perennial_core::conversation::ConversationId;
+use perennial_engine::harness::session_texts;
 use perennial_engine::transcript::step::{
     CompactionTrigger, Content, ErrorKind, Excerpt, Step, StepId,
 };
@@ -26,6 +27,10 @@ pub fn step(conversation: &ConversationId, subagent: Option<String>, step: Step)
 fn with_content(step: wire::Step, content: Content) -> wire::Step {
     let of = move |kind: &str| wire::Step { kind: kind.to_owned(), ..step };
     match content {
+        // Mail that was typed, or with which a hook let the turn go on.
+        Content::Prompt(text) if session_texts::begins_as_ours(&text.text) => {
+            with_text(of("told"), text)
+        }
         Content::Prompt(text) => with_text(of("prompt"), text),
         Content::PromptBlocked { words, .. } => with_text(of("prompt-blocked"), words),
         Content::Text(text) => with_text(of("text"), text),
@@ -45,9 +50,9 @@ fn with_content(step: wire::Step, content: Content) -> wire::Step {
             is_error: Some(is_error),
             ..with_text(of("tool-result"), text)
         },
-        // A page has none of these.
+        // A page has none of these, and of what hooks added only what is ours.
         Content::Usage(_) => of("usage"),
-        Content::Added(text) => with_text(of("added"), text),
+        Content::Added(text) => with_text(of("told"), text),
         Content::Compaction(compaction) => wire::Step {
             trigger: trigger(compaction.trigger).map(str::to_owned),
             tokens_before: compaction.pre_tokens,
@@ -59,7 +64,7 @@ fn with_content(step: wire::Step, content: Content) -> wire::Step {
             until: retry_at.map(rfc3339),
             ..with_text(of("error"), text)
         },
-        Content::RateLimit { until, text } => {
+        Content::RateLimit { until, text } | Content::LimitReached { until, text } => {
             wire::Step { until: until.map(rfc3339), ..with_text(of("rate-limit"), text) }
         }
         Content::Interrupted => of("interrupted"),

@@ -4,18 +4,23 @@
 //! `agent` is the rule, for one record; `page` finds the same records by their streams. Never reads all
 //! of the journal.
 
+use std::time::Duration;
+
 use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, ClaimEvent, Event, What};
-use perennial_core::id::AgentId;
+use perennial_core::id::{AgentId, JobId, MessageId};
 use perennial_core::job::{self, JobEvent, Purpose};
-use perennial_store::Store;
+use perennial_core::time::Time;
 use perennial_store::journal::{ReadError, Seq, Version};
 use perennial_store::record::Record;
+use perennial_store::{MessageRow, MessagesOf, Store};
 
 /// A stream is read so many records at a time.
 const PART: usize = 1000;
 /// A job that tells of an agent is over before the agent has this many more records.
 const LOOK_BEHIND: u64 = 500;
+/// … and one that tells of a mail is over this long after it.
+const NOTIFIED_WITHIN: Duration = Duration::from_secs(3600);
 /// By one record an agent takes and leaves a name and a conversation, rarely more.
 const CLAIMS: usize = 4;
 
@@ -24,7 +29,7 @@ pub fn is_indirect(record: &Record) -> bool {
     match &record.stream {
         Some(Entity::Message(_) | Entity::Job(_)) => true,
         Some(Entity::Agent(_) | Entity::Node(_) | Entity::Name(_) | Entity::Conversation(_))
-        | Some(Entity::Post(_))
+        | Some(Entity::Post(_) | Entity::Role(_))
         | None => false,
     }
 }
@@ -33,27 +38,28 @@ pub fn is_indirect(record: &Record) -> bool {
 pub fn agent(journal: &dyn Store, record: &Record) -> Result<Option<AgentId>, ReadError> {
     match &record.stream {
         Some(Entity::Agent(id)) => Ok(Some(*id)),
-        Some(Entity::Message(id)) => Ok(journal.message(*id)?.map(|row| row.agent)),
+        Some(Entity::Message(id)) => Ok(journal.message(*id)?.and_then(|row| row.mailbox.agent())),
         Some(stream @ Entity::Job(_)) => {
             let first = journal.read_stream(stream, Version(0), 1)?;
             Ok(first.first().and_then(told_of))
         }
         Some(Entity::Name(_) | Entity::Conversation(_)) => Ok(claimed_by(record)),
-        Some(Entity::Node(_) | Entity::Post(_)) | None => Ok(None),
+        Some(Entity::Node(_) | Entity::Post(_) | Entity::Role(_)) | None => Ok(None),
     }
 }
 
 fn told_of(record: &Record) -> Option<AgentId> {
     match &record.event.as_ref().ok()?.what {
-        What::Job(_, JobEvent::Wanted { purpose: Purpose::Notify { agent, .. }, .. }) => {
-            Some(*agent)
-        }
+        What::Job(_, JobEvent::Wanted { purpose, .. }) => match purpose {
+            Purpose::Notify { agent, .. } | Purpose::Mail { agent, .. } => Some(*agent),
+        },
         What::Job(..)
         | What::Node(..)
         | What::Agent(..)
         | What::Name(..)
         | What::Conversation(..)
         | What::Message(..)
+        | What::Role(..)
         | What::Post(..) => None,
     }
 }
@@ -63,9 +69,12 @@ fn claimed_by(record: &Record) -> Option<AgentId> {
         What::Name(_, claim) | What::Conversation(_, claim) => match claim {
             ClaimEvent::Taken { by } | ClaimEvent::Left { by } => Some(*by),
         },
-        What::Node(..) | What::Agent(..) | What::Message(..) | What::Post(..) | What::Job(..) => {
-            None
-        }
+        What::Node(..)
+        | What::Agent(..)
+        | What::Message(..)
+        | What::Post(..)
+        | What::Role(..)
+        | What::Job(..) => None,
     }
 }
 
@@ -106,17 +115,18 @@ pub fn page(
     // Nothing happened since to a message that was last changed before the record at that place.
     let place = journal.read(Seq(since.0.saturating_sub(1)), 1)?;
     let passed = place.first().filter(|record| record.seq == since).map(|record| record.at);
-    let mut messages = journal.messages(agent, usize::MAX)?.rows;
-    messages.retain(|row| passed.is_none_or(|passed| row.changed_at >= passed));
-    messages.sort_by_key(|row| row.recorded_at);
-    for row in messages {
-        // Those that were recorded later come after all that there is room for.
-        let is_later = |last: &Record| last.at < row.recorded_at;
-        if found.is_full() && found.last().is_some_and(is_later) {
-            break;
-        }
-        found.read(journal, &Entity::Message(row.message))?;
-    }
+    let passed = passed.unwrap_or(Time(0));
+    let own = |row: &MessageRow| Entity::Message(row.message);
+    found.read_messages(journal, MessagesOf::To(agent), (passed, Time(0)), own)?;
+    // The operator is notified of mail by a job with the mail's id.
+    let notified = |row: &MessageRow| Entity::Job(JobId(row.message.0));
+    let recorded = passed.before(NOTIFIED_WITHIN);
+    found.read_messages(
+        journal,
+        MessagesOf::ToOperatorFrom(agent),
+        (Time(0), recorded),
+        notified,
+    )?;
     Ok(found.records)
 }
 
@@ -166,7 +176,12 @@ fn changes_claims(record: &Record) -> bool {
         | AgentEvent::ClockTold { .. }
         | AgentEvent::PhaseReported { .. }
         | AgentEvent::Rehomed { .. }
+        | AgentEvent::RoleTaken { .. }
+        | AgentEvent::RoleLeft { .. }
         | AgentEvent::Summarised { .. }
+        | AgentEvent::LegacyLeft { .. }
+        | AgentEvent::RoundPassed { .. }
+        | AgentEvent::BurialAsked { .. }
         | AgentEvent::SettingsChanged { .. }
         | AgentEvent::PutOff { .. } => false,
     }
@@ -188,6 +203,34 @@ struct RecordPage {
 impl RecordPage {
     fn is_full(&self) -> bool {
         self.records.len() >= self.limit
+    }
+
+    /// Reads a stream for each of these messages, from those that were recorded first, as far as there is room.
+    fn read_messages(
+        &mut self,
+        journal: &dyn Store,
+        whose: MessagesOf,
+        (changed, recorded): (Time, Time),
+        stream: impl Fn(&MessageRow) -> Entity,
+    ) -> Result<(), ReadError> {
+        let mut behind = (recorded, MessageId(0));
+        loop {
+            let listed = journal.messages_since(whose, changed, behind, PART)?;
+            for row in &listed.rows {
+                // Those that were recorded later come after all that there is room for.
+                let is_later = |last: &Record| last.at < row.recorded_at;
+                if self.is_full() && self.last().is_some_and(is_later) {
+                    return Ok(());
+                }
+                self.read(journal, &stream(row))?;
+            }
+            match listed.rows.last() {
+                Some(last) if listed.rows.len() + listed.unreadable == PART => {
+                    behind = (last.recorded_at, last.message);
+                }
+                Some(_) | None => return Ok(()),
+            }
+        }
     }
 
     fn last(&self) -> Option<&Record> {

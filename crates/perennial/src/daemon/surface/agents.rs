@@ -34,6 +34,8 @@ use crate::daemon::time;
 
 /// How many agents are in the cemetery, beside a list that may leave them out.
 const DEAD: &str = "x-dead";
+/// Present where the journal takes no events: what is listed is what was recorded last.
+const READ_ONLY: &str = "x-read-only";
 /// A story has at most so many chapters, the newest, unless more are asked for.
 const CHAPTERS: usize = 200;
 
@@ -50,7 +52,7 @@ pub async fn list(
         stale_seconds: query.stale,
     };
     let (over, asked) = (surface.over, filter.clone());
-    let (mut agents, in_memory, namesakes, dead) = surface
+    let (mut agents, in_memory, namesakes, dead, is_read_only) = surface
         .driver
         .look(move |view| {
             let fleet = view.supervisor.fleet();
@@ -61,7 +63,8 @@ pub async fn list(
                 false => (BTreeSet::new(), Namesakes::default()),
             };
             let dead = over + view.supervisor.retired() + dead as u64;
-            (view::listing(view, &asked, caller), in_memory, namesakes, dead)
+            let is_read_only = view.supervisor.read_only().is_some();
+            (view::listing(view, &asked, caller), in_memory, namesakes, dead, is_read_only)
         })
         .await?;
     let home = surface.home.clone();
@@ -76,6 +79,9 @@ pub async fn list(
         false => json(&agents)?,
     };
     answer.headers_mut().insert(DEAD, HeaderValue::from(dead));
+    if is_read_only {
+        answer.headers_mut().insert(READ_ONLY, HeaderValue::from_static("true"));
+    }
     Ok(answer)
 }
 
@@ -119,12 +125,13 @@ pub async fn why(
     Query(query): Query<query::Why>,
 ) -> Answer {
     let limit = query.limit.map_or(CHAPTERS, |limit| limit.clamp(1, query::WHY_LIMIT) as usize);
-    let agent = surface.find(caller, target).await?;
+    let mut agent = surface.find(caller, target).await?;
     let id: AgentId = agent.id.parse().map_err(|_| gone())?;
     let sights = surface.sights(caller, [id].into()).await?;
     let sight = *sights.get(&id).ok_or_else(gone)?;
-    let (story, earlier) =
+    let (mut story, earlier) =
         surface.read_as(caller, move |journal| story(journal, (id, sight), limit)).await?;
+    surface.with_names(&mut agent, &mut story).await?;
     let (texts, withheld) = match sight.sees(Private::Texts) {
         true => (surface.waiting_texts(id).await?, Vec::new()),
         false => (Vec::new(), vec!["texts".to_owned()]),

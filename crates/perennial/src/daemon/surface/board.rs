@@ -21,7 +21,7 @@ use perennial_store::text;
 use super::answer::{Answer, ProblemResponse, json};
 use super::extract::{CallerIdentity, Query, Segment};
 use super::{Shared, Surface};
-use crate::daemon::showing::problems;
+use crate::daemon::showing::{problems, role};
 use crate::daemon::surface::checks;
 use crate::daemon::time;
 
@@ -69,7 +69,8 @@ impl Surface {
         let before = before.map_or(Ok(PostId(u128::MAX)), checks::post_id)?;
         let read = move |journal: &dyn Store| {
             let records = journal.streams_before(&Entity::Post(before), limit)?;
-            Ok(records.iter().map(|record| listed(record).0).collect())
+            let listed = |record| Post { text: None, ..listed(record).0 };
+            Ok(records.iter().map(listed).collect())
         };
         self.read(read).await
     }
@@ -100,7 +101,7 @@ pub fn no_such_post() -> ProblemResponse {
     ProblemResponse(problems::no_such_post(""))
 }
 
-/// A post as it is listed, and its text as the event names it.
+/// A post, and its text as the event names it, unless the event is the text.
 fn listed(record: &Record) -> (Post, Option<&Text>) {
     let mut post = Post {
         id: record.stream.as_ref().map(ToString::to_string).unwrap_or_default(),
@@ -122,6 +123,13 @@ fn listed(record: &Record) -> (Post, Option<&Text>) {
             post.head.clone_from(&text.head);
             post.bytes = text.bytes;
             (post, Some(text))
+        }
+        Ok(Event { what: What::Post(_, PostEvent::VacancyAnnounced(vacancy)), .. }) => {
+            let (title, text) = role::announcement(vacancy);
+            post.author = "perennial".to_owned();
+            (post.head, post.bytes) = (text::body(&text).text.head, text.len() as u64);
+            (post.title, post.text) = (Some(title), Some(text));
+            (post, None)
         }
         // The stream of a post holds nothing else.
         Ok(_) => (post, None),

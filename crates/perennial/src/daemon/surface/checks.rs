@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 use perennial_api::Problem;
 use perennial_api::request;
 use perennial_core::conversation::ConversationId;
-use perennial_core::id::PostId;
-use perennial_core::launch::{BARE_COMMAND, Host, Launch, Options};
+use perennial_core::id::{MessageId, PostId};
+use perennial_core::launch::{BARE_COMMAND, Host, Launch, Options, TmuxPlace};
 use perennial_core::name::Name;
 use perennial_core::restart::Restart;
 use perennial_core::retention::Terms;
 use perennial_engine::harness::PresetError;
+use perennial_engine::harness::typing;
 use perennial_engine::timestamp;
 
 use crate::daemon::driving::driver::chain;
@@ -22,13 +23,22 @@ use crate::daemon::driving::harness::Harnesses;
 use crate::daemon::showing::problems::{self, NotRunnable};
 use crate::daemon::surface::project;
 
+/// As long as the kernel takes for a socket's address, and more.
+const TMUX_SOCKET_BYTES_MAX: usize = 4096;
+
+/// A name that an agent is to have from now on.
 pub fn name(text: &str) -> Result<Name, Problem> {
-    text.parse::<Name>().map_err(|bad| problems::bad_name(text, &bad))
+    Name::for_agent(text).map_err(|bad| problems::bad_name(text, &bad))
 }
 
-pub fn role(text: &str) -> Result<String, Problem> {
-    let role = text.parse::<Name>().map_err(|bad| problems::bad_role(text, bad))?;
-    Ok(role.as_str().to_owned())
+/// A role that an agent is to hold from now on.
+pub fn new_role(text: &str) -> Result<Name, Problem> {
+    Name::for_role(text).map_err(|bad| problems::bad_role(text, bad))
+}
+
+/// A role that somebody may hold already.
+pub fn role(text: &str) -> Result<Name, Problem> {
+    text.parse::<Name>().map_err(|bad| problems::bad_role(text, bad))
 }
 
 pub fn summary(text: &str) -> Result<String, Problem> {
@@ -62,6 +72,14 @@ pub fn post(title: Option<&str>, text: &str) -> Result<(), Problem> {
         return Err(problems::empty_post());
     }
     Ok(())
+}
+
+/// A message's id. In what others wrote it stands as `msg-…`, which is accepted, too.
+pub fn message_id(text: &str) -> Option<MessageId> {
+    match text.strip_prefix("msg-") {
+        Some(rest) => format!("msg_{rest}").parse().ok(),
+        None => text.parse().ok(),
+    }
 }
 
 pub fn post_id(text: &str) -> Result<PostId, Problem> {
@@ -104,7 +122,7 @@ pub fn launch(spawn: &request::Spawn, harnesses: &Harnesses) -> Result<Launch, P
     env_names.dedup();
     Ok(Launch {
         harness,
-        host: Host::Shim,
+        host: host(spawn)?,
         argv,
         project: project::of(&dir).to_string_lossy().into_owned(),
         dir: spawn.dir.clone(),
@@ -116,6 +134,24 @@ pub fn launch(spawn: &request::Spawn, harnesses: &Harnesses) -> Result<Launch, P
             trust: spawn.trust,
         },
     })
+}
+
+/// What holds the sessions. A place in tmux is named after the agent, never by its caller.
+fn host(spawn: &request::Spawn) -> Result<Host, Problem> {
+    match spawn.host.as_deref() {
+        None | Some("shim") if spawn.tmux_socket.is_some() => Err(problems::place_without_tmux()),
+        None | Some("shim") => Ok(Host::Shim),
+        Some("tmux") => {
+            let name = spawn.name.as_deref().ok_or_else(problems::nameless_in_tmux)?;
+            let socket = spawn.tmux_socket.clone().ok_or_else(problems::tmux_without_place)?;
+            let is_path = Path::new(&socket).is_absolute() && socket.len() <= TMUX_SOCKET_BYTES_MAX;
+            if !is_path || socket.chars().any(char::is_control) {
+                return Err(problems::tmux_without_place());
+            }
+            Ok(Host::Tmux(TmuxPlace::of(&self::name(name)?, socket)))
+        }
+        Some(other) => Err(problems::bad_host(other)),
+    }
 }
 
 /// Refuses what a bare command could only ignore.
@@ -163,6 +199,10 @@ fn harness(
     }
     if spawn.prompt.as_deref().is_some_and(|prompt| prompt.trim().is_empty()) {
         return Err(problems::empty_prompt());
+    }
+    if let (Some(prompt), Some(input)) = (&spawn.prompt, &preset.input) {
+        typing::check_first_prompt(prompt, input)
+            .map_err(|why| problems::unsendable_prompt(&why))?;
     }
     let program = std::iter::once(preset.program.clone());
     Ok((name.to_owned(), program.chain(spawn.argv.iter().cloned()).collect()))

@@ -50,14 +50,14 @@ pub enum Resolved {
 /// One that has left memory.
 pub struct Ended {
     pub agent: Agent,
-    /// Those of its leads that have left too, the nearest first.
-    leads: Vec<Agent>,
+    /// Those of its ancestors that have left too, the nearest first.
+    ancestors: Vec<Agent>,
 }
 
 impl Ended {
     /// What can be asked about it, and of whom.
     pub fn around(self, fleet: &Fleet) -> Fleet {
-        let agents: Vec<Agent> = std::iter::once(self.agent).chain(self.leads).collect();
+        let agents: Vec<Agent> = std::iter::once(self.agent).chain(self.ancestors).collect();
         fleet.around(&agents)
     }
 }
@@ -209,27 +209,27 @@ fn search(
         Some(id) if in_memory.contains(&id) => Ok(Some(Resolved::InMemory(id))),
         Some(id) => {
             let Some(agent) = recall(journal, id)? else { return Ok(None) };
-            let leads = dead_leads(journal, &agent)?;
-            Ok(Some(Resolved::Ended(Box::new(Ended { agent, leads }))))
+            let ancestors = dead_ancestors(journal, &agent)?;
+            Ok(Some(Resolved::Ended(Box::new(Ended { agent, ancestors }))))
         }
         None => Ok(None),
     }
 }
 
-/// The leads of an agent up to the first that is not in the cemetery.
-fn dead_leads(journal: &dyn Store, agent: &Agent) -> Result<Vec<Agent>, ReadError> {
-    let (mut leads, mut above) = (Vec::new(), agent.parent);
+/// The ancestors of an agent up to the first that is not in the cemetery.
+fn dead_ancestors(journal: &dyn Store, agent: &Agent) -> Result<Vec<Agent>, ReadError> {
+    let (mut ancestors, mut above) = (Vec::new(), agent.parent);
     // A damaged record may lead back to where one was.
     while let Some(id) = above
-        && !leads.iter().any(|lead: &Agent| lead.id == id)
+        && !ancestors.iter().any(|lead: &Agent| lead.id == id)
     {
         let row = journal.roster(RosterQuery::Of(&[id]))?.into_iter().next();
         let is_dead = row.is_some_and(|row| row.state.roster() == Roster::Cemetery);
         let lead = if is_dead { recall(journal, id)? } else { None };
         above = lead.as_ref().and_then(|lead| lead.parent);
-        leads.extend(lead);
+        ancestors.extend(lead);
     }
-    Ok(leads)
+    Ok(ancestors)
 }
 
 fn ended(journal: &dyn Store, caller: Caller, agent: &Agent) -> Result<wire::Agent, ReadError> {

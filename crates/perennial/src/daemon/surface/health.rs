@@ -57,6 +57,7 @@ pub async fn health(
         .await?;
     health.findings.extend(strangers(&surface).await?);
     health.findings.extend(surface.missed.iter().cloned());
+    health.findings.extend(surface.house.message_faults());
     let unreadable = surface.journal.quarantine();
     let sight = Sight::new(caller, Standing::NoTarget);
     health.version = build_id::VERSION.to_owned();
@@ -120,6 +121,7 @@ fn told(unreadable: &Unreadable, sight: Sight) -> String {
         Some(Entity::Job(id)) if is_told => format!("of notification {id}"),
         Some(Entity::Job(_)) => "of a notification".to_owned(),
         Some(Entity::Post(id)) => format!("of post {id}"),
+        Some(Entity::Role(role)) => format!("of role {role}"),
         Some(Entity::Node(_) | Entity::Name(_) | Entity::Conversation(_)) => {
             "of no agent".to_owned()
         }

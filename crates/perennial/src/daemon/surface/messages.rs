@@ -11,9 +11,10 @@ use perennial_core::command::{Command, Request};
 use perennial_core::entity::Entity;
 use perennial_core::event::{Event, What};
 use perennial_core::id::{AgentId, MessageId};
-use perennial_core::message::{self, MessageStep, Sender, Status};
+use perennial_core::message::{self, MessageStep, Sender, Status, Why};
 use perennial_core::reason::{Reason, Verb};
 use perennial_core::refusal::Refusal;
+use perennial_core::state;
 use perennial_core::visibility::Private;
 use perennial_engine::harness::typing;
 use perennial_engine::supervisor::Rejection;
@@ -24,10 +25,10 @@ use tokio::time::timeout;
 
 use super::answer::{Answer, ProblemResponse, json};
 use super::extract::{CallerIdentity, Query, Segment};
-use super::{Shared, Surface};
+use super::{Shared, Surface, checks};
 use crate::daemon::driving::driver::{Closing, FleetView, chain};
 use crate::daemon::showing::problems;
-use crate::daemon::showing::sentences;
+use crate::daemon::showing::{sentences, view};
 use crate::daemon::time;
 
 /// So many are listed unless the caller says otherwise, and at most.
@@ -179,9 +180,8 @@ impl Surface {
     /// Refuses a caller who may not see this message in the very words for one that does not exist:
     /// ids can't be probed.
     async fn seen_by(&self, caller: Caller, id: MessageId) -> Result<(), ProblemResponse> {
-        let agent = self.message_row(id).await?.agent;
-        let sights = self.sights(caller, [agent].into()).await?;
-        match sights.get(&agent).is_some_and(|sight| sight.sees(Private::Texts)) {
+        let mailbox = self.message_row(id).await?.mailbox;
+        match self.sight_of_mailbox(caller, &mailbox).await?.sees_mailbox(&mailbox) {
             true => Ok(()),
             false => Err(no_such_message(id)),
         }
@@ -203,7 +203,7 @@ impl Surface {
         self.shown(rows).await
     }
 
-    /// The texts of persons that its burial gave back, the newest first.
+    /// The texts of persons that its burial gave back, the newest first. What became of mail is told apart.
     pub async fn returned_texts(
         &self,
         agent: AgentId,
@@ -211,7 +211,11 @@ impl Surface {
         let read = move |journal: &dyn Store| {
             // The agent is buried: what can't be read of its texts does not change that.
             let mut rows = journal.messages(agent, LISTED_MAX).unwrap_or_default().rows;
-            rows.retain(|row| row.step == MessageStep::Returned && row.sender == Sender::Person);
+            let is_returned = |row: &MessageRow| {
+                let is_text = row.mail.is_none() && row.sender == Sender::Person;
+                is_text && row.step == MessageStep::Returned
+            };
+            rows.retain(is_returned);
             let given = |row: &MessageRow| was_given(journal, row.message).unwrap_or(true);
             let given: Vec<bool> = rows.iter().map(given).collect();
             Ok((rows, given))
@@ -230,7 +234,7 @@ impl Surface {
     }
 
     /// Messages as clients see them; of one that waits, what it waits for now.
-    async fn shown(
+    pub(super) async fn shown(
         &self,
         mut rows: Vec<MessageRow>,
     ) -> Result<Vec<answer::Message>, ProblemResponse> {
@@ -238,27 +242,46 @@ impl Surface {
         let head = self.journal.head().0;
         self.shown.clone().wait_for(|shown| *shown >= head).await.map_err(|_| Closing)?;
         // … and a row may be older than memory: one that has come to its end since is read again.
-        for row in &mut rows {
-            let id = row.message;
-            let is_known =
-                move |view: &FleetView<'_>| view.supervisor.fleet().messages().get(id).is_some();
-            if !row.step.is_final() && !self.driver.look(is_known).await? {
-                *row = self.message_row(id).await.unwrap_or_else(|_| row.clone());
-            }
+        let (told, ended) = self.told(rows.clone()).await?;
+        if ended.is_empty() {
+            return Ok(told);
         }
+        for row in rows.iter_mut().filter(|row| ended.contains(&row.message)) {
+            *row = self.message_row(row.message).await.unwrap_or_else(|_| row.clone());
+        }
+        Ok(self.told(rows).await?.0)
+    }
+
+    /// The same as memory has them, and which of them are no longer there.
+    async fn told(
+        &self,
+        rows: Vec<MessageRow>,
+    ) -> Result<(Vec<answer::Message>, Vec<MessageId>), ProblemResponse> {
         let look = move |view: &FleetView<'_>| {
             let fleet = view.supervisor.fleet();
+            let is_gone = |row: &&MessageRow| {
+                !row.step.is_final() && fleet.messages().get(row.message).is_none()
+            };
+            let ended = rows.iter().filter(is_gone).map(|row| row.message).collect();
             let told = |row: &MessageRow| {
                 let status = message::status(fleet, row.message, row.step, view.now);
-                let agent = fleet.agent(row.agent).map_or(Reason::Starting, |agent| agent.reason);
-                let mut told = shown(row, status, agent);
+                let agent = row.mailbox.agent().and_then(|id| fleet.agent(id));
+                let reason = agent.map_or(Reason::Starting, |agent| agent.reason);
+                let mut told = shown(row, status, reason);
+                let is_without = row.mail.is_some()
+                    && matches!(status, Status::Waiting { why: Why::NoSession, .. });
+                let asleep =
+                    agent.filter(|agent| is_without && agent.state == state::State::Sleeping);
+                if let (Some(agent), Some(why)) = (asleep, &mut told.why) {
+                    why.push_str(&format!("; `perennial wake {}` starts one", view::name(agent)));
+                }
                 let blocked = fleet.messages().get(row.message).filter(|text| text.is_blocked());
                 if let Some(words) = blocked.and_then(|text| text.hook_words.as_deref()) {
                     told.why = Some(sentences::blocked(words));
                 }
                 told
             };
-            rows.iter().map(told).collect()
+            (rows.iter().map(told).collect(), ended)
         };
         Ok(self.driver.look(look).await?)
     }
@@ -279,8 +302,8 @@ fn shown(row: &MessageRow, status: Status, agent: Reason) -> answer::Message {
     let (why, needs_you) = match status {
         Status::Waiting { why, needs_person } => (Some(sentences::waits(why, agent)), needs_person),
         Status::Offered { overdue } => (overdue.map(|why| sentences::waits(why, agent)), false),
-        Status::Written => (Some(sentences::WRITTEN), false),
-        Status::Lost { .. } => (Some(sentences::LOST), false),
+        Status::Written => (Some(sentences::WRITTEN.to_owned()), false),
+        Status::Lost { .. } => (Some(sentences::LOST.to_owned()), false),
         Status::Seen | Status::Withdrawn | Status::Returned => (None, false),
     };
     answer::Message {
@@ -289,7 +312,7 @@ fn shown(row: &MessageRow, status: Status, agent: Reason) -> answer::Message {
         head: row.head.clone(),
         state: state(status).to_owned(),
         is_final: status.is_final(),
-        why: why.map(str::to_owned),
+        why,
         needs_you,
         session: row.session.map(|number| u64::from(number.0)),
         recorded_at: time::rfc3339(row.recorded_at),
@@ -312,7 +335,7 @@ fn state(status: Status) -> &'static str {
 }
 
 fn message_id(id: &str) -> Result<MessageId, ProblemResponse> {
-    id.parse().map_err(|_| ProblemResponse(problems::no_such_message(id)))
+    checks::message_id(id).ok_or_else(|| ProblemResponse(problems::no_such_message(id)))
 }
 
 fn no_such_message(id: MessageId) -> ProblemResponse {
@@ -332,13 +355,15 @@ mod tests {
     #[test]
     fn a_text_that_was_returned_tells_whether_a_session_had_it() {
         let recorded = || MessageEvent::Recorded {
-            to: AgentId(1),
+            to: AgentId(1).into(),
             from: Sender::Person,
             content: Content::Reminder { calls: 1, sample: None },
         };
         let offered = || MessageEvent::Offered {
             session: SessionNumber(1),
             attempt: 1,
+            channel: None,
+            with: None,
             behind: Duration::ZERO,
         };
         let entered = MessageEvent::Entered { attempt: 1, is_last: false };

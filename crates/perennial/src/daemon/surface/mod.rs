@@ -18,18 +18,27 @@ mod harness;
 mod health;
 pub mod identity;
 mod journal_tail;
+mod left_mail;
+mod legacies;
 pub mod listening;
+mod mail;
 mod mcp;
 mod messages;
+mod names_in_story;
 mod namesakes;
+mod offspring;
 mod orders;
 pub mod project;
 mod prune;
+mod roles;
 pub mod server;
 mod set;
 mod sight;
 mod steps;
 mod terminal;
+mod tool_lists;
+mod tool_mail;
+mod tool_orders;
 
 use std::sync::Arc;
 
@@ -50,6 +59,7 @@ use tokio::sync::{Notify, watch};
 use crate::daemon::driving::driver::DriverHandle;
 use crate::daemon::driving::harness::Harnesses;
 use crate::daemon::housekeeper::Housekeeper;
+use crate::roles::Declared;
 
 use extract::{Body, CallerIdentity, Segment};
 use gate::Gate;
@@ -70,6 +80,8 @@ pub struct Surface {
     pub boot: String,
     /// What the daemon runs with.
     pub config: RunningConfig,
+    /// The roles that the operator has declared.
+    pub roles: Declared,
     pub started: Moment,
     /// How many agents had left memory before this daemon started.
     pub over: u64,
@@ -116,6 +128,11 @@ fn handler(route: Route) -> MethodRouter<Shared> {
         Route::Feed => get(feed::feed),
         Route::ListPosts => get(board::list),
         Route::ShowPost => get(board::show),
+        Route::ListRoles => get(roles::list),
+        Route::ListLegacies => get(legacies::list),
+        Route::Prime => get(legacies::prime),
+        Route::Leave => with_body(Order::Leave),
+        Route::Report => with_body(Order::Report),
         Route::Hook => post(harness::hook),
         Route::StatusLine => post(harness::status_line),
         Route::Mcp => post(mcp::mcp),
@@ -131,6 +148,13 @@ fn handler(route: Route) -> MethodRouter<Shared> {
         Route::Wake => with_target_and_body(Order::Wake),
         Route::Restart => with_target_and_body(Order::Restart),
         Route::Set => with_target_and_body(Order::Set),
+        Route::AssumeRole => with_target_and_body(Order::Assume),
+        Route::TransferRole => with_target_and_body(Order::Transfer),
+        Route::DropRole => with_target(Order::Drop),
+        Route::DismissVacancy => with_target(Order::DismissVacancy),
+        Route::ListMail => get(mail::list),
+        Route::SendMail => with_body(|mail| Order::Mail(Box::new(mail))),
+        Route::ReadMail => with_body(Order::ReadMail),
         Route::Withdraw => with_target(Order::Withdraw),
         Route::StopAll => alone(|| Order::StopAll),
         Route::Down => alone(|| Order::Down),

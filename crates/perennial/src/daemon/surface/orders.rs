@@ -5,15 +5,21 @@
 //! and has come as far as the verb promises. A new verb is one case of `Order` and one arm of
 //! `carry_out`.
 
+use std::path::{Path, PathBuf};
+
 use axum::http::StatusCode;
 use perennial_api::agent::Agent;
-use perennial_api::answer::{Buried, Down, Message, Pruned};
+use perennial_api::answer::{Buried, Down, Legacy, Message, Pruned, Reported};
+use perennial_api::mail::Mail;
 use perennial_api::post::Post;
 use perennial_api::request;
+use perennial_api::role::{RoleChanged, Vacancy};
 use perennial_core::authority::Caller;
-use perennial_core::command::{Command, Request, Spawn, Then};
+use perennial_core::command::{Command, Request, RoleWanted, Spawn, Then};
+use perennial_core::conversation::ConversationId;
 use perennial_core::entity::Entity;
-use perennial_core::id::{AgentId, SessionNumber};
+use perennial_core::id::{AgentId, MessageId, SessionId, SessionNumber};
+use perennial_core::launch::Launch;
 use perennial_core::reason::Verb;
 use perennial_core::refusal::Refusal;
 use perennial_core::session::Session;
@@ -30,9 +36,10 @@ use super::Surface;
 use super::agents::gone;
 use super::answer::{Answer, ProblemResponse, json_with};
 use super::ended::Resolved;
+use super::roles;
 use crate::daemon::driving::awaited::Milestone;
-use crate::daemon::driving::driver;
-use crate::daemon::showing::{problems, view};
+use crate::daemon::driving::driver::{self, Closing, FleetView};
+use crate::daemon::showing::{problems, role, view};
 use crate::daemon::surface::checks;
 
 /// A caller who does not come within this has the program run without them.
@@ -53,6 +60,16 @@ pub enum Order {
     /// Takes a message back, by its id.
     Withdraw(String),
     Post(request::Post),
+    Assume(String, request::Assume),
+    Transfer(String, request::Transfer),
+    /// Takes an agent's role from it.
+    Drop(String),
+    /// Of a role.
+    DismissVacancy(String),
+    Leave(request::Legacy),
+    Mail(Box<request::Mail>),
+    /// Reads mails, which count as read if they are the caller's own.
+    ReadMail(request::ReadMail),
     Report(request::Report),
     Prune(request::Prune),
     Down,
@@ -68,7 +85,12 @@ pub enum Done {
     Buried(Box<Buried>),
     Message(Message),
     Posted(Post),
-    Reported {},
+    Mailed(Vec<Mail>),
+    Mails(Vec<Mail>),
+    Role(Box<RoleChanged>),
+    Dismissed(Box<Vacancy>),
+    Left(Vec<Legacy>),
+    Reported(Reported),
     Pruned(Pruned),
     Down(Down),
 }
@@ -76,12 +98,16 @@ pub enum Done {
 impl Done {
     pub fn answer(&self) -> Answer {
         let status = match self {
-            Done::Born(_) | Done::Posted(_) => StatusCode::CREATED,
+            Done::Born(_) | Done::Posted(_) | Done::Mailed(_) => StatusCode::CREATED,
             Done::Agent(_)
             | Done::Agents(_)
             | Done::Buried(_)
             | Done::Message(_)
-            | Done::Reported {}
+            | Done::Mails(_)
+            | Done::Role(_)
+            | Done::Dismissed(_)
+            | Done::Left(_)
+            | Done::Reported(_)
             | Done::Pruned(_)
             | Done::Down(_) => StatusCode::OK,
         };
@@ -101,15 +127,7 @@ impl Surface {
                 }
                 self.shown_after(caller, id).await
             }
-            Order::StopAll => {
-                let mut stopped = Vec::new();
-                for entity in self.command(caller, Command::StopAll).await? {
-                    let Some(id) = entity.agent() else { continue };
-                    self.driver.reached(id, Milestone::Over).await?;
-                    stopped.push(self.find(caller, id.to_string()).await?);
-                }
-                Ok(Done::Agents(stopped))
-            }
+            Order::StopAll => self.stop_all(caller).await,
             Order::Wake(target, start) => {
                 let id = match start.env.is_empty() {
                     true => self.command_agent(caller, Command::Wake(target)).await?,
@@ -133,17 +151,25 @@ impl Surface {
                 let id = self.command_agent(caller, Command::Rename { target, name }).await?;
                 self.shown_after(caller, id).await
             }
-            Order::Bury(target, request::Bury { summary }) => {
-                let summary = summary.as_deref().map(checks::summary).transpose()?;
-                let id = self.command_agent(caller, Command::Bury { target, summary }).await?;
-                self.driver.reached(id, Milestone::Over).await?;
-                self.buried(caller, id).await
-            }
+            Order::Bury(target, bury) => self.bury(caller, target, bury).await,
             Order::Send(target, send) => Ok(Done::Message(self.send(caller, target, &send).await?)),
             Order::Withdraw(id) => Ok(Done::Message(self.withdraw(caller, &id).await?)),
             Order::Post(request::Post { title, text }) => {
                 Ok(Done::Posted(self.post(caller, title, &text).await?))
             }
+            Order::Assume(target, assume) => {
+                Ok(Done::Role(Box::new(self.assume(caller, target, assume).await?)))
+            }
+            Order::Transfer(target, transfer) => {
+                Ok(Done::Role(Box::new(self.transfer(caller, target, transfer).await?)))
+            }
+            Order::Drop(target) => Ok(Done::Role(Box::new(self.drop_role(caller, target).await?))),
+            Order::DismissVacancy(role) => {
+                Ok(Done::Dismissed(Box::new(self.dismiss_vacancy(caller, &role).await?)))
+            }
+            Order::Leave(legacy) => Ok(Done::Left(self.leave(caller, legacy).await?)),
+            Order::Mail(mail) => Ok(Done::Mailed(self.send_mail(caller, *mail).await?)),
+            Order::ReadMail(read) => Ok(Done::Mails(self.read_mail(caller, &read.ids).await?)),
             Order::Report(report) => self.report(caller, report).await,
             Order::Prune(prune) => Ok(Done::Pruned(self.prune(caller, prune).await?)),
             Order::Down => {
@@ -152,6 +178,16 @@ impl Surface {
                 Ok(Done::Down(Down {}))
             }
         }
+    }
+
+    async fn stop_all(&self, caller: Caller) -> Result<Done, ProblemResponse> {
+        let mut stopped = Vec::new();
+        for entity in self.command(caller, Command::StopAll).await? {
+            let Some(id) = entity.agent() else { continue };
+            self.driver.reached(id, Milestone::Over).await?;
+            stopped.push(self.find(caller, id.to_string()).await?);
+        }
+        Ok(Done::Agents(stopped))
     }
 
     /// Has the core decide, and returns what it was about once that is durable.
@@ -195,23 +231,22 @@ impl Surface {
     }
 
     async fn spawn(&self, caller: Caller, body: &request::Spawn) -> Result<Done, ProblemResponse> {
-        self.authorise(caller, Verb::Spawn, None).await?;
+        let (body, reach) = &self.as_child(caller, body).await?;
         let name = body.name.as_deref().map(checks::name).transpose()?;
-        let role = body.role.as_deref().map(checks::role).transpose()?;
+        let role = body.role.as_deref().map(checks::new_role).transpose()?;
         let restart = checks::restart(body.restart.as_deref())?;
-        let conversation = body.conversation.as_deref().map(checks::conversation).transpose()?;
+        let sets_restart = body.restart.is_none();
+        let wanted_conversation = body.conversation.as_deref().map(checks::conversation);
+        let wanted_conversation = wanted_conversation.transpose()?;
         let launch = checks::launch(body, &self.harnesses)?;
-        if let Some(id) = &conversation
-            && !self.harnesses.has_conversation(&launch.harness, &body.env, id)
-        {
-            return Err(ProblemResponse(problems::no_such_conversation(id, &launch.harness)));
-        }
-        if let Some(id) = &conversation
-            && let Some(process) = self.harnesses.writer_of(&launch.harness, &body.env, id)
-        {
-            return Err(ProblemResponse(problems::conversation_open(id, process.pid)));
-        }
+        let wanted = |name| {
+            let declared = roles::declared(Path::new(&launch.project), &name)?;
+            Ok::<_, ProblemResponse>(RoleWanted { name, declared, sets_restart })
+        };
+        let role = role.map(wanted).transpose()?;
         let id = AgentId(uuid::Uuid::now_v7().as_u128());
+        let taken = self.taken_up(id, body, &launch, wanted_conversation).await?;
+        let (conversation, copy) = taken.map_or((None, None), |(id, copy)| (Some(id), copy));
         let holder = HolderDirectory::new(&self.home.holders(), id);
         holder
             .create()
@@ -224,9 +259,14 @@ impl Surface {
         }
         let parent = body.parent.clone();
         let spawn = Spawn { id, name, role, parent, launch, restart, conversation };
-        if let Err(trouble) = self.command(caller, Command::Spawn(Box::new(spawn))).await {
+        let command = match reach {
+            Some(reach) => Command::SpawnChild(Box::new(spawn), *reach),
+            None => Command::Spawn(Box::new(spawn)),
+        };
+        if let Err(trouble) = self.command(caller, command).await {
             // Nobody was born: nothing of it stays.
             let _ = std::fs::remove_dir_all(holder.path());
+            let _ = copy.map(std::fs::remove_file);
             return Err(trouble);
         }
         if body.attach.is_some() {
@@ -238,6 +278,65 @@ impl Surface {
             self.holders.resize(id, SessionNumber::FIRST, Size { rows, cols });
         }
         Ok(Done::Born(Box::new(born?)))
+    }
+
+    /// The conversation that a new agent takes up: one that there is, or a copy that is made for it, with
+    /// its file.
+    async fn taken_up(
+        &self,
+        agent: AgentId,
+        body: &request::Spawn,
+        launch: &Launch,
+        wanted: Option<ConversationId>,
+    ) -> Result<Option<(ConversationId, Option<PathBuf>)>, ProblemResponse> {
+        let Some(id) = wanted else {
+            return match body.fork {
+                true => Err(ProblemResponse(problems::fork_of_nothing())),
+                false => Ok(None),
+            };
+        };
+        if !self.harnesses.has_conversation(&launch.harness, &body.env, &id) {
+            let other = self.harnesses.other_with(&launch.harness, &body.env, &id);
+            let problem = problems::no_such_conversation(&id, &launch.harness, other.as_deref());
+            return Err(ProblemResponse(problem));
+        }
+        if body.fork {
+            return self.forked(agent, body, launch, id).await.map(Some);
+        }
+        match self.harnesses.writer_of(&launch.harness, &body.env, &id) {
+            Some(process) if self.harnesses.is_server(&launch.harness, process) => {
+                let harness = &launch.harness;
+                Err(ProblemResponse(problems::conversation_served(&id, harness, process.pid)))
+            }
+            Some(process) => Err(ProblemResponse(problems::conversation_open(&id, process.pid))),
+            None => Ok(Some((id, None))),
+        }
+    }
+
+    async fn forked(
+        &self,
+        agent: AgentId,
+        body: &request::Spawn,
+        launch: &Launch,
+        original: ConversationId,
+    ) -> Result<(ConversationId, Option<PathBuf>), ProblemResponse> {
+        let id = original.clone();
+        let may = self.driver.look(move |view| {
+            let fleet = view.supervisor.fleet();
+            fleet.may_be_taken_up(&id).map_err(|refusal| problems::refusal(&refusal, fleet))
+        });
+        may.await?.map_err(ProblemResponse)?;
+        let new = ConversationId::of(SessionId { agent, number: SessionNumber::FIRST });
+        let (harnesses, env, launch) = (self.harnesses.clone(), body.env.clone(), launch.clone());
+        // A transcript may be long.
+        let copied = tokio::task::spawn_blocking(move || {
+            let copied = harnesses.fork(&launch, &env, &original, &new);
+            copied.map(|path| (new, Some(path))).map_err(|why| (original, why))
+        });
+        copied
+            .await
+            .map_err(|_| Closing)?
+            .map_err(|(original, why)| ProblemResponse(problems::not_forked(&original, &why)))
     }
 
     /// The agent once its session runs; one that came to nothing is a problem.
@@ -258,14 +357,43 @@ impl Surface {
         Ok(agent)
     }
 
-    async fn buried(&self, caller: Caller, id: AgentId) -> Result<Done, ProblemResponse> {
+    async fn bury(
+        &self,
+        caller: Caller,
+        target: String,
+        request::Bury { summary }: request::Bury,
+    ) -> Result<Done, ProblemResponse> {
+        let summary = summary.as_deref().map(checks::summary).transpose()?;
+        let (vacant, unread) = (self.vacancies().await?, self.unread_of(&target).await?);
+        let id = self.command_agent(caller, Command::Bury { target, summary }).await?;
+        // An agent that waited here for its own burial would never end its turn.
+        if caller == Caller::Agent(id) {
+            let agent = self.find(caller, id.to_string()).await?;
+            let look = move |view: &FleetView<'_>| role::to_be_vacant(view.supervisor.fleet(), id);
+            let vacancy = self.driver.look(look).await?;
+            return Ok(Done::Buried(Box::new(Buried { agent, vacancy, ..Buried::default() })));
+        }
+        self.driver.reached(id, Milestone::Over).await?;
+        self.buried(caller, id, &vacant, unread).await
+    }
+
+    /// What a burial leaves; `vacant` is what was vacant before it, `unread` what the agent had not read.
+    async fn buried(
+        &self,
+        caller: Caller,
+        id: AgentId,
+        vacant: &[Vacancy],
+        unread: Vec<MessageId>,
+    ) -> Result<Done, ProblemResponse> {
         let agent = self.find(caller, id.to_string()).await?;
         let sights = self.sights(caller, [id].into()).await?;
         let returned = match sights.get(&id).is_some_and(|sight| sight.sees(Private::Texts)) {
             true => self.returned_texts(id).await?,
             false => Vec::new(),
         };
-        Ok(Done::Buried(Box::new(Buried { agent, returned })))
+        let mail = self.left_mail(caller, id, unread).await?;
+        let vacancy = roles::left_by(&agent.id, vacant, self.vacancies().await?);
+        Ok(Done::Buried(Box::new(Buried { agent, returned, mail, vacancy })))
     }
 
     async fn report(
@@ -283,7 +411,7 @@ impl Surface {
         if let (Some(percent), Caller::Agent(agent)) = (context_percent, caller) {
             self.driver.send(driver::Incoming::Reported { agent, percent })?;
         }
-        Ok(Done::Reported {})
+        Ok(Done::Reported(Reported {}))
     }
 }
 

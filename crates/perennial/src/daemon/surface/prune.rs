@@ -182,6 +182,7 @@ fn pruner(record: &Record, agent: AgentId, number: SessionNumber) -> Option<Witn
         | What::Conversation(..)
         | What::Message(..)
         | What::Post(..)
+        | What::Role(..)
         | What::Job(..) => None,
     }
 }

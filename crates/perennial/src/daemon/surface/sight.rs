@@ -4,8 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use perennial_core::authority::Caller;
+use perennial_core::authority::{Caller, Standing};
 use perennial_core::id::AgentId;
+use perennial_core::message::Mailbox;
 use perennial_core::visibility::{self, Private, Sight};
 use perennial_store::RosterQuery;
 use perennial_store::Store;
@@ -37,6 +38,18 @@ impl Surface {
             seen.map(|()| id).map_err(|refusal| problems::refusal(&refusal, fleet))
         });
         Ok(checked.await??)
+    }
+
+    /// What the caller may see of a mailbox and of the mail in it.
+    pub async fn sight_of_mailbox(
+        &self,
+        caller: Caller,
+        mailbox: &Mailbox,
+    ) -> Result<Sight, ProblemResponse> {
+        let nobodys = Sight::new(caller, Standing::NoTarget);
+        let Some(owner) = mailbox.agent() else { return Ok(nobodys) };
+        let sights = self.sights(caller, [owner].into()).await?;
+        Ok(sights.get(&owner).copied().unwrap_or(nobodys))
     }
 
     /// What the caller may see of each of these.

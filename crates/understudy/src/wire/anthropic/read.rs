@@ -76,6 +76,7 @@ pub fn read(path: Path, headers: &HeaderMap, body: &[u8]) -> Result<Request, ser
             .collect(),
         inherited: 0,
         tools: body.tools.into_iter().map(|tool| tool.name).collect(),
+        descriptions: Vec::new(),
         schema: body.output_config.pointer("/format/schema").cloned(),
         headers: chosen(headers, HEADERS),
     };

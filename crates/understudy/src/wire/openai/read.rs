@@ -69,6 +69,8 @@ pub fn read(headers: &HeaderMap, body: &[u8]) -> Result<Request, serde_json::Err
     };
     let later = items.iter().filter(|item| item["type"] == "additional_tools");
     let offered = later.filter_map(|item| item["tools"].as_array()).flatten();
+    let descriptions = body.tools.iter().filter_map(|tool| tool["description"].as_str());
+    request.descriptions = descriptions.map(str::to_owned).collect();
     request.tools = body.tools.iter().chain(offered).flat_map(names).collect();
     let mut answer = None;
     for item in &items {

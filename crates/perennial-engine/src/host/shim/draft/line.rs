@@ -48,8 +48,8 @@ pub enum EmptyBy {
 /// D9: keys of a person's, since which nothing has shown that the program reads.
 #[derive(Debug, Clone, Copy)]
 pub struct Unread {
-    /// Where the caret was then.
-    column: Option<u16>,
+    /// Where the caret was then, and whether the hint of an empty line was shown.
+    seen: (Option<u16>, Option<bool>),
     /// When the first frame was drawn since.
     framed_at: Option<Moment>,
     /// When they were first seen to be read.
@@ -79,22 +79,39 @@ impl Draft {
     pub fn see(&mut self, caret: Option<Caret>, first_column: u16, now: Moment) {
         self.shows_caret = true;
         self.caret_column = caret.map(|caret| caret.column);
+        // A busy program goes on to draw an empty line, with its hint, for a while after words were typed.
+        let may_be_old = self.is_kept() && self.hint == Some(true);
         self.unread.take_if(|unread| {
             let framed_at = *unread.framed_at.get_or_insert(now);
-            unread.column != self.caret_column || now.saturating_sub(framed_at) >= DRAWN_FOR
+            let is_drawn = now.saturating_sub(framed_at) >= DRAWN_FOR;
+            unread.seen != (self.caret_column, self.hint)
+                || is_drawn && (!may_be_old || unread.is_read_long_ago(now))
         });
         self.caret_row = caret.map(|caret| caret.rows_up);
         self.has_left_line |= self.caret_row != self.line_row;
         if self.doubt.is_some() {
             return;
         }
-        let is_at_start = caret.is_some_and(|caret| caret.column == first_column);
+        let is_first = caret.is_some_and(|caret| caret.column == first_column);
+        let is_at_start = is_first && self.hint != Some(false);
         self.is_at_start = is_at_start;
         if is_at_start && self.focus != Focus::Dialog {
             self.line_row = self.caret_row;
         }
+        // D11, unless the frame may be from before a person's keys.
+        if self.unread.is_none() && self.focus != Focus::Dialog {
+            if is_at_start && self.hint == Some(true) && self.is_kept() {
+                self.forget();
+                self.has_left_text = false;
+            } else if is_first && !is_at_start && self.line == Line::Empty(EmptyBy::Claimed) {
+                self.line = Line::Edited;
+            }
+        }
+        // A frame from before the keys, which shows the hint still, is no proof of what they made.
+        let is_old = self.hint.is_some() && self.unread.is_some();
         if let Line::Empty(by) = &mut self.line {
             *by = match *by {
+                EmptyBy::Claimed if is_old => EmptyBy::Claimed,
                 _ if is_at_start => EmptyBy::Shown,
                 EmptyBy::Shown | EmptyBy::Strange => EmptyBy::Strange,
                 // It is where the words were that are gone.
@@ -259,9 +276,10 @@ impl Draft {
             self.line = line;
             self.has_left_text &= self.is_kept();
             // An Enter or an erasing key adds no words, and is to be read like the keys before it.
-            let before = self.unread.map(|unread| unread.column);
-            let column = before.or_else(|| self.is_kept().then_some(self.caret_column));
-            self.unread = column.map(|column| Unread { column, framed_at: None, read_at: None });
+            let before = self.unread.map(|unread| unread.seen);
+            let seen = (self.caret_column, self.hint);
+            let seen = before.or_else(|| self.is_kept().then_some(seen));
+            self.unread = seen.map(|seen| Unread { seen, framed_at: None, read_at: None });
         }
     }
 }

@@ -5,6 +5,8 @@ use std::time::Duration;
 use super::super::modes::Caret;
 use super::*;
 
+mod hint;
+
 const SLOW: Duration = Duration::from_secs(1);
 
 /// Whether there is a draft after these keys, a second apart.
@@ -162,7 +164,11 @@ fn rules() -> InputRules {
         double_escape_ms: Some(500),
         put_back_ms: 1000,
         enter_after_ms: 0,
+        enter_again_ms: 0,
+        echo_ms_per_kb: 0,
         frame_end: crate::host::delivery::FrameEnd::Corner,
+        is_caret_upward: false,
+        hints: Vec::new(),
     }
 }
 
@@ -466,20 +472,29 @@ fn each_key_is_to_be_read_anew() {
 fn words_that_the_program_put_back_are_nobodys_unless_a_person_typed() {
     let mut draft = empty();
     shown(&mut draft, 20);
-    assert!(draft.is_put_back(), "the prompt that it was started with");
+    assert!(draft.is_put_back(false), "the prompt that it was started with");
     let mut draft = empty();
     draft.typed(b"\x1b", SLOW);
     shown(&mut draft, 20);
-    assert!(!draft.is_put_back(), "a person interrupted, and may want the prompt");
+    assert!(!draft.is_put_back(false), "a person interrupted, and may want the prompt");
     shown(&mut draft, FIRST);
     draft.pasted();
     draft.entered();
     draft.emptied(EmptyBy::Shown);
     shown(&mut draft, FIRST);
     draft.see(Some(Caret { column: 20, rows_up: IN_LINE + 4 }), FIRST, Moment::ZERO);
-    assert!(!draft.is_put_back(), "that is a dialog");
+    assert!(!draft.is_put_back(false), "that is a dialog");
     shown(&mut draft, 20);
-    assert!(draft.is_put_back());
+    assert!(draft.is_put_back(false));
     draft.typed(b"x", SLOW * 3);
-    assert!(!draft.is_put_back() && draft.is_kept());
+    assert!(!draft.is_put_back(false) && draft.is_kept());
+    // It came back in the frame that would have shown an empty line.
+    let mut draft = empty();
+    draft.pasted();
+    draft.entered();
+    shown(&mut draft, 20);
+    draft.emptied(EmptyBy::Erased);
+    assert!(!draft.is_put_back(false) && draft.is_put_back(true));
+    draft.typed(b"x", SLOW * 3);
+    assert!(!draft.is_put_back(true));
 }

@@ -2,8 +2,8 @@
 //!
 //! It speaks to a scripted model of ours on loopback, from a home of its own below the stage: no
 //! account is used, nobody is asked over the network, and the user's own files are not touched.
-//! Nothing of the user's environment but `PATH` reaches it. What is the vendor's about that, its dialect
-//! says (`ScriptedHome`).
+//! Nothing of the user's environment but `PATH` reaches it. What is the vendor's about that, its preset
+//! says (`[conformance]`).
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,14 +13,13 @@ use std::time::Duration;
 
 use perennial_api::Agent;
 use perennial_api::request::Spawn;
-use perennial_engine::harness::dialect::ScriptedHome;
+use perennial_engine::harness::conformance::{Conformance, ShellTool, Surroundings};
 use perennial_engine::harness::{Preset, conversation, preset};
-use serde_json::json;
 use understudy::{Kind, Record, Repeat, Script, Turn, Understudy};
 
 use super::stage::Stage;
 use super::{Break, Scene, pid_of, watch};
-use crate::cli::installed::{self, Installed};
+use crate::cli::installed::{self, Installed, Version};
 
 const NAME: &str = "margaret";
 const PROMPT: &str = "Count the lines of the parser, then run the long test.";
@@ -46,7 +45,7 @@ pub fn play(stage: &mut Stage<'_>) -> Result<Option<Understudy>, Break> {
     stage.tell(&format!(
         "{program} {version} from your PATH, with its own home and a scripted model:"
     ))?;
-    let model = Understudy::start(script(place.scripted.shell_tool))
+    let model = Understudy::start(script(&place.scripted.shell))
         .map_err(|error| Break::Untrue(format!("the scripted model did not start: {error}")))?;
     let tool = begin(stage, &place, &model)?;
     let before = stage.agent(NAME)?;
@@ -119,10 +118,8 @@ fn resume(stage: &mut Stage<'_>, before: &Agent, told: &str, model: &Understudy)
 }
 
 /// One short tool call, one that never ends, and whatever is asked after that.
-fn script(shell_tool: &str) -> Script {
-    let shell = |command: &str| {
-        Turn::tool(shell_tool, json!({ "command": command, "description": "the demo's" }))
-    };
+fn script(tool: &ShellTool) -> Script {
+    let shell = |command: &str| Turn::tool(&tool.tool, tool.call(command));
     // Written whole or not at all: somebody looks whether it is there.
     let endless = format!("sh -c 'echo $$ > {MARK}; mv {MARK} tool; exec sleep 300'");
     let after = "The long test was cut off. The parser has 41 lines.";
@@ -144,11 +141,20 @@ fn version(place: &Workspace) -> Result<String, String> {
     let Some(Installed { path, version }) = installed::agent_cli(preset, asked) else {
         return Err(format!("{} not found in PATH", preset.program));
     };
-    if is_known(&version, &preset.measured) {
-        return Ok(version);
+    let (path, measured) = (path.display(), &preset.measured);
+    match version {
+        Version::Said(version) if is_known(&version, measured) => Ok(version),
+        Version::Said(version) => {
+            Err(format!("it was tested with {measured}, but {path} is '{version}'"))
+        }
+        Version::Unsaid => {
+            Err(format!("it was tested with {measured}, but {path} tells no version"))
+        }
+        Version::Late => {
+            let seconds = installed::PATIENCE.as_secs();
+            Err(format!("{path} did not tell its version within {seconds} s"))
+        }
     }
-    let path = path.display();
-    Err(format!("it was tested with {}, but {path} is '{version}'", preset.measured))
 }
 
 /// Later versions of the series that was measured are taken, too.
@@ -162,7 +168,7 @@ fn is_known(version: &str, measured: &str) -> bool {
 #[derive(Debug)]
 struct Workspace {
     preset: Preset,
-    scripted: ScriptedHome,
+    scripted: Conformance,
     home: PathBuf,
     work: PathBuf,
 }
@@ -175,16 +181,21 @@ impl Workspace {
             let (home, work) = (root.join("agent-cli-home"), root.join("agent-cli-work"));
             std::fs::create_dir_all(home.join("tmp"))?;
             std::fs::create_dir_all(&work)?;
-            let scripted = preset.dialect.scripted_home(&preset, &work);
-            let scripted = scripted.ok_or(io::ErrorKind::Unsupported)?;
-            for (path, text) in &scripted.files {
-                std::fs::write(home.join(path), text)?;
+            let scripted = preset.conformance.clone().ok_or(io::ErrorKind::Unsupported)?;
+            let place = Workspace { preset, scripted, home, work };
+            for (path, text) in place.surroundings("").files(&place.scripted) {
+                std::fs::write(place.home.join(path), text)?;
             }
-            Ok(Workspace { preset, scripted, home, work })
+            Ok(place)
         };
         make().map_err(|error| {
             Break::Untrue(format!("can't create a home for the agent CLI: {error}"))
         })
+    }
+
+    fn surroundings<'a>(&'a self, model_url: &'a str) -> Surroundings<'a> {
+        let Workspace { preset, scripted: _, home, work } = self;
+        Surroundings { preset, home, work, model_url }
     }
 
     /// Whether a transcript holds the second tool call.
@@ -205,10 +216,10 @@ impl Workspace {
             ("TMPDIR", &temporary),
             ("LANG", "C.UTF-8"),
             ("TERM", "xterm-256color"),
-            (self.scripted.model_variable, model_url),
         ];
         let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        variables.into_iter().chain(self.scripted.environment.iter().cloned()).collect()
+        let own = self.surroundings(model_url).environment(&self.scripted);
+        variables.into_iter().chain(own).collect()
     }
 }
 

@@ -16,10 +16,12 @@ pub fn journal(path: &Path) -> Option<Finding> {
     }
     let shown = path.display();
     let finding = match SqliteJournal::inspect(path) {
-        Ok(Inspection { file_faults, records, lost }) => {
+        Ok(Inspection { file_faults, records, messages, lost }) => {
             let unreadable = records.unreadable.iter().map(ToString::to_string);
             let lost = lost.map(|lost| records_lost(lost.known, lost.found));
-            let faults = file_faults.into_iter().chain(unreadable).chain(lost).collect::<Vec<_>>();
+            let messages = messages.iter().map(ToString::to_string);
+            let faults = file_faults.into_iter().chain(unreadable).chain(messages).chain(lost);
+            let faults = faults.collect::<Vec<_>>();
             match faults.first() {
                 None => {
                     let text = format!("{shown}: all {} records are intact", records.head);

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use perennial_api::{Agent, ExitCode, Response, client, state};
 
+use crate::cli::commands::mail;
 use crate::cli::context::Context;
 use crate::cli::failure::{Failure, VerbResult};
 use crate::cli::number::within;
@@ -51,7 +52,12 @@ pub struct Args {
 struct Listing {
     agents: Vec<Agent>,
     dead: usize,
+    /// The daemon can't record anything now.
+    is_read_only: bool,
 }
+
+const READ_ONLY: &str =
+    "the daemon is read-only, and states may be out of date: perennial doctor\n";
 
 pub fn run(args: &Args, context: &Context) -> VerbResult {
     if args.watch {
@@ -61,7 +67,8 @@ pub fn run(args: &Args, context: &Context) -> VerbResult {
     if context.json {
         context.print_json(&answer.body)?;
     } else {
-        context.print_long(&args.drawn(&Listing::read(&answer)?, context))?;
+        let drawn = args.drawn(&Listing::read(&answer)?, context);
+        context.print_long(&(drawn + &mail::unread_line(context)))?;
     }
     Ok(ExitCode::Done)
 }
@@ -69,7 +76,8 @@ pub fn run(args: &Args, context: &Context) -> VerbResult {
 impl Listing {
     fn read(answer: &Response) -> Result<Listing, Failure> {
         let dead = answer.header("x-dead").and_then(|count| count.parse().ok()).unwrap_or(0);
-        Ok(Listing { agents: answer.read()?, dead })
+        let is_read_only = answer.header("x-read-only").is_some();
+        Ok(Listing { agents: answer.read()?, dead, is_read_only })
     }
 }
 
@@ -102,7 +110,12 @@ impl Args {
         Listing::read(&context.client.get(&self.path())?)
     }
 
-    fn drawn(&self, Listing { agents, dead }: &Listing, context: &Context) -> String {
+    fn drawn(&self, listing: &Listing, context: &Context) -> String {
+        let note = if listing.is_read_only { READ_ONLY } else { "" };
+        self.listed(listing, context) + note
+    }
+
+    fn listed(&self, Listing { agents, dead, .. }: &Listing, context: &Context) -> String {
         if agents.is_empty() {
             return nobody(self, *dead);
         }

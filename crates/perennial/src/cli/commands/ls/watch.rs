@@ -231,11 +231,19 @@ fn print_new(
         }
         seen.insert(agent.id.clone(), agent);
     }
-    for id in std::mem::replace(known, seen).into_keys() {
-        let answer = context.client.get(&client::path(&["agents", &id], &[]))?;
-        context.print_json(&answer.body)?;
+    // One whose last word can't be had now, stays known and is told the next time.
+    let left = std::mem::replace(known, seen);
+    let mut told = Ok(());
+    for (id, agent) in left {
+        match context.client.get(&client::path(&["agents", &id], &[])) {
+            Ok(answer) => context.print_json(&answer.body)?,
+            Err(error) => {
+                known.insert(id, agent);
+                told = Err(error);
+            }
+        }
     }
-    Ok(())
+    Ok(told?)
 }
 
 /// How it stands with the daemon.

@@ -13,6 +13,7 @@ use perennial_engine::host::monotonic::{self, Moment};
 use crate::build_id;
 use crate::cli::arrival::Arrival;
 use crate::cli::commands::daemon::check_starter;
+use crate::cli::commands::mail;
 use crate::cli::context::{Context, config_note};
 use crate::cli::failure::VerbResult;
 use crate::cli::installed;
@@ -160,7 +161,8 @@ fn tell(context: &Context, health: &Health, what: &str) -> VerbResult {
     } else {
         format!("{} living, {} in the freezer: perennial ls\n", agents.living, agents.freezer)
     };
-    context.print(&format!("{running}\n{}{next}", notes(health, context)))?;
+    let unread = mail::unread_line(context);
+    context.print(&format!("{running}\n{}{next}{unread}", notes(health, context)))?;
     Ok(ExitCode::Done)
 }
 

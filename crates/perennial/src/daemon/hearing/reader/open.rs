@@ -31,6 +31,8 @@ pub struct Open {
     pub look: Look,
     /// The current one, once there is a file of it.
     current: Option<Conversation>,
+    /// The session in which that file was looked for last.
+    sought_in: Option<SessionNumber>,
     /// The one that was left for it, while what is written late may still come.
     left: Option<Left>,
     /// What was used in those before it, while there is no current one.
@@ -47,6 +49,8 @@ pub struct Open {
     pub due: Option<Moment>,
     /// Until then it is not said that nothing came.
     pub silent_look: Moment,
+    /// Those of the current one and the one that was left of which everything is kept that they refer to.
+    pub whole: Vec<ConversationId>,
     /// The session and the conversation that its program was last seen to have open.
     seen_open: Option<(SessionNumber, ConversationId)>,
     /// When somebody first looked for that, in this session.
@@ -83,6 +87,7 @@ impl Open {
         Open {
             look,
             current,
+            sought_in: None,
             left: None,
             account,
             counted,
@@ -91,6 +96,7 @@ impl Open {
             heard,
             due,
             silent_look,
+            whole: Vec::new(),
             seen_open,
             sought_since,
         }
@@ -183,10 +189,12 @@ impl Open {
     ) -> Vec<Fact> {
         let mut told = Vec::new();
         self.read_left(buffer, &mut told);
+        self.leave_former_file(&find);
         if self.current.is_none() {
             self.read_earlier(buffer, &find, &mut told);
             let conversation = self.look.conversation.clone();
             self.current = find(&conversation).map(|found| self.counted(&conversation, found));
+            self.sought_in = Some(self.look.number);
         }
         let id = self.look.conversation.clone();
         if let Some(mut conversation) = self.current.take() {
@@ -201,6 +209,22 @@ impl Open {
         }
         told.push(Fact::new(Origin::Transcript, Seen::CaughtUp).within(Some(id)));
         told
+    }
+
+    /// A session may have begun the conversation's file anew in another place: it is looked for once in
+    /// each session, and again while it is not where it was. What was counted stays counted.
+    fn leave_former_file(&mut self, find: &impl Fn(&ConversationId) -> Option<TranscriptFile>) {
+        let Some(current) = &self.current else { return };
+        if self.sought_in == Some(self.look.number) && current.path().exists() {
+            return;
+        }
+        self.sought_in = Some(self.look.number);
+        let found = find(&self.look.conversation);
+        if found.is_none_or(|found| found.path == current.path()) {
+            return;
+        }
+        self.account = self.current.take().map(Conversation::into_account);
+        (self.model, self.said) = (String::new(), 0);
     }
 
     /// What is in the window of the current conversation, where that can be said.
@@ -298,6 +322,7 @@ fn said_after(said: u64, step: &Step) -> u64 {
         | Content::Usage(_)
         | Content::Error { .. }
         | Content::RateLimit { .. }
+        | Content::LimitReached { .. }
         | Content::Interrupted
         | Content::PromptBlocked { .. }
         | Content::ConversationChanged { .. } => said,
@@ -325,15 +350,66 @@ mod tests {
         assert_eq!(said_after(said, &aside), said);
     }
 
+    fn look(number: SessionNumber, conversation: &str, earlier: &[&str]) -> Look {
+        let id = |name: &str| name.parse::<ConversationId>().unwrap();
+        Look {
+            agent: AgentId(1),
+            number,
+            process: None,
+            harness: "claude".to_owned(),
+            conversation: id(conversation),
+            is_in_turn: false,
+            earlier: earlier.iter().map(|name| id(name)).collect(),
+        }
+    }
+
+    fn answer(message: &str, uuid: u32) -> String {
+        format!(
+            r#"{{"type":"assistant","uuid":"{uuid}","timestamp":"2026-11-16T08:00:0{uuid}.000Z","message":{{"id":"{message}","model":"claude-opus-5-5","content":[],"usage":{{"input_tokens":10,"output_tokens":1}}}}}}"#
+        ) + "\n"
+    }
+
+    /// Names of files may hold the time at which a session began them.
+    #[test]
+    fn a_file_that_is_begun_anew_in_another_place_is_read_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = ["first", "second"].map(|name| dir.path().join(name));
+        let find = |_: &ConversationId| {
+            let path = files.iter().find(|file| file.exists())?.clone();
+            Some(TranscriptFile { dialect: DIALECTS[0], path })
+        };
+        let mut buffer = Buffer::default();
+        for next_number in [SessionNumber::FIRST, SessionNumber(2)] {
+            std::fs::write(&files[0], answer("m1", 1)).unwrap();
+            let mut open = Open::new(look(SessionNumber::FIRST, "a", &[]));
+            open.update(&mut buffer, find);
+            assert_eq!(open.path(), Some(&*files[0]));
+            std::fs::remove_file(&files[0]).unwrap();
+            open.follow(look(next_number, "a", &[]), Moment::ZERO);
+            // Nobody has begun the new one yet.
+            open.update(&mut buffer, find);
+            std::fs::write(&files[1], answer("m2", 2)).unwrap();
+            let facts = open.update(&mut buffer, find);
+            let seen: Vec<&Seen> = facts.iter().map(|fact| &fact.seen).collect();
+            assert_eq!(seen, [&Seen::Answered, &Seen::CaughtUp], "session {next_number}");
+            assert_eq!(open.path(), Some(&*files[1]));
+            assert_eq!(open.figures().map(|figures| figures.tokens.input), Some(20));
+            std::fs::remove_file(&files[1]).unwrap();
+        }
+        // The former one may still be there.
+        std::fs::write(&files[1], answer("m2", 2)).unwrap();
+        let mut open = Open::new(look(SessionNumber::FIRST, "a", &[]));
+        open.update(&mut buffer, find);
+        std::fs::write(&files[0], answer("m3", 3)).unwrap();
+        open.follow(look(SessionNumber(2), "a", &[]), Moment::ZERO);
+        open.update(&mut buffer, find);
+        assert_eq!(open.path(), Some(&*files[0]));
+    }
+
     /// C11: /clear begins another conversation, and a fork repeats what it was forked from.
     #[test]
     fn what_was_used_is_summed_over_all_conversations_of_an_agent() {
         let dir = tempfile::tempdir().unwrap();
-        let answer = |message: &str, uuid: u32| {
-            format!(
-                r#"{{"type":"assistant","uuid":"{uuid}","timestamp":"2026-11-16T08:00:0{uuid}.000Z","message":{{"id":"{message}","model":"claude-opus-5-5","content":[],"usage":{{"input_tokens":10,"output_tokens":1}}}}}}"#
-            ) + "\n"
-        };
         let id = |name: &str| name.parse::<ConversationId>().unwrap();
         let write = |name: &str, text: String| {
             std::fs::write(dir.path().join(format!("{name}.jsonl")), text).unwrap();
@@ -342,15 +418,8 @@ mod tests {
             let path = dir.path().join(format!("{id}.jsonl"));
             path.exists().then_some(TranscriptFile { dialect: DIALECTS[0], path })
         };
-        let look = |conversation: &str, earlier: &[&str]| Look {
-            agent: AgentId(1),
-            number: SessionNumber::FIRST,
-            process: None,
-            harness: "claude".to_owned(),
-            conversation: id(conversation),
-            is_in_turn: false,
-            earlier: earlier.iter().map(|name| id(name)).collect(),
-        };
+        let look =
+            |conversation, earlier: &[&str]| look(SessionNumber::FIRST, conversation, earlier);
         write("a", answer("m1", 1) + &answer("m2", 2));
         let mut buffer = Buffer::default();
         let mut open = Open::new(look("a", &[]));

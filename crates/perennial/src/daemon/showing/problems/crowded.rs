@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use perennial_api::Problem;
 use perennial_core::admission::{Class, Full};
-use perennial_core::allowance::{AllowanceKind, ORDERS, WORDS};
+use perennial_core::allowance::{AllowanceKind, MAIL, ORDERS, WORDS};
 
 /// What there are places for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +52,16 @@ pub fn too_often(kind: AllowanceKind, wait: Duration) -> Problem {
                 WORDS.every.as_secs()
             ),
             format!("try again in {seconds} s; report only what has changed"),
+        ),
+        AllowanceKind::Mail => (
+            "too many mails; this one was not sent",
+            format!(
+                "each mail takes room in its recipient's context, so an agent may send {} at once, \
+                 and one more every {} s; each recipient counts, and long texts count more",
+                MAIL.burst,
+                MAIL.every.as_secs()
+            ),
+            format!("try again in {seconds} s; say several things in one mail"),
         ),
         AllowanceKind::Orders => (
             "too many orders; this one was not carried out",

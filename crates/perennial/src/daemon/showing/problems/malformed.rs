@@ -3,6 +3,7 @@
 //!
 //! Text that a caller wrote is quoted sanitised and bounded.
 
+use std::path::Path;
 use std::time::Duration;
 
 use perennial_api::Problem;
@@ -21,6 +22,20 @@ pub fn bad_name(name: &str, why: &dyn std::error::Error) -> Problem {
         .next("choose another name, such as bob-2")
 }
 
+/// A tool needs another argument for what it is to do.
+pub fn argument_missing(name: &str) -> Problem {
+    Problem::new(400, "argument-missing", format!("the argument '{name}' is missing"))
+        .next(format!("call the tool again with '{name}'"))
+}
+
+/// What a project declares can't be read.
+pub fn bad_project_file(file: &Path, mistake: &str) -> Problem {
+    let file = sanitised(&file.to_string_lossy());
+    Problem::new(409, "bad-project-file", format!("{file} has a mistake"))
+        .because(sanitised(mistake))
+        .next("correct the file, or leave the role out")
+}
+
 /// A role is written as a name is.
 pub fn bad_role(role: &str, why: BadName) -> Problem {
     let why = match why {
@@ -28,7 +43,8 @@ pub fn bad_role(role: &str, why: BadName) -> Problem {
         BadName::TooLong => "a role may have at most 64 characters",
         BadName::Character => "a role may contain only ASCII letters, digits, - and _",
         BadName::LeadingDash => "a role may not begin with -",
-        BadName::LooksLikeAnId => "a role may not begin with agt_, the prefix of ids",
+        BadName::LooksLikeAnId => "a role may not begin with agt_ or msg_, the prefixes of ids",
+        BadName::Reserved => "the name is reserved",
     };
     Problem::new(400, "bad-role", format!("invalid role '{}'", sanitised(role)))
         .because(why)
@@ -40,6 +56,13 @@ pub fn empty_prompt() -> Problem {
     Problem::new(400, "bad-prompt", "the prompt is blank")
         .because("an agent CLI begins no turn with it")
         .next("write a prompt, or leave out --prompt: the agent then waits for one")
+}
+
+/// A prompt that the conversation would not keep.
+pub fn unsendable_prompt(why: &Unsendable) -> Problem {
+    Problem::new(422, "unsendable", "the prompt can't be sent")
+        .because(why.to_string())
+        .next("put a word in front of it")
 }
 
 /// An argument that would take away what Perennial starts and resumes the agent CLI with.
@@ -92,9 +115,42 @@ pub fn empty_post() -> Problem {
         .next("give a text: perennial board post 'the build is green again'")
 }
 
+pub fn empty_legacy() -> Problem {
+    Problem::new(400, "no-text", "there is nothing to leave behind")
+        .because("the text is empty")
+        .next("give a text: perennial legacy write --kind blog 'what I learned'")
+}
+
+pub fn bad_legacy_kind(word: &str) -> Problem {
+    Problem::new(400, "bad-kind", format!("invalid kind of legacy '{}'", sanitised(word)))
+        .next("use board, blog or autobiography")
+}
+
 pub fn bad_restart(word: &str) -> Problem {
     Problem::new(400, "bad-restart", format!("invalid restart policy '{}'", sanitised(word)))
         .next("use never, on-crash or always")
+}
+
+pub fn bad_host(word: &str) -> Problem {
+    Problem::new(400, "bad-host", format!("invalid host '{}'", sanitised(word)))
+        .next("use shim or tmux")
+}
+
+pub fn nameless_in_tmux() -> Problem {
+    Problem::new(400, "nameless-in-tmux", "the host tmux needs a name for the agent")
+        .because("its tmux session is named after it")
+        .next("name the agent")
+}
+
+pub fn tmux_without_place() -> Problem {
+    Problem::new(400, "tmux-without-place", "the host tmux needs the socket of a tmux server")
+        .because("tmux_socket must be an absolute path")
+        .next("use perennial spawn --host tmux, which opens the pane and says where it is")
+}
+
+pub fn place_without_tmux() -> Problem {
+    Problem::new(400, "place-without-tmux", "a tmux socket needs the host tmux")
+        .next("leave out tmux_socket, or set host to tmux")
 }
 
 pub fn needs_harness(option: &str) -> Problem {
@@ -235,6 +291,9 @@ pub fn unsendable(why: &Unsendable, target: &str) -> Problem {
         | Unsendable::Command(_)
         | Unsendable::OwnMark(_) => {
             (422, "unsendable", format!("type it yourself in `perennial attach {target}`"))
+        }
+        Unsendable::Forgotten(_) => {
+            (422, "unsendable", "put a word in front of it, and send that".to_owned())
         }
     };
     Problem::new(status, kind, "the text can't be sent").because(why.to_string()).next(next)

@@ -129,17 +129,51 @@ pub fn no_conversation(target: &str) -> Problem {
         .next(format!("`perennial logs {name} --terminal` shows what it printed"))
 }
 
-pub fn no_such_conversation(id: &ConversationId, harness: &str) -> Problem {
-    Problem::new(404, "no-such-conversation", format!("no conversation {id}"))
-        .because(format!("neither {harness} nor Perennial has a transcript of it"))
-        .next("the id is the name of the transcript file, without its extension")
+/// `other` is another harness that has it.
+pub fn no_such_conversation(id: &ConversationId, harness: &str, other: Option<&str>) -> Problem {
+    let problem = Problem::new(404, "no-such-conversation", format!("no conversation {id}"));
+    match other {
+        Some(other) => problem
+            .because(format!("{harness} has no transcript of it; {other} has one"))
+            .next(format!("add `--harness {other}`")),
+        None => {
+            problem.because(format!("neither {harness} nor Perennial has a transcript of it")).next(
+                "the id is part of the name of its transcript file; `--harness` says whose it is",
+            )
+        }
+    }
 }
 
 /// Two writers would tear the conversation apart.
 pub fn conversation_open(id: &ConversationId, pid: i32) -> Problem {
     Problem::new(409, "conversation-taken", format!("conversation {id} is open in another program"))
         .because(format!("process {pid} has it open, and a conversation has one writer at a time"))
-        .next("end that program, then try again")
+        .next("end that program, then try again; or continue in a copy: `perennial adopt … --fork`")
+}
+
+/// The vendor's own server has it, for terminals that may be closed already.
+pub fn conversation_served(id: &ConversationId, harness: &str, pid: i32) -> Problem {
+    let what = format!("conversation {id} is open in {harness}'s background server");
+    Problem::new(409, "conversation-taken", what)
+        .because(format!(
+            "process {pid} is the server that every plain {harness} shares; it may keep conversations open after \
+             their terminals are closed, and a conversation has one writer at a time"
+        ))
+        .next(format!(
+            "continue in a copy: `perennial adopt … --fork`; or try again when {harness} no longer runs that server"
+        ))
+}
+
+pub fn not_forked(id: &ConversationId, why: &str) -> Problem {
+    Problem::new(422, "not-forked", format!("conversation {id} can't be copied"))
+        .because(why)
+        .next("without --fork, the agent continues the conversation itself")
+}
+
+pub fn fork_of_nothing() -> Problem {
+    Problem::new(400, "bad-conversation", "a fork needs a conversation")
+        .because("nothing was named that could be copied")
+        .next("name the conversation: --conversation and its id")
 }
 
 pub fn not_started(name: &str, why: &str) -> Problem {

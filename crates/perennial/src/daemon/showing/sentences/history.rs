@@ -2,17 +2,21 @@
 //!
 //! Names only the agents that the event itself names.
 
-use perennial_core::conversation::{Opening, Turn};
+use std::time::Duration;
+
+use perennial_core::conversation::{ConversationId, Followed, Opening, Turn};
 use perennial_core::event::{AgentEvent, ClaimEvent, Move, NodeEvent, What};
 use perennial_core::exit::Exit;
-use perennial_core::id::AgentId;
+use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::job::{JobEnd, JobEvent, Purpose};
 use perennial_core::message::{Content, MessageEvent, Withdrawer};
 use perennial_core::post::{Author, PostEvent};
 use perennial_core::reason::{Finding, Reason, Verb, Witness};
+use perennial_core::role::RoleEvent;
 use perennial_core::session::Pace;
 use perennial_core::settings::{NewParent, Settings, VariableChange};
 use perennial_core::state::Cause;
+use perennial_core::time::Time;
 
 use super::{exit, fact, held, held_for, reason, with_end, witness};
 use crate::command_line::quoted;
@@ -27,6 +31,14 @@ pub fn sentence(what: &What) -> String {
         What::Message(_, event) => message_sentence(event),
         What::Post(id, event) => format!("{}: {id}", post_sentence(event)),
         What::Job(_, event) => job_sentence(event),
+        What::Role(role, RoleEvent::Taken { by, .. }) => format!("role {role} taken by {by}"),
+        What::Role(role, RoleEvent::Left { by }) => format!("role {role} left by {by}"),
+        What::Role(role, RoleEvent::Dismissed) => {
+            format!("vacancy of the role {role} dismissed by the operator")
+        }
+        What::Role(_, RoleEvent::Vacated(vacancy)) => {
+            format!("role {} is vacant", vacancy.role)
+        }
         What::Name(name, ClaimEvent::Taken { .. }) => format!("name {name} taken"),
         What::Name(name, ClaimEvent::Left { .. }) => format!("name {name} released"),
         What::Conversation(id, ClaimEvent::Taken { .. }) => format!("conversation {id} taken"),
@@ -75,6 +87,11 @@ fn message_sentence(event: &MessageEvent) -> String {
             Content::Reminder { calls, .. } => {
                 format!("reminder recorded after {calls} tool calls")
             }
+            Content::Mail(mail) if mail.subject.is_empty() => "mail recorded".to_owned(),
+            Content::Mail(mail) => format!("mail recorded: {}", mail.subject),
+            Content::Round { role, number } => {
+                format!("round {number} of the role {role} is due")
+            }
         },
         MessageEvent::Offered { session, attempt, .. } => {
             format!("text offered to session {session} (attempt {attempt})")
@@ -96,6 +113,9 @@ fn message_sentence(event: &MessageEvent) -> String {
             "text withdrawn: no longer current".to_owned()
         }
         MessageEvent::Returned => "text returned: its agent was buried".to_owned(),
+        MessageEvent::Forwarded { to } => format!("mail forwarded to {to}"),
+        MessageEvent::Read { session: Some(session) } => format!("mail read by session {session}"),
+        MessageEvent::Read { session: None } => "mail read".to_owned(),
     }
 }
 
@@ -109,6 +129,9 @@ fn post_sentence(event: &PostEvent) -> String {
             };
             format!("{by} posted \"{}\"", title.as_ref().unwrap_or(&text.head))
         }
+        PostEvent::VacancyAnnounced(vacancy) => {
+            format!("Perennial announced that the role {} is vacant", vacancy.role)
+        }
     }
 }
 
@@ -116,6 +139,9 @@ fn job_sentence(event: &JobEvent) -> String {
     match event {
         JobEvent::Wanted { purpose: Purpose::Notify { name, reason: why, .. }, .. } => {
             format!("notification requested: {name}: {}", reason(*why))
+        }
+        JobEvent::Wanted { purpose: Purpose::Mail { name, .. }, .. } => {
+            format!("notification requested: mail from {name}")
         }
         JobEvent::Running { process, .. } => {
             format!("notification command running as pid {}", process.pid)
@@ -171,8 +197,8 @@ fn agent_sentence(event: &AgentEvent) -> String {
         }
         AgentEvent::SessionFound { number, .. } => format!("session {number} found running"),
         AgentEvent::SessionProgressed { number } => format!("session {number} made progress"),
-        AgentEvent::ConversationFollowed { conversation, how, .. } => {
-            format!("conversation is now {conversation} ({})", how.word())
+        AgentEvent::ConversationFollowed { number, conversation, how } => {
+            followed(*number, conversation, *how)
         }
         AgentEvent::WindowBegan { .. } => "new context window".to_owned(),
         AgentEvent::ClockPassed { threshold, sample, .. } => format!(
@@ -187,21 +213,49 @@ fn agent_sentence(event: &AgentEvent) -> String {
         AgentEvent::PhaseReported { phase } => format!("reported its phase: {}", phase.word()),
         AgentEvent::Renamed { name } => format!("renamed to {name}"),
         AgentEvent::Rehomed { node } => format!("now runs on node {node}"),
+        AgentEvent::RoleTaken { role, from, .. } => took_role(role, *from),
+        AgentEvent::RoleLeft { to, .. } => left_role(*to),
         AgentEvent::SettingsChanged { settings, evidence } => {
             format!("settings {}: {}", fact(evidence), changed(settings))
         }
+        AgentEvent::LegacyLeft { kind, text } => {
+            format!("left a legacy ({}): {}", kind.word(), text.head)
+        }
+        AgentEvent::RoundPassed { round } => format!("round {round} of its role passed"),
+        AgentEvent::BurialAsked { .. } => "asked to be buried at the end of its turn".to_owned(),
         AgentEvent::Summarised { summary } => format!("summary: {summary}"),
-        AgentEvent::PutOff { until: Some(until), unseen } if unseen.is_zero() => {
-            format!("time limit moved to {}", rfc3339(*until))
-        }
-        AgentEvent::PutOff { until: Some(until), unseen } => format!(
-            "the machine was suspended for {}; time limit moved to {}",
-            span::brief(unseen.as_secs()),
-            rfc3339(*until)
-        ),
-        AgentEvent::PutOff { until: None, unseen } => {
-            format!("the machine was suspended for {}", span::brief(unseen.as_secs()))
-        }
+        AgentEvent::PutOff { until, unseen } => put_off(*until, *unseen),
+    }
+}
+
+/// Only a session that had nothing to resume starts a conversation after the first one.
+fn followed(number: SessionNumber, conversation: &ConversationId, how: Followed) -> String {
+    if how == Followed::Started && number > SessionNumber::FIRST {
+        return format!("conversation {conversation} begun anew: there was nothing to resume");
+    }
+    format!("conversation is now {conversation} ({})", how.word())
+}
+
+fn put_off(until: Option<Time>, unseen: Duration) -> String {
+    let suspended = format!("the machine was suspended for {}", span::brief(unseen.as_secs()));
+    match until {
+        Some(until) if unseen.is_zero() => format!("time limit moved to {}", rfc3339(until)),
+        Some(until) => format!("{suspended}; time limit moved to {}", rfc3339(until)),
+        None => suspended,
+    }
+}
+
+fn took_role(role: &str, from: Option<AgentId>) -> String {
+    match from {
+        Some(from) => format!("took over the role {role} from {from}"),
+        None => format!("took the role {role}"),
+    }
+}
+
+fn left_role(to: Option<AgentId>) -> String {
+    match to {
+        Some(to) => format!("handed its role over to {to}"),
+        None => "dropped its role".to_owned(),
     }
 }
 

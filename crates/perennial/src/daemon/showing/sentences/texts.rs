@@ -65,15 +65,27 @@ pub const MAY_BE_READ: &str = "it was offered to a session; the agent may have r
 pub const WRITTEN: &str = "typed into the terminal; a bare command can't confirm that it has \
     read the text";
 
+/// Why mail waits that nobody is told of by us. Its recipient knows that.
+pub const READER: &str = "it waits until its recipient reads it with `perennial mail read`";
+
 pub fn sender(from: Sender) -> &'static str {
     match from {
         Sender::Person => "person",
         Sender::Perennial => "perennial",
+        Sender::Agent(_) => "agent",
     }
 }
 
 /// What a text is waiting for, given the reason for its agent's state.
-pub fn waits(why: Why, agent: Reason) -> &'static str {
+pub fn waits(why: Why, agent: Reason) -> String {
+    if let Why::Earlier(id) = why {
+        return format!("an earlier text goes first: {id}");
+    }
+    known(why, agent).to_owned()
+}
+
+/// What needs no more than words.
+fn known(why: Why, agent: Reason) -> &'static str {
     match why {
         Why::Dialog if agent.is_before_first_sign() => {
             "the agent has given no sign of life and may be showing a dialog; see `perennial attach`"
@@ -84,8 +96,13 @@ pub fn waits(why: Why, agent: Reason) -> &'static str {
         Why::Dialog => "a dialog is open; answer it in `perennial attach`",
         Why::TurnRuns => "the turn has not ended yet",
         Why::AgentHeld => "the agent is held",
-        Why::Earlier => "an earlier text goes first",
+        Why::Burial => {
+            "the agent will be buried when its turn ends; `perennial restart` takes that back"
+        }
+        Why::Earlier(_) => "an earlier text goes first",
         Why::Hook => "it is delivered with the agent's next tool call or prompt",
+        Why::Vacant => "nobody holds the role; it waits for the next holder",
+        Why::Reader => READER,
         Why::After(why) => held(why),
         Why::Unheard => "typed, and Enter pressed; not yet accepted by the agent CLI",
         Why::Unseen => "typed and accepted; not yet in the conversation",

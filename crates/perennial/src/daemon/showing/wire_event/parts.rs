@@ -100,6 +100,15 @@ pub fn content(content: &Content) -> wire::Content {
         Content::Reminder { calls, sample: measured } => {
             wire::Content::Reminder { calls: *calls, sample: measured.as_ref().map(sample) }
         }
+        Content::Mail(mail) => wire::Content::Mail {
+            thread: mail.thread.to_string(),
+            subject: mail.subject.clone(),
+            priority: mail.priority.word().to_owned(),
+            text: text(&mail.text),
+        },
+        Content::Round { role, number } => {
+            wire::Content::Round { role: role.clone(), number: *number }
+        }
     }
 }
 
@@ -144,6 +153,8 @@ pub fn show(show: Show) -> &'static str {
         Show::Question => "question",
         Show::RateLimit => "rate-limit",
         Show::ServiceError => "service-error",
+        Show::AccessRefused => "access-refused",
+        Show::TooLong => "too-long",
         Show::BackgroundWork => "background-work",
         Show::LimitReached => "limit-reached",
         Show::NothingAtFirst => "nothing-at-first",

@@ -1,0 +1,133 @@
+//! What happened to an agent itself, on the wire.
+
+use perennial_api::event as wire;
+use perennial_core::event::{AgentEvent, Move};
+use perennial_core::hold::Hold;
+use perennial_core::id::AgentId;
+use perennial_core::legacy::LegacyKind;
+use perennial_core::reason::Evidence;
+use perennial_core::role::RoleTerms;
+use perennial_core::text::Text;
+
+use super::parts::{exit, opening, process, sample, seconds, threshold};
+use super::{Writer, pace};
+use crate::daemon::showing::role;
+use crate::daemon::time::rfc3339;
+
+impl Writer {
+    pub(super) fn agent(&mut self, event: &AgentEvent) -> wire::What {
+        match event {
+            AgentEvent::Hatched(birth) => wire::What::Hatched(Box::new(self.birth(birth))),
+            AgentEvent::Moved(moved) => wire::What::Moved(self.moved(moved)),
+            AgentEvent::Rehomed { node } => wire::What::Rehomed { node: node.to_string() },
+            AgentEvent::Held(hold) => self.held(hold),
+            AgentEvent::HoldLifted { evidence } => {
+                wire::What::HoldLifted { evidence: self.evidence(evidence) }
+            }
+            AgentEvent::SessionWanted { number, opening } => {
+                wire::What::SessionWanted { number: number.0, opening: self::opening(opening) }
+            }
+            AgentEvent::SessionStarting { number, limit } => {
+                wire::What::SessionStarting { number: number.0, limit_seconds: seconds(*limit) }
+            }
+            AgentEvent::SessionRunning { number, process: by } => {
+                wire::What::SessionRunning { number: number.0, process: process(*by) }
+            }
+            AgentEvent::SessionEnding { number, pace } => {
+                wire::What::SessionEnding { number: number.0, pace: self::pace(*pace) }
+            }
+            // What the restart policy remembers of it is the daemon's own.
+            AgentEvent::SessionEnded { number, exit, tally: _, is_clean: _ } => {
+                wire::What::SessionEnded { number: number.0, exit: self::exit(*exit) }
+            }
+            AgentEvent::SessionFound { number, opening: how, process: by } => {
+                let (opening, process) = (self::opening(how), by.map(self::process));
+                wire::What::SessionFound { number: number.0, opening, process }
+            }
+            AgentEvent::SessionProgressed { number } => {
+                wire::What::SessionProgressed { number: number.0 }
+            }
+            AgentEvent::ConversationFollowed { number, conversation, how } => {
+                wire::What::ConversationFollowed {
+                    number: number.0,
+                    conversation: conversation.to_string(),
+                    how: how.word().to_owned(),
+                }
+            }
+            AgentEvent::WindowBegan { number } => wire::What::WindowBegan { number: number.0 },
+            AgentEvent::ClockPassed { number, threshold: passed, sample: measured } => {
+                let (threshold, sample) = (threshold(*passed), sample(measured));
+                wire::What::ClockPassed { number: number.0, threshold, sample }
+            }
+            AgentEvent::ClockTold { number, threshold: passed } => {
+                wire::What::ClockTold { number: number.0, threshold: threshold(*passed) }
+            }
+            AgentEvent::PhaseReported { phase } => {
+                wire::What::PhaseReported { phase: phase.word().to_owned() }
+            }
+            AgentEvent::Renamed { name } => wire::What::Renamed { name: name.to_string() },
+            AgentEvent::Summarised { summary } => {
+                wire::What::Summarised { summary: summary.clone() }
+            }
+            AgentEvent::LegacyLeft { kind, text } => legacy(*kind, text),
+            AgentEvent::BurialAsked { evidence } => self.burial(evidence),
+            AgentEvent::RoundPassed { round } => wire::What::RoundPassed { round: *round },
+            AgentEvent::RoleTaken { role, terms, from, evidence } => {
+                self.took_role(role, terms, *from, evidence)
+            }
+            AgentEvent::RoleLeft { to, evidence } => self.left_role(*to, evidence),
+            AgentEvent::SettingsChanged { settings, evidence } => self.settings(settings, evidence),
+            AgentEvent::PutOff { until, unseen } => {
+                wire::What::PutOff { until: until.map(rfc3339), unseen_seconds: seconds(*unseen) }
+            }
+        }
+    }
+
+    fn moved(&mut self, moved: &Move) -> wire::Moved {
+        wire::Moved {
+            cause: moved.cause.word().to_owned(),
+            to: moved.to.word().to_owned(),
+            reason: moved.reason.word().to_owned(),
+            evidence: self.evidence(&moved.evidence),
+            until: moved.until.map(rfc3339),
+        }
+    }
+
+    fn held(&mut self, hold: &Hold) -> wire::What {
+        wire::What::Held {
+            held_for: hold.held_for.word().to_owned(),
+            evidence: self.evidence(&hold.evidence),
+            since: rfc3339(hold.since),
+        }
+    }
+
+    fn burial(&mut self, evidence: &Evidence) -> wire::What {
+        wire::What::BurialAsked { evidence: self.evidence(evidence) }
+    }
+
+    fn left_role(&mut self, to: Option<AgentId>, evidence: &Evidence) -> wire::What {
+        let to = to.map(|id| id.to_string());
+        wire::What::LeftRole { to, evidence: self.evidence(evidence) }
+    }
+
+    fn took_role(
+        &mut self,
+        role: &str,
+        terms: &RoleTerms,
+        from: Option<AgentId>,
+        evidence: &Evidence,
+    ) -> wire::What {
+        wire::What::TookRole {
+            role: role.to_owned(),
+            mandate: role::mandate(&terms.mandate),
+            span: terms.span.word().to_owned(),
+            from: from.map(|id| id.to_string()),
+            evidence: self.evidence(evidence),
+        }
+    }
+}
+
+fn legacy(kind: LegacyKind, text: &Text) -> wire::What {
+    let kind = kind.word().to_owned();
+    wire::What::LegacyLeft { kind, head: text.head.clone(), bytes: text.bytes }
+}

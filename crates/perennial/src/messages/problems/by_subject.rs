@@ -1,0 +1,95 @@
+//! Problems that belong to one subject: mail, panes in tmux, keeping house.
+
+use std::path::Path;
+
+use perennial_api::Problem;
+use perennial_core::refusal::Refusal;
+
+use super::denied;
+use crate::cli::archive::read::ReadError;
+use crate::cli::problems::{house, pane};
+use crate::config::Mistake;
+use crate::daemon::showing::problems as daemon;
+
+pub fn of_mail() -> Vec<Problem> {
+    vec![
+        daemon::mail::bad_address("town:bob", "before the colon stands `role` or `team`"),
+        daemon::refusal_to(&Refusal::NotAnswerable),
+        daemon::refusal_to(&Refusal::TooManyCopies { copies: 61, most: 60 }),
+        daemon::mail::no_such_role("reviewr", &["reviewer"]),
+        daemon::mail::no_such_role("steward", &[]),
+        daemon::mail::sends_none(),
+        daemon::mail::too_many_ids(51, 50),
+        daemon::mail::too_long("text", 70_000, 65_536),
+        daemon::mail::empty(),
+        daemon::mail::no_such_mail("msg_1"),
+        daemon::mail::no_mailbox(),
+        daemon::mail::not_yours("operator"),
+    ]
+}
+
+pub fn of_panes() -> Vec<Problem> {
+    let socket = Path::new("/tmp/tmux-1000/default");
+    vec![
+        pane::no_tmux(),
+        pane::tmux_not_run(Path::new("/usr/bin/tmux"), &denied()),
+        pane::tmux_failed(socket, "error creating /tmp/tmux-1000/default (Permission denied)"),
+        pane::session_taken("perennial-bob"),
+        pane::pane_silent("perennial-bob", "its process did not begin to listen"),
+        pane::nameless_pane(),
+        pane::not_in_tmux("bob"),
+        pane::buried("bob"),
+        daemon::nameless_in_tmux(),
+        daemon::tmux_without_place(),
+        daemon::place_without_tmux(),
+    ]
+}
+
+pub fn of_house() -> Vec<Problem> {
+    let file = Path::new("/home/eve/.config/perennial/config.toml");
+    let copy = Path::new("/home/eve/.config/perennial/config.edited.toml");
+    let unit = Path::new("/home/eve/.config/systemd/user/perennial.service");
+    let archive = Path::new("/home/eve/fleet.tar");
+    let journal = Path::new("/home/eve/.local/share/perennial/journal.db");
+    let mistake = Mistake { line: Some(3), message: "unknown field `notifi`".to_owned() };
+    vec![
+        house::for_persons("edit the configuration"),
+        house::config_mistake(file, &mistake),
+        house::edited_config_mistake(copy, &mistake),
+        house::checked_config_mistake(Path::new("./config.toml"), &mistake),
+        house::config_unreadable(Path::new("./config.toml"), &denied()),
+        house::nowhere_to_edit(),
+        house::mandates_missing(
+            file,
+            &["the mandate of the role architect is missing: there is no file /x".to_owned()],
+        ),
+        house::trust_needs_a_terminal(),
+        house::not_trusted(Path::new("./perennial.toml"), &denied()),
+        house::no_such_key("notifi", &["notify"], ""),
+        house::no_such_key("colour", &[], "notify, silent_after_s"),
+        house::config_not_edited(file, &denied()),
+        house::no_editor("vi", &denied()),
+        house::editor_failed("vi", copy),
+        house::path_not_for_a_unit(Path::new("/home/eve/a\nb")),
+        house::foreign_unit(unit),
+        house::unit_unusable(unit, &denied()),
+        house::no_unit(unit),
+        house::no_systemd("systemctl was not found in PATH"),
+        house::systemctl_failed(&["enable", "perennial.service"], "Access denied"),
+        house::store_is_newer(
+            "0.2.0 (build 9262ffa8f80b)",
+            "0.1.0 (build 38f0c1d2e3b4)",
+            "the file has form 6, this program knows 5",
+        ),
+        house::export_exists(archive),
+        house::export_needs_a_file(),
+        house::no_directory_for_export(archive),
+        house::nothing_to_export(journal),
+        house::not_exported(archive, &denied()),
+        house::not_an_archive(archive, &ReadError::Foreign("../../.bashrc".to_owned())),
+        house::archive_unread(archive, &denied()),
+        house::home_not_empty(&[journal.to_owned()]),
+        house::home_in_use("another daemon holds this home (pid 4242)"),
+        house::not_imported(&denied()),
+    ]
+}

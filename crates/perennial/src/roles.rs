@@ -1,0 +1,406 @@
+//! Roles as they are declared: in the operator's `config.toml`, in the `perennial.toml` of a project, and built in.
+//! Whose declaration counts is said in one place, `perennial_core::role::DeclaredIn`.
+//!
+//! A project's file is data that anybody may have written. Nothing of a role in it is run, and no path in it is
+//! followed: a mandate's path is only told, and looked at to say that there is no such file.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use perennial_core::name::{Name, NameKey};
+use perennial_core::restart::Restart;
+use perennial_core::role::{Mandate, RoleTerms, Span};
+use serde::de::{DeserializeSeed, Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::span;
+
+/// A mandate as a text, in full, goes into what a session is told at its start.
+const MANDATE_BYTES_MAX: usize = 1024;
+const PATH_BYTES_MAX: usize = 512;
+/// No project prods an agent more often; the operator may.
+pub const PROJECT_EVERY_LEAST_S: u64 = 60;
+const EVERY_MOST_S: u64 = 365 * 86_400;
+
+/// The roles of one file, by their names.
+pub type Declared = BTreeMap<RoleName, Declaration>;
+
+/// One role of a file, as it is written.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "a table with the keys of a role")]
+pub struct Declaration {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mandate: Option<MandateText>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mandate_file: Option<MandatePath>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    span: Option<SpanWord>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    overseer: Option<RoleName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    restart: Option<RestartWord>,
+    single_holder: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    every: Option<Interval>,
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "cycle")]
+    cycle: Option<Cycle>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budget: Option<Budget>,
+}
+
+/// When a holder's session gives way to the next.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table such as { after = 3, unit = \"assignment\" }")]
+struct Cycle {
+    /// Every unit but `operator` has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    after: Option<u32>,
+    unit: CycleUnit,
+    /// Events after which the session gives way at once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    interesting: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum CycleUnit {
+    Assignment,
+    Round,
+    Interaction,
+    Merge,
+    /// The operator decides.
+    Operator,
+}
+
+/// What a holder may spend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table such as { tokens = 1000000 }")]
+struct Budget {
+    tokens: u64,
+}
+
+/// A name that a role can have.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct RoleName(String);
+
+impl RoleName {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for RoleName {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<RoleName, String> {
+        match text.parse::<Name>() {
+            Ok(name) => Ok(RoleName(name.as_str().to_owned())),
+            Err(_) => Err(format!("invalid role `{text}`: use letters, digits, - and _")),
+        }
+    }
+}
+
+impl From<RoleName> for String {
+    fn from(name: RoleName) -> String {
+        name.0
+    }
+}
+
+/// Reads the roles of a file. What only several keys together show to be wrong is a mistake, too.
+pub fn declared<'de, D: Deserializer<'de>>(from: D) -> Result<Declared, D::Error> {
+    from.deserialize_map(DeclaredVisitor { every_least_s: 1 })
+}
+
+/// The same of a project's file.
+pub fn declared_by_project<'de, D: Deserializer<'de>>(from: D) -> Result<Declared, D::Error> {
+    from.deserialize_map(DeclaredVisitor { every_least_s: PROJECT_EVERY_LEAST_S })
+}
+
+struct DeclaredVisitor {
+    every_least_s: u64,
+}
+
+impl<'de> Visitor<'de> for DeclaredVisitor {
+    type Value = Declared;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a table for each role")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Declared, A::Error> {
+        let (mut seen, mut all) = (BTreeMap::new(), Declared::new());
+        while let Some(name) = map.next_key_seed(NewRole(&mut seen))? {
+            all.insert(name, map.next_value_seed(Coherent { every_least_s: self.every_least_s })?);
+        }
+        Ok(all)
+    }
+}
+
+/// A role that no table before this one declares, whatever letters it is written in.
+struct NewRole<'s>(&'s mut BTreeMap<NameKey, RoleName>);
+
+impl<'de> DeserializeSeed<'de> for NewRole<'_> {
+    type Value = RoleName;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<RoleName, D::Error> {
+        let name = RoleName::deserialize(from)?;
+        match self.0.insert(NameKey::of(name.as_str()), name.clone()) {
+            None => Ok(name),
+            Some(other) => {
+                let words = format!("`{}` and `{}` are the same role", other.0, name.0);
+                Err(D::Error::custom(words))
+            }
+        }
+    }
+}
+
+/// A declaration whose keys go together.
+struct Coherent {
+    every_least_s: u64,
+}
+
+impl<'de> DeserializeSeed<'de> for Coherent {
+    type Value = Declaration;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Declaration, D::Error> {
+        let declaration = Declaration::deserialize(from)?;
+        declaration.is_coherent(self.every_least_s).map_err(D::Error::custom)?;
+        Ok(declaration)
+    }
+}
+
+fn cycle<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Cycle>, D::Error> {
+    let cycle = Cycle::deserialize(from)?;
+    match (cycle.after, cycle.unit) {
+        (Some(_), _) | (None, CycleUnit::Operator) => Ok(Some(cycle)),
+        (
+            None,
+            CycleUnit::Assignment | CycleUnit::Round | CycleUnit::Interaction | CycleUnit::Merge,
+        ) => Err(D::Error::custom("cycle needs a number (after), unless its unit is operator")),
+    }
+}
+
+/// A value that is checked when it is read.
+macro_rules! checked_text {
+    ($name:ident, $check:expr) => {
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        struct $name(String);
+
+        impl TryFrom<String> for $name {
+            type Error = String;
+
+            fn try_from(text: String) -> Result<$name, String> {
+                let check: fn(&str) -> Result<(), String> = $check;
+                check(&text).map(|()| $name(text))
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(value: $name) -> String {
+                value.0
+            }
+        }
+    };
+}
+
+checked_text!(MandateText, |text| bounded(text, MANDATE_BYTES_MAX, "mandate"));
+checked_text!(MandatePath, |text| bounded(text, PATH_BYTES_MAX, "mandate_file"));
+checked_text!(SpanWord, |text| one_of(text, "span", &Span::ALL.map(Span::word)));
+checked_text!(RestartWord, |text| one_of(text, "restart", &RESTARTS.map(|(_, word)| word)));
+checked_text!(Interval, |text| match span::seconds(text) {
+    Some(1..=EVERY_MOST_S) => Ok(()),
+    Some(_) | None =>
+        Err("every must be a span such as \"90s\", \"30m\", \"12h\" or \"1d\"".to_owned()),
+});
+
+const RESTARTS: [(Restart, &str); 3] =
+    [(Restart::Never, "never"), (Restart::OnCrash, "on-crash"), (Restart::Always, "always")];
+
+fn bounded(text: &str, most: usize, key: &str) -> Result<(), String> {
+    match (text.trim().is_empty(), text.len() <= most) {
+        (false, true) => Ok(()),
+        (true, _) => Err(format!("{key} is empty")),
+        (false, false) => Err(format!("{key} may have at most {most} bytes")),
+    }
+}
+
+fn one_of(text: &str, key: &str, words: &[&str]) -> Result<(), String> {
+    match words.contains(&text) {
+        true => Ok(()),
+        false => Err(format!("{key} must be one of {}", words.join(", "))),
+    }
+}
+
+impl Declaration {
+    /// What holders of the role are bound by, as the file at `file` declares it.
+    pub fn terms(&self, file: &Path) -> RoleTerms {
+        let text = self.mandate.as_ref().map(|text| Mandate::Text(text.0.clone()));
+        let path = self.mandate_path(file);
+        let path = path.map(|path| Mandate::Path(path.to_string_lossy().into_owned()));
+        let restart = self.restart.as_ref().map(|word| word.0.as_str());
+        RoleTerms {
+            mandate: path.or(text).unwrap_or_default(),
+            span: self.span(),
+            overseer: self.overseer.as_ref().map(|role| role.0.clone()),
+            restart: RESTARTS.iter().find(|(_, word)| restart == Some(word)).map(|(it, _)| *it),
+            is_single: self.single_holder,
+            every: self
+                .every
+                .as_ref()
+                .and_then(|every| span::seconds(&every.0))
+                .map(Duration::from_secs),
+            is_declared: true,
+        }
+    }
+
+    /// The file of the mandate: a relative path starts where the file is that declares it.
+    fn mandate_path(&self, file: &Path) -> Option<PathBuf> {
+        let path = self.mandate_file.as_ref()?;
+        Some(file.parent().unwrap_or(Path::new("/")).join(&path.0))
+    }
+
+    /// The mandate's path, if no file is there.
+    pub fn missing_mandate(&self, file: &Path) -> Option<PathBuf> {
+        self.mandate_path(file).filter(|path| !path.is_file())
+    }
+
+    fn is_coherent(&self, every_least_s: u64) -> Result<(), String> {
+        let every_s = self.every.as_ref().and_then(|every| span::seconds(&every.0));
+        if self.mandate.is_some() && self.mandate_file.is_some() {
+            Err("give mandate or mandate_file, not both".to_owned())
+        } else if every_s.is_some_and(|every_s| every_s < every_least_s) {
+            Err(format!("every must be at least {}", span::brief(every_least_s)))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn span(&self) -> Span {
+        let word = self.span.as_ref().map(|word| word.0.as_str());
+        Span::ALL.into_iter().find(|span| word == Some(span.word())).unwrap_or_default()
+    }
+
+    /// What is declared and has no effect yet, for people.
+    pub fn not_in_force(&self) -> Vec<String> {
+        let mut sentences = Vec::new();
+        sentences.extend(self.span.is_some().then(|| match self.span() {
+            Span::Mortal => "a holder is buried when its work is done".to_owned(),
+            Span::Persistent => "a holder hibernates when its work is done".to_owned(),
+        }));
+        let overseer = self.overseer.as_ref();
+        sentences
+            .extend(overseer.map(|role| format!("holders of {} look after its holders", role.0)));
+        if let Some(Cycle { after, unit, interesting }) = &self.cycle {
+            let unit = match unit {
+                CycleUnit::Assignment => "assignment",
+                CycleUnit::Round => "round",
+                CycleUnit::Interaction => "interaction",
+                CycleUnit::Merge => "merge",
+                CycleUnit::Operator => "",
+            };
+            let plural = if *after == Some(1) { "" } else { "s" };
+            let early = match interesting.is_empty() {
+                true => String::new(),
+                false => format!(", or after: {}", interesting.join(", ")),
+            };
+            sentences.push(match after.filter(|_| !unit.is_empty()) {
+                Some(after) => format!("a new session after {after} {unit}{plural}{early}"),
+                None => format!("a new session only when the operator decides{early}"),
+            });
+        }
+        sentences.extend(self.budget.map(|budget| format!("at most {} tokens", budget.tokens)));
+        sentences
+    }
+}
+
+/// The roles that are built in, with the numbers of the systems that they come from.
+pub fn built_in() -> Declared {
+    toml::from_str::<BuiltIn>(include_str!("roles/built_in.toml")).expect("it is tested").role
+}
+
+#[derive(Deserialize)]
+struct BuiltIn {
+    #[serde(deserialize_with = "declared")]
+    role: Declared,
+}
+
+/// What decisions go by, of the roles that the file at `file` declares.
+pub fn terms(declared: &Declared, file: &Path) -> BTreeMap<NameKey, RoleTerms> {
+    let terms =
+        |(role, it): (&RoleName, &Declaration)| (NameKey::of(role.as_str()), it.terms(file));
+    declared.iter().map(terms).collect()
+}
+
+/// The declaration of a role, whatever letters it is written in.
+pub fn find<'d>(declared: &'d Declared, role: &NameKey) -> Option<&'d Declaration> {
+    declared.iter().find(|(name, _)| NameKey::of(name.as_str()) == *role).map(|(_, found)| found)
+}
+
+/// What is wrong outside the file that declares these roles: a sentence for each mandate without a file.
+pub fn missing_mandates(declared: &Declared, file: &Path) -> Vec<String> {
+    let missing = |(role, it): (&RoleName, &Declaration)| {
+        let path = it.missing_mandate(file)?;
+        Some(format!(
+            "the mandate of the role {} is missing: there is no file {}",
+            role.0,
+            path.display()
+        ))
+    };
+    declared.iter().filter_map(missing).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A mistake was once told with the names of our own types.
+    #[test]
+    fn a_wrong_form_is_told_with_the_right_one() {
+        for (key, form) in [
+            ("budget = 5", "expected a table such as { tokens = 1000000 }"),
+            ("cycle = 5", "expected a table such as { after = 3, unit = \"assignment\" }"),
+        ] {
+            let file = format!("[role.scribe]\n{key}\n");
+            let error = toml::from_str::<BuiltIn>(&file).err().expect("a mistake");
+            assert!(error.message().contains(form), "{error}");
+        }
+    }
+
+    /// G-03: the seed's numbers.
+    #[test]
+    fn the_built_in_roles_have_their_numbers() {
+        let roles = built_in();
+        let told: Vec<(&str, &str, String)> = roles
+            .iter()
+            .map(|(name, role)| (name.as_str(), role.span().word(), role.not_in_force().join("; ")))
+            .collect();
+        let rows = [
+            ("crew", "persistent", "a new session only when the operator decides"),
+            ("mayor", "persistent", "a new session only when the operator decides"),
+            (
+                "patrol",
+                "persistent",
+                "a new session after 20 rounds, or after: lifecycle-request, remediation, escalation",
+            ),
+            (
+                "refinery",
+                "persistent",
+                "a new session after 20 merges, or after: complex-rebase, conflict",
+            ),
+            ("witness", "persistent", "a new session after 15 interactions"),
+            (
+                "worker",
+                "mortal",
+                "a holder is buried when its work is done; holders of witness look after its holders; a new \
+                 session after 1 assignment",
+            ),
+        ];
+        assert_eq!(told, rows.map(|(name, span, rest)| (name, span, rest.to_owned())));
+        let worker = find(&roles, &NameKey::of("Worker")).expect("a role").terms(Path::new("/"));
+        assert_eq!(worker.overseer.as_deref(), Some("witness"));
+    }
+}
