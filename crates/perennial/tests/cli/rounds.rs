@@ -13,8 +13,9 @@ const CONFIG: &str =
     "[role.patrol]\nmandate = '''walk the fence\nnote what is open'''\nevery = '2s'\n";
 
 /// A holder who is idle is asked for a round. The next one, due while that turn runs, comes only when it is over, once,
-/// though the daemon is killed meanwhile; and who leaves the role is asked no more.
-fn rounds_one_at_a_time(mut stage: Stage) {
+/// though the daemon is killed meanwhile; and who leaves the role is asked no more. `mandate`: how its input line is
+/// given the mandate.
+fn rounds_one_at_a_time(mut stage: Stage, mandate: &[&str]) {
     stage.configure(CONFIG);
     let again = Turn { repeat: Repeat::ALWAYS, ..Turn::text("Walked.") };
     stage.model_says([Turn::text("Walking.").matching("round 1 of").gate("first"), again]);
@@ -22,8 +23,8 @@ fn rounds_one_at_a_time(mut stage: Stage) {
     stage.sealed.ok(["role", "assume", NAME, "patrol"]);
     stage.told("round 1 of your role patrol, one every 2s");
     let told = stage.last_request();
-    for line in ["| walk the fence", "| note what is open"] {
-        assert_eq!(count(&told, line), 1, "{told:#?}");
+    for words in mandate {
+        assert_eq!(count(&told, words), 1, "{told:#?}");
     }
     // The second one is due in the turn that the first began, and waits.
     stage.model.wait_until_held("first").expect("the answer to the first");
@@ -61,12 +62,15 @@ fn rounds_one_at_a_time(mut stage: Stage) {
 
 #[test]
 fn claude_is_asked_for_one_round_at_a_time() {
-    rounds_one_at_a_time(Stage::new(&Harness::named("claude")));
+    let mandate = ["| walk the fence", "| note what is open"];
+    rounds_one_at_a_time(Stage::new(&Harness::named("claude")), &mandate);
 }
 
 #[test]
 fn a_fourth_vendor_is_asked_for_one_round_at_a_time() {
     let mut harness = Harness::of_file(Path::new(FOURTH));
     harness.program = Some(Path::new(FOURTH).with_extension(""));
-    rounds_one_at_a_time(Stage::new(&harness));
+    // Its input line has no second line.
+    let mandate = ["The mandate: “walk the fence note what is open”."];
+    rounds_one_at_a_time(Stage::new(&harness), &mandate);
 }
