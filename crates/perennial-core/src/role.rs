@@ -14,7 +14,8 @@
 //!   at once conflict, and one of them is made again.
 //! - R4  An agent hands its role to nobody who has another one: the receiver would lose that without a word of
 //!   its own.
-//! - R5  A transfer gives nobody terms that the operator or the receiver's project would not give.
+//! - R5  A transfer gives the receiver the terms that the operator, its own project or Perennial declare. Where none of them
+//!   does, it has the giver's; by an agent's word, of another project, without rounds and restart policy.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -349,7 +350,7 @@ pub fn transfer(
         return Err(Refusal::HasRole { agent: to.id });
     }
     let evidence = evidence(caller, Verb::Transfer, now)?;
-    let terms = Box::new(fleet.policy().terms_handed_over((agent, to), declared));
+    let terms = Box::new(fleet.policy().terms_handed_over(caller, (agent, to), declared));
     let left = AgentEvent::RoleLeft { to: Some(to.id), evidence: evidence.clone() };
     let taken = AgentEvent::RoleTaken { role, terms, from: Some(agent.id), evidence };
     Ok(Decision {
