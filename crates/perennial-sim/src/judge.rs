@@ -160,9 +160,7 @@ impl Judge {
             }
             AgentEvent::SessionEnding { number, .. } => {
                 account.is_live(id, *number, event)?;
-                account.is_ending = true;
-                // What ends takes up no place: a person who restarts an agent does not wait for the line.
-                account.admitted = false;
+                account.ending();
                 Ok(())
             }
             AgentEvent::SessionEnded { number, exit, .. } => {
