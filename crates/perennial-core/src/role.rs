@@ -67,6 +67,15 @@ impl DeclaredIn {
     pub const BY_PRECEDENCE: [DeclaredIn; 3] =
         [DeclaredIn::Operator, DeclaredIn::Project, DeclaredIn::BuiltIn];
 
+    /// The shortest time between two rounds that may be declared there. A round spends tokens, and a project's file may be
+    /// an agent's own work.
+    pub fn every_least_s(self) -> u64 {
+        match self {
+            DeclaredIn::Operator | DeclaredIn::BuiltIn => 1,
+            DeclaredIn::Project => 60,
+        }
+    }
+
     pub fn word(self) -> &'static str {
         match self {
             DeclaredIn::Operator => "config",

@@ -384,11 +384,11 @@ impl Surface {
     ) -> Result<Done, ProblemResponse> {
         let agent = self.find(caller, id.to_string()).await?;
         let sights = self.sights(caller, [id].into()).await?;
-        let returned = match sights.get(&id).is_some_and(|sight| sight.sees(Private::Texts)) {
-            true => self.returned_texts(id).await?,
-            false => Vec::new(),
+        let (returned, mail) = match sights.get(&id).is_some_and(|sight| sight.sees(Private::Texts))
+        {
+            true => (self.returned_texts(id).await?, self.left_mail(id, unread).await?),
+            false => (Vec::new(), Vec::new()),
         };
-        let mail = self.left_mail(caller, id, unread).await?;
         let vacancy = roles::left_by(&agent.id, vacant, self.vacancies().await?);
         Ok(Done::Buried(Box::new(Buried { agent, returned, mail, vacancy })))
     }
