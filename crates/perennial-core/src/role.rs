@@ -17,6 +17,8 @@
 //! - R5  A transfer gives the receiver the terms that the operator, its own project or Perennial declare. Where none of them
 //!   does, it has the giver's; by an agent's word, of another project, without rounds and restart policy.
 
+mod declared_in;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -36,6 +38,8 @@ use crate::restart::Restart;
 use crate::state::{Roster, State};
 use crate::time::Time;
 
+pub use declared_in::DeclaredIn;
+
 /// What a role asks of its holders. A role that nobody declared has the defaults.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RoleTerms {
@@ -51,38 +55,6 @@ pub struct RoleTerms {
     pub every: Option<Duration>,
     /// Somebody declared it: the operator, a project, or Perennial itself.
     pub is_declared: bool,
-}
-
-/// Where a role is declared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum DeclaredIn {
-    Operator,
-    Project,
-    BuiltIn,
-}
-
-impl DeclaredIn {
-    /// The only place that says whose declaration counts: the first of these that has the role, as a whole. A
-    /// project's file is data that anybody may have written; it never overrides the operator's word.
-    pub const BY_PRECEDENCE: [DeclaredIn; 3] =
-        [DeclaredIn::Operator, DeclaredIn::Project, DeclaredIn::BuiltIn];
-
-    /// The shortest time between two rounds that may be declared there. A round spends tokens, and a project's file may be
-    /// an agent's own work.
-    pub fn every_least_s(self) -> u64 {
-        match self {
-            DeclaredIn::Operator | DeclaredIn::BuiltIn => 1,
-            DeclaredIn::Project => 60,
-        }
-    }
-
-    pub fn word(self) -> &'static str {
-        match self {
-            DeclaredIn::Operator => "config",
-            DeclaredIn::Project => "project",
-            DeclaredIn::BuiltIn => "built-in",
-        }
-    }
 }
 
 /// What the holder of a role is to do.
