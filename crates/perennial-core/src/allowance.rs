@@ -225,6 +225,7 @@ fn words(command: &Command) -> Option<u64> {
         | Command::Bury { .. }
         | Command::Send { .. }
         | Command::Prune { .. }
+        | Command::Clean { .. }
         | Command::ReadMail { .. }
         | Command::DismissVacancy { .. }
         | Command::Unsend { .. } => None,
