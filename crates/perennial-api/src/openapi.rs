@@ -12,7 +12,9 @@ use crate::answer::{
     Briefing, Buried, Down, Health, Legacy, Message, Pruned, Recording, Reported, Screen, Ticket,
     Why,
 };
+use crate::cleaning::{Clean, Cleaned};
 use crate::event::Event;
+use crate::graph::{self, GraphPage};
 use crate::mail::{Mail, MailList};
 use crate::post::Post;
 use crate::problem::{self, Problem};
@@ -92,10 +94,14 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
     match route {
         Route::ListAgents => it.query::<query::Agents>().answers::<Vec<Agent>>(
             200,
-            "The agents; x-dead: the dead; x-read-only: nothing is recorded now.",
+            "The agents; with `vocabulary`, documents of that seed (docs/vocabularies.md). x-dead: the dead; \
+             x-read-only: nothing is recorded now.",
         ),
         Route::Spawn => it.body::<request::Spawn>().answers::<Agent>(201, "The agent."),
-        Route::ShowAgent => it.answers::<Agent>(200, "The agent."),
+        Route::ShowAgent => it.query::<query::Agent>().answers::<Agent>(
+            200,
+            "The agent; with `vocabulary`, the document of that seed (docs/vocabularies.md).",
+        ),
         Route::Wake | Route::Restart => {
             it.body::<request::Start>().answers::<Agent>(200, "The agent.")
         }
@@ -151,6 +157,12 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
         }
         Route::Health => it.answers::<Health>(200, "How the daemon is."),
         Route::Down => it.answers::<Down>(200, "The daemon ends."),
+        Route::Clean => {
+            it.body::<Clean>().answers::<Cleaned>(200, "What was removed, or would be.")
+        }
+        Route::Graph => it
+            .query::<graph::Query>()
+            .answers::<GraphPage>(200, "The sessions, those that began last first."),
         Route::OpenApi => {
             it.answers_as("application/json", "OpenAPI 3.1.", &json!({ "type": "object" }))
         }

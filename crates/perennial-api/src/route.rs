@@ -50,6 +50,8 @@ pub enum Route {
     Health,
     Down,
     OpenApi,
+    Clean,
+    Graph,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,8 +96,15 @@ const LIST_MAIL: Card = (Method::Get, "/v1/mail", "List mail, newest first");
 const SEND_MAIL: Card = (Method::Post, "/v1/mail", "Send a mail");
 const READ_MAIL: Card = (Method::Post, "/v1/mail/read", "Read mails; your own count as read");
 
+const CLEAN: Card = (
+    Method::Post,
+    "/v1/agents/{target}/clean",
+    "Remove what takes up room of a dead agent, or list it",
+);
+const GRAPH: Card = (Method::Get, "/v1/graph", "Query the entity graph: who did what, by session");
+
 impl Route {
-    pub const ALL: [Route; 44] = [
+    pub const ALL: [Route; 46] = [
         Route::ListAgents,
         Route::Spawn,
         Route::ShowAgent,
@@ -140,6 +149,8 @@ impl Route {
         Route::Health,
         Route::Down,
         Route::OpenApi,
+        Route::Clean,
+        Route::Graph,
     ];
 
     pub fn method(self) -> Method {
@@ -223,6 +234,8 @@ impl Route {
             Route::Health => (Get, "/v1/health", "Show the daemon's health"),
             Route::Down => (Post, "/v1/down", "End the daemon; sessions go on"),
             Route::OpenApi => (Get, "/v1/openapi.json", "Get this document"),
+            Route::Clean => CLEAN,
+            Route::Graph => GRAPH,
         }
     }
 }

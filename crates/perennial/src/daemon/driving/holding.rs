@@ -47,6 +47,11 @@ impl Driver {
                 {
                     self.world.house.remove(*agent, sessions.clone());
                 }
+                What::Node(node, NodeEvent::AgentCleaned { harness, conversations, .. })
+                    if *node == self.supervisor.fleet().node() =>
+                {
+                    self.world.house.remove_copies(harness.clone(), conversations.clone());
+                }
                 What::Agent(
                     id,
                     AgentEvent::Renamed { .. }
