@@ -31,6 +31,7 @@ use perennial_core::restart::Restart;
 use perennial_core::state::State;
 use perennial_core::time::Time;
 use perennial_core::visibility::Private;
+use perennial_core::vocabulary::Vocabulary;
 use perennial_engine::harness::typing::Unsendable;
 
 use super::COLUMNS;
@@ -119,6 +120,7 @@ fn refusals() -> Vec<Problem> {
         Refusal::AlreadyOffered { message: TEXT },
         Refusal::MessageExists { message: TEXT },
         Refusal::ParentGone { parent: ADA },
+        Refusal::StillEnding { agent: ADA },
         Refusal::NoRole { agent: ADA },
         Refusal::NotVacant { role: ada },
         Refusal::HasRole { agent: ADA },
@@ -205,6 +207,12 @@ fn malformed() -> Vec<Problem> {
         daemon::no_such_mode("brave", &["default", "plan"]),
         daemon::bad_roster("heaven"),
         daemon::bad_state("tired"),
+        daemon::bad_vocabulary("latin"),
+        daemon::not_a_state_of(Vocabulary::Tavern, "tired"),
+        daemon::graph_unread("the file of the entity graph failed"),
+        daemon::long_graph_word(4096),
+        daemon::bad_session_id("bob"),
+        daemon::bad_graph_place("x"),
         daemon::bad_conversation("../x"),
         daemon::no_program(),
         daemon::long_command_line(),
@@ -326,6 +334,7 @@ fn of_command_line() -> Vec<Problem> {
         cli::program_not_started("bob", "sh was not found in PATH"),
         cli::end_unknown("bob"),
         cli::not_confirmed(),
+        cli::no_such_entity("role:archtect"),
         cli::no_terminal_to_attach("bob"),
         cli::no_terminal_to_watch(),
         cli::nameless_variable(),

@@ -64,6 +64,7 @@ pub fn of_house() -> Vec<Problem> {
             &["the mandate of the role architect is missing: there is no file /x".to_owned()],
         ),
         house::trust_needs_a_terminal(),
+        house::clean_needs_a_terminal(),
         house::not_trusted(Path::new("./perennial.toml"), &denied()),
         house::no_such_key("notifi", &["notify"], ""),
         house::no_such_key("colour", &[], "notify, silent_after_s"),
