@@ -9,6 +9,7 @@
 //! - GR3  The graph reaches as far as the journal did when it was asked; records are read in bounded portions.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -244,12 +245,11 @@ impl Graph {
         let transaction = self.connection.transaction()?;
         let mut portions: BTreeMap<AgentId, Portion> = BTreeMap::new();
         for (agent, event, at) in records.iter().filter_map(of_agent) {
-            if !portions.contains_key(&agent) {
-                portions.insert(agent, portion(&transaction, agent)?);
-            }
-            if let Some(portion) = portions.get_mut(&agent) {
-                portion.evolve(event, at);
-            }
+            let portion = match portions.entry(agent) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(place) => place.insert(portion(&transaction, agent)?),
+            };
+            portion.evolve(event, at);
         }
         for (agent, portion) in &portions {
             put(&transaction, *agent, portion)?;

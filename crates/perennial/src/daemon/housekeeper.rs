@@ -50,8 +50,8 @@ pub struct Housekeeper {
 #[derive(Debug)]
 enum Chore {
     Remove(AgentId, Vec<SessionNumber>),
-    /// Our copies of these conversations of a harness.
-    RemoveCopies(String, Vec<ConversationId>),
+    /// Our copies of these conversations of a harness, once nobody writes to them.
+    RemoveCopies(String, Vec<ConversationId>, Receiver<()>),
     /// Tell when everything before this is done.
     Settle(oneshot::Sender<()>),
 }
@@ -98,10 +98,15 @@ impl Housekeeper {
     }
 
     /// Removes our copies of conversations, but for those that an agent outside the cemetery may resume by then. It
-    /// is on record that they go.
-    pub fn remove_copies(&self, harness: String, conversations: Vec<ConversationId>) {
+    /// is on record that they go. `unwritten` tells when nothing more is written to them.
+    pub fn remove_copies(
+        &self,
+        harness: String,
+        conversations: Vec<ConversationId>,
+        unwritten: Receiver<()>,
+    ) {
         // A thread that is gone leaves it to the next daemon.
-        let _ = self.chores.send(Chore::RemoveCopies(harness, conversations));
+        let _ = self.chores.send(Chore::RemoveCopies(harness, conversations, unwritten));
     }
 
     /// Waits until all that was to be removed so far has been tried.
@@ -148,7 +153,11 @@ impl Worker {
         loop {
             match inbox.recv_timeout(LOOK_EVERY) {
                 Ok(Chore::Remove(agent, sessions)) => self.remove(agent, &sessions),
-                Ok(Chore::RemoveCopies(harness, all)) => self.remove_copies(&harness, all),
+                Ok(Chore::RemoveCopies(harness, all, unwritten)) => {
+                    // A reader that is gone writes nothing.
+                    let _ = unwritten.recv();
+                    self.remove_copies(&harness, all);
+                }
                 Ok(Chore::Settle(reply)) => _ = reply.send(()),
                 Err(RecvTimeoutError::Timeout) => self.look(),
                 Err(RecvTimeoutError::Disconnected) => return,
