@@ -31,7 +31,6 @@ use perennial_core::restart::Restart;
 use perennial_core::state::State;
 use perennial_core::time::Time;
 use perennial_core::visibility::Private;
-use perennial_core::vocabulary::Vocabulary;
 use perennial_engine::harness::typing::Unsendable;
 
 use super::COLUMNS;
@@ -52,6 +51,7 @@ pub fn add(text: &mut String) {
     section(text, "Mail", &by_subject::of_mail());
     section(text, "Panes in tmux", &by_subject::of_panes());
     section(text, "Keeping house", &by_subject::of_house());
+    section(text, "The record", &by_subject::of_the_record());
     section(text, "Talking to the daemon", &of_client());
 }
 
@@ -207,12 +207,6 @@ fn malformed() -> Vec<Problem> {
         daemon::no_such_mode("brave", &["default", "plan"]),
         daemon::bad_roster("heaven"),
         daemon::bad_state("tired"),
-        daemon::bad_vocabulary("latin"),
-        daemon::not_a_state_of(Vocabulary::Tavern, "tired"),
-        daemon::graph_unread("the file of the entity graph failed"),
-        daemon::long_graph_word(4096),
-        daemon::bad_session_id("bob"),
-        daemon::bad_graph_place("x"),
         daemon::bad_conversation("../x"),
         daemon::no_program(),
         daemon::long_command_line(),
@@ -334,7 +328,6 @@ fn of_command_line() -> Vec<Problem> {
         cli::program_not_started("bob", "sh was not found in PATH"),
         cli::end_unknown("bob"),
         cli::not_confirmed(),
-        cli::no_such_entity("role:archtect"),
         cli::no_terminal_to_attach("bob"),
         cli::no_terminal_to_watch(),
         cli::nameless_variable(),
@@ -468,6 +461,7 @@ fn no_problem_suggests_a_destructive_command() {
         by_subject::of_mail(),
         by_subject::of_panes(),
         by_subject::of_house(),
+        by_subject::of_the_record(),
         of_client(),
     ]
     .concat();

@@ -127,6 +127,29 @@ fn gas_towns_roles_are_read_and_printed() {
     assert_eq!((polecat.span.as_str(), polecat.overseer.as_deref()), ("mortal", Some("witness")));
 }
 
+/// The seed's identity file, §2.3.1.
+const S3: &str = "schema_version identity_name role session_id pid tmux_session node_id pipeline_id bead_id \
+                  worktree_path hook_path created_at last_seen status predecessor_id respawn_count target_dir";
+/// The seed's agent-identity document.
+const JULIAN: &str = "type status name color colorName gender gridPosition faceVariant individuationArtifact \
+                      createdAt lastAliveAt lastSessionId";
+/// The seed's roster line.
+const HAAK: &str = "session_id state model role summary context_pct situation_ids registered updated \
+                    final_summary freeze_state";
+
+/// An agent's document, which has these fields in this order and no others.
+#[track_caller]
+fn document(sealed: &Sealed, agent: &str, vocabulary: &str, fields: &str) -> Document {
+    let text = sealed.ok(["show", agent, "--json", "--vocabulary", vocabulary]);
+    let keys: Vec<&str> = fields.split_whitespace().collect();
+    let place =
+        |key: &&str| text.find(&format!("\"{key}\":")).unwrap_or_else(|| panic!("{key}: {text}"));
+    assert!(keys.iter().map(place).is_sorted(), "{text}");
+    let read: Document = serde_json::from_str(&text).expect("a document");
+    assert_eq!(read.len(), keys.len(), "{text}");
+    read
+}
+
 /// The documents of the seeds' own examples, field for field and in their order.
 #[test]
 fn the_examples_of_the_seeds_are_reproduced() {
@@ -134,39 +157,7 @@ fn the_examples_of_the_seeds_are_reproduced() {
     sealed.ok(["spawn", "impl_auth", "--role", "orchestrator", "--", "sleep", "1000000"]);
     let agent = sealed.show("impl_auth");
     let session = agent.session.clone().expect("a session");
-    let in_order = |text: &str, keys: &[&str]| {
-        let places: Vec<usize> = keys
-            .iter()
-            .map(|key| text.find(&format!("\"{key}\":")).unwrap_or_else(|| panic!("{key}: {text}")))
-            .collect();
-        assert!(places.is_sorted(), "{text}");
-        let read: Document = serde_json::from_str(text).expect("a document");
-        assert_eq!(read.len(), keys.len(), "{text}");
-        read
-    };
-    let text = sealed.ok(["show", "impl_auth", "--json", "--vocabulary", "s3"]);
-    let identity = in_order(
-        &text,
-        &[
-            "schema_version",
-            "identity_name",
-            "role",
-            "session_id",
-            "pid",
-            "tmux_session",
-            "node_id",
-            "pipeline_id",
-            "bead_id",
-            "worktree_path",
-            "hook_path",
-            "created_at",
-            "last_seen",
-            "status",
-            "predecessor_id",
-            "respawn_count",
-            "target_dir",
-        ],
-    );
+    let identity = document(&sealed, "impl_auth", "s3", S3);
     let expected = json!({
         "schema_version": "1.0",
         "identity_name": "impl_auth",
@@ -185,45 +176,12 @@ fn the_examples_of_the_seeds_are_reproduced() {
     }
     sealed.ok(["spawn", "Lyra", "--", "sleep", "1000000"]);
     let lyra = sealed.show("Lyra");
-    let text = sealed.ok(["show", "Lyra", "--json", "--vocabulary", "julian"]);
-    let document = in_order(
-        &text,
-        &[
-            "type",
-            "status",
-            "name",
-            "color",
-            "colorName",
-            "gender",
-            "gridPosition",
-            "faceVariant",
-            "individuationArtifact",
-            "createdAt",
-            "lastAliveAt",
-            "lastSessionId",
-        ],
-    );
-    assert_eq!(document["type"], "agent-identity");
-    assert_eq!((&document["status"], &document["name"]), (&json!("alive"), &json!("Lyra")));
-    assert_eq!(document["lastSessionId"], json!(lyra.session.expect("a session").id));
-    assert!(document["lastAliveAt"].as_str().is_some_and(|at| at >= lyra.created_at.as_str()));
-    let text = sealed.ok(["show", "impl_auth", "--json", "--vocabulary", "haak"]);
-    let line = in_order(
-        &text,
-        &[
-            "session_id",
-            "state",
-            "model",
-            "role",
-            "summary",
-            "context_pct",
-            "situation_ids",
-            "registered",
-            "updated",
-            "final_summary",
-            "freeze_state",
-        ],
-    );
+    let soul = document(&sealed, "Lyra", "julian", JULIAN);
+    assert_eq!(soul["type"], "agent-identity");
+    assert_eq!((&soul["status"], &soul["name"]), (&json!("alive"), &json!("Lyra")));
+    assert_eq!(soul["lastSessionId"], json!(lyra.session.expect("a session").id));
+    assert!(soul["lastAliveAt"].as_str().is_some_and(|at| at >= lyra.created_at.as_str()));
+    let line = document(&sealed, "impl_auth", "haak", HAAK);
     assert_eq!((&line["state"], &line["role"]), (&json!("live"), &json!("orchestrator")));
     assert_eq!((&line["session_id"], &line["final_summary"]), (&json!(session.id), &Value::Null));
 }

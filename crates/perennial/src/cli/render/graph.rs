@@ -317,7 +317,7 @@ mod tests {
                 let word = word.trim_matches(|c: char| "[];,=".contains(c));
                 ["", "->", "label", "shape"].contains(&word) || word.starts_with("shape=")
             };
-            assert!(outside.split_whitespace().all(|word| is_ours(word)), "{outside}: {line}");
+            assert!(outside.split_whitespace().all(is_ours), "{outside}: {line}");
         }
         assert!(!drawn.contains('\u{1b}'));
         let read: serde_json::Value = serde_json::from_str(&json(&exported)).expect("JSON");

@@ -56,7 +56,8 @@ impl Surface {
             (retention::chosen(fleet, &found, terms), copies, Namesakes::of(fleet))
         });
         let (chosen, cleaned, namesakes) = decided.await?;
-        if !is_dry_run && !(chosen.is_empty() && cleaned.is_empty()) {
+        let is_nothing = chosen.is_empty() && cleaned.is_empty();
+        if !is_dry_run && !is_nothing {
             let (found, cleaned) = (chosen.clone(), cleaned.clone());
             self.command(caller, Command::Prune { found, cleaned, terms }).await?;
             self.house.settled().await?;
