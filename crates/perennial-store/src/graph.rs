@@ -10,8 +10,9 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use perennial_core::event::{AgentEvent, What};
@@ -59,7 +60,7 @@ pub enum GraphError {
     Store(#[from] StoreError),
     #[error("the journal could not be read")]
     Journal(#[from] ReadError),
-    #[error("the file of the entity graph can't be removed")]
+    #[error("the file of the entity graph can't be made or removed")]
     Stuck(#[source] io::Error),
     #[error("an entry of the entity graph can't be read")]
     Entry,
@@ -125,12 +126,19 @@ impl Graph {
         }
     }
 
+    /// The file is its owner's alone, like the journal's.
+    fn open(path: &Path) -> Result<Graph, GraphError> {
+        let made = OpenOptions::new().append(true).create(true).mode(0o600).open(path);
+        made.map_err(GraphError::Stuck)?;
+        Ok(Graph { connection: Connection::open(path)? })
+    }
+
     fn up_to(path: &Path, journal: &dyn Journal, head: Seq) -> Result<Graph, GraphError> {
-        let mut graph = Graph { connection: Connection::open(path)? };
+        let mut graph = Graph::open(path)?;
         if !graph.is_of(journal)? {
             drop(graph);
             remove(path)?;
-            graph = Graph { connection: Connection::open(path)? };
+            graph = Graph::open(path)?;
             graph.begin()?;
         }
         while graph.advance(journal, head)? {}

@@ -21,7 +21,7 @@ use perennial_core::id::{AgentId, NodeId, SessionNumber};
 use perennial_core::retention::{Recordings, SessionsKnown};
 use perennial_engine::harness::copies;
 use perennial_engine::host::recording::removal;
-use perennial_store::journal::{ReadError, Version};
+use perennial_store::journal::{ReadError, Seq, Version};
 use perennial_store::projection::MessageFault;
 use perennial_store::{Store, recall};
 use rustix::process::setpriority_process;
@@ -201,14 +201,15 @@ impl Worker {
             let page = self.journal.read_stream_back(&Entity::Node(self.node), before, PAGE)?;
             let Some(first) = page.last() else { return Ok(()) };
             before = first.version;
-            for event in page.iter().filter_map(|record| record.event.as_ref().ok()) {
+            for record in &page {
+                let Ok(event) = &record.event else { continue };
                 match &event.what {
                     What::Node(_, NodeEvent::DaemonStarted { .. }) => starts += 1,
                     What::Node(_, NodeEvent::RecordingsPruned { agent, sessions, .. }) => {
                         self.remove(*agent, sessions);
                     }
                     What::Node(_, NodeEvent::AgentCleaned { harness, conversations, .. }) => {
-                        self.remove_copies(harness, conversations.clone());
+                        self.remove_copies(harness, self.untaken_since(record.seq, conversations)?);
                     }
                     What::Node(
                         _,
@@ -227,6 +228,23 @@ impl Worker {
             }
         }
         Ok(())
+    }
+
+    /// Those that nobody took up after that record: what lies there of the others is of a later time.
+    fn untaken_since(
+        &self,
+        seq: Seq,
+        conversations: &[ConversationId],
+    ) -> Result<Vec<ConversationId>, ReadError> {
+        let mut untaken = Vec::new();
+        for id in conversations {
+            let stream = Entity::Conversation(id.clone());
+            let newest = self.journal.read_stream_back(&stream, Version::END, 1)?;
+            if newest.first().is_none_or(|newest| newest.seq < seq) {
+                untaken.push(id.clone());
+            }
+        }
+        Ok(untaken)
     }
 
     fn look(&self) {

@@ -179,6 +179,13 @@ fn a_clean_that_was_cut_off_is_completed_by_the_next_daemon() {
     sealed.ok(["prune", "--older-than", "0d"]);
     assert!(copy(&sealed).exists(), "eve may resume it");
     assert_eq!(sealed.show("eve").id, eve.id);
+    // What is there now is of eve's time, also when she is dead.
+    bury(&sealed, "eve");
+    sealed.kill_daemon();
+    std::fs::write(&file, "x").expect("written");
+    sealed.start_daemon();
+    sealed.until("the next daemon has looked", || !file.exists());
+    assert!(copy(&sealed).exists(), "it is part of eve's record");
 }
 
 #[test]

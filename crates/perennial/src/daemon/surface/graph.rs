@@ -10,12 +10,13 @@ use perennial_api::graph::{self as wire, Belonging, GraphPage, GraphSession};
 use perennial_core::id::{AgentId, SessionId};
 use perennial_core::time::Time;
 use perennial_engine::timestamp;
+use perennial_store::Store;
 use perennial_store::graph::{Found, Graph, GraphQuery, Place};
 
 use super::Shared;
 use super::answer::{Answer, ProblemResponse, json};
 use super::extract::{CallerIdentity, Query};
-use crate::daemon::driving::driver::{Closing, chain};
+use crate::daemon::driving::driver::chain;
 use crate::daemon::showing::problems;
 use crate::daemon::time::rfc3339;
 
@@ -27,20 +28,19 @@ const OPERATOR: &str = "person:operator";
 
 pub async fn query(
     State(surface): State<Shared>,
-    _: CallerIdentity,
+    CallerIdentity(caller): CallerIdentity,
     Query(wanted): Query<wire::Query>,
 ) -> Answer {
     let limit = wanted.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE);
     let behind = wanted.before.as_deref().map(place).transpose()?;
     let query = checked(wanted)?;
-    let (journal, path) = (Arc::clone(&surface.journal), surface.home.graph());
-    let turn = Arc::clone(&surface.graph);
-    let found = tokio::task::spawn_blocking(move || {
+    let (path, one_at_a_time) = (surface.home.graph(), Arc::clone(&surface.graph));
+    let read = move |journal: &dyn Store| {
         // Nothing is kept under the lock: a panic elsewhere leaves no half of it.
-        let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
-        Graph::ask(&path, &*journal, |graph| graph.sessions(&query, behind, limit + 1))
-    });
-    let found = found.await.map_err(|_| Closing)?;
+        let _lock = one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Graph::ask(&path, journal, |graph| graph.sessions(&query, behind, limit + 1)))
+    };
+    let found = surface.read_as(caller, read).await?;
     let mut found =
         found.map_err(|error| ProblemResponse(problems::graph_unread(&chain(&error))))?;
     let is_last = found.len() <= limit;
