@@ -20,6 +20,8 @@ use super::conversation::EARLIER_MAX;
 pub struct CopySize {
     pub bytes: u64,
     pub written_at: Time,
+    /// How many copies there are of before it began anew.
+    pub earlier: u32,
 }
 
 /// What we have of a conversation; nothing if there is no file of it.
@@ -30,7 +32,8 @@ pub fn find(
 ) -> io::Result<Option<CopySize>> {
     let Some(directory) = opened(copies, harness)? else { return Ok(None) };
     let mut found: Option<CopySize> = None;
-    for name in names(conversation) {
+    let earlier = earlier_count(&directory, conversation)?;
+    for name in names(conversation, earlier) {
         let seen = match statat(&directory, name.as_str(), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(seen) => seen,
             Err(rustix::io::Errno::NOENT) => continue,
@@ -42,10 +45,11 @@ pub fn find(
         let seconds = u64::try_from(seen.st_mtime).unwrap_or(0);
         let written_at = Time(seconds.saturating_mul(1_000_000));
         let bytes = u64::try_from(seen.st_size).unwrap_or(0);
-        let known = found.unwrap_or(CopySize { bytes: 0, written_at });
+        let known = found.unwrap_or(CopySize { bytes: 0, written_at, earlier });
         found = Some(CopySize {
             bytes: known.bytes + bytes,
             written_at: known.written_at.max(written_at),
+            earlier,
         });
     }
     Ok(found)
@@ -56,7 +60,8 @@ pub fn find(
 pub fn remove(copies: &Path, harness: &str, conversation: &ConversationId) -> io::Result<()> {
     let Some(directory) = opened(copies, harness)? else { return Ok(()) };
     let mut outcome = Ok(());
-    for name in names(conversation) {
+    let earlier = earlier_count(&directory, conversation)?;
+    for name in names(conversation, earlier) {
         match unlinkat(&directory, name.as_str(), AtFlags::empty()) {
             Ok(()) | Err(rustix::io::Errno::NOENT) => {}
             Err(error) => outcome = outcome.and(Err(error.into())),
@@ -66,20 +71,32 @@ pub fn remove(copies: &Path, harness: &str, conversation: &ConversationId) -> io
 }
 
 /// The conversations that the files of this one could be taken for: an id may end like the name of an earlier copy.
-pub fn namesakes(conversation: &ConversationId) -> Vec<ConversationId> {
-    let earlier = |number: u32| format!("{conversation}.earlier-{number}").parse().ok();
-    (1..=EARLIER_MAX).filter_map(earlier).collect()
+pub fn namesakes(conversation: &ConversationId, earlier: u32) -> Vec<ConversationId> {
+    let id = |number: u32| format!("{conversation}.earlier-{number}").parse().ok();
+    (1..=earlier).filter_map(id).collect()
 }
 
-/// The files of a conversation: the copy, those of before it began anew, what was put aside, and where the vendor had
-/// it.
-fn names(conversation: &ConversationId) -> Vec<String> {
-    let stems = std::iter::once(conversation.to_string())
-        .chain((1..=EARLIER_MAX).map(|number| format!("{conversation}.earlier-{number}")));
-    let mut names: Vec<String> = stems.map(|stem| format!("{stem}.jsonl")).collect();
-    names.push(format!("{conversation}.jsonl.nothing-said"));
-    names.push(format!("{conversation}.place"));
-    names
+/// How many earlier copies there are: their numbers have no gaps.
+fn earlier_count(directory: &OwnedFd, conversation: &ConversationId) -> io::Result<u32> {
+    for number in 1..=EARLIER_MAX {
+        let name = format!("{conversation}.earlier-{number}.jsonl");
+        match statat(directory, name.as_str(), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::NOENT) => return Ok(number - 1),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(EARLIER_MAX)
+}
+
+/// The files of a conversation: those of before it began anew, the last first, so that one who is stopped leaves no gap;
+/// the copy, what was put aside, and where the vendor had it.
+fn names(conversation: &ConversationId, earlier: u32) -> Vec<String> {
+    let earlier =
+        (1..=earlier).rev().map(|number| format!("{conversation}.earlier-{number}.jsonl"));
+    let others = [".jsonl", ".jsonl.nothing-said", ".place"];
+    let others = others.map(|end| format!("{conversation}{end}"));
+    earlier.chain(others).collect()
 }
 
 /// The directory of a harness's copies, unless it is not there or is something else.
@@ -116,7 +133,7 @@ mod tests {
         let claude = copies.join("claude");
         fs::create_dir_all(&claude).expect("made");
         let own = ["a.jsonl", "a.earlier-1.jsonl", "a.place", "a.jsonl.nothing-said"];
-        let others = ["ab.jsonl", "b.jsonl", "a.jsonl.bak", "a.earlier-17.jsonl"];
+        let others = ["ab.jsonl", "b.jsonl", "a.jsonl.bak", "a.earlier-4.jsonl"];
         for name in own.iter().chain(&others) {
             fs::write(claude.join(name), "12345").expect("written");
         }
@@ -134,7 +151,7 @@ mod tests {
         let left: Vec<_> = others.iter().filter(|name| claude.join(name).exists()).collect();
         assert_eq!(left.len(), others.len());
         assert!(outside.exists(), "a link is removed, not what it leads to");
-        assert!(namesakes(&id).contains(&"a.earlier-1".parse().expect("an id")));
+        assert!(namesakes(&id, 1).contains(&"a.earlier-1".parse().expect("an id")));
     }
 
     #[test]

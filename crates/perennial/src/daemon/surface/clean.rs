@@ -178,7 +178,7 @@ impl Found<'_> {
                 conversation: conversation.clone(),
                 bytes: size.bytes,
                 written_at: size.written_at,
-                also_of: self.also_of(conversation, agent.id, cleaned)?,
+                also_of: self.also_of((conversation, size.earlier), agent.id, cleaned)?,
                 origin_for: origins.get(conversation).copied(),
             })
         };
@@ -188,11 +188,11 @@ impl Found<'_> {
     /// Another agent that had this conversation, or one whose file would go with it, and was not cleaned.
     fn also_of(
         &self,
-        conversation: &ConversationId,
+        (conversation, earlier): (&ConversationId, u32),
         own: AgentId,
         cleaned: &BTreeSet<AgentId>,
     ) -> Result<Option<AgentId>, ReadError> {
-        for id in copies::namesakes(conversation).iter().chain([conversation]) {
+        for id in copies::namesakes(conversation, earlier).iter().chain([conversation]) {
             let (stream, mut after) = (Entity::Conversation(id.clone()), Version(0));
             loop {
                 let page = self.journal.read_stream(&stream, after, PAGE)?;
