@@ -74,7 +74,7 @@ fn input() -> String {
             }
         }
     }
-    text + "\nWhere a state means more than one word, only the agents that the word describes are listed.\n\n"
+    text + "\nWhere a state has more than one word, only the agents that the word describes are listed.\n\n"
 }
 
 fn roles() -> String {

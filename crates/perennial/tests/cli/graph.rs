@@ -151,6 +151,7 @@ fn the_graph_is_made_again_from_the_journal_and_changes_nothing() {
         sealed.ok(["restart", "bob"]);
     }
     sealed.ok(["bury", "bob", "--summary", hostile]);
+    sealed.until("it is over", || sealed.show("bob").session.is_some_and(|it| it.exit.is_some()));
     let before = sealed.ok(["events", "--json"]);
     let whole = export(&sealed);
     assert_eq!(sealed.ok(["events", "--json"]), before, "asking is no event");
