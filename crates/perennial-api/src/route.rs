@@ -50,6 +50,8 @@ pub enum Route {
     Health,
     Down,
     OpenApi,
+    Clean,
+    Graph,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,8 +96,19 @@ const LIST_MAIL: Card = (Method::Get, "/v1/mail", "List mail, newest first");
 const SEND_MAIL: Card = (Method::Post, "/v1/mail", "Send a mail");
 const READ_MAIL: Card = (Method::Post, "/v1/mail/read", "Read mails; your own count as read");
 
+const HOOK: Card =
+    (Method::Post, "/v1/hook", "Take a call of an agent CLI's hook; for sessions only");
+const STEPS: Card =
+    (Method::Get, "/v1/agents/{target}/steps", "Read an agent's conversations, step by step");
+const CLEAN: Card = (
+    Method::Post,
+    "/v1/agents/{target}/clean",
+    "Remove what takes up room of a dead agent, or list it",
+);
+const GRAPH: Card = (Method::Get, "/v1/graph", "Query the entity graph: who did what, by session");
+
 impl Route {
-    pub const ALL: [Route; 44] = [
+    pub const ALL: [Route; 46] = [
         Route::ListAgents,
         Route::Spawn,
         Route::ShowAgent,
@@ -140,6 +153,8 @@ impl Route {
         Route::Health,
         Route::Down,
         Route::OpenApi,
+        Route::Clean,
+        Route::Graph,
     ];
 
     pub fn method(self) -> Method {
@@ -195,9 +210,7 @@ impl Route {
             }
             Route::Recording => (Get, "/v1/agents/{target}/recording", "Describe a recording"),
             Route::Screen => (Get, "/v1/agents/{target}/screen", "Show an agent's screen"),
-            Route::Steps => {
-                (Get, "/v1/agents/{target}/steps", "Read an agent's conversations, step by step")
-            }
+            Route::Steps => STEPS,
             Route::ListEvents => (Get, "/v1/events", "List events, oldest first, or follow them"),
             Route::Feed => (Get, "/v1/feed", "Follow events, and agents as they change"),
             Route::ListPosts => (Get, "/v1/board", "List posts on the board, newest first"),
@@ -215,14 +228,14 @@ impl Route {
             Route::ListMail => LIST_MAIL,
             Route::SendMail => SEND_MAIL,
             Route::ReadMail => READ_MAIL,
-            Route::Hook => {
-                (Post, "/v1/hook", "Take a call of an agent CLI's hook; for sessions only")
-            }
+            Route::Hook => HOOK,
             Route::StatusLine => STATUS_LINE,
             Route::Mcp => MCP,
             Route::Health => (Get, "/v1/health", "Show the daemon's health"),
             Route::Down => (Post, "/v1/down", "End the daemon; sessions go on"),
             Route::OpenApi => (Get, "/v1/openapi.json", "Get this document"),
+            Route::Clean => CLEAN,
+            Route::Graph => GRAPH,
         }
     }
 }

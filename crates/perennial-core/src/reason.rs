@@ -262,6 +262,8 @@ pub enum Verb {
     Drop,
     Up,
     Down,
+    /// Removes what takes up room of a dead agent.
+    Clean,
 }
 
 impl Verb {
@@ -287,6 +289,7 @@ impl Verb {
             Verb::Drop => "drop",
             Verb::Up => "up",
             Verb::Down => "down",
+            Verb::Clean => "clean",
         }
     }
 }

@@ -51,6 +51,7 @@ pub fn add(text: &mut String) {
     section(text, "Mail", &by_subject::of_mail());
     section(text, "Panes in tmux", &by_subject::of_panes());
     section(text, "Keeping house", &by_subject::of_house());
+    section(text, "The record", &by_subject::of_the_record());
     section(text, "Talking to the daemon", &of_client());
 }
 
@@ -119,6 +120,7 @@ fn refusals() -> Vec<Problem> {
         Refusal::AlreadyOffered { message: TEXT },
         Refusal::MessageExists { message: TEXT },
         Refusal::ParentGone { parent: ADA },
+        Refusal::StillEnding { agent: ADA },
         Refusal::NoRole { agent: ADA },
         Refusal::NotVacant { role: ada },
         Refusal::HasRole { agent: ADA },
@@ -459,6 +461,7 @@ fn no_problem_suggests_a_destructive_command() {
         by_subject::of_mail(),
         by_subject::of_panes(),
         by_subject::of_house(),
+        by_subject::of_the_record(),
         of_client(),
     ]
     .concat();
