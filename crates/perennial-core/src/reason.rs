@@ -262,6 +262,10 @@ pub enum Verb {
     Drop,
     Up,
     Down,
+    /// Sends and reads signals.
+    Signal,
+    /// Has a matter looked at.
+    Escalate,
 }
 
 impl Verb {
@@ -287,6 +291,8 @@ impl Verb {
             Verb::Drop => "drop",
             Verb::Up => "up",
             Verb::Down => "down",
+            Verb::Signal => "signal",
+            Verb::Escalate => "escalate",
         }
     }
 }

@@ -100,6 +100,7 @@ pub fn request(
         host: options.host,
         tmux_socket: None,
         conversation: None,
+ situations: Vec::new(),
         fork: false,
         attach: None,
     })
