@@ -219,7 +219,7 @@ impl Stage {
             launch: launch("program"),
             restart: Restart::default(),
             conversation: None,
- situations: Vec::new(),
+            situations: Vec::new(),
         };
         for option in options {
             match option.split_once('=').ok_or(Wrong::NotUnderstood)? {

@@ -4,6 +4,8 @@
 //! `new` commits at once, within `append`. `held` commits when told to, so that a simulation has
 //! every order of events in its hand; `crash` is the loss of all that was not committed.
 
+mod signals;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fmt;
@@ -11,7 +13,7 @@ use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use perennial_core::entity::Entity;
-use perennial_core::id::{AgentId, MessageId, NodeId};
+use perennial_core::id::{AgentId, MessageId, NodeId, SignalId};
 use perennial_core::name::NameKey;
 use perennial_core::state::Roster;
 use perennial_core::text::Digest;
@@ -27,6 +29,9 @@ use crate::projection::{
 use crate::record::{
     EncodedBatch, Grounds, Record, Row, Unreadable, has_snapshots, read_rows, stream_key,
 };
+use signals::Signals;
+
+use crate::signal_index::{self, SignalQuery, SignalRow};
 
 pub struct MemoryJournal {
     shared: Arc<Shared>,
@@ -43,6 +48,7 @@ struct Kept {
     versions: HashMap<Entity, Version>,
     texts: HashMap<Digest, Arc<str>>,
     messages: BTreeMap<MessageId, MessageRow>,
+    signals: Signals,
     /// The record up to which the snapshots hold.
     covers: Seq,
     snapshots: BTreeMap<Entity, Snapshot>,
@@ -193,14 +199,16 @@ impl Shared {
         }
     }
 
-    fn append(&self, kept: &mut Kept, batch: EncodedBatch) -> Result<Seq, AppendError> {
+    fn append(&self, kept: &mut Kept, mut batch: EncodedBatch) -> Result<Seq, AppendError> {
         let after = batch.admit(kept)?;
         kept.last_taken.extend(batch.link.map(|link| (link.writer, link.number)));
         let texts = batch.texts.iter().map(|text| (text.text.digest, Arc::clone(&text.body)));
         kept.texts.extend(texts);
         batch.messages.iter().for_each(|change| kept.change(change));
         let mut head = self.head.get();
-        for row in batch.rows(head, &after) {
+        let mut entries = std::mem::take(&mut batch.signals).into_iter().peekable();
+        for (position, row) in batch.rows(head, &after).into_iter().enumerate() {
+            kept.signals.extend(entries.next_if(|one| one.position == position), &row);
             head = (row.seq, row.hash.unwrap_or(Hash::GENESIS));
             kept.rows.insert(row.seq, row);
         }
@@ -437,6 +445,21 @@ impl Projections for MemoryJournal {
     }
 
     /// Nobody but this program can write to its memory.
+    fn signals(&self, query: &SignalQuery, limit: usize) -> Result<Vec<SignalRow>, ReadError> {
+        let found = self.shared.lock().signals.found(query, limit);
+        let mut signals = Vec::new();
+        for (seq, id, entry) in found {
+            let records = self.shared.read(Seq(seq.0 - 1), 1)?;
+            let row = |it| signal_index::row(it, (id, entry.kind), entry.session);
+            signals.extend(records.first().and_then(row));
+        }
+        Ok(signals)
+    }
+
+    fn signal_place(&self, id: SignalId) -> Result<Option<Seq>, ReadError> {
+        Ok(self.shared.lock().signals.place(id))
+    }
+
     fn check_messages(&self) -> Result<Vec<MessageFault>, ReadError> {
         Ok(Vec::new())
     }

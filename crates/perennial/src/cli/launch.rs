@@ -100,7 +100,7 @@ pub fn request(
         host: options.host,
         tmux_socket: None,
         conversation: None,
- situations: Vec::new(),
+        situations: Vec::new(),
         fork: false,
         attach: None,
     })

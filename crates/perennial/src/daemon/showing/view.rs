@@ -420,7 +420,16 @@ mod tests {
         };
         let (name, role, parent, conversation) = (None, None, None, None);
         let restart = Restart::Never;
-        let spawn = Spawn { id: BOB, name, role, parent, launch, restart, conversation, situations: Vec::new() };
+        let spawn = Spawn {
+            id: BOB,
+            name,
+            role,
+            parent,
+            launch,
+            restart,
+            conversation,
+            situations: Vec::new(),
+        };
         let command = Command::Spawn(Box::new(spawn));
         let request = Request { caller: Caller::Person, command };
         step(&mut supervisor, Input::Request { waiter: Waiter(1), request });

@@ -258,7 +258,8 @@ impl Surface {
             holder.write_viewer(terms).map_err(|error| environment_not_kept(&error))?;
         }
         let parent = body.parent.clone();
-        let spawn = Spawn { id, name, role, parent, launch, restart, conversation, situations: Vec::new() };
+        let spawn =
+            Spawn { id, name, role, parent, launch, restart, conversation, situations: Vec::new() };
         let command = match reach {
             Some(reach) => Command::SpawnChild(Box::new(spawn), *reach),
             None => Command::Spawn(Box::new(spawn)),
