@@ -12,12 +12,14 @@ use crate::answer::{
     Briefing, Buried, Down, Health, Legacy, Message, Pruned, Recording, Reported, Screen, Ticket,
     Why,
 };
+use crate::escalation::{Escalate, Escalation};
 use crate::event::Event;
 use crate::mail::{Mail, MailList};
 use crate::post::Post;
 use crate::problem::{self, Problem};
 use crate::role::{Role, RoleChanged, Vacancy};
 use crate::route::{Method, Route};
+use crate::signal::{SendSignal, Signal, SignalList};
 use crate::step::Steps;
 use crate::tool::{self, Tool};
 use crate::{query, request};
@@ -76,6 +78,7 @@ pub fn tools() -> Value {
                 Tool::Spawn => arguments::<tool::Spawn>(),
                 Tool::MailSend => arguments::<request::Mail>(),
                 Tool::MailRead => arguments::<tool::MailRead>(),
+                Tool::Signal => arguments::<tool::Signal>(),
             };
             json!({
                 "name": tool.name(),
@@ -144,6 +147,14 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
         Route::ListMail => it.query::<query::Mail>().answers::<MailList>(200, "The mails."),
         Route::SendMail => it.body::<request::Mail>().answers::<Vec<Mail>>(201, "What was sent."),
         Route::ReadMail => it.body::<request::ReadMail>().answers::<Vec<Mail>>(200, "The mails."),
+        Route::ListSignals => {
+            it.query::<query::Signals>().answers::<SignalList>(200, "The signals.")
+        }
+        Route::SendSignal => it.body::<SendSignal>().answers::<Signal>(201, "The signal."),
+        Route::ListEscalations => {
+            it.query::<query::Escalations>().answers::<Vec<Escalation>>(200, "The escalations.")
+        }
+        Route::Escalate => it.body::<Escalate>().answers::<Escalation>(201, "The escalation."),
         Route::Hook => hook(it),
         Route::StatusLine => status_line(it),
         Route::Mcp => {

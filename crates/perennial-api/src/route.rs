@@ -50,6 +50,10 @@ pub enum Route {
     Health,
     Down,
     OpenApi,
+    ListSignals,
+    SendSignal,
+    ListEscalations,
+    Escalate,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,8 +98,13 @@ const LIST_MAIL: Card = (Method::Get, "/v1/mail", "List mail, newest first");
 const SEND_MAIL: Card = (Method::Post, "/v1/mail", "Send a mail");
 const READ_MAIL: Card = (Method::Post, "/v1/mail/read", "Read mails; your own count as read");
 
+const LIST_SIGNALS: Card = (Method::Get, "/v1/signals", "List signals, or wait for one");
+const SEND_SIGNAL: Card = (Method::Post, "/v1/signals", "Send a signal");
+const LIST_ESCALATIONS: Card = (Method::Get, "/v1/escalations", "List escalations, newest first");
+const ESCALATE: Card = (Method::Post, "/v1/escalations", "Have a matter looked at");
+
 impl Route {
-    pub const ALL: [Route; 44] = [
+    pub const ALL: [Route; 48] = [
         Route::ListAgents,
         Route::Spawn,
         Route::ShowAgent,
@@ -140,6 +149,10 @@ impl Route {
         Route::Health,
         Route::Down,
         Route::OpenApi,
+        Route::ListSignals,
+        Route::SendSignal,
+        Route::ListEscalations,
+        Route::Escalate,
     ];
 
     pub fn method(self) -> Method {
@@ -212,6 +225,10 @@ impl Route {
             Route::Leave => LEAVE,
             Route::Report => (Post, "/v1/report", "Say where the caller's own work stands"),
             Route::Prime => PRIME,
+            Route::ListSignals => LIST_SIGNALS,
+            Route::SendSignal => SEND_SIGNAL,
+            Route::ListEscalations => LIST_ESCALATIONS,
+            Route::Escalate => ESCALATE,
             Route::ListMail => LIST_MAIL,
             Route::SendMail => SEND_MAIL,
             Route::ReadMail => READ_MAIL,

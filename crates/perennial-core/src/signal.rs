@@ -33,7 +33,7 @@ use crate::text::TextBody;
 use crate::time::Time;
 
 pub use derived::{Derived, derived, derived_id};
-pub use kinds::{Field, FieldType, Kind, Party, SignalKind};
+pub use kinds::{Field, FieldType, Kind, Need, Party, SignalKind};
 pub use payload::{PAYLOAD_BYTES_MAX, Payload, PayloadFault, Value, checked};
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,6 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use perennial_core::escalation::UNSEEN_AFTER;
 use perennial_core::fleet::{OffspringLimits, Policy};
 use perennial_core::hearing::SILENT_AFTER;
 use perennial_engine::host::holders::RECORD_LIMIT_BYTES;
@@ -72,7 +73,7 @@ pub const HOSTS: [&str; 2] = ["shim", "tmux"];
 const DETACH_KEYS_VARIABLE: &str = "PERENNIAL_DETACH_KEYS";
 
 /// Every key, in the order in which they are shown.
-pub const KEYS: [Key; 10] = [
+pub const KEYS: [Key; 11] = [
     Key {
         name: "notify",
         kind: Kind::Command,
@@ -148,6 +149,16 @@ pub const KEYS: [Key; 10] = [
         example: "depth_max = 1",
     },
     Key {
+        name: "escalate_after_s",
+        kind: Kind::Number { least: 1, most: 31_536_000 },
+        used_by: UsedBy::Daemon,
+        variable: None,
+        summary: "After how many seconds an escalation of high severity that nobody has seen is raised one step \
+                  higher. With severity medium it takes four times as long, with low sixteen times, with critical \
+                  a quarter.",
+        example: "escalate_after_s = 300",
+    },
+    Key {
         name: "role",
         kind: Kind::Roles,
         used_by: UsedBy::Daemon,
@@ -191,6 +202,8 @@ pub struct Config {
     pub children_max: u64,
     #[serde(deserialize_with = "depth_max")]
     pub depth_max: u64,
+    #[serde(deserialize_with = "escalate_after_s")]
+    pub escalate_after_s: u64,
     #[serde(deserialize_with = "roles::declared")]
     pub role: Declared,
     pub checks: checks::Declared,
@@ -207,6 +220,7 @@ impl Default for Config {
             host: HOSTS[0].to_owned(),
             children_max: OffspringLimits::default().children,
             depth_max: OffspringLimits::default().depth,
+            escalate_after_s: UNSEEN_AFTER.as_secs(),
             role: Declared::new(),
             checks: checks::Declared::new(),
         }
@@ -293,6 +307,7 @@ impl Config {
             keep_recordings: self.keep_recordings(),
             roles: roles::terms(&self.role, &path(config)),
             built_in_roles: roles::terms(&roles::built_in(), &path(config)),
+            escalate_after: Some(Duration::from_secs(self.escalate_after_s)),
             offspring: OffspringLimits { children: self.children_max, depth: self.depth_max },
         }
     }
@@ -393,6 +408,10 @@ fn children_max<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
 
 fn depth_max<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     number("depth_max", from)
+}
+
+fn escalate_after_s<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    number("escalate_after_s", from)
 }
 
 /// A number within the bounds that the table gives.

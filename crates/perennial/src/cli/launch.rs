@@ -25,6 +25,10 @@ pub struct Options {
     /// The parent agent, to which the new one reports
     #[arg(long, value_name = "AGENT")]
     parent: Option<String>,
+    /// What the agent works on; may be repeated, the first is primary
+    /// [default: what its parent works on]
+    #[arg(long, value_name = "SITUATION")]
+    situation: Vec<String>,
     /// The agent's working directory [default: the current one]
     #[arg(long)]
     dir: Option<PathBuf>,
@@ -86,6 +90,7 @@ pub fn request(
         name,
         role: options.role,
         parent: options.parent,
+        situations: options.situation,
         dir: directory(options.dir.as_deref())?,
         restart: options.restart,
         env: variables,
@@ -100,7 +105,6 @@ pub fn request(
         host: options.host,
         tmux_socket: None,
         conversation: None,
-        situations: Vec::new(),
         fork: false,
         attach: None,
     })

@@ -256,6 +256,7 @@ fn settings() -> [AgentEvent; 2] {
             place: Some(Place { dir, project }),
             variables: Some(VariableChange { revision: 2, set: added, unset: removed }),
             parent: Some(NewParent::Agent(ADA)),
+            situations: Some(vec!["PRD-AUTH-001".parse().expect("a situation")]),
         }),
         set(Settings { parent: Some(NewParent::Nobody), ..Settings::default() }),
     ]

@@ -8,12 +8,14 @@
 pub mod advice;
 pub mod board;
 pub mod card;
+pub mod escalation;
 pub mod lines;
 pub mod mail;
 pub mod paint;
 pub mod recording;
 pub mod role;
 pub mod roster;
+pub mod signal;
 pub mod steps;
 pub mod story;
 pub mod table;

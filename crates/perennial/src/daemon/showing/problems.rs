@@ -9,6 +9,7 @@ pub mod mail;
 mod malformed;
 mod missing;
 mod offspring;
+pub mod signal;
 
 use perennial_api::{ExitCode, Problem};
 use perennial_core::authority::{Caller, Standing};
@@ -109,6 +110,9 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
         Refusal::TooManyCopies { copies, most } => mail::too_many_copies(*copies, *most),
         Refusal::NoRecipient => mail::no_recipient(),
         Refusal::MailboxFull { mailbox } => mail::full(mailbox, name),
+        Refusal::SignalSource { kind } => signal::source(*kind),
+        Refusal::SignalTarget { kind } => signal::target(*kind),
+        Refusal::SignalPayload { kind, fault } => signal::payload(*kind, fault),
         Refusal::ParentGone { parent } => parent_gone(&name(*parent)),
     }
 }
@@ -269,7 +273,9 @@ fn not_allowed(caller: Caller, verb: Verb, standing: Standing) -> Problem {
             | Verb::Post
             | Verb::Mail
             | Verb::Up
-            | Verb::Down,
+            | Verb::Down
+            | Verb::Signal
+            | Verb::Escalate,
             _,
         ) => verb.word(),
     };
@@ -300,9 +306,8 @@ fn why_no_agent_may(verb: Verb, standing: Standing) -> &'static str {
         (Verb::Up, _) => "a daemon that an agent starts would end with the agent's session",
         (Verb::Prune, _) => "only a person may remove what sessions printed",
         (Verb::Bury, _) => "an agent may bury only itself",
-        (Verb::Look | Verb::Set | Verb::Rename | Verb::Post | Verb::Mail | Verb::Down, _) => {
-            "only a person may do this"
-        }
+        (Verb::Look | Verb::Set | Verb::Rename | Verb::Post | Verb::Mail | Verb::Down, _)
+        | (Verb::Signal | Verb::Escalate, _) => "only a person may do this",
     }
 }
 

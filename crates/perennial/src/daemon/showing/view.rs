@@ -120,6 +120,7 @@ fn shown(
         host: sentences::host(agent.launch.host.kind()).to_owned(),
         tmux_session: agent.launch.host.tmux().map(|place| place.session.clone()),
         tmux_socket: agent.launch.host.tmux().map(|place| place.socket.clone()),
+        situations: agent.situations.iter().map(ToString::to_string).collect(),
         project: agent.launch.project.clone(),
         dir: agent.launch.dir.clone(),
         argv,
@@ -301,6 +302,7 @@ pub struct Filter {
     pub roster: Option<Roster>,
     pub state: Option<State>,
     pub project: Option<String>,
+    pub situation: Option<String>,
     /// Only agents that were last confirmed at least this many seconds ago.
     pub stale_seconds: Option<u64>,
 }
@@ -316,7 +318,13 @@ impl Filter {
 
     /// Whether it lets an agent through that is in the cemetery.
     pub fn passes_dead(&self, agent: &Agent) -> bool {
-        self.has_dead() && self.project.as_ref().is_none_or(|project| in_project(agent, project))
+        let is_of_project = self.project.as_ref().is_none_or(|project| in_project(agent, project));
+        self.has_dead() && is_of_project && self.is_of_situation(agent)
+    }
+
+    fn is_of_situation(&self, agent: &Agent) -> bool {
+        let works_on = |word: &String| agent.situations.iter().any(|one| one.is(word));
+        self.situation.as_ref().is_none_or(works_on)
     }
 }
 
@@ -355,6 +363,7 @@ fn passes(agent: &Agent, presence: &Presence, filter: &Filter, now: Time) -> boo
     filter.roster.is_none_or(|roster| roster == state.roster())
         && filter.state.is_none_or(|wanted| wanted == state)
         && filter.project.as_ref().is_none_or(|project| in_project(agent, project))
+        && filter.is_of_situation(agent)
         && filter.stale_seconds.is_none_or(stale)
 }
 

@@ -49,6 +49,7 @@ pub async fn list(
         roster: query.roster.as_deref().map(roster).transpose()?,
         state: query.state.as_deref().map(agent_state).transpose()?,
         project: query.project,
+        situation: query.situation,
         stale_seconds: query.stale,
     };
     let (over, asked) = (surface.over, filter.clone());

@@ -295,7 +295,7 @@ impl Surface {
     }
 
     /// The same address, with what the projects of the agents say of its role.
-    async fn declared(&self, to: Addressee) -> Result<Addressee, ProblemResponse> {
+    pub async fn declared(&self, to: Addressee) -> Result<Addressee, ProblemResponse> {
         let Addressee::Role { role, all, .. } = to else { return Ok(to) };
         let projects = self.driver.look(|view| {
             let fleet = view.supervisor.fleet();

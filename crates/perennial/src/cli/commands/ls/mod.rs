@@ -39,6 +39,9 @@ pub struct Args {
     /// List only agents that work in this project
     #[arg(long, value_name = "DIR")]
     project: Option<String>,
+    /// List only agents that work on this situation
+    #[arg(long)]
+    situation: Option<String>,
     /// List only agents that have not been confirmed for this long [default: 300]
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "300", value_parser = within::<0, { u32::MAX as u64 }>)]
@@ -101,6 +104,7 @@ impl Args {
                 ("roster", self.roster.as_deref()),
                 ("state", self.state.as_deref()),
                 ("project", project.as_deref()),
+                ("situation", self.situation.as_deref()),
                 ("stale", stale.as_deref()),
             ],
         )
@@ -129,6 +133,7 @@ impl Args {
         self.roster.is_some()
             || self.state.is_some()
             || self.project.is_some()
+            || self.situation.is_some()
             || self.stale.is_some()
     }
 }
