@@ -21,7 +21,7 @@ pub struct Escalate {
 /// Our own words stand before the subject in the mail's.
 pub const SUBJECT_LIMIT: usize = 150;
 
-/// How long it may stay unseen follows from this.
+// How long it may stay unseen follows from it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
