@@ -5,6 +5,7 @@
 //! error texts suggest.
 
 pub mod house;
+pub mod init;
 pub mod pane;
 
 use std::error::Error;

@@ -18,6 +18,7 @@ pub mod events;
 pub mod export;
 pub mod hook;
 pub mod import;
+pub mod init;
 pub mod legacy;
 pub mod logs;
 pub mod ls;

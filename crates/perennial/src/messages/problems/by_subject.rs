@@ -60,6 +60,10 @@ pub fn of_signals() -> Vec<Problem> {
         problems::payload_not_an_object(),
         problems::field_without_value("question"),
         problems::no_signal_in_time(60),
+        problems::init::no_directory(Path::new("/srv/site"), &denied()),
+        problems::init::no_work_tree(Path::new("/srv/site.git")),
+        problems::init::in_the_way(Path::new("/srv/site/.perennial")),
+        problems::init::not_made(Path::new("/srv/site/.perennial"), &denied()),
     ]
 }
 
