@@ -99,20 +99,14 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
         ),
         Route::Spawn => it.body::<request::Spawn>().answers::<Agent>(201, "The agent."),
         Route::ShowAgent => it.answers::<Agent>(200, "The agent."),
-        Route::Wake | Route::Restart => {
-            it.body::<request::Start>().answers::<Agent>(200, "The agent.")
-        }
+        Route::Wake | Route::Restart => wake(it),
         Route::Set => it.body::<request::Set>().answers::<Agent>(200, "The agent."),
-        Route::Why => {
-            it.query::<query::Why>().answers::<Why>(200, "The agent, its story and its texts.")
-        }
+        Route::Why => why(it),
         Route::Stop => it.body::<request::Stop>().answers::<Agent>(200, "The agent."),
         Route::StopAll => it.answers::<Vec<Agent>>(200, "Those that were stopped."),
         Route::Rename => it.body::<request::Rename>().answers::<Agent>(200, "The agent."),
         Route::Bury => it.body::<request::Bury>().answers::<Buried>(200, "The agent."),
-        Route::Prune => {
-            it.body::<request::Prune>().answers::<Pruned>(200, "What was removed, or would be.")
-        }
+        Route::Prune => prune(it),
         Route::Send => it.body::<request::Send>().answers::<Message>(200, "The text."),
         Route::ListSent => it.query::<query::Sent>().answers::<Vec<Message>>(200, "The texts."),
         Route::ShowMessage => it.query::<query::Message>().answers::<Message>(200, "The text."),
@@ -151,9 +145,7 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
             it.query::<query::Signals>().answers::<SignalList>(200, "The signals.")
         }
         Route::SendSignal => it.body::<SendSignal>().answers::<Signal>(201, "The signal."),
-        Route::ListEscalations => {
-            it.query::<query::Escalations>().answers::<Vec<Escalation>>(200, "The escalations.")
-        }
+        Route::ListEscalations => escalations(it),
         Route::Escalate => it.body::<Escalate>().answers::<Escalation>(201, "The escalation."),
         Route::Hook => hook(it),
         Route::StatusLine => status_line(it),
@@ -166,6 +158,23 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
             it.answers_as("application/json", "OpenAPI 3.1.", &json!({ "type": "object" }))
         }
     }
+}
+
+fn escalations(operation: Operation<'_>) -> Value {
+    let operation = operation.query::<query::Escalations>();
+    operation.answers::<Vec<Escalation>>(200, "The escalations.")
+}
+
+fn wake(operation: Operation<'_>) -> Value {
+    operation.body::<request::Start>().answers::<Agent>(200, "The agent.")
+}
+
+fn why(operation: Operation<'_>) -> Value {
+    operation.query::<query::Why>().answers::<Why>(200, "The agent, its story and its texts.")
+}
+
+fn prune(operation: Operation<'_>) -> Value {
+    operation.body::<request::Prune>().answers::<Pruned>(200, "What was removed, or would be.")
 }
 
 fn hook(operation: Operation<'_>) -> Value {

@@ -103,6 +103,11 @@ const SEND_SIGNAL: Card = (Method::Post, "/v1/signals", "Send a signal");
 const LIST_ESCALATIONS: Card = (Method::Get, "/v1/escalations", "List escalations, newest first");
 const ESCALATE: Card = (Method::Post, "/v1/escalations", "Have a matter looked at");
 
+const HOOK: Card =
+    (Method::Post, "/v1/hook", "Take a call of an agent CLI's hook; for sessions only");
+const STEPS: Card =
+    (Method::Get, "/v1/agents/{target}/steps", "Read an agent's conversations, step by step");
+
 impl Route {
     pub const ALL: [Route; 48] = [
         Route::ListAgents,
@@ -208,9 +213,7 @@ impl Route {
             }
             Route::Recording => (Get, "/v1/agents/{target}/recording", "Describe a recording"),
             Route::Screen => (Get, "/v1/agents/{target}/screen", "Show an agent's screen"),
-            Route::Steps => {
-                (Get, "/v1/agents/{target}/steps", "Read an agent's conversations, step by step")
-            }
+            Route::Steps => STEPS,
             Route::ListEvents => (Get, "/v1/events", "List events, oldest first, or follow them"),
             Route::Feed => (Get, "/v1/feed", "Follow events, and agents as they change"),
             Route::ListPosts => (Get, "/v1/board", "List posts on the board, newest first"),
@@ -232,9 +235,7 @@ impl Route {
             Route::ListMail => LIST_MAIL,
             Route::SendMail => SEND_MAIL,
             Route::ReadMail => READ_MAIL,
-            Route::Hook => {
-                (Post, "/v1/hook", "Take a call of an agent CLI's hook; for sessions only")
-            }
+            Route::Hook => HOOK,
             Route::StatusLine => STATUS_LINE,
             Route::Mcp => MCP,
             Route::Health => (Get, "/v1/health", "Show the daemon's health"),

@@ -14,6 +14,7 @@ mod nodes;
 mod offers;
 mod offspring;
 mod policy;
+mod setting;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,7 +22,7 @@ use std::time::Duration;
 use crate::agent::{self, Agent};
 use crate::agents::Agents;
 use crate::authority::{self, Caller};
-use crate::command::{Command, Request, Set, Then};
+use crate::command::{Command, Request};
 use crate::consequence;
 use crate::effect::Plan;
 use crate::entity::Entity;
@@ -270,9 +271,7 @@ impl Fleet {
                 legacy::leave(self, caller, (*kind, body), *post, now)
             }
             Command::Report { phase, summary } => {
-                let own = caller.own_session()?;
-                let agent = self.allowed(caller, Verb::Report, &own.to_string())?;
-                Ok(Decision::of(agent.id, agent::report(agent, *phase, summary.clone()), now))
+                self.reported(caller, (*phase, summary.clone()), now)
             }
             Command::Signal(draft) => signal::send(self, caller, draft, now),
             Command::Escalate(draft) => escalation::escalate(self, caller, draft, now),
@@ -297,30 +296,6 @@ impl Fleet {
         let agent = self.find(target)?;
         self.authorise(caller, verb, Some(agent.id))?;
         Ok(agent)
-    }
-
-    /// A parent that is the agent itself, or below it, would make a circle.
-    fn set(&self, caller: Caller, set: &Set, now: Time) -> Result<Decision, Refusal> {
-        let agent = self.allowed(caller, Verb::Set, &set.target)?;
-        let witness = caller.witness(Verb::Set)?;
-        let mut read = Vec::new();
-        let settings = set.settings.clone().with_parent(|target| {
-            let parent = self.agents.parent(&target)?;
-            read.extend(self.agents.upwards(parent).map(Entity::Agent));
-            match parent == agent.id || self.is_above(agent.id, parent) {
-                true => Err(Refusal::ParentBelow { agent: agent.id, parent }),
-                false => Ok(parent),
-            }
-        })?;
-        let mut events = agent::set(agent, settings, witness, now)?;
-        let mut changed = agent.clone();
-        events.iter().for_each(|event| agent::evolve(&mut changed, event, now));
-        events.extend(match set.then {
-            Then::Nothing => Vec::new(),
-            Then::Wake => agent::wake(&changed, witness, now)?,
-            Then::Restart => agent::restart(&changed, witness, now)?,
-        });
-        Ok(Decision { read, ..Decision::of(agent.id, events, now) })
     }
 
     /// Takes note of a report.

@@ -247,11 +247,13 @@ mod tests {
         for kind in SignalKind::ALL {
             let source = Err(Refusal::SignalSource { kind });
             let target = Err(Refusal::SignalTarget { kind });
-            let to =
-                |decision: Result<Decision, Refusal>| match decision?.events.swap_remove(0).what {
-                    What::Signal(_, SignalEvent::Sent { to, .. }) => Ok(to),
-                    other => panic!("{other:?}"),
+            let to = |decision: Result<Decision, Refusal>| {
+                let first = decision?.events.swap_remove(0).what;
+                let What::Signal(_, SignalEvent::Sent { to, .. }) = first else {
+                    panic!("{first:?}");
                 };
+                Ok(to)
+            };
             match kind.table().source {
                 Party::Spawn => {
                     for caller in [Caller::Person, kid, lead] {

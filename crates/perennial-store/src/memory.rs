@@ -4,6 +4,7 @@
 //! `new` commits at once, within `append`. `held` commits when told to, so that a simulation has
 //! every order of events in its hand; `crash` is the loss of all that was not committed.
 
+mod grounds;
 mod signals;
 
 use std::cmp::Reverse;
@@ -26,9 +27,7 @@ use crate::projection::{
     Kept as KeptDone, Latest, MailQuery, MessageChange, MessageFault, MessageRow, MessageRows,
     MessagesOf, Projections, RosterQuery, RosterRow, Snapshot, SnapshotSet,
 };
-use crate::record::{
-    EncodedBatch, Grounds, Record, Row, Unreadable, has_snapshots, read_rows, stream_key,
-};
+use crate::record::{EncodedBatch, Record, Row, Unreadable, has_snapshots, read_rows, stream_key};
 use signals::Signals;
 
 use crate::signal_index::{self, SignalQuery, SignalRow};
@@ -258,24 +257,6 @@ impl Source for Shared {
 
     fn head(&self) -> &Head {
         &self.head
-    }
-}
-
-impl Grounds for Kept {
-    type Error = AppendError;
-
-    fn last_taken(&self, writer: NodeId) -> Option<u64> {
-        self.last_taken.get(&writer).copied()
-    }
-
-    fn version(&self, stream: &Entity) -> Result<Version, AppendError> {
-        Ok(self.versions.get(stream).copied().unwrap_or_default())
-    }
-
-    fn since(&self, stream: &Entity, seq: Seq) -> Result<u64, AppendError> {
-        let key = stream_key(stream);
-        let later = self.rows.range((Bound::Excluded(seq), Bound::Unbounded));
-        Ok(later.filter(|(_, row)| row.stream == key).count() as u64)
     }
 }
 

@@ -7,6 +7,8 @@
 //! Invariant
 //! - CF1  The table and the struct have the same keys and the same defaults.
 
+mod numbers;
+
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -188,21 +190,21 @@ pub const KEYS: [Key; 11] = [
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     pub notify: Vec<String>,
-    #[serde(deserialize_with = "silent_after_s")]
+    #[serde(deserialize_with = "numbers::silent_after_s")]
     pub silent_after_s: u64,
     #[serde(deserialize_with = "detach_keys")]
     pub detach_keys: String,
-    #[serde(deserialize_with = "record_limit_mib")]
+    #[serde(deserialize_with = "numbers::record_limit_mib")]
     pub record_limit_mib: u64,
-    #[serde(deserialize_with = "keep_recordings_days")]
+    #[serde(deserialize_with = "numbers::keep_recordings_days")]
     pub keep_recordings_days: u64,
     #[serde(deserialize_with = "host")]
     pub host: String,
-    #[serde(deserialize_with = "children_max")]
+    #[serde(deserialize_with = "numbers::children_max")]
     pub children_max: u64,
-    #[serde(deserialize_with = "depth_max")]
+    #[serde(deserialize_with = "numbers::depth_max")]
     pub depth_max: u64,
-    #[serde(deserialize_with = "escalate_after_s")]
+    #[serde(deserialize_with = "numbers::escalate_after_s")]
     pub escalate_after_s: u64,
     #[serde(deserialize_with = "roles::declared")]
     pub role: Declared,
@@ -385,42 +387,9 @@ fn checked_keys(value: String) -> Result<String, BadKeys> {
     value.parse::<DetachKeys>().map(|_| value)
 }
 
-fn silent_after_s<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-    number("silent_after_s", from)
-}
-
-fn record_limit_mib<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-    number("record_limit_mib", from)
-}
-
-fn keep_recordings_days<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-    number("keep_recordings_days", from)
-}
-
 fn host<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let value = String::deserialize(from).ok().filter(|value| HOSTS.contains(&value.as_str()));
     value.ok_or_else(|| D::Error::custom(format!("host must be one of: {}", HOSTS.join(", "))))
-}
-
-fn children_max<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-    number("children_max", from)
-}
-
-fn depth_max<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-    number("depth_max", from)
-}
-
-fn escalate_after_s<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-    number("escalate_after_s", from)
-}
-
-/// A number within the bounds that the table gives.
-fn number<'de, D: Deserializer<'de>>(name: &str, from: D) -> Result<u64, D::Error> {
-    let kind = KEYS.iter().find(|key| key.name == name).map(|key| key.kind);
-    let Some(Kind::Number { least, most }) = kind else { return u64::deserialize(from) };
-    let value = u64::deserialize(from).ok().filter(|value| (least..=most).contains(value));
-    let wrong = || D::Error::custom(format!("{name} must be a number from {least} to {most}"));
-    value.ok_or_else(wrong)
 }
 
 #[cfg(test)]

@@ -75,7 +75,7 @@ fn climbed(fleet: &mut Fleet) -> Vec<String> {
         |id: AgentId| fleet.agent(id).and_then(|it| it.name.clone()).map(|it| it.to_string());
     let word = |step: &Step| match step.mailbox() {
         Mailbox::Agent(id) => name(id).unwrap_or_default(),
-        other => other.to_string(),
+        other @ (Mailbox::Role(_) | Mailbox::Operator) => other.to_string(),
     };
     one.steps.iter().map(word).collect()
 }

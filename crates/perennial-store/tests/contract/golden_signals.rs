@@ -57,7 +57,7 @@ pub fn examples() -> Vec<(&'static str, What)> {
 }
 
 pub fn sent(to: Mailbox) -> What {
-    let files = ["a.rs", "b \"c\".rs"].map(ToOwned::to_owned);
+    let files = ["src/a", "b \"c\""].map(ToOwned::to_owned);
     let payload = [
         ("identity_name", Value::Text("bob".to_owned())),
         ("conflicting_files", Value::List(files.into())),

@@ -119,8 +119,10 @@ impl Surface {
         match (to, caller) {
             ("operator", _) => Ok(EscalateTo::Operator),
             ("parent" | "", Caller::Agent(_)) => Ok(EscalateTo::Parent),
-            ("parent", _) => Err(ProblemResponse(problems::no_parent())),
-            _ => {
+            ("parent", Caller::Person | Caller::Job | Caller::Viewer | Caller::Ambiguous) => {
+                Err(ProblemResponse(problems::no_parent()))
+            }
+            (to, _) => {
                 let role = to.strip_prefix("role:");
                 let role = role.ok_or_else(|| ProblemResponse(problems::bad_step(to)))?;
                 let role = checks::role(role)?;

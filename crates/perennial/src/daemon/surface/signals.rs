@@ -338,17 +338,15 @@ fn shown(row: SignalRow, agents: &Agents, outputs: &Outputs) -> Signal {
             let is_spawn = table.source == Party::Spawn;
             let mut payload = Map::from_iter([("identity_name".to_owned(), named(agent).into())]);
             let mut put = |name: &str, value: Value| _ = payload.insert(name.to_owned(), value);
-            match row.kind {
-                SignalKind::AgentRegistered => {
-                    put("node_id", Value::Null);
-                    put("tmux_session", json!(known.tmux_session));
-                }
-                SignalKind::AgentCrashed => {
-                    let output = session.and_then(|number| outputs.get(&(agent, number)));
-                    put("last_seen", time::rfc3339(row.at).into());
-                    put("last_output", json!(output));
-                }
-                _ => put("exit_reason", json!(exit_reason)),
+            if row.kind == SignalKind::AgentRegistered {
+                put("node_id", Value::Null);
+                put("tmux_session", json!(known.tmux_session));
+            } else if row.kind == SignalKind::AgentCrashed {
+                let output = session.and_then(|number| outputs.get(&(agent, number)));
+                put("last_seen", time::rfc3339(row.at).into());
+                put("last_output", json!(output));
+            } else {
+                put("exit_reason", json!(exit_reason));
             }
             Signal {
                 from: if is_spawn { "perennial".to_owned() } else { named(agent) },
