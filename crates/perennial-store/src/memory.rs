@@ -428,13 +428,12 @@ impl Projections for MemoryJournal {
     /// Nobody but this program can write to its memory.
     fn signals(&self, query: &SignalQuery, limit: usize) -> Result<Vec<SignalRow>, ReadError> {
         let found = self.shared.lock().signals.found(query, limit);
-        let mut signals = Vec::new();
-        for (seq, id, entry) in found {
+        let row = |(seq, id, entry): (Seq, SignalId, signal_index::Entry)| {
             let records = self.shared.read(Seq(seq.0 - 1), 1)?;
             let row = |it| signal_index::row(it, (id, entry.kind), entry.session);
-            signals.extend(records.first().and_then(row));
-        }
-        Ok(signals)
+            Ok(records.first().and_then(row))
+        };
+        found.into_iter().filter_map(|one| row(one).transpose()).collect()
     }
 
     fn signal_place(&self, id: SignalId) -> Result<Option<Seq>, ReadError> {
