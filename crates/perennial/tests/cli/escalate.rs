@@ -47,7 +47,7 @@ fn what_nobody_sees_is_raised_and_what_is_seen_is_not() {
     let told = one(&sealed);
     assert_eq!(
         (told.id, told.steps),
-        (raised.id.clone(), ["lead", "boss", "operator"].map(Into::into).into())
+        (raised.id, ["lead", "boss", "operator"].map(Into::into).into())
     );
     assert_eq!((told.state.as_str(), told.raised_at), ("open", None));
     let mail: MailList = sealed.json(&["mail", "ls", "--unread"]);
