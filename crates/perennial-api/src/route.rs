@@ -52,6 +52,10 @@ pub enum Route {
     OpenApi,
     Clean,
     Graph,
+    ListSignals,
+    SendSignal,
+    ListEscalations,
+    Escalate,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,6 +100,11 @@ const LIST_MAIL: Card = (Method::Get, "/v1/mail", "List mail, newest first");
 const SEND_MAIL: Card = (Method::Post, "/v1/mail", "Send a mail");
 const READ_MAIL: Card = (Method::Post, "/v1/mail/read", "Read mails; your own count as read");
 
+const LIST_SIGNALS: Card = (Method::Get, "/v1/signals", "List signals, or wait for one");
+const SEND_SIGNAL: Card = (Method::Post, "/v1/signals", "Send a signal");
+const LIST_ESCALATIONS: Card = (Method::Get, "/v1/escalations", "List escalations, newest first");
+const ESCALATE: Card = (Method::Post, "/v1/escalations", "Have a matter looked at");
+
 const HOOK: Card =
     (Method::Post, "/v1/hook", "Take a call of an agent CLI's hook; for sessions only");
 const STEPS: Card =
@@ -108,7 +117,7 @@ const CLEAN: Card = (
 const GRAPH: Card = (Method::Get, "/v1/graph", "Query the entity graph: who did what, by session");
 
 impl Route {
-    pub const ALL: [Route; 46] = [
+    pub const ALL: [Route; 50] = [
         Route::ListAgents,
         Route::Spawn,
         Route::ShowAgent,
@@ -155,6 +164,10 @@ impl Route {
         Route::OpenApi,
         Route::Clean,
         Route::Graph,
+        Route::ListSignals,
+        Route::SendSignal,
+        Route::ListEscalations,
+        Route::Escalate,
     ];
 
     pub fn method(self) -> Method {
@@ -225,6 +238,10 @@ impl Route {
             Route::Leave => LEAVE,
             Route::Report => (Post, "/v1/report", "Say where the caller's own work stands"),
             Route::Prime => PRIME,
+            Route::ListSignals => LIST_SIGNALS,
+            Route::SendSignal => SEND_SIGNAL,
+            Route::ListEscalations => LIST_ESCALATIONS,
+            Route::Escalate => ESCALATE,
             Route::ListMail => LIST_MAIL,
             Route::SendMail => SEND_MAIL,
             Route::ReadMail => READ_MAIL,

@@ -59,7 +59,9 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             | Verb::Drop
             | Verb::Up
             | Verb::Down
-            | Verb::Clean => true,
+            | Verb::Clean
+            | Verb::Signal
+            | Verb::Escalate => true,
         },
         // A job does its own work and reports by its exit: it needs nothing from us.
         Caller::Job => false,
@@ -85,7 +87,9 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             | Verb::Drop
             | Verb::Up
             | Verb::Down
-            | Verb::Clean => false,
+            | Verb::Clean
+            | Verb::Signal
+            | Verb::Escalate => false,
         },
         Caller::Agent(_) => agent_may(caller, verb, standing),
     }
@@ -93,7 +97,7 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
 
 fn agent_may(caller: Caller, verb: Verb, standing: Standing) -> bool {
     match verb {
-        Verb::Look | Verb::Post | Verb::Mail => true,
+        Verb::Look | Verb::Post | Verb::Mail | Verb::Signal | Verb::Escalate => true,
         // Whoever types into a terminal can answer a permission dialog.
         Verb::Attach | Verb::Send => false,
         Verb::Logs => sees(caller, Private::Terminal, standing),
@@ -176,6 +180,8 @@ mod tests {
                 Verb::Up,
                 Verb::Down,
                 Verb::Clean,
+                Verb::Signal,
+                Verb::Escalate,
             ]
             .into_iter()
             .filter(|verb| may(caller, *verb, standing))
@@ -186,15 +192,18 @@ mod tests {
         assert_eq!(
             allowed(Caller::Person, Standing::Other),
             "look attach send logs spawn stop wake restart set rename bury prune post mail assume \
-             transfer drop up down clean"
+             transfer drop up down clean signal escalate"
         );
-        assert_eq!(allowed(agent, Standing::Parent), "look stop wake restart post mail");
+        assert_eq!(
+            allowed(agent, Standing::Parent),
+            "look stop wake restart post mail signal escalate"
+        );
         assert_eq!(
             allowed(agent, Standing::Itself),
-            "look bury report post mail assume transfer drop"
+            "look bury report post mail assume transfer drop signal escalate"
         );
-        assert_eq!(allowed(agent, Standing::Other), "look post mail");
-        assert_eq!(allowed(agent, Standing::NoTarget), "look spawn post mail");
+        assert_eq!(allowed(agent, Standing::Other), "look post mail signal escalate");
+        assert_eq!(allowed(agent, Standing::NoTarget), "look spawn post mail signal escalate");
         assert_eq!(allowed(Caller::Viewer, Standing::Other), "look");
         for standing in [Standing::Itself, Standing::Parent, Standing::Other, Standing::NoTarget] {
             assert_eq!(allowed(Caller::Job, standing), "");

@@ -264,6 +264,10 @@ pub enum Verb {
     Down,
     /// Removes what takes up room of a dead agent.
     Clean,
+    /// Sends and reads signals.
+    Signal,
+    /// Has a matter looked at.
+    Escalate,
 }
 
 impl Verb {
@@ -290,6 +294,8 @@ impl Verb {
             Verb::Up => "up",
             Verb::Down => "down",
             Verb::Clean => "clean",
+            Verb::Signal => "signal",
+            Verb::Escalate => "escalate",
         }
     }
 }

@@ -10,6 +10,7 @@ mod malformed;
 mod missing;
 mod offspring;
 mod record;
+pub mod signal;
 
 use perennial_api::{ExitCode, Problem};
 use perennial_core::authority::{Caller, Standing};
@@ -111,6 +112,9 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
         Refusal::TooManyCopies { copies, most } => mail::too_many_copies(*copies, *most),
         Refusal::NoRecipient => mail::no_recipient(),
         Refusal::MailboxFull { mailbox } => mail::full(mailbox, name),
+        Refusal::SignalSource { kind } => signal::source(*kind),
+        Refusal::SignalTarget { kind } => signal::target(*kind),
+        Refusal::SignalPayload { kind, fault } => signal::payload(*kind, fault),
         Refusal::ParentGone { parent } => parent_gone(&name(*parent)),
         Refusal::StillEnding { agent } => still_ending(&name(*agent)),
     }
@@ -279,7 +283,9 @@ fn not_allowed(caller: Caller, verb: Verb, standing: Standing) -> Problem {
             | Verb::Mail
             | Verb::Up
             | Verb::Down
-            | Verb::Clean,
+            | Verb::Clean
+            | Verb::Signal
+            | Verb::Escalate,
             _,
         ) => verb.word(),
     };
@@ -311,9 +317,8 @@ fn why_no_agent_may(verb: Verb, standing: Standing) -> &'static str {
         (Verb::Prune, _) => "only a person may remove what sessions printed",
         (Verb::Bury, _) => "an agent may bury only itself",
         (Verb::Clean, _) => "only a person may remove what a dead agent left",
-        (Verb::Look | Verb::Set | Verb::Rename | Verb::Post | Verb::Mail | Verb::Down, _) => {
-            "only a person may do this"
-        }
+        (Verb::Look | Verb::Set | Verb::Rename | Verb::Post | Verb::Mail | Verb::Down, _)
+        | (Verb::Signal | Verb::Escalate, _) => "only a person may do this",
     }
 }
 

@@ -4,12 +4,13 @@
 
 mod about;
 mod agents;
-mod answer;
+pub mod answer;
 mod board;
 pub mod checks;
 mod clean;
 mod connection;
 mod ended;
+mod escalations;
 mod events;
 mod extract;
 mod feed;
@@ -37,11 +38,13 @@ mod roles;
 pub mod server;
 mod set;
 mod sight;
+mod signals;
 mod steps;
 mod terminal;
 mod tool_lists;
 mod tool_mail;
 mod tool_orders;
+mod tool_signal;
 
 use std::sync::Arc;
 
@@ -160,6 +163,10 @@ fn handler(route: Route) -> MethodRouter<Shared> {
         Route::ListMail => get(mail::list),
         Route::SendMail => with_body(|mail| Order::Mail(Box::new(mail))),
         Route::ReadMail => with_body(Order::ReadMail),
+        Route::ListSignals => get(signals::list),
+        Route::SendSignal => with_body(Order::Signal),
+        Route::ListEscalations => get(escalations::list),
+        Route::Escalate => with_body(Order::Escalate),
         Route::Withdraw => with_target(Order::Withdraw),
         Route::StopAll => alone(|| Order::StopAll),
         Route::Down => alone(|| Order::Down),
