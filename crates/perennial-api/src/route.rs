@@ -100,6 +100,8 @@ const LIST_MAIL: Card = (Method::Get, "/v1/mail", "List mail, newest first");
 const SEND_MAIL: Card = (Method::Post, "/v1/mail", "Send a mail");
 const READ_MAIL: Card = (Method::Post, "/v1/mail/read", "Read mails; your own count as read");
 
+const LIST_AGENTS: Card =
+    (Method::Get, "/v1/agents", "List agents: who needs you first, then by roster and name");
 const LIST_SIGNALS: Card = (Method::Get, "/v1/signals", "List signals, or wait for one");
 const SEND_SIGNAL: Card = (Method::Post, "/v1/signals", "Send a signal");
 const LIST_ESCALATIONS: Card = (Method::Get, "/v1/escalations", "List escalations, newest first");
@@ -187,9 +189,7 @@ impl Route {
     fn card(self) -> Card {
         use Method::{Get, Post};
         match self {
-            Route::ListAgents => {
-                (Get, "/v1/agents", "List agents: who needs you first, then by roster and name")
-            }
+            Route::ListAgents => LIST_AGENTS,
             Route::Spawn => (Post, "/v1/agents", "Start a new agent"),
             Route::ShowAgent => (Get, "/v1/agents/{target}", "Show one agent"),
             Route::Why => (Get, "/v1/agents/{target}/why", "Tell why an agent is in its state"),

@@ -125,10 +125,7 @@ impl Portion {
             }
             AgentEvent::SettingsChanged { settings, .. } => {
                 identity.set(settings);
-                let situations = identity.situations.clone();
-                if let Some(entry) = self.newest() {
-                    entry.works_on(&situations);
-                }
+                self.works_on();
             }
             AgentEvent::Hatched(_)
             | AgentEvent::Rehomed { .. }
@@ -147,6 +144,13 @@ impl Portion {
             | AgentEvent::BurialAsked { .. }
             | AgentEvent::RoundPassed { .. }
             | AgentEvent::PutOff { .. } => {}
+        }
+    }
+
+    fn works_on(&mut self) {
+        let situations = self.identity.as_ref().map(|identity| identity.situations.clone());
+        if let Some(entry) = self.newest() {
+            entry.works_on(&situations.unwrap_or_default());
         }
     }
 
