@@ -58,7 +58,12 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             | Verb::Transfer
             | Verb::Drop
             | Verb::Up
-            | Verb::Down => true,
+            | Verb::Down
+            | Verb::Task
+            | Verb::TaskWork
+            | Verb::TaskAssign
+            | Verb::TaskVerify
+            | Verb::TaskDrop => true,
         },
         // A job does its own work and reports by its exit: it needs nothing from us.
         Caller::Job => false,
@@ -83,7 +88,12 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             | Verb::Transfer
             | Verb::Drop
             | Verb::Up
-            | Verb::Down => false,
+            | Verb::Down
+            | Verb::Task
+            | Verb::TaskWork
+            | Verb::TaskAssign
+            | Verb::TaskVerify
+            | Verb::TaskDrop => false,
         },
         Caller::Agent(_) => agent_may(caller, verb, standing),
     }
@@ -91,7 +101,7 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
 
 fn agent_may(caller: Caller, verb: Verb, standing: Standing) -> bool {
     match verb {
-        Verb::Look | Verb::Post | Verb::Mail => true,
+        Verb::Look | Verb::Post | Verb::Mail | Verb::Task => true,
         // Whoever types into a terminal can answer a permission dialog.
         Verb::Attach | Verb::Send => false,
         Verb::Logs => sees(caller, Private::Terminal, standing),
@@ -109,6 +119,14 @@ fn agent_may(caller: Caller, verb: Verb, standing: Standing) -> bool {
         Verb::Set | Verb::Rename | Verb::Prune => false,
         // A daemon that an agent starts would end with the agent's session.
         Verb::Up | Verb::Down => false,
+        // Who has the task, and who added it.
+        Verb::TaskWork | Verb::TaskDrop => standing == Standing::Itself,
+        Verb::TaskAssign => match standing {
+            Standing::Itself | Standing::Parent => true,
+            Standing::Other | Standing::NoTarget => false,
+        },
+        // Nobody verifies their own work.
+        Verb::TaskVerify => standing == Standing::Parent,
     }
 }
 
@@ -173,6 +191,11 @@ mod tests {
                 Verb::Drop,
                 Verb::Up,
                 Verb::Down,
+                Verb::Task,
+                Verb::TaskWork,
+                Verb::TaskAssign,
+                Verb::TaskVerify,
+                Verb::TaskDrop,
             ]
             .into_iter()
             .filter(|verb| may(caller, *verb, standing))
@@ -183,15 +206,18 @@ mod tests {
         assert_eq!(
             allowed(Caller::Person, Standing::Other),
             "look attach send logs spawn stop wake restart set rename bury prune post mail assume \
-             transfer drop up down"
+             transfer drop up down task task-work task-assign task-verify task-drop"
         );
-        assert_eq!(allowed(agent, Standing::Parent), "look stop wake restart post mail");
+        assert_eq!(
+            allowed(agent, Standing::Parent),
+            "look stop wake restart post mail task task-assign task-verify"
+        );
         assert_eq!(
             allowed(agent, Standing::Itself),
-            "look bury report post mail assume transfer drop"
+            "look bury report post mail assume transfer drop task task-work task-assign task-drop"
         );
-        assert_eq!(allowed(agent, Standing::Other), "look post mail");
-        assert_eq!(allowed(agent, Standing::NoTarget), "look spawn post mail");
+        assert_eq!(allowed(agent, Standing::Other), "look post mail task");
+        assert_eq!(allowed(agent, Standing::NoTarget), "look spawn post mail task");
         assert_eq!(allowed(Caller::Viewer, Standing::Other), "look");
         for standing in [Standing::Itself, Standing::Parent, Standing::Other, Standing::NoTarget] {
             assert_eq!(allowed(Caller::Job, standing), "");

@@ -3,7 +3,7 @@
 use crate::authority::Caller;
 use crate::conversation::ConversationId;
 use crate::fleet::Reach;
-use crate::id::{AgentId, MessageId, PostId};
+use crate::id::{AgentId, MessageId, PostId, TaskId};
 use crate::launch::Launch;
 use crate::legacy::LegacyKind;
 use crate::message::{Addressee, MailDraft};
@@ -12,6 +12,7 @@ use crate::restart::Restart;
 use crate::retention::{Recordings, Terms};
 use crate::role::RoleTerms;
 use crate::settings::Settings;
+use crate::task::TaskCommand;
 use crate::text::{Fingerprint, TextBody};
 use crate::work::WorkPhase;
 
@@ -104,14 +105,25 @@ pub enum Command {
         phase: Option<WorkPhase>,
         summary: Option<String>,
     },
+    /// Something is asked of a task.
+    Task(Box<TaskCommand>),
+    /// An agent is born that is on a task from its birth: a child of an agent's, where it has a reach.
+    SpawnOn {
+        spawn: Box<Spawn>,
+        reach: Option<Reach>,
+        task: TaskId,
+    },
 }
 
 impl Command {
     /// Whom it names, if anybody.
     pub fn target_mut(&mut self) -> Option<&mut Target> {
         match self {
-            Command::Spawn(spawn) | Command::SpawnChild(spawn, _) => spawn.parent.as_mut(),
+            Command::Spawn(spawn)
+            | Command::SpawnChild(spawn, _)
+            | Command::SpawnOn { spawn, .. } => spawn.parent.as_mut(),
             Command::Set(set) => Some(&mut set.target),
+            Command::Task(command) => command.target_mut(),
             Command::Mail(draft) => match &mut draft.to {
                 Addressee::Agent(target) | Addressee::Team(target) => Some(target),
                 Addressee::Role { .. } | Addressee::Operator => None,

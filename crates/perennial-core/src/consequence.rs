@@ -11,6 +11,7 @@ use crate::message::{self, Content, Happened, Mailbox, MessageEvent, Withdrawer}
 use crate::role;
 use crate::round;
 use crate::state::Roster;
+use crate::task;
 
 /// Whether anything may follow from this event.
 pub fn has_any(fleet: &Fleet, event: &Event) -> bool {
@@ -21,6 +22,9 @@ pub fn has_any(fleet: &Fleet, event: &Event) -> bool {
         | MessageEvent::Withdrawn { by: Withdrawer::Person },
     ) = &event.what
     {
+        return true;
+    }
+    if let What::Job(_, job::JobEvent::Ended { .. }) = &event.what {
         return true;
     }
     let Some((id, event)) = event.of_agent() else { return false };
@@ -92,7 +96,9 @@ pub fn of(
             message::outdated(fleet, id)
         }
         AgentEvent::Moved(moved) if moved.to.roster() == Roster::Cemetery => {
-            burial(fleet, before.unwrap_or(after), &mut follows)
+            let before = before.unwrap_or(after);
+            follows.extend(task::buried(fleet, before, event.at));
+            burial(fleet, before, &mut follows)
         }
         AgentEvent::Hatched(_) | AgentEvent::RoleTaken { .. } => {
             role_moved(fleet, before, after, None)
@@ -134,8 +140,15 @@ pub fn of(
 }
 
 /// What follows from an event that is about no agent: a notice that is offered counts as told, the interval
-/// of rounds counts anew, and the operator is notified of mail.
-pub fn of_other(fleet: &Fleet, event: &Event) -> Option<What> {
+/// of rounds counts anew, the operator is notified of mail, and the end of a check verifies a task or gives it back.
+pub fn of_other(fleet: &Fleet, event: &Event) -> Vec<What> {
+    if let What::Job(id, ended) = &event.what {
+        return task::check_ended(fleet, *id, ended, event.at);
+    }
+    of_message(fleet, event).into_iter().collect()
+}
+
+fn of_message(fleet: &Fleet, event: &Event) -> Option<What> {
     match &event.what {
         What::Message(id, MessageEvent::Offered { session, .. }) => {
             told(fleet, *id, *session).or_else(|| round::passed(fleet, *id))
@@ -154,7 +167,8 @@ pub fn of_other(fleet: &Fleet, event: &Event) -> Option<What> {
         | What::Conversation(..)
         | What::Post(..)
         | What::Job(..)
-        | What::Role(..) => None,
+        | What::Role(..)
+        | What::Task(..) => None,
     }
 }
 
@@ -170,7 +184,8 @@ pub fn is_over(batch: &[Event], follows: &Event) -> bool {
             | What::Conversation(..)
             | What::Post(..)
             | What::Job(..)
-            | What::Role(..) => false,
+            | What::Role(..)
+            | What::Task(..) => false,
         }),
         What::Job(..) => batch.contains(follows),
         What::Node(..)
@@ -178,7 +193,8 @@ pub fn is_over(batch: &[Event], follows: &Event) -> bool {
         | What::Name(..)
         | What::Conversation(..)
         | What::Post(..)
-        | What::Role(..) => false,
+        | What::Role(..)
+        | What::Task(..) => false,
     }
 }
 

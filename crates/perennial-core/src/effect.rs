@@ -218,4 +218,8 @@ pub enum Timer {
     Settled,
     /// A role asks its holder for a round.
     Round,
+    /// Somebody is told again of a task that nobody has taken up.
+    Raise,
+    /// The end of a task's check is lost.
+    CheckLost,
 }

@@ -8,7 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::ConversationId;
-use crate::id::{AgentId, JobId, MessageId, NodeId, PostId};
+use crate::id::{AgentId, JobId, MessageId, NodeId, PostId, TaskId};
 use crate::name::NameKey;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -25,6 +25,7 @@ pub enum Entity {
     Job(JobId),
     /// A role, by its name.
     Role(NameKey),
+    Task(TaskId),
 }
 
 impl Entity {
@@ -42,7 +43,8 @@ impl Entity {
             | Entity::Agent(_)
             | Entity::Message(_)
             | Entity::Job(_)
-            | Entity::Role(_) => true,
+            | Entity::Role(_)
+            | Entity::Task(_) => true,
             Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => false,
         }
     }
@@ -56,7 +58,8 @@ impl Entity {
             | Entity::Message(_)
             | Entity::Post(_)
             | Entity::Job(_)
-            | Entity::Role(_) => None,
+            | Entity::Role(_)
+            | Entity::Task(_) => None,
         }
     }
 
@@ -69,7 +72,8 @@ impl Entity {
             | Entity::Agent(_)
             | Entity::Post(_)
             | Entity::Job(_)
-            | Entity::Role(_) => None,
+            | Entity::Role(_)
+            | Entity::Task(_) => None,
         }
     }
 }
@@ -91,6 +95,7 @@ impl fmt::Display for Entity {
             Entity::Post(id) => id.fmt(f),
             Entity::Job(id) => id.fmt(f),
             Entity::Role(key) => write!(f, "role {key}"),
+            Entity::Task(id) => id.fmt(f),
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::conversation::{ConversationId, Followed, Opening};
 use crate::entity::Entity;
 use crate::exit::Exit;
 use crate::hold::Hold;
-use crate::id::{AgentId, BootId, Epoch, JobId, MessageId, NodeId, PostId, SessionNumber};
+use crate::id::{AgentId, BootId, Epoch, JobId, MessageId, NodeId, PostId, SessionNumber, TaskId};
 use crate::job::JobEvent;
 use crate::launch::Launch;
 use crate::legacy::LegacyKind;
@@ -22,6 +22,7 @@ use crate::role::{RoleEvent, RoleTerms};
 use crate::session::{Pace, Process};
 use crate::settings::Settings;
 use crate::state::{Cause, State};
+use crate::task::TaskEvent;
 use crate::text::Text;
 use crate::time::Time;
 use crate::work::WorkPhase;
@@ -43,6 +44,7 @@ pub enum What {
     Post(PostId, PostEvent),
     Job(JobId, JobEvent),
     Role(NameKey, RoleEvent),
+    Task(TaskId, TaskEvent),
 }
 
 /// What happens to a name or a conversation, which at most one agent has at a time. Who has it
@@ -224,7 +226,8 @@ impl Event {
             | What::Message(..)
             | What::Post(..)
             | What::Job(..)
-            | What::Role(..) => None,
+            | What::Role(..)
+            | What::Task(..) => None,
         }
     }
 
@@ -239,6 +242,7 @@ impl Event {
             What::Post(id, _) => Entity::Post(*id),
             What::Job(id, _) => Entity::Job(*id),
             What::Role(key, _) => Entity::Role(key.clone()),
+            What::Task(id, _) => Entity::Task(*id),
         }
     }
 }

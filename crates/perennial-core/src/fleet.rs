@@ -37,6 +37,7 @@ use crate::reason::{Verb, Witness};
 use crate::refusal::Refusal;
 use crate::role::{self, Role, Roles};
 use crate::session::Process;
+use crate::task::{self, Task, Tasks};
 use crate::text::TextBody;
 use crate::time::Time;
 
@@ -54,6 +55,7 @@ pub struct Fleet {
     messages: Messages,
     jobs: Jobs,
     roles: Roles,
+    tasks: Tasks,
     /// The node that decides and plans here.
     node: NodeId,
     nodes: BTreeMap<NodeId, Node>,
@@ -71,6 +73,7 @@ pub struct Restored {
     pub messages: Vec<Message>,
     pub jobs: Vec<Job>,
     pub roles: BTreeMap<NameKey, Role>,
+    pub tasks: Vec<Task>,
     pub nodes: BTreeMap<NodeId, Node>,
 }
 
@@ -82,13 +85,14 @@ impl Fleet {
 
     /// The fleet as folding its events would have made it.
     pub fn restore(restored: Restored) -> Fleet {
-        let Restored { node, agents, messages, jobs, roles, nodes } = restored;
+        let Restored { node, agents, messages, jobs, roles, tasks, nodes } = restored;
         let roles = Roles::restore(roles, agents.iter());
         Fleet {
             agents: Agents::restore(node, agents),
             messages: Messages::restore(messages),
             jobs: Jobs::restore(jobs),
             roles,
+            tasks: Tasks::restore(tasks),
             node,
             nodes,
             policy: Policy::default(),
@@ -104,6 +108,7 @@ impl Fleet {
             messages: self.messages.iter().cloned().collect(),
             jobs: self.jobs.iter().cloned().collect(),
             roles: self.roles.iter().map(|(key, role)| (key.clone(), role.clone())).collect(),
+            tasks: self.tasks.iter().cloned().collect(),
             nodes: self.nodes.clone(),
         }
     }
@@ -120,7 +125,9 @@ impl Fleet {
     pub fn entities(&self) -> impl Iterator<Item = Entity> {
         let agents = self.agents().map(|agent| Entity::Agent(agent.id));
         let messages = self.messages.iter().map(|message| Entity::Message(message.id));
-        agents.chain(messages).chain(self.jobs.iter().map(|job| Entity::Job(job.id)))
+        let tasks = self.tasks.iter().map(|task| Entity::Task(task.id));
+        let jobs = self.jobs.iter().map(|job| Entity::Job(job.id));
+        agents.chain(messages).chain(jobs).chain(tasks)
     }
 
     pub fn messages(&self) -> &Messages {
@@ -134,6 +141,10 @@ impl Fleet {
 
     pub fn set_behind(&mut self, behind: Duration) {
         self.behind = behind;
+    }
+
+    pub fn tasks(&self) -> &Tasks {
+        &self.tasks
     }
 
     pub fn jobs(&self) -> &Jobs {
@@ -166,6 +177,7 @@ impl Fleet {
             Entity::Message(id) => self.messages.share(&newest.messages, *id),
             Entity::Job(id) => self.jobs.share(&newest.jobs, *id),
             Entity::Role(key) => self.roles.share(&newest.roles, key),
+            Entity::Task(id) => self.tasks.share(&newest.tasks, *id),
             Entity::Node(_) | Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => {}
         }
     }
@@ -194,6 +206,9 @@ impl Fleet {
         match &request.command {
             Command::Spawn(spawn) => self.spawn(caller, spawn, now),
             Command::SpawnChild(spawn, reach) => self.spawn_child(caller, (spawn, reach), now),
+            Command::SpawnOn { spawn, reach, task } => {
+                self.spawn_on(caller, (spawn, reach.as_ref()), *task, now)
+            }
             Command::Stop(target) => {
                 self.asked(caller, Verb::Stop, target, |one, by| agent::stop(one, by, now), now)
             }
@@ -235,6 +250,7 @@ impl Fleet {
                 Ok(Decision { events, ..Decision::default() })
             }
             Command::Unsend { id } => message::unsend(self, caller, *id, now),
+            Command::Task(command) => task::decide(self, caller, command, now),
             Command::Mail(draft) => message::send_mail(self, caller, draft, now),
             Command::ReadMail { ids } => message::read_mail(self, caller, ids, now),
             Command::Post { id, title, body } => {
@@ -373,7 +389,7 @@ impl Fleet {
             batch.push(event.clone());
             let Some((id, what)) = event.of_agent() else {
                 let follows = consequence::of_other(self, event);
-                batch.extend(follows.map(|what| Event { at: event.at, what }));
+                batch.extend(follows.into_iter().map(|what| Event { at: event.at, what }));
                 continue;
             };
             let known = changed.iter().position(|agent| agent.id == id);
@@ -428,6 +444,7 @@ impl Fleet {
                 self.agents.hold_claim(key, *claim, event.at);
                 Vec::new()
             }
+            What::Task(id, what) => self.tasks.evolve(*id, what, event.at),
             What::Role(key, what) => {
                 self.roles.evolve(key, what);
                 Vec::new()
@@ -443,6 +460,7 @@ impl Fleet {
             Entity::Agent(id) => self.plan_agent(*id, now),
             Entity::Message(id) if self.is_own(entity) => message::plan(self, *id, now),
             Entity::Job(id) if self.is_own(entity) => job::plan(&self.jobs, *id),
+            Entity::Task(id) => task::plan(self, *id, now),
             Entity::Message(_) | Entity::Job(_) => Plan::default(),
             Entity::Node(_)
             | Entity::Name(_)

@@ -43,6 +43,7 @@ pub mod round;
 pub mod session;
 pub mod settings;
 pub mod state;
+pub mod task;
 pub mod text;
 pub mod time;
 pub mod visibility;

@@ -262,6 +262,16 @@ pub enum Verb {
     Drop,
     Up,
     Down,
+    /// Adds, reads and notes tasks.
+    Task,
+    /// Works on a task: takes it, claims it, splits it.
+    TaskWork,
+    /// Puts a task on somebody's queue, or takes it from there.
+    TaskAssign,
+    /// Says whether a task is done.
+    TaskVerify,
+    /// Reopens or drops a task.
+    TaskDrop,
 }
 
 impl Verb {
@@ -287,6 +297,11 @@ impl Verb {
             Verb::Drop => "drop",
             Verb::Up => "up",
             Verb::Down => "down",
+            Verb::Task => "task",
+            Verb::TaskWork => "task-work",
+            Verb::TaskAssign => "task-assign",
+            Verb::TaskVerify => "task-verify",
+            Verb::TaskDrop => "task-drop",
         }
     }
 }

@@ -7,11 +7,12 @@ use crate::authority::{Caller, Standing};
 use crate::conversation::ConversationId;
 use crate::fleet::Excess;
 use crate::hold::HeldFor;
-use crate::id::{AgentId, MessageId};
+use crate::id::{AgentId, MessageId, TaskId};
 use crate::message::{Mailbox, MessageStep};
 use crate::name::Name;
 use crate::reason::Verb;
 use crate::state::State;
+use crate::task::TaskRefusal;
 use crate::visibility::Private;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,5 +131,10 @@ pub enum Refusal {
     /// The parent is in the cemetery.
     ParentGone {
         parent: AgentId,
+    },
+    /// Something can't be done with a task.
+    Task {
+        task: TaskId,
+        why: TaskRefusal,
     },
 }

@@ -50,6 +50,31 @@ pub struct RoleTerms {
     pub every: Option<Duration>,
     /// Somebody declared it: the operator, a project, or Perennial itself.
     pub is_declared: bool,
+    /// What verifies the tasks of its holders that have no check.
+    pub verify: Verify,
+}
+
+/// By what a holder's task counts as done, if the task has no check.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+pub enum Verify {
+    /// The word of its parent or of the operator.
+    #[default]
+    Word,
+    /// Its own word.
+    Trust,
+}
+
+impl Verify {
+    pub const ALL: [Verify; 2] = [Verify::Word, Verify::Trust];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Verify::Word => "word",
+            Verify::Trust => "trust",
+        }
+    }
 }
 
 /// Where a role is declared.
@@ -470,7 +495,8 @@ pub fn rested_on(fleet: &Fleet, events: &[Event]) -> Vec<Entity> {
         | What::Conversation(..)
         | What::Message(..)
         | What::Post(..)
-        | What::Job(..) => Vec::new(),
+        | What::Job(..)
+        | What::Task(..) => Vec::new(),
     };
     events.iter().flat_map(of_event).collect()
 }

@@ -81,6 +81,7 @@ impl Fleet {
             }
             Entity::Job(id) => self.jobs.get(*id).is_some_and(|job| self.is_own_job(job)),
             Entity::Node(id) => *id == self.node,
+            Entity::Task(_) => true,
             Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) | Entity::Role(_) => false,
         }
     }

@@ -350,7 +350,11 @@ fn texts_and_jobs_that_may_be_done_are_not_done_again() {
         .filter_map(|event| match &event.what {
             What::Message(id, _) => Some(id.0),
             What::Agent(..) | What::Node(..) | What::Name(..) => None,
-            What::Conversation(..) | What::Post(..) | What::Job(..) | What::Role(..) => None,
+            What::Conversation(..)
+            | What::Post(..)
+            | What::Job(..)
+            | What::Role(..)
+            | What::Task(..) => None,
         })
         .collect();
     assert_eq!(of_texts, [2], "what was offered is told by its conversation");

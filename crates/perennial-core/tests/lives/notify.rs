@@ -28,7 +28,10 @@ fn notified(events: &[Event]) -> Vec<(JobId, AgentId, Reason)> {
         What::Job(id, JobEvent::Wanted { purpose: Purpose::Notify { agent, reason, .. }, .. }) => {
             Some((*id, *agent, *reason))
         }
-        What::Job(_, JobEvent::Wanted { purpose: Purpose::Mail { .. }, .. })
+        What::Job(
+            _,
+            JobEvent::Wanted { purpose: Purpose::Mail { .. } | Purpose::Check { .. }, .. },
+        )
         | What::Job(_, JobEvent::Running { .. } | JobEvent::Ended { .. })
         | What::Node(..)
         | What::Agent(..)
@@ -36,6 +39,7 @@ fn notified(events: &[Event]) -> Vec<(JobId, AgentId, Reason)> {
         | What::Conversation(..)
         | What::Message(..)
         | What::Role(..)
+        | What::Task(..)
         | What::Post(..) => None,
     };
     events.iter().filter_map(wanted).collect()

@@ -103,7 +103,8 @@ fn announced(events: &[Event]) -> Vec<Vacancy> {
             | What::Name(..)
             | What::Conversation(..)
             | What::Message(..)
-            | What::Job(..) => {}
+            | What::Job(..)
+            | What::Task(..) => {}
         }
     }
     assert_eq!(posts, vacancies);
@@ -346,7 +347,8 @@ fn announcements_are_in_the_order_of_time() {
             | What::Name(..)
             | What::Conversation(..)
             | What::Message(..)
-            | What::Job(..) => None,
+            | What::Job(..)
+            | What::Task(..) => None,
         }));
     }
     assert!(ids.len() == 19 && ids.is_sorted(), "{ids:?}");
