@@ -475,20 +475,39 @@ pub enum TaskRefusal {
     /// It lies on somebody else's queue, or in another project.
     NotYours,
     /// The agent is on this one.
-    OnAnother { agent: AgentId, task: TaskId },
+    OnAnother {
+        agent: AgentId,
+        task: TaskId,
+    },
     /// TK7
-    ClockNearlyOut { agent: AgentId },
+    ClockNearlyOut {
+        agent: AgentId,
+    },
     /// TK8
-    Waits { on: TaskId },
-    NoSuchDependency { on: TaskId },
-    NoSuchParent { parent: TaskId },
+    Waits {
+        on: TaskId,
+    },
+    NoSuchDependency {
+        on: TaskId,
+    },
+    NoSuchParent {
+        parent: TaskId,
+    },
     /// TK4
     CommandOfAgent,
-    NoSuchStep { step: u32, steps: u32 },
+    NoSuchStep {
+        step: u32,
+        steps: u32,
+    },
     /// More of this than a task may have.
-    TooMany { what: &'static str, most: usize },
+    TooMany {
+        what: &'static str,
+        most: usize,
+    },
     /// A path that is absolute or leads out of its project.
-    BadScope { path: String },
+    BadScope {
+        path: String,
+    },
     /// TK3
     OwnWork,
 }

@@ -14,6 +14,7 @@ pub mod projection;
 pub mod record;
 pub mod sqlite;
 pub mod stored;
+pub mod task_rows;
 pub mod text;
 
 pub use chain::Hash;
@@ -22,7 +23,7 @@ pub use journal::{
     AppendError, Batch, Done, Expected, Journal, Link, ReadError, Seq, StoreError, StreamAppend,
     Version,
 };
-pub use load::{LoadError, Loaded, load, recall};
+pub use load::{LoadError, Loaded, load, recall, recall_task};
 pub use memory::MemoryJournal;
 pub use projection::{
     Kept, Latest, MailQuery, MessageRow, MessageRows, MessageStep, MessagesOf, Projections,
@@ -30,3 +31,4 @@ pub use projection::{
 };
 pub use record::{Damage, Record, Unreadable};
 pub use sqlite::{OpenError, SqliteJournal};
+pub use task_rows::{TaskQuery, TaskRow};

@@ -27,6 +27,7 @@ use crate::projection::{
 use crate::record::{
     EncodedBatch, Grounds, Record, Row, Unreadable, has_snapshots, read_rows, stream_key,
 };
+use crate::task_rows::{self, TaskQuery, TaskRow, TaskTable};
 
 pub struct MemoryJournal {
     shared: Arc<Shared>,
@@ -43,6 +44,7 @@ struct Kept {
     versions: HashMap<Entity, Version>,
     texts: HashMap<Digest, Arc<str>>,
     messages: BTreeMap<MessageId, MessageRow>,
+    tasks: TaskTable,
     /// The record up to which the snapshots hold.
     covers: Seq,
     snapshots: BTreeMap<Entity, Snapshot>,
@@ -199,6 +201,7 @@ impl Shared {
         let texts = batch.texts.iter().map(|text| (text.text.digest, Arc::clone(&text.body)));
         kept.texts.extend(texts);
         batch.messages.iter().for_each(|change| kept.change(change));
+        batch.tasks.iter().for_each(|change| task_rows::change(&mut kept.tasks, change));
         let mut head = self.head.get();
         for row in batch.rows(head, &after) {
             head = (row.seq, row.hash.unwrap_or(Hash::GENESIS));
@@ -436,7 +439,10 @@ impl Projections for MemoryJournal {
         Ok(MessageRows { rows, unreadable: 0 })
     }
 
-    /// Nobody but this program can write to its memory.
+    fn tasks(&self, query: &TaskQuery) -> Result<Vec<TaskRow>, ReadError> {
+        Ok(task_rows::find(&self.shared.lock().tasks, query))
+    }
+
     fn check_messages(&self) -> Result<Vec<MessageFault>, ReadError> {
         Ok(Vec::new())
     }
@@ -471,7 +477,6 @@ impl Projections for MemoryJournal {
 
     fn roster(&self, query: RosterQuery<'_>) -> Result<Vec<RosterRow>, ReadError> {
         let kept = self.shared.lock();
-        let rows = kept.roster.values();
         Ok(match query {
             RosterQuery::Of(agents) => {
                 agents.iter().filter_map(|agent| kept.roster.get(agent).cloned()).collect()
@@ -481,16 +486,14 @@ impl Projections for MemoryJournal {
                     let own = row.name.as_deref().map(NameKey::of);
                     row.state.roster() == Roster::Cemetery && own.as_ref() == Some(name)
                 };
-                let mut rows: Vec<RosterRow> = rows.filter(is_named).cloned().collect();
+                let mut rows: Vec<&RosterRow> = kept.roster.values().filter(is_named).collect();
                 rows.sort_by_key(|row| Reverse((row.named_at, row.agent)));
-                rows.truncate(limit);
-                rows
+                rows.into_iter().take(limit).cloned().collect()
             }
             RosterQuery::InState { state, before, limit } => {
-                let is_wanted = |row: &&RosterRow| {
-                    row.state == state && before.is_none_or(|before| row.agent < before)
-                };
-                rows.rev().filter(is_wanted).take(limit).cloned().collect()
+                let is_before = |row: &RosterRow| before.is_none_or(|it| row.agent < it);
+                let of_state = kept.roster.values().rev().filter(|row| row.state == state);
+                of_state.filter(|row| is_before(row)).take(limit).cloned().collect()
             }
         })
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use perennial_core::entity::Entity;
 use perennial_core::event::Event;
-use perennial_core::id::{AgentId, JobId, MessageId, NodeId, PostId};
+use perennial_core::id::{AgentId, JobId, MessageId, NodeId, PostId, TaskId};
 use perennial_core::name::Name;
 use perennial_core::text::TextBody;
 use perennial_core::time::Time;
@@ -17,6 +17,7 @@ use crate::chain::{self, Hash};
 use crate::journal::{AppendError, Batch, Expected, Link, Seq, Version};
 use crate::projection::MessageChange;
 use crate::stored::{self, Encoded};
+use crate::task_rows::TaskChange;
 use crate::text::LONGEST_TEXT_BYTES;
 
 /// A record's payload is at most this long.
@@ -182,6 +183,7 @@ pub(crate) struct EncodedBatch {
     pub entries: Vec<EncodedAppend>,
     pub texts: Vec<TextBody>,
     pub messages: Vec<MessageChange>,
+    pub tasks: Vec<TaskChange>,
     pub link: Option<Link>,
 }
 
@@ -217,10 +219,11 @@ impl EncodedBatch {
             let (stream, expected) = (stream.clone(), entry.expected);
             entries.push(EncodedAppend { stream, expected, events });
         }
-        let events = batch.entries.iter().flat_map(|entry| &entry.events);
-        let messages = events.filter_map(MessageChange::of).collect();
+        let events = || batch.entries.iter().flat_map(|entry| &entry.events);
+        let messages = events().filter_map(MessageChange::of).collect();
+        let tasks = events().filter_map(TaskChange::of).collect();
         let (texts, link) = (batch.texts.clone(), batch.link);
-        Ok(EncodedBatch { entries, texts, messages, link })
+        Ok(EncodedBatch { entries, texts, messages, tasks, link })
     }
 
     /// Checks what it rests on: the append before it, and all that it expects. Returns where
@@ -297,6 +300,7 @@ pub(crate) fn stream_key(stream: &Entity) -> Vec<u8> {
         Entity::Post(PostId(id)) => key(b'p', &id.to_be_bytes()),
         Entity::Job(JobId(id)) => key(b'j', &id.to_be_bytes()),
         Entity::Role(name) => key(b'r', name.as_str().as_bytes()),
+        Entity::Task(TaskId(id)) => key(b't', &id.to_be_bytes()),
     }
 }
 
@@ -319,6 +323,7 @@ pub(crate) fn stream_of(key: &[u8]) -> Option<Entity> {
         [b'p', rest @ ..] => id(rest).map(PostId).map(Entity::Post),
         [b'j', rest @ ..] => id(rest).map(JobId).map(Entity::Job),
         [b'r', rest @ ..] => Some(Entity::Role(text(rest)?.parse::<Name>().ok()?.key())),
+        [b't', rest @ ..] => id(rest).map(TaskId).map(Entity::Task),
         _ => None,
     }
 }

@@ -14,6 +14,7 @@ mod messages;
 mod open;
 mod rows;
 mod schema;
+mod tasks;
 mod writer;
 
 use std::collections::BTreeMap;
@@ -39,6 +40,7 @@ use crate::projection::{
     RosterQuery, RosterRow, Snapshot, SnapshotSet,
 };
 use crate::record::{EncodedBatch, Record, Unreadable};
+use crate::task_rows::{TaskQuery, TaskRow};
 use crate::text;
 pub use open::OpenError;
 pub use schema::SchemaError;
@@ -226,6 +228,10 @@ impl Projections for SqliteJournal {
         limit: usize,
     ) -> Result<MessageRows, ReadError> {
         self.shared.with_reader(|reader| messages::mail(reader, &query, before, limit))
+    }
+
+    fn tasks(&self, query: &TaskQuery) -> Result<Vec<TaskRow>, ReadError> {
+        self.shared.with_reader(|reader| tasks::tasks(reader, query))
     }
 
     fn check_messages(&self) -> Result<Vec<MessageFault>, ReadError> {

@@ -17,6 +17,7 @@ mod part;
 mod post;
 mod role;
 mod settings;
+mod task;
 mod upcast;
 mod word;
 
@@ -87,7 +88,8 @@ const KINDS: &[(&str, u32)] = &[
 
 /// Every kind with the newest form of it.
 pub fn kinds() -> impl Iterator<Item = (&'static str, u32)> {
-    let lives = [KINDS, node::KINDS, message::KINDS, post::KINDS, job::KINDS, role::KINDS];
+    let lives =
+        [KINDS, node::KINDS, message::KINDS, post::KINDS, job::KINDS, role::KINDS, task::KINDS];
     lives.into_iter().flatten().copied()
 }
 
@@ -218,6 +220,7 @@ pub fn write(what: &What) -> Encoded {
         What::Post(_, event) => life::encode("post", &post::Stored::from(event)),
         What::Job(_, event) => life::encode("job", &job::Stored::from(event)),
         What::Role(_, event) => life::encode("role", &role::Stored::from(event)),
+        What::Task(_, event) => life::encode("task", &task::Stored::from(event)),
         What::Node(_, event) => node::write(event),
     }
 }
@@ -347,6 +350,10 @@ pub fn read(stream: &Entity, kind: &str, form: u64, payload: &[u8]) -> Result<Wh
         Entity::Role(key) => {
             let stored: role::Stored = life::decode("role", kind, payload)?;
             Ok(What::Role(key.clone(), stored.try_into()?))
+        }
+        Entity::Task(id) => {
+            let stored: task::Stored = life::decode("task", kind, payload)?;
+            Ok(What::Task(*id, stored.try_into()?))
         }
     }
 }

@@ -180,7 +180,9 @@ impl<'f> Batch<'f> {
 
     /// A task whose parts are all over is verified by them; one that has a check of its own goes back to be claimed.
     fn part_over(&mut self, id: TaskId) {
-        let Some(task) = self.task(id).filter(|task| task.state == TaskState::Split) else { return };
+        let Some(task) = self.task(id).filter(|task| task.state == TaskState::Split) else {
+            return;
+        };
         let is_open = |part: &TaskId| self.task(*part).is_some_and(|part| !part.is_over());
         if task.parts.iter().any(is_open) {
             return;

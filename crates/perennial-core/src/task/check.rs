@@ -32,7 +32,8 @@ impl Batch<'_> {
     pub fn want_check(&mut self, id: TaskId, check: Option<Name>, command: JobCommand, runs: u32) {
         let agent: Option<AgentId> = self.task(id).and_then(|task| task.worker);
         let job = JobId(derived(id.0 ^ u128::from(runs) << 40, self.now));
-        let wanted = TaskEvent::CheckWanted { job, check: check.clone(), command: command.clone(), runs };
+        let wanted =
+            TaskEvent::CheckWanted { job, check: check.clone(), command: command.clone(), runs };
         self.record(id, wanted);
         let node = agent.and_then(|id| self.fleet.agent(id)).map(|agent| agent.node);
         let node = node.unwrap_or_else(|| self.fleet.node());
@@ -56,7 +57,11 @@ impl Batch<'_> {
                 self.over(id);
             }
             JobEnd::Code(_) | JobEnd::KillSignal(_) | JobEnd::Limit => {
-                self.give_back(Sender::Perennial, id, &format!("its check failed: {}", end.words()));
+                self.give_back(
+                    Sender::Perennial,
+                    id,
+                    &format!("its check failed: {}", end.words()),
+                );
             }
             JobEnd::Unknown | JobEnd::Outdated if runs < CHECK_RUNS_MAX => {
                 self.want_check(id, check, command, runs + 1);
@@ -74,9 +79,7 @@ pub fn ended(fleet: &Fleet, job: JobId, event: &JobEvent, now: Time) -> Vec<What
     let JobEvent::Ended { end, output, .. } = event else { return Vec::new() };
     let known = fleet.jobs().get(job).map(|job| &job.purpose);
     let Some(Purpose::Check { task, .. }) = known else { return Vec::new() };
-    let is_of = |task: &&Task| {
-        matches!(&task.state, TaskState::Claimed(Awaiting::Check { job: of, .. }) if *of == job)
-    };
+    let is_of = |task: &&Task| matches!(&task.state, TaskState::Claimed(Awaiting::Check { job: of, .. }) if *of == job);
     let Some(task) = fleet.tasks().get(*task).filter(is_of) else { return Vec::new() };
     let mut batch = Batch::new(fleet, now);
     batch.check_over(task.id, *end, output);

@@ -52,7 +52,8 @@ pub fn decide(
         }
         TaskCommand::Split { into, .. } => split(&mut batch, (caller, by), id, into)?,
         TaskCommand::Reopen { reason, recalled, successor, .. } => {
-            about = reopen(&mut batch, (caller, by), id, (reason, recalled.as_deref(), *successor))?;
+            about =
+                reopen(&mut batch, (caller, by), id, (reason, recalled.as_deref(), *successor))?;
         }
         TaskCommand::Drop { reason, .. } => {
             let task = batch.open(id)?;
@@ -142,7 +143,8 @@ fn bounded(fleet: &Fleet, by: Sender, draft: &TaskDraft) -> Decided {
         (Some(CheckSpec::Command { .. }), Sender::Agent(_) | Sender::Perennial) => {
             return Err(refused(id, TaskRefusal::CommandOfAgent));
         }
-        (Some(CheckSpec::Command { .. }), Sender::Person) | (Some(CheckSpec::Named(_)) | None, _) => {}
+        (Some(CheckSpec::Command { .. }), Sender::Person)
+        | (Some(CheckSpec::Named(_)) | None, _) => {}
     }
     let is_own = |task: &&super::Task| task.added_by == by && !task.is_over();
     match by {

@@ -8,9 +8,7 @@ use crate::id::TaskId;
 /// Whether what it took exceeds twice its estimate: the steps that it has, or the tokens that its workers are known to have spent.
 pub fn exceeds_estimate(task: &Task) -> bool {
     match task.brief.estimate {
-        Some(Estimate::Steps(steps)) => {
-            task.brief.steps.len() as u64 > steps.saturating_mul(2)
-        }
+        Some(Estimate::Steps(steps)) => task.brief.steps.len() as u64 > steps.saturating_mul(2),
         Some(Estimate::Tokens(tokens)) => {
             task.spent.tokens.is_some_and(|spent| spent > tokens.saturating_mul(2))
         }

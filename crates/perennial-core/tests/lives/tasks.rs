@@ -268,9 +268,8 @@ fn a_failed_check_gives_the_task_back_with_its_output_and_at_last_blocks_it() {
     told.ask(draft(10, brief("t"), to(BOB))).expect("added");
     for round in 1..=ROUNDS_MAX {
         let events = told.ask_as(agent(BOB), done(10, run())).expect("claimed");
-        let wanted = events.iter().any(|event| {
-            matches!(&event.what, What::Job(_, JobEvent::Wanted { .. }))
-        });
+        let wanted =
+            events.iter().any(|event| matches!(&event.what, What::Job(_, JobEvent::Wanted { .. })));
         assert!(wanted && current(&told, BOB) == Some(10), "the check is part of the work");
         let events = checked(&mut told, 10, JobEnd::Code(1), "2 tests failed: a, b\n");
         let letter = &letters(&events)[0];
@@ -343,7 +342,8 @@ fn a_split_task_goes_on_with_its_first_part_and_is_verified_by_all() {
     told.ask(drop_task(12)).expect("dropped");
     assert_eq!(state(&told, 10), TaskState::Verified(Verifier::Parts));
     // One with a check of its own is claimed, and checked, when its parts are over.
-    let check = Some(CheckSpec::Command { argv: vec!["x".to_owned()], limit: Duration::from_secs(1) });
+    let check =
+        Some(CheckSpec::Command { argv: vec!["x".to_owned()], limit: Duration::from_secs(1) });
     told.ask(draft(20, Brief { check, ..brief("checked") }, to(BOB))).expect("added");
     told.ask_as(agent(BOB), split(20, &[21, 22])).expect("split");
     told.ask(verify(21, true)).expect("verified");

@@ -9,7 +9,7 @@ use rusqlite::{Connection, TransactionBehavior};
 /// "pere": what tells a journal from any other SQLite file.
 const APPLICATION_ID: i64 = 0x7065_7265;
 
-const MIGRATIONS: [&str; 6] = [FIRST, MEASURED, TEXTS, REMINDED, ENDED, MAIL];
+const MIGRATIONS: [&str; 7] = [FIRST, MEASURED, TEXTS, REMINDED, ENDED, MAIL, TASKS];
 
 /// From this version on the table of messages has all that is read from it.
 pub(super) const HAS_MAIL: i64 = 6;
@@ -132,6 +132,21 @@ const MAIL: &str = "
     CREATE INDEX mail_by_mailbox ON message (agent, recorded_at) WHERE mail IS NOT NULL;
     CREATE INDEX mail_by_sender ON message (sender, recorded_at) WHERE mail IS NOT NULL;
     CREATE INDEX mail_by_thread ON message (thread, recorded_at) WHERE mail IS NOT NULL;
+";
+
+/// Where each task stands, so that those that are over are found.
+const TASKS: &str = "
+    CREATE TABLE task (
+        task       BLOB PRIMARY KEY,
+        project    TEXT    NOT NULL,
+        state      TEXT    NOT NULL,
+        agent      BLOB,
+        role       TEXT,
+        changed_at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX task_by_project ON task (project, task);
+    CREATE INDEX task_by_state ON task (state, task);
+    CREATE INDEX task_by_agent ON task (agent, task) WHERE agent IS NOT NULL;
 ";
 
 /// Why a file is not this program's journal.

@@ -13,5 +13,6 @@ mod memory;
 mod migration;
 mod random;
 mod snapshots;
+mod tasks;
 mod texts;
 mod torn;
