@@ -15,7 +15,7 @@ use crate::agent::Moment;
 
 pub use part::{
     Author, Claimed, Content, Evidence, Exit, Fact, Hatched, JobEnd, Launch, LaunchOptions, Moved,
-    Opening, Process, Purpose, Sample, SettingsChanged, Text, Witness,
+    Opening, Process, Purpose, Sample, SettingsChanged, TaskHappened, Text, Witness,
 };
 pub use what::What;
 

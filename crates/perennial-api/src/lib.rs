@@ -30,6 +30,7 @@ pub mod route;
 pub mod sse;
 pub mod state;
 pub mod step;
+pub mod task;
 pub mod tool;
 
 pub use agent::Agent;

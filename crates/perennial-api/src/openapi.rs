@@ -15,6 +15,7 @@ use crate::answer::{
 use crate::event::Event;
 use crate::mail::{Mail, MailList};
 use crate::post::Post;
+use crate::task::{Task, TaskFilter, TaskList, TaskRequest};
 use crate::problem::{self, Problem};
 use crate::role::{Role, RoleChanged, Vacancy};
 use crate::route::{Method, Route};
@@ -76,6 +77,7 @@ pub fn tools() -> Value {
                 Tool::Spawn => arguments::<tool::Spawn>(),
                 Tool::MailSend => arguments::<request::Mail>(),
                 Tool::MailRead => arguments::<tool::MailRead>(),
+                Tool::Task => arguments::<tool::Task>(),
             };
             json!({
                 "name": tool.name(),
@@ -144,6 +146,9 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
         Route::ListMail => it.query::<query::Mail>().answers::<MailList>(200, "The mails."),
         Route::SendMail => it.body::<request::Mail>().answers::<Vec<Mail>>(201, "What was sent."),
         Route::ReadMail => it.body::<request::ReadMail>().answers::<Vec<Mail>>(200, "The mails."),
+        Route::ListTasks => it.query::<TaskFilter>().answers::<TaskList>(200, "The tasks."),
+        Route::ShowTask => it.answers::<Task>(200, "The task."),
+        Route::Task => it.body::<TaskRequest>().answers::<Vec<Task>>(200, "The tasks."),
         Route::Hook => hook(it),
         Route::StatusLine => status_line(it),
         Route::Mcp => {

@@ -44,6 +44,9 @@ pub enum Route {
     ListMail,
     SendMail,
     ReadMail,
+    ListTasks,
+    ShowTask,
+    Task,
     Hook,
     StatusLine,
     Mcp,
@@ -92,10 +95,13 @@ const PRIME: Card =
     (Method::Get, "/v1/agents/{target}/prime", "Read what an agent's session is told at its start");
 const LIST_MAIL: Card = (Method::Get, "/v1/mail", "List mail, newest first");
 const SEND_MAIL: Card = (Method::Post, "/v1/mail", "Send a mail");
+const LIST_TASKS: Card = (Method::Get, "/v1/tasks", "List tasks, those added last first");
+const SHOW_TASK: Card = (Method::Get, "/v1/tasks/{id}", "Show a task with its text and notes");
+const TASK: Card = (Method::Post, "/v1/tasks", "Add a task, or do something with one");
 const READ_MAIL: Card = (Method::Post, "/v1/mail/read", "Read mails; your own count as read");
 
 impl Route {
-    pub const ALL: [Route; 44] = [
+    pub const ALL: [Route; 47] = [
         Route::ListAgents,
         Route::Spawn,
         Route::ShowAgent,
@@ -134,6 +140,9 @@ impl Route {
         Route::ListMail,
         Route::SendMail,
         Route::ReadMail,
+        Route::ListTasks,
+        Route::ShowTask,
+        Route::Task,
         Route::Hook,
         Route::StatusLine,
         Route::Mcp,
@@ -215,6 +224,9 @@ impl Route {
             Route::ListMail => LIST_MAIL,
             Route::SendMail => SEND_MAIL,
             Route::ReadMail => READ_MAIL,
+            Route::ListTasks => LIST_TASKS,
+            Route::ShowTask => SHOW_TASK,
+            Route::Task => TASK,
             Route::Hook => {
                 (Post, "/v1/hook", "Take a call of an agent CLI's hook; for sessions only")
             }

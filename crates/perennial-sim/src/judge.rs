@@ -92,6 +92,7 @@ impl Judge {
                 | What::Message(..)
                 | What::Post(..)
                 | What::Role(..)
+                | What::Task(..)
                 | What::Job(..) => {}
             }
         }

@@ -110,6 +110,7 @@ fn offered(event: &Event) -> Option<(MessageId, u32)> {
         | What::Conversation(..)
         | What::Post(..)
         | What::Role(..)
+        | What::Task(..)
         | What::Job(..) => None,
     }
 }

@@ -173,6 +173,7 @@ impl Worker {
                     | What::Message(..)
                     | What::Post(..)
                     | What::Role(..)
+                    | What::Task(..)
                     | What::Job(..) => {}
                 }
             }

@@ -226,6 +226,7 @@ fn history() -> Vec<(String, String)> {
             Entity::Conversation("0f3c2a1e-1".parse().expect("an id")),
             Entity::Node(NodeId::HOME),
             Entity::Role("architect".parse::<perennial_core::name::Name>().expect("a name").key()),
+            Entity::Task(TaskId(11)),
         ];
         for stream in streams {
             let Ok(what) = stored::read(&stream, kind, form, payload.as_bytes()) else { continue };

@@ -61,6 +61,7 @@ impl Driver {
                 | What::Message(..)
                 | What::Post(..)
                 | What::Role(..)
+                | What::Task(..)
                 | What::Job(..) => {}
             }
         }

@@ -8,6 +8,7 @@ pub mod problems;
 pub mod role;
 pub mod screen;
 pub mod sentences;
+pub mod task;
 pub mod view;
 pub mod wire_event;
 pub mod wire_step;

@@ -9,6 +9,7 @@ pub mod mail;
 mod malformed;
 mod missing;
 mod offspring;
+pub mod task;
 
 use perennial_api::{ExitCode, Problem};
 use perennial_core::authority::{Caller, Standing};
@@ -110,6 +111,7 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
         Refusal::NoRecipient => mail::no_recipient(),
         Refusal::MailboxFull { mailbox } => mail::full(mailbox, name),
         Refusal::ParentGone { parent } => parent_gone(&name(*parent)),
+        Refusal::Task { task: id, why } => task::refused(*id, why, name),
     }
 }
 
@@ -254,6 +256,10 @@ fn not_allowed(caller: Caller, verb: Verb, standing: Standing) -> Problem {
         (Verb::Assume, _) => "role assume",
         (Verb::Transfer, _) => "role transfer",
         (Verb::Drop, _) => "role drop",
+        (Verb::TaskWork, _) => "task` on this task: `step`, `block`, `done`, `split",
+        (Verb::TaskAssign, _) => "task assign",
+        (Verb::TaskVerify, _) => "task verify",
+        (Verb::TaskDrop, _) => "task drop` or `task reopen",
         (
             Verb::Look
             | Verb::Attach
@@ -269,7 +275,8 @@ fn not_allowed(caller: Caller, verb: Verb, standing: Standing) -> Problem {
             | Verb::Post
             | Verb::Mail
             | Verb::Up
-            | Verb::Down,
+            | Verb::Down
+            | Verb::Task,
             _,
         ) => verb.word(),
     };
@@ -300,9 +307,20 @@ fn why_no_agent_may(verb: Verb, standing: Standing) -> &'static str {
         (Verb::Up, _) => "a daemon that an agent starts would end with the agent's session",
         (Verb::Prune, _) => "only a person may remove what sessions printed",
         (Verb::Bury, _) => "an agent may bury only itself",
-        (Verb::Look | Verb::Set | Verb::Rename | Verb::Post | Verb::Mail | Verb::Down, _) => {
-            "only a person may do this"
-        }
+        (Verb::TaskWork, _) => "only the agent that has the task, or a person, may do this",
+        (Verb::TaskAssign, _) => "an agent gives tasks to itself and to agents below it",
+        (Verb::TaskVerify, _) => "only an agent above its worker, or a person, may do this",
+        (Verb::TaskDrop, _) => "only whoever added the task, or a person, may do this",
+        (
+            Verb::Look
+            | Verb::Set
+            | Verb::Rename
+            | Verb::Post
+            | Verb::Mail
+            | Verb::Down
+            | Verb::Task,
+            _,
+        ) => "only a person may do this",
     }
 }
 

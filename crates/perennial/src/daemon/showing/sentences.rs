@@ -244,6 +244,10 @@ pub fn done(verb: Verb) -> &'static str {
         Verb::Drop => "role dropped",
         Verb::Up => "daemon started",
         Verb::Down => "daemon shut down",
+        Verb::Task | Verb::TaskWork => "task changed",
+        Verb::TaskAssign => "given a task",
+        Verb::TaskVerify => "task verified",
+        Verb::TaskDrop => "task dropped",
     }
 }
 

@@ -5,6 +5,7 @@
 //! not see is left out here, by the core's rule, and named in `withheld`.
 
 mod of_agent;
+mod of_task;
 mod parts;
 
 use perennial_api::event as wire;
@@ -64,7 +65,7 @@ pub fn event(
 /// Whether it has an id beside that of the agent that it is about.
 fn is_named_apart(entity: &Entity) -> bool {
     match entity {
-        Entity::Message(_) | Entity::Post(_) | Entity::Job(_) => true,
+        Entity::Message(_) | Entity::Post(_) | Entity::Job(_) | Entity::Task(_) => true,
         Entity::Node(_)
         | Entity::Agent(_)
         | Entity::Name(_)
@@ -101,6 +102,7 @@ impl Writer {
             Entity::Post(id) => ("post", Some(id.to_string())),
             Entity::Job(id) => ("job", Some(id.to_string())),
             Entity::Role(key) => ("role", Some(key.to_string())),
+            Entity::Task(id) => ("task", Some(id.to_string())),
         };
         wire::EntityRef { kind: kind.to_owned(), id }
     }
@@ -128,6 +130,7 @@ impl Writer {
             }
             What::Job(_, event) => self.job(event),
             What::Role(_, event) => of_role(event),
+            What::Task(_, event) => self.task(event),
             What::Name(_, claim) | What::Conversation(_, claim) => match claim {
                 ClaimEvent::Taken { by } => wire::What::Taken(claimed(*by)),
                 ClaimEvent::Left { by } => wire::What::Left(claimed(*by)),
@@ -243,6 +246,11 @@ impl Writer {
                     Purpose::Mail { agent, name, note: _, subject: _ } => {
                         wire::Purpose::Mail { agent: agent.to_string(), name: name.clone() }
                     }
+                    Purpose::Check { task, agent, check } => wire::Purpose::Check {
+                        task: task.to_string(),
+                        agent: agent.map(|id| id.to_string()),
+                        check: check.as_ref().map(ToString::to_string),
+                    },
                 },
                 argv: self.private(Private::Operator, "argv", command.argv.clone()),
                 dir: command.dir.clone(),
@@ -253,14 +261,7 @@ impl Writer {
             }
             JobEvent::Ended { number, end, output } => wire::What::JobEnded {
                 number: *number,
-                end: match end {
-                    JobEnd::Code(code) => wire::JobEnd::Code { code: *code },
-                    JobEnd::KillSignal(signal) => wire::JobEnd::KillSignal { signal: *signal },
-                    JobEnd::Limit => wire::JobEnd::Limit,
-                    JobEnd::NotStarted => wire::JobEnd::NotStarted,
-                    JobEnd::Unknown => wire::JobEnd::Unknown,
-                    JobEnd::Outdated => wire::JobEnd::Outdated,
-                },
+                end: job_end(*end),
                 output: self.private(Private::Operator, "output", output.clone()),
             },
         }
@@ -301,9 +302,21 @@ fn without_private(what: &What, sight: Sight) -> What {
         | What::Conversation(..)
         | What::Post(..)
         | What::Role(..)
+        | What::Task(..)
         | What::Job(..) => {}
     }
     what
+}
+
+fn job_end(end: JobEnd) -> wire::JobEnd {
+    match end {
+        JobEnd::Code(code) => wire::JobEnd::Code { code },
+        JobEnd::KillSignal(signal) => wire::JobEnd::KillSignal { signal },
+        JobEnd::Limit => wire::JobEnd::Limit,
+        JobEnd::NotStarted => wire::JobEnd::NotStarted,
+        JobEnd::Unknown => wire::JobEnd::Unknown,
+        JobEnd::Outdated => wire::JobEnd::Outdated,
+    }
 }
 
 fn of_role(event: &RoleEvent) -> wire::What {
@@ -327,7 +340,7 @@ fn pace(pace: Pace) -> String {
 #[cfg(test)]
 mod tests {
     use perennial_core::authority::{Caller, Standing};
-    use perennial_core::id::{JobId, MessageId, NodeId, PostId};
+    use perennial_core::id::{JobId, MessageId, NodeId, PostId, TaskId};
     use perennial_core::name::NameKey;
     use perennial_store::stored;
     use serde_json::Value;
@@ -352,6 +365,7 @@ mod tests {
                 Entity::Post(PostId(1)),
                 Entity::Job(JobId(1)),
                 Entity::Role(NameKey::of("architect")),
+                Entity::Task(TaskId(1)),
             ];
             let what = streams.iter().find_map(|stream| {
                 stored::read(stream, kind, form.expect("a form"), payload.as_bytes()).ok()
@@ -417,13 +431,29 @@ mod tests {
             | What::Conversation(..)
             | What::Post(..)
             | What::Role(..)
+            | What::Task(..)
             | What::Job(..) => None,
         }
     }
 
     #[test]
     fn what_is_left_out_is_in_the_sentence_neither() {
-        let hidden = ["hatched", "message-recorded", "message-blocked", "job-wanted", "job-ended"];
+        let hidden = [
+            "hatched",
+            "message-recorded",
+            "message-blocked",
+            "job-wanted",
+            "job-ended",
+            "task-added",
+            "task-noted",
+            "task-blocked",
+            "task-claimed",
+            "task-check-wanted",
+            "task-check-ended",
+            "task-returned",
+            "task-reopened",
+            "task-dropped",
+        ];
         let viewer = Sight::new(Caller::Viewer, Standing::Other);
         let mut told_with_evidence = 0;
         for (kind, mut what) in recorded() {

@@ -29,7 +29,7 @@ pub fn is_indirect(record: &Record) -> bool {
     match &record.stream {
         Some(Entity::Message(_) | Entity::Job(_)) => true,
         Some(Entity::Agent(_) | Entity::Node(_) | Entity::Name(_) | Entity::Conversation(_))
-        | Some(Entity::Post(_) | Entity::Role(_))
+        | Some(Entity::Post(_) | Entity::Role(_) | Entity::Task(_))
         | None => false,
     }
 }
@@ -44,7 +44,9 @@ pub fn agent(journal: &dyn Store, record: &Record) -> Result<Option<AgentId>, Re
             Ok(first.first().and_then(told_of))
         }
         Some(Entity::Name(_) | Entity::Conversation(_)) => Ok(claimed_by(record)),
-        Some(Entity::Node(_) | Entity::Post(_) | Entity::Role(_)) | None => Ok(None),
+        Some(Entity::Node(_) | Entity::Post(_) | Entity::Role(_) | Entity::Task(_)) | None => {
+            Ok(None)
+        }
     }
 }
 
@@ -52,6 +54,8 @@ fn told_of(record: &Record) -> Option<AgentId> {
     match &record.event.as_ref().ok()?.what {
         What::Job(_, JobEvent::Wanted { purpose, .. }) => match purpose {
             Purpose::Notify { agent, .. } | Purpose::Mail { agent, .. } => Some(*agent),
+            // It tells of a task.
+            Purpose::Check { .. } => None,
         },
         What::Job(..)
         | What::Node(..)
@@ -60,6 +64,7 @@ fn told_of(record: &Record) -> Option<AgentId> {
         | What::Conversation(..)
         | What::Message(..)
         | What::Role(..)
+        | What::Task(..)
         | What::Post(..) => None,
     }
 }
@@ -74,6 +79,7 @@ fn claimed_by(record: &Record) -> Option<AgentId> {
         | What::Message(..)
         | What::Post(..)
         | What::Role(..)
+        | What::Task(..)
         | What::Job(..) => None,
     }
 }

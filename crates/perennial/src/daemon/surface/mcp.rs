@@ -80,6 +80,7 @@ enum Call {
     Role(tool::Role),
     Bury(tool::Bury),
     Spawn(tool::Spawn),
+    Task(tool::Task),
 }
 
 pub async fn mcp(
@@ -144,6 +145,7 @@ impl Surface {
                 let order = Order::Spawn(Box::new(of_child(own, child)));
                 Ok(done(&self.carry_out(caller, order).await?))
             }
+            Call::Task(task) => self.task_tool(own, task).await,
             Call::Role(role) => Ok(done(&self.carry_out(caller, of_role(own, role)?).await?)),
         }
     }
@@ -177,6 +179,7 @@ fn done(done: &Done) -> Value {
         Done::Born(agent) => json!({ "spawned": agent.name, "id": agent.id }),
         Done::Left(left) => json!({ "left": left.iter().map(|one| &*one.kind).collect::<Value>() }),
         Done::Buried(buried) => buried_itself(buried),
+        Done::Tasks(tasks) => json!({ "tasks": tasks }),
         Done::Agent(_) | Done::Agents(_) | Done::Message(_) | Done::Pruned(_) | Done::Down(_) => {
             serde_json::to_value(done).unwrap_or_default()
         }
@@ -249,6 +252,7 @@ fn call(parameters: &Value) -> Result<Call, String> {
         Tool::Legacy => arguments(given).map(|legacy| Call::Order(Order::Leave(legacy))),
         Tool::Bury => arguments(given).map(Call::Bury),
         Tool::Spawn => arguments(given).map(Call::Spawn),
+        Tool::Task => arguments(given).map(Call::Task),
         Tool::MailSend => arguments(given).map(|mail| Call::Order(Order::Mail(Box::new(mail)))),
         Tool::MailRead => arguments(given).map(|tool::MailRead { id }| {
             let ids = id.into_iter().collect();

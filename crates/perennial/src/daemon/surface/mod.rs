@@ -35,10 +35,12 @@ pub mod server;
 mod set;
 mod sight;
 mod steps;
+mod tasks;
 mod terminal;
 mod tool_lists;
 mod tool_mail;
 mod tool_orders;
+mod tool_tasks;
 
 use std::sync::Arc;
 
@@ -82,6 +84,8 @@ pub struct Surface {
     pub config: RunningConfig,
     /// The roles that the operator has declared.
     pub roles: Declared,
+    /// The checks that the operator has declared.
+    pub checks: crate::checks::Declared,
     pub started: Moment,
     /// How many agents had left memory before this daemon started.
     pub over: u64,
@@ -155,6 +159,9 @@ fn handler(route: Route) -> MethodRouter<Shared> {
         Route::ListMail => get(mail::list),
         Route::SendMail => with_body(|mail| Order::Mail(Box::new(mail))),
         Route::ReadMail => with_body(Order::ReadMail),
+        Route::ListTasks => get(tasks::list),
+        Route::ShowTask => get(tasks::show),
+        Route::Task => with_body(|task| Order::Task(Box::new(task))),
         Route::Withdraw => with_target(Order::Withdraw),
         Route::StopAll => alone(|| Order::StopAll),
         Route::Down => alone(|| Order::Down),

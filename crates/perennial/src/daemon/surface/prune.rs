@@ -183,6 +183,7 @@ fn pruner(record: &Record, agent: AgentId, number: SessionNumber) -> Option<Witn
         | What::Message(..)
         | What::Post(..)
         | What::Role(..)
+        | What::Task(..)
         | What::Job(..) => None,
     }
 }
