@@ -15,11 +15,11 @@ use crate::answer::{
 use crate::event::Event;
 use crate::mail::{Mail, MailList};
 use crate::post::Post;
-use crate::task::{Task, TaskFilter, TaskList, TaskRequest};
 use crate::problem::{self, Problem};
 use crate::role::{Role, RoleChanged, Vacancy};
 use crate::route::{Method, Route};
 use crate::step::Steps;
+use crate::task::{Task, TaskFilter, TaskList, TaskRequest};
 use crate::tool::{self, Tool};
 use crate::{query, request};
 

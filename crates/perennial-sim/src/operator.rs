@@ -108,6 +108,8 @@ impl World {
             | Command::Transfer { .. }
             | Command::Drop(_)
             | Command::DismissVacancy { .. }
+            | Command::Task(_)
+            | Command::SpawnOn { .. }
             | Command::Report { .. } => {}
         }
     }

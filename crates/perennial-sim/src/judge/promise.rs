@@ -140,6 +140,8 @@ pub fn is_wake(command: &Command) -> Option<&Target> {
         | Command::Transfer { .. }
         | Command::Drop(_)
         | Command::DismissVacancy { .. }
+        | Command::Task(_)
+        | Command::SpawnOn { .. }
         | Command::Report { .. } => None,
     }
 }

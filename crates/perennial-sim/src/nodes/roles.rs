@@ -37,6 +37,7 @@ impl Vacant {
                 | What::Conversation(..)
                 | What::Message(..)
                 | What::Post(..)
+                | What::Task(..)
                 | What::Job(..) => None,
             })
             .collect();

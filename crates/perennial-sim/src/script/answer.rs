@@ -52,5 +52,6 @@ fn refused(refusal: &Refusal) -> String {
         Refusal::NoRecipient => "nobody is there".into(),
         Refusal::MailboxFull { .. } => "the mailbox is full".into(),
         Refusal::ParentGone { .. } => "the parent is gone".into(),
+        Refusal::Task { why, .. } => format!("the task: {why:?}"),
     }
 }

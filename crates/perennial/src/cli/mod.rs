@@ -7,6 +7,7 @@
 
 pub mod archive;
 mod arrival;
+mod checklist;
 mod commands;
 mod completion;
 mod confirm;
@@ -111,6 +112,8 @@ enum Verb {
     Events(events::Args),
     Board(board::Args),
     Mail(mail::Args),
+    Task(task::Args),
+    Loops(loops::Args),
     Role(role::Args),
     Legacy(legacy::Args),
     Report(report::Args),
@@ -244,6 +247,8 @@ impl Verb {
             Verb::Events(args) => events::run(&args, context),
             Verb::Board(args) => board::run(args, context),
             Verb::Mail(args) => mail::run(args, context),
+            Verb::Task(args) => task::run(args, context),
+            Verb::Loops(args) => loops::run(&args, context),
             Verb::Role(args) => role::run(args, context),
             Verb::Legacy(args) => legacy::run(args, context),
             Verb::Report(args) => report::run(args, context),

@@ -6,6 +6,7 @@
 
 pub mod house;
 pub mod pane;
+pub mod task;
 
 use std::error::Error;
 use std::io;

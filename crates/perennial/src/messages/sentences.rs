@@ -11,7 +11,7 @@ use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::fact::PausedBy;
 use perennial_core::hearing::Suspension;
 use perennial_core::hold::HeldFor;
-use perennial_core::id::{AgentId, JobId, MessageId, NodeId, PostId, SessionNumber};
+use perennial_core::id::{AgentId, JobId, MessageId, NodeId, PostId, SessionNumber, TaskId};
 use perennial_core::message::{Held, Why};
 use perennial_core::post::{Author, PostEvent};
 use perennial_core::reason::{Evidence, Finding, Reason, Show, Verb, Witness};

@@ -17,5 +17,6 @@ pub mod roster;
 pub mod steps;
 pub mod story;
 pub mod table;
+pub mod task;
 pub mod text;
 pub mod time;

@@ -67,9 +67,8 @@ fn role(fleet: &Fleet, key: &NameKey, declared: Option<&DeclaredRole>, now: Time
     };
     let written = newest.and_then(|holder| holder.role.clone());
     let written = written.or_else(|| vacant.as_ref().map(|it| it.vacancy.role.clone()));
-    let RoleTerms {
-        mandate, span, overseer, restart, is_single, every, is_declared: _, verify
-    } = terms;
+    let RoleTerms { mandate, span, overseer, restart, is_single, every, is_declared: _, verify } =
+        terms;
     let missing = |it: &DeclaredRole| it.declaration.missing_mandate(&it.file).is_some();
     wire::Role {
         name: declared.map(|it| it.name.clone()).or(written).unwrap_or_else(|| key.to_string()),

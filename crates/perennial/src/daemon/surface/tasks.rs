@@ -122,7 +122,8 @@ impl Surface {
         let role = role.as_deref().map(checks::role).transpose()?.map(|role| role.key());
         let before = before.as_deref().map(task_id).transpose()?;
         let known = state.as_deref();
-        if let Some(word) = known.filter(|word| *word != "all" && !TaskState::WORDS.contains(word)) {
+        if let Some(word) = known.filter(|word| *word != "all" && !TaskState::WORDS.contains(word))
+        {
             return Err(ProblemResponse(problems::bad_state(word, &TaskState::WORDS)));
         }
         let is_over = matches!(known, Some("all" | "verified" | "dropped"));
@@ -158,7 +159,8 @@ impl Surface {
         if is_over && !loops {
             let read = move |journal: &dyn Store| {
                 let rows = journal.tasks(&query)?;
-                let over = rows.iter().filter(|row| row.state == "verified" || row.state == "dropped");
+                let over =
+                    rows.iter().filter(|row| row.state == "verified" || row.state == "dropped");
                 let recalled = over.map(|row| recall_task(journal, row.task));
                 recalled.filter_map(Result::transpose).collect::<Result<Vec<Task>, _>>()
             };
@@ -352,7 +354,10 @@ impl Surface {
             TaskAction::Split => {
                 let titles = (0..).zip(&request.steps);
                 let part = |(place, step): (u128, &perennial_api::task::TaskStep)| {
-                    Ok::<_, ProblemResponse>((new_id(place), line("title", &step.text, TITLE_LIMIT)?))
+                    Ok::<_, ProblemResponse>((
+                        new_id(place),
+                        line("title", &step.text, TITLE_LIMIT)?,
+                    ))
                 };
                 let into = titles.map(part).collect::<Result<Vec<_>, _>>()?;
                 TaskCommand::Split { task, into }
@@ -466,7 +471,9 @@ impl Surface {
             dependencies,
             parent: request.parent.as_deref().map(task_id).transpose()?,
             estimate,
-            reference: reference.map(|it| line("reference", it, REFERENCE_BYTES_MAX)).transpose()?,
+            reference: reference
+                .map(|it| line("reference", it, REFERENCE_BYTES_MAX))
+                .transpose()?,
             scope: request.scope,
             check,
             rounds_max: request.rounds_max.unwrap_or(ROUNDS_MAX).clamp(1, ROUNDS_MOST),
@@ -484,9 +491,8 @@ impl Surface {
 }
 
 fn check_name(text: &str) -> Result<Name, ProblemResponse> {
-    text.parse().map_err(|_| {
-        ProblemResponse(problems::bad("check", "names have letters, digits, - and _"))
-    })
+    text.parse()
+        .map_err(|_| ProblemResponse(problems::bad("check", "names have letters, digits, - and _")))
 }
 
 fn command(argv: Vec<String>) -> Result<Vec<String>, ProblemResponse> {

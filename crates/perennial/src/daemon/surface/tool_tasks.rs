@@ -122,11 +122,13 @@ fn brief(task: &Task) -> Value {
 
 fn whole(task: &Task) -> Value {
     let mut value = brief(task);
-    let cut = |text: &str, bytes: usize| {
-        mail_texts::lines(&text[..text.floor_char_boundary(bytes)])
-    };
-    let steps: Vec<Value> =
-        task.steps.iter().map(|step| json!({ "text": line(&step.text), "done": step.done })).collect();
+    let cut =
+        |text: &str, bytes: usize| mail_texts::lines(&text[..text.floor_char_boundary(bytes)]);
+    let steps: Vec<Value> = task
+        .steps
+        .iter()
+        .map(|step| json!({ "text": line(&step.text), "done": step.done }))
+        .collect();
     let notes = task.last_notes.iter().rev().take(5).rev();
     let notes: Vec<Value> =
         notes.map(|note| json!({ "by": line(&note.by), "text": cut(&note.text, 1000) })).collect();

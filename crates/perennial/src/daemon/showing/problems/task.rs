@@ -36,9 +36,11 @@ pub(super) fn refused(
                 .because("its context window is 90 % full")
                 .next("give the task to another agent, or wait until its next window has begun")
         }
-        TaskRefusal::Waits { on } => Problem::new(409, "task-waits", format!("{task} waits for {on}"))
-            .because("a task is begun when every task that it depends on is verified")
-            .next(format!("`perennial task show {on}` shows how far that one is")),
+        TaskRefusal::Waits { on } => {
+            Problem::new(409, "task-waits", format!("{task} waits for {on}"))
+                .because("a task is begun when every task that it depends on is verified")
+                .next(format!("`perennial task show {on}` shows how far that one is"))
+        }
         TaskRefusal::NoSuchDependency { on } => no_such_task(&on.to_string()),
         TaskRefusal::NoSuchParent { parent } => {
             Problem::new(409, "no-such-task", format!("{parent} takes no parts"))
@@ -66,11 +68,9 @@ pub(super) fn refused(
                 .because("a scope has relative paths that stay within the project")
                 .next("write paths such as src/parser")
         }
-        TaskRefusal::OwnWork => {
-            Problem::new(403, "own-work", format!("{task} is your own work"))
-                .because("a check, an agent above you or the operator verifies it")
-                .next("claim it with `done` and go on; you are told if it comes back")
-        }
+        TaskRefusal::OwnWork => Problem::new(403, "own-work", format!("{task} is your own work"))
+            .because("a check, an agent above you or the operator verifies it")
+            .next("claim it with `done` and go on; you are told if it comes back"),
     }
 }
 

@@ -37,11 +37,9 @@ impl Writer {
                 title: self.words("title", &brief.title),
                 ..it
             }),
-            TaskEvent::Queued { by: who, queue: on } => What::TaskQueued(wire::TaskHappened {
-                by: by(*who),
-                queue: Some(queue(on)),
-                ..it
-            }),
+            TaskEvent::Queued { by: who, queue: on } => {
+                What::TaskQueued(wire::TaskHappened { by: by(*who), queue: Some(queue(on)), ..it })
+            }
             TaskEvent::Taken { by: who, agent, .. } => What::TaskTaken(wire::TaskHappened {
                 by: by(*who),
                 agent: Some(agent.to_string()),
