@@ -192,6 +192,16 @@ pub enum TaskAction {
     Drop,
 }
 
+/// A step of a task that is added, or the title of a part.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct NewTaskStep {
+    pub text: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub done: bool,
+}
+
 /// `POST /v1/tasks`: what is asked of a task. Each action reads the fields that it needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -209,7 +219,7 @@ pub struct TaskRequest {
     pub text: Option<String>,
     /// `add`: its steps; `split`: the titles of its parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub steps: Vec<TaskStep>,
+    pub steps: Vec<NewTaskStep>,
     /// `add`, `assign`: an agent, `role:NAME`, or `nobody`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,

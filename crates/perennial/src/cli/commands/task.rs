@@ -4,7 +4,7 @@ mod lists;
 
 use std::path::PathBuf;
 
-use perennial_api::task::{Task, TaskAction, TaskList, TaskRequest, TaskStep};
+use perennial_api::task::{NewTaskStep, Task, TaskAction, TaskList, TaskRequest};
 use perennial_api::{ExitCode, client};
 
 use crate::cli::context::Context;
@@ -304,8 +304,8 @@ fn of(action: TaskAction, task: String) -> TaskRequest {
     TaskRequest { action, id: Some(task), ..TaskRequest::default() }
 }
 
-fn steps(texts: Vec<String>) -> Vec<TaskStep> {
-    texts.into_iter().map(|text| TaskStep { text, done: false }).collect()
+fn steps(texts: Vec<String>) -> Vec<NewTaskStep> {
+    texts.into_iter().map(|text| NewTaskStep { text, done: false }).collect()
 }
 
 fn added(args: AddArgs) -> Result<TaskRequest, Failure> {

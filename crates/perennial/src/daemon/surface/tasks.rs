@@ -353,7 +353,7 @@ impl Surface {
             }
             TaskAction::Split => {
                 let titles = (0..).zip(&request.steps);
-                let part = |(place, step): (u128, &perennial_api::task::TaskStep)| {
+                let part = |(place, step): (u128, &perennial_api::task::NewTaskStep)| {
                     Ok::<_, ProblemResponse>((
                         new_id(place),
                         line("title", &step.text, TITLE_LIMIT)?,
@@ -437,7 +437,7 @@ impl Surface {
         let dir = checks::directory(&dir)?;
         let project = project::of(&dir).to_string_lossy().into_owned();
         let title = request.title.ok_or_else(|| missing("the title"))?;
-        let step = |step: perennial_api::task::TaskStep| {
+        let step = |step: perennial_api::task::NewTaskStep| {
             let text = line("step", &step.text, STEP_BYTES_MAX)?;
             Ok::<_, ProblemResponse>(Step { text, is_done: step.done })
         };

@@ -1,6 +1,6 @@
 //! Tasks as agents ask for them by their own tool, and as a model reads them: others' words, harmless and bounded.
 
-use perennial_api::task::{Task, TaskAction, TaskFilter, TaskRequest, TaskStep};
+use perennial_api::task::{NewTaskStep, Task, TaskAction, TaskFilter, TaskRequest};
 use perennial_api::tool::{self, TaskToolAction};
 use perennial_core::authority::Caller;
 use perennial_core::id::AgentId;
@@ -52,7 +52,7 @@ impl Surface {
             TaskToolAction::Reopen => TaskAction::Reopen,
             TaskToolAction::Drop => TaskAction::Drop,
         };
-        let step = |text: String| TaskStep { text, done: false };
+        let step = |text: String| NewTaskStep { text, done: false };
         let request = TaskRequest {
             action,
             id: if action == TaskAction::Add { None } else { id },

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use perennial_api::task::{Task, TaskAction, TaskList, TaskRequest, TaskStep};
+use perennial_api::task::{NewTaskStep, Task, TaskAction, TaskList, TaskRequest, TaskStep};
 use perennial_api::{ExitCode, client};
 
 use crate::cli::checklist::{self, Item};
@@ -87,7 +87,7 @@ fn add(
     added: &mut Vec<Task>,
     context: &Context,
 ) -> Result<(), Failure> {
-    let step = |(text, done): &(String, bool)| TaskStep { text: text.clone(), done: *done };
+    let step = |(text, done): &(String, bool)| NewTaskStep { text: text.clone(), done: *done };
     let request = TaskRequest {
         action: TaskAction::Add,
         title: Some(item.title.clone()),
