@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use perennial_core::name::{Name, NameKey};
 use perennial_core::restart::Restart;
-use perennial_core::role::{Mandate, RoleTerms, Span, Verify};
+use perennial_core::role::{DeclaredIn, Mandate, RoleTerms, Span, Verify};
 use serde::de::{DeserializeSeed, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -20,8 +20,6 @@ use crate::span;
 /// A mandate as a text, in full, goes into what a session is told at its start.
 const MANDATE_BYTES_MAX: usize = 1024;
 const PATH_BYTES_MAX: usize = 512;
-/// No project prods an agent more often; the operator may.
-pub const PROJECT_EVERY_LEAST_S: u64 = 60;
 const EVERY_MOST_S: u64 = 365 * 86_400;
 
 /// The roles of one file, by their names.
@@ -113,32 +111,16 @@ impl From<RoleName> for String {
 
 /// Reads the roles of a file. What only several keys together show to be wrong is a mistake, too.
 pub fn declared<'de, D: Deserializer<'de>>(from: D) -> Result<Declared, D::Error> {
-    from.deserialize_map(DeclaredVisitor { whose: Whose::Operator })
+    from.deserialize_map(DeclaredVisitor { place: DeclaredIn::Operator })
 }
 
 /// The same of a project's file.
 pub fn declared_by_project<'de, D: Deserializer<'de>>(from: D) -> Result<Declared, D::Error> {
-    from.deserialize_map(DeclaredVisitor { whose: Whose::Project })
-}
-
-/// Who may have written a file: a project's may be an agent's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Whose {
-    Operator,
-    Project,
-}
-
-impl Whose {
-    fn every_least_s(self) -> u64 {
-        match self {
-            Whose::Operator => 1,
-            Whose::Project => PROJECT_EVERY_LEAST_S,
-        }
-    }
+    from.deserialize_map(DeclaredVisitor { place: DeclaredIn::Project })
 }
 
 struct DeclaredVisitor {
-    whose: Whose,
+    place: DeclaredIn,
 }
 
 impl<'de> Visitor<'de> for DeclaredVisitor {
@@ -151,7 +133,7 @@ impl<'de> Visitor<'de> for DeclaredVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Declared, A::Error> {
         let (mut seen, mut all) = (BTreeMap::new(), Declared::new());
         while let Some(name) = map.next_key_seed(NewRole(&mut seen))? {
-            all.insert(name, map.next_value_seed(Coherent { whose: self.whose })?);
+            all.insert(name, map.next_value_seed(Coherent { place: self.place })?);
         }
         Ok(all)
     }
@@ -177,7 +159,7 @@ impl<'de> DeserializeSeed<'de> for NewRole<'_> {
 
 /// A declaration whose keys go together.
 struct Coherent {
-    whose: Whose,
+    place: DeclaredIn,
 }
 
 impl<'de> DeserializeSeed<'de> for Coherent {
@@ -185,7 +167,7 @@ impl<'de> DeserializeSeed<'de> for Coherent {
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Declaration, D::Error> {
         let declaration = Declaration::deserialize(from)?;
-        declaration.is_coherent(self.whose).map_err(D::Error::custom)?;
+        declaration.is_coherent(self.place).map_err(D::Error::custom)?;
         Ok(declaration)
     }
 }
@@ -288,14 +270,14 @@ impl Declaration {
         self.mandate_path(file).filter(|path| !path.is_file())
     }
 
-    fn is_coherent(&self, whose: Whose) -> Result<(), String> {
-        let every_least_s = whose.every_least_s();
+    fn is_coherent(&self, place: DeclaredIn) -> Result<(), String> {
+        let every_least_s = place.every_least_s();
         let every_s = self.every.as_ref().and_then(|every| span::seconds(&every.0));
         if self.mandate.is_some() && self.mandate_file.is_some() {
             Err("give mandate or mandate_file, not both".to_owned())
         } else if every_s.is_some_and(|every_s| every_s < every_least_s) {
             Err(format!("every must be at least {}", span::brief(every_least_s)))
-        } else if whose == Whose::Project && self.verify() == Verify::Trust {
+        } else if !place.may_trust() && self.verify() == Verify::Trust {
             Err("only config.toml may say verify = \"trust\"".to_owned())
         } else {
             Ok(())

@@ -17,7 +17,7 @@ use crate::cli::render::text::plain;
 /// Add, take and finish tasks
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Examples: perennial task add 'fix the parser' --step 'find it' --step 'test it' --check unit
+Examples: perennial task add 'fix the parser' --step 'test it' --check unit
           perennial task add 'review #12' --to role:reviewer
           perennial task ls
           perennial task assign tsk_01kf3v6mbnefyr5j9mmct2xk8e bob
@@ -34,16 +34,32 @@ pub struct Args {
 enum Verb {
     Add(Box<AddArgs>),
     Ls(LsArgs),
+    /// Show a task with its steps, text, notes and last check
+    #[command(after_help = "Example: perennial task show tsk_01kf3v6mbnefyr5j9mmct2xk8e")]
     Show(OneArgs),
+    /// Take a task, as an agent: from your queue, your role's or your project
+    #[command(after_help = "Example: perennial task take tsk_01kf3v6mbnefyr5j9mmct2xk8e")]
     Take(OneArgs),
     Assign(AssignArgs),
     Note(NoteArgs),
     Step(StepArgs),
     Block(BlockArgs),
+    /// Claim that a task is done; its check or somebody's word verifies it
+    #[command(
+        after_help = "Example: perennial task done tsk_01kf3v6mbnefyr5j9mmct2xk8e -m 'merged as 3f2c1a'"
+    )]
     Done(ReasonArgs),
     Verify(VerifyArgs),
     Split(SplitArgs),
+    /// Put a task back on its queue; a finished one gets a successor
+    #[command(
+        after_help = "Example: perennial task reopen tsk_01kf3v6mbnefyr5j9mmct2xk8e -m 'it broke again'"
+    )]
     Reopen(ReasonArgs),
+    /// Give a task up for good
+    #[command(
+        after_help = "Example: perennial task drop tsk_01kf3v6mbnefyr5j9mmct2xk8e -m 'not needed any more'"
+    )]
     Drop(ReasonArgs),
     Import(lists::ImportArgs),
     Export(lists::ExportArgs),
@@ -145,10 +161,7 @@ pub struct LsArgs {
     count: u64,
 }
 
-/// Show a task, or take one for yourself as an agent
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Example: perennial task show tsk_01kf3v6mbnefyr5j9mmct2xk8e")]
 pub struct OneArgs {
     /// The task's id
     task: String,
@@ -172,7 +185,7 @@ pub struct AssignArgs {
 /// Write a note to a task
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example: perennial task note tsk_01kf3v6mbnefyr5j9mmct2xk8e -m 'the fixture is wrong'")]
+Example: perennial task note tsk_01kf3v6mbnefyr5j9mmct2xk8e -m 'see the fixture'")]
 pub struct NoteArgs {
     /// The task's id
     task: String,
@@ -186,7 +199,7 @@ pub struct NoteArgs {
 #[command(after_help = "\
 Examples: perennial task step tsk_01kf3v6mbnefyr5j9mmct2xk8e
           perennial task step tsk_01kf3v6mbnefyr5j9mmct2xk8e 2 --undo
-          perennial task step tsk_01kf3v6mbnefyr5j9mmct2xk8e --add 'write the test'")]
+          perennial task step tsk_01kf3v6mbnefyr5j9mmct2xk8e --add 'test it'")]
 pub struct StepArgs {
     /// The task's id
     task: String,
@@ -203,7 +216,7 @@ pub struct StepArgs {
 /// Say that a task can't go on, and why
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example: perennial task block tsk_01kf3v6mbnefyr5j9mmct2xk8e --on outside -m 'needs the API key'")]
+Example: perennial task block tsk_01kf3v6mbnefyr5j9mmct2xk8e -m 'needs a key'")]
 pub struct BlockArgs {
     /// The task's id
     task: String,
@@ -215,12 +228,7 @@ pub struct BlockArgs {
     text: String,
 }
 
-/// Do something with a task, with a reason
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Example: perennial task done tsk_01kf3v6mbnefyr5j9mmct2xk8e -m 'merged as 3f2c1a'
-
-`done` is a claim. A finished task stays as it is: `reopen` adds one that takes it up again.")]
 pub struct ReasonArgs {
     /// The task's id
     task: String,
@@ -248,7 +256,8 @@ pub struct VerifyArgs {
 /// Split a task into parts; its agent goes on with the first
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example: perennial task split tsk_01kf3v6mbnefyr5j9mmct2xk8e --into 'the lexer' --into 'the parser'
+Example: perennial task split tsk_01kf3v6mbnefyr5j9mmct2xk8e \\
+             --into 'the lexer' --into 'the parser'
 
 The task is verified when all its parts are over. One with a check goes back to its agent then, to be claimed.")]
 pub struct SplitArgs {
