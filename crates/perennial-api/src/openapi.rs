@@ -92,10 +92,7 @@ pub fn tools() -> Value {
 fn operation(route: Route, writer: &mut Writer) -> Value {
     let it = writer.operation(route);
     match route {
-        Route::ListAgents => it.query::<query::Agents>().answers::<Vec<Agent>>(
-            200,
-            "The agents; x-dead: the dead; x-read-only: nothing is recorded now.",
-        ),
+        Route::ListAgents => agents(it),
         Route::Spawn => it.body::<request::Spawn>().answers::<Agent>(201, "The agent."),
         Route::ShowAgent => it.answers::<Agent>(200, "The agent."),
         Route::Wake | Route::Restart => {
@@ -117,11 +114,7 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
         Route::ShowMessage => it.query::<query::Message>().answers::<Message>(200, "The text."),
         Route::Withdraw => it.answers::<Message>(200, "The text."),
         Route::Ticket => it.body::<request::TicketRequest>().answers::<Ticket>(200, "The ticket."),
-        Route::Logs => it.query::<query::Logs>().answers_as(
-            "application/octet-stream",
-            "The bytes; x-session, x-offset and x-end say which.",
-            &json!({}),
-        ),
+        Route::Logs => logs(it),
         Route::Recording => {
             it.query::<query::Recording>().answers::<Recording>(200, "The recording.")
         }
@@ -160,6 +153,16 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
             it.answers_as("application/json", "OpenAPI 3.1.", &json!({ "type": "object" }))
         }
     }
+}
+
+fn agents(operation: Operation<'_>) -> Value {
+    let words = "The agents; x-dead: the dead; x-read-only: nothing is recorded now.";
+    operation.query::<query::Agents>().answers::<Vec<Agent>>(200, words)
+}
+
+fn logs(operation: Operation<'_>) -> Value {
+    let words = "The bytes; x-session, x-offset and x-end say which.";
+    operation.query::<query::Logs>().answers_as("application/octet-stream", words, &json!({}))
 }
 
 fn hook(operation: Operation<'_>) -> Value {

@@ -95,6 +95,16 @@ const PRIME: Card =
     (Method::Get, "/v1/agents/{target}/prime", "Read what an agent's session is told at its start");
 const LIST_MAIL: Card = (Method::Get, "/v1/mail", "List mail, newest first");
 const SEND_MAIL: Card = (Method::Post, "/v1/mail", "Send a mail");
+const HOOK: Card =
+    (Method::Post, "/v1/hook", "Take a call of an agent CLI's hook; for sessions only");
+const LOGS: Card =
+    (Method::Get, "/v1/agents/{target}/logs", "Read what an agent's terminal showed, as bytes");
+const STEPS: Card =
+    (Method::Get, "/v1/agents/{target}/steps", "Read an agent's conversations, step by step");
+const TICKET: Card =
+    (Method::Post, "/v1/agents/{target}/ticket", "Get a ticket to an agent's terminal");
+const WAKE: Card =
+    (Method::Post, "/v1/agents/{target}/wake", "Start the next session of a sleeping agent");
 const LIST_TASKS: Card = (Method::Get, "/v1/tasks", "List tasks, those added last first");
 const SHOW_TASK: Card = (Method::Get, "/v1/tasks/{id}", "Show a task with its text and notes");
 const TASK: Card = (Method::Post, "/v1/tasks", "Add a task, or do something with one");
@@ -178,9 +188,7 @@ impl Route {
                 (Post, "/v1/agents/{target}/stop", "Stop an agent's session; the agent sleeps")
             }
             Route::StopAll => (Post, "/v1/stop-all", "Stop every agent"),
-            Route::Wake => {
-                (Post, "/v1/agents/{target}/wake", "Start the next session of a sleeping agent")
-            }
+            Route::Wake => WAKE,
             Route::Restart => RESTART,
             Route::Set => (Post, "/v1/agents/{target}/set", "Change an agent's settings"),
             Route::Rename => (Post, "/v1/agents/{target}/rename", "Give an agent another name"),
@@ -196,17 +204,11 @@ impl Route {
             }
             Route::ShowMessage => (Get, "/v1/messages/{id}", "Show a text's progress"),
             Route::Withdraw => (Post, "/v1/messages/{id}/withdraw", "Take back a text that waits"),
-            Route::Ticket => {
-                (Post, "/v1/agents/{target}/ticket", "Get a ticket to an agent's terminal")
-            }
-            Route::Logs => {
-                (Get, "/v1/agents/{target}/logs", "Read what an agent's terminal showed, as bytes")
-            }
+            Route::Ticket => TICKET,
+            Route::Logs => LOGS,
             Route::Recording => (Get, "/v1/agents/{target}/recording", "Describe a recording"),
             Route::Screen => (Get, "/v1/agents/{target}/screen", "Show an agent's screen"),
-            Route::Steps => {
-                (Get, "/v1/agents/{target}/steps", "Read an agent's conversations, step by step")
-            }
+            Route::Steps => STEPS,
             Route::ListEvents => (Get, "/v1/events", "List events, oldest first, or follow them"),
             Route::Feed => (Get, "/v1/feed", "Follow events, and agents as they change"),
             Route::ListPosts => (Get, "/v1/board", "List posts on the board, newest first"),
@@ -227,9 +229,7 @@ impl Route {
             Route::ListTasks => LIST_TASKS,
             Route::ShowTask => SHOW_TASK,
             Route::Task => TASK,
-            Route::Hook => {
-                (Post, "/v1/hook", "Take a call of an agent CLI's hook; for sessions only")
-            }
+            Route::Hook => HOOK,
             Route::StatusLine => STATUS_LINE,
             Route::Mcp => MCP,
             Route::Health => (Get, "/v1/health", "Show the daemon's health"),

@@ -12,6 +12,7 @@ use crate::role;
 use crate::round;
 use crate::state::Roster;
 use crate::task;
+use crate::time::Time;
 
 /// Whether anything may follow from this event.
 pub fn has_any(fleet: &Fleet, event: &Event) -> bool {
@@ -96,9 +97,7 @@ pub fn of(
             message::outdated(fleet, id)
         }
         AgentEvent::Moved(moved) if moved.to.roster() == Roster::Cemetery => {
-            let before = before.unwrap_or(after);
-            follows.extend(task::buried(fleet, before, event.at));
-            burial(fleet, before, &mut follows)
+            burial(fleet, before.unwrap_or(after), event.at, &mut follows)
         }
         AgentEvent::Hatched(_) | AgentEvent::RoleTaken { .. } => {
             role_moved(fleet, before, after, None)
@@ -198,8 +197,9 @@ pub fn is_over(batch: &[Event], follows: &Event) -> bool {
     }
 }
 
-/// What becomes of a buried agent's messages; the operator is told of what comes back to them.
-fn burial(fleet: &Fleet, before: &Agent, follows: &mut Vec<What>) -> Vec<Happened> {
+/// What becomes of a buried agent's tasks and messages; the operator is told of what comes back to them.
+fn burial(fleet: &Fleet, before: &Agent, at: Time, follows: &mut Vec<What>) -> Vec<Happened> {
+    follows.extend(task::buried(fleet, before, at));
     let left = message::buried(fleet, before);
     let notified = job::notify_returned(fleet, before, &left);
     follows.extend(notified.map(|(id, wanted)| What::Job(id, wanted)));
@@ -246,7 +246,6 @@ mod tests {
     use crate::fleet::Policy;
     use crate::reason::Reason;
     use crate::state::{Cause, State};
-    use crate::time::Time;
 
     /// A dialog that is recorded again, with another time for instance, is the same dialog.
     #[test]

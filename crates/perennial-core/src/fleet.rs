@@ -125,9 +125,8 @@ impl Fleet {
     pub fn entities(&self) -> impl Iterator<Item = Entity> {
         let agents = self.agents().map(|agent| Entity::Agent(agent.id));
         let messages = self.messages.iter().map(|message| Entity::Message(message.id));
-        let tasks = self.tasks.iter().map(|task| Entity::Task(task.id));
         let jobs = self.jobs.iter().map(|job| Entity::Job(job.id));
-        agents.chain(messages).chain(jobs).chain(tasks)
+        agents.chain(messages).chain(jobs).chain(self.tasks.iter().map(|it| Entity::Task(it.id)))
     }
 
     pub fn messages(&self) -> &Messages {
@@ -212,16 +211,7 @@ impl Fleet {
             Command::Stop(target) => {
                 self.asked(caller, Verb::Stop, target, |one, by| agent::stop(one, by, now), now)
             }
-            Command::StopAll => {
-                self.authorise(caller, Verb::Stop, None)?;
-                let witness = caller.witness(Verb::Stop)?;
-                let mut decision = Decision::default();
-                for (id, events) in self.agents.stopped(witness, now)? {
-                    decision.about.push(Entity::Agent(id));
-                    decision.events.extend(of(id, events, now));
-                }
-                Ok(decision)
-            }
+            Command::StopAll => self.stop_all(caller, now),
             Command::Wake(target) => {
                 self.asked(caller, Verb::Wake, target, |one, by| agent::wake(one, by, now), now)
             }
@@ -273,6 +263,17 @@ impl Fleet {
                 Ok(Decision::of(agent.id, agent::report(agent, *phase, summary.clone()), now))
             }
         }
+    }
+
+    fn stop_all(&self, caller: Caller, now: Time) -> Result<Decision, Refusal> {
+        self.authorise(caller, Verb::Stop, None)?;
+        let witness = caller.witness(Verb::Stop)?;
+        let mut decision = Decision::default();
+        for (id, events) in self.agents.stopped(witness, now)? {
+            decision.about.push(Entity::Agent(id));
+            decision.events.extend(of(id, events, now));
+        }
+        Ok(decision)
     }
 
     /// A verb about one agent, for a caller who may use it.

@@ -11,6 +11,8 @@
 //! - O4  At most one notification about an agent's state waits for its turn, and only while what it tells is so;
 //!   and at most one about its mail, with `URGENT_WAITING_MAX` more about urgent mail.
 
+mod kind;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -225,35 +227,6 @@ impl Jobs {
     fn enter(&mut self, id: JobId, phase: JobPhase) {
         if let Some(job) = self.all.get_mut(&id) {
             Arc::make_mut(job).phase = phase;
-        }
-    }
-}
-
-impl Job {
-    pub fn is_over(&self) -> bool {
-        matches!(self.phase, JobPhase::Ended(_))
-    }
-
-    /// What takes turns: notifications about one agent, checks of one task.
-    fn turn(&self) -> u128 {
-        match self.purpose {
-            Purpose::Notify { agent, .. } | Purpose::Mail { agent, .. } => agent.0,
-            Purpose::Check { task, .. } => task.0,
-        }
-    }
-
-    pub fn is_check(&self) -> bool {
-        match self.purpose {
-            Purpose::Check { .. } => true,
-            Purpose::Notify { .. } | Purpose::Mail { .. } => false,
-        }
-    }
-
-    /// Whether it tells of a state, which may be over before it is run.
-    fn tells_of_state(&self) -> bool {
-        match self.purpose {
-            Purpose::Notify { .. } => true,
-            Purpose::Mail { .. } | Purpose::Check { .. } => false,
         }
     }
 }

@@ -18,6 +18,7 @@
 //!   does, it has the giver's; by an agent's word, of another project, without rounds and restart policy.
 
 mod declared_in;
+mod verify;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -39,6 +40,7 @@ use crate::state::{Roster, State};
 use crate::time::Time;
 
 pub use declared_in::DeclaredIn;
+pub use verify::Verify;
 
 /// What a role asks of its holders. A role that nobody declared has the defaults.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -57,29 +59,6 @@ pub struct RoleTerms {
     pub is_declared: bool,
     /// What verifies the tasks of its holders that have no check.
     pub verify: Verify,
-}
-
-/// By what a holder's task counts as done, if the task has no check.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
-pub enum Verify {
-    /// The word of its parent or of the operator.
-    #[default]
-    Word,
-    /// Its own word.
-    Trust,
-}
-
-impl Verify {
-    pub const ALL: [Verify; 2] = [Verify::Word, Verify::Trust];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Verify::Word => "word",
-            Verify::Trust => "trust",
-        }
-    }
 }
 
 /// What the holder of a role is to do.

@@ -16,9 +16,12 @@
 //! - TK7  No task is given to an agent whose clock has passed 90 %.
 //! - TK8  A task with an unverified dependency may lie on a queue, and is taken by nobody.
 
+mod adding;
 mod batch;
 mod check;
+mod command;
 mod decide;
+mod event;
 mod fold;
 mod letters;
 mod loops;
@@ -29,16 +32,17 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::command::Target;
-use crate::id::{AgentId, JobId, MessageId, TaskId};
+use crate::id::{AgentId, JobId, TaskId};
 use crate::job::{JobCommand, JobEnd};
 use crate::message::{Mailbox, Sender};
 use crate::name::{Name, NameKey};
-use crate::text::{Text, TextBody};
+use crate::text::Text;
 use crate::time::Time;
 
 pub use check::ended as check_ended;
+pub use command::{QueueWanted, Resolution, StepWanted, TaskCommand, TaskDraft, TaskRefusal};
 pub use decide::{decide, given_at_birth};
+pub use event::TaskEvent;
 pub use letters::is_ours as is_letter;
 pub use loops::{buried, due, plan};
 pub use measure::{exceeds_estimate, has_dependants, is_blocked_outside, waits_for};
@@ -275,243 +279,6 @@ pub struct OpenLoop {
     pub at: Time,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TaskEvent {
-    Added {
-        by: Sender,
-        brief: Box<Brief>,
-    },
-    /// It lies on this queue from here on.
-    Queued {
-        by: Sender,
-        queue: Queue,
-    },
-    /// An agent is on it from here on.
-    Taken {
-        by: Sender,
-        agent: AgentId,
-        /// What the agent had spent by then, where that is known.
-        spent: Option<u64>,
-    },
-    Noted {
-        by: Sender,
-        text: Text,
-    },
-    /// A step is done, or is not; the next one is added where it has a text.
-    Stepped {
-        by: Sender,
-        step: u32,
-        text: Option<String>,
-        is_done: bool,
-    },
-    Blocked {
-        by: Sender,
-        on: BlockedOn,
-        reason: String,
-    },
-    Claimed {
-        by: Sender,
-        reason: String,
-        spent: Option<u64>,
-    },
-    CheckWanted {
-        job: JobId,
-        check: Option<Name>,
-        command: JobCommand,
-        runs: u32,
-    },
-    CheckEnded {
-        job: JobId,
-        agent: Option<AgentId>,
-        check: Option<Name>,
-        end: JobEnd,
-        output: String,
-    },
-    Verified {
-        by: Verifier,
-        agent: Option<AgentId>,
-    },
-    /// It was found not to be done, and goes back to whoever did it.
-    Returned {
-        by: Sender,
-        agent: AgentId,
-        /// Whether the agent is on it again; else it lies on the agent's queue.
-        is_taken: bool,
-        reason: String,
-    },
-    /// It lies on its queue again, as if nobody had taken it.
-    Reopened {
-        by: Sender,
-        queue: Queue,
-        reason: String,
-    },
-    Split {
-        by: Sender,
-        into: Vec<TaskId>,
-    },
-    Dropped {
-        by: Sender,
-        reason: String,
-    },
-    /// Its worker was buried: somebody is told.
-    Left {
-        agent: AgentId,
-        name: Option<Name>,
-        queue: Queue,
-        to: Mailbox,
-        message: MessageId,
-    },
-    /// Somebody is told again that nobody has taken it up.
-    Raised {
-        to: Mailbox,
-        message: MessageId,
-    },
-}
-
-/// A task that somebody wants done.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TaskDraft {
-    pub id: TaskId,
-    pub brief: Brief,
-    pub body: Option<TextBody>,
-    pub to: QueueWanted,
-    /// Dependencies that are not in memory, and are on record.
-    pub finished: Vec<TaskId>,
-}
-
-/// Where somebody wants a task to lie.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum QueueWanted {
-    Nobody,
-    Agent(Target),
-    Role {
-        role: Name,
-        /// A project declares it.
-        is_declared: bool,
-    },
-}
-
-/// How a task's check would be run now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Resolution {
-    /// The task has none.
-    None,
-    Run(JobCommand),
-    /// It has one that may not be run; why.
-    NotRunnable(String),
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TaskCommand {
-    Add(Box<TaskDraft>),
-    /// The caller takes it.
-    Take {
-        task: TaskId,
-        spent: Option<u64>,
-    },
-    Assign {
-        task: TaskId,
-        to: QueueWanted,
-    },
-    Note {
-        task: TaskId,
-        body: TextBody,
-    },
-    Step {
-        task: TaskId,
-        step: StepWanted,
-    },
-    Block {
-        task: TaskId,
-        on: BlockedOn,
-        reason: String,
-    },
-    Done {
-        task: TaskId,
-        reason: String,
-        check: Resolution,
-        spent: Option<u64>,
-    },
-    Verify {
-        task: TaskId,
-        is_done: bool,
-        reason: String,
-    },
-    Split {
-        task: TaskId,
-        into: Vec<(TaskId, String)>,
-    },
-    Reopen {
-        task: TaskId,
-        reason: String,
-        /// One that has left memory.
-        recalled: Option<Box<Task>>,
-        /// The id of the task that takes a finished one up again.
-        successor: TaskId,
-    },
-    Drop {
-        task: TaskId,
-        reason: String,
-    },
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StepWanted {
-    Add(String),
-    /// Counted from 1; without one, the first that is not done.
-    Done(Option<u32>),
-    NotDone(u32),
-}
-
-/// Why something can't be done with a task.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TaskRefusal {
-    NoSuchTask,
-    Exists,
-    /// It is verified or dropped.
-    Over,
-    /// Not in this state.
-    WrongState(&'static str),
-    /// It lies on somebody else's queue, or in another project.
-    NotYours,
-    /// The agent is on this one.
-    OnAnother {
-        agent: AgentId,
-        task: TaskId,
-    },
-    /// TK7
-    ClockNearlyOut {
-        agent: AgentId,
-    },
-    /// TK8
-    Waits {
-        on: TaskId,
-    },
-    NoSuchDependency {
-        on: TaskId,
-    },
-    NoSuchParent {
-        parent: TaskId,
-    },
-    /// TK4
-    CommandOfAgent,
-    NoSuchStep {
-        step: u32,
-        steps: u32,
-    },
-    /// More of this than a task may have.
-    TooMany {
-        what: &'static str,
-        most: usize,
-    },
-    /// A path that is absolute or leads out of its project.
-    BadScope {
-        path: String,
-    },
-    /// TK3
-    OwnWork,
-}
-
 impl Task {
     pub fn is_over(&self) -> bool {
         matches!(self.state, TaskState::Verified(_) | TaskState::Dropped)
@@ -578,64 +345,4 @@ impl TaskState {
 
     pub const WORDS: [&str; 7] =
         ["open", "taken", "claimed", "blocked", "split", "verified", "dropped"];
-}
-
-impl TaskCommand {
-    /// The task that it is about.
-    pub fn task(&self) -> TaskId {
-        match self {
-            TaskCommand::Add(draft) => draft.id,
-            TaskCommand::Take { task, .. }
-            | TaskCommand::Assign { task, .. }
-            | TaskCommand::Note { task, .. }
-            | TaskCommand::Step { task, .. }
-            | TaskCommand::Block { task, .. }
-            | TaskCommand::Done { task, .. }
-            | TaskCommand::Verify { task, .. }
-            | TaskCommand::Split { task, .. }
-            | TaskCommand::Reopen { task, .. }
-            | TaskCommand::Drop { task, .. } => *task,
-        }
-    }
-
-    /// The agent that it names, if any.
-    pub fn target_mut(&mut self) -> Option<&mut Target> {
-        let to = match self {
-            TaskCommand::Add(draft) => &mut draft.to,
-            TaskCommand::Assign { to, .. } => to,
-            TaskCommand::Take { .. }
-            | TaskCommand::Note { .. }
-            | TaskCommand::Step { .. }
-            | TaskCommand::Block { .. }
-            | TaskCommand::Done { .. }
-            | TaskCommand::Verify { .. }
-            | TaskCommand::Split { .. }
-            | TaskCommand::Reopen { .. }
-            | TaskCommand::Drop { .. } => return None,
-        };
-        match to {
-            QueueWanted::Agent(target) => Some(target),
-            QueueWanted::Nobody | QueueWanted::Role { .. } => None,
-        }
-    }
-
-    /// How many bytes of the caller's own words it records.
-    pub fn words(&self) -> u64 {
-        let length = match self {
-            TaskCommand::Add(draft) => {
-                let steps: usize = draft.brief.steps.iter().map(|step| step.text.len()).sum();
-                let body = draft.body.as_ref().map_or(0, |body| body.body.len());
-                draft.brief.title.len() + steps + body
-            }
-            TaskCommand::Note { body, .. } => body.body.len(),
-            TaskCommand::Block { reason, .. }
-            | TaskCommand::Done { reason, .. }
-            | TaskCommand::Verify { reason, .. }
-            | TaskCommand::Reopen { reason, .. }
-            | TaskCommand::Drop { reason, .. } => reason.len(),
-            TaskCommand::Split { into, .. } => into.iter().map(|(_, title)| title.len()).sum(),
-            TaskCommand::Take { .. } | TaskCommand::Assign { .. } | TaskCommand::Step { .. } => 0,
-        };
-        length as u64
-    }
 }

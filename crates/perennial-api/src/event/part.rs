@@ -260,60 +260,6 @@ pub enum Purpose {
     },
 }
 
-/// What happened to a task; each kind has the members that it needs.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
-pub struct TaskHappened {
-    /// `operator`, `perennial` or an agent's id.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
-    /// The agent that it is about: its worker, or who was buried.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub agent: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub project: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub parent: Option<String>,
-    /// An agent's id, `role:NAME` or `nobody`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub queue: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub step: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub done: Option<bool>,
-    /// `work`, `outside` or `rounds`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub on: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub job: Option<String>,
-    /// The name of the check.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub check: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub runs: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub end: Option<JobEnd>,
-    /// `check`, `parent`, `operator`, `trust` or `parts`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub verified_by: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub into: Vec<String>,
-    /// Who was told: an agent's id, `role:NAME` or `operator`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub to: Option<String>,
-    /// Left out for those who may not see it, like the members below.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub argv: Option<Vec<String>>,
-    /// The end of what the check printed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub output: Option<String>,
-}
-
 /// How a job ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -4,9 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::of_task::TaskWhat;
 use super::part::{
     Author, Claimed, Content, Evidence, Exit, Hatched, JobEnd, Moved, Opening, Process, Purpose,
-    Sample, SettingsChanged, TaskHappened, Text, Witness,
+    Sample, SettingsChanged, Text, Witness,
 };
 use crate::agent::Moment;
 use crate::role::{Mandate, Vacancy};
@@ -284,38 +285,6 @@ pub enum What {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<String>,
     },
-    /// A task was added.
-    TaskAdded(TaskHappened),
-    /// It lies on another queue.
-    TaskQueued(TaskHappened),
-    /// An agent is on it.
-    TaskTaken(TaskHappened),
-    /// Somebody wrote a note to it.
-    TaskNoted(TaskHappened),
-    /// A step was added, or is done, or is not.
-    TaskStepped(TaskHappened),
-    /// It can't go on.
-    TaskBlocked(TaskHappened),
-    /// Somebody says that it is done.
-    TaskClaimed(TaskHappened),
-    /// Its check is to be run, as a job.
-    TaskCheckWanted(TaskHappened),
-    /// Its check has ended.
-    TaskCheckEnded(TaskHappened),
-    /// It is done.
-    TaskVerified(TaskHappened),
-    /// It was found not to be done, and goes back.
-    TaskReturned(TaskHappened),
-    /// It lies on its queue again.
-    TaskReopened(TaskHappened),
-    /// Its parts are worked on instead.
-    TaskSplit(TaskHappened),
-    /// It will not be done.
-    TaskDropped(TaskHappened),
-    /// Its worker was buried; somebody is told.
-    TaskLeft(TaskHappened),
-    /// Somebody is told again that nobody has it.
-    TaskRaised(TaskHappened),
     /// A record that can't be read: damaged, or of a newer program.
     Unreadable {
         /// What it calls itself, as far as that can be made out.
@@ -325,6 +294,9 @@ pub enum What {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },
+    /// Something happened to a task.
+    #[serde(untagged)]
+    Task(TaskWhat),
 }
 
 impl What {
@@ -384,23 +356,8 @@ impl What {
             What::JobWanted { .. } => "job-wanted",
             What::JobRunning { .. } => "job-running",
             What::JobEnded { .. } => "job-ended",
-            What::TaskAdded(_) => "task-added",
-            What::TaskQueued(_) => "task-queued",
-            What::TaskTaken(_) => "task-taken",
-            What::TaskNoted(_) => "task-noted",
-            What::TaskStepped(_) => "task-stepped",
-            What::TaskBlocked(_) => "task-blocked",
-            What::TaskClaimed(_) => "task-claimed",
-            What::TaskCheckWanted(_) => "task-check-wanted",
-            What::TaskCheckEnded(_) => "task-check-ended",
-            What::TaskVerified(_) => "task-verified",
-            What::TaskReturned(_) => "task-returned",
-            What::TaskReopened(_) => "task-reopened",
-            What::TaskSplit(_) => "task-split",
-            What::TaskDropped(_) => "task-dropped",
-            What::TaskLeft(_) => "task-left",
-            What::TaskRaised(_) => "task-raised",
             What::Unreadable { .. } => "unreadable",
+            What::Task(task) => task.kind(),
         }
     }
 }

@@ -81,7 +81,7 @@ impl<'f> Batch<'f> {
     }
 
     /// A letter of Perennial's own about a task.
-    pub fn tell(&mut self, to: Mailbox, task: TaskId, words: letters::Words) {
+    pub fn tell(&mut self, to: Mailbox, task: TaskId, words: &letters::Words) {
         self.letters += 1;
         let (id, recorded) = letters::letter((task, self.now), self.letters, to, words);
         self.events.push(What::Message(id, recorded));
@@ -145,7 +145,7 @@ impl<'f> Batch<'f> {
         self.record(id, TaskEvent::Taken { by, agent, spent: None });
         if let Some(task) = self.task(id) {
             let words = letters::given(task, by);
-            self.tell(Mailbox::Agent(agent), id, words);
+            self.tell(Mailbox::Agent(agent), id, &words);
         }
     }
 
@@ -199,7 +199,7 @@ impl<'f> Batch<'f> {
         let by = Sender::Perennial;
         self.record(id, TaskEvent::Reopened { by, queue, reason: "its parts are over".to_owned() });
         let to = present.map_or_else(|| self.answers_for(agent), Mailbox::Agent);
-        self.tell(to, id, words);
+        self.tell(to, id, &words);
         self.freed(agent);
     }
 
@@ -208,7 +208,7 @@ impl<'f> Batch<'f> {
         let Some(task) = self.task(id) else { return };
         let (to, words) = (self.answers_for(task.worker), letters::awaits_word(task, why));
         let worker = task.worker;
-        self.tell(to, id, words);
+        self.tell(to, id, &words);
         self.freed(worker);
     }
 
@@ -221,7 +221,7 @@ impl<'f> Batch<'f> {
             self.record(id, TaskEvent::Blocked { by, on, reason: reason.to_owned() });
             if let Some(task) = self.task(id) {
                 let (to, words) = (self.answers_for(worker), letters::gave_up(task));
-                self.tell(to, id, words);
+                self.tell(to, id, &words);
             }
             self.freed(worker);
             return;
@@ -231,7 +231,7 @@ impl<'f> Batch<'f> {
             self.record(id, TaskEvent::Reopened { by, queue, reason: reason.to_owned() });
             if let Some(task) = self.task(id) {
                 let (to, words) = (self.answers_for(worker), letters::open_again(task));
-                self.tell(to, id, words);
+                self.tell(to, id, &words);
             }
             return;
         };
@@ -240,7 +240,7 @@ impl<'f> Batch<'f> {
         self.record(id, TaskEvent::Returned { by, agent, is_taken, reason });
         if let Some(task) = self.task(id) {
             let words = letters::returned(task, by);
-            self.tell(Mailbox::Agent(agent), id, words);
+            self.tell(Mailbox::Agent(agent), id, &words);
         }
     }
 

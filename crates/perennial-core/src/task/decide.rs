@@ -1,12 +1,11 @@
 //! What persons and agents ask of tasks. Changes nothing; who may is said in `authority`.
 
+use super::adding::{add, offered, queue, refused};
 use super::batch::Batch;
 use super::{
-    Awaiting, BlockedOn, Brief, CheckSpec, DEPENDENCIES_MAX, PARTS_MAX, Queue, QueueWanted,
-    Resolution, SCOPE_BYTES_MAX, SCOPE_MAX, STEPS_MAX, StepWanted, Task, TaskCommand, TaskDraft,
-    TaskEvent, TaskRefusal, TaskState, UNFINISHED_BY_AGENT_MAX, Verifier,
+    Awaiting, BlockedOn, Brief, CheckSpec, PARTS_MAX, Queue, QueueWanted, Resolution, STEPS_MAX,
+    StepWanted, Task, TaskCommand, TaskEvent, TaskRefusal, TaskState, Verifier,
 };
-use crate::agent::Agent;
 use crate::authority::{Caller, Standing};
 use crate::event::What;
 use crate::fleet::{Decision, Fleet};
@@ -15,7 +14,6 @@ use crate::message::{Mailbox, Sender};
 use crate::reason::Verb;
 use crate::refusal::Refusal;
 use crate::role::{self, Verify};
-use crate::state::Roster;
 use crate::time::Time;
 
 type Decided = Result<(), Refusal>;
@@ -79,10 +77,6 @@ fn sender(fleet: &Fleet, caller: Caller) -> Result<Sender, Refusal> {
     }
 }
 
-fn refused(task: TaskId, why: TaskRefusal) -> Refusal {
-    Refusal::Task { task, why }
-}
-
 /// A verb about an agent's task, for a caller who may use it.
 fn of_worker(fleet: &Fleet, caller: Caller, verb: Verb, task: &Task) -> Decided {
     fleet.authorise(caller, verb, task.worker)
@@ -91,118 +85,6 @@ fn of_worker(fleet: &Fleet, caller: Caller, verb: Verb, task: &Task) -> Decided 
 /// Reopening and dropping: who added it, or a person.
 fn of_adder(fleet: &Fleet, caller: Caller, task: &Task) -> Decided {
     fleet.authorise(caller, Verb::TaskDrop, task.added_by.agent())
-}
-
-fn add(batch: &mut Batch<'_>, (caller, by): (Caller, Sender), draft: &TaskDraft) -> Decided {
-    let (fleet, id) = (batch.fleet, draft.id);
-    if batch.task(id).is_some() {
-        return Err(refused(id, TaskRefusal::Exists));
-    }
-    bounded(fleet, by, draft)?;
-    let queue = queue(batch, caller, id, &draft.to)?;
-    let brief = Box::new(Brief { queue: queue.clone(), ..draft.brief.clone() });
-    batch.record(id, TaskEvent::Added { by, brief });
-    batch.texts.extend(draft.body.clone());
-    offered(batch, by, id, &queue);
-    Ok(())
-}
-
-/// A task that lies on an agent's queue is given to it, if it can begin.
-fn offered(batch: &mut Batch<'_>, by: Sender, id: TaskId, queue: &Queue) {
-    let Some(agent) = queue.agent().and_then(|id| batch.present(id)) else { return };
-    let may = batch.task(id).is_some_and(|task| batch.may_begin(agent, task).is_ok());
-    if may {
-        batch.give(by, agent.id, id);
-    }
-}
-
-fn bounded(fleet: &Fleet, by: Sender, draft: &TaskDraft) -> Decided {
-    let (id, brief) = (draft.id, &draft.brief);
-    let too_many = |what, most| Err(refused(id, TaskRefusal::TooMany { what, most }));
-    if brief.steps.len() > STEPS_MAX {
-        return too_many("steps", STEPS_MAX);
-    }
-    if brief.dependencies.len() > DEPENDENCIES_MAX {
-        return too_many("dependencies", DEPENDENCIES_MAX);
-    }
-    if brief.scope.len() > SCOPE_MAX {
-        return too_many("paths", SCOPE_MAX);
-    }
-    if let Some(path) = brief.scope.iter().find(|path| !is_within_project(path)) {
-        return Err(refused(id, TaskRefusal::BadScope { path: path.clone() }));
-    }
-    let is_known = |on: &&TaskId| fleet.tasks().get(**on).is_some() || draft.finished.contains(on);
-    if let Some(on) = brief.dependencies.iter().find(|on| !is_known(on)) {
-        return Err(refused(id, TaskRefusal::NoSuchDependency { on: *on }));
-    }
-    if let Some(parent) = brief.parent.filter(|parent| fleet.tasks().get(*parent).is_none()) {
-        return Err(refused(id, TaskRefusal::NoSuchParent { parent }));
-    }
-    // TK4
-    match (&brief.check, by) {
-        (Some(CheckSpec::Command { .. }), Sender::Agent(_) | Sender::Perennial) => {
-            return Err(refused(id, TaskRefusal::CommandOfAgent));
-        }
-        (Some(CheckSpec::Command { .. }), Sender::Person)
-        | (Some(CheckSpec::Named(_)) | None, _) => {}
-    }
-    let is_own = |task: &&super::Task| task.added_by == by && !task.is_over();
-    match by {
-        Sender::Agent(_)
-            if fleet.tasks().iter().filter(is_own).count() >= UNFINISHED_BY_AGENT_MAX =>
-        {
-            too_many("unfinished tasks", UNFINISHED_BY_AGENT_MAX)
-        }
-        Sender::Agent(_) | Sender::Person | Sender::Perennial => Ok(()),
-    }
-}
-
-/// Relative, downwards, of bounded length and without characters that act on a terminal.
-pub fn is_within_project(path: &str) -> bool {
-    let is_plain = path.chars().all(|c| !c.is_control()) && path.len() <= SCOPE_BYTES_MAX;
-    let is_relative = !path.is_empty() && !path.starts_with('/') && !path.starts_with('~');
-    is_plain && is_relative && !path.split('/').any(|part| part == "..")
-}
-
-/// The queue that somebody names, if they may.
-fn queue(
-    batch: &Batch<'_>,
-    caller: Caller,
-    task: TaskId,
-    to: &QueueWanted,
-) -> Result<Queue, Refusal> {
-    let fleet = batch.fleet;
-    match to {
-        QueueWanted::Nobody => Ok(Queue::Nobody),
-        QueueWanted::Role { role, is_declared } => {
-            let key = role.key();
-            let is_role = fleet.roles().holders(&key).next().is_some()
-                || fleet.roles().get(&key).is_some()
-                || fleet.policy().declares(&key);
-            match is_role || *is_declared {
-                true => Ok(Queue::Role(role.clone())),
-                false => Err(Refusal::NoSuchRole { role: role.clone() }),
-            }
-        }
-        QueueWanted::Agent(target) => {
-            let agent = fleet.find(target)?;
-            fleet.authorise(caller, Verb::TaskAssign, Some(agent.id))?;
-            if agent.state.roster() == Roster::Cemetery {
-                let (agent, verb, state) = (agent.id, Verb::TaskAssign, agent.state);
-                return Err(Refusal::WrongState { agent, verb, state });
-            }
-            near_its_end(agent, task)?;
-            Ok(Queue::Agent(agent.id))
-        }
-    }
-}
-
-/// TK7
-fn near_its_end(agent: &Agent, task: TaskId) -> Decided {
-    match agent.clock.passed >= Some(crate::context::Threshold::NineTenths) {
-        true => Err(refused(task, TaskRefusal::ClockNearlyOut { agent: agent.id })),
-        false => Ok(()),
-    }
 }
 
 fn take(
@@ -486,7 +368,7 @@ fn reopen(
     of_adder(batch.fleet, caller, &task)?;
     let queue = match &task.queue {
         Queue::Agent(agent) if batch.present(*agent).is_none() => Queue::Nobody,
-        queue => queue.clone(),
+        queue @ (Queue::Nobody | Queue::Agent(_) | Queue::Role(_)) => queue.clone(),
     };
     let is_over = task.is_over();
     if is_over {

@@ -3,8 +3,8 @@
 use super::{
     Awaiting, Brief, CheckResult, OpenLoop, Queue, Spent, Step, Task, TaskEvent, TaskState,
 };
-use crate::id::TaskId;
-use crate::message::Sender;
+use crate::id::{AgentId, TaskId};
+use crate::message::{Mailbox, Sender};
 use crate::time::Time;
 
 /// A task that was just added.
@@ -37,8 +37,7 @@ pub fn fold(task: &mut Task, event: &TaskEvent, at: Time) {
         TaskEvent::Added { .. } => {}
         TaskEvent::Queued { by, queue } => {
             enter(task, TaskState::Open, *by, "", at);
-            task.queue = queue.clone();
-            task.open_loop = None;
+            moved(task, queue);
         }
         TaskEvent::Taken { by, agent, spent } => {
             enter(task, TaskState::Taken, *by, "", at);
@@ -58,23 +57,16 @@ pub fn fold(task: &mut Task, event: &TaskEvent, at: Time) {
         }
         TaskEvent::Claimed { by, reason, spent } => {
             enter(task, TaskState::Claimed(Awaiting::Word), *by, reason, at);
-            if let (Some(since), Some(now)) = (task.spent.since, *spent) {
-                let before = task.spent.tokens.unwrap_or_default();
-                task.spent.tokens = Some(before.saturating_add(now.saturating_sub(since)));
-            }
-            task.spent.since = *spent;
+            spend(task, *spent);
         }
         TaskEvent::CheckWanted { job, check, command, runs } => {
-            let (check, command) = (check.clone(), command.clone());
-            let awaiting = Awaiting::Check { job: *job, check, command, runs: *runs };
-            task.state = TaskState::Claimed(awaiting);
+            let (check, command, runs) = (check.clone(), command.clone(), *runs);
+            task.state = TaskState::Claimed(Awaiting::Check { job: *job, check, command, runs });
             task.since = at;
         }
         TaskEvent::CheckEnded { check, end, output, .. } => {
             let (check, output) = (check.clone(), output.clone());
-            task.last_check = Some(CheckResult { check, end: *end, output, at });
-            task.state = TaskState::Claimed(Awaiting::Word);
-            task.since = at;
+            checked(task, CheckResult { check, end: *end, output, at });
         }
         TaskEvent::Verified { by, .. } => {
             enter(task, TaskState::Verified(by.clone()), Sender::Perennial, "", at);
@@ -83,17 +75,12 @@ pub fn fold(task: &mut Task, event: &TaskEvent, at: Time) {
         TaskEvent::Returned { by, agent, is_taken, reason } => {
             let state = if *is_taken { TaskState::Taken } else { TaskState::Open };
             enter(task, state, *by, reason, at);
-            task.worker = Some(*agent);
-            if !is_taken {
-                task.queue = Queue::Agent(*agent);
-            }
-            task.rounds += 1;
+            returned(task, *agent, *is_taken);
         }
         TaskEvent::Reopened { by, queue, reason } => {
             enter(task, TaskState::Open, *by, reason, at);
-            task.queue = queue.clone();
+            moved(task, queue);
             task.rounds = 0;
-            task.open_loop = None;
         }
         TaskEvent::Split { by, into } => {
             enter(task, TaskState::Split, *by, "", at);
@@ -105,21 +92,57 @@ pub fn fold(task: &mut Task, event: &TaskEvent, at: Time) {
             task.open_loop = None;
         }
         TaskEvent::Left { agent, name, queue, to, .. } => {
-            if matches!(task.state, TaskState::Open | TaskState::Taken) {
-                enter(task, TaskState::Open, Sender::Perennial, "", at);
-            }
-            task.queue = queue.clone();
             let (from, name, to) = (*agent, name.clone(), to.clone());
-            task.open_loop = Some(OpenLoop { from, name, to, raised: 1, at });
+            left(task, queue, OpenLoop { from, name, to, raised: 1, at });
         }
         TaskEvent::Raised { to, .. } => {
-            if let Some(open_loop) = &mut task.open_loop {
-                open_loop.to = to.clone();
-                open_loop.raised += 1;
-                open_loop.at = at;
-            }
+            raised(task, to, at);
         }
     }
+}
+
+fn moved(task: &mut Task, queue: &Queue) {
+    task.queue = queue.clone();
+    task.open_loop = None;
+}
+
+fn checked(task: &mut Task, result: CheckResult) {
+    task.state = TaskState::Claimed(Awaiting::Word);
+    task.since = result.at;
+    task.last_check = Some(result);
+}
+
+fn raised(task: &mut Task, to: &Mailbox, at: Time) {
+    if let Some(it) = &mut task.open_loop {
+        let (to, raised) = (to.clone(), it.raised + 1);
+        *it = OpenLoop { to, raised, at, ..it.clone() };
+    }
+}
+
+/// What the worker spent on it since it went to work.
+fn spend(task: &mut Task, spent: Option<u64>) {
+    if let (Some(since), Some(now)) = (task.spent.since, spent) {
+        let before = task.spent.tokens.unwrap_or_default();
+        task.spent.tokens = Some(before.saturating_add(now.saturating_sub(since)));
+    }
+    task.spent.since = spent;
+}
+
+fn returned(task: &mut Task, agent: AgentId, is_taken: bool) {
+    task.worker = Some(agent);
+    if !is_taken {
+        task.queue = Queue::Agent(agent);
+    }
+    task.rounds += 1;
+}
+
+/// A claim and a blocked task stay what they are.
+fn left(task: &mut Task, queue: &Queue, open_loop: OpenLoop) {
+    if matches!(task.state, TaskState::Open | TaskState::Taken) {
+        enter(task, TaskState::Open, Sender::Perennial, "", open_loop.at);
+    }
+    task.queue = queue.clone();
+    task.open_loop = Some(open_loop);
 }
 
 fn enter(task: &mut Task, state: TaskState, by: Sender, reason: &str, at: Time) {

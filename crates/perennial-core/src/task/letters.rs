@@ -40,7 +40,7 @@ pub fn letter(
     (task, at): (TaskId, Time),
     place: u32,
     to: Mailbox,
-    words: Words,
+    words: &Words,
 ) -> (MessageId, MessageEvent) {
     let id = id(task, at, place);
     let text = beginning(&words.text, LETTER_BYTES_MAX);

@@ -40,7 +40,7 @@ pub fn buried(fleet: &Fleet, agent: &Agent, now: Time) -> Vec<What> {
         }
         let tasks = own.iter().filter_map(|id| fleet.tasks().get(*id)).collect::<Vec<_>>();
         let words = letters::left((agent.id, name.as_ref()), tasks.into_iter(), true);
-        batch.tell(to.clone(), first, words);
+        batch.tell(to.clone(), first, &words);
     }
     raise(&mut batch, &told, &to);
     batch.events
@@ -73,7 +73,7 @@ fn raise(batch: &mut Batch<'_>, ids: &[TaskId], to: &Mailbox) {
             batch.record(task.id, TaskEvent::Raised { to: to.clone(), message });
         }
         let words = letters::left((from, name.as_ref()), tasks.iter(), false);
-        batch.tell(to.clone(), first, words);
+        batch.tell(to.clone(), first, &words);
     }
 }
 

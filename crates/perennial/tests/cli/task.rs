@@ -246,8 +246,8 @@ fn a_split_task_goes_on_with_its_first_part() {
 fn a_check_list_is_imported_and_exported_as_it_was() {
     let sealed = Sealed::up();
     let list = "# Release\n- [ ] ship\n  - [x] tag\n  - [ ] tell\n- [x] notes\n- [ ] port\n  - [ ] parser\n    - [ ] lexer\n";
-    std::fs::write(sealed.dir.join("TODO.md"), list).expect("written");
-    sealed.ok(["task", "import", "TODO.md"]);
+    std::fs::write(sealed.dir.join("TODO"), list).expect("written");
+    sealed.ok(["task", "import", "TODO"]);
     assert_eq!(ls(&sealed, &["--state", "verified"]), ["notes"]);
     let plain = |text: &str| {
         let line = |line: &str| line.split(" <!--").next().unwrap_or_default().to_owned();
@@ -258,12 +258,12 @@ fn a_check_list_is_imported_and_exported_as_it_was() {
     // In another project it makes the same tasks again.
     let other = sealed.dir.join("other");
     std::fs::create_dir(&other).expect("made");
-    std::fs::write(sealed.dir.join("again.md"), &exported).expect("written");
+    std::fs::write(sealed.dir.join("again"), &exported).expect("written");
     let other = other.to_str().expect("a path");
-    sealed.ok(["task", "import", "again.md", "--dir", other]);
+    sealed.ok(["task", "import", "again", "--dir", other]);
     assert_eq!(plain(&sealed.ok(["task", "export", "--all", "--dir", other])), plain(&exported));
-    std::fs::write(sealed.dir.join("none.md"), "nothing\n").expect("written");
-    sealed.refused(2, &["task", "import", "none.md"]);
+    std::fs::write(sealed.dir.join("none"), "nothing\n").expect("written");
+    sealed.refused(2, &["task", "import", "none"]);
 }
 
 /// Fifty writers at once on one task's record: no update is lost.

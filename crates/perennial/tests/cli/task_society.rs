@@ -52,7 +52,7 @@ fn claude_gets_its_task_back_with_the_checks_output_and_then_has_it_verified() {
     std::fs::write(stage.work.join("check.sh"), "echo 7 tests failed; test -e good\n")
         .expect("written");
     let made = add(&stage, &["make it green", "--step", "mend", "--check-command", check]);
-    let id = made.id.clone();
+    let id = made.id;
     let turns =
         json!([task(&json!({ "action": "done", "text": "green" })), { "text": "Claimed." }]);
     spawn(&stage, "bob", &["--task", &id], &turns);

@@ -7,7 +7,7 @@ use super::{failed, usage};
 pub fn nothing_to_import() -> Problem {
     usage("no-text", "there are no check-list items to import")
         .because("a task is a line such as `- [ ] fix the parser`")
-        .next("name a file with such lines: perennial task import TODO.md")
+        .next("name a file with such lines: perennial task import TODO")
 }
 
 pub fn list_too_long(source: &str) -> Problem {

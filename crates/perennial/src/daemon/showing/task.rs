@@ -43,31 +43,9 @@ fn queue(fleet: &Fleet, queue: &Queue) -> Option<String> {
 /// A task without its text and notes.
 pub fn task(fleet: &Fleet, task: &Task, caller: Caller) -> wire::Task {
     let brief = &task.brief;
-    let assignee = match &task.state {
-        TaskState::Open => queue(fleet, &task.queue),
-        TaskState::Taken
-        | TaskState::Claimed(_)
-        | TaskState::Blocked(_)
-        | TaskState::Split
-        | TaskState::Verified(_)
-        | TaskState::Dropped => {
-            task.worker.map(|id| name(fleet, id)).or_else(|| queue(fleet, &task.queue))
-        }
-    };
     let step = |step: &task::Step| wire::TaskStep { text: step.text.clone(), done: step.is_done };
-    let (estimate_tokens, estimate_steps) = match brief.estimate {
-        Some(Estimate::Tokens(tokens)) => (Some(tokens), None),
-        Some(Estimate::Steps(steps)) => (None, Some(steps)),
-        None => (None, None),
-    };
-    let (check, check_command) = match &brief.check {
-        Some(CheckSpec::Named(name)) => (Some(name.to_string()), Vec::new()),
-        Some(CheckSpec::Command { argv, .. }) => {
-            let shown = if caller == Caller::Person { argv.clone() } else { Vec::new() };
-            (Some("command".to_owned()), shown)
-        }
-        None => (None, Vec::new()),
-    };
+    let (estimate_tokens, estimate_steps) = estimate(brief.estimate);
+    let (check, check_command) = check(brief.check.as_ref(), caller);
     wire::Task {
         id: task.id.to_string(),
         title: brief.title.clone(),
@@ -75,7 +53,7 @@ pub fn task(fleet: &Fleet, task: &Task, caller: Caller) -> wire::Task {
         reason: reason(fleet, task),
         by: sender(fleet, task.by),
         since: time::rfc3339(task.since),
-        assignee,
+        assignee: assignee(fleet, task),
         agent_id: task.worker.or(task.queue.agent()).map(|id| id.to_string()),
         queue: queue(fleet, &task.queue),
         project: brief.project.clone(),
@@ -96,43 +74,91 @@ pub fn task(fleet: &Fleet, task: &Task, caller: Caller) -> wire::Task {
         check_command,
         rounds: u64::from(task.rounds),
         rounds_max: u64::from(brief.rounds_max),
-        verified_by: match &task.state {
-            TaskState::Verified(by) => Some(by.word().to_owned()),
-            TaskState::Open
-            | TaskState::Taken
-            | TaskState::Claimed(_)
-            | TaskState::Blocked(_)
-            | TaskState::Split
-            | TaskState::Dropped => None,
-        },
-        blocked_on: match task.state {
-            TaskState::Blocked(on) => Some(on.word().to_owned()),
-            TaskState::Open
-            | TaskState::Taken
-            | TaskState::Claimed(_)
-            | TaskState::Split
-            | TaskState::Verified(_)
-            | TaskState::Dropped => None,
-        },
+        verified_by: verified_by(&task.state),
+        blocked_on: blocked_on(&task.state),
         last_check: task.last_check.as_ref().map(|check| wire::TaskCheck {
             check: check.check.as_ref().map(ToString::to_string),
             end: check.end.words(),
             output: check.output.clone(),
             at: time::rfc3339(check.at),
         }),
-        open_loop: task.open_loop.as_ref().map(|it| wire::TaskLoop {
-            from: it.name.as_ref().map_or_else(|| it.from.to_string(), ToString::to_string),
-            to: mailbox(fleet, &it.to),
-            raised: u64::from(it.raised),
-            raised_at: time::rfc3339(it.at),
-            next_at: task.raised_again_at().map(time::rfc3339),
-        }),
+        open_loop: open_loop(fleet, task),
         notes: u64::from(task.notes),
         added_by: sender(fleet, task.added_by),
         added_at: time::rfc3339(task.added_at),
         text: None,
         last_notes: Vec::new(),
     }
+}
+
+/// Who has a task, or on whose queue it lies.
+fn assignee(fleet: &Fleet, task: &Task) -> Option<String> {
+    match &task.state {
+        TaskState::Open => queue(fleet, &task.queue),
+        TaskState::Taken
+        | TaskState::Claimed(_)
+        | TaskState::Blocked(_)
+        | TaskState::Split
+        | TaskState::Verified(_)
+        | TaskState::Dropped => {
+            task.worker.map(|id| name(fleet, id)).or_else(|| queue(fleet, &task.queue))
+        }
+    }
+}
+
+/// In tokens, or in steps.
+fn estimate(estimate: Option<Estimate>) -> (Option<u64>, Option<u64>) {
+    match estimate {
+        Some(Estimate::Tokens(tokens)) => (Some(tokens), None),
+        Some(Estimate::Steps(steps)) => (None, Some(steps)),
+        None => (None, None),
+    }
+}
+
+/// What verifies a task; a command is for persons.
+fn check(check: Option<&CheckSpec>, caller: Caller) -> (Option<String>, Vec<String>) {
+    match check {
+        Some(CheckSpec::Named(name)) => (Some(name.to_string()), Vec::new()),
+        Some(CheckSpec::Command { argv, .. }) => {
+            let shown = if caller == Caller::Person { argv.clone() } else { Vec::new() };
+            (Some("command".to_owned()), shown)
+        }
+        None => (None, Vec::new()),
+    }
+}
+
+fn verified_by(state: &TaskState) -> Option<String> {
+    match state {
+        TaskState::Verified(by) => Some(by.word().to_owned()),
+        TaskState::Open
+        | TaskState::Taken
+        | TaskState::Claimed(_)
+        | TaskState::Blocked(_)
+        | TaskState::Split
+        | TaskState::Dropped => None,
+    }
+}
+
+fn blocked_on(state: &TaskState) -> Option<String> {
+    match state {
+        TaskState::Blocked(on) => Some(on.word().to_owned()),
+        TaskState::Open
+        | TaskState::Taken
+        | TaskState::Claimed(_)
+        | TaskState::Split
+        | TaskState::Verified(_)
+        | TaskState::Dropped => None,
+    }
+}
+
+fn open_loop(fleet: &Fleet, task: &Task) -> Option<wire::TaskLoop> {
+    task.open_loop.as_ref().map(|it| wire::TaskLoop {
+        from: it.name.as_ref().map_or_else(|| it.from.to_string(), ToString::to_string),
+        to: mailbox(fleet, &it.to),
+        raised: u64::from(it.raised),
+        raised_at: time::rfc3339(it.at),
+        next_at: task.raised_again_at().map(time::rfc3339),
+    })
 }
 
 /// Why a task stands where it stands, in a sentence.

@@ -35,6 +35,7 @@ pub mod server;
 mod set;
 mod sight;
 mod steps;
+mod task_draft;
 mod tasks;
 mod terminal;
 mod tool_lists;

@@ -4,7 +4,6 @@
 //! A check is resolved here, when it is to run: by its name, from configuration that is trusted as it is now.
 
 use std::path::Path;
-use std::time::Duration;
 
 use axum::extract::State;
 use perennial_api::task::{
@@ -16,18 +15,17 @@ use perennial_core::entity::Entity;
 use perennial_core::event::{Event, What};
 use perennial_core::id::{AgentId, TaskId};
 use perennial_core::job::JobCommand;
-use perennial_core::name::Name;
 use perennial_core::reason::Verb;
 use perennial_core::task::{
-    BlockedOn, Brief, CHECK_LIMIT, CheckSpec, Estimate, Queue, QueueWanted, REASON_BYTES_MAX,
-    REFERENCE_BYTES_MAX, ROUNDS_MAX, Resolution, STEP_BYTES_MAX, Step, StepWanted, Task,
-    TaskCommand, TaskDraft, TaskEvent, TaskState,
+    BlockedOn, CHECK_LIMIT, CheckSpec, REASON_BYTES_MAX, Resolution, STEP_BYTES_MAX, StepWanted,
+    Task, TaskCommand, TaskEvent, TaskState,
 };
 use perennial_store::journal::Version;
 use perennial_store::{Store, TaskQuery, recall_task, text};
 
 use super::answer::{Answer, ProblemResponse, json};
 use super::extract::{CallerIdentity, Query, Segment};
+use super::task_draft::queue;
 use super::{Shared, Surface, project};
 use crate::checks::{Checks, NoCheck};
 use crate::daemon::driving::driver::FleetView;
@@ -35,15 +33,12 @@ use crate::daemon::showing::problems::task as problems;
 use crate::daemon::showing::task as showing;
 use crate::daemon::surface::checks;
 use crate::daemon::time;
-use crate::{project_file, roles};
+use crate::project_file;
 
 const LISTED: usize = 50;
 const LISTED_MAX: usize = 1000;
 /// So many notes are shown with a task.
 const NOTES: usize = 20;
-const ROUNDS_MOST: u32 = 100;
-const LIMIT_MOST_S: u64 = 86_400;
-const WORDS_MAX: usize = 64;
 
 pub async fn list(
     State(surface): State<Shared>,
@@ -66,7 +61,7 @@ pub fn task_id(text: &str) -> Result<TaskId, ProblemResponse> {
     text.parse().map_err(|_| ProblemResponse(problems::no_such_task(text)))
 }
 
-fn line(what: &str, text: &str, most: usize) -> Result<String, ProblemResponse> {
+pub(super) fn line(what: &str, text: &str, most: usize) -> Result<String, ProblemResponse> {
     let text = text.trim();
     let is_line = !text.is_empty() && text.len() <= most && !text.chars().any(char::is_control);
     match is_line {
@@ -89,7 +84,7 @@ fn words(what: &str, text: Option<String>) -> Result<String, ProblemResponse> {
     }
 }
 
-fn body(text: &str) -> Result<perennial_core::text::TextBody, ProblemResponse> {
+pub(super) fn body(text: &str) -> Result<perennial_core::text::TextBody, ProblemResponse> {
     match !text.trim().is_empty() && text.len() <= TEXT_LIMIT {
         true => Ok(text::body(text)),
         false => {
@@ -99,7 +94,7 @@ fn body(text: &str) -> Result<perennial_core::text::TextBody, ProblemResponse> {
     }
 }
 
-fn new_id(place: u128) -> TaskId {
+pub(super) fn new_id(place: u128) -> TaskId {
     TaskId(uuid::Uuid::now_v7().as_u128().wrapping_add(place))
 }
 
@@ -187,7 +182,7 @@ impl Surface {
     }
 
     /// A task, in memory or recalled.
-    async fn known_task(&self, id: TaskId) -> Result<Task, ProblemResponse> {
+    pub(super) async fn known_task(&self, id: TaskId) -> Result<Task, ProblemResponse> {
         let look = move |view: &FleetView<'_>| view.supervisor.fleet().tasks().get(id).cloned();
         if let Some(task) = self.driver.look(look).await? {
             return Ok(task);
@@ -321,23 +316,11 @@ impl Surface {
                 TaskCommand::Note { task, body: body(&text)? }
             }
             TaskAction::Step => {
-                let step = match (request.text, request.step, request.undo) {
-                    (Some(text), _, _) => StepWanted::Add(line("step", &text, STEP_BYTES_MAX)?),
-                    (None, Some(step), true) => StepWanted::NotDone(step),
-                    (None, step, false) => StepWanted::Done(step),
-                    (None, None, true) => return Err(missing("the step", "step --undo")),
-                };
+                let step = step_wanted(request.text, request.step, request.undo)?;
                 TaskCommand::Step { task, step }
             }
             TaskAction::Block => {
-                let on = match request.on.as_deref() {
-                    None | Some("work") => BlockedOn::Work,
-                    Some("outside") => BlockedOn::Outside,
-                    Some(_) => {
-                        let why = "a task is blocked on work or on outside";
-                        return Err(ProblemResponse(problems::bad("--on", why)));
-                    }
-                };
+                let on = blocked_on(request.on.as_deref())?;
                 let reason = request.text.filter(|text| !text.trim().is_empty());
                 let reason = reason.ok_or_else(|| missing("the reason", "block"))?;
                 TaskCommand::Block { task, on, reason: words("reason", Some(reason))? }
@@ -422,101 +405,30 @@ impl Surface {
         };
         Ok(self.driver.look(look).await?)
     }
-
-    async fn draft(
-        &self,
-        caller: Caller,
-        request: TaskRequest,
-    ) -> Result<TaskCommand, ProblemResponse> {
-        let own = match caller {
-            Caller::Agent(id) => Some(self.find(caller, id.to_string()).await?.dir),
-            Caller::Person | Caller::Job | Caller::Viewer | Caller::Ambiguous => None,
-        };
-        let missing = |what: &str| ProblemResponse(problems::missing(what, "add"));
-        let dir = request.dir.or(own).ok_or_else(|| missing("the project's directory"))?;
-        let dir = checks::directory(&dir)?;
-        let project = project::of(&dir).to_string_lossy().into_owned();
-        let title = request.title.ok_or_else(|| missing("the title"))?;
-        let step = |step: perennial_api::task::NewTaskStep| {
-            let text = line("step", &step.text, STEP_BYTES_MAX)?;
-            Ok::<_, ProblemResponse>(Step { text, is_done: step.done })
-        };
-        let dependencies = request.depends_on.iter().map(|id| task_id(id));
-        let dependencies = dependencies.collect::<Result<Vec<_>, _>>()?;
-        let mut finished = Vec::new();
-        for on in &dependencies {
-            finished.push(self.known_task(*on).await?.id);
-        }
-        let limit_s = request.check_limit_s.unwrap_or(CHECK_LIMIT.as_secs());
-        let limit = Duration::from_secs(limit_s.clamp(1, LIMIT_MOST_S));
-        let check = match (request.check, request.check_command) {
-            (Some(_), argv) if !argv.is_empty() => {
-                let why = "a task has one check: a name or a command";
-                return Err(ProblemResponse(problems::bad("check", why)));
-            }
-            (Some(name), _) => Some(CheckSpec::Named(check_name(&name)?)),
-            (None, argv) if argv.is_empty() => None,
-            (None, argv) => Some(CheckSpec::Command { argv: command(argv)?, limit }),
-        };
-        let estimate = match (request.estimate_tokens, request.estimate_steps) {
-            (Some(tokens), _) => Some(Estimate::Tokens(tokens)),
-            (None, steps) => steps.map(Estimate::Steps),
-        };
-        let text = request.text.as_deref().map(body).transpose()?;
-        let reference = request.reference.as_deref();
-        let brief = Brief {
-            title: line("title", &title, TITLE_LIMIT)?,
-            text: text.as_ref().map(|body| body.text.clone()),
-            steps: request.steps.into_iter().map(step).collect::<Result<_, _>>()?,
-            dependencies,
-            parent: request.parent.as_deref().map(task_id).transpose()?,
-            estimate,
-            reference: reference
-                .map(|it| line("reference", it, REFERENCE_BYTES_MAX))
-                .transpose()?,
-            scope: request.scope,
-            check,
-            rounds_max: request.rounds_max.unwrap_or(ROUNDS_MAX).clamp(1, ROUNDS_MOST),
-            queue: Queue::Nobody,
-            reopens: None,
-            project,
-        };
-        let to = match &request.to {
-            Some(to) => queue(to, &brief.project)?,
-            None => QueueWanted::Nobody,
-        };
-        let draft = TaskDraft { id: new_id(0), brief, body: text, to, finished };
-        Ok(TaskCommand::Add(Box::new(draft)))
-    }
 }
 
-fn check_name(text: &str) -> Result<Name, ProblemResponse> {
-    text.parse()
-        .map_err(|_| ProblemResponse(problems::bad("check", "names have letters, digits, - and _")))
+fn step_wanted(
+    text: Option<String>,
+    step: Option<u32>,
+    undo: bool,
+) -> Result<StepWanted, ProblemResponse> {
+    Ok(match (text, step, undo) {
+        (Some(text), _, _) => StepWanted::Add(line("step", &text, STEP_BYTES_MAX)?),
+        (None, Some(step), true) => StepWanted::NotDone(step),
+        (None, step, false) => StepWanted::Done(step),
+        (None, None, true) => {
+            return Err(ProblemResponse(problems::missing("the step", "step --undo")));
+        }
+    })
 }
 
-fn command(argv: Vec<String>) -> Result<Vec<String>, ProblemResponse> {
-    let is_good = |word: &String| word.len() <= 4096 && !word.contains('\0');
-    match !argv[0].is_empty() && argv.len() <= WORDS_MAX && argv.iter().all(is_good) {
-        true => Ok(argv),
-        false => {
-            let why = format!("a command has a program and at most {WORDS_MAX} words");
-            Err(ProblemResponse(problems::bad("command", &why)))
+fn blocked_on(word: Option<&str>) -> Result<BlockedOn, ProblemResponse> {
+    match word {
+        None | Some("work") => Ok(BlockedOn::Work),
+        Some("outside") => Ok(BlockedOn::Outside),
+        Some(_) => {
+            let why = "a task is blocked on work or on outside";
+            Err(ProblemResponse(problems::bad("--on", why)))
         }
-    }
-}
-
-/// A queue as people write it: an agent, `role:NAME` or `nobody`.
-fn queue(text: &str, project: &str) -> Result<QueueWanted, ProblemResponse> {
-    match (text, text.strip_prefix("role:")) {
-        ("nobody", _) => Ok(QueueWanted::Nobody),
-        (_, Some(role)) => {
-            let role = checks::role(role)?;
-            // A file with a mistake declares nothing.
-            let declared = project_file::of(Path::new(project)).unwrap_or_default().role;
-            let is_declared = roles::find(&declared, &role.key()).is_some();
-            Ok(QueueWanted::Role { role, is_declared })
-        }
-        (agent, None) => Ok(QueueWanted::Agent(agent.to_owned())),
     }
 }

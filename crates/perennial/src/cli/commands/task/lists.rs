@@ -20,8 +20,8 @@ const PAGE: &str = "1000";
 /// Add the tasks of a Markdown check list
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Examples: perennial task import TODO.md
-          perennial task import - --to role:crew < TODO.md
+Examples: perennial task import TODO
+          perennial task import - --to role:crew < TODO
 
 Each top-level item is a task. Nested items are its steps; a nested item with items of its own is a task that is a part of \
 it. What is checked counts as verified by you.")]
@@ -39,7 +39,7 @@ pub struct ImportArgs {
 /// Print the tasks of a project as a Markdown check list
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example: perennial task export --all > TODO.md
+Example: perennial task export --all > TODO
 
 Dropped tasks are left out; so are texts and notes. Reading it with `task import` makes the same tasks again.")]
 pub struct ExportArgs {
