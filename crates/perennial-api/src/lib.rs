@@ -34,6 +34,7 @@ pub mod signal;
 pub mod sse;
 pub mod state;
 pub mod step;
+pub mod task;
 pub mod tool;
 
 pub use agent::Agent;

@@ -61,7 +61,12 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             | Verb::Down
             | Verb::Clean
             | Verb::Signal
-            | Verb::Escalate => true,
+            | Verb::Escalate
+            | Verb::Task
+            | Verb::TaskWork
+            | Verb::TaskAssign
+            | Verb::TaskVerify
+            | Verb::TaskDrop => true,
         },
         // A job does its own work and reports by its exit: it needs nothing from us.
         Caller::Job => false,
@@ -89,7 +94,12 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             | Verb::Down
             | Verb::Clean
             | Verb::Signal
-            | Verb::Escalate => false,
+            | Verb::Escalate
+            | Verb::Task
+            | Verb::TaskWork
+            | Verb::TaskAssign
+            | Verb::TaskVerify
+            | Verb::TaskDrop => false,
         },
         Caller::Agent(_) => agent_may(caller, verb, standing),
     }
@@ -97,7 +107,7 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
 
 fn agent_may(caller: Caller, verb: Verb, standing: Standing) -> bool {
     match verb {
-        Verb::Look | Verb::Post | Verb::Mail | Verb::Signal | Verb::Escalate => true,
+        Verb::Look | Verb::Post | Verb::Mail | Verb::Signal | Verb::Escalate | Verb::Task => true,
         // Whoever types into a terminal can answer a permission dialog.
         Verb::Attach | Verb::Send => false,
         Verb::Logs => sees(caller, Private::Terminal, standing),
@@ -115,6 +125,14 @@ fn agent_may(caller: Caller, verb: Verb, standing: Standing) -> bool {
         Verb::Set | Verb::Rename | Verb::Prune | Verb::Clean => false,
         // A daemon that an agent starts would end with the agent's session.
         Verb::Up | Verb::Down => false,
+        // Who has the task, and who added it.
+        Verb::TaskWork | Verb::TaskDrop => standing == Standing::Itself,
+        Verb::TaskAssign => match standing {
+            Standing::Itself | Standing::Parent => true,
+            Standing::Other | Standing::NoTarget => false,
+        },
+        // Nobody verifies their own work.
+        Verb::TaskVerify => standing == Standing::Parent,
     }
 }
 
@@ -182,6 +200,11 @@ mod tests {
                 Verb::Clean,
                 Verb::Signal,
                 Verb::Escalate,
+                Verb::Task,
+                Verb::TaskWork,
+                Verb::TaskAssign,
+                Verb::TaskVerify,
+                Verb::TaskDrop,
             ]
             .into_iter()
             .filter(|verb| may(caller, *verb, standing))
@@ -192,18 +215,18 @@ mod tests {
         assert_eq!(
             allowed(Caller::Person, Standing::Other),
             "look attach send logs spawn stop wake restart set rename bury prune post mail assume \
-             transfer drop up down clean signal escalate"
+             transfer drop up down clean signal escalate task task-work task-assign task-verify task-drop"
         );
         assert_eq!(
             allowed(agent, Standing::Parent),
-            "look stop wake restart post mail signal escalate"
+            "look stop wake restart post mail signal escalate task task-assign task-verify"
         );
         assert_eq!(
             allowed(agent, Standing::Itself),
-            "look bury report post mail assume transfer drop signal escalate"
+            "look bury report post mail assume transfer drop signal escalate task task-work task-assign task-drop"
         );
-        assert_eq!(allowed(agent, Standing::Other), "look post mail signal escalate");
-        assert_eq!(allowed(agent, Standing::NoTarget), "look spawn post mail signal escalate");
+        assert_eq!(allowed(agent, Standing::Other), "look post mail signal escalate task");
+        assert_eq!(allowed(agent, Standing::NoTarget), "look spawn post mail signal escalate task");
         assert_eq!(allowed(Caller::Viewer, Standing::Other), "look");
         for standing in [Standing::Itself, Standing::Parent, Standing::Other, Standing::NoTarget] {
             assert_eq!(allowed(Caller::Job, standing), "");

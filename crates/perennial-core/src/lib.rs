@@ -48,6 +48,7 @@ pub mod settings;
 pub mod signal;
 pub mod situation;
 pub mod state;
+pub mod task;
 pub mod text;
 pub mod time;
 pub mod visibility;

@@ -7,6 +7,7 @@
 pub mod house;
 pub mod init;
 pub mod pane;
+pub mod task;
 
 use std::error::Error;
 use std::io;

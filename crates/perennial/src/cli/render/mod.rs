@@ -21,5 +21,6 @@ pub mod signal;
 pub mod steps;
 pub mod story;
 pub mod table;
+pub mod task;
 pub mod text;
 pub mod time;

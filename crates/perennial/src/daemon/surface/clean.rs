@@ -232,6 +232,7 @@ fn taker(record: &Record) -> Option<AgentId> {
         | What::Role(..)
         | What::Signal(..)
         | What::Escalation(..)
+        | What::Task(..)
         | What::Job(..) => None,
     }
 }
@@ -316,6 +317,7 @@ fn removed(record: &Record) -> Option<Removed> {
         | What::Role(..)
         | What::Signal(..)
         | What::Escalation(..)
+        | What::Task(..)
         | What::Job(..) => None,
     }
 }
