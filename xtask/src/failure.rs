@@ -23,6 +23,8 @@ pub enum Failure {
     Steps { names: Vec<&'static str> },
     /// Processes that the tests did not end, told above.
     LeftBehind { processes: usize },
+    /// Tests that passed only at their second try, told above, and too many of them.
+    SecondTries { tests: usize },
     /// Rules that were found broken, told above.
     Untidy { findings: usize },
     /// Counted figures that are above their baseline, told above.
@@ -42,6 +44,7 @@ impl Failure {
             | Failure::Missing { .. }
             | Failure::Steps { .. }
             | Failure::LeftBehind { .. }
+            | Failure::SecondTries { .. }
             | Failure::Untidy { .. }
             | Failure::Costlier { .. }
             | Failure::Stale { .. } => ExitCode::FAILURE,
@@ -67,6 +70,9 @@ impl fmt::Display for Failure {
             Failure::LeftBehind { processes } => {
                 write!(f, "the tests left {processes} processes behind")
             }
+            Failure::SecondTries { tests } => {
+                write!(f, "{tests} tests passed only at their second try, which is too many")
+            }
             Failure::Untidy { findings } => write!(f, "tidy: {findings} to mend"),
             Failure::Costlier { figures } => write!(
                 f,
@@ -90,6 +96,7 @@ impl std::error::Error for Failure {
             | Failure::Missing { .. }
             | Failure::Steps { .. }
             | Failure::LeftBehind { .. }
+            | Failure::SecondTries { .. }
             | Failure::Untidy { .. }
             | Failure::Costlier { .. }
             | Failure::Stale { .. } => None,

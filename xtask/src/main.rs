@@ -14,6 +14,7 @@ mod ordinary_user;
 mod program;
 mod prove;
 mod repository;
+mod second_tries;
 mod test;
 mod tidy;
 mod tools;

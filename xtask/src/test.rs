@@ -3,7 +3,7 @@
 //! A step that fails does not hide the next one; the run fails at the end and names them.
 
 use crate::failure::Failure;
-use crate::{docs, guard, leftovers, ordinary_user, program, tidy, tools};
+use crate::{docs, guard, leftovers, ordinary_user, program, second_tries, tidy, tools};
 
 type Step = (&'static str, fn() -> Result<(), Failure>);
 
@@ -51,9 +51,11 @@ fn clippy() -> Result<(), Failure> {
 /// By nextest where it is installed: it runs each test in its own process, and in parallel.
 fn tests(scope: &[&str]) -> Result<(), Failure> {
     let runner: &[&str] = if program::succeeds(&["cargo", "nextest", "--version"]) {
-        &["cargo", "nextest", "run", "--no-fail-fast"]
+        &["cargo", "nextest", "run", "--no-fail-fast", "--profile", "reported"]
     } else {
         &["cargo", "test", "--no-fail-fast"]
     };
-    program::run(&[runner, scope].concat())
+    second_tries::forget();
+    program::run(&[runner, scope].concat())?;
+    second_tries::judge()
 }
