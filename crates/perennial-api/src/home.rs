@@ -199,6 +199,11 @@ impl Home {
         self.log_dir().join("daemon.log")
     }
 
+    /// The entity graph; made again from the journal if it is gone.
+    pub fn graph(&self) -> PathBuf {
+        self.state.join("graph.db")
+    }
+
     pub fn mirror(&self) -> PathBuf {
         self.state.join("mirror")
     }

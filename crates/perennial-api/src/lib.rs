@@ -13,10 +13,12 @@
 pub mod agent;
 pub mod answer;
 pub mod attended;
+pub mod cleaning;
 pub mod client;
 pub mod escalation;
 pub mod event;
 pub mod exit_code;
+pub mod graph;
 pub mod home;
 mod http;
 pub mod mail;

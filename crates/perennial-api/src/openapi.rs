@@ -12,8 +12,10 @@ use crate::answer::{
     Briefing, Buried, Down, Health, Legacy, Message, Pruned, Recording, Reported, Screen, Ticket,
     Why,
 };
+use crate::cleaning::{Clean, Cleaned};
 use crate::escalation::{Escalate, Escalation};
 use crate::event::Event;
+use crate::graph::{self, GraphPage};
 use crate::mail::{Mail, MailList};
 use crate::post::Post;
 use crate::problem::{self, Problem};
@@ -89,16 +91,33 @@ pub fn tools() -> Value {
         .collect()
 }
 
+const REMOVED: &str = "What was removed, or would be.";
+const IN_WORDS: &str =
+    "The agent; with `vocabulary`, the document of that seed (docs/vocabularies.md).";
+
+fn agents(it: Operation<'_>) -> Value {
+    it.query::<query::Agents>().answers::<Vec<Agent>>(
+        200,
+        "The agents; with `vocabulary`, documents of that seed (docs/vocabularies.md). x-dead: the dead; \
+         x-read-only: nothing is recorded now.",
+    )
+}
+
+fn logs(it: Operation<'_>) -> Value {
+    it.query::<query::Logs>().answers_as(
+        "application/octet-stream",
+        "The bytes; x-session, x-offset and x-end say which.",
+        &json!({}),
+    )
+}
+
 /// What a route takes and answers.
 fn operation(route: Route, writer: &mut Writer) -> Value {
     let it = writer.operation(route);
     match route {
-        Route::ListAgents => it.query::<query::Agents>().answers::<Vec<Agent>>(
-            200,
-            "The agents; x-dead: the dead; x-read-only: nothing is recorded now.",
-        ),
+        Route::ListAgents => agents(it),
         Route::Spawn => it.body::<request::Spawn>().answers::<Agent>(201, "The agent."),
-        Route::ShowAgent => it.answers::<Agent>(200, "The agent."),
+        Route::ShowAgent => it.query::<query::Agent>().answers::<Agent>(200, IN_WORDS),
         Route::Wake | Route::Restart => wake(it),
         Route::Set => it.body::<request::Set>().answers::<Agent>(200, "The agent."),
         Route::Why => why(it),
@@ -112,11 +131,7 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
         Route::ShowMessage => it.query::<query::Message>().answers::<Message>(200, "The text."),
         Route::Withdraw => it.answers::<Message>(200, "The text."),
         Route::Ticket => it.body::<request::TicketRequest>().answers::<Ticket>(200, "The ticket."),
-        Route::Logs => it.query::<query::Logs>().answers_as(
-            "application/octet-stream",
-            "The bytes; x-session, x-offset and x-end say which.",
-            &json!({}),
-        ),
+        Route::Logs => logs(it),
         Route::Recording => {
             it.query::<query::Recording>().answers::<Recording>(200, "The recording.")
         }
@@ -154,6 +169,8 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
         }
         Route::Health => it.answers::<Health>(200, "How the daemon is."),
         Route::Down => it.answers::<Down>(200, "The daemon ends."),
+        Route::Clean => it.body::<Clean>().answers::<Cleaned>(200, REMOVED),
+        Route::Graph => it.query::<graph::Query>().answers::<GraphPage>(200, "The sessions."),
         Route::OpenApi => {
             it.answers_as("application/json", "OpenAPI 3.1.", &json!({ "type": "object" }))
         }

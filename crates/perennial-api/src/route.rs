@@ -50,6 +50,8 @@ pub enum Route {
     Health,
     Down,
     OpenApi,
+    Clean,
+    Graph,
     ListSignals,
     SendSignal,
     ListEscalations,
@@ -98,6 +100,8 @@ const LIST_MAIL: Card = (Method::Get, "/v1/mail", "List mail, newest first");
 const SEND_MAIL: Card = (Method::Post, "/v1/mail", "Send a mail");
 const READ_MAIL: Card = (Method::Post, "/v1/mail/read", "Read mails; your own count as read");
 
+const LIST_AGENTS: Card =
+    (Method::Get, "/v1/agents", "List agents: who needs you first, then by roster and name");
 const LIST_SIGNALS: Card = (Method::Get, "/v1/signals", "List signals, or wait for one");
 const SEND_SIGNAL: Card = (Method::Post, "/v1/signals", "Send a signal");
 const LIST_ESCALATIONS: Card = (Method::Get, "/v1/escalations", "List escalations, newest first");
@@ -107,9 +111,15 @@ const HOOK: Card =
     (Method::Post, "/v1/hook", "Take a call of an agent CLI's hook; for sessions only");
 const STEPS: Card =
     (Method::Get, "/v1/agents/{target}/steps", "Read an agent's conversations, step by step");
+const CLEAN: Card = (
+    Method::Post,
+    "/v1/agents/{target}/clean",
+    "Remove what takes up room of a dead agent, or list it",
+);
+const GRAPH: Card = (Method::Get, "/v1/graph", "Query the entity graph: who did what, by session");
 
 impl Route {
-    pub const ALL: [Route; 48] = [
+    pub const ALL: [Route; 50] = [
         Route::ListAgents,
         Route::Spawn,
         Route::ShowAgent,
@@ -154,6 +164,8 @@ impl Route {
         Route::Health,
         Route::Down,
         Route::OpenApi,
+        Route::Clean,
+        Route::Graph,
         Route::ListSignals,
         Route::SendSignal,
         Route::ListEscalations,
@@ -177,9 +189,7 @@ impl Route {
     fn card(self) -> Card {
         use Method::{Get, Post};
         match self {
-            Route::ListAgents => {
-                (Get, "/v1/agents", "List agents: who needs you first, then by roster and name")
-            }
+            Route::ListAgents => LIST_AGENTS,
             Route::Spawn => (Post, "/v1/agents", "Start a new agent"),
             Route::ShowAgent => (Get, "/v1/agents/{target}", "Show one agent"),
             Route::Why => (Get, "/v1/agents/{target}/why", "Tell why an agent is in its state"),
@@ -241,6 +251,8 @@ impl Route {
             Route::Health => (Get, "/v1/health", "Show the daemon's health"),
             Route::Down => (Post, "/v1/down", "End the daemon; sessions go on"),
             Route::OpenApi => (Get, "/v1/openapi.json", "Get this document"),
+            Route::Clean => CLEAN,
+            Route::Graph => GRAPH,
         }
     }
 }

@@ -226,6 +226,7 @@ fn words(command: &Command) -> Option<u64> {
         | Command::Rename { .. }
         | Command::Send { .. }
         | Command::Prune { .. }
+        | Command::Clean { .. }
         | Command::ReadMail { .. }
         | Command::DismissVacancy { .. }
         | Command::Unsend { .. } => None,

@@ -59,6 +59,7 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             | Verb::Drop
             | Verb::Up
             | Verb::Down
+            | Verb::Clean
             | Verb::Signal
             | Verb::Escalate => true,
         },
@@ -86,6 +87,7 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             | Verb::Drop
             | Verb::Up
             | Verb::Down
+            | Verb::Clean
             | Verb::Signal
             | Verb::Escalate => false,
         },
@@ -110,7 +112,7 @@ fn agent_may(caller: Caller, verb: Verb, standing: Standing) -> bool {
         Verb::Report | Verb::Assume | Verb::Transfer | Verb::Drop | Verb::Bury => {
             standing == Standing::Itself
         }
-        Verb::Set | Verb::Rename | Verb::Prune => false,
+        Verb::Set | Verb::Rename | Verb::Prune | Verb::Clean => false,
         // A daemon that an agent starts would end with the agent's session.
         Verb::Up | Verb::Down => false,
     }
@@ -177,6 +179,7 @@ mod tests {
                 Verb::Drop,
                 Verb::Up,
                 Verb::Down,
+                Verb::Clean,
                 Verb::Signal,
                 Verb::Escalate,
             ]
@@ -189,7 +192,7 @@ mod tests {
         assert_eq!(
             allowed(Caller::Person, Standing::Other),
             "look attach send logs spawn stop wake restart set rename bury prune post mail assume \
-             transfer drop up down signal escalate"
+             transfer drop up down clean signal escalate"
         );
         assert_eq!(
             allowed(agent, Standing::Parent),

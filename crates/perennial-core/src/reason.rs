@@ -262,6 +262,8 @@ pub enum Verb {
     Drop,
     Up,
     Down,
+    /// Removes what takes up room of a dead agent.
+    Clean,
     /// Sends and reads signals.
     Signal,
     /// Has a matter looked at.
@@ -291,6 +293,7 @@ impl Verb {
             Verb::Drop => "drop",
             Verb::Up => "up",
             Verb::Down => "down",
+            Verb::Clean => "clean",
             Verb::Signal => "signal",
             Verb::Escalate => "escalate",
         }

@@ -8,6 +8,7 @@ mod everywhere;
 mod form;
 mod golden;
 mod golden_signals;
+mod graph;
 mod kill;
 mod load;
 mod memory;

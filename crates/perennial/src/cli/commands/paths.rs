@@ -64,6 +64,7 @@ pub fn paths(context: &Context) -> Vec<(&'static str, PathBuf, &'static str)> {
         ("holders", home.holders(), "sessions and their recordings"),
         ("jobs", home.jobs(), "commands that Perennial runs"),
         ("mirror", home.mirror(), "every agent as a JSON file"),
+        ("graph", home.graph(), "the entity graph, made from the journal"),
     ];
     if let Some(root) = &home.root {
         paths.insert(0, ("home", root.clone(), "PERENNIAL_HOME, which has all of it"));

@@ -8,7 +8,9 @@
 pub mod advice;
 pub mod board;
 pub mod card;
+pub mod document;
 pub mod escalation;
+pub mod graph;
 pub mod lines;
 pub mod mail;
 pub mod paint;

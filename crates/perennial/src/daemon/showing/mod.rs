@@ -10,5 +10,6 @@ pub mod screen;
 pub mod sentences;
 pub mod signal;
 pub mod view;
+pub mod vocabulary;
 pub mod wire_event;
 pub mod wire_step;

@@ -9,6 +9,7 @@ pub mod mail;
 mod malformed;
 mod missing;
 mod offspring;
+mod record;
 pub mod signal;
 
 use perennial_api::{ExitCode, Problem};
@@ -30,6 +31,7 @@ use crate::similar::similar;
 pub use crowded::*;
 pub use malformed::*;
 pub use missing::*;
+pub use record::*;
 
 pub fn rejection(rejection: &Rejection, fleet: &Fleet) -> Problem {
     match rejection {
@@ -114,7 +116,14 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
         Refusal::SignalTarget { kind } => signal::target(*kind),
         Refusal::SignalPayload { kind, fault } => signal::payload(*kind, fault),
         Refusal::ParentGone { parent } => parent_gone(&name(*parent)),
+        Refusal::StillEnding { agent } => still_ending(&name(*agent)),
     }
+}
+
+fn still_ending(agent: &str) -> Problem {
+    Problem::new(409, "still-ending", format!("{agent} can't be cleaned yet"))
+        .because("its last session has not ended, or its record does not say so")
+        .next(format!("`perennial show {agent}` tells where its session stands"))
 }
 
 fn name_taken(taken: &Name, by: AgentId, called: &str) -> Problem {
@@ -274,6 +283,7 @@ fn not_allowed(caller: Caller, verb: Verb, standing: Standing) -> Problem {
             | Verb::Mail
             | Verb::Up
             | Verb::Down
+            | Verb::Clean
             | Verb::Signal
             | Verb::Escalate,
             _,
@@ -306,6 +316,7 @@ fn why_no_agent_may(verb: Verb, standing: Standing) -> &'static str {
         (Verb::Up, _) => "a daemon that an agent starts would end with the agent's session",
         (Verb::Prune, _) => "only a person may remove what sessions printed",
         (Verb::Bury, _) => "an agent may bury only itself",
+        (Verb::Clean, _) => "only a person may remove what a dead agent left",
         (Verb::Look | Verb::Set | Verb::Rename | Verb::Post | Verb::Mail | Verb::Down, _)
         | (Verb::Signal | Verb::Escalate, _) => "only a person may do this",
     }

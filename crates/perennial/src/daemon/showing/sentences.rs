@@ -244,6 +244,7 @@ pub fn done(verb: Verb) -> &'static str {
         Verb::Drop => "role dropped",
         Verb::Up => "daemon started",
         Verb::Down => "daemon shut down",
+        Verb::Clean => "cleaned",
         Verb::Signal => "sent a signal",
         Verb::Escalate => "escalated",
     }

@@ -183,9 +183,12 @@ fn done(done: &Done) -> Value {
         Done::Born(agent) => json!({ "spawned": agent.name, "id": agent.id }),
         Done::Left(left) => json!({ "left": left.iter().map(|one| &*one.kind).collect::<Value>() }),
         Done::Buried(buried) => buried_itself(buried),
-        Done::Agent(_) | Done::Agents(_) | Done::Message(_) | Done::Pruned(_) | Done::Down(_) => {
-            serde_json::to_value(done).unwrap_or_default()
-        }
+        Done::Agent(_)
+        | Done::Agents(_)
+        | Done::Message(_)
+        | Done::Pruned(_)
+        | Done::Down(_)
+        | Done::Cleaned(_) => serde_json::to_value(done).unwrap_or_default(),
     }
 }
 

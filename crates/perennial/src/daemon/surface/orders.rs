@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use axum::http::StatusCode;
 use perennial_api::agent::Agent;
 use perennial_api::answer::{Buried, Down, Legacy, Message, Pruned, Reported};
+use perennial_api::cleaning::{Clean, Cleaned};
 use perennial_api::escalation::{Escalate, Escalation};
 use perennial_api::mail::Mail;
 use perennial_api::post::Post;
@@ -75,6 +76,8 @@ pub enum Order {
     Report(request::Report),
     Prune(request::Prune),
     Down,
+    /// Removes what takes up room of a dead agent.
+    Clean(String, Clean),
     Signal(SendSignal),
     Escalate(Escalate),
 }
@@ -97,6 +100,7 @@ pub enum Done {
     Reported(Reported),
     Pruned(Pruned),
     Down(Down),
+    Cleaned(Box<Cleaned>),
     Signalled(Signal),
     Escalated(Escalation),
 }
@@ -119,7 +123,8 @@ impl Done {
             | Done::Left(_)
             | Done::Reported(_)
             | Done::Pruned(_)
-            | Done::Down(_) => StatusCode::OK,
+            | Done::Down(_)
+            | Done::Cleaned(_) => StatusCode::OK,
         };
         json_with(status, self)
     }
@@ -188,6 +193,9 @@ impl Surface {
                 self.authorise(caller, Verb::Down, None).await?;
                 self.ending.send_replace(true);
                 Ok(Done::Down(Down {}))
+            }
+            Order::Clean(target, clean) => {
+                Ok(Done::Cleaned(Box::new(self.clean(caller, target, clean).await?)))
             }
         }
     }

@@ -1,14 +1,15 @@
-//! Problems that belong to one subject: mail, panes in tmux, keeping house.
+//! Problems that belong to one subject: mail, panes in tmux, keeping house, the record.
 
 use std::path::Path;
 
 use perennial_api::Problem;
 use perennial_core::refusal::Refusal;
 use perennial_core::signal::{PayloadFault, SignalKind};
+use perennial_core::vocabulary::Vocabulary;
 
 use super::denied;
 use crate::cli::archive::read::ReadError;
-use crate::cli::problems::{self, house, pane};
+use crate::cli::problems::{self as cli, house, pane};
 use crate::config::Mistake;
 use crate::daemon::showing::problems as daemon;
 
@@ -57,13 +58,13 @@ pub fn of_signals() -> Vec<Problem> {
         daemon::signal::no_such_escalation("esc_1"),
         daemon::signal::bad_situation("two words"),
         daemon::signal::many_situations(9),
-        problems::payload_not_an_object(),
-        problems::field_without_value("question"),
-        problems::no_signal_in_time(60),
-        problems::init::no_directory(Path::new("/srv/site"), &denied()),
-        problems::init::no_work_tree(Path::new("/srv/site.git")),
-        problems::init::in_the_way(Path::new("/srv/site/.perennial")),
-        problems::init::not_made(Path::new("/srv/site/.perennial"), &denied()),
+        cli::payload_not_an_object(),
+        cli::field_without_value("question"),
+        cli::no_signal_in_time(60),
+        cli::init::no_directory(Path::new("/srv/site"), &denied()),
+        cli::init::no_work_tree(Path::new("/srv/site.git")),
+        cli::init::in_the_way(Path::new("/srv/site/.perennial")),
+        cli::init::not_made(Path::new("/srv/site/.perennial"), &denied()),
     ]
 }
 
@@ -130,5 +131,18 @@ pub fn of_house() -> Vec<Problem> {
         house::home_not_empty(&[journal.to_owned()]),
         house::home_in_use("another daemon holds this home (pid 4242)"),
         house::not_imported(&denied()),
+    ]
+}
+
+pub fn of_the_record() -> Vec<Problem> {
+    vec![
+        daemon::bad_vocabulary("latin"),
+        daemon::not_a_state_of(Vocabulary::Tavern, "tired"),
+        daemon::graph_unread("the file of the entity graph failed"),
+        daemon::long_graph_word(4096),
+        daemon::bad_session_id("bob"),
+        daemon::bad_graph_place("x"),
+        cli::no_such_entity("role:archtect"),
+        house::clean_needs_a_terminal(),
     ]
 }
