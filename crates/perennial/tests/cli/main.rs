@@ -40,6 +40,7 @@ mod doctor;
 mod down;
 mod ended;
 mod escalate;
+mod escalations;
 mod escapes;
 mod events;
 mod export;
