@@ -17,6 +17,7 @@
 //! - TK8  A task with an unverified dependency may lie on a queue, and is taken by nobody.
 
 mod adding;
+mod announced;
 mod batch;
 mod check;
 mod command;

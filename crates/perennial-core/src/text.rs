@@ -12,6 +12,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Digest(pub [u8; 32]);
 
+impl Digest {
+    /// Of words of Perennial's own that are in the event itself, and so in no store of texts.
+    pub const WITH_ITS_EVENT: Digest = Digest([0; 32]);
+}
+
 /// What a text is recognised by wherever it turns up: the digest of its words, without white space
 /// and invisible characters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

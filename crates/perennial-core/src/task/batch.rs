@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::announced::announced;
 use super::fold::{begun, fold};
 use super::{Queue, Task, TaskEvent, TaskRefusal, TaskState, Verifier, letters};
 use crate::agent::Agent;
@@ -66,18 +67,21 @@ impl<'f> Batch<'f> {
 
     pub fn record(&mut self, id: TaskId, event: TaskEvent) {
         let known = self.changed.remove(&id).or_else(|| self.fleet.tasks().get(id).cloned());
-        let task = match (known, &event) {
+        let task = match (&known, &event) {
             (None, TaskEvent::Added { by, brief }) => Some(begun(id, *by, brief, self.now)),
             (None, _) => None,
-            (Some(mut task), event) => {
+            (Some(task), event) => {
+                let mut task = task.clone();
                 fold(&mut task, event, self.now);
                 Some(task)
             }
         };
+        self.events.push(What::Task(id, event.clone()));
         if let Some(task) = task {
+            let announced = announced(self.fleet, known.as_ref(), &task, &event, self.now);
+            self.events.extend(announced);
             self.changed.insert(id, task);
         }
-        self.events.push(What::Task(id, event));
     }
 
     /// A letter of Perennial's own about a task.
@@ -219,10 +223,6 @@ impl<'f> Batch<'f> {
         if rounds + 1 > most {
             let on = super::BlockedOn::Rounds;
             self.record(id, TaskEvent::Blocked { by, on, reason: reason.to_owned() });
-            if let Some(task) = self.task(id) {
-                let (to, words) = (self.answers_for(worker), letters::gave_up(task));
-                self.tell(to, id, &words);
-            }
             self.freed(worker);
             return;
         }

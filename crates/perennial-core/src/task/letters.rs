@@ -13,7 +13,7 @@ use crate::time::Time;
 /// The longest letter.
 pub const LETTER_BYTES_MAX: usize = 500;
 /// What of somebody's words stands in it.
-const QUOTED_BYTES_MAX: usize = 120;
+pub(super) const QUOTED_BYTES_MAX: usize = 120;
 /// So many tasks are named in one letter.
 pub const NAMED_MAX: usize = 4;
 
@@ -49,7 +49,7 @@ pub fn letter(
         thread: id,
         subject: beginning(&words.subject, QUOTED_BYTES_MAX),
         priority: Priority::Normal,
-        text: Text { digest: Digest([0; 32]), bytes: text.len() as u64, head },
+        text: Text { digest: Digest::WITH_ITS_EVENT, bytes: text.len() as u64, head },
         excerpt: text,
         sender_name: None,
         eldest_ancestor: None,
@@ -64,7 +64,7 @@ pub fn letter(
 
 /// Whether a mail has its words with it.
 pub fn is_ours(mail: &Mail) -> bool {
-    matches!(mail.kind, MailKind::OfTask { .. })
+    mail.text.digest == Digest::WITH_ITS_EVENT
 }
 
 pub fn given(task: &Task, by: Sender) -> Words {
@@ -146,6 +146,38 @@ pub fn gave_up(task: &Task) -> Words {
     }
 }
 
+pub fn blocked_outside(task: &Task) -> Words {
+    Words {
+        subject: format!("blocked: {}", task.brief.title),
+        text: format!(
+            "{} waits for something outside: {}.\n`perennial task show {}` shows it.",
+            task.id,
+            quoted(&task.reason),
+            task.id
+        ),
+    }
+}
+
+pub fn split_has_dependants(task: &Task, parts: usize) -> Words {
+    Words {
+        subject: format!("split: {}", task.brief.title),
+        text: format!(
+            "{} was split into {parts} parts, and other tasks wait for it.\n`perennial task show {}` shows them.",
+            task.id, task.id
+        ),
+    }
+}
+
+pub fn scope_grew(task: &Task) -> Words {
+    Words {
+        subject: format!("outgrew its estimate: {}", task.brief.title),
+        text: format!(
+            "{} has taken more than twice its estimate.\n`perennial task show {}` has both figures.",
+            task.id, task.id
+        ),
+    }
+}
+
 pub fn open_again(task: &Task) -> Words {
     Words {
         subject: format!("open again: {}", task.brief.title),
@@ -198,7 +230,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// At most so many bytes of the beginning, whole characters.
-fn beginning(text: &str, bytes: usize) -> String {
+pub(super) fn beginning(text: &str, bytes: usize) -> String {
     match text.len() > bytes {
         true => format!("{}…", &text[..text.floor_char_boundary(bytes.saturating_sub(3))]),
         false => text.to_owned(),

@@ -7,6 +7,7 @@ use perennial_core::command::{Command, RoleWanted, Spawn};
 use perennial_core::context::{Sample, Source, Threshold};
 use perennial_core::effect::Timer;
 use perennial_core::entity::Entity;
+use perennial_core::escalation::{self, EscalationCause, EscalationEvent};
 use perennial_core::event::{AgentEvent, Event, What};
 use perennial_core::exit::Exit;
 use perennial_core::fleet::{Fleet, Policy};
@@ -18,6 +19,7 @@ use perennial_core::observation::{Observation, Report};
 use perennial_core::refusal::Refusal;
 use perennial_core::restart::Restart;
 use perennial_core::role::{RoleTerms, Verify};
+use perennial_core::signal::{self, SignalEvent, SignalKind};
 use perennial_core::task::{
     self, Awaiting, BlockedOn, Brief, CHECK_RUNS_MAX, CheckSpec, Estimate, Queue, QueueWanted,
     ROUNDS_MAX, Resolution, Step, StepWanted, Task, TaskCommand, TaskDraft, TaskEvent, TaskRefusal,
@@ -158,11 +160,103 @@ fn letters(events: &[Event]) -> Vec<(Mailbox, String)> {
             return None;
         };
         let Content::Mail(mail) = content else { return None };
-        assert_eq!(*from, Sender::Perennial);
+        // Escalations are in the name of the agent that they are about.
+        if *from != Sender::Perennial {
+            return None;
+        }
         assert!(mail.excerpt.len() as u64 == mail.text.bytes && mail.excerpt.len() <= 510);
         Some((to.clone(), mail.excerpt.clone()))
     };
     events.iter().filter_map(letter).collect()
+}
+
+/// The escalations in these events, with whom they go to first.
+fn escalated(events: &[Event]) -> Vec<(EscalationCause, escalation::Step)> {
+    let opened = |event: &Event| match &event.what {
+        What::Escalation(_, EscalationEvent::Opened { matter, step, .. }) => {
+            Some((matter.cause, step.clone()))
+        }
+        _ => None,
+    };
+    events.iter().filter_map(opened).collect()
+}
+
+/// The signals in these events: kind, target and the names of the payload's fields.
+fn signals(events: &[Event]) -> Vec<(SignalKind, Mailbox, Vec<String>)> {
+    let sent = |event: &Event| match &event.what {
+        What::Signal(_, SignalEvent::Sent { kind, to, payload, .. }) => {
+            assert_eq!(signal::checked(*kind, payload), Ok(()));
+            Some((*kind, to.clone(), payload.keys().cloned().collect()))
+        }
+        _ => None,
+    };
+    events.iter().filter_map(sent).collect()
+}
+
+/// T-13: whether a claim holds is a signal to whoever made it, valid by its schema.
+#[test]
+fn a_verdict_is_a_signal_to_the_worker() {
+    let mut told = two();
+    told.ask(draft(10, brief("t"), to(BOB))).expect("added");
+    told.ask_as(agent(BOB), done(10, run())).expect("claimed");
+    let events = checked(&mut told, 10, JobEnd::Code(1), &"x".repeat(100_000));
+    let bob = Mailbox::Agent(AgentId(BOB));
+    let fields = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let failed = fields(&["node_id", "output", "reason"]);
+    assert_eq!(signals(&events), [(SignalKind::ValidationFailed, bob.clone(), failed)]);
+    told.ask_as(agent(BOB), done(10, run())).expect("claimed");
+    let events = checked(&mut told, 10, JobEnd::Code(0), "ok");
+    let passed = fields(&["feedback", "node_id"]);
+    assert_eq!(signals(&events), [(SignalKind::ValidationPassed, bob.clone(), passed.clone())]);
+    // A person's word has no output.
+    told.ask(draft(11, brief("t"), to(BOB))).expect("added");
+    told.ask_as(agent(BOB), done(11, Resolution::None)).expect("claimed");
+    let events = told.ask_as(agent(ADA), verify(11, false)).expect("not done");
+    let refused = (SignalKind::ValidationFailed, bob.clone(), fields(&["node_id", "reason"]));
+    assert_eq!(signals(&events), [refused]);
+    told.ask_as(agent(BOB), done(11, Resolution::None)).expect("claimed");
+    let events = told.ask_as(agent(ADA), verify(11, true)).expect("done");
+    assert_eq!(signals(&events), [(SignalKind::ValidationPassed, bob, passed)]);
+}
+
+/// G-08: each rule once, in the batch of what broke it; what a person does asks for nobody.
+#[test]
+fn what_outgrows_its_bounds_is_escalated_by_rule() {
+    let ada = escalation::Step::Agent(AgentId(ADA));
+    let mut told = two();
+    let estimate = Some(Estimate::Steps(1));
+    told.ask(draft(10, Brief { estimate, ..brief("t") }, to(BOB))).expect("added");
+    let more = |told: &mut Told, caller| {
+        let step = StepWanted::Add("more".to_owned());
+        let command = TaskCommand::Step { task: TaskId(10), step };
+        told.ask_as(caller, Command::Task(Box::new(command))).expect("added")
+    };
+    for _ in 0..2 {
+        assert_eq!(escalated(&more(&mut told, agent(BOB))), []);
+    }
+    let events = more(&mut told, agent(BOB));
+    assert_eq!(escalated(&events), [(EscalationCause::ScopeGrew, ada.clone())]);
+    assert_eq!(escalated(&more(&mut told, agent(BOB))), [], "once");
+    // Blocked on something outside, by its worker and by a person.
+    let block = |on| {
+        let (task, reason) = (TaskId(10), "a key".to_owned());
+        Command::Task(Box::new(TaskCommand::Block { task, on, reason }))
+    };
+    let events = told.ask_as(agent(BOB), block(BlockedOn::Outside)).expect("blocked");
+    assert_eq!(escalated(&events), [(EscalationCause::BlockedOutside, ada.clone())]);
+    told.ask_as(agent(BOB), take(10)).expect("it goes on");
+    let events = told.ask_as(agent(BOB), block(BlockedOn::Work)).expect("blocked");
+    assert_eq!(escalated(&events), []);
+    told.ask_as(agent(BOB), take(10)).expect("it goes on");
+    assert_eq!(escalated(&told.ask(block(BlockedOn::Outside)).expect("blocked")), []);
+    told.ask_as(agent(BOB), take(10)).expect("it goes on");
+    // Somebody waits for what is split.
+    let waits = Brief { dependencies: vec![TaskId(10)], ..brief("after") };
+    told.ask(draft(11, waits, QueueWanted::Nobody)).expect("added");
+    let events = told.ask_as(agent(BOB), split(10, &[12, 13])).expect("split");
+    assert_eq!(escalated(&events), [(EscalationCause::SplitHasDependants, ada)]);
+    let events = told.ask_as(agent(BOB), split(12, &[14, 15])).expect("split");
+    assert_eq!(escalated(&events), []);
 }
 
 fn refusal(refused: Result<Vec<Event>, Refusal>) -> TaskRefusal {
@@ -281,7 +375,10 @@ fn a_failed_check_gives_the_task_back_with_its_output_and_at_last_blocks_it() {
     told.ask_as(agent(BOB), done(10, run())).expect("claimed");
     let events = checked(&mut told, 10, JobEnd::Limit, "hangs");
     assert_eq!(state(&told, 10), TaskState::Blocked(BlockedOn::Rounds));
-    assert_eq!(letters(&events)[0].0, Mailbox::Agent(AgentId(ADA)), "its parent is told");
+    assert_eq!(
+        escalated(&events),
+        [(EscalationCause::ChecksFailed, escalation::Step::Agent(AgentId(ADA)))]
+    );
     assert_eq!(current(&told, BOB), None);
     assert_eq!(
         refusal(told.ask_as(agent(BOB), take(10))),
