@@ -207,6 +207,8 @@ pub struct AgentTask {
     pub title: String,
     /// `taken` or `claimed`.
     pub state: String,
+    /// What it is called elsewhere.
+    pub reference: Option<String>,
     /// The first step that is not done.
     pub open_step: Option<String>,
     pub steps_done: u64,

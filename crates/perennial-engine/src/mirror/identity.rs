@@ -4,13 +4,18 @@ use std::path::PathBuf;
 
 use perennial_core::agent::Agent;
 use perennial_core::state::{Roster, State};
+use perennial_core::task::Task;
 use perennial_core::time::Time;
 use serde::Serialize;
 
 use crate::timestamp::rfc3339_seconds;
 
 /// Where an agent's file is, and what it says; nothing of an agent without a name.
-pub(super) fn page(agent: &Agent, last_seen: Option<Time>) -> Option<(PathBuf, String)> {
+pub(super) fn page(
+    agent: &Agent,
+    last_seen: Option<Time>,
+    task: Option<&Task>,
+) -> Option<(PathBuf, String)> {
     let name = agent.name.as_ref()?;
     let role = agent.role.as_deref().unwrap_or("agent");
     // A name that is used again gets its file; the earlier holder's keeps its id.
@@ -19,7 +24,11 @@ pub(super) fn page(agent: &Agent, last_seen: Option<Time>) -> Option<(PathBuf, S
         Roster::Living | Roster::Freezer => format!("{role}-{name}"),
     };
     let path = PathBuf::from("identities").join(format!("{stem}.json"));
-    let identity = Identity::of(agent, name.as_str(), role, last_seen);
+    let identity = Identity {
+        node_id: task.map(|task| task.id.to_string()),
+        bead_id: task.and_then(|task| task.brief.reference.clone()),
+        ..Identity::of(agent, name.as_str(), role, last_seen)
+    };
     Some((path, serde_json::to_string_pretty(&identity).ok()? + "\n"))
 }
 
@@ -63,7 +72,7 @@ impl<'a> Identity<'a> {
             session_id: agent.session_id().map(|id| id.to_string()),
             pid: agent.live_session().and_then(|s| s.process).map(|process| process.pid),
             tmux_session: agent.launch.host.tmux().map(|place| place.session.clone()),
-            // Its task, and the task's outside reference, once there are tasks.
+            // Its task, and the task's outside reference: added by whoever knows them.
             node_id: None,
             // The primary one.
             pipeline_id: agent.situations.first().map(ToString::to_string),

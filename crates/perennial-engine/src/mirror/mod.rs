@@ -1,7 +1,7 @@
 //! The readable mirror: files that people and agents can `cat` with the daemon down.
 //!
-//! `<mirror>/<project>/`: `identities/<role>-<name>.json` and `roster.jsonl` in the words of the seeds, `board.md`, and
-//! `signals/`. One file of this module for each kind of page. Derived, written by rename at most once a second per
+//! `<mirror>/<project>/`: `identities/<role>-<name>.json` and `roster.jsonl` in the words of the seeds, `board.md`,
+//! `tasks.jsonl`, and `signals/`. One file of this module for each kind of page. Derived, written by rename at most once a second per
 //! file, never read back, never a reason to fail.
 //!
 //! Invariants
@@ -14,6 +14,7 @@ mod identity;
 mod place;
 mod roster;
 mod signals;
+mod tasks;
 mod writer;
 
 use std::io;
@@ -23,6 +24,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use perennial_core::agent::Agent;
+use perennial_core::task::Task;
 use perennial_core::time::Time;
 
 pub use board::{BoardPost, POSTS};
@@ -70,9 +72,9 @@ impl Mirror {
         Ok(Mirror { sender: Some(sender), thread: Some(thread) })
     }
 
-    /// Lays out an agent as it is now.
-    pub fn put(&self, agent: &Agent, measured: Measured) {
-        if let Some((path, text)) = identity::page(agent, measured.last_seen) {
+    /// Lays out an agent as it is now, with the task that it is on.
+    pub fn put(&self, agent: &Agent, measured: Measured, task: Option<&Task>) {
+        if let Some((path, text)) = identity::page(agent, measured.last_seen, task) {
             let is_last = is_over(agent);
             let project = agent.launch.project.clone();
             self.order(Order::Identity { agent: agent.id, project, path, text, is_last });
@@ -83,6 +85,16 @@ impl Mirror {
     /// Lists an agent in its project's roster, and changes nothing else.
     pub fn list(&self, agent: &Agent, measured: Measured) {
         self.order(Order::listed(agent, measured));
+    }
+
+    /// Lays out a task as it is now.
+    pub fn task(&self, task: &Task) {
+        self.order(Order::Task {
+            task: task.id,
+            project: task.brief.project.clone(),
+            line: tasks::line(task),
+            is_over: task.is_over(),
+        });
     }
 
     pub fn post(&self, post: BoardPost) {

@@ -9,11 +9,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use perennial_core::agent::Agent;
-use perennial_core::id::AgentId;
+use perennial_core::id::{AgentId, TaskId};
 
 use super::board::{self, BoardPost, POSTS};
 use super::place;
 use super::signals::{self, SignalFiles, SignalPage};
+use super::tasks::TaskLines;
 use super::{Earlier, Measured, is_over, roster};
 use crate::host::monotonic::{Moment, now};
 
@@ -26,6 +27,7 @@ const DEAD: usize = 100;
 pub(super) enum Order {
     Identity { agent: AgentId, project: String, path: PathBuf, text: String, is_last: bool },
     Listed { agent: AgentId, project: String, line: String, is_dead: bool },
+    Task { task: TaskId, project: String, line: String, is_over: bool },
     Post(BoardPost),
     Signal(String, Box<SignalPage>),
     Settle(Sender<()>),
@@ -48,6 +50,7 @@ enum Page {
     Identity(AgentId),
     Roster(String),
     Board(String),
+    Tasks(String),
 }
 
 /// An agent's file as it should be.
@@ -71,6 +74,7 @@ pub(super) struct Writer {
     identities: BTreeMap<AgentId, Identity>,
     rosters: BTreeMap<String, Lines>,
     projects: BTreeMap<AgentId, String>,
+    tasks: BTreeMap<String, TaskLines>,
     posts: VecDeque<BoardPost>,
     signals: SignalFiles,
     /// Where each page was written, and when.
@@ -86,6 +90,7 @@ impl Writer {
             identities: BTreeMap::new(),
             rosters: BTreeMap::new(),
             projects: BTreeMap::new(),
+            tasks: BTreeMap::new(),
             posts: earlier.posts.into(),
             signals: SignalFiles::default(),
             files: BTreeMap::new(),
@@ -126,6 +131,10 @@ impl Writer {
             }
             Order::Listed { agent, project, line, is_dead } => {
                 self.list(agent, project, line, is_dead);
+            }
+            Order::Task { task, project, line, is_over } => {
+                self.tasks.entry(project.clone()).or_default().put(task, line, is_over);
+                self.waiting.insert(Page::Tasks(project));
             }
             Order::Post(post) => {
                 self.posts.push_front(post);
@@ -200,6 +209,10 @@ impl Writer {
                 let lines = lines.present.values().chain(lines.dead.values().rev());
                 let text = lines.map(|line| format!("{line}\n")).collect();
                 (place::directory(&self.root, project).join("roster.jsonl"), text, false)
+            }),
+            Page::Tasks(project) => self.tasks.get(project).map(|lines| {
+                let path = place::directory(&self.root, project).join("tasks.jsonl");
+                (path, lines.page(), false)
             }),
             Page::Board(project) => {
                 let path = place::directory(&self.root, project).join("board.md");

@@ -1,12 +1,13 @@
-//! What the mirror is given: agents, posts and signals, after the commit that has them. Decides nothing.
+//! What the mirror is given: agents, tasks, posts and signals, after the commit that has them. Decides nothing.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use perennial_core::agent::Agent;
 use perennial_core::entity::Entity;
 use perennial_core::event::{AgentEvent, Event, What};
 use perennial_core::fleet::Fleet;
-use perennial_core::id::{AgentId, PostId};
+use perennial_core::id::{AgentId, PostId, TaskId};
 use perennial_core::message::Sender;
 use perennial_core::post::{Author, PostEvent};
 use perennial_core::signal::{self, Derived, Party, SignalEvent, SignalKind};
@@ -78,9 +79,15 @@ impl Driver {
     pub fn mirror(&self, events: &[Event], touched: &[AgentId], now: Time) {
         let Driver { supervisor, presence, world, .. } = self;
         let (fleet, mirror) = (supervisor.fleet(), &world.projections.mirror);
-        for agent in touched.iter().filter_map(|id| fleet.agent(*id)) {
-            mirror.put(agent, measured(agent, supervisor, presence, now));
+        let tasks = || changed_tasks(events).filter_map(|id| fleet.tasks().get(id));
+        // A task that an agent goes on with, or leaves, is part of its file.
+        let workers = tasks().filter_map(|task| task.worker);
+        let agents: BTreeSet<AgentId> = touched.iter().copied().chain(workers).collect();
+        for agent in agents.into_iter().filter_map(|id| fleet.agent(id)) {
+            let task = fleet.tasks().current(agent.id);
+            mirror.put(agent, measured(agent, supervisor, presence, now), task);
         }
+        tasks().for_each(|task| mirror.task(task));
         let mut ended = None;
         for event in events {
             if let Some((id, AgentEvent::SessionEnded { number, .. })) = event.of_agent() {
@@ -102,6 +109,24 @@ impl Driver {
             }
         }
     }
+}
+
+/// The tasks that events are about, each once.
+fn changed_tasks(events: &[Event]) -> impl Iterator<Item = TaskId> {
+    let of = |event: &Event| match &event.what {
+        What::Task(id, _) => Some(*id),
+        What::Node(..)
+        | What::Agent(..)
+        | What::Name(..)
+        | What::Conversation(..)
+        | What::Message(..)
+        | What::Post(..)
+        | What::Job(..)
+        | What::Role(..)
+        | What::Signal(..)
+        | What::Escalation(..) => None,
+    };
+    events.iter().filter_map(of).collect::<BTreeSet<TaskId>>().into_iter()
 }
 
 fn sent_page(fleet: &Fleet, sent: &SignalEvent, at: Time) -> (Option<String>, SignalPage) {
@@ -145,7 +170,8 @@ fn emitted(
     let mut put = |field: &str, value: Value| _ = payload.insert(field.to_owned(), value);
     let mut output_of = None;
     if derived.kind == SignalKind::AgentRegistered {
-        put("node_id", Value::Null);
+        let task = fleet.tasks().current(agent.id).map(|task| task.id.to_string());
+        put("node_id", json!(task));
         put("tmux_session", json!(agent.launch.host.tmux().map(|place| place.session.clone())));
     } else if derived.kind == SignalKind::AgentCrashed {
         put("last_seen", rfc3339(at).into());

@@ -68,6 +68,7 @@ impl Projections {
         for agent in loaded.fleet.agents() {
             mirror.list(agent, Measured::default());
         }
+        loaded.fleet.tasks().iter().for_each(|task| mirror.task(task));
         let (changed, since_snapshots) = (loaded.changed.clone(), loaded.folded);
         Ok(Projections { mirror, changed, since_snapshots, under_way: None })
     }

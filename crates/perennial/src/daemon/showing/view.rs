@@ -265,6 +265,7 @@ fn context(agent: &Agent, hearing: Option<&Hearing>) -> Option<wire::Context> {
 fn current_task(task: &Task) -> wire::AgentTask {
     wire::AgentTask {
         id: task.id.to_string(),
+        reference: task.brief.reference.clone(),
         title: task.brief.title.clone(),
         state: task.state.word().to_owned(),
         open_step: task.open_step().map(|(_, step)| step.text.clone()),

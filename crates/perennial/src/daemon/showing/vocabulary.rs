@@ -76,21 +76,16 @@ fn value(vocabulary: Vocabulary, source: Source, agent: &Agent, condition: Condi
         Source::LastSeen => json!(agent.last_seen),
         Source::PredecessorId => json!(agent.predecessor_id),
         Source::RespawnCount => json!(agent.respawn_count),
-        Source::Situations => json!(situations(agent)),
-        Source::Situation => json!(situations(agent).first()),
-        // Tasks, freeze-states, checkpoints' files and souls are not part of the record yet.
-        Source::Task
-        | Source::TaskReference
-        | Source::FreezeState
-        | Source::HookPath
-        | Source::Soul => Value::Null,
+        Source::Situations => json!(agent.situations),
+        Source::Situation => json!(agent.situations.first()),
+        Source::Task => json!(agent.task.as_ref().map(|task| &task.id)),
+        Source::TaskReference => {
+            json!(agent.task.as_ref().and_then(|task| task.reference.as_ref()))
+        }
+        // Freeze-states, checkpoints' files and souls are not part of the record yet.
+        Source::FreezeState | Source::HookPath | Source::Soul => Value::Null,
         Source::Fixed(word) => json!(word),
     }
-}
-
-/// What the agent works on. The record has no situations of agents yet.
-fn situations(_agent: &Agent) -> Vec<String> {
-    Vec::new()
 }
 
 #[cfg(test)]

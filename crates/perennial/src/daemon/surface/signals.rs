@@ -102,6 +102,8 @@ struct Known {
     name: Option<String>,
     parent: Option<AgentId>,
     tmux_session: Option<String>,
+    /// The task that it is on.
+    task: Option<String>,
 }
 
 type Agents = BTreeMap<AgentId, Known>;
@@ -263,6 +265,7 @@ impl Surface {
                         name: Some(view::name(agent)),
                         parent: above.map(|above| above.id),
                         tmux_session: agent.launch.host.tmux().map(|place| place.session.clone()),
+                        task: fleet.tasks().current(agent.id).map(|task| task.id.to_string()),
                     };
                     agents.insert(agent.id, known(agent));
                     if let Some(above) = above {
@@ -276,7 +279,7 @@ impl Surface {
         let left: Vec<AgentId> = named.into_iter().filter(|id| !agents.contains_key(id)).collect();
         if !left.is_empty() {
             let rows = self.read(move |journal| journal.roster(RosterQuery::Of(&left))).await?;
-            let known = |parent, name| Known { name, parent, tmux_session: None };
+            let known = |parent, name| Known { name, parent, ..Known::default() };
             agents.extend(rows.into_iter().map(|row| (row.agent, known(row.parent, row.name))));
         }
         Ok(agents)
@@ -339,7 +342,7 @@ fn shown(row: SignalRow, agents: &Agents, outputs: &Outputs) -> Signal {
             let mut payload = Map::from_iter([("identity_name".to_owned(), named(agent).into())]);
             let mut put = |name: &str, value: Value| _ = payload.insert(name.to_owned(), value);
             if row.kind == SignalKind::AgentRegistered {
-                put("node_id", Value::Null);
+                put("node_id", json!(known.task));
                 put("tmux_session", json!(known.tmux_session));
             } else if row.kind == SignalKind::AgentCrashed {
                 let output = session.and_then(|number| outputs.get(&(agent, number)));
