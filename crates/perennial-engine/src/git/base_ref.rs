@@ -52,7 +52,8 @@ pub fn release(common_dir: &Path, commit: ObjectId) -> Result<(), GitError> {
             Ok(()) | Err(rustix::io::Errno::NOENT) => {}
             Err(error) => return Err(error).at(&shown),
         },
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        // Git removes directories that became empty when it packs refs.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error).at(&shown),
     }
     // Empty directories of ours go too; one that is not empty stays.

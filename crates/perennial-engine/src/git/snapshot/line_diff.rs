@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(diff("a\n", "a\n"), "");
         let old: String = (0..30).map(|n| format!("{n}\n")).collect();
         let new = old.replace("5\n", "five\n").replace("20\n", "twenty\n");
-        assert_eq!(diff(&old, &new).matches("@@ -").count(), 3);
+        assert_eq!(diff(&old, &new).matches("@@ -").count(), 2);
     }
 
     #[test]

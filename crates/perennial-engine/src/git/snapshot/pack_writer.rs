@@ -86,12 +86,8 @@ impl PackWriter {
     }
 
     /// The bytes of the pack.
-    pub fn len(&self) -> u64 {
+    pub fn pack_bytes(&self) -> u64 {
         if self.entries.is_empty() { 0 } else { self.at + 20 }
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
     }
 
     fn temporary(&self) -> PathBuf {

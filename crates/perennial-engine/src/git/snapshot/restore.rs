@@ -144,8 +144,8 @@ fn clear(
         }
     }
     // A directory without files in it may still be where a file has to be.
-    for path in wanted.keys() {
-        root.remove_empty(path);
+    for path in wanted.keys().filter(|path| !there.contains_key(*path)) {
+        root.remove_directories(path)?;
     }
     Ok(())
 }

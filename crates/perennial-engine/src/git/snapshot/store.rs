@@ -23,6 +23,9 @@ use crate::git::repository::{Repository, is_absent, read_optional};
 /// Of the names of stores and caches: enough hexadecimal digits to tell paths apart.
 const DIGITS: usize = 12;
 
+/// Of the files that list other repositories and the ends of history.
+const MOST_LIST: u64 = 1 << 20;
+
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n[gc]\n\tauto = 0\n\
                       [receive]\n\tdenyUpdates = true\n";
 
@@ -103,18 +106,32 @@ impl SnapshotStore {
         Ok(())
     }
 
-    /// Borrows the objects of another repository from now on.
-    pub fn borrow(&self, objects: &Path) -> Result<(), GitError> {
-        let path = self.path.join("objects/info/alternates");
-        let mut listed = read_optional(&path, 1 << 20)?.unwrap_or_default();
+    /// Borrows the objects of another repository from now on. `false` if its path can't be written in the list.
+    pub fn borrow(&self, repository: &Repository) -> Result<bool, GitError> {
+        let objects = repository.objects_dir();
         let line = objects.as_os_str().as_bytes();
-        // Such a path can't be written in this file; its objects are all copied.
-        if line.contains(&b'\n') || listed.split(|byte| *byte == b'\n').any(|one| one == line) {
-            return Ok(());
+        if line.contains(&b'\n') || line.starts_with(b"\"") {
+            return Ok(false);
         }
-        listed.extend_from_slice(line);
-        listed.push(b'\n');
-        write_durably(&path, &listed)
+        self.list("objects/info/alternates", [line])?;
+        // Where the owner's history ends, ours does too.
+        let shallow = read_optional(&repository.common_dir.join("shallow"), MOST_LIST)?;
+        self.list("shallow", shallow.unwrap_or_default().split(|byte| *byte == b'\n'))?;
+        Ok(true)
+    }
+
+    /// Adds lines to a file of ours that lists some.
+    fn list<'a>(&self, name: &str, lines: impl IntoIterator<Item = &'a [u8]>) -> Result<(), GitError> {
+        let path = self.path.join(name);
+        let before = read_optional(&path, MOST_LIST)?.unwrap_or_default();
+        let mut listed = before.clone();
+        for line in lines.into_iter().filter(|line| !line.is_empty()) {
+            if !before.split(|byte| *byte == b'\n').any(|one| one == line) {
+                listed.extend_from_slice(line);
+                listed.push(b'\n');
+            }
+        }
+        if listed == before { Ok(()) } else { write_durably(&path, &listed) }
     }
 
     /// What the packs of this repository hold.

@@ -159,7 +159,7 @@ pub fn take(order: &TakeOrder<'_>) -> Result<Taken, GitError> {
         None => {
             let text = commit_text(unit.tree, unit.base, order.now_ns);
             let commit = pack.add(ObjectKind::Commit, text.as_bytes())?;
-            let (objects, bytes) = (pack.count(), pack.len());
+            let (objects, bytes) = (pack.count(), pack.pack_bytes());
             pack.finish()?;
             store.add_ref(commit)?;
             (commit, objects, bytes)

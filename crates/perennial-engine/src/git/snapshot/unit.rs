@@ -112,10 +112,8 @@ impl Taking<'_> {
                 Ok(kept) => {
                     let cache = self.store.base(commit);
                     let found = base::reachable(&objects, commit, (kept, &cache))?;
-                    if let Some(ids) = found {
-                        if !self.pack.is_look() {
-                            self.store.borrow(&repository.objects_dir())?;
-                        }
+                    let is_borrowed = self.pack.is_look() || self.store.borrow(repository)?;
+                    if let Some(ids) = found.filter(|_| is_borrowed) {
                         (base, reachable) = (Some(commit), ids);
                     } else if kept == base_ref::Kept::Now {
                         base_ref::release(&repository.common_dir, commit)?;

@@ -6,9 +6,10 @@
 
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
 use super::contents::StoredFile;
 use super::walk::open_directory;
@@ -93,6 +94,21 @@ impl Directory {
         self.parent(path, false).is_ok_and(|(parent, name)| {
             rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR).is_ok()
         })
+    }
+
+    /// Removes a directory that has nothing but directories in it; anything else stays, and so does what is above it.
+    pub fn remove_directories(&self, path: &[u8]) -> io::Result<()> {
+        let Some(stat) = self.stat(path)? else { return Ok(()) };
+        if FileType::from_raw_mode(stat.st_mode) != FileType::Directory || self.remove_empty(path) {
+            return Ok(());
+        }
+        let at = self.path.join(Path::new(std::ffi::OsStr::from_bytes(path)));
+        for entry in std::fs::read_dir(at)? {
+            let name = entry?.file_name();
+            self.remove_directories(&[path, b"/", name.as_bytes()].concat())?;
+        }
+        self.remove_empty(path);
+        Ok(())
     }
 
     pub fn make_directory(&self, path: &[u8]) -> io::Result<()> {
