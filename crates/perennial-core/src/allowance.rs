@@ -208,7 +208,7 @@ fn parts(bytes: u64) -> u32 {
 fn words(command: &Command) -> Option<u64> {
     let length = |text: &Option<String>| text.as_ref().map_or(0, |text| text.len() as u64);
     match command {
-        Command::Report { summary, .. } => Some(length(summary)),
+        Command::Report { summary, .. } | Command::Bury { summary, .. } => Some(length(summary)),
         Command::Post { title, body, .. } => Some(length(title) + body.text.bytes),
         Command::Leave { body, .. } => Some(body.text.bytes),
         Command::Mail(draft) => Some(draft.subject.len() as u64 + draft.body.text.bytes),
@@ -222,7 +222,6 @@ fn words(command: &Command) -> Option<u64> {
         | Command::Restart(_)
         | Command::Set(_)
         | Command::Rename { .. }
-        | Command::Bury { .. }
         | Command::Send { .. }
         | Command::Prune { .. }
         | Command::ReadMail { .. }

@@ -69,8 +69,8 @@ pub use held::Held;
 pub use list::planned;
 pub use mail::{Mail, MailKind, Mailbox, Priority, Recipient, Unread};
 pub use mailing::{
-    Addressee, MAIL_AT_ONCE, MAILBOX_UNREAD_MAX, MailDraft, SENDER_UNREAD_MAX, buried, read_mail,
-    reply_address, returned_letter_id, role_changed, send_mail,
+    Addressee, MAIL_AT_ONCE, MAILBOX_UNREAD_MAX, MailDraft, SENDER_UNREAD_MAX, buried, is_role,
+    read_mail, reply_address, returned_letter_id, role_changed, send_mail,
 };
 pub use notices::{last_reminder, noticed, outdated, reminded, unreminded};
 pub use observe::{Happened, as_recorded, due, home_copied, mentioned, observe, trace, traced};

@@ -14,7 +14,10 @@
 //!   at once conflict, and one of them is made again.
 //! - R4  An agent hands its role to nobody who has another one: the receiver would lose that without a word of
 //!   its own.
-//! - R5  A transfer gives nobody terms that the operator or the receiver's project would not give.
+//! - R5  A transfer gives the receiver the terms that the operator, its own project or Perennial declare. Where none of them
+//!   does, it has the giver's; by an agent's word, of another project, without rounds and restart policy.
+
+mod declared_in;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -35,6 +38,8 @@ use crate::restart::Restart;
 use crate::state::{Roster, State};
 use crate::time::Time;
 
+pub use declared_in::DeclaredIn;
+
 /// What a role asks of its holders. A role that nobody declared has the defaults.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RoleTerms {
@@ -50,29 +55,6 @@ pub struct RoleTerms {
     pub every: Option<Duration>,
     /// Somebody declared it: the operator, a project, or Perennial itself.
     pub is_declared: bool,
-}
-
-/// Where a role is declared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum DeclaredIn {
-    Operator,
-    Project,
-    BuiltIn,
-}
-
-impl DeclaredIn {
-    /// The only place that says whose declaration counts: the first of these that has the role, as a whole. A
-    /// project's file is data that anybody may have written; it never overrides the operator's word.
-    pub const BY_PRECEDENCE: [DeclaredIn; 3] =
-        [DeclaredIn::Operator, DeclaredIn::Project, DeclaredIn::BuiltIn];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            DeclaredIn::Operator => "config",
-            DeclaredIn::Project => "project",
-            DeclaredIn::BuiltIn => "built-in",
-        }
-    }
 }
 
 /// What the holder of a role is to do.
@@ -349,7 +331,7 @@ pub fn transfer(
         return Err(Refusal::HasRole { agent: to.id });
     }
     let evidence = evidence(caller, Verb::Transfer, now)?;
-    let terms = Box::new(fleet.policy().terms_handed_over((agent, to), declared));
+    let terms = Box::new(fleet.policy().terms_handed_over(caller, (agent, to), declared));
     let left = AgentEvent::RoleLeft { to: Some(to.id), evidence: evidence.clone() };
     let taken = AgentEvent::RoleTaken { role, terms, from: Some(agent.id), evidence };
     Ok(Decision {

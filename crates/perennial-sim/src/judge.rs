@@ -160,7 +160,7 @@ impl Judge {
             }
             AgentEvent::SessionEnding { number, .. } => {
                 account.is_live(id, *number, event)?;
-                account.is_ending = true;
+                account.ending();
                 Ok(())
             }
             AgentEvent::SessionEnded { number, exit, .. } => {

@@ -142,7 +142,11 @@ impl World {
             AgentEvent::SessionRunning { number, .. } => {
                 self.check_not_over(&agent, *number);
             }
-            AgentEvent::SessionEnding { number, .. } => self.check_not_over(&agent, *number),
+            AgentEvent::SessionEnding { number, .. } => {
+                self.check_not_over(&agent, *number);
+                // What ends takes up no place: a person who restarts an agent does not wait for the line.
+                self.track(id).admitted = false;
+            }
             AgentEvent::SessionFound { number, .. } => self.check_found(id, *number),
             AgentEvent::SessionEnded { number, exit, .. } => {
                 self.check_not_over(&agent, *number);

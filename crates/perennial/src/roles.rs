@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use perennial_core::name::{Name, NameKey};
 use perennial_core::restart::Restart;
-use perennial_core::role::{Mandate, RoleTerms, Span};
+use perennial_core::role::{DeclaredIn, Mandate, RoleTerms, Span};
 use serde::de::{DeserializeSeed, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -20,8 +20,6 @@ use crate::span;
 /// A mandate as a text, in full, goes into what a session is told at its start.
 const MANDATE_BYTES_MAX: usize = 1024;
 const PATH_BYTES_MAX: usize = 512;
-/// No project prods an agent more often; the operator may.
-pub const PROJECT_EVERY_LEAST_S: u64 = 60;
 const EVERY_MOST_S: u64 = 365 * 86_400;
 
 /// The roles of one file, by their names.
@@ -111,12 +109,12 @@ impl From<RoleName> for String {
 
 /// Reads the roles of a file. What only several keys together show to be wrong is a mistake, too.
 pub fn declared<'de, D: Deserializer<'de>>(from: D) -> Result<Declared, D::Error> {
-    from.deserialize_map(DeclaredVisitor { every_least_s: 1 })
+    from.deserialize_map(DeclaredVisitor { every_least_s: DeclaredIn::Operator.every_least_s() })
 }
 
 /// The same of a project's file.
 pub fn declared_by_project<'de, D: Deserializer<'de>>(from: D) -> Result<Declared, D::Error> {
-    from.deserialize_map(DeclaredVisitor { every_least_s: PROJECT_EVERY_LEAST_S })
+    from.deserialize_map(DeclaredVisitor { every_least_s: DeclaredIn::Project.every_least_s() })
 }
 
 struct DeclaredVisitor {

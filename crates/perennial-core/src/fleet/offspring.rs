@@ -65,8 +65,9 @@ impl ModePlace {
         self.place == 0
     }
 
+    /// The only mode of a list is its least: nobody knows how much it allows.
     fn is_most(self) -> bool {
-        self.place == self.last
+        self.place == self.last && !self.is_least()
     }
 }
 
@@ -318,6 +319,9 @@ mod tests {
             (place(3, 3), place(2, 2), false, true),
             (place(3, 3), None, false, true),
             (place(2, 3), None, false, false),
+            // How much the only mode of a list allows is not known.
+            (place(0, 0), place(2, 2), false, false),
+            (place(0, 0), place(0, 2), false, true),
         ] {
             let reach = Reach { is_dir_within: true, has_arguments: false, own, wanted };
             assert_eq!(is_mode_within(same, &reach), is_within, "{own:?} {wanted:?} {same}");

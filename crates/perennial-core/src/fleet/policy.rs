@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::{Fleet, OffspringLimits};
 use crate::agent::Agent;
+use crate::authority::Caller;
 use crate::name::{Name, NameKey};
 use crate::role::{self, DeclaredIn, RoleTerms, Vacant};
 
@@ -39,9 +40,11 @@ impl Policy {
     }
 
     /// The terms by which `to` has the role that `agent` hands over. Who holds it already keeps theirs. What the
-    /// operator, the receiver's project or Perennial declare comes before the giver's terms, which may be another project's.
+    /// operator, the receiver's project or Perennial declare comes before the giver's terms. Where those may be of another
+    /// project's file, an agent hands over the mandate alone: rounds and restarts would spend the receiver's tokens.
     pub fn terms_handed_over(
         &self,
+        caller: Caller,
         (agent, to): (&Agent, &Agent),
         by_project: Option<&(Name, RoleTerms)>,
     ) -> RoleTerms {
@@ -50,8 +53,14 @@ impl Policy {
             return to.role_terms.clone();
         }
         let by_project = by_project.filter(|(role, _)| role.key() == key).map(|(_, terms)| terms);
-        let terms = self.resolved(&key, by_project);
-        terms.unwrap_or_else(|| agent.role_terms.clone())
+        if let Some(terms) = self.resolved(&key, by_project) {
+            return terms;
+        }
+        let terms = agent.role_terms.clone();
+        match caller == Caller::Person || agent.launch.project == to.launch.project {
+            true => terms,
+            false => RoleTerms { every: None, restart: None, ..terms },
+        }
     }
 
     /// The roles that are declared for the whole fleet.

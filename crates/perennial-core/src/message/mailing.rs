@@ -207,7 +207,7 @@ fn recipients(
 
 /// Whether a role is declared by the operator or built in, or was ever taken: what is addressed to another one would
 /// wait for ever.
-fn is_role(fleet: &Fleet, key: &NameKey) -> bool {
+pub fn is_role(fleet: &Fleet, key: &NameKey) -> bool {
     let roles = fleet.roles();
     let is_held = roles.holders(key).next().is_some();
     is_held || roles.get(key).is_some() || fleet.policy().declares(key)

@@ -93,6 +93,12 @@ fn held(message: &Message, why: Held, now: Time) -> Happened {
         Held::HomeCopied | Held::Blocked => {
             return (message.id, MessageEvent::Held { attempt, why, until: Time(u64::MAX) });
         }
+        // A report says when these end, and brings the text at once. Mail comes in lists, and a draft may stay for days:
+        // each further look at it is further apart.
+        Held::Draft | Held::Dialog | Held::Suspended if message.mail().is_some() => {
+            let doublings = message.attempts.saturating_sub(1).min(4);
+            LONGEST_WAIT.saturating_mul(1 << doublings)
+        }
         Held::Draft | Held::Dialog | Held::Suspended | Held::OldHolder => LONGEST_WAIT,
         // Only the operator, or another mode of the terminal, changes these.
         Held::Damaged | Held::Unfit | Held::LongLine => LONGEST_WAIT,

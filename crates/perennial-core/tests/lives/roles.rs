@@ -234,6 +234,40 @@ fn a_transfer_carries_no_terms_over_that_others_declare() {
     assert_eq!(told.agent(1).role_terms, of("the operator's"));
 }
 
+/// R5: a project's file may be an agent's own work.
+#[test]
+fn an_agent_sets_no_rounds_for_another_project_by_handing_over_its_role() {
+    let born_in = |told: &mut Told, id: u128, project: &str| {
+        let Command::Spawn(spawn) = spawn(id, None) else { unreachable!("a spawn") };
+        let launch = Launch { project: project.to_owned(), ..launch() };
+        told.ask(Command::Spawn(Box::new(Spawn { launch, ..*spawn }))).expect("born");
+        told.executed(id);
+    };
+    let mandate = Mandate::Text("walk".to_owned());
+    let terms = RoleTerms {
+        mandate,
+        every: Some(std::time::Duration::from_secs(60)),
+        restart: Some(Restart::Always),
+        is_declared: true,
+        ..RoleTerms::default()
+    };
+    let bare = RoleTerms { every: None, restart: None, ..terms.clone() };
+    for (caller, project, given) in [
+        (Caller::Agent(AgentId(1)), "/theirs", &bare),
+        (Caller::Agent(AgentId(1)), "/ours", &terms),
+        (Caller::Person, "/theirs", &terms),
+    ] {
+        let mut told = Told::new();
+        born_in(&mut told, 1, "/ours");
+        born_in(&mut told, 2, project);
+        let declared = Some(terms.clone());
+        let target = AgentId(1).to_string();
+        told.ask(Command::Assume { target, role: name("scout"), declared }).expect("taken");
+        told.ask_as(caller, transfer(1, 2)).expect("handed over");
+        assert_eq!(&told.agent(2).role_terms, given, "{caller:?} {project}");
+    }
+}
+
 /// R4
 #[test]
 fn an_agent_takes_no_role_away_by_handing_over_its_own() {

@@ -25,7 +25,7 @@ pub struct Conformance {
     pub files: BTreeMap<String, String>,
     /// On top of `HOME`, `PATH` and what every program needs.
     pub environment: BTreeMap<String, String>,
-    /// The options of `spawn` with which it asks nobody.
+    /// The options of `spawn` with which it asks no questions.
     pub free: Vec<String>,
     /// How its model runs a shell command.
     pub shell: ShellTool,

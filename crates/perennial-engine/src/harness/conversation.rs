@@ -17,7 +17,7 @@ use crate::regular_file::{self, Links};
 /// A transcript that is larger holds a conversation.
 const UNBEGUN_BYTES_MAX: u64 = 8 << 20;
 /// As often as a conversation that begins anew leaves a copy of its own; a further one replaces the last.
-const EARLIER_MAX: u32 = 16;
+const EARLIER_MAX: u32 = 1000;
 /// A longer one is not looked through for a start that was cut off.
 const MENDED_BYTES_MAX: u64 = 256 << 20;
 
@@ -128,9 +128,11 @@ pub fn is_begun(preset: &Preset, transcript: &Path) -> bool {
     bytes.map_or(true, |bytes| preset.dialect.is_begun(&bytes))
 }
 
-/// Takes a transcript out of the vendor's sight: its id can be begun again.
+/// Takes a transcript out of the vendor's sight: its id can be begun again. Nothing that was put aside before is lost.
 pub fn put_aside(transcript: &Path) -> io::Result<()> {
-    fs::rename(transcript, transcript.with_extension("jsonl.nothing-said"))
+    let aside = |number| transcript.with_extension(format!("jsonl.aside-{number}"));
+    let free = (1..EARLIER_MAX).map(aside).find(|path| !path.exists());
+    fs::rename(transcript, free.unwrap_or_else(|| aside(EARLIER_MAX)))
 }
 
 /// Puts our copy of a conversation that begins anew aside: what was said is still shown. Copies grow from
@@ -168,6 +170,10 @@ pub fn take_back_cut_off_start(
     conversation: &ConversationId,
     theirs: &Path,
 ) -> io::Result<()> {
+    // Most vendors need no look: a transcript may be long, and everybody's next session waits meanwhile.
+    if !preset.dialect.has_cut_off_starts() {
+        return Ok(());
+    }
     let bytes = regular_file::read(theirs, Links::Follow, MENDED_BYTES_MAX);
     let Ok(bytes) = bytes else { return Ok(()) };
     let Some(end) = preset.dialect.cut_off_at(&bytes) else { return Ok(()) };

@@ -80,6 +80,11 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// Whether a transcript holds something that was said. In doubt it does.
     fn is_begun(&self, transcript: &[u8]) -> bool;
 
+    /// Whether a start that is cut off may leave the vendor without the conversation.
+    fn has_cut_off_starts(&self) -> bool {
+        false
+    }
+
     /// How much of a transcript holds its conversation, where a start that was cut off behind that leaves
     /// the vendor with none.
     fn cut_off_at(&self, _transcript: &[u8]) -> Option<usize> {

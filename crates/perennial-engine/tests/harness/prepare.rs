@@ -194,7 +194,7 @@ fn a_transcript_in_which_nothing_was_said_is_put_aside() {
     assert_eq!(argv, ["--session-id", ID, MANUAL[0], MANUAL[1], "--", "tidy"]);
     assert_eq!(continuity, Continuity::Gone);
     assert!(!Path::new(&theirs).exists());
-    let aside = Path::new(&theirs).with_extension("jsonl.nothing-said");
+    let aside = Path::new(&theirs).with_extension("jsonl.aside-1");
     assert_eq!(fs::read_to_string(aside).expect("kept aside"), nothing);
     assert!(!ours.exists(), "the copy of what comes now begins anew");
     let earlier = ours.with_extension("earlier-1.jsonl");

@@ -182,6 +182,12 @@ impl Account {
     }
 
     /// The session is over; what follows is in the same append.
+    /// What ends takes up no place: a person who restarts an agent does not wait for the line.
+    pub fn ending(&mut self) {
+        self.is_ending = true;
+        self.admitted = false;
+    }
+
     pub fn ended(&mut self, exit: Exit, at: Time) {
         self.end = Some(exit::read(self, exit, at));
         let (lived, progress) = (self.lived(at), self.progress());

@@ -352,11 +352,11 @@ pub fn no_such_role(role: &str) -> Problem {
 }
 
 pub fn agent_missing() -> Problem {
-    usage("no-agent", "no agent is named").next("name an agent; `perennial ls` lists them")
+    usage("no-agent", "no agent given").next("name an agent; `perennial ls` lists them")
 }
 
 pub fn role_words(example: &str) -> Problem {
-    usage("usage", "expected one or two words")
+    usage("usage", "expected one or two arguments")
         .next(format!("for example: perennial role {example}"))
 }
 

@@ -119,6 +119,8 @@ impl Tmux {
             let _ = watch.wait(Some(LOOK_EVERY));
             let _ = watch.drain(|_| {});
             if now() >= until || !self.has_session(session)? {
+                // TX2: it is ours, and nobody would listen in it.
+                let _gone = self.run(&words(&["kill-session", "-t", &exactly(session)]));
                 let why = "its process did not begin to listen";
                 return Err(problems::pane_silent(session, why).into());
             }

@@ -184,7 +184,7 @@ fn malformed() -> Vec<Problem> {
         daemon::bad_role("b b", bad_name),
         daemon::bad_project_file(
             Path::new("/srv/shop/perennial.toml"),
-            "line 3: unknown field `notify`, expected `role`",
+            "line 3: unknown field `notify`, expected `role` or `checks`",
         ),
         daemon::argument_missing("role"),
         daemon::empty_summary(),

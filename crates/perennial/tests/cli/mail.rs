@@ -168,6 +168,23 @@ fn a_burial_tells_what_becomes_of_all_unread_mail() {
     assert!(subjects(&sealed, "ann").contains(&first.subject));
 }
 
+/// What a child wrote to others was once listed to its parent, though the parent might not read it.
+// covers: H-19
+#[test]
+fn a_parent_is_listed_only_what_it_may_read_of_its_childs_mail() {
+    let sealed = Sealed::up();
+    worker(&sealed, "ada", &[]);
+    worker(&sealed, "bob", &["--parent", "ada"]);
+    within(&sealed, "bob", &format!("{PROGRAM} mail send operator -s secret -m x"));
+    within(&sealed, "bob", &format!("{PROGRAM} mail send ada -s open -m x"));
+    for more in ["", "--unread"] {
+        let listed = within(&sealed, "ada", &format!("{PROGRAM} mail ls bob --sent {more}"));
+        assert!(listed.contains("open") && !listed.contains("secret"), "{listed}");
+    }
+    let own = within(&sealed, "bob", &format!("{PROGRAM} mail ls --sent"));
+    assert!(own.contains("open") && own.contains("secret"), "{own}");
+}
+
 // covers: H-19
 #[test]
 fn an_agent_reads_its_own_mail_and_no_other() {
@@ -460,6 +477,12 @@ fn a_thread_is_listed_as_far_as_one_may_read_it() {
     assert!(refused.ends_with("4\n") && !refused.contains("the port"), "{refused}");
     sealed.refused(4, &["mail", "ls", "--thread", "msg_x"]);
     assert_eq!(sealed.run(["mail", "ls", "ada", "--thread", &first.id]).code, 2);
+    // A page of which a part is not for the reader still says that there is more.
+    let second: Vec<Mail> =
+        sealed.json(&["mail", "reply", &thread.mails[0].id, "-m", "and the host?"]);
+    within(&sealed, "ada", &format!("{PROGRAM} mail reply {} -m here", second[0].id));
+    let page: MailList = sealed.json(&["mail", "ls", "--thread", &first.id, "-n", "2"]);
+    assert_eq!((page.mails.len(), page.has_older), (2, true));
     // What has no subject is answered without one.
     let bare: Vec<Mail> = sealed.json(&["mail", "send", "ada", "-m", "x"]);
     let reply: Vec<Mail> = sealed.json(&["mail", "reply", &bare[0].id, "-m", "y"]);

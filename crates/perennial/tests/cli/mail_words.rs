@@ -66,7 +66,6 @@ fn ids_are_accepted_as_a_text_shows_them_and_repeated_as_they_were_typed() {
     }
 }
 
-// covers: H-18
 #[test]
 fn why_no_rounds_come_is_told() {
     let sealed = Sealed::up();

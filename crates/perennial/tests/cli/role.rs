@@ -214,7 +214,7 @@ fn wrong_words_are_answered_with_what_to_do() {
         (&["role", "drop", "ada"][..], 3, "ada has no role"),
         (&["role", "transfer", "ada", "bob"], 4, "no agent 'bob'"),
         (&["role", "assume", "ada", "a b"], 2, "invalid role"),
-        (&["role", "assume", "architect"], 2, "no agent is named"),
+        (&["role", "assume", "architect"], 2, "no agent given"),
         (&["role", "assume"], 2, "perennial role assume bob architect"),
         (&["role", "show", "steward"], 4, "no role 'steward'"),
     ] {

@@ -315,6 +315,25 @@ fn a_draft_is_left_alone_and_the_mail_comes_with_the_prompt() {
     assert_eq!(told.hook(), "offered 1");
 }
 
+/// A draft may stay for days: each further look at it is further apart, and the free line brings the mail at once.
+#[test]
+fn mail_behind_a_draft_is_tried_ever_less_often_and_at_once_when_the_line_is_free() {
+    let mut told = idle();
+    told.mail(1, Priority::Normal);
+    told.offer();
+    for (attempt, wait) in [(1, 60), (2, 120), (3, 240), (4, 480), (5, 960), (6, 960)] {
+        told.delivered(1, attempt, Outcome::Held(Held::Draft));
+        told.pass_seconds(wait - 1);
+        assert_eq!(told.offer(), "", "attempt {attempt}");
+        told.pass_seconds(1);
+        assert_eq!(told.offer(), "offered 1", "attempt {attempt}");
+    }
+    told.delivered(1, 7, Outcome::Held(Held::Draft));
+    told.trace(Trace::LineFree);
+    told.pass_seconds(2);
+    assert_eq!(told.offer(), "offered 1");
+}
+
 /// A session that ends with a mail leaves it to the next one, before those behind it.
 #[test]
 fn mail_of_a_session_that_has_ended_goes_to_the_next_one_in_order() {

@@ -64,6 +64,10 @@ impl Dialect for Gemini {
         transcript::is_begun(transcript)
     }
 
+    fn has_cut_off_starts(&self) -> bool {
+        true
+    }
+
     fn cut_off_at(&self, transcript: &[u8]) -> Option<usize> {
         transcript::cut_off_at(transcript)
     }

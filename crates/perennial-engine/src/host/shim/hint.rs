@@ -5,7 +5,7 @@
 //! knows where the words were printed, and whether anything was printed or erased there since.
 //!
 //! Invariants
-//! - E1  The words count only where the last whole frame left them, with the caret on their first cell.
+//! - HN1  The words count only where the last whole frame left them, with the caret on their first cell.
 //! - E2  Whatever may have changed the row in another way than it is followed here ends the proof.
 //! - E3  A program that never showed such words, perhaps because another version has others, proves and
 //!   disproves nothing by them.
@@ -36,7 +36,7 @@ pub struct Hint {
     run: Vec<u8>,
     /// The row that shows the words, and the column behind them.
     shown: Option<(u32, u16)>,
-    /// E1.
+    /// HN1.
     is_proven: bool,
     was_seen: bool,
     has_room: bool,
@@ -190,7 +190,7 @@ impl Hint {
         self.pending = pending;
     }
 
-    /// E1.
+    /// HN1.
     fn end_frame(&mut self) {
         let is_in_row = self.shown.is_some_and(|(row, _)| row == self.row);
         self.is_proven = is_in_row && self.column == self.first_column;

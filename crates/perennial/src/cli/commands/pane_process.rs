@@ -176,11 +176,13 @@ fn awaited(agent: &str, ended: u32, client: &Client, home: &Home) -> Next {
             Err(ClientError::Problem(problem)) if problem.kind == "no-such-agent" => {
                 return Next::Buried;
             }
-            Err(_) => {
-                if let Ok(arrival) = arrival {
+            Err(_) => match arrival {
+                Ok(arrival) => {
                     arrival.wait(LOOK_AGAIN);
                 }
-            }
+                // Nothing tells of an arrival: the home is gone, or the kernel watches no more for this user.
+                Err(_) => std::thread::park_timeout(PAUSE),
+            },
         }
     }
 }

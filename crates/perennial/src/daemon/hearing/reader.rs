@@ -6,7 +6,7 @@
 //! is not believed.
 //!
 //! Invariants
-//! - RD1  What it keeps is of agents that are in memory; of each, of the conversations that are read now.
+//! - RDR1  What it keeps is of agents that are in memory; of each, of the conversations that are read now.
 
 mod open;
 
@@ -95,7 +95,7 @@ impl Reader {
 struct OpenTranscripts {
     harnesses: Harnesses,
     limits: Limits,
-    /// Of agents that are in memory (RD1).
+    /// Of agents that are in memory (RDR1).
     open: HashMap<AgentId, Open>,
     buffer: Buffer,
 }
@@ -291,7 +291,7 @@ mod tests {
 
     use super::*;
 
-    /// RD1
+    /// RDR1
     #[test]
     fn an_agent_that_has_left_memory_leaves_nothing_here() {
         let dir = tempfile::tempdir().unwrap();

@@ -9,7 +9,7 @@ use std::path::Path;
 use axum::extract::State;
 use perennial_api::mail::{Mail, MailList, SUBJECT_LIMIT, TEXT_LIMIT};
 use perennial_api::{query, request};
-use perennial_core::authority::Caller;
+use perennial_core::authority::{Caller, Standing};
 use perennial_core::command::Command;
 use perennial_core::entity::Entity;
 use perennial_core::id::{AgentId, MessageId};
@@ -18,15 +18,14 @@ use perennial_core::message::{
 };
 use perennial_core::reason::Verb;
 use perennial_core::state::Roster;
-use perennial_core::time::Time;
-use perennial_core::visibility::Private;
+use perennial_core::visibility::{Private, Sight};
 use perennial_engine::harness::mail_texts;
 use perennial_store::{MailQuery, MessageRow, Store, text};
 
 use super::answer::{Answer, ProblemResponse, json};
 use super::extract::{CallerIdentity, Query};
 use super::{Shared, Surface};
-use crate::daemon::driving::driver::FleetView;
+use crate::daemon::driving::driver::{Closing, FleetView};
 use crate::daemon::showing::problems as all_problems;
 use crate::daemon::showing::problems::mail as problems;
 use crate::daemon::showing::{sentences, view};
@@ -65,7 +64,11 @@ pub async fn list(
     // One more says whether there are more.
     let read_max = limit + 1;
     let mut rows = if let Some(id) = &asked.thread {
-        surface.thread(caller, id, before, read_max).await?
+        let row = surface.readable(caller, id).await?;
+        let thread = row.mail.map_or(row.message, |mail| mail.thread);
+        let read =
+            move |journal: &dyn Store| journal.mail(MailQuery::Thread(thread), before, read_max);
+        surface.read(read).await?.rows
     } else if asked.unread {
         let mut listed = match sender {
             Some(sender) => surface.unread_from(sender).await?,
@@ -85,7 +88,8 @@ pub async fn list(
     };
     let has_older = rows.len() > limit;
     rows.truncate(limit);
-    let mut mails = surface.mails(rows).await?;
+    // A thread, and what another agent has sent, may hold mail that is not for this caller.
+    let mut mails = surface.mails(surface.of_sight(caller, rows).await?).await?;
     mails.retain(|mail| !asked.unread || mail.unread);
     for mail in mails.iter_mut().filter(|_| is_own) {
         mail.why.take_if(|why| why == sentences::READER);
@@ -147,26 +151,19 @@ impl Surface {
         Ok(self.driver.look(look).await?)
     }
 
-    /// The mails of a thread that the caller may read, the newest first.
-    async fn thread(
+    /// Those of the mails that the caller may read.
+    async fn of_sight(
         &self,
         caller: Caller,
-        id: &str,
-        before: Option<(Time, MessageId)>,
-        limit: usize,
+        rows: Vec<MessageRow>,
     ) -> Result<Vec<MessageRow>, ProblemResponse> {
-        let row = self.readable(caller, id).await?;
-        let thread = row.mail.map_or(row.message, |mail| mail.thread);
-        let read =
-            move |journal: &dyn Store| journal.mail(MailQuery::Thread(thread), before, limit);
-        let mut rows = Vec::new();
-        for row in self.read(read).await?.rows {
-            let sight = self.sight_of_mailbox(caller, &row.mailbox).await?;
-            if sight.sees_mail(row.sender, &row.mailbox) {
-                rows.push(row);
-            }
-        }
-        Ok(rows)
+        let owners: BTreeSet<AgentId> = rows.iter().filter_map(|row| row.mailbox.agent()).collect();
+        let sights = self.sights(caller, owners).await?;
+        let nobodys = Sight::new(caller, Standing::NoTarget);
+        let sight = |row: &MessageRow| {
+            row.mailbox.agent().and_then(|owner| sights.get(&owner).copied()).unwrap_or(nobodys)
+        };
+        Ok(rows.into_iter().filter(|row| sight(row).sees_mail(row.sender, &row.mailbox)).collect())
     }
 
     /// The unread mail of one sender, the oldest first.
@@ -294,21 +291,28 @@ impl Surface {
         sight.sees_mail(row.sender, &row.mailbox).then_some(row).ok_or_else(unknown)
     }
 
-    /// The same address, with what the projects of the agents say of its role.
+    /// The same address, with what the projects of the agents say of its role. No file is read for a role that is known
+    /// anyway.
     async fn declared(&self, to: Addressee) -> Result<Addressee, ProblemResponse> {
-        let Addressee::Role { role, all, .. } = to else { return Ok(to) };
-        let projects = self.driver.look(|view| {
+        let Addressee::Role { role, all, is_declared } = to else { return Ok(to) };
+        let key = role.key();
+        let projects = self.driver.look(move |view| {
             let fleet = view.supervisor.fleet();
             let present = fleet.agents().filter(|agent| agent.state.roster() != Roster::Cemetery);
-            present.map(|agent| agent.launch.project.clone()).collect::<BTreeSet<String>>()
+            let projects = present.map(|agent| agent.launch.project.clone());
+            (!message::is_role(fleet, &key)).then(|| projects.collect::<BTreeSet<String>>())
         });
-        let declares = |project: &String| {
+        let Some(projects) = projects.await? else {
+            return Ok(Addressee::Role { role, all, is_declared });
+        };
+        let key = role.key();
+        let declares = move |project: &String| {
             // A file with a mistake declares nothing.
             let declared = project_file::of(Path::new(project)).unwrap_or_default().role;
-            roles::find(&declared, &role.key()).is_some()
+            roles::find(&declared, &key).is_some()
         };
-        let is_declared = projects.await?.iter().any(declares);
-        Ok(Addressee::Role { role, all, is_declared })
+        let found = tokio::task::spawn_blocking(move || projects.iter().any(declares));
+        Ok(Addressee::Role { role, all, is_declared: found.await.map_err(|_| Closing)? })
     }
 
     /// Mails as clients see them.
@@ -374,7 +378,7 @@ fn addressee(to: &str, all: bool) -> Result<Addressee, ProblemResponse> {
             Addressee::Role { role: checks::role(role)?, all, is_declared: false }
         }
         Some(("team", lead)) => Addressee::Team(lead.to_owned()),
-        Some(_) => return Err(bad("before the colon stands `role` or `team`")),
+        Some(_) => return Err(bad("only `role:` and `team:` may precede a name")),
         None if to == "operator" => Addressee::Operator,
         None if to.is_empty() => return Err(bad("it is empty")),
         None => Addressee::Agent(to.to_owned()),

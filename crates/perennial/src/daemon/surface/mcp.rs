@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use super::answer::{Answer, ProblemResponse};
 use super::extract::{CallerIdentity, Query, body};
 use super::orders::{Done, Order};
-use super::tool_lists::{role_changed, roles, roster};
+use super::tool_lists::{self, role_changed, roles, roster};
 use super::tool_mail::{mailed, read_mails};
 use super::tool_orders::{buried_itself, of_child, of_role};
 use super::{Shared, Surface};
@@ -117,10 +117,7 @@ impl Surface {
                 let listing = self.driver.look(move |view| view::listing(view, &filter, caller));
                 Ok(roster(&listing.await?))
             }
-            Call::Myself => {
-                let agent = self.myself(caller, own).await?;
-                Ok(serde_json::to_value(agent).unwrap_or_default())
-            }
+            Call::Myself => Ok(tool_lists::myself(self.myself(caller, own).await?)),
             Call::Clock => {
                 let agent = self.myself(caller, own).await?;
                 Ok(json!({ "context": agent.context, "session": agent.session.map(|s| s.number) }))

@@ -239,31 +239,28 @@ impl Surface {
         let wanted_conversation = body.conversation.as_deref().map(checks::conversation);
         let wanted_conversation = wanted_conversation.transpose()?;
         let launch = checks::launch(body, &self.harnesses)?;
-        let wanted = |name| {
-            let declared = roles::declared(Path::new(&launch.project), &name)?;
-            Ok::<_, ProblemResponse>(RoleWanted { name, declared, sets_restart })
+        let role = match role {
+            Some(name) => {
+                let declared = roles::declared(Path::new(&launch.project), &name).await?;
+                Some(RoleWanted { name, declared, sets_restart })
+            }
+            None => None,
         };
-        let role = role.map(wanted).transpose()?;
         let id = AgentId(uuid::Uuid::now_v7().as_u128());
         let taken = self.taken_up(id, body, &launch, wanted_conversation).await?;
         let (conversation, copy) = taken.map_or((None, None), |(id, copy)| (Some(id), copy));
         let holder = HolderDirectory::new(&self.home.holders(), id);
-        holder
-            .create()
-            .and_then(|()| environment::write(holder.path(), &body.env))
-            .map_err(|error| environment_not_kept(&error))?;
-        if let Some(attach) = body.attach {
-            let echoes = attach == request::Attach::Terminal;
-            let terms = ViewerTerms { wait_ms: VIEWER_WAIT_MS, echoes };
-            holder.write_viewer(terms).map_err(|error| environment_not_kept(&error))?;
-        }
         let parent = body.parent.clone();
         let spawn = Spawn { id, name, role, parent, launch, restart, conversation };
         let command = match reach {
             Some(reach) => Command::SpawnChild(Box::new(spawn), *reach),
             None => Command::Spawn(Box::new(spawn)),
         };
-        if let Err(trouble) = self.command(caller, command).await {
+        let birth = match settled(&holder, body) {
+            Ok(()) => self.command(caller, command).await,
+            Err(error) => Err(environment_not_kept(&error)),
+        };
+        if let Err(trouble) = birth {
             // Nobody was born: nothing of it stays.
             let _ = std::fs::remove_dir_all(holder.path());
             let _ = copy.map(std::fs::remove_file);
@@ -387,11 +384,11 @@ impl Surface {
     ) -> Result<Done, ProblemResponse> {
         let agent = self.find(caller, id.to_string()).await?;
         let sights = self.sights(caller, [id].into()).await?;
-        let returned = match sights.get(&id).is_some_and(|sight| sight.sees(Private::Texts)) {
-            true => self.returned_texts(id).await?,
-            false => Vec::new(),
+        let (returned, mail) = match sights.get(&id).is_some_and(|sight| sight.sees(Private::Texts))
+        {
+            true => (self.returned_texts(id).await?, self.left_mail(id, unread).await?),
+            false => (Vec::new(), Vec::new()),
         };
-        let mail = self.left_mail(caller, id, unread).await?;
         let vacancy = roles::left_by(&agent.id, vacant, self.vacancies().await?);
         Ok(Done::Buried(Box::new(Buried { agent, returned, mail, vacancy })))
     }
@@ -426,6 +423,19 @@ fn work_phase(phase: request::WorkPhase) -> WorkPhase {
         request::WorkPhase::Implementation => WorkPhase::Implementation,
         request::WorkPhase::Testing => WorkPhase::Testing,
         request::WorkPhase::Completion => WorkPhase::Completion,
+    }
+}
+
+/// What an agent's first session needs on the disk before the agent is born.
+fn settled(holder: &HolderDirectory, body: &request::Spawn) -> std::io::Result<()> {
+    holder.create()?;
+    environment::write(holder.path(), &body.env)?;
+    match body.attach {
+        Some(attach) => {
+            let echoes = attach == request::Attach::Terminal;
+            holder.write_viewer(ViewerTerms { wait_ms: VIEWER_WAIT_MS, echoes })
+        }
+        None => Ok(()),
     }
 }
 

@@ -17,6 +17,7 @@ use super::answer::{Answer, ProblemResponse, json};
 use super::extract::{CallerIdentity, Query};
 use super::{Shared, Surface, checks, project};
 use crate::config;
+use crate::daemon::driving::driver::Closing;
 use crate::daemon::showing::role::DeclaredRole;
 use crate::daemon::showing::{problems, role as showing, view};
 use crate::project_file;
@@ -35,7 +36,7 @@ impl Surface {
     pub async fn roles(&self, dir: Option<&str>) -> Result<Vec<Role>, ProblemResponse> {
         let project = dir.map(|dir| project::of(Path::new(dir)));
         let by_project = match &project {
-            Some(project) => of_project(project)?,
+            Some(project) => of_project(project).await?,
             None => Declared::new(),
         };
         let mut declared: BTreeMap<NameKey, DeclaredRole> = BTreeMap::new();
@@ -95,7 +96,7 @@ impl Surface {
     ) -> Result<RoleChanged, ProblemResponse> {
         let role = checks::new_role(&role)?;
         let agent = self.find(caller, target).await?;
-        let declared = declared(Path::new(&agent.project), &role)?;
+        let declared = declared(Path::new(&agent.project), &role).await?;
         let command = Command::Assume { target: agent.id.clone(), role, declared };
         self.change_role(caller, command, (&agent.id, &agent.id)).await
     }
@@ -111,7 +112,10 @@ impl Surface {
         let has_it =
             |role: &Name| to.role.as_deref().is_some_and(|own| NameKey::of(own) == role.key());
         let declared = match role.filter(|role| !has_it(role)) {
-            Some(role) => declared(Path::new(&to.project), &role)?.map(|terms| (role, terms)),
+            Some(role) => {
+                let terms = declared(Path::new(&to.project), &role).await?;
+                terms.map(|terms| (role, terms))
+            }
             None => None,
         };
         let command = Command::Transfer { target: agent.id.clone(), to: to.id.clone(), declared };
@@ -169,17 +173,22 @@ pub fn left_by(agent: &str, before: &[Vacancy], now: Vec<Vacancy>) -> Option<Vac
 }
 
 /// What a project says of a role.
-pub fn declared(project: &Path, role: &Name) -> Result<Option<RoleTerms>, ProblemResponse> {
-    let declared = of_project(project)?;
+pub async fn declared(project: &Path, role: &Name) -> Result<Option<RoleTerms>, ProblemResponse> {
+    let declared = of_project(project).await?;
     let found = roles::find(&declared, &role.key());
     Ok(found.map(|it| it.terms(&project_file::path(project))))
 }
 
-fn of_project(project: &Path) -> Result<Declared, ProblemResponse> {
-    project_file::of(project).map(|file| file.role).map_err(|mistake| {
-        let file = project_file::path(project);
-        ProblemResponse(problems::bad_project_file(&file, &mistake.to_string()))
-    })
+/// Read on a thread that may wait: the project may be on a slow file system.
+async fn of_project(project: &Path) -> Result<Declared, ProblemResponse> {
+    let project = project.to_owned();
+    let read = tokio::task::spawn_blocking(move || {
+        project_file::of(&project).map(|file| file.role).map_err(|mistake| {
+            let file = project_file::path(&project);
+            ProblemResponse(problems::bad_project_file(&file, &mistake.to_string()))
+        })
+    });
+    read.await.map_err(|_| Closing)?
 }
 
 #[cfg(test)]

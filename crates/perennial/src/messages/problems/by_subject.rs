@@ -13,7 +13,7 @@ use crate::daemon::showing::problems as daemon;
 
 pub fn of_mail() -> Vec<Problem> {
     vec![
-        daemon::mail::bad_address("town:bob", "before the colon stands `role` or `team`"),
+        daemon::mail::bad_address("town:bob", "only `role:` and `team:` may precede a name"),
         daemon::refusal_to(&Refusal::NotAnswerable),
         daemon::refusal_to(&Refusal::TooManyCopies { copies: 61, most: 60 }),
         daemon::mail::no_such_role("reviewr", &["reviewer"]),

@@ -56,7 +56,8 @@ pub(super) fn full(mailbox: &Mailbox, name: impl Fn(AgentId) -> String) -> Probl
     };
     Problem::new(429, "mailbox-full", format!("{whose} is full; the mail was not sent"))
         .because(format!(
-            "it holds {MAILBOX_UNREAD_MAX} unread mails at most, {SENDER_UNREAD_MAX} of one agent"
+            "it holds {MAILBOX_UNREAD_MAX} unread mails at most, {SENDER_UNREAD_MAX} from one agent, \
+             its ancestors and their descendants"
         ))
         .next("wait until its owner has read some; `perennial mail ls --sent` lists what you sent")
 }

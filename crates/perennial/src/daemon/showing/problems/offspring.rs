@@ -27,8 +27,8 @@ pub fn above_own(excess: Excess) -> Problem {
             )
         }
         Excess::Depth(most) => format!(
-            "there may be {most} agents above an agent that an agent started (`depth_max` in \
-             config.toml)"
+            "agents that agents start may be {most} levels below the one that you started \
+             (`depth_max` in config.toml)"
         ),
     };
     Problem::new(403, "not-allowed", "an agent may not start this agent")

@@ -221,7 +221,9 @@ fn agent_sentence(event: &AgentEvent) -> String {
         AgentEvent::LegacyLeft { kind, text } => {
             format!("left a legacy ({}): {}", kind.word(), text.head)
         }
-        AgentEvent::RoundPassed { round } => format!("round {round} of its role passed"),
+        AgentEvent::RoundPassed { round } => {
+            format!("round {round} of its role given or taken back")
+        }
         AgentEvent::BurialAsked { .. } => "asked to be buried at the end of its turn".to_owned(),
         AgentEvent::Summarised { summary } => format!("summary: {summary}"),
         AgentEvent::PutOff { until, unseen } => put_off(*until, *unseen),
