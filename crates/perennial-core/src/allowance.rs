@@ -224,6 +224,8 @@ fn words(command: &Command) -> Option<u64> {
         | Command::Rename { .. }
         | Command::Send { .. }
         | Command::Prune { .. }
+        | Command::RecordSnapshot { .. }
+        | Command::BeginRestore { .. }
         | Command::ReadMail { .. }
         | Command::DismissVacancy { .. }
         | Command::Unsend { .. } => None,

@@ -58,7 +58,8 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             | Verb::Transfer
             | Verb::Drop
             | Verb::Up
-            | Verb::Down => true,
+            | Verb::Down
+            | Verb::Snapshot => true,
         },
         // A job does its own work and reports by its exit: it needs nothing from us.
         Caller::Job => false,
@@ -83,7 +84,8 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             | Verb::Transfer
             | Verb::Drop
             | Verb::Up
-            | Verb::Down => false,
+            | Verb::Down
+            | Verb::Snapshot => false,
         },
         Caller::Agent(_) => agent_may(caller, verb, standing),
     }
@@ -106,7 +108,8 @@ fn agent_may(caller: Caller, verb: Verb, standing: Standing) -> bool {
         Verb::Report | Verb::Assume | Verb::Transfer | Verb::Drop | Verb::Bury => {
             standing == Standing::Itself
         }
-        Verb::Set | Verb::Rename | Verb::Prune => false,
+        // A restore replaces files of whoever else works there.
+        Verb::Set | Verb::Rename | Verb::Prune | Verb::Snapshot => false,
         // A daemon that an agent starts would end with the agent's session.
         Verb::Up | Verb::Down => false,
     }
@@ -173,6 +176,7 @@ mod tests {
                 Verb::Drop,
                 Verb::Up,
                 Verb::Down,
+                Verb::Snapshot,
             ]
             .into_iter()
             .filter(|verb| may(caller, *verb, standing))
@@ -183,7 +187,7 @@ mod tests {
         assert_eq!(
             allowed(Caller::Person, Standing::Other),
             "look attach send logs spawn stop wake restart set rename bury prune post mail assume \
-             transfer drop up down"
+             transfer drop up down snapshot"
         );
         assert_eq!(allowed(agent, Standing::Parent), "look stop wake restart post mail");
         assert_eq!(

@@ -12,6 +12,7 @@ use crate::restart::Restart;
 use crate::retention::{Recordings, Terms};
 use crate::role::RoleTerms;
 use crate::settings::Settings;
+use crate::snapshot::{SnapshotCause, SnapshotFiles};
 use crate::text::{Fingerprint, TextBody};
 use crate::work::WorkPhase;
 
@@ -99,6 +100,20 @@ pub enum Command {
         /// The post that a text for the board becomes.
         post: PostId,
     },
+    /// A snapshot of an agent's work tree is durable.
+    RecordSnapshot {
+        target: Target,
+        why: SnapshotCause,
+        files: Box<SnapshotFiles>,
+    },
+    /// Files of a snapshot are to be put back. `in_tree`: whose directory is in that work tree.
+    BeginRestore {
+        target: Target,
+        number: u32,
+        present: u32,
+        with_index: bool,
+        in_tree: Vec<AgentId>,
+    },
     /// An agent says where its own work stands.
     Report {
         phase: Option<WorkPhase>,
@@ -124,6 +139,8 @@ impl Command {
             | Command::Send { target, .. }
             | Command::Assume { target, .. }
             | Command::Transfer { target, .. }
+            | Command::RecordSnapshot { target, .. }
+            | Command::BeginRestore { target, .. }
             | Command::Drop(target) => Some(target),
             Command::StopAll
             | Command::Prune { .. }

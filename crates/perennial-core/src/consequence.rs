@@ -57,6 +57,7 @@ pub fn has_any(fleet: &Fleet, event: &Event) -> bool {
         | AgentEvent::LegacyLeft { .. }
         | AgentEvent::BurialAsked { .. }
         | AgentEvent::SettingsChanged { .. }
+        | AgentEvent::Snapshot(_)
         | AgentEvent::PutOff { .. } => false,
     }
 }
@@ -127,6 +128,7 @@ pub fn of(
         | AgentEvent::LegacyLeft { .. }
         | AgentEvent::BurialAsked { .. }
         | AgentEvent::SettingsChanged { .. }
+        | AgentEvent::Snapshot(_)
         | AgentEvent::PutOff { .. } => Vec::new(),
     };
     follows.extend(messages.into_iter().map(|(id, event)| What::Message(id, event)));

@@ -37,6 +37,7 @@ use crate::reason::{Verb, Witness};
 use crate::refusal::Refusal;
 use crate::role::{self, Role, Roles};
 use crate::session::Process;
+use crate::snapshot;
 use crate::text::TextBody;
 use crate::time::Time;
 
@@ -250,6 +251,13 @@ impl Fleet {
             Command::DismissVacancy { role } => role::dismiss(self, caller, role, now),
             Command::Leave { kind, body, post } => {
                 legacy::leave(self, caller, (*kind, body), *post, now)
+            }
+            Command::RecordSnapshot { target, why, files } => {
+                snapshot::record(self, caller, target, (*why, files), now)
+            }
+            Command::BeginRestore { target, number, present, with_index, in_tree } => {
+                let which = (*number, *present, *with_index);
+                snapshot::begin_restore(self, caller, target, which, in_tree, now)
             }
             Command::Report { phase, summary } => {
                 let own = caller.own_session()?;

@@ -42,6 +42,7 @@ pub mod role;
 pub mod round;
 pub mod session;
 pub mod settings;
+pub mod snapshot;
 pub mod state;
 pub mod text;
 pub mod time;

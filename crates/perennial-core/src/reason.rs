@@ -262,6 +262,8 @@ pub enum Verb {
     Drop,
     Up,
     Down,
+    /// Takes, shows and restores snapshots of work trees.
+    Snapshot,
 }
 
 impl Verb {
@@ -287,6 +289,7 @@ impl Verb {
             Verb::Drop => "drop",
             Verb::Up => "up",
             Verb::Down => "down",
+            Verb::Snapshot => "snapshot",
         }
     }
 }

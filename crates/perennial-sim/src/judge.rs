@@ -122,6 +122,7 @@ impl Judge {
         match event {
             AgentEvent::RoleTaken { .. } | AgentEvent::RoleLeft { .. } => Ok(()),
             AgentEvent::LegacyLeft { .. } | AgentEvent::RoundPassed { .. } => Ok(()),
+            AgentEvent::Snapshot(_) => Ok(()),
             AgentEvent::BurialAsked { .. } => account.asks_for_burial(id),
             AgentEvent::Hatched(_) | AgentEvent::PhaseReported { .. } => Ok(()),
             AgentEvent::Rehomed { .. } | AgentEvent::Summarised { .. } => Ok(()),

@@ -100,6 +100,8 @@ impl World {
             | Command::Rename { .. }
             | Command::Bury { .. }
             | Command::Prune { .. }
+            | Command::RecordSnapshot { .. }
+            | Command::BeginRestore { .. }
             | Command::Post { .. }
             | Command::Leave { .. }
             | Command::SpawnChild(..)

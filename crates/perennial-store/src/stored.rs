@@ -17,6 +17,7 @@ mod part;
 mod post;
 mod role;
 mod settings;
+mod snapshot;
 mod upcast;
 mod word;
 
@@ -42,6 +43,7 @@ use part::{
 };
 use role::{StoredLeaving, StoredRound, StoredTaking};
 use settings::StoredSettings;
+use snapshot::{StoredRestore, StoredSnapshot};
 pub(crate) use word::Word;
 use word::Worded;
 
@@ -81,6 +83,8 @@ const KINDS: &[(&str, u32)] = &[
     ("round-passed", 1),
     ("settings-changed", 1),
     ("put-off", 2),
+    ("snapshot-taken", 1),
+    ("restore-begun", 1),
     ("taken", 1),
     ("left", 1),
 ];
@@ -285,6 +289,7 @@ fn write_agent(event: &AgentEvent) -> Encoded {
         AgentEvent::SettingsChanged { settings, evidence } => {
             encoded("settings-changed", &StoredSettings::of(settings, evidence))
         }
+        AgentEvent::Snapshot(event) => snapshot::write(event),
         AgentEvent::PutOff { until, unseen } => {
             let (until, unseen_micros) = (until.map(|until| until.0), part::micros(*unseen));
             encoded("put-off", &PutOff { until, unseen_micros })
@@ -412,6 +417,8 @@ fn read_agent(id: AgentId, kind: &str, payload: &[u8]) -> Result<What, Damage> {
         "took-role" => parsed::<StoredTaking>(payload)?.read()?,
         "left-role" => parsed::<StoredLeaving>(payload)?.read()?,
         "settings-changed" => parsed::<StoredSettings>(payload)?.read()?,
+        "snapshot-taken" => parsed::<StoredSnapshot>(payload)?.read()?,
+        "restore-begun" => parsed::<StoredRestore>(payload)?.read()?,
         "put-off" => {
             let PutOff { until, unseen_micros } = parsed(payload)?;
             let unseen = Duration::from_micros(unseen_micros);

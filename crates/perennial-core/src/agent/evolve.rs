@@ -18,6 +18,7 @@ use crate::role::RoleTerms;
 use crate::round::Rounds;
 use crate::session::{Phase, Session, SessionEvent};
 use crate::settings::{self, Pending};
+use crate::snapshot;
 use crate::state::{Cause, Roster, State};
 use crate::time::Time;
 
@@ -86,6 +87,7 @@ pub fn evolve(agent: &mut Agent, event: &AgentEvent, at: Time) {
         }
         AgentEvent::BurialAsked { evidence } => agent.burial = Some(evidence.clone()),
         AgentEvent::Summarised { summary } => agent.summary = Some(summary.clone()),
+        AgentEvent::Snapshot(event) => snapshot::evolve(agent, event),
         AgentEvent::PutOff { until, unseen } => {
             agent.until = until.or(agent.until);
             not_seen(agent, *unseen, at);

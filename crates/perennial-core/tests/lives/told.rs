@@ -145,6 +145,7 @@ impl Told {
             | AgentEvent::RoleLeft { .. }
             | AgentEvent::RoundPassed { .. }
             | AgentEvent::LegacyLeft { .. }
+            | AgentEvent::Snapshot(_)
             | AgentEvent::BurialAsked { .. } => {
                 assert!(agent.state.roster() != Roster::Cemetery, "{what:?} of {agent:?}");
             }

@@ -16,6 +16,7 @@ use perennial_core::reason::{Reason, Show, Verb};
 use perennial_core::restart::Restart;
 use perennial_core::role::Span;
 use perennial_core::session::Pace;
+use perennial_core::snapshot::SnapshotCause;
 use perennial_core::state::{Cause, State};
 use perennial_core::work::WorkPhase;
 use serde::de::{Deserialize, Deserializer, Error};
@@ -106,10 +107,11 @@ words! { Verb:
     Look "look", Attach "attach", Send "send", Logs "logs", Spawn "spawn", Stop "stop",
     Wake "wake", Rename "rename", Bury "bury", Down "down", Report "report",
     Post "post", Restart "restart", Up "up", Set "set", Prune "prune",
-    Assume "assume", Transfer "transfer", Drop "drop", Mail "mail",
+    Assume "assume", Transfer "transfer", Drop "drop", Mail "mail", Snapshot "snapshot",
 }
 
 words! { LegacyKind: Board "board", Blog "blog", Autobiography "autobiography" }
+words! { SnapshotCause: Asked "asked", BeforeRestore "before-restore" }
 words! { Span: Mortal "mortal", Persistent "persistent" }
 words! { Pace: Graceful "graceful", AtOnce "at-once" }
 words! { Restart: Never "never", OnCrash "on-crash", Always "always" }
@@ -176,6 +178,7 @@ mod tests {
             ("reason", words::<Reason>()),
             ("verb", words::<Verb>()),
             ("legacy-kind", words::<LegacyKind>()),
+            ("snapshot-cause", words::<SnapshotCause>()),
             ("span", words::<Span>()),
             ("pace", words::<Pace>()),
             ("restart", words::<Restart>()),
