@@ -199,6 +199,11 @@ impl Home {
         self.log_dir().join("daemon.log")
     }
 
+    /// Repositories that hold snapshots of work trees.
+    pub fn snapshots(&self) -> PathBuf {
+        self.state.join("snapshots")
+    }
+
     pub fn mirror(&self) -> PathBuf {
         self.state.join("mirror")
     }

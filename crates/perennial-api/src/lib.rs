@@ -27,6 +27,7 @@ pub mod query;
 pub mod request;
 pub mod role;
 pub mod route;
+pub mod snapshot;
 pub mod sse;
 pub mod state;
 pub mod step;

@@ -18,6 +18,7 @@ use crate::post::Post;
 use crate::problem::{self, Problem};
 use crate::role::{Role, RoleChanged, Vacancy};
 use crate::route::{Method, Route};
+use crate::snapshot::{Snapshot, SnapshotCard, SnapshotDiff, SnapshotRestored, SnapshotTaken};
 use crate::step::Steps;
 use crate::tool::{self, Tool};
 use crate::{query, request};
@@ -151,6 +152,17 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
         }
         Route::Health => it.answers::<Health>(200, "How the daemon is."),
         Route::Down => it.answers::<Down>(200, "The daemon ends."),
+        Route::ListSnapshots => it.answers::<Vec<Snapshot>>(200, "The snapshots."),
+        Route::TakeSnapshot => it.answers::<SnapshotTaken>(201, "The snapshot."),
+        Route::ShowSnapshot => {
+            it.query::<query::Snapshot>().answers::<SnapshotCard>(200, "The snapshot.")
+        }
+        Route::DiffSnapshot => {
+            it.query::<query::Snapshot>().answers::<SnapshotDiff>(200, "What changed.")
+        }
+        Route::RestoreSnapshot => {
+            it.body::<request::Restore>().answers::<SnapshotRestored>(200, "What was done.")
+        }
         Route::OpenApi => {
             it.answers_as("application/json", "OpenAPI 3.1.", &json!({ "type": "object" }))
         }

@@ -50,6 +50,11 @@ pub enum Route {
     Health,
     Down,
     OpenApi,
+    ListSnapshots,
+    TakeSnapshot,
+    ShowSnapshot,
+    DiffSnapshot,
+    RestoreSnapshot,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,9 +98,24 @@ const PRIME: Card =
 const LIST_MAIL: Card = (Method::Get, "/v1/mail", "List mail, newest first");
 const SEND_MAIL: Card = (Method::Post, "/v1/mail", "Send a mail");
 const READ_MAIL: Card = (Method::Post, "/v1/mail/read", "Read mails; your own count as read");
+const LIST_SNAPSHOTS: Card = (
+    Method::Get,
+    "/v1/agents/{target}/snapshots",
+    "List the snapshots of an agent's work tree, newest first",
+);
+const TAKE_SNAPSHOT: Card =
+    (Method::Post, "/v1/agents/{target}/snapshots", "Take a snapshot of an agent's work tree");
+const SHOW_SNAPSHOT: Card = (Method::Get, "/v1/agents/{target}/snapshot", "Show one snapshot");
+const DIFF_SNAPSHOT: Card = (
+    Method::Get,
+    "/v1/agents/{target}/snapshot/diff",
+    "Tell what changed in the work tree since a snapshot",
+);
+const RESTORE_SNAPSHOT: Card =
+    (Method::Post, "/v1/agents/{target}/restore", "Put the files of a snapshot back");
 
 impl Route {
-    pub const ALL: [Route; 44] = [
+    pub const ALL: [Route; 49] = [
         Route::ListAgents,
         Route::Spawn,
         Route::ShowAgent,
@@ -140,6 +160,11 @@ impl Route {
         Route::Health,
         Route::Down,
         Route::OpenApi,
+        Route::ListSnapshots,
+        Route::TakeSnapshot,
+        Route::ShowSnapshot,
+        Route::DiffSnapshot,
+        Route::RestoreSnapshot,
     ];
 
     pub fn method(self) -> Method {
@@ -223,6 +248,11 @@ impl Route {
             Route::Health => (Get, "/v1/health", "Show the daemon's health"),
             Route::Down => (Post, "/v1/down", "End the daemon; sessions go on"),
             Route::OpenApi => (Get, "/v1/openapi.json", "Get this document"),
+            Route::ListSnapshots => LIST_SNAPSHOTS,
+            Route::TakeSnapshot => TAKE_SNAPSHOT,
+            Route::ShowSnapshot => SHOW_SNAPSHOT,
+            Route::DiffSnapshot => DIFF_SNAPSHOT,
+            Route::RestoreSnapshot => RESTORE_SNAPSHOT,
         }
     }
 }

@@ -105,8 +105,7 @@ pub fn record(
     (why, files): (SnapshotCause, &SnapshotFiles),
     now: Time,
 ) -> Result<Decision, Refusal> {
-    let agent = fleet.find(target)?;
-    fleet.authorise(caller, Verb::Snapshot, Some(agent.id))?;
+    let agent = allowed(fleet, caller, target)?;
     let evidence = asked(caller.witness(Verb::Snapshot)?, now);
     let what = What::Agent(agent.id, taken(agent, why, files.clone(), evidence));
     let events = vec![Event { at: now, what }];
@@ -122,19 +121,36 @@ pub fn begin_restore(
     in_tree: &[AgentId],
     now: Time,
 ) -> Result<Decision, Refusal> {
-    let agent = fleet.find(target)?;
-    fleet.authorise(caller, Verb::Snapshot, Some(agent.id))?;
-    // SH2
-    let alive = in_tree.iter().filter_map(|id| fleet.agent(*id));
-    if let Some(other) = alive.into_iter().find(|other| other.live_session().is_some()) {
-        return Err(Refusal::SessionInTree { agent: other.id });
-    }
+    let agent = allowed(fleet, caller, target)?;
+    session_in_tree(fleet, in_tree)?;
     let evidence = asked(caller.witness(Verb::Snapshot)?, now);
     let begun = SnapshotEvent::RestoreBegun { number, present, with_index, evidence };
     let what = What::Agent(agent.id, AgentEvent::Snapshot(Box::new(begun)));
     let events = vec![Event { at: now, what }];
     let read = in_tree.iter().copied().map(Entity::Agent).collect();
     Ok(Decision { about: vec![Entity::Agent(agent.id)], events, read, ..Decision::default() })
+}
+
+/// SH2
+pub fn session_in_tree(fleet: &Fleet, in_tree: &[AgentId]) -> Result<(), Refusal> {
+    let mut agents = in_tree.iter().filter_map(|id| fleet.agent(*id));
+    match agents.find(|other| other.live_session().is_some()) {
+        Some(other) => Err(Refusal::SessionInTree { agent: other.id }),
+        None => Ok(()),
+    }
+}
+
+/// The dead have no work tree of their own.
+fn allowed<'a>(fleet: &'a Fleet, caller: Caller, target: &str) -> Result<&'a Agent, Refusal> {
+    let agent = fleet.find(target)?;
+    fleet.authorise(caller, Verb::Snapshot, Some(agent.id))?;
+    match agent.is_over() {
+        true => {
+            let (agent, state) = (agent.id, agent.state);
+            Err(Refusal::WrongState { agent, verb: Verb::Snapshot, state })
+        }
+        false => Ok(agent),
+    }
 }
 
 fn asked(witness: Witness, at: Time) -> Evidence {

@@ -15,6 +15,7 @@ mod logging;
 mod memory;
 mod node;
 pub mod showing;
+mod snapshot_keeper;
 mod stocktaking;
 pub mod surface;
 mod time;
@@ -53,6 +54,7 @@ use hearing::reader::Reader;
 use hearing::session_list_watcher::SessionListWatcher;
 use hearing::spending::Spending;
 use housekeeper::Housekeeper;
+use snapshot_keeper::SnapshotKeeper;
 use lock::{Lock, LockError};
 use showing::sentences::history;
 use surface::Surface;
@@ -189,6 +191,8 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, Unadopted, DriverThread)>
         gate: Gate::new(descriptors::limit()),
         harnesses,
         house,
+        snapshots: SnapshotKeeper::start(home.snapshots())
+            .context("the thread that takes snapshots can't be started")?,
         home: home.clone(),
         boot: boot.0,
         config: running,

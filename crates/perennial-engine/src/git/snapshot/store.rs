@@ -11,9 +11,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::FlockOperation;
+use rustix::fs::{FlockOperation, Timespec, Timestamps};
 
 use super::pack_writer::{TEMPORARY, sync_directory};
+use super::walk::FileStat;
 use crate::git::error::{At, GitError};
 use crate::git::object::{ObjectId, ObjectKind, hash};
 use crate::git::object_store::ObjectStore;
@@ -92,7 +93,8 @@ impl SnapshotStore {
             }
         }
         self.remove_leftovers()?;
-        Ok(StoreLock { _file: file })
+        let now_ns = touch(&file).at(&path)?;
+        Ok(StoreLock { now_ns, _file: file })
     }
 
     /// ST2.
@@ -184,7 +186,16 @@ impl SnapshotStore {
 /// Held while a snapshot is written.
 #[derive(Debug)]
 pub struct StoreLock {
+    /// By the clock that stamps files.
+    pub now_ns: i64,
     _file: std::fs::File,
+}
+
+/// Stamps a file with the present, and tells what that is.
+fn touch(file: &std::fs::File) -> io::Result<i64> {
+    let now = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW as _ };
+    rustix::fs::futimens(file, &Timestamps { last_access: now, last_modification: now })?;
+    Ok(FileStat::from(rustix::fs::fstat(file)?).modified_ns)
 }
 
 pub fn pack_indexes(packs: &Path) -> Result<Vec<PathBuf>, GitError> {

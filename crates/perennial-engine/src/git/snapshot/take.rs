@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::contents::Contents;
 use super::pack_writer::PackWriter;
 use super::stat_cache::{Last, NewStatCache, StatCache};
-use super::store::SnapshotStore;
+use super::store::{SnapshotStore, StoreLock};
 use super::walk::FileStat;
 use super::{LeftOut, MOST_FILE_BYTES, MOST_NEW_BYTES};
 use crate::git::error::GitError;
@@ -25,7 +25,7 @@ pub struct TakeOrder<'a> {
     pub snapshots: &'a Path,
     /// The owner's own ignore file (`ignore::owners_file`).
     pub owners_ignore_file: Option<PathBuf>,
-    /// Nanoseconds since 1970.
+    /// For the date of the commit: nanoseconds since 1970.
     pub now_ns: i64,
     pub most_file_bytes: u64,
     pub most_new_bytes: u64,
@@ -93,7 +93,7 @@ pub(super) struct Taking<'a> {
 impl<'a> Taking<'a> {
     fn begin(
         order: &'a TakeOrder<'a>,
-        store: &'a SnapshotStore,
+        (store, lock): (&'a SnapshotStore, &StoreLock),
         cache: &'a StatCache,
         pack: PackWriter,
     ) -> Result<Taking<'a>, GitError> {
@@ -103,7 +103,7 @@ impl<'a> Taking<'a> {
             pack,
             known: store.own_ids()?,
             cached: cache.files(),
-            cache: NewStatCache::begin(order.now_ns),
+            cache: NewStatCache::begin(lock.now_ns),
             files: 0,
             read: 0,
             nested: 0,
@@ -135,11 +135,11 @@ impl<'a> Taking<'a> {
 pub fn take(order: &TakeOrder<'_>) -> Result<Taken, GitError> {
     let repository = repository::find(order.directory)?;
     let store = SnapshotStore::of(order.snapshots, &repository);
-    let _lock = store.lock()?;
+    let lock = store.lock()?;
     let cache_path = store.cache(&repository.work_tree);
     let cache = StatCache::load(&cache_path);
     let pack = PackWriter::new(store.packs(), order.most_new_bytes);
-    let mut taking = Taking::begin(order, &store, &cache, pack)?;
+    let mut taking = Taking::begin(order, (&store, &lock), &cache, pack)?;
     let unit = match taking.unit(&repository.work_tree, b"", Some(&repository), 0) {
         Ok(unit) => unit,
         Err(error) => {
@@ -192,7 +192,7 @@ pub fn look(order: &TakeOrder<'_>) -> Result<Contents, GitError> {
     let store = SnapshotStore::of(order.snapshots, &repository);
     let lock = store.lock()?;
     let cache = StatCache::load(&store.cache(&repository.work_tree));
-    let mut taking = Taking::begin(order, &store, &cache, PackWriter::look())?;
+    let mut taking = Taking::begin(order, (&store, &lock), &cache, PackWriter::look())?;
     let unit = taking.unit(&repository.work_tree, b"", Some(&repository), 0)?;
     let overlay = taking.pack.into_overlay();
     drop(lock);

@@ -9,6 +9,7 @@ pub mod mail;
 mod malformed;
 mod missing;
 mod offspring;
+pub mod snapshots;
 
 use perennial_api::{ExitCode, Problem};
 use perennial_core::authority::{Caller, Standing};
@@ -109,6 +110,7 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
         Refusal::TooManyCopies { copies, most } => mail::too_many_copies(*copies, *most),
         Refusal::NoRecipient => mail::no_recipient(),
         Refusal::MailboxFull { mailbox } => mail::full(mailbox, name),
+        Refusal::SessionInTree { agent } => snapshots::session_in_tree(&name(*agent)),
         Refusal::ParentGone { parent } => parent_gone(&name(*parent)),
     }
 }
@@ -269,7 +271,8 @@ fn not_allowed(caller: Caller, verb: Verb, standing: Standing) -> Problem {
             | Verb::Post
             | Verb::Mail
             | Verb::Up
-            | Verb::Down,
+            | Verb::Down
+            | Verb::Snapshot,
             _,
         ) => verb.word(),
     };
@@ -300,6 +303,7 @@ fn why_no_agent_may(verb: Verb, standing: Standing) -> &'static str {
         (Verb::Up, _) => "a daemon that an agent starts would end with the agent's session",
         (Verb::Prune, _) => "only a person may remove what sessions printed",
         (Verb::Bury, _) => "an agent may bury only itself",
+        (Verb::Snapshot, _) => "a snapshot holds all files of a work tree, and a restore replaces them",
         (Verb::Look | Verb::Set | Verb::Rename | Verb::Post | Verb::Mail | Verb::Down, _) => {
             "only a person may do this"
         }

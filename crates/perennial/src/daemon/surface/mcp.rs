@@ -174,9 +174,13 @@ fn done(done: &Done) -> Value {
         Done::Born(agent) => json!({ "spawned": agent.name, "id": agent.id }),
         Done::Left(left) => json!({ "left": left.iter().map(|one| &*one.kind).collect::<Value>() }),
         Done::Buried(buried) => buried_itself(buried),
-        Done::Agent(_) | Done::Agents(_) | Done::Message(_) | Done::Pruned(_) | Done::Down(_) => {
-            serde_json::to_value(done).unwrap_or_default()
-        }
+        Done::Agent(_)
+        | Done::Agents(_)
+        | Done::Message(_)
+        | Done::Pruned(_)
+        | Done::Snapshot(_)
+        | Done::Restored(_)
+        | Done::Down(_) => serde_json::to_value(done).unwrap_or_default(),
     }
 }
 

@@ -34,6 +34,7 @@ mod roles;
 pub mod server;
 mod set;
 mod sight;
+mod snapshots;
 mod steps;
 mod terminal;
 mod tool_lists;
@@ -59,6 +60,7 @@ use tokio::sync::{Notify, watch};
 use crate::daemon::driving::driver::DriverHandle;
 use crate::daemon::driving::harness::Harnesses;
 use crate::daemon::housekeeper::Housekeeper;
+use crate::daemon::snapshot_keeper::SnapshotKeeper;
 use crate::roles::Declared;
 
 use extract::{Body, CallerIdentity, Segment};
@@ -76,6 +78,7 @@ pub struct Surface {
     pub gate: Arc<Gate>,
     pub harnesses: Harnesses,
     pub house: Housekeeper,
+    pub snapshots: SnapshotKeeper,
     pub home: Home,
     pub boot: String,
     /// What the daemon runs with.
@@ -156,6 +159,11 @@ fn handler(route: Route) -> MethodRouter<Shared> {
         Route::SendMail => with_body(|mail| Order::Mail(Box::new(mail))),
         Route::ReadMail => with_body(Order::ReadMail),
         Route::Withdraw => with_target(Order::Withdraw),
+        Route::ListSnapshots => get(snapshots::list),
+        Route::TakeSnapshot => with_target(Order::TakeSnapshot),
+        Route::ShowSnapshot => get(snapshots::show),
+        Route::DiffSnapshot => get(snapshots::diff),
+        Route::RestoreSnapshot => with_target_and_body(Order::RestoreSnapshot),
         Route::StopAll => alone(|| Order::StopAll),
         Route::Down => alone(|| Order::Down),
     }

@@ -14,6 +14,7 @@ use perennial_api::mail::Mail;
 use perennial_api::post::Post;
 use perennial_api::request;
 use perennial_api::role::{RoleChanged, Vacancy};
+use perennial_api::snapshot::{SnapshotRestored, SnapshotTaken};
 use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Request, RoleWanted, Spawn, Then};
 use perennial_core::conversation::ConversationId;
@@ -73,6 +74,8 @@ pub enum Order {
     Report(request::Report),
     Prune(request::Prune),
     Down,
+    TakeSnapshot(String),
+    RestoreSnapshot(String, request::Restore),
 }
 
 /// What came of it.
@@ -93,12 +96,16 @@ pub enum Done {
     Reported(Reported),
     Pruned(Pruned),
     Down(Down),
+    Snapshot(Box<SnapshotTaken>),
+    Restored(Box<SnapshotRestored>),
 }
 
 impl Done {
     pub fn answer(&self) -> Answer {
         let status = match self {
-            Done::Born(_) | Done::Posted(_) | Done::Mailed(_) => StatusCode::CREATED,
+            Done::Born(_) | Done::Posted(_) | Done::Mailed(_) | Done::Snapshot(_) => {
+                StatusCode::CREATED
+            }
             Done::Agent(_)
             | Done::Agents(_)
             | Done::Buried(_)
@@ -109,6 +116,7 @@ impl Done {
             | Done::Left(_)
             | Done::Reported(_)
             | Done::Pruned(_)
+            | Done::Restored(_)
             | Done::Down(_) => StatusCode::OK,
         };
         json_with(status, self)
@@ -172,6 +180,12 @@ impl Surface {
             Order::ReadMail(read) => Ok(Done::Mails(self.read_mail(caller, &read.ids).await?)),
             Order::Report(report) => self.report(caller, report).await,
             Order::Prune(prune) => Ok(Done::Pruned(self.prune(caller, prune).await?)),
+            Order::TakeSnapshot(target) => {
+                Ok(Done::Snapshot(Box::new(self.take_snapshot(caller, target).await?)))
+            }
+            Order::RestoreSnapshot(target, restore) => {
+                Ok(Done::Restored(Box::new(self.restore_snapshot(caller, target, restore).await?)))
+            }
             Order::Down => {
                 self.authorise(caller, Verb::Down, None).await?;
                 self.ending.send_replace(true);
