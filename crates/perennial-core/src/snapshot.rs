@@ -105,7 +105,7 @@ pub fn record(
     (why, files): (SnapshotCause, &SnapshotFiles),
     now: Time,
 ) -> Result<Decision, Refusal> {
-    let agent = allowed(fleet, caller, target)?;
+    let agent = in_use(fleet, caller, target)?;
     let evidence = asked(caller.witness(Verb::Snapshot)?, now);
     let what = What::Agent(agent.id, taken(agent, why, files.clone(), evidence));
     let events = vec![Event { at: now, what }];
@@ -121,7 +121,7 @@ pub fn begin_restore(
     in_tree: &[AgentId],
     now: Time,
 ) -> Result<Decision, Refusal> {
-    let agent = allowed(fleet, caller, target)?;
+    let agent = in_use(fleet, caller, target)?;
     session_in_tree(fleet, in_tree)?;
     let evidence = asked(caller.witness(Verb::Snapshot)?, now);
     let begun = SnapshotEvent::RestoreBegun { number, present, with_index, evidence };
@@ -140,8 +140,8 @@ pub fn session_in_tree(fleet: &Fleet, in_tree: &[AgentId]) -> Result<(), Refusal
     }
 }
 
-/// The dead have no work tree of their own.
-fn allowed<'a>(fleet: &'a Fleet, caller: Caller, target: &str) -> Result<&'a Agent, Refusal> {
+/// An agent whose work tree a caller may have kept or restored. The dead have none any more.
+pub fn in_use<'a>(fleet: &'a Fleet, caller: Caller, target: &str) -> Result<&'a Agent, Refusal> {
     let agent = fleet.find(target)?;
     fleet.authorise(caller, Verb::Snapshot, Some(agent.id))?;
     match agent.is_over() {

@@ -48,10 +48,12 @@ pub fn release(common_dir: &Path, commit: ObjectId) -> Result<(), GitError> {
     // The packed one first: it would come back to life when the loose one is gone.
     unpack(common_dir, commit)?;
     match place(common_dir, false) {
-        Ok(directory) => match rustix::fs::unlinkat(&directory, commit.to_string(), AtFlags::empty()) {
-            Ok(()) | Err(rustix::io::Errno::NOENT) => {}
-            Err(error) => return Err(error).at(&shown),
-        },
+        Ok(directory) => {
+            match rustix::fs::unlinkat(&directory, commit.to_string(), AtFlags::empty()) {
+                Ok(()) | Err(rustix::io::Errno::NOENT) => {}
+                Err(error) => return Err(error).at(&shown),
+            }
+        }
         // Git removes directories that became empty when it packs refs.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error).at(&shown),

@@ -7,9 +7,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::configuration::Configuration;
 use super::repository::read_optional;
 use super::wildmatch;
-use super::configuration::Configuration;
 
 /// Of one file of patterns; what is longer is not read.
 const MOST_BYTES: u64 = 8 << 20;
@@ -154,7 +154,8 @@ mod tests {
 
     #[test]
     fn the_last_match_of_the_nearest_file_decides() {
-        let top = Patterns::parse(b"", b"*.log\n/build/\n!keep.log\n# no\nsp\\ \nx \na/*/z\n", false);
+        let top =
+            Patterns::parse(b"", b"*.log\n/build/\n!keep.log\n# no\nsp\\ \nx \na/*/z\n", false);
         let inner = Patterns::parse(b"a/", b"!b.log\n/only\n", false);
         let rules = Rules::new([top]).with(inner);
         for (path, is_directory, expected) in [

@@ -57,9 +57,7 @@ impl Index {
         }
         let mut entries = split_index::merge(base.entries, &link, parsed.entries)
             .ok_or_else(|| GitError::damaged(path, "its split parts do not fit"))?;
-        entries.sort_by(|one, other| {
-            one.path.cmp(&other.path).then(one.stage.cmp(&other.stage))
-        });
+        entries.sort_by(|one, other| one.path.cmp(&other.path).then(one.stage.cmp(&other.stage)));
         Ok(Index { entries, shared: Some(name) })
     }
 

@@ -77,7 +77,10 @@ impl ObjectStore {
     pub fn read(&self, id: ObjectId) -> Result<(ObjectKind, Vec<u8>), GitError> {
         let (kind, bytes) = self.read_unchecked(id, 0)?;
         if hash(kind, &bytes) != id {
-            return Err(GitError::damaged(&self.directories[0], "an object's content is not its own"));
+            return Err(GitError::damaged(
+                &self.directories[0],
+                "an object's content is not its own",
+            ));
         }
         Ok((kind, bytes))
     }
@@ -96,9 +99,8 @@ impl ObjectStore {
         }
         for (number, pack) in self.packs.iter().enumerate() {
             let Some(offset) = pack.find(id)? else { continue };
-            let unpacked = pack.unpack(offset, |at| {
-                self.cache.borrow().objects.get(&(number, at)).cloned()
-            })?;
+            let unpacked =
+                pack.unpack(offset, |at| self.cache.borrow().objects.get(&(number, at)).cloned())?;
             let (kind, bytes) = match unpacked {
                 Unpacked::Whole(kind, bytes) => (kind, bytes),
                 Unpacked::Deltas(base, mut deltas) => {

@@ -176,7 +176,8 @@ impl PackFile {
     }
 
     fn read_at(&self, offset: u64) -> io::Result<Stored> {
-        let mut reader = io::BufReader::with_capacity(4096, PackReader { pack: &self.pack, at: offset });
+        let mut reader =
+            io::BufReader::with_capacity(4096, PackReader { pack: &self.pack, at: offset });
         let mut byte = next(&mut reader)?;
         let number = byte >> 4 & 7;
         let (mut size, mut shift) = (u64::from(byte & 15), 4);

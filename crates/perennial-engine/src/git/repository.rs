@@ -96,8 +96,7 @@ pub fn open(work_tree: &Path) -> Result<Repository, GitError> {
         return Err(GitError::NotARepository(work_tree.to_owned()));
     }
     let config = configuration(&git_dir, &common_dir)?;
-    let repository =
-        Repository { work_tree: work_tree.to_owned(), git_dir, common_dir, config };
+    let repository = Repository { work_tree: work_tree.to_owned(), git_dir, common_dir, config };
     repository.check_format()?;
     repository.check_back_link(kind.is_file())?;
     Ok(repository)
@@ -107,7 +106,9 @@ fn configuration(git_dir: &Path, common_dir: &Path) -> Result<Configuration, Git
     let mut bytes = read_optional(&common_dir.join("config"), MOST_CONFIG)?.unwrap_or_default();
     if Configuration::parse(&bytes).is_true("extensions.worktreeconfig") {
         bytes.push(b'\n');
-        bytes.extend(read_optional(&git_dir.join("config.worktree"), MOST_CONFIG)?.unwrap_or_default());
+        bytes.extend(
+            read_optional(&git_dir.join("config.worktree"), MOST_CONFIG)?.unwrap_or_default(),
+        );
     }
     Ok(Configuration::parse(&bytes))
 }
@@ -139,9 +140,8 @@ impl Repository {
 
     /// RE1.
     fn check_back_link(&self, is_file: bool) -> Result<(), GitError> {
-        let is_this = |path: &Path| {
-            std::fs::canonicalize(path).is_ok_and(|path| path == self.work_tree)
-        };
+        let is_this =
+            |path: &Path| std::fs::canonicalize(path).is_ok_and(|path| path == self.work_tree);
         if self.is_linked() {
             let back = read_line(&self.git_dir.join("gitdir"))?.unwrap_or_default();
             let back = self.git_dir.join(Path::new(std::ffi::OsStr::from_bytes(&back)));

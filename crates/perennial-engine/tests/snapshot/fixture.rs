@@ -69,7 +69,8 @@ impl Fixture {
     /// An executable that leaves a mark when it runs, for hooks and filters.
     pub fn canary(&self) -> String {
         let (script, mark) = (self.beside("canary.sh"), self.beside("canary"));
-        std::fs::write(&script, format!("#!/bin/sh\necho \"$0\" >> {}\ncat\n", mark.display())).unwrap();
+        std::fs::write(&script, format!("#!/bin/sh\necho \"$0\" >> {}\ncat\n", mark.display()))
+            .unwrap();
         std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
         script.display().to_string()
     }
@@ -153,7 +154,11 @@ impl Fixture {
 
     /// All files of the work tree, without `.git` directories.
     pub fn files(&self) -> Evidence {
-        evidence(&self.work, &|path| path.split(|byte| *byte == b'/').any(|part| part == b".git"), true)
+        evidence(
+            &self.work,
+            &|path| path.split(|byte| *byte == b'/').any(|part| part == b".git"),
+            true,
+        )
     }
 
     /// All files of the git directories, without the refs that we may write.
@@ -172,7 +177,8 @@ impl Fixture {
         let head = self.try_git(&self.work, "rev-parse HEAD").1;
         let branches = self.git("for-each-ref --exclude=refs/perennial");
         let stashes = self.git("stash list");
-        let status = self.git("status --porcelain=v2 --branch --untracked-files=all --ignore-submodules=none");
+        let status = self
+            .git("status --porcelain=v2 --branch --untracked-files=all --ignore-submodules=none");
         format!("{head}\n{branches}\n{stashes}\n{status}")
     }
 
@@ -235,7 +241,8 @@ pub fn assert_same(what: &str, before: &Evidence, after: &Evidence) {
         }
         None => "nothing".to_owned(),
     };
-    let paths = before.keys().chain(after.keys()).filter(|path| before.get(*path) != after.get(*path));
+    let paths =
+        before.keys().chain(after.keys()).filter(|path| before.get(*path) != after.get(*path));
     let different: Vec<String> = paths
         .map(|path| {
             let name = String::from_utf8_lossy(path);

@@ -20,7 +20,16 @@ fn refusal(f: &Fixture) -> Unsupported {
 #[test]
 fn names_of_any_bytes_come_back() {
     let f = Fixture::new();
-    for name in [&b"\xff\xfe"[..], b"new\nline", b"tab\t", b" space ", b"-flag", b"quote\"'", b"back\\slash", b".GIT"] {
+    for name in [
+        &b"\xff\xfe"[..],
+        b"new\nline",
+        b"tab\t",
+        b" space ",
+        b"-flag",
+        b"quote\"'",
+        b"back\\slash",
+        b".GIT",
+    ] {
         std::fs::write(f.work.join(OsStr::from_bytes(name)), name).unwrap();
     }
     let before = f.files();
@@ -62,7 +71,8 @@ fn links_out_of_the_tree_are_links_and_nothing_behind_them_is_read() {
 fn special_large_and_secret_files_are_listed_as_left_out() {
     let f = Fixture::new();
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
-    rustix::fs::mknodat(rustix::fs::CWD, f.path("pipe"), rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, f.path("pipe"), rustix::fs::FileType::Fifo, mode, 0)
+        .unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(f.path("socket")).unwrap();
     std::fs::File::create(f.path("huge")).unwrap().set_len((64 << 20) + 1).unwrap();
     f.write(".env", "TOKEN=1");
@@ -74,8 +84,13 @@ fn special_large_and_secret_files_are_listed_as_left_out() {
     let listed: Vec<_> = taken.left_out.iter().map(|left| (&*left.path, left.why)).collect();
     assert_eq!(
         listed,
-        [(".env", Why::Secret), ("huge", Why::TooLarge), ("keys/server.pem", Why::Secret),
-            ("pipe", Why::Special), ("socket", Why::Special)]
+        [
+            (".env", Why::Secret),
+            ("huge", Why::TooLarge),
+            ("keys/server.pem", Why::Secret),
+            ("pipe", Why::Special),
+            ("socket", Why::Special)
+        ]
     );
     let files = stored(&f.contents(&taken));
     assert_eq!(files[&b"tracked.env"[..]], b"committed on purpose");
@@ -124,9 +139,17 @@ fn repositories_that_need_another_reader_are_refused_by_name() {
     f.git("config core.repositoryformatversion 1");
     f.git("config extensions.refstorage reftable");
     assert_eq!(refusal(&f), Unsupported::Reftable);
-    std::fs::write(f.path(".git/config"), "[core]\nrepositoryformatversion=1\n[extensions]\nobjectformat=sha256\n").unwrap();
+    std::fs::write(
+        f.path(".git/config"),
+        "[core]\nrepositoryformatversion=1\n[extensions]\nobjectformat=sha256\n",
+    )
+    .unwrap();
     assert_eq!(refusal(&f), Unsupported::Sha256);
-    std::fs::write(f.path(".git/config"), "[core]\nrepositoryformatversion=1\n[extensions]\nnewthing=1\n").unwrap();
+    std::fs::write(
+        f.path(".git/config"),
+        "[core]\nrepositoryformatversion=1\n[extensions]\nnewthing=1\n",
+    )
+    .unwrap();
     assert_eq!(refusal(&f), Unsupported::Format);
     std::fs::write(f.path(".git/config"), "[core]\nworktree=/\n").unwrap();
     assert_eq!(refusal(&f), Unsupported::WorktreeElsewhere);
@@ -149,7 +172,8 @@ fn damaged_files_are_errors() {
     f.write("b.txt", "staged");
     f.git("add b.txt");
     f.git("gc -q");
-    let packs = std::fs::read_dir(f.path(".git/objects/pack")).unwrap().map(|entry| entry.unwrap().path());
+    let packs =
+        std::fs::read_dir(f.path(".git/objects/pack")).unwrap().map(|entry| entry.unwrap().path());
     let shared = std::fs::read_dir(f.path(".git")).unwrap().map(|entry| entry.unwrap().path());
     let files: Vec<_> = packs
         .chain(shared.filter(|path| path.to_string_lossy().contains("index")))
@@ -206,7 +230,9 @@ fn deep_directories_and_odd_submodules_do_not_stop_a_snapshot() {
     let taken = f.take();
     assert!(taken.left_out.iter().any(|left| left.why == Why::TooDeep), "{:?}", taken.left_out);
     let files = stored(&f.contents(&taken));
-    for (path, text) in [("broken/x", "x"), ("garbage/y", "y"), ("half/z", "z"), ("dir/c.txt", "c\n")] {
+    for (path, text) in
+        [("broken/x", "x"), ("garbage/y", "y"), ("half/z", "z"), ("dir/c.txt", "c\n")]
+    {
         assert_eq!(files[path.as_bytes()], text.as_bytes(), "{path}");
     }
 }

@@ -11,7 +11,10 @@ fn only_a_ref_on_the_base_is_in_the_repository_and_it_goes_with_the_last_snapsho
     let head = id(&f.git("rev-parse HEAD"));
     f.write("a.txt", "changed once");
     let first = f.take();
-    assert_eq!((first.base, f.base_refs()), (Some(head), vec![format!("refs/perennial/base/{head}")]));
+    assert_eq!(
+        (first.base, f.base_refs()),
+        (Some(head), vec![format!("refs/perennial/base/{head}")])
+    );
     f.write("a.txt", "changed twice");
     let second = f.take();
     f.git("pack-refs --all");
@@ -96,7 +99,11 @@ fn a_kill_in_the_middle_leaves_no_half_snapshot() {
     }
     for round in 0..12 {
         let mut child = std::process::Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "keeping::a_kill_in_the_middle_leaves_no_half_snapshot", "--nocapture"])
+            .args([
+                "--exact",
+                "keeping::a_kill_in_the_middle_leaves_no_half_snapshot",
+                "--nocapture",
+            ])
             .env("SNAPSHOT_VICTIM", &f.work)
             .stdout(std::process::Stdio::piped())
             .process_group(0)
@@ -117,8 +124,13 @@ fn a_kill_in_the_middle_leaves_no_half_snapshot() {
         }
     }
     let taken = f.take();
-    let leftovers = std::fs::read_dir(taken.store.join("objects/pack")).unwrap().map(Result::unwrap);
-    assert!(leftovers.map(|entry| entry.file_name()).all(|name| !name.to_string_lossy().starts_with("tmp")));
+    let leftovers =
+        std::fs::read_dir(taken.store.join("objects/pack")).unwrap().map(Result::unwrap);
+    assert!(
+        leftovers
+            .map(|entry| entry.file_name())
+            .all(|name| !name.to_string_lossy().starts_with("tmp"))
+    );
     f.store_git(&taken, "fsck --full");
 }
 
@@ -127,7 +139,8 @@ fn victim() {
     let snapshots = work.parent().unwrap().join("state/snapshots");
     for n in 0..1000_i64 {
         println!("round {n} begins, and this line is long enough to be waited for");
-        std::fs::write(work.join(format!("many/{}", n % 200)), format!("changed {n}").repeat(3000)).unwrap();
+        std::fs::write(work.join(format!("many/{}", n % 200)), format!("changed {n}").repeat(3000))
+            .unwrap();
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
         let now = i64::try_from(now.as_nanos()).unwrap();
         let order = perennial_engine::git::snapshot::TakeOrder::new(&work, &snapshots, now);
@@ -159,10 +172,11 @@ fn ten_thousand_files() {
     // A caller who has no time left ends it, and nothing is listed.
     let snapshots = f.snapshots();
     let order = f.order(&f.work, &snapshots);
-    let ended = perennial_engine::git::snapshot::take(&perennial_engine::git::snapshot::TakeOrder {
-        go_on: &|files| files < 1000,
-        ..order
-    });
+    let ended =
+        perennial_engine::git::snapshot::take(&perennial_engine::git::snapshot::TakeOrder {
+            go_on: &|files| files < 1000,
+            ..order
+        });
     assert!(matches!(ended, Err(perennial_engine::git::GitError::Interrupted)), "{ended:?}");
     assert_eq!(SnapshotStore::at(&third.store).commits().unwrap().len(), 3);
 }

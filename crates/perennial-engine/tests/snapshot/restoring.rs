@@ -1,7 +1,9 @@
 //! Restores: what stays, what is refused, and repositories within repositories.
 
 use perennial_engine::git::GitError;
-use perennial_engine::git::snapshot::{ChangeKind, PatchLimits, WithIndex, compare, patch, restore_to};
+use perennial_engine::git::snapshot::{
+    ChangeKind, PatchLimits, WithIndex, compare, patch, restore_to,
+};
 
 use crate::fixture::{Fixture, assert_same, stored};
 
@@ -97,7 +99,10 @@ fn submodules_and_nested_repositories_are_snapshots_of_their_own() {
 fn a_linked_work_tree_has_its_own_snapshots_in_the_same_store() {
     let f = Fixture::new();
     f.git(&format!("worktree add -q -b linked {}", f.beside("linked").display()));
-    let linked = Fixture { work: f.beside("linked"), dir: tempfile::tempdir_in(f.work.parent().unwrap()).unwrap() };
+    let linked = Fixture {
+        work: f.beside("linked"),
+        dir: tempfile::tempdir_in(f.work.parent().unwrap()).unwrap(),
+    };
     linked.write("a.txt", "changed in the linked work tree");
     linked.write("staged", "staged");
     linked.git("add staged");
@@ -153,16 +158,26 @@ fn differences_are_named_and_shown() {
     f.write("dir/c.txt", [0, 1, 2]);
     let (then, now) = (f.contents(&taken), f.look());
     let changes = compare(&then.files(), &now.files());
-    let named: Vec<_> =
-        changes.iter().map(|change| (String::from_utf8_lossy(&change.path).into_owned(), change.kind)).collect();
+    let named: Vec<_> = changes
+        .iter()
+        .map(|change| (String::from_utf8_lossy(&change.path).into_owned(), change.kind))
+        .collect();
     assert_eq!(
         named,
-        [("a.txt", ChangeKind::Modified), ("b.txt", ChangeKind::Deleted), ("dir/c.txt", ChangeKind::Modified),
-            ("new.txt", ChangeKind::Added), ("run.sh", ChangeKind::Mode)]
+        [
+            ("a.txt", ChangeKind::Modified),
+            ("b.txt", ChangeKind::Deleted),
+            ("dir/c.txt", ChangeKind::Modified),
+            ("new.txt", ChangeKind::Added),
+            ("run.sh", ChangeKind::Mode)
+        ]
         .map(|(path, kind)| (path.to_owned(), kind))
     );
     let (text, is_cut) = patch((&then, &now), &changes, PatchLimits::default()).unwrap();
-    assert!(!is_cut && text.contains("-two\n+TWO\n") && text.contains("binary files differ"), "{text}");
+    assert!(
+        !is_cut && text.contains("-two\n+TWO\n") && text.contains("binary files differ"),
+        "{text}"
+    );
     assert!(text.contains("old mode 100755\nnew mode 100700"), "{text}");
     // A look leaves nothing behind.
     assert_eq!(f.take().objects, 8);

@@ -133,8 +133,8 @@ pub fn is_wake(command: &Command) -> Option<&Target> {
         | Command::Mail(_)
         | Command::ReadMail { .. }
         | Command::Prune { .. }
-            | Command::RecordSnapshot { .. }
-            | Command::BeginRestore { .. }
+        | Command::RecordSnapshot { .. }
+        | Command::BeginRestore { .. }
         | Command::Post { .. }
         | Command::Leave { .. }
         | Command::SpawnChild(..)

@@ -48,7 +48,8 @@ impl SnapshotKeeper {
         let (work, inbox) = channel::<Work>();
         let run = move || inbox.into_iter().for_each(|work| work());
         std::thread::Builder::new().name("snapshots".to_owned()).spawn(run)?;
-        let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let variable =
+            |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let owners_ignore_file =
             owners_file(variable("HOME").as_deref(), variable("XDG_CONFIG_HOME").as_deref());
         Ok(SnapshotKeeper { work, snapshots, owners_ignore_file })
@@ -73,7 +74,11 @@ impl SnapshotKeeper {
     }
 
     /// Takes a snapshot of the work tree that a directory is in.
-    pub async fn take(&self, directory: PathBuf, now: Time) -> Result<Result<Taken, GitError>, Closing> {
+    pub async fn take(
+        &self,
+        directory: PathBuf,
+        now: Time,
+    ) -> Result<Result<Taken, GitError>, Closing> {
         self.run(move |keeper| take(&keeper.order(&directory, now))).await
     }
 

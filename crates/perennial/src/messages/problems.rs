@@ -49,6 +49,7 @@ pub fn add(text: &mut String) {
     section(text, "The command line's own problems", &of_command_line());
     section(text, "The demo", &of_demo());
     section(text, "Mail", &by_subject::of_mail());
+    section(text, "Snapshots", &by_subject::of_snapshots());
     section(text, "Panes in tmux", &by_subject::of_panes());
     section(text, "Keeping house", &by_subject::of_house());
     section(text, "Talking to the daemon", &of_client());

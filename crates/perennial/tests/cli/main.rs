@@ -92,6 +92,7 @@ mod set;
 mod several;
 mod shim_killed;
 mod show;
+mod snapshot;
 mod society;
 mod spawn;
 mod states;

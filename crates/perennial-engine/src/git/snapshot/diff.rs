@@ -85,7 +85,9 @@ pub fn patch(
         let path = escape(&change.path);
         let content = |contents: &Contents, file: Option<StoredFile>| match file {
             None => Some(Vec::new()),
-            Some(file) => contents.read(file.id).ok().filter(|read| read.len() <= limits.file_bytes),
+            Some(file) => {
+                contents.read(file.id).ok().filter(|read| read.len() <= limits.file_bytes)
+            }
         };
         out.push_str(&format!("diff a/{path} b/{path}\n"));
         describe_mode(&mut out, change);
@@ -113,10 +115,9 @@ pub fn patch(
 fn describe_mode(out: &mut String, change: &Change) {
     let octal = |file: StoredFile| match file.mode {
         EntryMode::Symlink => "120000".to_owned(),
-        EntryMode::File
-        | EntryMode::Executable
-        | EntryMode::Directory
-        | EntryMode::Repository => format!("100{:o}", file.permissions),
+        EntryMode::File | EntryMode::Executable | EntryMode::Directory | EntryMode::Repository => {
+            format!("100{:o}", file.permissions)
+        }
     };
     match (change.old, change.new) {
         (Some(old), Some(new)) if octal(old) != octal(new) => {

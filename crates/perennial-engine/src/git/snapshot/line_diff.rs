@@ -90,7 +90,8 @@ fn line(out: &mut String, sign: char, line: &[u8]) {
 fn edits(old: &[&[u8]], new: &[&[u8]]) -> Vec<Edit> {
     let head = old.iter().zip(new).take_while(|(one, other)| one == other).count();
     let (old, new) = (&old[head..], &new[head..]);
-    let tail = old.iter().rev().zip(new.iter().rev()).take_while(|(one, other)| one == other).count();
+    let tail =
+        old.iter().rev().zip(new.iter().rev()).take_while(|(one, other)| one == other).count();
     let (old, new) = (&old[..old.len() - tail], &new[..new.len() - tail]);
     let mut edits = vec![Edit::Keep; head];
     edits.extend(shortest(old, new).unwrap_or_else(|| {
@@ -112,7 +113,8 @@ fn shortest(old: &[&[u8]], new: &[&[u8]]) -> Option<Vec<Edit>> {
         rounds.push(furthest.clone());
         for diagonal in (0..=2 * round).step_by(2) {
             let k = offset + diagonal - round;
-            let goes_down = diagonal == 0 || diagonal != 2 * round && furthest[k - 1] < furthest[k + 1];
+            let goes_down =
+                diagonal == 0 || diagonal != 2 * round && furthest[k - 1] < furthest[k + 1];
             let mut x = if goes_down { furthest[k + 1] } else { furthest[k - 1] + 1 };
             let mut y = (x + offset).wrapping_sub(k);
             while x < old.len() && y < new.len() && old[x] == new[y] {

@@ -38,7 +38,8 @@ pub fn find(
         let above = (0..path.len()).filter(|at| path[*at] == b'/').map(|at| &path[..at]);
         for directory in above.filter(|directory| judged.insert(directory.to_vec())) {
             let stat = root.stat(directory).at(&root.path)?;
-            let is_directory = stat.is_none_or(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory);
+            let is_directory = stat
+                .is_none_or(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory);
             if !is_directory && !present.contains_key(directory) {
                 obstacles.push(escape(directory));
             }
@@ -85,7 +86,9 @@ fn unknown_below(
 fn is_same(root: &Directory, path: &[u8], file: &StoredFile, target: &Contents) -> bool {
     let at = root.path.join(Path::new(std::ffi::OsStr::from_bytes(path)));
     let bytes = match file.mode {
-        EntryMode::Symlink => std::fs::read_link(&at).map(|link| link.as_os_str().as_bytes().to_vec()),
+        EntryMode::Symlink => {
+            std::fs::read_link(&at).map(|link| link.as_os_str().as_bytes().to_vec())
+        }
         EntryMode::File | EntryMode::Executable | EntryMode::Directory | EntryMode::Repository => {
             let Ok(expected) = target.read(file.id) else { return false };
             regular_file::read(&at, Links::Refuse, expected.len() as u64)

@@ -116,7 +116,8 @@ impl PackWriter {
         crc.update(&entry);
         if self.file.is_none() {
             let mut options = File::options();
-            let file = options.read(true).write(true).create(true).truncate(true).open(&path).at(&path)?;
+            let file =
+                options.read(true).write(true).create(true).truncate(true).open(&path).at(&path)?;
             let mut file = BufWriter::with_capacity(1 << 16, file);
             file.write_all(b"PACK\0\0\0\x02\0\0\0\0").at(&path)?;
             self.file = Some(file);

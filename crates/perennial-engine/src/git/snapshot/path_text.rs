@@ -57,7 +57,9 @@ mod tests {
 
     #[test]
     fn every_path_comes_back() {
-        for path in [&b"a/b"[..], b"\xff\xfe", b"tab\tnew\nline", "ü\u{202e}x".as_bytes(), b"a\\b\\x41"] {
+        for path in
+            [&b"a/b"[..], b"\xff\xfe", b"tab\tnew\nline", "ü\u{202e}x".as_bytes(), b"a\\b\\x41"]
+        {
             let text = escape(path);
             assert_eq!(unescape(&text).as_deref(), Some(path), "{text}");
             assert!(!text.contains(['\n', '\t', '\u{202e}']), "{text}");

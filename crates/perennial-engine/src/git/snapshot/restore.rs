@@ -63,7 +63,8 @@ pub fn restore(
     for (path, file) in changed {
         let shown = root.path.join(Path::new(std::ffi::OsStr::from_bytes(path)));
         let same_content = there.get(path).is_some_and(|old| {
-            old.id == file.id && (old.mode == EntryMode::Symlink) == (file.mode == EntryMode::Symlink)
+            old.id == file.id
+                && (old.mode == EntryMode::Symlink) == (file.mode == EntryMode::Symlink)
         });
         if same_content {
             root.set_mode(path, file.permissions).at(&shown)?;
@@ -133,8 +134,10 @@ fn clear(
         let above = (0..path.len()).filter(|at| path[*at] == b'/');
         let is_below_a_file = above.clone().any(|at| wanted.contains_key(&path[..at]));
         let inside = [&**path, b"/"].concat();
-        let is_above_a_file =
-            wanted.range(inside.clone()..).next().is_some_and(|(next, _)| next.starts_with(&inside));
+        let is_above_a_file = wanted
+            .range(inside.clone()..)
+            .next()
+            .is_some_and(|(next, _)| next.starts_with(&inside));
         if is_below_a_file || is_above_a_file {
             root.remove(path)?;
             restored.removed += 1;

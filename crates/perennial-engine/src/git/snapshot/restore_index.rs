@@ -44,7 +44,9 @@ impl IndexLock {
         let bytes = contents.read(id)?;
         let shared = unit.shared_index.map(|id| contents.read(id)).transpose()?;
         let index = Index::parse(&self.path, &bytes, |_| {
-            shared.clone().ok_or_else(|| GitError::damaged(&self.path, "its shared part is missing"))
+            shared
+                .clone()
+                .ok_or_else(|| GitError::damaged(&self.path, "its shared part is missing"))
         })?;
         restore_objects(repository, contents, &index, unit)?;
         if let (Some(name), Some(bytes)) = (&index.shared, &shared) {

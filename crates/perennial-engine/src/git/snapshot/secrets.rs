@@ -45,11 +45,13 @@ const DIRECTORIES: &[&[u8]] = &[b".ssh", b".gnupg", b".aws"];
 pub fn is_secret(path: &[u8]) -> bool {
     let mut parts = path.rsplit(|byte| *byte == b'/');
     let name = parts.next().unwrap_or(path);
-    let any = |globs: &[&str]| globs.iter().any(|glob| wildmatch::matches(glob.as_bytes(), name, true));
+    let any =
+        |globs: &[&str]| globs.iter().any(|glob| wildmatch::matches(glob.as_bytes(), name, true));
     // What programs are written in is no secret by its name.
-    let is_source = [&b".rs"[..], b".py", b".go", b".ts", b".js", b".java", b".rb", b".c", b".h", b".md"]
-        .iter()
-        .any(|end| name.ends_with(end));
+    let is_source =
+        [&b".rs"[..], b".py", b".go", b".ts", b".js", b".java", b".rb", b".c", b".h", b".md"]
+            .iter()
+            .any(|end| name.ends_with(end));
     parts.any(|part| DIRECTORIES.contains(&part)) || !is_source && any(NAMES) && !any(EXAMPLES)
 }
 
@@ -59,7 +61,9 @@ mod tests {
 
     #[test]
     fn secrets_are_known_by_their_names() {
-        for path in [".env", "a/.env.local", "b/Server.PEM", ".ssh/config", "secrets.yaml", "prod.env"] {
+        for path in
+            [".env", "a/.env.local", "b/Server.PEM", ".ssh/config", "secrets.yaml", "prod.env"]
+        {
             assert!(is_secret(path.as_bytes()), "{path}");
         }
         for path in [".env.example", "env", "src/secrets.rs", "key.txt", "a.pem.md", "id_rsa.pub"] {

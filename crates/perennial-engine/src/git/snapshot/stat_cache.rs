@@ -50,11 +50,7 @@ impl StatCache {
             let at = MAGIC.len() + at * 20;
             ObjectId::from_slice(self.bytes.get(at..at + 20)?)
         };
-        Some(Last {
-            commit: id(0)?,
-            tree: id(1)?,
-            base: id(2).filter(|id| id.0 != [0; 20]),
-        })
+        Some(Last { commit: id(0)?, tree: id(1)?, base: id(2).filter(|id| id.0 != [0; 20]) })
     }
 
     /// By path.
@@ -110,7 +106,12 @@ impl NewStatCache {
         }
         let first = path.len() as u64 | u64::from(stat.mode) << 32;
         self.bytes.extend_from_slice(&first.to_le_bytes());
-        for word in [stat.modified_ns.cast_unsigned(), stat.changed_ns.cast_unsigned(), stat.size, stat.inode] {
+        for word in [
+            stat.modified_ns.cast_unsigned(),
+            stat.changed_ns.cast_unsigned(),
+            stat.size,
+            stat.inode,
+        ] {
             self.bytes.extend_from_slice(&word.to_le_bytes());
         }
         self.bytes.extend_from_slice(&id.0);
@@ -141,7 +142,8 @@ mod tests {
     fn entries_come_back_and_fresh_ones_are_not_kept() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("cache");
-        let stat = |ns| FileStat { modified_ns: ns, changed_ns: ns, size: 3, inode: 4, mode: 0o100_644 };
+        let stat =
+            |ns| FileStat { modified_ns: ns, changed_ns: ns, size: 3, inode: 4, mode: 0o100_644 };
         let id = hash(ObjectKind::Blob, b"x");
         let last = Last { commit: id, tree: id, base: None };
         let mut cache = NewStatCache::begin(1_000_000_000);

@@ -79,7 +79,9 @@ impl SnapshotStore {
     pub fn lock(&self) -> Result<StoreLock, GitError> {
         let mut builder = std::fs::DirBuilder::new();
         builder.recursive(true).mode(0o700);
-        for part in ["objects/pack", "objects/info", "refs/snapshots", "refs/heads", "stat-cache", "bases"] {
+        for part in
+            ["objects/pack", "objects/info", "refs/snapshots", "refs/heads", "stat-cache", "bases"]
+        {
             let path = self.path.join(part);
             builder.create(&path).at(&path)?;
         }
@@ -123,7 +125,11 @@ impl SnapshotStore {
     }
 
     /// Adds lines to a file of ours that lists some.
-    fn list<'a>(&self, name: &str, lines: impl IntoIterator<Item = &'a [u8]>) -> Result<(), GitError> {
+    fn list<'a>(
+        &self,
+        name: &str,
+        lines: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Result<(), GitError> {
         let path = self.path.join(name);
         let before = read_optional(&path, MOST_LIST)?.unwrap_or_default();
         let mut listed = before.clone();

@@ -113,7 +113,12 @@ impl<'a> Taking<'a> {
     }
 
     /// Adds an object, unless it is there or reachable from the base.
-    pub fn put(&mut self, kind: ObjectKind, bytes: &[u8], base: &HashSet<ObjectId>) -> Result<ObjectId, GitError> {
+    pub fn put(
+        &mut self,
+        kind: ObjectKind,
+        bytes: &[u8],
+        base: &HashSet<ObjectId>,
+    ) -> Result<ObjectId, GitError> {
         let id = crate::git::object::hash(kind, bytes);
         if self.needs_no_copy(id, base) { Ok(id) } else { self.pack.add(kind, bytes) }
     }
@@ -147,9 +152,9 @@ pub fn take(order: &TakeOrder<'_>) -> Result<Taken, GitError> {
             return Err(error);
         }
     };
-    let same = cache.last().filter(|last| {
-        last.tree == unit.tree && last.base == unit.base && store.has(last.commit)
-    });
+    let same = cache
+        .last()
+        .filter(|last| last.tree == unit.tree && last.base == unit.base && store.has(last.commit));
     let Taking { mut pack, cache: new_cache, files, read, nested, left_out, torn, .. } = taking;
     let (commit, objects, bytes) = match same {
         Some(last) => {

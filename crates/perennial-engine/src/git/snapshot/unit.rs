@@ -22,9 +22,7 @@ use crate::git::base_ref;
 use crate::git::error::{At, GitError};
 use crate::git::ignore::{Patterns, Rules};
 use crate::git::index::Index;
-use crate::git::object::{
-    EntryMode, ObjectId, ObjectKind, TreeEntry, decode_tree, encode_tree,
-};
+use crate::git::object::{EntryMode, ObjectId, ObjectKind, TreeEntry, decode_tree, encode_tree};
 use crate::git::object_store::ObjectStore;
 use crate::git::repository::{self, Repository, read_optional};
 
@@ -158,17 +156,17 @@ impl Taking<'_> {
         repository: Option<&Repository>,
         git: &GitSide,
     ) -> Result<Walked, GitError> {
-        let ignore_case = repository.is_some_and(|repository| repository.config.is_true("core.ignorecase"));
+        let ignore_case =
+            repository.is_some_and(|repository| repository.config.is_true("core.ignorecase"));
         let named = repository.and_then(|repository| repository.config.get("core.excludesfile"));
-        let owners = named.map(std::path::PathBuf::from).or_else(|| self.order.owners_ignore_file.clone());
+        let owners =
+            named.map(std::path::PathBuf::from).or_else(|| self.order.owners_ignore_file.clone());
         let exclude = repository.map(|repository| repository.common_dir.join("info/exclude"));
         let lists = [owners, exclude]
             .into_iter()
             .flatten()
             .filter_map(|path| Patterns::read(&path, b"", ignore_case));
-        let sparse_blob = |id: ObjectId| {
-            git.objects.as_ref()?.read_kind(id, ObjectKind::Blob).ok()
-        };
+        let sparse_blob = |id: ObjectId| git.objects.as_ref()?.read_kind(id, ObjectKind::Blob).ok();
         let order = WalkOrder {
             index: &git.index,
             rules: Rules::new(lists),
@@ -192,9 +190,10 @@ impl Taking<'_> {
         for file in &walked.files {
             self.see_file()?;
             let full = [prefix, &file.path].concat();
-            let known = self.cached.get(&*full).filter(|(stat, id)| {
-                *stat == file.stat && self.needs_no_copy(*id, &git.reachable)
-            });
+            let known = self
+                .cached
+                .get(&*full)
+                .filter(|(stat, id)| *stat == file.stat && self.needs_no_copy(*id, &git.reachable));
             let (stat, id) = match known {
                 Some((stat, id)) => (*stat, *id),
                 None => match self.read(root, file, git)? {
@@ -308,7 +307,8 @@ impl Taking<'_> {
         }
         let mut paths: Vec<&[u8]> = trees.keys().copied().collect();
         paths.sort_by_key(|path| {
-            let depth = path.iter().filter(|byte| **byte == b'/').count() + usize::from(!path.is_empty());
+            let depth =
+                path.iter().filter(|byte| **byte == b'/').count() + usize::from(!path.is_empty());
             std::cmp::Reverse((depth, *path))
         });
         let mut top = None;
@@ -428,7 +428,8 @@ fn describe_modes(state: &mut StateFile, walked: &Walked) {
         for (_, mode) in list {
             *counts.entry(*mode).or_default() += 1;
         }
-        let most = counts.into_iter().max_by_key(|(_, count)| *count).map_or(usual, |(mode, _)| mode);
+        let most =
+            counts.into_iter().max_by_key(|(_, count)| *count).map_or(usual, |(mode, _)| mode);
         *into = format!("{most:o}");
         for (path, mode) in list.iter().filter(|(_, mode)| *mode != most) {
             state.modes.insert(escape(path), format!("{mode:o}"));

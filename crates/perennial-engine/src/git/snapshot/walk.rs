@@ -36,7 +36,8 @@ pub struct FileStat {
 
 impl From<rustix::fs::Stat> for FileStat {
     fn from(stat: rustix::fs::Stat) -> FileStat {
-        let nanoseconds = |seconds: i64, more: i64| seconds.saturating_mul(1_000_000_000).saturating_add(more);
+        let nanoseconds =
+            |seconds: i64, more: i64| seconds.saturating_mul(1_000_000_000).saturating_add(more);
         FileStat {
             modified_ns: nanoseconds(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
             changed_ns: nanoseconds(stat.st_ctime as i64, stat.st_ctime_nsec as i64),

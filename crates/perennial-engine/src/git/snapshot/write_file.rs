@@ -56,8 +56,13 @@ impl Directory {
             | EntryMode::Executable
             | EntryMode::Directory
             | EntryMode::Repository => {
-                let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                let made = rustix::fs::openat(&parent, TEMPORARY, flags, Mode::from_raw_mode(0o600))?;
+                let flags = OFlags::WRONLY
+                    | OFlags::CREATE
+                    | OFlags::EXCL
+                    | OFlags::NOFOLLOW
+                    | OFlags::CLOEXEC;
+                let made =
+                    rustix::fs::openat(&parent, TEMPORARY, flags, Mode::from_raw_mode(0o600))?;
                 let mut made = std::fs::File::from(made);
                 made.write_all(bytes)?;
                 rustix::fs::fchmod(&made, Mode::from_raw_mode(file.permissions))?;
@@ -80,9 +85,9 @@ impl Directory {
 
     /// Removes a file or a link; one that is gone is no error.
     pub fn remove(&self, path: &[u8]) -> io::Result<()> {
-        let removed = self.parent(path, false).and_then(|(parent, name)| {
-            Ok(rustix::fs::unlinkat(&parent, name, AtFlags::empty())?)
-        });
+        let removed = self
+            .parent(path, false)
+            .and_then(|(parent, name)| Ok(rustix::fs::unlinkat(&parent, name, AtFlags::empty())?));
         match removed {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             removed => removed,

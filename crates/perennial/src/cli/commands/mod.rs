@@ -38,6 +38,7 @@ pub mod service;
 pub mod set;
 pub mod shim;
 pub mod show;
+pub mod snapshot;
 pub mod spawn;
 pub mod statusline;
 pub mod stop;

@@ -14,6 +14,7 @@ pub mod paint;
 pub mod recording;
 pub mod role;
 pub mod roster;
+pub mod snapshot;
 pub mod steps;
 pub mod story;
 pub mod table;

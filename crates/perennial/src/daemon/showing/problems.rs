@@ -303,7 +303,9 @@ fn why_no_agent_may(verb: Verb, standing: Standing) -> &'static str {
         (Verb::Up, _) => "a daemon that an agent starts would end with the agent's session",
         (Verb::Prune, _) => "only a person may remove what sessions printed",
         (Verb::Bury, _) => "an agent may bury only itself",
-        (Verb::Snapshot, _) => "a snapshot holds all files of a work tree, and a restore replaces them",
+        (Verb::Snapshot, _) => {
+            "a snapshot holds all files of a work tree, and a restore replaces them"
+        }
         (Verb::Look | Verb::Set | Verb::Rename | Verb::Post | Verb::Mail | Verb::Down, _) => {
             "only a person may do this"
         }

@@ -14,11 +14,12 @@ use perennial_core::authority::Caller;
 use perennial_core::command::Command;
 use perennial_core::entity::Entity;
 use perennial_core::event::AgentEvent;
+use perennial_core::fleet::Fleet;
 use perennial_core::id::AgentId;
 use perennial_core::reason::Verb;
-use perennial_core::refusal::Refusal;
 use perennial_core::snapshot::{
-    MOST_LISTED, SnapshotCause, SnapshotEvent, SnapshotFiles, SnapshotTaken, session_in_tree,
+    MOST_LISTED, SnapshotCause, SnapshotEvent, SnapshotFiles, SnapshotTaken, in_use,
+    session_in_tree,
 };
 use perennial_core::time::Time;
 use perennial_engine::git::snapshot::{ChangeKind, LeftOut, Taken, WithIndex, escape};
@@ -175,13 +176,8 @@ impl Surface {
         }
         let (number, target) = (chosen.number, agent.id.to_string());
         let present = present.0;
-        let begin = Command::BeginRestore {
-            target,
-            number,
-            present: present.number,
-            with_index,
-            in_tree,
-        };
+        let begin =
+            Command::BeginRestore { target, number, present: present.number, with_index, in_tree };
         self.command(caller, begin).await?;
         let now = self.driver.look(|view| view.now).await?;
         let which = (stored(chosen), stored(&present));
@@ -219,32 +215,33 @@ impl Surface {
             }
         }
         let files = Box::new(recorded_files(&taken));
-        self.command(caller, Command::RecordSnapshot { target: id.to_string(), why, files }).await?;
+        self.command(caller, Command::RecordSnapshot { target: id.to_string(), why, files })
+            .await?;
         let newest = self.read(move |journal| recorded(journal, id)).await?;
-        let newest = newest.into_iter().find(|(one, _)| one.files.commit == taken.commit.to_string());
+        let newest =
+            newest.into_iter().find(|(one, _)| one.files.commit == taken.commit.to_string());
         Ok((newest.ok_or_else(gone)?, taken))
     }
 
     /// An agent that a caller may have snapshots taken of, and that is not over.
     async fn living(&self, caller: Caller, target: String) -> Result<Agent, ProblemResponse> {
-        self.authorise(caller, Verb::Snapshot, Some(target.clone())).await?;
-        match self.resolve(target).await? {
-            Resolved::InMemory(id) => {
-                let found = self.driver.look(move |view| view.supervisor.fleet().agent(id).cloned());
-                found.await?.ok_or_else(gone)
+        let (id, ended) = match self.resolve(target).await? {
+            Resolved::InMemory(id) => (id, None),
+            Resolved::Ended(ended) => (ended.agent.id, Some(ended)),
+        };
+        let found = self.driver.look(move |view| {
+            let fleet = view.supervisor.fleet();
+            let asked = |fleet: &Fleet| {
+                in_use(fleet, caller, &id.to_string())
+                    .cloned()
+                    .map_err(|refusal| problems::refusal(&refusal, fleet))
+            };
+            match ended {
+                Some(ended) => asked(&ended.around(fleet)),
+                None => asked(fleet),
             }
-            Resolved::Ended(ended) => {
-                let refusal = Refusal::WrongState {
-                    agent: ended.agent.id,
-                    verb: Verb::Snapshot,
-                    state: ended.agent.state,
-                };
-                let refused = self.driver.look(move |view| {
-                    problems::refusal(&refusal, &ended.around(view.supervisor.fleet()))
-                });
-                Err(ProblemResponse(refused.await?))
-            }
-        }
+        });
+        found.await?.map_err(ProblemResponse)
     }
 
     async fn snapshots_of(
@@ -256,7 +253,8 @@ impl Surface {
         let agent = match self.resolve(target).await? {
             Resolved::Ended(ended) => ended.agent,
             Resolved::InMemory(id) => {
-                let found = self.driver.look(move |view| view.supervisor.fleet().agent(id).cloned());
+                let found =
+                    self.driver.look(move |view| view.supervisor.fleet().agent(id).cloned());
                 found.await?.ok_or_else(gone)?
             }
         };
@@ -279,10 +277,12 @@ impl Surface {
         let mut taken = taken.into_iter();
         let found = match number {
             None => taken.next().ok_or_else(|| problem::no_snapshots(&name)),
-            Some(number) => taken.find(|(one, _)| one.number == number).ok_or_else(|| match newest {
-                0 => problem::no_snapshots(&name),
-                newest => problem::no_such_snapshot(&name, number, newest),
-            }),
+            Some(number) => {
+                taken.find(|(one, _)| one.number == number).ok_or_else(|| match newest {
+                    0 => problem::no_snapshots(&name),
+                    newest => problem::no_such_snapshot(&name, number, newest),
+                })
+            }
         };
         Ok((agent, found.map_err(ProblemResponse)?))
     }
@@ -337,7 +337,10 @@ fn stored(taken: &SnapshotTaken) -> Stored {
 }
 
 fn why_word(left: &LeftOut) -> String {
-    serde_json::to_value(left.why).ok().and_then(|word| Some(word.as_str()?.to_owned())).unwrap_or_default()
+    serde_json::to_value(left.why)
+        .ok()
+        .and_then(|word| Some(word.as_str()?.to_owned()))
+        .unwrap_or_default()
 }
 
 fn left_out(left: &[LeftOut]) -> Vec<wire::LeftOutFile> {

@@ -11,9 +11,7 @@ const MOST_NAMED: usize = 5;
 pub fn session_in_tree(agent: &str) -> Problem {
     Problem::new(409, "session-in-tree", "a session runs in that work tree; nothing was restored")
         .because(format!("{agent} works there, and its files would change under it"))
-        .next(format!(
-            "run `perennial stop {agent}` first, or write the files elsewhere with `--to DIR`"
-        ))
+        .next("wait until it has no session, or write the files elsewhere with `--to DIR`")
 }
 
 pub fn no_snapshots(agent: &str) -> Problem {
@@ -55,7 +53,7 @@ pub fn failed(what: &str, error: &GitError) -> Problem {
             let path = path.display();
             Problem::new(409, "no-work-tree", title("there is no git work tree"))
                 .because(format!("{path} is not in one"))
-                .next("run `git init` there to have its files kept")
+                .next("make the directory a git work tree to have its files kept")
         }
         GitError::Unsupported(unsupported) => {
             Problem::new(409, "not-supported", title(&format!("not supported: {unsupported}")))

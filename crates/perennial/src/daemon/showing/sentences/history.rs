@@ -251,7 +251,9 @@ fn snapshot(event: &SnapshotEvent) -> String {
         }
         SnapshotEvent::RestoreBegun { number, present, with_index, .. } => {
             let index = if *with_index { " and index" } else { "" };
-            format!("restoring files{index} of snapshot {number}; snapshot {present} is what was there")
+            format!(
+                "restoring files{index} of snapshot {number}; snapshot {present} is what was there"
+            )
         }
     }
 }
