@@ -108,9 +108,7 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
         Route::StopAll => it.answers::<Vec<Agent>>(200, "Those that were stopped."),
         Route::Rename => it.body::<request::Rename>().answers::<Agent>(200, "The agent."),
         Route::Bury => it.body::<request::Bury>().answers::<Buried>(200, "The agent."),
-        Route::Prune => {
-            it.body::<request::Prune>().answers::<Pruned>(200, "What was removed, or would be.")
-        }
+        Route::Prune => prune(it),
         Route::Send => it.body::<request::Send>().answers::<Message>(200, "The text."),
         Route::ListSent => it.query::<query::Sent>().answers::<Vec<Message>>(200, "The texts."),
         Route::ShowMessage => it.query::<query::Message>().answers::<Message>(200, "The text."),
@@ -133,9 +131,7 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
         Route::ShowPost => it.answers::<Post>(200, "The post."),
         Route::ListRoles => it.query::<query::Roles>().answers::<Vec<Role>>(200, "The roles."),
         Route::AssumeRole => it.body::<request::Assume>().answers::<RoleChanged>(200, "The agent."),
-        Route::TransferRole => {
-            it.body::<request::Transfer>().answers::<RoleChanged>(200, "Who has it now.")
-        }
+        Route::TransferRole => transfer(it),
         Route::DropRole => it.answers::<RoleChanged>(200, "The agent."),
         Route::DismissVacancy => it.answers::<Vacancy>(200, "The vacancy as it was."),
         Route::ListLegacies => it.answers::<Vec<Legacy>>(200, "The texts."),
@@ -154,19 +150,33 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
         Route::Down => it.answers::<Down>(200, "The daemon ends."),
         Route::ListSnapshots => it.answers::<Vec<Snapshot>>(200, "The snapshots."),
         Route::TakeSnapshot => it.answers::<SnapshotTaken>(201, "The snapshot."),
-        Route::ShowSnapshot => {
-            it.query::<query::Snapshot>().answers::<SnapshotCard>(200, "The snapshot.")
-        }
-        Route::DiffSnapshot => {
-            it.query::<query::Snapshot>().answers::<SnapshotDiff>(200, "What changed.")
-        }
-        Route::RestoreSnapshot => {
-            it.body::<request::Restore>().answers::<SnapshotRestored>(200, "What was done.")
-        }
+        Route::ShowSnapshot => snapshot_card(it),
+        Route::DiffSnapshot => snapshot_diff(it),
+        Route::RestoreSnapshot => restore(it),
         Route::OpenApi => {
             it.answers_as("application/json", "OpenAPI 3.1.", &json!({ "type": "object" }))
         }
     }
+}
+
+fn prune(operation: Operation<'_>) -> Value {
+    operation.body::<request::Prune>().answers::<Pruned>(200, "What was removed, or would be.")
+}
+
+fn transfer(operation: Operation<'_>) -> Value {
+    operation.body::<request::Transfer>().answers::<RoleChanged>(200, "Who has it now.")
+}
+
+fn snapshot_card(operation: Operation<'_>) -> Value {
+    operation.query::<query::Snapshot>().answers::<SnapshotCard>(200, "The snapshot.")
+}
+
+fn snapshot_diff(operation: Operation<'_>) -> Value {
+    operation.query::<query::Snapshot>().answers::<SnapshotDiff>(200, "What changed.")
+}
+
+fn restore(operation: Operation<'_>) -> Value {
+    operation.body::<request::Restore>().answers::<SnapshotRestored>(200, "What was done.")
 }
 
 fn hook(operation: Operation<'_>) -> Value {

@@ -66,6 +66,10 @@ pub enum Method {
 /// Method, path and summary.
 type Card = (Method, &'static str, &'static str);
 
+const LIST_AGENTS: Card =
+    (Method::Get, "/v1/agents", "List agents: who needs you first, then by roster and name");
+const STOP: Card =
+    (Method::Post, "/v1/agents/{target}/stop", "Stop an agent's session; the agent sleeps");
 const RESTART: Card = (
     Method::Post,
     "/v1/agents/{target}/restart",
@@ -184,15 +188,11 @@ impl Route {
     fn card(self) -> Card {
         use Method::{Get, Post};
         match self {
-            Route::ListAgents => {
-                (Get, "/v1/agents", "List agents: who needs you first, then by roster and name")
-            }
+            Route::ListAgents => LIST_AGENTS,
             Route::Spawn => (Post, "/v1/agents", "Start a new agent"),
             Route::ShowAgent => (Get, "/v1/agents/{target}", "Show one agent"),
             Route::Why => (Get, "/v1/agents/{target}/why", "Tell why an agent is in its state"),
-            Route::Stop => {
-                (Post, "/v1/agents/{target}/stop", "Stop an agent's session; the agent sleeps")
-            }
+            Route::Stop => STOP,
             Route::StopAll => (Post, "/v1/stop-all", "Stop every agent"),
             Route::Wake => {
                 (Post, "/v1/agents/{target}/wake", "Start the next session of a sleeping agent")

@@ -224,8 +224,7 @@ fn words(command: &Command) -> Option<u64> {
         | Command::Rename { .. }
         | Command::Send { .. }
         | Command::Prune { .. }
-        | Command::RecordSnapshot { .. }
-        | Command::BeginRestore { .. }
+        | Command::Snapshot(_)
         | Command::ReadMail { .. }
         | Command::DismissVacancy { .. }
         | Command::Unsend { .. } => None,

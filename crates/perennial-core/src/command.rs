@@ -12,7 +12,7 @@ use crate::restart::Restart;
 use crate::retention::{Recordings, Terms};
 use crate::role::RoleTerms;
 use crate::settings::Settings;
-use crate::snapshot::{SnapshotCause, SnapshotFiles};
+use crate::snapshot::SnapshotOrder;
 use crate::text::{Fingerprint, TextBody};
 use crate::work::WorkPhase;
 
@@ -100,20 +100,8 @@ pub enum Command {
         /// The post that a text for the board becomes.
         post: PostId,
     },
-    /// A snapshot of an agent's work tree is durable.
-    RecordSnapshot {
-        target: Target,
-        why: SnapshotCause,
-        files: Box<SnapshotFiles>,
-    },
-    /// Files of a snapshot are to be put back. `in_tree`: whose directory is in that work tree.
-    BeginRestore {
-        target: Target,
-        number: u32,
-        present: u32,
-        with_index: bool,
-        in_tree: Vec<AgentId>,
-    },
+    /// A snapshot of an agent's work tree was taken, or is to be restored.
+    Snapshot(Box<SnapshotOrder>),
     /// An agent says where its own work stands.
     Report {
         phase: Option<WorkPhase>,
@@ -127,6 +115,7 @@ impl Command {
         match self {
             Command::Spawn(spawn) | Command::SpawnChild(spawn, _) => spawn.parent.as_mut(),
             Command::Set(set) => Some(&mut set.target),
+            Command::Snapshot(order) => Some(&mut order.target),
             Command::Mail(draft) => match &mut draft.to {
                 Addressee::Agent(target) | Addressee::Team(target) => Some(target),
                 Addressee::Role { .. } | Addressee::Operator => None,
@@ -139,8 +128,6 @@ impl Command {
             | Command::Send { target, .. }
             | Command::Assume { target, .. }
             | Command::Transfer { target, .. }
-            | Command::RecordSnapshot { target, .. }
-            | Command::BeginRestore { target, .. }
             | Command::Drop(target) => Some(target),
             Command::StopAll
             | Command::Prune { .. }

@@ -252,13 +252,7 @@ impl Fleet {
             Command::Leave { kind, body, post } => {
                 legacy::leave(self, caller, (*kind, body), *post, now)
             }
-            Command::RecordSnapshot { target, why, files } => {
-                snapshot::record(self, caller, target, (*why, files), now)
-            }
-            Command::BeginRestore { target, number, present, with_index, in_tree } => {
-                let which = (*number, *present, *with_index);
-                snapshot::begin_restore(self, caller, target, which, in_tree, now)
-            }
+            Command::Snapshot(order) => snapshot::decide(self, caller, order, now),
             Command::Report { phase, summary } => {
                 let own = caller.own_session()?;
                 let agent = self.allowed(caller, Verb::Report, &own.to_string())?;

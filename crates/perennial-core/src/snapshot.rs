@@ -16,6 +16,7 @@ use crate::fleet::{Decision, Fleet};
 use crate::id::AgentId;
 use crate::reason::{Evidence, Finding, Verb, Witness};
 use crate::refusal::Refusal;
+use crate::state::Roster;
 use crate::time::Time;
 
 /// Paths that were left out are recorded up to this many; all of them are counted.
@@ -97,38 +98,50 @@ pub fn taken(
     })))
 }
 
-/// Records a snapshot that a caller asked for.
-pub fn record(
-    fleet: &Fleet,
-    caller: Caller,
-    target: &str,
-    (why, files): (SnapshotCause, &SnapshotFiles),
-    now: Time,
-) -> Result<Decision, Refusal> {
-    let agent = in_use(fleet, caller, target)?;
-    let evidence = asked(caller.witness(Verb::Snapshot)?, now);
-    let what = What::Agent(agent.id, taken(agent, why, files.clone(), evidence));
-    let events = vec![Event { at: now, what }];
-    Ok(Decision { about: vec![Entity::Agent(agent.id)], events, ..Decision::default() })
+/// What a caller wants recorded of the snapshots of one agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SnapshotOrder {
+    pub target: String,
+    pub what: SnapshotAsked,
 }
 
-/// Decides whether a restore may begin. `in_tree` are the agents whose directory is in the work tree.
-pub fn begin_restore(
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SnapshotAsked {
+    /// A snapshot is durable.
+    Taken(SnapshotCause, SnapshotFiles),
+    /// Files of a snapshot are to be put back.
+    Restore {
+        number: u32,
+        present: u32,
+        with_index: bool,
+        /// The agents whose directory is in that work tree.
+        in_tree: Vec<AgentId>,
+    },
+}
+
+pub fn decide(
     fleet: &Fleet,
     caller: Caller,
-    target: &str,
-    (number, present, with_index): (u32, u32, bool),
-    in_tree: &[AgentId],
+    order: &SnapshotOrder,
     now: Time,
 ) -> Result<Decision, Refusal> {
-    let agent = in_use(fleet, caller, target)?;
-    session_in_tree(fleet, in_tree)?;
+    let agent = in_use(fleet, caller, &order.target)?;
     let evidence = asked(caller.witness(Verb::Snapshot)?, now);
-    let begun = SnapshotEvent::RestoreBegun { number, present, with_index, evidence };
-    let what = What::Agent(agent.id, AgentEvent::Snapshot(Box::new(begun)));
-    let events = vec![Event { at: now, what }];
-    let read = in_tree.iter().copied().map(Entity::Agent).collect();
-    Ok(Decision { about: vec![Entity::Agent(agent.id)], events, read, ..Decision::default() })
+    let (event, read) = match &order.what {
+        SnapshotAsked::Taken(why, files) => {
+            (taken(agent, *why, files.clone(), evidence), Vec::new())
+        }
+        SnapshotAsked::Restore { number, present, with_index, in_tree } => {
+            session_in_tree(fleet, in_tree)?;
+            let (number, present, with_index) = (*number, *present, *with_index);
+            let begun = SnapshotEvent::RestoreBegun { number, present, with_index, evidence };
+            let read = in_tree.iter().copied().map(Entity::Agent).collect();
+            (AgentEvent::Snapshot(Box::new(begun)), read)
+        }
+    };
+    let events = vec![Event { at: now, what: What::Agent(agent.id, event) }];
+    let about = vec![Entity::Agent(agent.id)];
+    Ok(Decision { about, events, read, ..Decision::default() })
 }
 
 /// SH2
@@ -144,7 +157,7 @@ pub fn session_in_tree(fleet: &Fleet, in_tree: &[AgentId]) -> Result<(), Refusal
 pub fn in_use<'a>(fleet: &'a Fleet, caller: Caller, target: &str) -> Result<&'a Agent, Refusal> {
     let agent = fleet.find(target)?;
     fleet.authorise(caller, Verb::Snapshot, Some(agent.id))?;
-    match agent.is_over() {
+    match agent.state.roster() == Roster::Cemetery {
         true => {
             let (agent, state) = (agent.id, agent.state);
             Err(Refusal::WrongState { agent, verb: Verb::Snapshot, state })

@@ -155,9 +155,7 @@ impl Judge {
                 self.line_holds(id)
             }
             AgentEvent::SessionRunning { number, .. } => {
-                account.is_live(id, *number, event)?;
-                account.running_at = Some(at);
-                Ok(())
+                account.is_live(id, *number, event).map(|()| account.running_at = Some(at))
             }
             AgentEvent::SessionEnding { number, .. } => {
                 account.is_live(id, *number, event)?;

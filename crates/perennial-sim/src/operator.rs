@@ -100,8 +100,7 @@ impl World {
             | Command::Rename { .. }
             | Command::Bury { .. }
             | Command::Prune { .. }
-            | Command::RecordSnapshot { .. }
-            | Command::BeginRestore { .. }
+            | Command::Snapshot(_)
             | Command::Post { .. }
             | Command::Leave { .. }
             | Command::SpawnChild(..)

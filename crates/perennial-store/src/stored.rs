@@ -419,11 +419,7 @@ fn read_agent(id: AgentId, kind: &str, payload: &[u8]) -> Result<What, Damage> {
         "settings-changed" => parsed::<StoredSettings>(payload)?.read()?,
         "snapshot-taken" => parsed::<StoredSnapshot>(payload)?.read()?,
         "restore-begun" => parsed::<StoredRestore>(payload)?.read()?,
-        "put-off" => {
-            let PutOff { until, unseen_micros } = parsed(payload)?;
-            let unseen = Duration::from_micros(unseen_micros);
-            AgentEvent::PutOff { until: until.map(Time), unseen }
-        }
+        "put-off" => put_off(parsed(payload)?),
         _ => return Err(misplaced()),
     };
     Ok(What::Agent(id, event))
@@ -457,6 +453,10 @@ fn found(payload: &[u8]) -> Result<AgentEvent, Damage> {
 
 fn number(payload: &[u8]) -> Result<SessionNumber, Damage> {
     Ok(SessionNumber(parsed::<Numbered>(payload)?.number))
+}
+
+fn put_off(PutOff { until, unseen_micros }: PutOff) -> AgentEvent {
+    AgentEvent::PutOff { until: until.map(Time), unseen: Duration::from_micros(unseen_micros) }
 }
 
 fn parsed<T: DeserializeOwned>(payload: &[u8]) -> Result<T, Damage> {

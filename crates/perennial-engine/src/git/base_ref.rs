@@ -103,7 +103,7 @@ fn unpack(common_dir: &Path, commit: ObjectId) -> Result<(), GitError> {
     let path = common_dir.join("packed-refs");
     let line = format!("{commit} {}\n", name(commit)).into_bytes();
     let holds = |bytes: &[u8]| memchr::memmem::find(bytes, &line);
-    if !read_optional(&path, u64::MAX - 1)?.is_some_and(|bytes| holds(&bytes).is_some()) {
+    if read_optional(&path, u64::MAX - 1)?.is_none_or(|bytes| holds(&bytes).is_none()) {
         return Ok(());
     }
     let lock = common_dir.join("packed-refs.lock");

@@ -73,7 +73,7 @@ pub fn open(work_tree: &Path) -> Result<Repository, GitError> {
     let dot_git = work_tree.join(".git");
     let kind = std::fs::symlink_metadata(&dot_git).at(&dot_git)?.file_type();
     let git_dir = if kind.is_dir() {
-        dot_git.clone()
+        dot_git
     } else if kind.is_file() {
         let text = regular_file::read(&dot_git, Links::Refuse, 8192).at(&dot_git)?;
         let target = text

@@ -15,7 +15,6 @@ pub struct Link {
 
 impl Link {
     /// The content of the extension. The inner `None` is an index that is not split after all.
-    #[expect(clippy::option_option, reason = "malformed, not split, split")]
     pub fn parse(bytes: &[u8]) -> Option<Option<Link>> {
         let shared = ObjectId::from_slice(bytes.get(..20)?)?;
         if shared.0 == [0; 20] {

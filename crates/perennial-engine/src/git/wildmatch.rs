@@ -5,11 +5,14 @@
 //! - WM1  The time is bounded by the product of both lengths, and a pattern of stars is no exception: there is one
 //!   place to go back to for `*` and one for `**`, no recursion.
 
+/// In the pattern and in the text.
+type Place = (usize, usize);
+
 /// Whether the whole of `text` matches.
 pub fn matches(pattern: &[u8], text: &[u8], ignore_case: bool) -> bool {
     let (mut p, mut t) = (0, 0);
     // Where to go on if what follows a star does not match: pattern and text.
-    let (mut star, mut globstar): (Option<(usize, usize)>, Option<(usize, usize)>) = (None, None);
+    let (mut star, mut globstar): (Option<Place>, Option<Place>) = (None, None);
     loop {
         if t == text.len() && p == pattern.len() {
             return true;

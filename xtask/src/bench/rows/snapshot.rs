@@ -5,13 +5,12 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, ensure};
 use perennial_engine::git::snapshot::{TakeOrder, take};
 
 use super::ratio;
-use crate::clock::timed;
+use crate::clock::{monotonic_ns, timed};
 use crate::samples::Samples;
 use crate::table::Line;
 use crate::workshop::Workshop;
@@ -71,8 +70,8 @@ fn line(work: &Path, snapshots: &Path, files: usize, changed: usize) -> Result<L
 }
 
 fn taken(work: &Path, snapshots: &Path) -> Result<()> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
-    take(&TakeOrder::new(work, snapshots, i64::try_from(now.as_nanos())?))?;
+    // The moment is only the date of the commit.
+    take(&TakeOrder::new(work, snapshots, i64::try_from(monotonic_ns())?))?;
     Ok(())
 }
 

@@ -216,7 +216,6 @@ impl Taking<'_> {
     }
 
     /// Reads and stores one file; the error is why it is left out, or `None` if it is gone.
-    #[expect(clippy::type_complexity, reason = "a failure, or an answer of two kinds")]
     fn read(
         &mut self,
         root: &OwnedFd,

@@ -39,8 +39,8 @@ impl From<rustix::fs::Stat> for FileStat {
         let nanoseconds =
             |seconds: i64, more: i64| seconds.saturating_mul(1_000_000_000).saturating_add(more);
         FileStat {
-            modified_ns: nanoseconds(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
-            changed_ns: nanoseconds(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+            modified_ns: nanoseconds(stat.st_mtime, stat.st_mtime_nsec as i64),
+            changed_ns: nanoseconds(stat.st_ctime, stat.st_ctime_nsec as i64),
             size: stat.st_size as u64,
             inode: stat.st_ino,
             mode: stat.st_mode,
@@ -111,8 +111,7 @@ pub fn walk(root: &OwnedFd, order: &WalkOrder<'_>) -> Result<Walked, GitError> {
         .map(|entry| &*entry.path)
         .collect();
     let mut walker = Walker { order, tracked, found: Walked::default() };
-    let top = root.try_clone().map_err(|source| GitError::Io { path: ".".into(), source })?;
-    walker.directory(top, &mut Vec::new(), &order.rules.clone(), Taking::All, 0)?;
+    walker.directory(root, &mut Vec::new(), &order.rules.clone(), Taking::All, 0)?;
     Ok(walker.found)
 }
 
@@ -120,18 +119,18 @@ impl Walker<'_> {
     /// Walks one directory, whose path ends in `/` unless it is the top. Tells whether anything was taken.
     fn directory(
         &mut self,
-        fd: OwnedFd,
+        fd: &OwnedFd,
         path: &mut Vec<u8>,
         rules: &Rules,
         taking: Taking,
         depth: usize,
     ) -> Result<bool, GitError> {
-        let Ok(names) = entries(&fd) else {
+        let Ok(names) = entries(fd) else {
             self.leave_out(path, Why::Unreadable);
             return Ok(true);
         };
         let rules = match taking {
-            Taking::All => self.rules_of(&fd, path, rules),
+            Taking::All => self.rules_of(fd, path, rules),
             Taking::TrackedOnly => rules.clone(),
         };
         let (length, mut took) = (path.len(), false);
@@ -142,13 +141,13 @@ impl Walker<'_> {
             path.truncate(length);
             path.extend_from_slice(&name);
             let kind = match kind {
-                FileType::Unknown => kind_of(&fd, &name).unwrap_or(FileType::Unknown),
+                FileType::Unknown => kind_of(fd, &name).unwrap_or(FileType::Unknown),
                 kind => kind,
             };
             took |= if kind == FileType::Directory {
-                self.below(&fd, path, &name, &rules, (taking, depth))?
+                self.below(fd, path, &name, &rules, (taking, depth))?
             } else {
-                self.file(&fd, path, &name, kind, &rules, taking)?
+                self.file(fd, path, &name, kind, &rules, taking)?
             };
         }
         path.truncate(length);
@@ -187,7 +186,7 @@ impl Walker<'_> {
         self.found.directories.push(WalkedDirectory { path: path.clone(), mode, is_bare: false });
         let taking = if is_ignored { Taking::TrackedOnly } else { Taking::All };
         path.push(b'/');
-        let took = self.directory(inner, path, rules, taking, depth + 1)?;
+        let took = self.directory(&inner, path, rules, taking, depth + 1)?;
         path.pop();
         self.found.directories[at].is_bare = !took && !is_ignored;
         Ok(took)

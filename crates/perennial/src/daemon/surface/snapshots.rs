@@ -18,8 +18,8 @@ use perennial_core::fleet::Fleet;
 use perennial_core::id::AgentId;
 use perennial_core::reason::Verb;
 use perennial_core::snapshot::{
-    MOST_LISTED, SnapshotCause, SnapshotEvent, SnapshotFiles, SnapshotTaken, in_use,
-    session_in_tree,
+    MOST_LISTED, SnapshotAsked, SnapshotCause, SnapshotEvent, SnapshotFiles, SnapshotOrder,
+    SnapshotTaken, in_use, session_in_tree,
 };
 use perennial_core::time::Time;
 use perennial_engine::git::snapshot::{ChangeKind, LeftOut, Taken, WithIndex, escape};
@@ -176,9 +176,9 @@ impl Surface {
         }
         let (number, target) = (chosen.number, agent.id.to_string());
         let present = present.0;
-        let begin =
-            Command::BeginRestore { target, number, present: present.number, with_index, in_tree };
-        self.command(caller, begin).await?;
+        let present_number = present.number;
+        let what = SnapshotAsked::Restore { number, present: present_number, with_index, in_tree };
+        self.command(caller, Command::Snapshot(Box::new(SnapshotOrder { target, what }))).await?;
         let now = self.driver.look(|view| view.now).await?;
         let which = (stored(chosen), stored(&present));
         let index = if with_index { WithIndex::Yes } else { WithIndex::No };
@@ -214,9 +214,8 @@ impl Surface {
                 return Ok((known, taken));
             }
         }
-        let files = Box::new(recorded_files(&taken));
-        self.command(caller, Command::RecordSnapshot { target: id.to_string(), why, files })
-            .await?;
+        let (target, what) = (id.to_string(), SnapshotAsked::Taken(why, recorded_files(&taken)));
+        self.command(caller, Command::Snapshot(Box::new(SnapshotOrder { target, what }))).await?;
         let newest = self.read(move |journal| recorded(journal, id)).await?;
         let newest =
             newest.into_iter().find(|(one, _)| one.files.commit == taken.commit.to_string());
