@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::role::Rounds;
 
 use crate::answer::Legacy;
+use crate::cleaning::CleanedAgent;
 
 /// A moment on the wire, such as `2026-11-15T22:03:41.000125Z`; it sorts as text.
 pub type Moment = String;
@@ -109,6 +110,9 @@ pub struct Agent {
     /// What is left out, because it is not for this caller: `argv`, `env_names`, `evidence.fact`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<String>,
+    /// What was removed of it since its death; only in `show`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cleaned: Option<CleanedAgent>,
 }
 
 /// The clock: how much of the context window is used.

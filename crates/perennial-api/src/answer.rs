@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::{Agent, Moment};
+use crate::cleaning::ConversationCopy;
 use crate::role::Vacancy;
 
 /// `GET /v1/agents/{target}/why`
@@ -166,7 +167,14 @@ pub struct Pruned {
     pub agents: Vec<PrunedAgent>,
     /// Of all agents together.
     pub recordings: u64,
+    /// Our copies of conversations of agents that were cleaned.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub conversations: u64,
     pub bytes: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The recordings of one agent.
@@ -179,6 +187,8 @@ pub struct PrunedAgent {
     pub target: String,
     /// By the numbers of their sessions.
     pub recordings: Vec<PrunedRecording>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conversations: Vec<ConversationCopy>,
     pub bytes: u64,
 }
 

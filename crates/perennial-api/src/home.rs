@@ -199,6 +199,11 @@ impl Home {
         self.log_dir().join("daemon.log")
     }
 
+    /// The entity graph; made again from the journal if it is gone.
+    pub fn graph(&self) -> PathBuf {
+        self.state.join("graph.db")
+    }
+
     /// Repositories that hold snapshots of work trees.
     pub fn snapshots(&self) -> PathBuf {
         self.state.join("snapshots")

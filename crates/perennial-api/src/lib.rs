@@ -13,9 +13,11 @@
 pub mod agent;
 pub mod answer;
 pub mod attended;
+pub mod cleaning;
 pub mod client;
 pub mod event;
 pub mod exit_code;
+pub mod graph;
 pub mod home;
 mod http;
 pub mod mail;

@@ -12,7 +12,9 @@ use crate::answer::{
     Briefing, Buried, Down, Health, Legacy, Message, Pruned, Recording, Reported, Screen, Ticket,
     Why,
 };
+use crate::cleaning::{Clean, Cleaned};
 use crate::event::Event;
+use crate::graph::{self, GraphPage};
 use crate::mail::{Mail, MailList};
 use crate::post::Post;
 use crate::problem::{self, Problem};
@@ -87,16 +89,33 @@ pub fn tools() -> Value {
         .collect()
 }
 
+const REMOVED: &str = "What was removed, or would be.";
+const IN_WORDS: &str =
+    "The agent; with `vocabulary`, the document of that seed (docs/vocabularies.md).";
+
+fn agents(it: Operation<'_>) -> Value {
+    it.query::<query::Agents>().answers::<Vec<Agent>>(
+        200,
+        "The agents; with `vocabulary`, documents of that seed (docs/vocabularies.md). x-dead: the dead; \
+         x-read-only: nothing is recorded now.",
+    )
+}
+
+fn logs(it: Operation<'_>) -> Value {
+    it.query::<query::Logs>().answers_as(
+        "application/octet-stream",
+        "The bytes; x-session, x-offset and x-end say which.",
+        &json!({}),
+    )
+}
+
 /// What a route takes and answers.
 fn operation(route: Route, writer: &mut Writer) -> Value {
     let it = writer.operation(route);
     match route {
-        Route::ListAgents => it.query::<query::Agents>().answers::<Vec<Agent>>(
-            200,
-            "The agents; x-dead: the dead; x-read-only: nothing is recorded now.",
-        ),
+        Route::ListAgents => agents(it),
         Route::Spawn => it.body::<request::Spawn>().answers::<Agent>(201, "The agent."),
-        Route::ShowAgent => it.answers::<Agent>(200, "The agent."),
+        Route::ShowAgent => it.query::<query::Agent>().answers::<Agent>(200, IN_WORDS),
         Route::Wake | Route::Restart => {
             it.body::<request::Start>().answers::<Agent>(200, "The agent.")
         }
@@ -108,17 +127,13 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
         Route::StopAll => it.answers::<Vec<Agent>>(200, "Those that were stopped."),
         Route::Rename => it.body::<request::Rename>().answers::<Agent>(200, "The agent."),
         Route::Bury => it.body::<request::Bury>().answers::<Buried>(200, "The agent."),
-        Route::Prune => prune(it),
+        Route::Prune => it.body::<request::Prune>().answers::<Pruned>(200, REMOVED),
         Route::Send => it.body::<request::Send>().answers::<Message>(200, "The text."),
         Route::ListSent => it.query::<query::Sent>().answers::<Vec<Message>>(200, "The texts."),
         Route::ShowMessage => it.query::<query::Message>().answers::<Message>(200, "The text."),
         Route::Withdraw => it.answers::<Message>(200, "The text."),
         Route::Ticket => it.body::<request::TicketRequest>().answers::<Ticket>(200, "The ticket."),
-        Route::Logs => it.query::<query::Logs>().answers_as(
-            "application/octet-stream",
-            "The bytes; x-session, x-offset and x-end say which.",
-            &json!({}),
-        ),
+        Route::Logs => logs(it),
         Route::Recording => {
             it.query::<query::Recording>().answers::<Recording>(200, "The recording.")
         }
@@ -148,6 +163,8 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
         }
         Route::Health => it.answers::<Health>(200, "How the daemon is."),
         Route::Down => it.answers::<Down>(200, "The daemon ends."),
+        Route::Clean => it.body::<Clean>().answers::<Cleaned>(200, REMOVED),
+        Route::Graph => it.query::<graph::Query>().answers::<GraphPage>(200, "The sessions."),
         Route::ListSnapshots => it.answers::<Vec<Snapshot>>(200, "The snapshots."),
         Route::TakeSnapshot => it.answers::<SnapshotTaken>(201, "The snapshot."),
         Route::ShowSnapshot => snapshot_card(it),
@@ -157,10 +174,6 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
             it.answers_as("application/json", "OpenAPI 3.1.", &json!({ "type": "object" }))
         }
     }
-}
-
-fn prune(operation: Operation<'_>) -> Value {
-    operation.body::<request::Prune>().answers::<Pruned>(200, "What was removed, or would be.")
 }
 
 fn transfer(operation: Operation<'_>) -> Value {

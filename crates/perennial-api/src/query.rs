@@ -16,6 +16,19 @@ pub struct Agents {
     pub project: Option<String>,
     /// Only agents that nothing has confirmed for at least this many seconds.
     pub stale: Option<u64>,
+    /// Only holders of this role.
+    pub role: Option<String>,
+    /// `haak`, `tavern`, `julian`, `s3` or `gastown`: `state` and `role` are in its words, and so is the answer.
+    pub vocabulary: Option<String>,
+}
+
+/// `GET /v1/agents/{target}`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Agent {
+    /// `haak`, `tavern`, `julian`, `s3` or `gastown`: the answer is in its words.
+    pub vocabulary: Option<String>,
 }
 
 /// The most events that `GET /v1/agents/{target}/why` tells; `GET /v1/events` has all of them.

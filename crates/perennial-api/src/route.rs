@@ -50,6 +50,8 @@ pub enum Route {
     Health,
     Down,
     OpenApi,
+    Clean,
+    Graph,
     ListSnapshots,
     TakeSnapshot,
     ShowSnapshot,
@@ -118,8 +120,19 @@ const DIFF_SNAPSHOT: Card = (
 const RESTORE_SNAPSHOT: Card =
     (Method::Post, "/v1/agents/{target}/restore", "Put the files of a snapshot back");
 
+const HOOK: Card =
+    (Method::Post, "/v1/hook", "Take a call of an agent CLI's hook; for sessions only");
+const STEPS: Card =
+    (Method::Get, "/v1/agents/{target}/steps", "Read an agent's conversations, step by step");
+const CLEAN: Card = (
+    Method::Post,
+    "/v1/agents/{target}/clean",
+    "Remove what takes up room of a dead agent, or list it",
+);
+const GRAPH: Card = (Method::Get, "/v1/graph", "Query the entity graph: who did what, by session");
+
 impl Route {
-    pub const ALL: [Route; 49] = [
+    pub const ALL: [Route; 51] = [
         Route::ListAgents,
         Route::Spawn,
         Route::ShowAgent,
@@ -164,6 +177,8 @@ impl Route {
         Route::Health,
         Route::Down,
         Route::OpenApi,
+        Route::Clean,
+        Route::Graph,
         Route::ListSnapshots,
         Route::TakeSnapshot,
         Route::ShowSnapshot,
@@ -220,9 +235,7 @@ impl Route {
             }
             Route::Recording => (Get, "/v1/agents/{target}/recording", "Describe a recording"),
             Route::Screen => (Get, "/v1/agents/{target}/screen", "Show an agent's screen"),
-            Route::Steps => {
-                (Get, "/v1/agents/{target}/steps", "Read an agent's conversations, step by step")
-            }
+            Route::Steps => STEPS,
             Route::ListEvents => (Get, "/v1/events", "List events, oldest first, or follow them"),
             Route::Feed => (Get, "/v1/feed", "Follow events, and agents as they change"),
             Route::ListPosts => (Get, "/v1/board", "List posts on the board, newest first"),
@@ -240,14 +253,14 @@ impl Route {
             Route::ListMail => LIST_MAIL,
             Route::SendMail => SEND_MAIL,
             Route::ReadMail => READ_MAIL,
-            Route::Hook => {
-                (Post, "/v1/hook", "Take a call of an agent CLI's hook; for sessions only")
-            }
+            Route::Hook => HOOK,
             Route::StatusLine => STATUS_LINE,
             Route::Mcp => MCP,
             Route::Health => (Get, "/v1/health", "Show the daemon's health"),
             Route::Down => (Post, "/v1/down", "End the daemon; sessions go on"),
             Route::OpenApi => (Get, "/v1/openapi.json", "Get this document"),
+            Route::Clean => CLEAN,
+            Route::Graph => GRAPH,
             Route::ListSnapshots => LIST_SNAPSHOTS,
             Route::TakeSnapshot => TAKE_SNAPSHOT,
             Route::ShowSnapshot => SHOW_SNAPSHOT,

@@ -224,6 +224,7 @@ fn words(command: &Command) -> Option<u64> {
         | Command::Rename { .. }
         | Command::Send { .. }
         | Command::Prune { .. }
+        | Command::Clean { .. }
         | Command::Snapshot(_)
         | Command::ReadMail { .. }
         | Command::DismissVacancy { .. }

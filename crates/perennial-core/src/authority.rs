@@ -59,6 +59,7 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             | Verb::Drop
             | Verb::Up
             | Verb::Down
+            | Verb::Clean
             | Verb::Snapshot => true,
         },
         // A job does its own work and reports by its exit: it needs nothing from us.
@@ -85,6 +86,7 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             | Verb::Drop
             | Verb::Up
             | Verb::Down
+            | Verb::Clean
             | Verb::Snapshot => false,
         },
         Caller::Agent(_) => agent_may(caller, verb, standing),
@@ -109,7 +111,7 @@ fn agent_may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             standing == Standing::Itself
         }
         // A restore replaces files of whoever else works there.
-        Verb::Set | Verb::Rename | Verb::Prune | Verb::Snapshot => false,
+        Verb::Set | Verb::Rename | Verb::Prune | Verb::Clean | Verb::Snapshot => false,
         // A daemon that an agent starts would end with the agent's session.
         Verb::Up | Verb::Down => false,
     }
@@ -176,6 +178,7 @@ mod tests {
                 Verb::Drop,
                 Verb::Up,
                 Verb::Down,
+                Verb::Clean,
                 Verb::Snapshot,
             ]
             .into_iter()
@@ -187,7 +190,7 @@ mod tests {
         assert_eq!(
             allowed(Caller::Person, Standing::Other),
             "look attach send logs spawn stop wake restart set rename bury prune post mail assume \
-             transfer drop up down snapshot"
+             transfer drop up down clean snapshot"
         );
         assert_eq!(allowed(agent, Standing::Parent), "look stop wake restart post mail");
         assert_eq!(

@@ -1,6 +1,7 @@
 //! A command with its caller. It may be refused; a report never is.
 
 use crate::authority::Caller;
+use crate::cleaning::Artefacts;
 use crate::conversation::ConversationId;
 use crate::fleet::Reach;
 use crate::id::{AgentId, MessageId, PostId};
@@ -67,7 +68,13 @@ pub enum Command {
     /// Removes recordings, of those that were found on this machine.
     Prune {
         found: Vec<Recordings>,
+        /// What is left of agents that were cleaned.
+        cleaned: Vec<Artefacts>,
         terms: Terms,
+    },
+    /// Removes what takes up room of an agent in the cemetery.
+    Clean {
+        found: Box<Artefacts>,
     },
     /// A text for everybody, put on the board.
     Post {
@@ -131,6 +138,7 @@ impl Command {
             | Command::Drop(target) => Some(target),
             Command::StopAll
             | Command::Prune { .. }
+            | Command::Clean { .. }
             | Command::Unsend { .. }
             | Command::ReadMail { .. }
             | Command::Report { .. }

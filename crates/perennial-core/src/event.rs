@@ -214,6 +214,15 @@ pub enum NodeEvent {
     RecordsLost { known: u64, found: u64 },
     /// What these sessions of an agent printed is to be removed from this machine.
     RecordingsPruned { agent: AgentId, sessions: Vec<SessionNumber>, bytes: u64, by: Witness },
+    /// What takes up room of an agent in the cemetery is to be removed: our copies of these conversations of its
+    /// harness. What its sessions printed has a record of its own.
+    AgentCleaned {
+        agent: AgentId,
+        harness: String,
+        conversations: Vec<ConversationId>,
+        bytes: u64,
+        by: Witness,
+    },
 }
 
 impl Event {

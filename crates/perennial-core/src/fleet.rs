@@ -21,6 +21,7 @@ use std::time::Duration;
 use crate::agent::{self, Agent};
 use crate::agents::Agents;
 use crate::authority::{self, Caller};
+use crate::cleaning;
 use crate::command::{Command, Request, Set, Then};
 use crate::consequence;
 use crate::effect::Plan;
@@ -229,12 +230,13 @@ impl Fleet {
                 let (whom, what) = ((*id, target.as_str()), (body, *fingerprint));
                 message::send(self, caller, whom, what, *after_turn, now)
             }
-            Command::Prune { found, terms } => {
+            Command::Prune { found, cleaned, terms } => {
                 self.authorise(caller, Verb::Prune, None)?;
                 let witness = caller.witness(Verb::Prune)?;
-                let events = self.pruned(found, *terms, witness, now);
+                let events = self.pruned(found, cleaned, *terms, witness, now);
                 Ok(Decision { events, ..Decision::default() })
             }
+            Command::Clean { found } => cleaning::decide(self, caller, found, now),
             Command::Unsend { id } => message::unsend(self, caller, *id, now),
             Command::Mail(draft) => message::send_mail(self, caller, draft, now),
             Command::ReadMail { ids } => message::read_mail(self, caller, ids, now),
@@ -417,7 +419,8 @@ impl Fleet {
                 NodeEvent::DaemonStopped { .. }
                 | NodeEvent::JournalRestored { .. }
                 | NodeEvent::RecordsLost { .. }
-                | NodeEvent::RecordingsPruned { .. },
+                | NodeEvent::RecordingsPruned { .. }
+                | NodeEvent::AgentCleaned { .. },
             ) => Vec::new(),
             What::Agent(id, agent_event) => {
                 let mut touched = self.agents.evolve(*id, agent_event, event.at, &mut self.roles);

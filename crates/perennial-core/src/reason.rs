@@ -262,6 +262,8 @@ pub enum Verb {
     Drop,
     Up,
     Down,
+    /// Removes what takes up room of a dead agent.
+    Clean,
     /// Takes, shows and restores snapshots of work trees.
     Snapshot,
 }
@@ -289,6 +291,7 @@ impl Verb {
             Verb::Drop => "drop",
             Verb::Up => "up",
             Verb::Down => "down",
+            Verb::Clean => "clean",
             Verb::Snapshot => "snapshot",
         }
     }

@@ -135,4 +135,8 @@ pub enum Refusal {
     ParentGone {
         parent: AgentId,
     },
+    /// It is in the cemetery, and its last session has not ended, or nobody knows whether it has.
+    StillEnding {
+        agent: AgentId,
+    },
 }

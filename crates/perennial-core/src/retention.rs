@@ -55,6 +55,14 @@ pub struct SessionsKnown {
 }
 
 impl SessionsKnown {
+    pub(crate) fn is_in_cemetery(self) -> bool {
+        self.is_in_cemetery
+    }
+
+    pub(crate) fn newest_has_ended(self) -> bool {
+        self.newest_has_ended
+    }
+
     /// `None` for an agent that has had no session.
     pub fn of(agent: &Agent) -> Option<SessionsKnown> {
         let session = agent.session.as_ref()?;
@@ -235,7 +243,7 @@ mod tests {
         assert_eq!(observed(Some(DAY * 30)), 1);
         let asked = |caller| {
             let terms = Terms { printed_before: NOW, with_newest: false };
-            let command = Command::Prune { found: found.clone(), terms };
+            let command = Command::Prune { found: found.clone(), cleaned: Vec::new(), terms };
             Fleet::default().decide(&Request { caller, command }, NOW)
         };
         assert_eq!(asked(Caller::Person).map(|decision| decision.events.len()), Ok(1));

@@ -80,7 +80,8 @@ impl Judge {
                     NodeEvent::DaemonStopped { .. }
                     | NodeEvent::JournalRestored { .. }
                     | NodeEvent::RecordsLost { .. }
-                    | NodeEvent::RecordingsPruned { .. },
+                    | NodeEvent::RecordingsPruned { .. }
+                    | NodeEvent::AgentCleaned { .. },
                 ) => {}
                 What::Agent(id, AgentEvent::Hatched(birth)) => {
                     self.hatched(*id, birth, event.at)?;

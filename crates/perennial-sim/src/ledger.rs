@@ -107,7 +107,8 @@ impl World {
                 NodeEvent::DaemonStopped { .. }
                 | NodeEvent::JournalRestored { .. }
                 | NodeEvent::RecordsLost { .. }
-                | NodeEvent::RecordingsPruned { .. },
+                | NodeEvent::RecordingsPruned { .. }
+                | NodeEvent::AgentCleaned { .. },
             ) => {}
             What::Agent(id, what) => self.check_agent_event(*id, what, event.at),
             What::Message(id, what) => self.check_text(*id, what, event.at),

@@ -100,6 +100,7 @@ impl World {
             | Command::Rename { .. }
             | Command::Bury { .. }
             | Command::Prune { .. }
+            | Command::Clean { .. }
             | Command::Snapshot(_)
             | Command::Post { .. }
             | Command::Leave { .. }

@@ -24,6 +24,9 @@ pub fn event(event: &Event) -> String {
         What::Node(_, NodeEvent::RecordingsPruned { agent, sessions, .. }) => {
             format!("recordings of {} sessions of [{}] pruned", sessions.len(), agent.0)
         }
+        What::Node(_, NodeEvent::AgentCleaned { agent, conversations, .. }) => {
+            format!("[{}] cleaned, with {} conversations", agent.0, conversations.len())
+        }
         What::Node(_, NodeEvent::JournalRestored { since }) => {
             format!("the journal took nothing for {}", span::print(event.at.since(*since)))
         }

@@ -7,6 +7,7 @@
 
 pub mod chain;
 pub mod follow;
+pub mod graph;
 pub mod journal;
 pub mod load;
 pub mod memory;

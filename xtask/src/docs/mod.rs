@@ -5,6 +5,7 @@
 
 mod diagram;
 mod states;
+mod vocabularies;
 mod words;
 
 use perennial_api::openapi;
@@ -25,6 +26,7 @@ const DOCUMENTS: &[Document] = &[
     Document { path: tidy::COVERAGE, make: coverage },
     Document { path: "docs/openapi.json", make: || Ok(json(&openapi::document())) },
     Document { path: "docs/mcp-tools.json", make: || Ok(json(&openapi::tools())) },
+    Document { path: "docs/vocabularies.md", make: || Ok(vocabularies::document()) },
 ];
 
 pub fn write() -> Result<(), Failure> {

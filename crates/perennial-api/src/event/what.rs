@@ -197,6 +197,15 @@ pub enum What {
         /// A person, or the daemon by `keep_recordings_days`.
         by: Witness,
     },
+    /// Our copies of these conversations of an agent in the cemetery were removed from the machine.
+    AgentCleaned {
+        /// The agent's id.
+        agent: String,
+        harness: String,
+        conversations: Vec<String>,
+        bytes: u64,
+        by: Witness,
+    },
     /// An agent has this name or conversation from here on.
     Taken(Claimed),
     /// The name or conversation is free again.
@@ -353,6 +362,7 @@ impl What {
             What::JournalRestored { .. } => "journal-restored",
             What::RecordsLost { .. } => "records-lost",
             What::RecordingsPruned { .. } => "recordings-pruned",
+            What::AgentCleaned { .. } => "agent-cleaned",
             What::Taken(_) => "taken",
             What::Left(_) => "left",
             What::MessageRecorded { .. } => "message-recorded",

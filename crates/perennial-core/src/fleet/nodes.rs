@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use super::{Fleet, of};
 use crate::agent::{self, Agent};
+use crate::cleaning::{self, Artefacts};
 use crate::entity::Entity;
 use crate::event::{Event, NodeEvent, What};
 use crate::id::{AgentId, BootId, Epoch, NodeId};
@@ -135,23 +136,27 @@ impl Fleet {
     pub(super) fn pruned(
         &self,
         found: &[Recordings],
+        cleaned: &[Artefacts],
         terms: Terms,
         by: Witness,
         now: Time,
     ) -> Vec<Event> {
         let chosen = retention::chosen(self, found, terms);
         let events = retention::pruned(&chosen, by).into_iter();
-        events.map(|event| self.of_own(event, now)).collect()
+        let mut events: Vec<Event> = events.map(|event| self.of_own(event, now)).collect();
+        let copies = cleaning::chosen_by_age(self, cleaned, terms.printed_before);
+        events.extend(cleaning::pruned(self, &copies, by, now));
+        events
     }
 
     /// The same for those that are older than the configuration keeps them.
     pub(super) fn outlived(&self, found: &[Recordings], now: Time) -> Vec<Event> {
         let Some(keep) = self.policy.keep_recordings else { return Vec::new() };
         let terms = retention::by_age(keep, now, self.behind);
-        self.pruned(found, terms, Witness::Daemon, now)
+        self.pruned(found, &[], terms, Witness::Daemon, now)
     }
 
-    pub(super) fn of_own(&self, event: NodeEvent, at: Time) -> Event {
+    pub(crate) fn of_own(&self, event: NodeEvent, at: Time) -> Event {
         Event { at, what: What::Node(self.node, event) }
     }
 }

@@ -17,7 +17,7 @@ use crate::regular_file::{self, Links};
 /// A transcript that is larger holds a conversation.
 const UNBEGUN_BYTES_MAX: u64 = 8 << 20;
 /// As often as a conversation that begins anew leaves a copy of its own; a further one replaces the last.
-const EARLIER_MAX: u32 = 1000;
+pub(super) const EARLIER_MAX: u32 = 1000;
 /// A longer one is not looked through for a start that was cut off.
 const MENDED_BYTES_MAX: u64 = 256 << 20;
 

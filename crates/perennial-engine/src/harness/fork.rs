@@ -104,7 +104,7 @@ fn named(unfinished: &Path, target: &Path) -> io::Result<()> {
 }
 
 /// The conversations that this one refers to, the nearest first.
-fn parents(shelf: Shelf<'_>, id: &ConversationId) -> Vec<ConversationId> {
+pub fn parents(shelf: Shelf<'_>, id: &ConversationId) -> Vec<ConversationId> {
     let Shelf { preset, vendor_home, copies } = shelf;
     let mut found: Vec<ConversationId> = Vec::new();
     let mut of = id.clone();

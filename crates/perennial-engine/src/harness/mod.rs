@@ -16,6 +16,7 @@ pub mod claude;
 pub mod codex;
 pub mod conformance;
 pub mod conversation;
+pub mod copies;
 pub mod dialect;
 pub mod fork;
 pub mod gemini;

@@ -133,6 +133,7 @@ pub fn is_wake(command: &Command) -> Option<&Target> {
         | Command::Mail(_)
         | Command::ReadMail { .. }
         | Command::Prune { .. }
+        | Command::Clean { .. }
         | Command::Snapshot(_)
         | Command::Post { .. }
         | Command::Leave { .. }

@@ -53,5 +53,6 @@ fn refused(refusal: &Refusal) -> String {
         Refusal::MailboxFull { .. } => "the mailbox is full".into(),
         Refusal::SessionInTree { .. } => "a session runs in that work tree".into(),
         Refusal::ParentGone { .. } => "the parent is gone".into(),
+        Refusal::StillEnding { .. } => "its last session has not ended".into(),
     }
 }

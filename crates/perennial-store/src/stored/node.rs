@@ -16,6 +16,7 @@ pub(super) const KINDS: &[(&str, u32)] = &[
     ("journal-restored", 1),
     ("records-lost", 1),
     ("recordings-pruned", 1),
+    ("agent-cleaned", 1),
 ];
 
 #[derive(Serialize, Deserialize)]
@@ -49,6 +50,15 @@ struct Pruned {
     by: StoredWitness,
 }
 
+#[derive(Serialize, Deserialize)]
+struct Cleaned {
+    agent: String,
+    harness: String,
+    conversations: Vec<String>,
+    bytes: u64,
+    by: StoredWitness,
+}
+
 pub(super) fn write(event: &NodeEvent) -> Encoded {
     match event {
         NodeEvent::DaemonStarted { epoch, boot, version } => encoded(
@@ -68,6 +78,11 @@ pub(super) fn write(event: &NodeEvent) -> Encoded {
             let sessions = sessions.iter().map(|number| number.0).collect();
             let agent = agent.to_string();
             encoded("recordings-pruned", &Pruned { agent, sessions, bytes: *bytes, by: by.into() })
+        }
+        NodeEvent::AgentCleaned { agent, harness, conversations, bytes, by } => {
+            let conversations = conversations.iter().map(ToString::to_string).collect();
+            let (agent, harness, by) = (agent.to_string(), harness.clone(), by.into());
+            encoded("agent-cleaned", &Cleaned { agent, harness, conversations, bytes: *bytes, by })
         }
     }
 }
@@ -94,6 +109,17 @@ pub(super) fn read(id: NodeId, kind: &str, payload: &[u8]) -> Result<What, Damag
             NodeEvent::RecordingsPruned {
                 agent: part::agent(&agent)?,
                 sessions,
+                bytes,
+                by: by.try_into()?,
+            }
+        }
+        "agent-cleaned" => {
+            let Cleaned { agent, harness, conversations, bytes, by } = parsed(payload)?;
+            let conversations = conversations.iter().map(|id| part::conversation(id));
+            NodeEvent::AgentCleaned {
+                agent: part::agent(&agent)?,
+                harness,
+                conversations: conversations.collect::<Result<_, Damage>>()?,
                 bytes,
                 by: by.try_into()?,
             }

@@ -106,7 +106,7 @@ words! { Reason:
 words! { Verb:
     Look "look", Attach "attach", Send "send", Logs "logs", Spawn "spawn", Stop "stop",
     Wake "wake", Rename "rename", Bury "bury", Down "down", Report "report",
-    Post "post", Restart "restart", Up "up", Set "set", Prune "prune",
+    Post "post", Restart "restart", Up "up", Set "set", Prune "prune", Clean "clean",
     Assume "assume", Transfer "transfer", Drop "drop", Mail "mail", Snapshot "snapshot",
 }
 

@@ -168,9 +168,11 @@ fn journal() -> Vec<Event> {
     let restored = NodeEvent::JournalRestored { since: Time(1) };
     let lost = NodeEvent::RecordsLost { known: 9, found: 7 };
     let pruned = crate::golden::recordings_pruned();
+    let cleaned = crate::golden::agent_cleaned();
     let node = |what| Event { at: Time(2), what: What::Node(NodeId::HOME, what) };
     let mut events =
         vec![started(1), node(restored), node(lost), node(pruned), node(stopped), started(2)];
+    events.push(node(cleaned));
     events.extend(of_a_cli());
     events.extend(of_a_command());
     let others = crate::golden::others();

@@ -100,6 +100,7 @@ fn examples() -> Vec<(&'static str, AgentOrNode)> {
         ("journal-restored", Node(NodeEvent::JournalRestored { since: Time(7) })),
         ("records-lost", Node(NodeEvent::RecordsLost { known: 9, found: 7 })),
         ("recordings-pruned", Node(recordings_pruned())),
+        ("agent-cleaned", Node(agent_cleaned())),
     ];
     examples.extend(harness_examples().map(|(name, event)| (name, Agent(event))));
     examples.extend(policy_examples().map(|(name, event)| (name, Agent(event))));
@@ -112,6 +113,12 @@ fn examples() -> Vec<(&'static str, AgentOrNode)> {
 pub fn recordings_pruned() -> NodeEvent {
     let sessions = vec![SessionNumber(1), SessionNumber(3)];
     NodeEvent::RecordingsPruned { agent: ADA, sessions, bytes: 4096, by: Witness::Operator }
+}
+
+pub fn agent_cleaned() -> NodeEvent {
+    let conversations = ["0b1c", "x-2.y"].map(|id| id.parse().expect("an id")).to_vec();
+    let (harness, by) = ("claude".to_owned(), Witness::Operator);
+    NodeEvent::AgentCleaned { agent: ADA, harness, conversations, bytes: 8192, by }
 }
 
 /// An agent takes a role and leaves it.

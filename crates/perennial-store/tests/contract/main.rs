@@ -7,6 +7,7 @@ mod events;
 mod everywhere;
 mod form;
 mod golden;
+mod graph;
 mod kill;
 mod load;
 mod memory;

@@ -13,6 +13,7 @@ use super::failure::Failure;
 use super::harness_choice;
 use super::problems;
 use super::render::text::plain;
+use super::vocabulary::Words;
 use super::{person, terminal, tmux};
 use crate::config::HOSTS;
 
@@ -54,6 +55,8 @@ pub struct Options {
     /// repeated
     #[arg(long, value_name = "NAME[=VALUE]")]
     env: Vec<String>,
+    #[command(flatten)]
+    words: Words,
 }
 
 impl Options {
@@ -84,7 +87,7 @@ pub fn request(
     }
     Ok(Spawn {
         name,
-        role: options.role,
+        role: options.role.map(|role| options.words.our_role(role)),
         parent: options.parent,
         dir: directory(options.dir.as_deref())?,
         restart: options.restart,

@@ -34,6 +34,7 @@ mod terminal;
 mod text_source;
 mod tmux;
 mod usage;
+mod vocabulary;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -126,6 +127,8 @@ enum Verb {
     Import(import::Args),
     Demo(demo::Args),
     Completions(completions::Args),
+    Clean(clean::Args),
+    Graph(graph::Args),
     #[command(hide = true)]
     Complete(complete::Args),
     #[command(hide = true)]
@@ -260,6 +263,8 @@ impl Verb {
             Verb::Import(args) => import::run(&args, context),
             Verb::Demo(args) => demo::run(&args, context),
             Verb::Completions(args) => completions::run(&args, context),
+            Verb::Clean(args) => clean::run(&args, context),
+            Verb::Graph(args) => graph::run(args, context),
             Verb::Complete(args) => complete::run(&args, context),
             Verb::Daemon(args) => daemon::run(&args, context),
             Verb::DemoAgent(args) => demo_agent::run(&args, context),

@@ -114,6 +114,11 @@ pub fn no_match(pattern: &str, similar: &[&str]) -> Problem {
         .next("`perennial ls` lists the agents")
 }
 
+pub fn no_such_entity(what: &str) -> Problem {
+    Problem::new(404, "no-such-entity", format!("nothing in the entity graph is called '{what}'"))
+        .next("`perennial graph show` lists the entities")
+}
+
 /// The person at the terminal did not say yes. No next step: they know what they want.
 pub fn not_confirmed() -> Problem {
     Problem::new(409, "not-confirmed", "nothing was changed")

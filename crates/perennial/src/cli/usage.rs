@@ -103,8 +103,19 @@ fn name_option(path: &str, typed: &str, words: &[OsString]) -> Option<String> {
 
 /// Verbs that end or remove something: an error text never suggests one, because agents do what error
 /// texts suggest.
-const DESTRUCTIVE: &[&str] =
-    &["stop", "kill", "bury", "rm", "down", "restart", "unsend", "prune", "import", "uninstall"];
+const DESTRUCTIVE: &[&str] = &[
+    "stop",
+    "kill",
+    "bury",
+    "rm",
+    "down",
+    "restart",
+    "unsend",
+    "prune",
+    "import",
+    "uninstall",
+    "clean",
+];
 
 /// What other programs call our verbs; nothing that ends or removes something.
 const USUAL_WORDS: &[(&str, &[&str])] = &[

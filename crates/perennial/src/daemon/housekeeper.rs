@@ -1,5 +1,6 @@
-//! The thread that removes recordings once the journal says that they are pruned, and nothing else; and one that ends
-//! by itself, which holds the table of messages against the journal at the daemon's start.
+//! The thread that removes recordings and copies of conversations once the journal says that they are pruned or
+//! cleaned, and nothing else; and one that ends by itself, which holds the table of messages against the journal at the
+//! daemon's start.
 //!
 //! If the configuration limits how long recordings are kept, it lists them at the daemon's start and once a day, and
 //! tells the driver; what is to go is the core's to say. What an earlier daemon recorded and had no time for is
@@ -11,12 +12,16 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use perennial_api::Home;
+use perennial_core::cleaning;
+use perennial_core::conversation::ConversationId;
 use perennial_core::entity::Entity;
 use perennial_core::event::{NodeEvent, What};
 use perennial_core::id::{AgentId, NodeId, SessionNumber};
 use perennial_core::retention::{Recordings, SessionsKnown};
+use perennial_engine::harness::copies;
 use perennial_engine::host::recording::removal;
-use perennial_store::journal::{ReadError, Version};
+use perennial_store::journal::{ReadError, Seq, Version};
 use perennial_store::projection::MessageFault;
 use perennial_store::{Store, recall};
 use rustix::process::setpriority_process;
@@ -45,6 +50,8 @@ pub struct Housekeeper {
 #[derive(Debug)]
 enum Chore {
     Remove(AgentId, Vec<SessionNumber>),
+    /// Our copies of these conversations of a harness, once nobody writes to them.
+    RemoveCopies(String, Vec<ConversationId>, Receiver<()>),
     /// Tell when everything before this is done.
     Settle(oneshot::Sender<()>),
 }
@@ -52,7 +59,7 @@ enum Chore {
 impl Housekeeper {
     /// `is_limited`: recordings are not kept for ever.
     pub fn start(
-        holders: PathBuf,
+        home: &Home,
         (journal, node): (Arc<dyn Store>, NodeId),
         is_limited: bool,
         driver: DriverHandle,
@@ -63,7 +70,8 @@ impl Housekeeper {
         std::thread::Builder::new()
             .name("messages".to_owned())
             .spawn(move || check_messages(&*checked, &found))?;
-        let worker = Worker { holders, journal, node, is_limited, driver };
+        let (holders, copies) = (home.holders(), home.conversations());
+        let worker = Worker { holders, copies, journal, node, is_limited, driver };
         std::thread::Builder::new().name("house".to_owned()).spawn(move || worker.run(&inbox))?;
         Ok(Housekeeper { chores, message_faults })
     }
@@ -89,6 +97,18 @@ impl Housekeeper {
         let _ = self.chores.send(Chore::Remove(agent, sessions));
     }
 
+    /// Removes our copies of conversations, but for those that an agent outside the cemetery may resume by then. It
+    /// is on record that they go. `unwritten` tells when nothing more is written to them.
+    pub fn remove_copies(
+        &self,
+        harness: String,
+        conversations: Vec<ConversationId>,
+        unwritten: Receiver<()>,
+    ) {
+        // A thread that is gone leaves it to the next daemon.
+        let _ = self.chores.send(Chore::RemoveCopies(harness, conversations, unwritten));
+    }
+
     /// Waits until all that was to be removed so far has been tried.
     pub async fn settled(&self) -> Result<(), Closing> {
         let (reply, answer) = oneshot::channel();
@@ -99,6 +119,7 @@ impl Housekeeper {
 
 struct Worker {
     holders: PathBuf,
+    copies: PathBuf,
     journal: Arc<dyn Store>,
     node: NodeId,
     is_limited: bool,
@@ -132,6 +153,11 @@ impl Worker {
         loop {
             match inbox.recv_timeout(LOOK_EVERY) {
                 Ok(Chore::Remove(agent, sessions)) => self.remove(agent, &sessions),
+                Ok(Chore::RemoveCopies(harness, all, unwritten)) => {
+                    // A reader that is gone writes nothing.
+                    let _ = unwritten.recv();
+                    self.remove_copies(&harness, all);
+                }
                 Ok(Chore::Settle(reply)) => _ = reply.send(()),
                 Err(RecvTimeoutError::Timeout) => self.look(),
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -147,6 +173,26 @@ impl Worker {
         }
     }
 
+    fn remove_copies(&self, harness: &str, conversations: Vec<ConversationId>) {
+        let Ok(unneeded) = self.unneeded(conversations) else { return };
+        for conversation in unneeded {
+            if let Err(error) = copies::remove(&self.copies, harness, &conversation) {
+                tracing::warn!(%harness, %conversation, %error, "a copy of a conversation can't be removed");
+            }
+        }
+    }
+
+    /// Those that nobody may resume now: an agent may have been born since that was decided.
+    fn unneeded(&self, all: Vec<ConversationId>) -> Result<Vec<ConversationId>, Closing> {
+        let (reply, answer) = channel();
+        self.driver.send(Incoming::Look(Box::new(move |view| {
+            let fleet = view.supervisor.fleet();
+            let unneeded = all.into_iter().filter(|id| !cleaning::is_needed(fleet, id));
+            let _ = reply.send(unneeded.collect());
+        })))?;
+        answer.recv().map_err(|_| Closing)
+    }
+
     /// What the daemon before this one recorded: it may have died before it was done.
     fn finish(&self) -> Result<(), ReadError> {
         let (mut before, mut starts) = (Version::END, 0);
@@ -155,11 +201,15 @@ impl Worker {
             let page = self.journal.read_stream_back(&Entity::Node(self.node), before, PAGE)?;
             let Some(first) = page.last() else { return Ok(()) };
             before = first.version;
-            for event in page.iter().filter_map(|record| record.event.as_ref().ok()) {
+            for record in &page {
+                let Ok(event) = &record.event else { continue };
                 match &event.what {
                     What::Node(_, NodeEvent::DaemonStarted { .. }) => starts += 1,
                     What::Node(_, NodeEvent::RecordingsPruned { agent, sessions, .. }) => {
                         self.remove(*agent, sessions);
+                    }
+                    What::Node(_, NodeEvent::AgentCleaned { harness, conversations, .. }) => {
+                        self.remove_copies(harness, self.untaken_since(record.seq, conversations)?);
                     }
                     What::Node(
                         _,
@@ -178,6 +228,23 @@ impl Worker {
             }
         }
         Ok(())
+    }
+
+    /// Those that nobody took up after that record: what lies there of the others is of a later time.
+    fn untaken_since(
+        &self,
+        seq: Seq,
+        conversations: &[ConversationId],
+    ) -> Result<Vec<ConversationId>, ReadError> {
+        let mut untaken = Vec::new();
+        for id in conversations {
+            let stream = Entity::Conversation(id.clone());
+            let newest = self.journal.read_stream_back(&stream, Version::END, 1)?;
+            if newest.first().is_none_or(|newest| newest.seq < seq) {
+                untaken.push(id.clone());
+            }
+        }
+        Ok(untaken)
     }
 
     fn look(&self) {

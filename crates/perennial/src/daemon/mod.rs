@@ -204,6 +204,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, Unadopted, DriverThread)>
         missed,
         setting: tokio::sync::Mutex::default(),
         shown,
+        graph: Arc::default(),
         ending,
     };
     Ok((Arc::new(surface), unadopted, thread))
@@ -217,7 +218,7 @@ fn start_house(
     driver: &DriverHandle,
 ) -> anyhow::Result<Housekeeper> {
     let (journal, is_limited) = (Arc::clone(journal), config.keep_recordings().is_some());
-    Housekeeper::start(home.holders(), (journal, node), is_limited, driver.clone())
+    Housekeeper::start(home, (journal, node), is_limited, driver.clone())
         .context("the thread that removes recordings can't be started")
 }
 

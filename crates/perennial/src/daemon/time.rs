@@ -47,7 +47,7 @@ impl CoreClock {
     }
 }
 
-fn wall() -> Time {
+pub fn wall() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Time(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
 }

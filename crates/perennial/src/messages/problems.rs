@@ -52,6 +52,7 @@ pub fn add(text: &mut String) {
     section(text, "Snapshots", &by_subject::of_snapshots());
     section(text, "Panes in tmux", &by_subject::of_panes());
     section(text, "Keeping house", &by_subject::of_house());
+    section(text, "The record", &by_subject::of_the_record());
     section(text, "Talking to the daemon", &of_client());
 }
 
@@ -120,6 +121,7 @@ fn refusals() -> Vec<Problem> {
         Refusal::AlreadyOffered { message: TEXT },
         Refusal::MessageExists { message: TEXT },
         Refusal::ParentGone { parent: ADA },
+        Refusal::StillEnding { agent: ADA },
         Refusal::NoRole { agent: ADA },
         Refusal::NotVacant { role: ada },
         Refusal::HasRole { agent: ADA },
@@ -460,6 +462,7 @@ fn no_problem_suggests_a_destructive_command() {
         by_subject::of_mail(),
         by_subject::of_panes(),
         by_subject::of_house(),
+        by_subject::of_the_record(),
         of_client(),
     ]
     .concat();

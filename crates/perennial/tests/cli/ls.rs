@@ -63,6 +63,64 @@ fn who_needs_you_comes_first_and_filters_filter() {
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{table}");
 }
 
+/// Each roster is listed, narrowed down and counted, also after a daemon that has everybody in its memory.
+// covers: H-01
+#[test]
+fn the_three_rosters_are_listed_filtered_and_counted() {
+    let sealed = Sealed::up();
+    for (name, role) in [("ann", "architect"), ("bob", "worker"), ("cid", "worker")] {
+        sealed.spawn_with(&[name, "--role", role], &["/bin/sh", "-c", "read x"]);
+    }
+    for (name, role) in [("dan", "worker"), ("eve", "architect"), ("fay", "architect")] {
+        sealed.spawn_with(&[name, "--role", role], &["/bin/sh", "-c", "read x"]);
+    }
+    sealed.ok(["stop", "dan"]);
+    sealed.ok(["bury", "eve", "--summary", "done"]);
+    sealed.ok(["bury", "fay", "--summary", "done"]);
+    let count = |args: &[&str]| -> [u64; 3] {
+        let counts: serde_json::Value = sealed.json(&[&["ls", "--count"], args].concat());
+        ["living", "freezer", "cemetery"].map(|roster| counts[roster].as_u64().expect("a number"))
+    };
+    for round in 0..2 {
+        for (roster, expected) in [
+            ("living", &["ann", "bob", "cid"][..]),
+            ("freezer", &["dan"]),
+            ("cemetery", &["eve", "fay"]),
+        ] {
+            let listed: Vec<Agent> = sealed.json(&["ls", "--roster", roster]);
+            assert!(listed.iter().all(|agent| agent.roster == roster));
+            let mut found = names(&listed);
+            found.sort_unstable();
+            assert_eq!(found, expected, "{round}");
+        }
+        for (args, expected) in [
+            (&["--roster", "living", "--role", "worker"][..], &["bob", "cid"][..]),
+            (&["--roster", "freezer", "--role", "Worker"], &["dan"]),
+            (&["--roster", "cemetery", "--role", "architect"], &["eve", "fay"]),
+            (&["--roster", "cemetery", "--role", "worker"], &[]),
+            (&["--all", "--role", "architect"], &["ann", "eve", "fay"]),
+            (&["--role", "architect"], &["ann"]),
+        ] {
+            let listed: Vec<Agent> = sealed.json(&[&["ls"], args].concat());
+            let mut found = names(&listed);
+            found.sort_unstable();
+            assert_eq!(found, expected, "{args:?} {round}");
+        }
+        assert_eq!(count(&[]), [3, 1, 2]);
+        assert_eq!(count(&["--all"]), [3, 1, 2]);
+        assert_eq!(count(&["--roster", "cemetery"]), [0, 0, 2]);
+        assert_eq!(count(&["--role", "worker", "--all"]), [2, 1, 0]);
+        assert_eq!(sealed.ok(["ls", "--count"]), "living    3\nfreezer   1\ncemetery  2\n");
+        // The next daemon finds the dead in the store.
+        sealed.ok(["down"]);
+        sealed.start_daemon();
+        sealed.until("it sees the living", || {
+            let listed: Vec<Agent> = sealed.json(&["ls", "--state", "working"]);
+            listed.len() == 3
+        });
+    }
+}
+
 // covers: S-02, J-04
 #[test]
 fn who_is_not_confirmed_is_unknown_and_stale_and_an_idle_one_never() {

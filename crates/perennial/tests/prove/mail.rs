@@ -116,6 +116,13 @@ fn mails(stage: &Stage, name: &str) -> Vec<Mail> {
 
 fn judge(proof: &mut Proof, stage: &Stage) {
     let mut listed = BTreeSet::new();
+    // Nobody is judged while somebody may still write.
+    for name in (0..AGENTS).map(name) {
+        stage.until("its texts are seen", || {
+            let agent = stage.sealed.show(&name);
+            agent.reason == "idle" && agent.texts_waiting == 0
+        });
+    }
     for name in (0..AGENTS).map(name) {
         let is_seen = |mail: &Mail| mail.state == "seen";
         stage.until("every mail is seen", || {
@@ -136,8 +143,9 @@ fn judge(proof: &mut Proof, stage: &Stage) {
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         for mail in mails(stage, &name) {
             listed.insert((mail.id.clone(), name.clone()));
-            let line = format!("- {} from", mail.id);
-            let found: Vec<usize> = told.match_indices(&line).map(|(at, _)| at).collect();
+            // In a list or in a sentence: its input line has no second line.
+            let header = format!("{} from ", mail.id);
+            let found: Vec<usize> = told.match_indices(&header).map(|(at, _)| at).collect();
             match found[..] {
                 [at] if places.insert(mail.from.clone(), at).is_none_or(|last| last < at) => {}
                 [_] => proof.violated(&format!("{} to {name} is out of order", mail.id)),

@@ -65,6 +65,7 @@ pub fn paths(context: &Context) -> Vec<(&'static str, PathBuf, &'static str)> {
         ("jobs", home.jobs(), "commands that Perennial runs"),
         ("snapshots", home.snapshots(), "snapshots of work trees, as git repositories"),
         ("mirror", home.mirror(), "every agent as a JSON file"),
+        ("graph", home.graph(), "the entity graph, made from the journal"),
     ];
     if let Some(root) = &home.root {
         paths.insert(0, ("home", root.clone(), "PERENNIAL_HOME, which has all of it"));

@@ -1,4 +1,5 @@
-//! `prune`: removes recordings of sessions that have ended, and nothing else.
+//! `prune`: removes recordings of sessions that have ended, copies of conversations of agents that were cleaned, and
+//! nothing else.
 
 use jiff::Timestamp;
 use perennial_api::answer::{Pruned, PrunedAgent, PrunedRecording};
@@ -25,8 +26,8 @@ Examples: perennial prune --dry-run
 
 A recording is what a session printed to its terminal: what `logs` and `screen` show of it. The recording of \
 a session that has not ended is never removed, and that of an agent's newest session only if the agent \
-is buried or you ask for it with --newest. Conversations, the agents' records and their files stay. \
-On a terminal you are asked first. What was removed is recorded; see `perennial events`.
+is buried or you ask for it with --newest. Of an agent that was cleaned (`perennial clean`), Perennial's copies of its \
+conversations go, too, once no agent outside the cemetery may resume them. Everything else stays. On a terminal you are asked first. What was removed is recorded; see `perennial events`.
 
 To have this done once a day, set keep_recordings_days: `perennial config explain keep_recordings_days`.")]
 pub struct Args {
@@ -55,7 +56,7 @@ pub fn run(args: Args, context: &Context) -> VerbResult {
     };
     if !args.dry_run && args.confirmation.is_due(context) {
         let would: Pruned = ask(&Prune { dry_run: true, ..prune.clone() }, context)?.read()?;
-        if would.recordings > 0 {
+        if would.recordings + would.conversations > 0 {
             eprint!("{}", context.draw(|canvas| listed(&would, canvas)));
             let question = format!("remove {}? This can't be undone.", sum(&would));
             args.confirmation.ask(&question, context)?;
@@ -64,7 +65,10 @@ pub fn run(args: Args, context: &Context) -> VerbResult {
     let answer = ask(&prune, context)?;
     let pruned: Pruned = answer.read()?;
     context.show(&answer, |pruned| context.draw(|canvas| told(pruned, canvas)))?;
-    let is_left = |agent: &PrunedAgent| agent.recordings.iter().any(|one| one.is_left);
+    let is_left = |agent: &PrunedAgent| {
+        agent.recordings.iter().any(|one| one.is_left)
+            || agent.conversations.iter().any(|one| one.is_left)
+    };
     match pruned.agents.iter().any(is_left) {
         true => Ok(ExitCode::Failed),
         false => Ok(ExitCode::Done),
@@ -86,7 +90,7 @@ fn ask(prune: &Prune, context: &Context) -> Result<Response, Failure> {
 }
 
 fn told(pruned: &Pruned, canvas: &Canvas<'_>) -> String {
-    match (pruned.recordings, pruned.is_dry_run) {
+    match (pruned.recordings + pruned.conversations, pruned.is_dry_run) {
         (0, _) => "nothing to remove\n".to_owned(),
         (_, true) => format!("{}would remove {}\n", listed(pruned, canvas), sum(pruned)),
         (_, false) => format!("removed {}\n{}", sum(&gone(pruned)), left(pruned)),
@@ -98,10 +102,13 @@ fn gone(pruned: &Pruned) -> Pruned {
     let mut gone = pruned.clone();
     for agent in &mut gone.agents {
         agent.recordings.retain(|one| !one.is_left);
-        agent.bytes = agent.recordings.iter().map(|one| one.bytes).sum();
+        agent.conversations.retain(|one| !one.is_left);
+        agent.bytes = agent.recordings.iter().map(|one| one.bytes).sum::<u64>()
+            + agent.conversations.iter().map(|one| one.bytes).sum::<u64>();
     }
-    gone.agents.retain(|agent| !agent.recordings.is_empty());
+    gone.agents.retain(|agent| !agent.recordings.is_empty() || !agent.conversations.is_empty());
     gone.recordings = gone.agents.iter().map(|agent| agent.recordings.len() as u64).sum();
+    gone.conversations = gone.agents.iter().map(|agent| agent.conversations.len() as u64).sum();
     gone.bytes = gone.agents.iter().map(|agent| agent.bytes).sum();
     gone
 }
@@ -114,6 +121,11 @@ fn left(pruned: &Pruned) -> String {
             let (name, sessions) = (plain(&agent.target), numbers(left.into_iter()));
             let why = "the daemon's log says why";
             text.push_str(&format!("not removed: session {sessions} of {name}; {why}\n"));
+        }
+        for copy in agent.conversations.iter().filter(|one| one.is_left) {
+            let (name, id) = (plain(&agent.target), plain(&copy.conversation));
+            let why = "the daemon's log says why";
+            text.push_str(&format!("not removed: conversation {id} of {name}; {why}\n"));
         }
     }
     text
@@ -131,10 +143,15 @@ fn listed(pruned: &Pruned, canvas: &Canvas<'_>) -> String {
         let last = agent.recordings.iter().map(|one| one.printed_at.as_str()).max();
         last.map(|moment| canvas.clock.day(moment)).unwrap_or_default()
     };
+    let conversations = |agent: &PrunedAgent| match agent.conversations.len() {
+        0 => String::new(),
+        count => count.to_string(),
+    };
     let columns = vec![
         column("AGENT", 9, &|agent| plain(&agent.target)),
         column("SESSIONS", 7, &|agent| numbers(agent.recordings.iter())),
         column("LAST OUTPUT", 5, &last),
+        column("CONVERSATIONS", 6, &conversations),
         column("SIZE", 8, &|agent| size(agent.bytes)),
     ];
     table(columns, canvas.width, canvas.paint)
@@ -148,7 +165,12 @@ fn sum(pruned: &Pruned) -> String {
     };
     let recordings = count(pruned.recordings, "recording");
     let agents = count(pruned.agents.len() as u64, "agent");
-    format!("{recordings} of {agents} ({})", size(pruned.bytes))
+    let what = match (pruned.recordings, pruned.conversations) {
+        (_, 0) => recordings,
+        (0, copies) => count(copies, "copied conversation"),
+        (_, copies) => format!("{recordings} and {}", count(copies, "copied conversation")),
+    };
+    format!("{what} of {agents} ({})", size(pruned.bytes))
 }
 
 /// The numbers of sessions, in order: `1-4, 7`.
@@ -184,6 +206,7 @@ mod tests {
             id: "agt_1".to_owned(),
             target: target.to_owned(),
             recordings: sessions.iter().map(recording).collect(),
+            conversations: Vec::new(),
             bytes: 2048 * sessions.len() as u64,
         }
     }
@@ -193,7 +216,8 @@ mod tests {
         let clock = fixed();
         let canvas = Canvas { clock: &clock, paint: Paint::OFF, width: Some(80), user: None };
         let agents = vec![agent("bob", &[1, 2, 3, 5]), agent("ada~1", &[9])];
-        let mut pruned = Pruned { is_dry_run: true, agents, recordings: 5, bytes: 10_240 };
+        let mut pruned =
+            Pruned { is_dry_run: true, agents, recordings: 5, conversations: 0, bytes: 10_240 };
         insta::assert_snapshot!(told(&pruned, &canvas), @r"
         AGENT  SESSIONS  LAST OUTPUT  SIZE
         bob    1-3, 5    2026-10-01   8.0 KiB

@@ -12,6 +12,7 @@ use crate::cli::problems;
 use crate::cli::render::role;
 use crate::cli::render::roster::{self, name};
 use crate::cli::render::text::plain;
+use crate::cli::vocabulary::Words;
 
 /// List roles, and give, hand over or drop them
 #[derive(Debug, clap::Args)]
@@ -42,15 +43,24 @@ enum Verb {
 
 /// List roles with their holders, vacant ones first
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: perennial role ls")]
-pub struct LsArgs {}
+#[command(after_help = "\
+Examples: perennial role ls
+          perennial role ls --vocabulary gastown")]
+pub struct LsArgs {
+    #[command(flatten)]
+    words: Words,
+}
 
 /// Show one role: its mandate, its holders, what is declared of it
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: perennial role show architect")]
+#[command(after_help = "\
+Examples: perennial role show architect
+          perennial role show polecat --vocabulary gastown")]
 pub struct ShowArgs {
     /// The role's name
     role: String,
+    #[command(flatten)]
+    words: Words,
 }
 
 /// Give an agent a role; it leaves the one that it had
@@ -103,8 +113,9 @@ pub struct VacanciesArgs {}
 
 pub fn run(args: Args, context: &Context) -> VerbResult {
     match args.verb {
-        Verb::Ls(LsArgs {}) => {
+        Verb::Ls(LsArgs { words }) => {
             let mut roles = all(context)?;
+            roles.iter_mut().for_each(|role| rename(role, &words));
             roles.sort_by_key(|role| {
                 let declared = |vacancy: &Vacancy| vacancy.declared;
                 (role.vacancy.is_none(), !role.vacancy.as_ref().is_some_and(declared))
@@ -117,10 +128,12 @@ pub fn run(args: Args, context: &Context) -> VerbResult {
             let vacant: Vec<_> = roles.into_iter().filter_map(|role| role.vacancy).collect();
             show(context, &vacant, |vacant| role::vacancies(vacant))
         }
-        Verb::Show(ShowArgs { role }) => {
+        Verb::Show(ShowArgs { role, words }) => {
+            let role = words.our_role(role);
             let is_it = |one: &Role| one.name.eq_ignore_ascii_case(&role);
             let found = all(context)?.into_iter().find(is_it);
-            let found = found.ok_or_else(|| problems::no_such_role(&plain(&role)))?;
+            let mut found = found.ok_or_else(|| problems::no_such_role(&plain(&role)))?;
+            rename(&mut found, &words);
             show(context, &found, |found| context.draw(|canvas| role::card(found, canvas)))
         }
         Verb::Assume(AssumeArgs { words }) => {
@@ -154,6 +167,18 @@ pub fn run(args: Args, context: &Context) -> VerbResult {
                 format!("{} holds no role now\n", name(&change.agent))
             })
         }
+    }
+}
+
+/// The role in the words of a vocabulary.
+fn rename(role: &mut Role, words: &Words) {
+    let Some(vocabulary) = words.vocabulary() else { return };
+    role.name = vocabulary.role(&role.name).to_owned();
+    if let Some(vacancy) = &mut role.vacancy {
+        vacancy.role = vocabulary.role(&vacancy.role).to_owned();
+    }
+    if let Some(overseer) = &mut role.overseer {
+        *overseer = vocabulary.role(overseer).to_owned();
     }
 }
 

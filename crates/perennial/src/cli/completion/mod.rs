@@ -214,7 +214,7 @@ fn values(
         (_, "AGENT") => Known::Agents(match verb {
             "attach" => Whose::Running,
             "wake" => Whose::Resting,
-            "show" | "why" | "logs" | "sent" | "screen" | "prune" | "legacy" => {
+            "show" | "why" | "logs" | "sent" | "screen" | "prune" | "legacy" | "clean" => {
                 Whose::AlsoDead(typed)
             }
             _ => Whose::Undead,

@@ -49,6 +49,12 @@ pub fn trust_needs_a_terminal() -> Problem {
         .next("run it on a terminal; a script of yours uses --yes")
 }
 
+pub fn clean_needs_a_terminal() -> Problem {
+    usage("no-terminal", "clean asks on a terminal")
+        .because("stdin and stderr must both be terminals, and --json left out")
+        .next("run it on a terminal; a script of yours uses --yes")
+}
+
 pub fn not_trusted(file: &Path, error: &io::Error) -> Problem {
     failed("not-trusted", format!("can't record that {} is trusted", shown(file)))
         .because(error.to_string())

@@ -2,6 +2,7 @@
 
 use perennial_api::Agent;
 use perennial_api::agent::{Context, Exit, Usage};
+use perennial_api::cleaning::CleanedAgent;
 use perennial_engine::harness::preset::Limit;
 
 use super::paint::Ink;
@@ -43,6 +44,9 @@ pub fn card(agent: &Agent, limits: &[Limit], canvas: &Canvas<'_>) -> String {
     let is_dead = agent.roster == "cemetery";
     lines.optional(if is_dead { "last words" } else { "summary" }, agent.summary.as_deref());
     lines.legacies(agent);
+    if let Some(cleaned) = &agent.cleaned {
+        lines.row("cleaned", &what_went(cleaned, canvas));
+    }
     if agent.to_be_buried {
         lines.row("asked", "to be buried when its turn ends");
     }
@@ -74,6 +78,24 @@ pub fn card(agent: &Agent, limits: &[Limit], canvas: &Canvas<'_>) -> String {
         lines.row("last active", &moment(activity));
     }
     lines.text
+}
+
+/// When it was cleaned, and what was removed.
+fn what_went(cleaned: &CleanedAgent, canvas: &Canvas<'_>) -> String {
+    let counted = |count: u64, one: &str, many: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        count => Some(format!("{count} {many}")),
+    };
+    let recordings = counted(cleaned.recordings, "recording", "recordings");
+    let copies =
+        counted(cleaned.conversations, "copy of a conversation", "copies of conversations");
+    let parts: Vec<String> = [recordings, copies].into_iter().flatten().collect();
+    let at = canvas.clock.time(&cleaned.at);
+    match parts.is_empty() {
+        true => format!("{at}: nothing was removed yet"),
+        false => format!("{at}: removed {} ({})", parts.join(" and "), text::size(cleaned.bytes)),
+    }
 }
 
 /// Where its terminal is, and how to see it there.

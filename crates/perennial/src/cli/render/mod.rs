@@ -8,6 +8,8 @@
 pub mod advice;
 pub mod board;
 pub mod card;
+pub mod document;
+pub mod graph;
 pub mod lines;
 pub mod mail;
 pub mod paint;

@@ -149,6 +149,19 @@ impl Harnesses {
         fork::keep_parents(shelf, conversation, copy)
     }
 
+    /// The conversations that this one refers to.
+    pub fn parents(
+        &self,
+        agent: AgentId,
+        harness: &str,
+        conversation: &ConversationId,
+    ) -> Vec<ConversationId> {
+        let Some((preset, vendor_home)) = self.vendor(agent, harness) else { return Vec::new() };
+        let copies = self.home.conversations();
+        let shelf = Shelf { preset: &preset, vendor_home: &vendor_home, copies: &copies };
+        fork::parents(shelf, conversation)
+    }
+
     /// Makes a copy of a conversation that goes on by itself, for an agent with that environment; returns its
     /// id and its file.
     pub fn fork(

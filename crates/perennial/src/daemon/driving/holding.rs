@@ -47,6 +47,13 @@ impl Driver {
                 {
                     self.world.house.remove(*agent, sessions.clone());
                 }
+                What::Node(node, NodeEvent::AgentCleaned { agent, harness, conversations, .. })
+                    if *node == self.supervisor.fleet().node() =>
+                {
+                    let unwritten = self.world.reader.let_go(*agent);
+                    let (harness, all) = (harness.clone(), conversations.clone());
+                    self.world.house.remove_copies(harness, all, unwritten);
+                }
                 What::Agent(
                     id,
                     AgentEvent::Renamed { .. }

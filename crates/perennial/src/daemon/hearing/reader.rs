@@ -60,11 +60,21 @@ pub struct Sighting {
     pub figures: Option<Figures>,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 enum Order {
     Look(Look),
-    /// The agent has left memory.
-    Forget(AgentId),
+    /// The agent has left memory, or is cleaned. Whoever waits for it is told.
+    Forget(AgentId, Option<Sender<()>>),
+}
+
+impl Order {
+    /// Whether one of the two is enough.
+    fn is_same(&self, other: &Order) -> bool {
+        match (self, other) {
+            (Order::Look(one), Order::Look(other)) => one == other,
+            (Order::Look(_) | Order::Forget(..), Order::Look(_) | Order::Forget(..)) => false,
+        }
+    }
 }
 
 /// The way to the thread.
@@ -88,7 +98,14 @@ impl Reader {
 
     /// What is kept of the agent's conversations is let go.
     pub fn forget(&self, agent: AgentId) {
-        let _ = self.0.send(Order::Forget(agent));
+        let _ = self.0.send(Order::Forget(agent, None));
+    }
+
+    /// The same, and tells when no copy of them is being written any more.
+    pub fn let_go(&self, agent: AgentId) -> Receiver<()> {
+        let (done, is_done) = channel();
+        let _ = self.0.send(Order::Forget(agent, Some(done)));
+        is_done
     }
 }
 
@@ -118,7 +135,7 @@ impl OpenTranscripts {
                     // What queued meanwhile is one look.
                     let mut orders = vec![first];
                     orders.extend(inbox.try_iter());
-                    orders.dedup();
+                    orders.dedup_by(|later, earlier| later.is_same(earlier));
                     orders.iter().filter_map(|order| self.obey(order)).collect()
                 }
                 Err(RecvTimeoutError::Timeout) => self.listen(),
@@ -135,8 +152,12 @@ impl OpenTranscripts {
     fn obey(&mut self, order: &Order) -> Option<Sighting> {
         match order {
             Order::Look(look) => self.look(look),
-            Order::Forget(agent) => {
+            Order::Forget(agent, waiting) => {
                 self.open.remove(agent);
+                if let Some(waiting) = waiting {
+                    // Whoever does not wait any more needs no answer.
+                    let _ = waiting.send(());
+                }
                 None
             }
         }
@@ -308,7 +329,7 @@ mod tests {
                 is_in_turn: false,
             }));
         }
-        assert!(transcripts.obey(&Order::Forget(AgentId(1))).is_none());
+        assert!(transcripts.obey(&Order::Forget(AgentId(1), None)).is_none());
         assert_eq!(transcripts.open.keys().collect::<Vec<_>>(), [&AgentId(2)]);
     }
 

@@ -9,5 +9,6 @@ pub mod role;
 pub mod screen;
 pub mod sentences;
 pub mod view;
+pub mod vocabulary;
 pub mod wire_event;
 pub mod wire_step;

@@ -9,6 +9,7 @@ pub mod mail;
 mod malformed;
 mod missing;
 mod offspring;
+mod record;
 pub mod snapshots;
 
 use perennial_api::{ExitCode, Problem};
@@ -30,6 +31,7 @@ use crate::similar::similar;
 pub use crowded::*;
 pub use malformed::*;
 pub use missing::*;
+pub use record::*;
 
 pub fn rejection(rejection: &Rejection, fleet: &Fleet) -> Problem {
     match rejection {
@@ -112,7 +114,14 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
         Refusal::MailboxFull { mailbox } => mail::full(mailbox, name),
         Refusal::SessionInTree { agent } => snapshots::session_in_tree(&name(*agent)),
         Refusal::ParentGone { parent } => parent_gone(&name(*parent)),
+        Refusal::StillEnding { agent } => still_ending(&name(*agent)),
     }
+}
+
+fn still_ending(agent: &str) -> Problem {
+    Problem::new(409, "still-ending", format!("{agent} can't be cleaned yet"))
+        .because("its last session has not ended, or its record does not say so")
+        .next(format!("`perennial show {agent}` tells where its session stands"))
 }
 
 fn name_taken(taken: &Name, by: AgentId, called: &str) -> Problem {
@@ -272,6 +281,7 @@ fn not_allowed(caller: Caller, verb: Verb, standing: Standing) -> Problem {
             | Verb::Mail
             | Verb::Up
             | Verb::Down
+            | Verb::Clean
             | Verb::Snapshot,
             _,
         ) => verb.word(),
@@ -303,6 +313,7 @@ fn why_no_agent_may(verb: Verb, standing: Standing) -> &'static str {
         (Verb::Up, _) => "a daemon that an agent starts would end with the agent's session",
         (Verb::Prune, _) => "only a person may remove what sessions printed",
         (Verb::Bury, _) => "an agent may bury only itself",
+        (Verb::Clean, _) => "only a person may remove what a dead agent left",
         (Verb::Snapshot, _) => {
             "a snapshot holds all files of a work tree, and a restore replaces them"
         }

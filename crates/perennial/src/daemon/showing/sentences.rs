@@ -245,6 +245,7 @@ pub fn done(verb: Verb) -> &'static str {
         Verb::Snapshot => "snapshot taken",
         Verb::Up => "daemon started",
         Verb::Down => "daemon shut down",
+        Verb::Clean => "cleaned",
     }
 }
 

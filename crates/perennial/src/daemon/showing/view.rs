@@ -21,13 +21,14 @@ use perennial_core::role;
 use perennial_core::state::{Roster, State};
 use perennial_core::time::Time;
 use perennial_core::visibility::{Private, Sight};
+use perennial_core::vocabulary::{Condition, Vocabulary};
 use perennial_store::Latest;
 
 use crate::daemon::driving::driver::FleetView;
 use crate::daemon::driving::presence::Presence;
 use crate::daemon::hearing::spending::{self, Spending, Used};
 use crate::daemon::showing::sentences::suspended;
-use crate::daemon::showing::{sentences, wire_event};
+use crate::daemon::showing::{sentences, vocabulary, wire_event};
 use crate::daemon::time::rfc3339;
 
 /// One agent as a caller sees it, with what is known of its holder right now.
@@ -303,6 +304,10 @@ pub struct Filter {
     pub project: Option<String>,
     /// Only agents that were last confirmed at least this many seconds ago.
     pub stale_seconds: Option<u64>,
+    /// Only holders of this role; of the dead, those who held it last.
+    pub role: Option<String>,
+    /// Only agents whose state has this word in a vocabulary; everybody whom it means.
+    pub called: Option<(Vocabulary, String)>,
 }
 
 impl Filter {
@@ -310,13 +315,45 @@ impl Filter {
     pub fn has_dead(&self) -> bool {
         let by_roster = self.roster.is_none_or(|roster| roster == Roster::Cemetery);
         let by_state = self.state.is_none_or(|state| state.roster() == Roster::Cemetery);
-        let is_asked = self.all || self.roster.is_some() || self.state.is_some();
-        is_asked && by_roster && by_state && self.stale_seconds.is_none()
+        let by_word = self.called.is_none() || !self.dead_states().is_empty();
+        let is_asked =
+            self.all || self.roster.is_some() || self.state.is_some() || self.called.is_some();
+        is_asked && by_roster && by_state && by_word && self.stale_seconds.is_none()
+    }
+
+    /// The states of the cemetery that it asks for. Those that never got a name are hidden until asked for.
+    pub fn dead_states(&self) -> Vec<State> {
+        match (&self.called, self.state) {
+            (Some((vocabulary, word)), _) => {
+                let mut meant = vocabulary.states(word);
+                meant.retain(|state| state.roster() == Roster::Cemetery);
+                meant
+            }
+            (None, Some(State::Expired)) => vec![State::Expired],
+            (None, Some(_) | None) => vec![State::Dead],
+        }
     }
 
     /// Whether it lets an agent through that is in the cemetery.
     pub fn passes_dead(&self, agent: &Agent) -> bool {
-        self.has_dead() && self.project.as_ref().is_none_or(|project| in_project(agent, project))
+        let condition = Condition {
+            state: agent.state,
+            reason: Some(agent.reason),
+            is_stale: false,
+            is_merged: false,
+        };
+        self.has_dead()
+            && self.project.as_ref().is_none_or(|project| in_project(agent, project))
+            && self.is_by_word(agent, condition)
+    }
+
+    /// Whether the agent has the role and the word that it asks for.
+    fn is_by_word(&self, agent: &Agent, condition: Condition) -> bool {
+        let holds =
+            |role: &String| agent.role.as_ref().is_some_and(|own| own.eq_ignore_ascii_case(role));
+        let is_called =
+            |(vocabulary, word): &(Vocabulary, String)| vocabulary.means(word, condition);
+        self.role.as_ref().is_none_or(holds) && self.called.as_ref().is_none_or(is_called)
     }
 }
 
@@ -339,23 +376,27 @@ pub fn listing(view: &FleetView<'_>, filter: &Filter, caller: Caller) -> Vec<wir
 }
 
 fn passes(agent: &Agent, presence: &Presence, filter: &Filter, now: Time) -> bool {
-    let (state, _) = agent.vouched(presence.confirmation(agent));
+    let (state, reason) = agent.vouched(presence.confirmation(agent));
     // One that never got a name is kept, and hidden until asked for.
-    if state == State::Expired && filter.state != Some(State::Expired) {
+    if state == State::Expired && !filter.dead_states().contains(&State::Expired) {
         return false;
     }
     if state == State::Dead && !filter.has_dead() {
         return false;
     }
-    let stale = |seconds: u64| {
-        state == State::Unknown
-            && agent.live_session().is_some()
-            && last_seen(agent, presence, now).is_none_or(|at| now.since(at).as_secs() >= seconds)
+    let is_unseen = |seconds: u64| {
+        last_seen(agent, presence, now).is_none_or(|at| now.since(at).as_secs() >= seconds)
     };
+    let stale = |seconds: u64| {
+        state == State::Unknown && agent.live_session().is_some() && is_unseen(seconds)
+    };
+    let is_stale = is_unseen(vocabulary::STALE_SECONDS);
+    let condition = Condition { state, reason: Some(reason), is_stale, is_merged: false };
     filter.roster.is_none_or(|roster| roster == state.roster())
         && filter.state.is_none_or(|wanted| wanted == state)
         && filter.project.as_ref().is_none_or(|project| in_project(agent, project))
         && filter.stale_seconds.is_none_or(stale)
+        && filter.is_by_word(agent, condition)
 }
 
 /// A project is named by its path, by its work tree's path, or by its last part.

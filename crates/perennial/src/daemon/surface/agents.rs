@@ -14,7 +14,7 @@ use perennial_core::entity::Entity;
 use perennial_core::fleet::Fleet;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::reason::Verb;
-use perennial_core::state::{Roster, State as AgentState};
+use perennial_core::state::Roster;
 use perennial_core::visibility::{Private, Sight};
 use perennial_engine::host::directory::HolderDirectory;
 use perennial_engine::host::recording;
@@ -23,8 +23,10 @@ use perennial_store::journal::{ReadError, Version};
 use perennial_store::record::Record;
 
 use super::answer::{Answer, ProblemResponse, json};
+use super::clean;
 use super::ended::Resolved;
 use super::extract::{CallerIdentity, Query, Segment};
+use super::form::Form;
 use super::namesakes::Namesakes;
 use super::{Shared, Surface};
 use crate::daemon::driving::driver::Closing;
@@ -44,12 +46,16 @@ pub async fn list(
     CallerIdentity(caller): CallerIdentity,
     Query(query): Query<query::Agents>,
 ) -> Answer {
+    let form = Form::of(query.vocabulary.as_deref())?;
+    let (state, called) = form.state(query.state)?;
     let filter = Filter {
         all: query.all,
         roster: query.roster.as_deref().map(roster).transpose()?,
-        state: query.state.as_deref().map(agent_state).transpose()?,
+        state,
         project: query.project,
         stale_seconds: query.stale,
+        role: query.role.map(|role| form.our_role(role)),
+        called,
     };
     let (over, asked) = (surface.over, filter.clone());
     let (mut agents, in_memory, namesakes, dead, is_read_only) = surface
@@ -75,8 +81,8 @@ pub async fn list(
     .await
     .map_err(|_| Closing)?;
     let mut answer = match filter.has_dead() {
-        true => surface.listed(caller, agents, (in_memory, namesakes), filter),
-        false => json(&agents)?,
+        true => surface.listed(caller, agents, (in_memory, namesakes), filter, form),
+        false => form.list(&agents)?,
     };
     answer.headers_mut().insert(DEAD, HeaderValue::from(dead));
     if is_read_only {
@@ -89,11 +95,6 @@ fn roster(word: &str) -> Result<Roster, ProblemResponse> {
     let all = [Roster::Living, Roster::Freezer, Roster::Cemetery];
     let known = all.into_iter().find(|roster| roster.word() == word);
     known.ok_or_else(|| ProblemResponse(problems::bad_roster(word)))
-}
-
-fn agent_state(word: &str) -> Result<AgentState, ProblemResponse> {
-    let known = AgentState::ALL.into_iter().find(|state| state.word() == word);
-    known.ok_or_else(|| ProblemResponse(problems::bad_state(word)))
 }
 
 /// The last sign of work of a bare command is the last thing it printed.
@@ -114,8 +115,14 @@ pub async fn show(
     State(surface): State<Shared>,
     CallerIdentity(caller): CallerIdentity,
     Segment(target): Segment,
+    Query(query): Query<query::Agent>,
 ) -> Answer {
-    json(&surface.find(caller, target).await?)
+    let form = Form::of(query.vocabulary.as_deref())?;
+    let mut agent = surface.find(caller, target).await?;
+    if agent.roster == Roster::Cemetery.word() {
+        surface.add_cleaned(&mut agent).await?;
+    }
+    form.one(&agent)
 }
 
 pub async fn why(
@@ -204,6 +211,16 @@ impl Surface {
             Ok(agent)
         })
         .await
+    }
+
+    /// What was removed of an agent in the cemetery.
+    async fn add_cleaned(&self, agent: &mut wire::Agent) -> Result<(), ProblemResponse> {
+        let id: AgentId = agent.id.parse().map_err(|_| gone())?;
+        // Nobody is cleaned before their death.
+        let since = perennial_engine::timestamp::parsed(&agent.since).unwrap_or_default();
+        let read = move |journal: &dyn Store| clean::cleanings(journal, Some(id), since);
+        agent.cleaned = self.read(read).await?.remove(&id);
+        Ok(())
     }
 
     /// Refuses what the caller may not do, for verbs that the core does not decide.

@@ -21,7 +21,7 @@ use perennial_core::fleet::Fleet;
 use perennial_core::id::AgentId;
 use perennial_core::name::NameKey;
 use perennial_core::refusal::Refusal;
-use perennial_core::state::{Roster, State};
+use perennial_core::state::Roster;
 use perennial_core::time::Time;
 use perennial_store::Store;
 use perennial_store::journal::ReadError;
@@ -32,6 +32,7 @@ use super::Surface;
 use super::agents::add_activity;
 use super::answer::ProblemResponse;
 use super::events::unread;
+use super::form::Form;
 use super::namesakes::Namesakes;
 use super::sight;
 use crate::daemon::driving::driver::chain;
@@ -158,11 +159,12 @@ impl Surface {
         mut shown: Vec<wire::Agent>,
         (in_memory, mut namesakes): (BTreeSet<AgentId>, Namesakes),
         filter: Filter,
+        form: Form,
     ) -> Response {
         let (sender, receiver) = channel(1);
         let (journal, home) = (self.journal.clone(), self.home.clone());
         tokio::task::spawn_blocking(move || {
-            let mut list = List { sender, is_empty: true };
+            let mut list = List { sender, is_empty: true, form };
             let mut told_apart = |agents: &mut Vec<wire::Agent>| {
                 let mut agents = agents.iter_mut();
                 let told = agents.try_for_each(|agent| namesakes.tell_apart(&*journal, agent));
@@ -247,13 +249,17 @@ fn dead(
     mut page: impl FnMut(Vec<wire::Agent>) -> io::Result<()>,
 ) -> io::Result<()> {
     let failed = |error: ReadError| io::Error::other(error);
-    // Those that never got a name are hidden until asked for.
-    let state = filter.state.filter(|state| *state == State::Expired).unwrap_or(State::Dead);
+    let mut states = filter.dead_states().into_iter();
+    let Some(mut state) = states.next() else { return Ok(()) };
     let mut before = None;
     loop {
         let query = RosterQuery::InState { state, before, limit: PAGE };
         let rows = journal.roster(query).map_err(failed)?;
-        let Some(last) = rows.last() else { return Ok(()) };
+        let Some(last) = rows.last() else {
+            let Some(next) = states.next() else { return Ok(()) };
+            (state, before) = (next, None);
+            continue;
+        };
         before = Some(last.agent);
         let mut shown = Vec::new();
         for row in rows.iter().filter(|row| !in_memory.contains(&row.agent)) {
@@ -270,6 +276,7 @@ fn dead(
 struct List {
     sender: Sender<io::Result<Vec<u8>>>,
     is_empty: bool,
+    form: Form,
 }
 
 impl List {
@@ -278,7 +285,7 @@ impl List {
         for agent in agents {
             text.push(if self.is_empty { b'[' } else { b',' });
             self.is_empty = false;
-            serde_json::to_writer(&mut text, agent)?;
+            self.form.write(&mut text, agent)?;
         }
         self.send(text)
     }

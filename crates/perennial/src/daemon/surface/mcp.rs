@@ -178,9 +178,10 @@ fn done(done: &Done) -> Value {
         | Done::Agents(_)
         | Done::Message(_)
         | Done::Pruned(_)
+        | Done::Down(_)
+        | Done::Cleaned(_)
         | Done::Snapshot(_)
-        | Done::Restored(_)
-        | Done::Down(_) => serde_json::to_value(done).unwrap_or_default(),
+        | Done::Restored(_) => serde_json::to_value(done).unwrap_or_default(),
     }
 }
 

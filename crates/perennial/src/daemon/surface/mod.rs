@@ -7,13 +7,16 @@ mod agents;
 mod answer;
 mod board;
 pub mod checks;
+mod clean;
 mod connection;
 mod ended;
 mod events;
 mod extract;
 mod feed;
 pub mod feed_reader;
+mod form;
 pub mod gate;
+mod graph;
 mod harness;
 mod health;
 pub mod identity;
@@ -98,6 +101,8 @@ pub struct Surface {
     pub setting: tokio::sync::Mutex<()>,
     /// The last record that what is shown takes in.
     pub shown: watch::Receiver<Seq>,
+    /// Held while the entity graph is brought up to date and read.
+    pub graph: Arc<std::sync::Mutex<()>>,
     /// Set to true when the daemon is to end.
     pub ending: watch::Sender<bool>,
 }
@@ -166,6 +171,8 @@ fn handler(route: Route) -> MethodRouter<Shared> {
         Route::RestoreSnapshot => with_target_and_body(Order::RestoreSnapshot),
         Route::StopAll => alone(|| Order::StopAll),
         Route::Down => alone(|| Order::Down),
+        Route::Clean => with_target_and_body(Order::Clean),
+        Route::Graph => get(graph::query),
     }
 }
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use axum::http::StatusCode;
 use perennial_api::agent::Agent;
 use perennial_api::answer::{Buried, Down, Legacy, Message, Pruned, Reported};
+use perennial_api::cleaning::{Clean, Cleaned};
 use perennial_api::mail::Mail;
 use perennial_api::post::Post;
 use perennial_api::request;
@@ -74,6 +75,8 @@ pub enum Order {
     Report(request::Report),
     Prune(request::Prune),
     Down,
+    /// Removes what takes up room of a dead agent.
+    Clean(String, Clean),
     TakeSnapshot(String),
     RestoreSnapshot(String, request::Restore),
 }
@@ -96,6 +99,7 @@ pub enum Done {
     Reported(Reported),
     Pruned(Pruned),
     Down(Down),
+    Cleaned(Box<Cleaned>),
     Snapshot(Box<SnapshotTaken>),
     Restored(Box<SnapshotRestored>),
 }
@@ -116,8 +120,9 @@ impl Done {
             | Done::Left(_)
             | Done::Reported(_)
             | Done::Pruned(_)
-            | Done::Restored(_)
-            | Done::Down(_) => StatusCode::OK,
+            | Done::Down(_)
+            | Done::Cleaned(_)
+            | Done::Restored(_) => StatusCode::OK,
         };
         json_with(status, self)
     }
@@ -190,6 +195,9 @@ impl Surface {
                 self.authorise(caller, Verb::Down, None).await?;
                 self.ending.send_replace(true);
                 Ok(Done::Down(Down {}))
+            }
+            Order::Clean(target, clean) => {
+                Ok(Done::Cleaned(Box::new(self.clean(caller, target, clean).await?)))
             }
         }
     }

@@ -1,4 +1,5 @@
-//! `prune`: recordings of sessions that have ended are listed or removed; and when one was.
+//! `prune`: recordings of sessions that have ended, and copies of conversations of agents that were cleaned, are listed or
+//! removed; and when a recording was.
 //!
 //! A dry run takes the same way up to the decision, and records nothing.
 
@@ -7,15 +8,18 @@ use std::path::Path;
 
 use perennial_api::agent as wire;
 use perennial_api::answer::{Pruned, PrunedAgent, PrunedRecording};
-use perennial_api::request;
+use perennial_api::cleaning::ConversationCopy;
+use perennial_api::{Home, request};
 use perennial_core::authority::Caller;
+use perennial_core::cleaning::{self, Artefacts};
 use perennial_core::command::Command;
 use perennial_core::entity::Entity;
 use perennial_core::event::{NodeEvent, What};
 use perennial_core::id::{AgentId, NodeId, SessionNumber};
 use perennial_core::reason::{Verb, Witness};
-use perennial_core::retention::{self, Recordings};
+use perennial_core::retention::{self, Recording, Recordings};
 use perennial_core::time::Time;
+use perennial_engine::harness::copies;
 use perennial_engine::host::recording::removal;
 use perennial_engine::timestamp::rfc3339;
 use perennial_store::journal::{ReadError, Version};
@@ -44,43 +48,56 @@ impl Surface {
     ) -> Result<Pruned, ProblemResponse> {
         self.authorise(caller, Verb::Prune, None).await?;
         let (terms, is_dry_run) = (checks::prune(&prune)?, prune.dry_run);
-        let found = self.found(caller, prune.targets).await?;
+        let (found, named) = self.found(caller, prune.targets).await?;
+        let cleaned = self.left_of_cleaned(named).await?;
         let decided = self.driver.look(move |view| {
             let fleet = view.supervisor.fleet();
-            (retention::chosen(fleet, &found, terms), Namesakes::of(fleet))
+            let copies = cleaning::chosen_by_age(fleet, &cleaned, terms.printed_before);
+            (retention::chosen(fleet, &found, terms), copies, Namesakes::of(fleet))
         });
-        let (chosen, namesakes) = decided.await?;
-        if !is_dry_run && !chosen.is_empty() {
-            let found = chosen.clone();
-            self.command(caller, Command::Prune { found, terms }).await?;
+        let (chosen, cleaned, namesakes) = decided.await?;
+        let is_nothing = chosen.is_empty() && cleaned.is_empty();
+        if !is_dry_run && !is_nothing {
+            let (found, cleaned) = (chosen.clone(), cleaned.clone());
+            self.command(caller, Command::Prune { found, cleaned, terms }).await?;
             self.house.settled().await?;
         }
-        let holders = self.home.holders();
+        let home = self.home.clone();
         self.read(move |journal| {
-            let targets = targets(journal, &chosen, namesakes)?;
-            let mut agents: Vec<_> = chosen.iter().map(|one| shown(one, &targets)).collect();
+            let ids = chosen.iter().map(|one| one.agent);
+            let ids: BTreeSet<AgentId> =
+                ids.chain(cleaned.iter().map(|one| one.recordings.agent)).collect();
+            let targets = targets(journal, &ids, namesakes)?;
+            let of = |id: &AgentId| shown(*id, &chosen, &cleaned, &targets);
+            let mut agents: Vec<PrunedAgent> = ids.iter().map(of).collect();
             if !is_dry_run {
-                agents.iter_mut().for_each(|agent| note_left(&holders, agent));
+                for agent in &mut agents {
+                    let is_it = |one: &&Artefacts| one.recordings.agent.to_string() == agent.id;
+                    let harness = cleaned.iter().find(is_it).map(|one| one.harness.as_str());
+                    note_left(&home, agent, harness.unwrap_or_default());
+                }
             }
             let recordings = agents.iter().map(|agent| agent.recordings.len() as u64).sum();
+            let conversations = agents.iter().map(|agent| agent.conversations.len() as u64).sum();
             let bytes = agents.iter().map(|agent| agent.bytes).sum();
-            Ok(Pruned { is_dry_run, agents, recordings, bytes })
+            Ok(Pruned { is_dry_run, agents, recordings, conversations, bytes })
         })
         .await
     }
 
-    /// What lies on the disk of these agents; of all, if none is named.
+    /// What lies on the disk of these agents; of all, if none is named. And who was named.
     async fn found(
         &self,
         caller: Caller,
         targets: Vec<String>,
-    ) -> Result<Vec<Recordings>, ProblemResponse> {
+    ) -> Result<(Vec<Recordings>, BTreeSet<AgentId>), ProblemResponse> {
         let holders = self.home.holders();
         let mut agents = BTreeSet::new();
         for target in &targets {
             let id = self.authorise(caller, Verb::Prune, Some(target.clone())).await?;
             agents.insert(id.ok_or_else(gone)?);
         }
+        let named = agents.clone();
         if targets.is_empty() {
             let holders = holders.clone();
             let all = tokio::task::spawn_blocking(move || removal::agents(&holders)).await;
@@ -88,18 +105,20 @@ impl Surface {
             agents.extend(all.map_err(|error| problems::recording_unread(&error.to_string()))?);
         }
         let in_memory = self.driver.look(housekeeper::in_memory).await?;
-        self.read(move |journal| housekeeper::recordings(&holders, journal, &agents, &in_memory))
-            .await
+        let read = move |journal: &dyn Store| {
+            housekeeper::recordings(&holders, journal, &agents, &in_memory)
+        };
+        Ok((self.read(read).await?, named))
     }
 }
 
 /// The words that mean these agents.
-fn targets(
+pub fn targets(
     journal: &dyn Store,
-    chosen: &[Recordings],
+    agents: &BTreeSet<AgentId>,
     mut namesakes: Namesakes,
 ) -> Result<BTreeMap<AgentId, String>, ReadError> {
-    let ids: Vec<AgentId> = chosen.iter().map(|one| one.agent).collect();
+    let ids: Vec<AgentId> = agents.iter().copied().collect();
     let mut targets = BTreeMap::new();
     for row in journal.roster(RosterQuery::Of(&ids))? {
         let Some(name) = row.name else { continue };
@@ -116,29 +135,57 @@ fn targets(
     Ok(targets)
 }
 
-fn shown(one: &Recordings, targets: &BTreeMap<AgentId, String>) -> PrunedAgent {
-    let id = one.agent.to_string();
-    let recordings: Vec<PrunedRecording> = one
-        .recordings
-        .iter()
-        .map(|recording| PrunedRecording {
-            session: u64::from(recording.number.0),
-            bytes: recording.bytes,
-            printed_at: rfc3339(recording.printed_at),
-            is_left: false,
-        })
-        .collect();
-    let bytes = recordings.iter().map(|recording| recording.bytes).sum();
-    let target = targets.get(&one.agent).unwrap_or(&id).clone();
-    PrunedAgent { id, target, recordings, bytes }
+fn shown(
+    agent: AgentId,
+    chosen: &[Recordings],
+    cleaned: &[Artefacts],
+    targets: &BTreeMap<AgentId, String>,
+) -> PrunedAgent {
+    let id = agent.to_string();
+    let own = chosen.iter().filter(|one| one.agent == agent);
+    let recordings: Vec<PrunedRecording> =
+        own.flat_map(|one| &one.recordings).map(shown_recording).collect();
+    let own = cleaned.iter().filter(|one| one.recordings.agent == agent);
+    let conversations: Vec<ConversationCopy> =
+        own.flat_map(|one| &one.copies).map(shown_copy).collect();
+    let bytes = recordings.iter().map(|recording| recording.bytes).sum::<u64>()
+        + conversations.iter().map(|copy| copy.bytes).sum::<u64>();
+    let target = targets.get(&agent).unwrap_or(&id).clone();
+    PrunedAgent { id, target, recordings, conversations, bytes }
 }
 
-/// Says of each recording whether something of it is still there.
-fn note_left(holders: &Path, agent: &mut PrunedAgent) {
+pub fn shown_recording(recording: &Recording) -> PrunedRecording {
+    PrunedRecording {
+        session: u64::from(recording.number.0),
+        bytes: recording.bytes,
+        printed_at: rfc3339(recording.printed_at),
+        is_left: false,
+    }
+}
+
+pub fn shown_copy(copy: &cleaning::ConversationCopy) -> ConversationCopy {
+    let conversation = copy.conversation.to_string();
+    ConversationCopy { conversation, bytes: copy.bytes, is_left: false }
+}
+
+/// Says of each recording and each copy whether something of it is still there.
+fn note_left(home: &Home, agent: &mut PrunedAgent, harness: &str) {
     let Ok(id) = agent.id.parse::<AgentId>() else { return };
-    let left = removal::find(holders, id).unwrap_or_default();
-    for recording in &mut agent.recordings {
+    note_left_recordings(&home.holders(), id, &mut agent.recordings);
+    note_left_copies(&home.conversations(), harness, &mut agent.conversations);
+}
+
+pub fn note_left_recordings(holders: &Path, agent: AgentId, recordings: &mut [PrunedRecording]) {
+    let left = removal::find(holders, agent).unwrap_or_default();
+    for recording in recordings {
         recording.is_left = left.iter().any(|left| u64::from(left.number.0) == recording.session);
+    }
+}
+
+pub fn note_left_copies(copies: &Path, harness: &str, conversations: &mut [ConversationCopy]) {
+    for copy in conversations {
+        let found = copy.conversation.parse().map(|id| copies::find(copies, harness, &id));
+        copy.is_left = matches!(found, Ok(Ok(Some(_)) | Err(_)));
     }
 }
 
@@ -175,7 +222,8 @@ fn pruner(record: &Record, agent: AgentId, number: SessionNumber) -> Option<Witn
             NodeEvent::DaemonStarted { .. }
             | NodeEvent::DaemonStopped { .. }
             | NodeEvent::JournalRestored { .. }
-            | NodeEvent::RecordsLost { .. },
+            | NodeEvent::RecordsLost { .. }
+            | NodeEvent::AgentCleaned { .. },
         )
         | What::Agent(..)
         | What::Name(..)

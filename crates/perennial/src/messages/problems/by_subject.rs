@@ -1,14 +1,15 @@
-//! Problems that belong to one subject: mail, panes in tmux, keeping house.
+//! Problems that belong to one subject: mail, panes in tmux, keeping house, the record.
 
 use std::path::{Path, PathBuf};
 
 use perennial_api::Problem;
 use perennial_core::refusal::Refusal;
+use perennial_core::vocabulary::Vocabulary;
 use perennial_engine::git::{GitError, Unsupported};
 
 use super::denied;
 use crate::cli::archive::read::ReadError;
-use crate::cli::problems::{house, pane};
+use crate::cli::problems::{self as cli, house, pane};
 use crate::config::Mistake;
 use crate::daemon::showing::problems as daemon;
 
@@ -117,5 +118,18 @@ pub fn of_house() -> Vec<Problem> {
         house::home_not_empty(&[journal.to_owned()]),
         house::home_in_use("another daemon holds this home (pid 4242)"),
         house::not_imported(&denied()),
+    ]
+}
+
+pub fn of_the_record() -> Vec<Problem> {
+    vec![
+        daemon::bad_vocabulary("latin"),
+        daemon::not_a_state_of(Vocabulary::Tavern, "tired"),
+        daemon::graph_unread("the file of the entity graph failed"),
+        daemon::long_graph_word(4096),
+        daemon::bad_session_id("bob"),
+        daemon::bad_graph_place("x"),
+        cli::no_such_entity("role:archtect"),
+        house::clean_needs_a_terminal(),
     ]
 }

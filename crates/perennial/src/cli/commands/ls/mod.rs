@@ -4,13 +4,17 @@ mod watch;
 
 use std::path::Path;
 
-use perennial_api::{Agent, ExitCode, Response, client, state};
+use clap::builder::PossibleValuesParser;
+use perennial_api::{Agent, ExitCode, Response, client};
+use serde_json::json;
 
 use crate::cli::commands::mail;
 use crate::cli::context::Context;
 use crate::cli::failure::{Failure, VerbResult};
 use crate::cli::number::within;
+use crate::cli::render::document::{Document, documents};
 use crate::cli::render::roster::{in_cemetery, roster};
+use crate::cli::vocabulary::{Words, state_words};
 
 /// List agents, those that need you first
 #[derive(Debug, clap::Args)]
@@ -18,8 +22,11 @@ use crate::cli::render::roster::{in_cemetery, roster};
 Examples: perennial ls
           perennial ls --roster living --json
           perennial ls --all
+          perennial ls --role architect
           perennial ls --stale=60
+          perennial ls --count
           perennial ls --watch
+          perennial ls --state alive --vocabulary tavern
 
 With --watch --json, each line is one agent that has changed.
 
@@ -33,8 +40,9 @@ pub struct Args {
     /// List only this roster
     #[arg(long, value_parser = ["living", "freezer", "cemetery"])]
     roster: Option<String>,
-    /// List only this state
-    #[arg(long, value_parser = state::ALL)]
+    /// List only this state, such as waiting or crashed
+    #[arg(long, value_parser = PossibleValuesParser::new(state_words()))]
+    #[arg(hide_possible_values = true)]
     state: Option<String>,
     /// List only agents that work in this project
     #[arg(long, value_name = "DIR")]
@@ -44,8 +52,16 @@ pub struct Args {
     #[arg(default_missing_value = "300", value_parser = within::<0, { u32::MAX as u64 }>)]
     stale: Option<u64>,
     /// Keep the list on the screen and up to date; q quits
-    #[arg(long, short)]
+    #[arg(long, short, conflicts_with = "vocabulary")]
     watch: bool,
+    /// List only holders of this role; of the dead, those who held it last
+    #[arg(long)]
+    role: Option<String>,
+    /// Print only how many there are of each roster
+    #[arg(long, conflicts_with_all = ["watch", "vocabulary"])]
+    count: bool,
+    #[command(flatten)]
+    words: Words,
 }
 
 /// The agents that were asked for, and how many there are in the cemetery.
@@ -64,11 +80,42 @@ pub fn run(args: &Args, context: &Context) -> VerbResult {
         return watch::run(args, context);
     }
     let answer = context.client.get(&args.path())?;
+    if args.count {
+        return count(&Listing::read(&answer)?, args, context);
+    }
+    if let Some(vocabulary) = args.words.vocabulary().filter(|_| !context.json) {
+        let agents: Vec<Document> = answer.read()?;
+        let drawn = match agents.is_empty() {
+            true => "no matching agents\n".to_owned(),
+            false => context.draw(|canvas| documents(&agents, vocabulary, canvas)),
+        };
+        context.print_long(&drawn)?;
+        return Ok(ExitCode::Done);
+    }
     if context.json {
         context.print_json(&answer.body)?;
     } else {
         let drawn = args.drawn(&Listing::read(&answer)?, context);
         context.print_long(&(drawn + &mail::unread_line(context)))?;
+    }
+    Ok(ExitCode::Done)
+}
+
+/// How many agents each roster has, of those that were asked for.
+fn count(listing: &Listing, args: &Args, context: &Context) -> VerbResult {
+    let listed = |roster: &str| listing.agents.iter().filter(|one| one.roster == roster).count();
+    let [living, freezer, mut cemetery] = ["living", "freezer", "cemetery"].map(listed);
+    // Without a filter the dead are counted, not listed.
+    if !args.is_filtered() {
+        cemetery = listing.dead;
+    }
+    match context.json {
+        true => {
+            let counts = json!({ "living": living, "freezer": freezer, "cemetery": cemetery });
+            context.print_json(counts.to_string().as_bytes())?;
+        }
+        false => context
+            .print(&format!("living    {living}\nfreezer   {freezer}\ncemetery  {cemetery}\n"))?,
     }
     Ok(ExitCode::Done)
 }
@@ -102,6 +149,8 @@ impl Args {
                 ("state", self.state.as_deref()),
                 ("project", project.as_deref()),
                 ("stale", stale.as_deref()),
+                ("role", self.role.as_deref()),
+                ("vocabulary", self.words.word()),
             ],
         )
     }
@@ -130,6 +179,7 @@ impl Args {
             || self.state.is_some()
             || self.project.is_some()
             || self.stale.is_some()
+            || self.role.is_some()
     }
 }
 

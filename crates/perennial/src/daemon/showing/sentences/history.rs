@@ -62,6 +62,15 @@ pub fn sentence(what: &What) -> String {
             let by = if *by == Witness::Operator { "operator" } else { witness(*by) };
             format!("{what} removed by the {by} ({bytes} bytes)")
         }
+        What::Node(_, NodeEvent::AgentCleaned { agent, conversations, bytes, by, .. }) => {
+            let by = if *by == Witness::Operator { "operator" } else { witness(*by) };
+            let copies = match conversations.len() {
+                0 => "no copy of a conversation removed".to_owned(),
+                1 => format!("1 copy of a conversation removed ({bytes} bytes)"),
+                many => format!("{many} copies of conversations removed ({bytes} bytes)"),
+            };
+            format!("{agent} cleaned by the {by}: {copies}")
+        }
     }
 }
 

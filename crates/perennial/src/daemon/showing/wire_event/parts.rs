@@ -40,6 +40,15 @@ pub fn node(event: &NodeEvent) -> wire::What {
                 by: witness(*by),
             }
         }
+        NodeEvent::AgentCleaned { agent, harness, conversations, bytes, by } => {
+            wire::What::AgentCleaned {
+                agent: agent.to_string(),
+                harness: harness.clone(),
+                conversations: conversations.iter().map(ToString::to_string).collect(),
+                bytes: *bytes,
+                by: witness(*by),
+            }
+        }
     }
 }
 

@@ -1,0 +1,402 @@
+//! The entity graph: who was there, in which role and on what, session by session. Made from the journal's events alone.
+//!
+//! Pure. A projection, so it never decides and nothing is decided from it; what it holds can be dropped and made again.
+//! Of each agent the fold keeps one `Identity` and the entry of its newest session: entries of earlier sessions change no
+//! more, and whoever keeps them may put them away.
+//!
+//! Invariants
+//! - EG1  The same events make the same graph, in whatever portions they are folded.
+//! - EG2  An entry of a session changes only while it is its agent's newest.
+//! - EG3  No entry grows without bound, whatever an agent does in its session.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::{AgentEvent, Birth, Move};
+use crate::exit::Exit;
+use crate::id::{AgentId, SessionNumber};
+use crate::launch::Launch;
+use crate::settings::{NewParent, Settings};
+use crate::state::{Roster, State};
+use crate::time::Time;
+
+/// A session's entry names at most this many roles and situations each (EG3).
+const NAMED_MAX: usize = 64;
+
+/// What is kept of an agent from one event to the next.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    pub name: Option<String>,
+    pub parent: Option<AgentId>,
+    /// What acts in its sessions: the model it was given, else its harness.
+    pub actor: String,
+    pub role: Option<String>,
+    /// What it works on, the primary one first.
+    pub situations: Vec<String>,
+    pub state: State,
+    pub summary: Option<String>,
+    pub born_at: Time,
+    pub died_at: Option<Time>,
+    /// Its newest session.
+    pub newest: Option<SessionNumber>,
+}
+
+/// One session: a situation of its own, and what belongs to it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionEntry {
+    pub number: SessionNumber,
+    /// What the agent was called then.
+    pub name: Option<String>,
+    pub actor: String,
+    pub methods: Vec<Method>,
+    pub domains: Vec<String>,
+    /// What the agent reported in it last.
+    pub summary: Option<String>,
+    /// The agent's state when the session was last its newest.
+    pub state: State,
+    pub since: Time,
+    pub until: Option<Time>,
+    pub exit: Option<Exit>,
+}
+
+/// A role that was held in a session, and when. Taken several times it is one span, from the first to the last.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Method {
+    pub role: String,
+    pub since: Time,
+    pub until: Option<Time>,
+}
+
+/// The portion of the graph that one agent's events change.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Portion {
+    pub identity: Option<Identity>,
+    /// The newest session, and those that were the newest before in this portion.
+    pub sessions: Vec<SessionEntry>,
+}
+
+impl Portion {
+    /// Folds one event (EG1). An agent whose birth can't be read has no place in the graph.
+    pub fn evolve(&mut self, event: &AgentEvent, at: Time) {
+        if let AgentEvent::Hatched(birth) = event {
+            let newest = self.identity.as_ref().and_then(|known| known.newest);
+            self.identity = Some(Identity { newest, ..Identity::born(birth, at) });
+            return;
+        }
+        let Some(identity) = &mut self.identity else { return };
+        match event {
+            AgentEvent::SessionWanted { number, .. } | AgentEvent::SessionFound { number, .. } => {
+                identity.newest = Some(*number);
+                let entry = SessionEntry::of(identity, *number, at);
+                self.sessions.retain(|session| session.number != *number);
+                self.sessions.push(entry);
+            }
+            AgentEvent::SessionEnded { number, exit, .. } => {
+                if let Some(entry) = self.newest().filter(|entry| entry.number == *number) {
+                    (entry.until, entry.exit) = (Some(at), Some(*exit));
+                    entry.close(at);
+                }
+            }
+            AgentEvent::Moved(moved) => self.moved(moved, at),
+            AgentEvent::Renamed { name } => {
+                identity.name = Some(name.to_string());
+                let name = identity.name.clone();
+                if let Some(entry) = self.newest() {
+                    entry.name = name;
+                }
+            }
+            AgentEvent::RoleTaken { role, .. } => {
+                identity.role = Some(role.clone());
+                if let Some(entry) = self.newest() {
+                    entry.close(at);
+                    entry.take(role, at);
+                }
+            }
+            AgentEvent::RoleLeft { .. } => {
+                identity.role = None;
+                if let Some(entry) = self.newest() {
+                    entry.close(at);
+                }
+            }
+            AgentEvent::Summarised { summary } => {
+                identity.summary = Some(summary.clone());
+                if let Some(entry) = self.newest() {
+                    entry.summary = Some(summary.clone());
+                }
+            }
+            AgentEvent::SettingsChanged { settings, .. } => identity.set(settings),
+            AgentEvent::Hatched(_)
+            | AgentEvent::Rehomed { .. }
+            | AgentEvent::Held(_)
+            | AgentEvent::HoldLifted { .. }
+            | AgentEvent::SessionStarting { .. }
+            | AgentEvent::SessionRunning { .. }
+            | AgentEvent::SessionEnding { .. }
+            | AgentEvent::SessionProgressed { .. }
+            | AgentEvent::ConversationFollowed { .. }
+            | AgentEvent::WindowBegan { .. }
+            | AgentEvent::ClockPassed { .. }
+            | AgentEvent::ClockTold { .. }
+            | AgentEvent::PhaseReported { .. }
+            | AgentEvent::LegacyLeft { .. }
+            | AgentEvent::Snapshot(_)
+            | AgentEvent::BurialAsked { .. }
+            | AgentEvent::RoundPassed { .. }
+            | AgentEvent::PutOff { .. } => {}
+        }
+    }
+
+    fn moved(&mut self, moved: &Move, at: Time) {
+        let Some(identity) = &mut self.identity else { return };
+        identity.state = moved.to;
+        let is_dead = moved.to.roster() == Roster::Cemetery;
+        if is_dead {
+            (identity.role, identity.died_at) = (None, Some(at));
+        }
+        if let Some(entry) = self.newest() {
+            // The way to the next session is not a state of the last one.
+            let is_next = moved.to == State::Waking && entry.until.is_some();
+            if !is_next {
+                entry.state = moved.to;
+            }
+            if is_dead {
+                entry.close(at);
+            }
+        }
+    }
+
+    /// The entry of the newest session (EG2).
+    fn newest(&mut self) -> Option<&mut SessionEntry> {
+        let newest = self.identity.as_ref()?.newest?;
+        self.sessions.iter_mut().find(|session| session.number == newest)
+    }
+}
+
+impl Identity {
+    fn born(birth: &Birth, at: Time) -> Identity {
+        Identity {
+            name: birth.name.as_ref().map(ToString::to_string),
+            parent: birth.parent,
+            actor: actor(&birth.launch),
+            role: birth.role.clone(),
+            situations: situations(birth),
+            state: State::Hatching,
+            summary: None,
+            born_at: at,
+            died_at: None,
+            newest: None,
+        }
+    }
+
+    fn set(&mut self, settings: &Settings<AgentId>) {
+        match settings.parent {
+            Some(NewParent::Agent(parent)) => self.parent = Some(parent),
+            Some(NewParent::Nobody) => self.parent = None,
+            None => {}
+        }
+    }
+}
+
+impl SessionEntry {
+    fn of(identity: &Identity, number: SessionNumber, at: Time) -> SessionEntry {
+        let mut entry = SessionEntry {
+            number,
+            name: identity.name.clone(),
+            actor: identity.actor.clone(),
+            methods: Vec::new(),
+            domains: identity.situations.iter().take(NAMED_MAX).cloned().collect(),
+            summary: None,
+            state: identity.state,
+            since: at,
+            until: None,
+            exit: None,
+        };
+        if let Some(role) = &identity.role {
+            entry.take(role, at);
+        }
+        entry
+    }
+
+    fn take(&mut self, role: &str, at: Time) {
+        // A role that is taken after the session has ended is the next one's.
+        if self.until.is_some() {
+            return;
+        }
+        let is_same = |method: &&mut Method| method.role.eq_ignore_ascii_case(role);
+        if let Some(held) = self.methods.iter_mut().find(is_same) {
+            held.until = None;
+        } else if self.methods.len() < NAMED_MAX {
+            self.methods.push(Method { role: role.to_owned(), since: at, until: None });
+        }
+    }
+
+    /// No role is held any more.
+    fn close(&mut self, at: Time) {
+        for method in self.methods.iter_mut().filter(|method| method.until.is_none()) {
+            method.until = Some(at);
+        }
+    }
+}
+
+fn actor(launch: &Launch) -> String {
+    launch.options.model.clone().unwrap_or_else(|| launch.harness.clone())
+}
+
+/// What a new agent works on. The record has no situations of agents yet.
+fn situations(_birth: &Birth) -> Vec<String> {
+    Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conversation::Opening;
+    use crate::id::NodeId;
+    use crate::launch::{Host, Options};
+    use crate::reason::{Evidence, Finding, Reason, Verb, Witness};
+    use crate::restart::{Restart, Tally};
+    use crate::role::RoleTerms;
+    use crate::state::Cause;
+
+    const FIRST: SessionNumber = SessionNumber(1);
+
+    fn evidence() -> Evidence {
+        Evidence { witness: Witness::Operator, fact: Finding::Asked(Verb::Spawn), at: Time(1) }
+    }
+
+    fn born(role: Option<&str>) -> AgentEvent {
+        let launch = Launch {
+            harness: "claude".to_owned(),
+            host: Host::Shim,
+            argv: Vec::new(),
+            dir: "/".to_owned(),
+            env_names: Vec::new(),
+            project: "/".to_owned(),
+            options: Options { model: Some("opus-4-6".to_owned()), ..Options::default() },
+        };
+        AgentEvent::Hatched(Box::new(Birth {
+            name: "bob".parse().ok(),
+            role: role.map(str::to_owned),
+            parent: None,
+            node: NodeId::HOME,
+            launch,
+            restart: Restart::Never,
+            evidence: evidence(),
+            until: Time(9),
+        }))
+    }
+
+    fn wanted(number: u32) -> AgentEvent {
+        AgentEvent::SessionWanted { number: SessionNumber(number), opening: Opening::Bare }
+    }
+
+    fn ended(number: u32) -> AgentEvent {
+        let (number, exit) = (SessionNumber(number), Exit::Code(0));
+        AgentEvent::SessionEnded { number, exit, is_clean: true, tally: Tally::ByFirstRule }
+    }
+
+    fn taken(role: &str) -> AgentEvent {
+        let terms = Box::new(RoleTerms::default());
+        AgentEvent::RoleTaken { role: role.to_owned(), terms, from: None, evidence: evidence() }
+    }
+
+    fn moved(to: State) -> AgentEvent {
+        let (cause, reason) = (Cause::Buried, Reason::Retired);
+        AgentEvent::Moved(Move { cause, to, reason, evidence: evidence(), until: None })
+    }
+
+    fn said(summary: &str) -> AgentEvent {
+        AgentEvent::Summarised { summary: summary.to_owned() }
+    }
+
+    fn life() -> Vec<AgentEvent> {
+        vec![
+            born(Some("Architect")),
+            wanted(1),
+            moved(State::Working),
+            said("looked around"),
+            taken("reviewer"),
+            taken("architect"),
+            ended(1),
+            moved(State::Crashed),
+            moved(State::Waking),
+            wanted(2),
+            AgentEvent::Renamed { name: "eve".parse().expect("a name") },
+            moved(State::Working),
+            said("drew the plan"),
+            ended(2),
+            moved(State::Dead),
+        ]
+    }
+
+    fn folded(events: &[AgentEvent]) -> Portion {
+        let mut portion = Portion::default();
+        for (at, event) in events.iter().enumerate() {
+            portion.evolve(event, Time(at as u64));
+        }
+        portion
+    }
+
+    #[test]
+    fn each_session_has_its_actor_roles_summary_and_bounds() {
+        let Portion { identity, sessions } = folded(&life());
+        let identity = identity.expect("it was born");
+        assert_eq!((identity.role, identity.died_at), (None, Some(Time(14))));
+        let [first, second] = &sessions[..] else { unreachable!("{sessions:?}") };
+        let held = |entry: &SessionEntry| {
+            let span = |it: &Method| (it.role.clone(), it.since.0, it.until.map(|at| at.0));
+            entry.methods.iter().map(span).collect::<Vec<_>>()
+        };
+        let (architect, reviewer) = ("Architect".to_owned(), "reviewer".to_owned());
+        assert_eq!(held(first), [(architect, 1, Some(6)), (reviewer, 4, Some(5))]);
+        assert_eq!(held(second), [("architect".to_owned(), 9, Some(13))]);
+        assert_eq!((first.state, second.state), (State::Crashed, State::Dead));
+        assert_eq!((first.since, first.until), (Time(1), Some(Time(6))));
+        let told = [first, second].map(|entry| (entry.name.as_deref(), entry.summary.as_deref()));
+        assert_eq!(
+            told,
+            [(Some("bob"), Some("looked around")), (Some("eve"), Some("drew the plan"))]
+        );
+        assert!(sessions.iter().all(|entry| entry.actor == "opus-4-6"));
+    }
+
+    /// EG1, EG2: whatever is kept of a portion is the identity and its newest session.
+    #[test]
+    fn folded_in_portions_it_is_the_same() {
+        let life = life();
+        let whole = folded(&life);
+        for cut in 0..life.len() {
+            let mut kept: Vec<SessionEntry> = Vec::new();
+            let mut portion = Portion::default();
+            for (at, event) in life.iter().enumerate() {
+                if at == cut {
+                    kept.append(&mut portion.sessions);
+                    let newest = portion.identity.as_ref().and_then(|identity| identity.newest);
+                    let is_newest = |entry: &SessionEntry| Some(entry.number) == newest;
+                    if let Some(place) = kept.iter().position(is_newest) {
+                        portion.sessions.push(kept.remove(place));
+                    }
+                }
+                portion.evolve(event, Time(at as u64));
+            }
+            kept.append(&mut portion.sessions);
+            assert_eq!(kept, whole.sessions, "{cut}");
+            assert_eq!(portion.identity, whole.identity, "{cut}");
+        }
+    }
+
+    /// EG3
+    #[test]
+    fn an_entry_has_a_bound() {
+        let mut life = vec![born(None), wanted(1)];
+        life.extend((0..500).map(|number| taken(&format!("role-{number}"))));
+        life.extend((0..500).map(|_| taken("role-1")));
+        let portion = folded(&life);
+        assert_eq!(portion.sessions[0].methods.len(), NAMED_MAX);
+        assert_eq!(portion.sessions[0].number, FIRST);
+    }
+
+    #[test]
+    fn an_agent_whose_birth_is_lost_has_no_place() {
+        assert_eq!(folded(&life()[1..]), Portion::default());
+    }
+}
