@@ -43,10 +43,17 @@ pub struct Difference {
     pub patch: Option<(String, bool)>,
 }
 
+/// A repository that makes us panic must not take the snapshots of all others with it. Nothing is shared with the next.
+fn carry_out(work: Work) {
+    if std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err() {
+        tracing::error!("the thread that takes snapshots panicked, and goes on");
+    }
+}
+
 impl SnapshotKeeper {
     pub fn start(snapshots: PathBuf) -> std::io::Result<SnapshotKeeper> {
         let (work, inbox) = channel::<Work>();
-        let run = move || inbox.into_iter().for_each(|work| work());
+        let run = move || inbox.into_iter().for_each(carry_out);
         std::thread::Builder::new().name("snapshots".to_owned()).spawn(run)?;
         let variable =
             |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
