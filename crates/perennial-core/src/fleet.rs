@@ -199,16 +199,7 @@ impl Fleet {
             Command::Stop(target) => {
                 self.asked(caller, Verb::Stop, target, |one, by| agent::stop(one, by, now), now)
             }
-            Command::StopAll => {
-                self.authorise(caller, Verb::Stop, None)?;
-                let witness = caller.witness(Verb::Stop)?;
-                let mut decision = Decision::default();
-                for (id, events) in self.agents.stopped(witness, now)? {
-                    decision.about.push(Entity::Agent(id));
-                    decision.events.extend(of(id, events, now));
-                }
-                Ok(decision)
-            }
+            Command::StopAll => self.stop_all(caller, now),
             Command::Wake(target) => {
                 self.asked(caller, Verb::Wake, target, |one, by| agent::wake(one, by, now), now)
             }
@@ -261,6 +252,17 @@ impl Fleet {
                 Ok(Decision::of(agent.id, agent::report(agent, *phase, summary.clone()), now))
             }
         }
+    }
+
+    fn stop_all(&self, caller: Caller, now: Time) -> Result<Decision, Refusal> {
+        self.authorise(caller, Verb::Stop, None)?;
+        let witness = caller.witness(Verb::Stop)?;
+        let mut decision = Decision::default();
+        for (id, events) in self.agents.stopped(witness, now)? {
+            decision.about.push(Entity::Agent(id));
+            decision.events.extend(of(id, events, now));
+        }
+        Ok(decision)
     }
 
     /// A verb about one agent, for a caller who may use it.

@@ -191,8 +191,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, Unadopted, DriverThread)>
         gate: Gate::new(descriptors::limit()),
         harnesses,
         house,
-        snapshots: SnapshotKeeper::start(home.snapshots())
-            .context("the thread that takes snapshots can't be started")?,
+        snapshots: start_snapshots(home)?,
         home: home.clone(),
         boot: boot.0,
         config: running,
@@ -220,6 +219,11 @@ fn start_house(
     let (journal, is_limited) = (Arc::clone(journal), config.keep_recordings().is_some());
     Housekeeper::start(home, (journal, node), is_limited, driver.clone())
         .context("the thread that removes recordings can't be started")
+}
+
+fn start_snapshots(home: &Home) -> anyhow::Result<SnapshotKeeper> {
+    SnapshotKeeper::start(home.snapshots())
+        .context("the thread that takes snapshots can't be started")
 }
 
 fn start_deliveries(

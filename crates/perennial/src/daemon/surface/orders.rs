@@ -185,12 +185,8 @@ impl Surface {
             Order::ReadMail(read) => Ok(Done::Mails(self.read_mail(caller, &read.ids).await?)),
             Order::Report(report) => self.report(caller, report).await,
             Order::Prune(prune) => Ok(Done::Pruned(self.prune(caller, prune).await?)),
-            Order::TakeSnapshot(target) => {
-                Ok(Done::Snapshot(Box::new(self.take_snapshot(caller, target).await?)))
-            }
-            Order::RestoreSnapshot(target, restore) => {
-                Ok(Done::Restored(Box::new(self.restore_snapshot(caller, target, restore).await?)))
-            }
+            Order::TakeSnapshot(target) => self.take_snapshot(caller, target).await,
+            Order::RestoreSnapshot(target, to) => self.restore_snapshot(caller, target, to).await,
             Order::Down => {
                 self.authorise(caller, Verb::Down, None).await?;
                 self.ending.send_replace(true);

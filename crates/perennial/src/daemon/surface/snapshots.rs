@@ -31,6 +31,7 @@ use super::agents::gone;
 use super::answer::{Answer, ProblemResponse, json};
 use super::ended::Resolved;
 use super::extract::{CallerIdentity, Query, Segment};
+use super::orders::Done;
 use super::{Shared, Surface};
 use crate::daemon::showing::problems::{self, snapshots as problem};
 use crate::daemon::snapshot_keeper::Stored;
@@ -103,15 +104,15 @@ impl Surface {
         &self,
         caller: Caller,
         target: String,
-    ) -> Result<wire::SnapshotTaken, ProblemResponse> {
+    ) -> Result<Done, ProblemResponse> {
         let agent = self.living(caller, target).await?;
         let what = "no snapshot was taken";
         let (recorded, taken) = self.taken(caller, &agent, SnapshotCause::Asked, what).await?;
-        Ok(wire::SnapshotTaken {
+        Ok(Done::Snapshot(Box::new(wire::SnapshotTaken {
             snapshot: self.shown_snapshot(&recorded),
             is_same: taken.is_same,
             left_out: left_out(&taken.left_out),
-        })
+        })))
     }
 
     pub async fn restore_snapshot(
@@ -119,16 +120,17 @@ impl Surface {
         caller: Caller,
         target: String,
         restore: request::Restore,
-    ) -> Result<wire::SnapshotRestored, ProblemResponse> {
+    ) -> Result<Done, ProblemResponse> {
         let (agent, (chosen, _)) = self.one_snapshot(caller, target, restore.number).await?;
-        match restore.to {
-            Some(_) if restore.index => Err(ProblemResponse(problem::index_elsewhere())),
-            Some(to) => self.restore_elsewhere(&chosen, to).await,
+        let restored = match restore.to {
+            Some(_) if restore.index => return Err(ProblemResponse(problem::index_elsewhere())),
+            Some(to) => self.restore_elsewhere(&chosen, to).await?,
             None => {
                 let agent = self.living(caller, agent.id.to_string()).await?;
-                self.put_back(caller, &agent, &chosen, restore.index).await
+                self.put_back(caller, &agent, &chosen, restore.index).await?
             }
-        }
+        };
+        Ok(Done::Restored(Box::new(restored)))
     }
 
     async fn restore_elsewhere(
