@@ -53,6 +53,9 @@ pub struct Agent {
     /// The parent's name, or its id if it has no name.
     pub parent: Option<String>,
     pub parent_id: Option<String>,
+    /// What it works on; the first is primary.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub situations: Vec<String>,
     pub harness: String,
     pub host: String,
     /// The tmux session that has its pane, if its host is `tmux` …

@@ -13,6 +13,7 @@ use crate::answer::{
     Why,
 };
 use crate::cleaning::{Clean, Cleaned};
+use crate::escalation::{Escalate, Escalation};
 use crate::event::Event;
 use crate::graph::{self, GraphPage};
 use crate::mail::{Mail, MailList};
@@ -20,6 +21,7 @@ use crate::post::Post;
 use crate::problem::{self, Problem};
 use crate::role::{Role, RoleChanged, Vacancy};
 use crate::route::{Method, Route};
+use crate::signal::{SendSignal, Signal, SignalList};
 use crate::snapshot::{Snapshot, SnapshotCard, SnapshotDiff, SnapshotRestored, SnapshotTaken};
 use crate::step::Steps;
 use crate::tool::{self, Tool};
@@ -79,6 +81,7 @@ pub fn tools() -> Value {
                 Tool::Spawn => arguments::<tool::Spawn>(),
                 Tool::MailSend => arguments::<request::Mail>(),
                 Tool::MailRead => arguments::<tool::MailRead>(),
+                Tool::Signal => arguments::<tool::Signal>(),
             };
             json!({
                 "name": tool.name(),
@@ -116,18 +119,14 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
         Route::ListAgents => agents(it),
         Route::Spawn => it.body::<request::Spawn>().answers::<Agent>(201, "The agent."),
         Route::ShowAgent => it.query::<query::Agent>().answers::<Agent>(200, IN_WORDS),
-        Route::Wake | Route::Restart => {
-            it.body::<request::Start>().answers::<Agent>(200, "The agent.")
-        }
+        Route::Wake | Route::Restart => wake(it),
         Route::Set => it.body::<request::Set>().answers::<Agent>(200, "The agent."),
-        Route::Why => {
-            it.query::<query::Why>().answers::<Why>(200, "The agent, its story and its texts.")
-        }
+        Route::Why => why(it),
         Route::Stop => it.body::<request::Stop>().answers::<Agent>(200, "The agent."),
         Route::StopAll => it.answers::<Vec<Agent>>(200, "Those that were stopped."),
         Route::Rename => it.body::<request::Rename>().answers::<Agent>(200, "The agent."),
         Route::Bury => it.body::<request::Bury>().answers::<Buried>(200, "The agent."),
-        Route::Prune => it.body::<request::Prune>().answers::<Pruned>(200, REMOVED),
+        Route::Prune => prune(it),
         Route::Send => it.body::<request::Send>().answers::<Message>(200, "The text."),
         Route::ListSent => it.query::<query::Sent>().answers::<Vec<Message>>(200, "The texts."),
         Route::ShowMessage => it.query::<query::Message>().answers::<Message>(200, "The text."),
@@ -156,6 +155,12 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
         Route::ListMail => it.query::<query::Mail>().answers::<MailList>(200, "The mails."),
         Route::SendMail => it.body::<request::Mail>().answers::<Vec<Mail>>(201, "What was sent."),
         Route::ReadMail => it.body::<request::ReadMail>().answers::<Vec<Mail>>(200, "The mails."),
+        Route::ListSignals => {
+            it.query::<query::Signals>().answers::<SignalList>(200, "The signals.")
+        }
+        Route::SendSignal => it.body::<SendSignal>().answers::<Signal>(201, "The signal."),
+        Route::ListEscalations => escalations(it),
+        Route::Escalate => it.body::<Escalate>().answers::<Escalation>(201, "The escalation."),
         Route::Hook => hook(it),
         Route::StatusLine => status_line(it),
         Route::Mcp => {
@@ -174,6 +179,23 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
             it.answers_as("application/json", "OpenAPI 3.1.", &json!({ "type": "object" }))
         }
     }
+}
+
+fn escalations(operation: Operation<'_>) -> Value {
+    let operation = operation.query::<query::Escalations>();
+    operation.answers::<Vec<Escalation>>(200, "The escalations.")
+}
+
+fn wake(operation: Operation<'_>) -> Value {
+    operation.body::<request::Start>().answers::<Agent>(200, "The agent.")
+}
+
+fn why(operation: Operation<'_>) -> Value {
+    operation.query::<query::Why>().answers::<Why>(200, "The agent, its story and its texts.")
+}
+
+fn prune(operation: Operation<'_>) -> Value {
+    operation.body::<request::Prune>().answers::<Pruned>(200, "What was removed, or would be.")
 }
 
 fn transfer(operation: Operation<'_>) -> Value {

@@ -14,6 +14,8 @@ pub struct Agents {
     pub state: Option<String>,
     /// A project's path, or the last part of it.
     pub project: Option<String>,
+    /// Only agents that work on this situation.
+    pub situation: Option<String>,
     /// Only agents that nothing has confirmed for at least this many seconds.
     pub stale: Option<u64>,
     /// Only holders of this role.
@@ -182,6 +184,45 @@ pub struct Mail {
     /// Only mails older than the one with this id.
     pub before: Option<String>,
     /// The maximum number of results; default 20, at most 1000.
+    pub limit: Option<usize>,
+}
+
+/// `GET /v1/signals`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Signals {
+    /// Only of these kinds, with commas between them.
+    pub kind: Option<String>,
+    /// Only those of this agent, `operator` or `perennial`.
+    pub from: Option<String>,
+    /// Only those to this agent, or `operator`.
+    pub to: Option<String>,
+    /// Only those of this time or later, in RFC 3339.
+    pub since: Option<String>,
+    /// Only signals older than the one with this id.
+    pub before: Option<String>,
+    /// Only signals behind the one with this id, oldest first.
+    pub after: Option<String>,
+    /// Only signals behind this place in the journal, oldest first.
+    pub position: Option<u64>,
+    /// The answer waits so many seconds for a first signal, at most 30; without `after` or `position`, for one from
+    /// now on.
+    pub wait_s: Option<u64>,
+    /// The maximum number of results; default 20, at most 500.
+    pub limit: Option<usize>,
+}
+
+/// `GET /v1/escalations`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Escalations {
+    /// Only those that nobody has seen.
+    pub open: bool,
+    /// Only escalations older than the one with this id.
+    pub before: Option<String>,
+    /// The maximum number of results; default 20, at most 500.
     pub limit: Option<usize>,
 }
 

@@ -28,6 +28,9 @@ pub struct Spawn {
     pub name: Option<String>,
     pub role: Option<String>,
     pub parent: Option<String>,
+    /// What it works on, the primary one first; without any, what its parent works on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub situations: Vec<String>,
     /// Absolute, an existing directory.
     pub dir: String,
     pub restart: Option<String>,
@@ -152,6 +155,9 @@ pub struct Set {
     pub parent: Option<String>,
     /// It answers to the operator from here on.
     pub no_parent: bool,
+    /// All that it works on from here on, the primary one first; counts at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub situations: Option<Vec<String>>,
 }
 
 // Values of variables may be secrets: nothing prints them.

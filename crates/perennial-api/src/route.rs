@@ -52,6 +52,10 @@ pub enum Route {
     OpenApi,
     Clean,
     Graph,
+    ListSignals,
+    SendSignal,
+    ListEscalations,
+    Escalate,
     ListSnapshots,
     TakeSnapshot,
     ShowSnapshot,
@@ -68,8 +72,6 @@ pub enum Method {
 /// Method, path and summary.
 type Card = (Method, &'static str, &'static str);
 
-const LIST_AGENTS: Card =
-    (Method::Get, "/v1/agents", "List agents: who needs you first, then by roster and name");
 const STOP: Card =
     (Method::Post, "/v1/agents/{target}/stop", "Stop an agent's session; the agent sleeps");
 const RESTART: Card = (
@@ -120,6 +122,13 @@ const DIFF_SNAPSHOT: Card = (
 const RESTORE_SNAPSHOT: Card =
     (Method::Post, "/v1/agents/{target}/restore", "Put the files of a snapshot back");
 
+const LIST_AGENTS: Card =
+    (Method::Get, "/v1/agents", "List agents: who needs you first, then by roster and name");
+const LIST_SIGNALS: Card = (Method::Get, "/v1/signals", "List signals, or wait for one");
+const SEND_SIGNAL: Card = (Method::Post, "/v1/signals", "Send a signal");
+const LIST_ESCALATIONS: Card = (Method::Get, "/v1/escalations", "List escalations, newest first");
+const ESCALATE: Card = (Method::Post, "/v1/escalations", "Have a matter looked at");
+
 const HOOK: Card =
     (Method::Post, "/v1/hook", "Take a call of an agent CLI's hook; for sessions only");
 const STEPS: Card =
@@ -132,7 +141,7 @@ const CLEAN: Card = (
 const GRAPH: Card = (Method::Get, "/v1/graph", "Query the entity graph: who did what, by session");
 
 impl Route {
-    pub const ALL: [Route; 51] = [
+    pub const ALL: [Route; 55] = [
         Route::ListAgents,
         Route::Spawn,
         Route::ShowAgent,
@@ -179,6 +188,10 @@ impl Route {
         Route::OpenApi,
         Route::Clean,
         Route::Graph,
+        Route::ListSignals,
+        Route::SendSignal,
+        Route::ListEscalations,
+        Route::Escalate,
         Route::ListSnapshots,
         Route::TakeSnapshot,
         Route::ShowSnapshot,
@@ -250,6 +263,10 @@ impl Route {
             Route::Leave => LEAVE,
             Route::Report => (Post, "/v1/report", "Say where the caller's own work stands"),
             Route::Prime => PRIME,
+            Route::ListSignals => LIST_SIGNALS,
+            Route::SendSignal => SEND_SIGNAL,
+            Route::ListEscalations => LIST_ESCALATIONS,
+            Route::Escalate => ESCALATE,
             Route::ListMail => LIST_MAIL,
             Route::SendMail => SEND_MAIL,
             Route::ReadMail => READ_MAIL,

@@ -40,6 +40,7 @@ use crate::role::RoleTerms;
 use crate::round::Rounds;
 use crate::session::{Phase, Session};
 use crate::settings::Pending;
+use crate::situation::Situation;
 use crate::state::{self, Cause, Roster, State};
 use crate::time::Time;
 use crate::work::WorkPhase;
@@ -70,6 +71,8 @@ pub struct Agent {
     pub role_terms: RoleTerms,
     pub rounds: Rounds,
     pub parent: Option<AgentId>,
+    /// What it works on; the first is primary.
+    pub situations: Vec<Situation>,
     /// Where its sessions run.
     pub node: NodeId,
     pub launch: Launch,
@@ -172,6 +175,7 @@ impl Agent {
             role_terms: RoleTerms::default(),
             rounds: Rounds { given: 0, since: at },
             parent: birth.parent,
+            situations: Vec::new(),
             node: birth.node,
             launch: birth.launch.clone(),
             restart: birth.restart,

@@ -31,6 +31,7 @@ use crate::reason::{Evidence, Witness};
 use crate::refusal::Refusal;
 use crate::role::{self, RoleTerms, Roles};
 use crate::session::{Process, Session};
+use crate::settings::Settings;
 use crate::state::Roster;
 use crate::time::Time;
 
@@ -228,6 +229,15 @@ impl Agents {
         if let Some(conversation) = &spawn.conversation {
             self.conversation_is_free(conversation, None)?;
         }
+        let above = parent.and_then(|id| self.get(id));
+        let situations = match (&spawn.situations[..], above) {
+            ([], Some(parent)) => parent.situations.clone(),
+            (given, _) => given.to_vec(),
+        };
+        let named = (!situations.is_empty()).then(|| AgentEvent::SettingsChanged {
+            settings: Box::new(Settings { situations: Some(situations), ..Settings::default() }),
+            evidence: evidence.clone(),
+        });
         let restart = terms.restart.filter(|_| spawn.role.as_ref().is_some_and(|r| r.sets_restart));
         let birth = Birth {
             name: Some(name),
@@ -239,7 +249,10 @@ impl Agents {
             until: evidence.at + START_LIMIT,
             evidence,
         };
-        Ok(agent::hatch(spawn.id, birth, terms, spawn.conversation.clone()))
+        let mut events = agent::hatch(spawn.id, birth, terms, spawn.conversation.clone());
+        // Behind its birth, before its first session.
+        events.splice(1..1, named);
+        Ok(events)
     }
 
     /// What stops every agent of this node outside the cemetery that is not stopped yet.

@@ -112,7 +112,7 @@ impl Allowances {
         let Caller::Agent(id) = request.caller else { return Ok(()) };
         let own = self.of(id, now);
         let (kind, paid) = match (&request.command, words(&request.command)) {
-            (Command::Mail(_), Some(bytes)) => {
+            (Command::Mail(_) | Command::Signal(_) | Command::Escalate(_), Some(bytes)) => {
                 let (copies, most) = (copies(events), MAIL.burst / parts(bytes));
                 if copies > most.max(1) {
                     return Err(Refusal::TooManyCopies { copies, most });
@@ -212,6 +212,8 @@ fn words(command: &Command) -> Option<u64> {
         Command::Post { title, body, .. } => Some(length(title) + body.text.bytes),
         Command::Leave { body, .. } => Some(body.text.bytes),
         Command::Mail(draft) => Some(draft.subject.len() as u64 + draft.body.text.bytes),
+        Command::Signal(draft) => Some(draft.body.text.bytes),
+        Command::Escalate(draft) => Some(draft.subject.len() as u64 + draft.body.text.bytes),
         // Each may put a post on the board.
         Command::Assume { .. } | Command::Transfer { .. } | Command::Drop(_) => Some(0),
         Command::Spawn(_)

@@ -60,6 +60,8 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             | Verb::Up
             | Verb::Down
             | Verb::Clean
+            | Verb::Signal
+            | Verb::Escalate
             | Verb::Snapshot => true,
         },
         // A job does its own work and reports by its exit: it needs nothing from us.
@@ -87,6 +89,8 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             | Verb::Up
             | Verb::Down
             | Verb::Clean
+            | Verb::Signal
+            | Verb::Escalate
             | Verb::Snapshot => false,
         },
         Caller::Agent(_) => agent_may(caller, verb, standing),
@@ -95,7 +99,7 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
 
 fn agent_may(caller: Caller, verb: Verb, standing: Standing) -> bool {
     match verb {
-        Verb::Look | Verb::Post | Verb::Mail => true,
+        Verb::Look | Verb::Post | Verb::Mail | Verb::Signal | Verb::Escalate => true,
         // Whoever types into a terminal can answer a permission dialog.
         Verb::Attach | Verb::Send => false,
         Verb::Logs => sees(caller, Private::Terminal, standing),
@@ -179,6 +183,8 @@ mod tests {
                 Verb::Up,
                 Verb::Down,
                 Verb::Clean,
+                Verb::Signal,
+                Verb::Escalate,
                 Verb::Snapshot,
             ]
             .into_iter()
@@ -190,15 +196,18 @@ mod tests {
         assert_eq!(
             allowed(Caller::Person, Standing::Other),
             "look attach send logs spawn stop wake restart set rename bury prune post mail assume \
-             transfer drop up down clean snapshot"
+             transfer drop up down clean signal escalate snapshot"
         );
-        assert_eq!(allowed(agent, Standing::Parent), "look stop wake restart post mail");
+        assert_eq!(
+            allowed(agent, Standing::Parent),
+            "look stop wake restart post mail signal escalate"
+        );
         assert_eq!(
             allowed(agent, Standing::Itself),
-            "look bury report post mail assume transfer drop"
+            "look bury report post mail assume transfer drop signal escalate"
         );
-        assert_eq!(allowed(agent, Standing::Other), "look post mail");
-        assert_eq!(allowed(agent, Standing::NoTarget), "look spawn post mail");
+        assert_eq!(allowed(agent, Standing::Other), "look post mail signal escalate");
+        assert_eq!(allowed(agent, Standing::NoTarget), "look spawn post mail signal escalate");
         assert_eq!(allowed(Caller::Viewer, Standing::Other), "look");
         for standing in [Standing::Itself, Standing::Parent, Standing::Other, Standing::NoTarget] {
             assert_eq!(allowed(Caller::Job, standing), "");

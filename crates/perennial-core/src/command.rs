@@ -3,6 +3,7 @@
 use crate::authority::Caller;
 use crate::cleaning::Artefacts;
 use crate::conversation::ConversationId;
+use crate::escalation::EscalationDraft;
 use crate::fleet::Reach;
 use crate::id::{AgentId, MessageId, PostId};
 use crate::launch::Launch;
@@ -13,6 +14,8 @@ use crate::restart::Restart;
 use crate::retention::{Recordings, Terms};
 use crate::role::RoleTerms;
 use crate::settings::Settings;
+use crate::signal::{SignalDraft, SignalTarget};
+use crate::situation::Situation;
 use crate::snapshot::SnapshotOrder;
 use crate::text::{Fingerprint, TextBody};
 use crate::work::WorkPhase;
@@ -114,6 +117,10 @@ pub enum Command {
         phase: Option<WorkPhase>,
         summary: Option<String>,
     },
+    /// A typed message for an agent or the operator.
+    Signal(Box<SignalDraft>),
+    /// A matter that somebody has to look at.
+    Escalate(Box<EscalationDraft>),
 }
 
 impl Command {
@@ -126,6 +133,10 @@ impl Command {
             Command::Mail(draft) => match &mut draft.to {
                 Addressee::Agent(target) | Addressee::Team(target) => Some(target),
                 Addressee::Role { .. } | Addressee::Operator => None,
+            },
+            Command::Signal(draft) => match &mut draft.to {
+                Some(SignalTarget::Agent(target)) => Some(target),
+                Some(SignalTarget::Guardian | SignalTarget::Operator) | None => None,
             },
             Command::Stop(target)
             | Command::Wake(target)
@@ -144,6 +155,7 @@ impl Command {
             | Command::Report { .. }
             | Command::Leave { .. }
             | Command::DismissVacancy { .. }
+            | Command::Escalate(_)
             | Command::Post { .. } => None,
         }
     }
@@ -161,6 +173,8 @@ pub struct Spawn {
     pub restart: Restart,
     /// A conversation that its owner has already, to go on with.
     pub conversation: Option<ConversationId>,
+    /// The first is primary; without any, a child has its parent's.
+    pub situations: Vec<Situation>,
 }
 
 /// The role that an agent is to be born with.

@@ -3,6 +3,7 @@
 
 use crate::agent::Agent;
 use crate::agents;
+use crate::escalation;
 use crate::event::{AgentEvent, Event, Move, What};
 use crate::fleet::Fleet;
 use crate::id::{AgentId, MessageId, SessionNumber};
@@ -23,6 +24,9 @@ pub fn has_any(fleet: &Fleet, event: &Event) -> bool {
     ) = &event.what
     {
         return true;
+    }
+    if let What::Message(id, what) = &event.what {
+        return what.is_last() && fleet.escalations().of_mail(*id).is_some();
     }
     let Some((id, event)) = event.of_agent() else { return false };
     match event {
@@ -153,21 +157,23 @@ pub fn of_other(fleet: &Fleet, event: &Event) -> Option<What> {
         What::Message(id, MessageEvent::Offered { session, .. }) => {
             told(fleet, *id, *session).or_else(|| round::passed(fleet, *id))
         }
-        What::Message(id, MessageEvent::Withdrawn { by: Withdrawer::Person }) => {
-            round::passed(fleet, *id)
+        What::Message(id, what @ MessageEvent::Withdrawn { by: Withdrawer::Person }) => {
+            round::passed(fleet, *id).or_else(|| escalation::mail_over(fleet, *id, what))
         }
         What::Message(id, MessageEvent::Recorded { to: Mailbox::Operator, from, content }) => {
             let notified = job::notify_mail(fleet, (*id, *from), content);
             notified.map(|(job, wanted)| What::Job(job, wanted))
         }
-        What::Message(..)
-        | What::Node(..)
+        What::Message(id, what) => escalation::mail_over(fleet, *id, what),
+        What::Node(..)
         | What::Agent(..)
         | What::Name(..)
         | What::Conversation(..)
         | What::Post(..)
         | What::Job(..)
-        | What::Role(..) => None,
+        | What::Role(..)
+        | What::Signal(..)
+        | What::Escalation(..) => None,
     }
 }
 
@@ -183,15 +189,18 @@ pub fn is_over(batch: &[Event], follows: &Event) -> bool {
             | What::Conversation(..)
             | What::Post(..)
             | What::Job(..)
-            | What::Role(..) => false,
+            | What::Role(..)
+            | What::Signal(..)
+            | What::Escalation(..) => false,
         }),
-        What::Job(..) => batch.contains(follows),
+        What::Job(..) | What::Escalation(..) => batch.contains(follows),
         What::Node(..)
         | What::Agent(..)
         | What::Name(..)
         | What::Conversation(..)
         | What::Post(..)
-        | What::Role(..) => false,
+        | What::Role(..)
+        | What::Signal(..) => false,
     }
 }
 

@@ -218,4 +218,6 @@ pub enum Timer {
     Settled,
     /// A role asks its holder for a round.
     Round,
+    /// An escalation that nobody has seen is raised.
+    Unseen,
 }

@@ -8,7 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::ConversationId;
-use crate::id::{AgentId, JobId, MessageId, NodeId, PostId};
+use crate::id::{AgentId, EscalationId, JobId, MessageId, NodeId, PostId, SignalId};
 use crate::name::NameKey;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -25,6 +25,8 @@ pub enum Entity {
     Job(JobId),
     /// A role, by its name.
     Role(NameKey),
+    Signal(SignalId),
+    Escalation(EscalationId),
 }
 
 impl Entity {
@@ -34,16 +36,19 @@ impl Entity {
         matches!(self, Entity::Name(_) | Entity::Conversation(_))
     }
 
-    /// Whether somebody keeps in memory how many events it has. Not of a claim, and not of a post:
-    /// that is over with its first event.
+    /// Whether somebody keeps in memory how many events it has. Not of a claim, and not of a post
+    /// or a signal: those are over with their first event.
     pub fn is_counted(&self) -> bool {
         match self {
             Entity::Node(_)
             | Entity::Agent(_)
             | Entity::Message(_)
             | Entity::Job(_)
-            | Entity::Role(_) => true,
-            Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => false,
+            | Entity::Role(_)
+            | Entity::Escalation(_) => true,
+            Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) | Entity::Signal(_) => {
+                false
+            }
         }
     }
 
@@ -56,7 +61,9 @@ impl Entity {
             | Entity::Message(_)
             | Entity::Post(_)
             | Entity::Job(_)
-            | Entity::Role(_) => None,
+            | Entity::Role(_)
+            | Entity::Signal(_)
+            | Entity::Escalation(_) => None,
         }
     }
 
@@ -69,7 +76,9 @@ impl Entity {
             | Entity::Agent(_)
             | Entity::Post(_)
             | Entity::Job(_)
-            | Entity::Role(_) => None,
+            | Entity::Role(_)
+            | Entity::Signal(_)
+            | Entity::Escalation(_) => None,
         }
     }
 }
@@ -91,6 +100,8 @@ impl fmt::Display for Entity {
             Entity::Post(id) => id.fmt(f),
             Entity::Job(id) => id.fmt(f),
             Entity::Role(key) => write!(f, "role {key}"),
+            Entity::Signal(id) => id.fmt(f),
+            Entity::Escalation(id) => id.fmt(f),
         }
     }
 }

@@ -7,9 +7,12 @@ use std::time::Duration;
 use crate::context::{Sample, Threshold};
 use crate::conversation::{ConversationId, Followed, Opening};
 use crate::entity::Entity;
+use crate::escalation::EscalationEvent;
 use crate::exit::Exit;
 use crate::hold::Hold;
-use crate::id::{AgentId, BootId, Epoch, JobId, MessageId, NodeId, PostId, SessionNumber};
+use crate::id::{
+    AgentId, BootId, Epoch, EscalationId, JobId, MessageId, NodeId, PostId, SessionNumber, SignalId,
+};
 use crate::job::JobEvent;
 use crate::launch::Launch;
 use crate::legacy::LegacyKind;
@@ -21,6 +24,7 @@ use crate::restart::{Restart, Tally};
 use crate::role::{RoleEvent, RoleTerms};
 use crate::session::{Pace, Process};
 use crate::settings::Settings;
+use crate::signal::SignalEvent;
 use crate::snapshot::SnapshotEvent;
 use crate::state::{Cause, State};
 use crate::text::Text;
@@ -44,6 +48,8 @@ pub enum What {
     Post(PostId, PostEvent),
     Job(JobId, JobEvent),
     Role(NameKey, RoleEvent),
+    Signal(SignalId, SignalEvent),
+    Escalation(EscalationId, EscalationEvent),
 }
 
 /// What happens to a name or a conversation, which at most one agent has at a time. Who has it
@@ -236,7 +242,9 @@ impl Event {
             | What::Message(..)
             | What::Post(..)
             | What::Job(..)
-            | What::Role(..) => None,
+            | What::Role(..)
+            | What::Signal(..)
+            | What::Escalation(..) => None,
         }
     }
 
@@ -251,6 +259,8 @@ impl Event {
             What::Post(id, _) => Entity::Post(*id),
             What::Job(id, _) => Entity::Job(*id),
             What::Role(key, _) => Entity::Role(key.clone()),
+            What::Signal(id, _) => Entity::Signal(*id),
+            What::Escalation(id, _) => Entity::Escalation(*id),
         }
     }
 }

@@ -14,6 +14,7 @@ mod nodes;
 mod offers;
 mod offspring;
 mod policy;
+mod setting;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,10 +23,11 @@ use crate::agent::{self, Agent};
 use crate::agents::Agents;
 use crate::authority::{self, Caller};
 use crate::cleaning;
-use crate::command::{Command, Request, Set, Then};
+use crate::command::{Command, Request};
 use crate::consequence;
 use crate::effect::Plan;
 use crate::entity::Entity;
+use crate::escalation::{self, Escalation, Escalations};
 use crate::event::{AgentEvent, Event, NodeEvent, What};
 use crate::id::{AgentId, MessageId, NodeId};
 use crate::job::{self, Job, Jobs};
@@ -38,6 +40,7 @@ use crate::reason::{Verb, Witness};
 use crate::refusal::Refusal;
 use crate::role::{self, Role, Roles};
 use crate::session::Process;
+use crate::signal;
 use crate::snapshot;
 use crate::text::TextBody;
 use crate::time::Time;
@@ -56,6 +59,7 @@ pub struct Fleet {
     messages: Messages,
     jobs: Jobs,
     roles: Roles,
+    escalations: Escalations,
     /// The node that decides and plans here.
     node: NodeId,
     nodes: BTreeMap<NodeId, Node>,
@@ -73,6 +77,7 @@ pub struct Restored {
     pub messages: Vec<Message>,
     pub jobs: Vec<Job>,
     pub roles: BTreeMap<NameKey, Role>,
+    pub escalations: Vec<Escalation>,
     pub nodes: BTreeMap<NodeId, Node>,
 }
 
@@ -84,13 +89,14 @@ impl Fleet {
 
     /// The fleet as folding its events would have made it.
     pub fn restore(restored: Restored) -> Fleet {
-        let Restored { node, agents, messages, jobs, roles, nodes } = restored;
+        let Restored { node, agents, messages, jobs, roles, escalations, nodes } = restored;
         let roles = Roles::restore(roles, agents.iter());
         Fleet {
             agents: Agents::restore(node, agents),
             messages: Messages::restore(messages),
             jobs: Jobs::restore(jobs),
             roles,
+            escalations: Escalations::restore(escalations),
             node,
             nodes,
             policy: Policy::default(),
@@ -106,6 +112,7 @@ impl Fleet {
             messages: self.messages.iter().cloned().collect(),
             jobs: self.jobs.iter().cloned().collect(),
             roles: self.roles.iter().map(|(key, role)| (key.clone(), role.clone())).collect(),
+            escalations: self.escalations.iter().cloned().collect(),
             nodes: self.nodes.clone(),
         }
     }
@@ -122,7 +129,9 @@ impl Fleet {
     pub fn entities(&self) -> impl Iterator<Item = Entity> {
         let agents = self.agents().map(|agent| Entity::Agent(agent.id));
         let messages = self.messages.iter().map(|message| Entity::Message(message.id));
-        agents.chain(messages).chain(self.jobs.iter().map(|job| Entity::Job(job.id)))
+        let escalations = self.escalations.iter().map(|one| Entity::Escalation(one.id));
+        let jobs = self.jobs.iter().map(|job| Entity::Job(job.id));
+        agents.chain(messages).chain(jobs).chain(escalations)
     }
 
     pub fn messages(&self) -> &Messages {
@@ -144,6 +153,11 @@ impl Fleet {
 
     pub fn roles(&self) -> &Roles {
         &self.roles
+    }
+
+    /// Those that nobody has seen yet.
+    pub fn escalations(&self) -> &Escalations {
+        &self.escalations
     }
 
     /// An agent by name, by `NAME~1` (the one before the newest of that name), or by id.
@@ -168,7 +182,12 @@ impl Fleet {
             Entity::Message(id) => self.messages.share(&newest.messages, *id),
             Entity::Job(id) => self.jobs.share(&newest.jobs, *id),
             Entity::Role(key) => self.roles.share(&newest.roles, key),
-            Entity::Node(_) | Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => {}
+            Entity::Escalation(id) => self.escalations.share(&newest.escalations, *id),
+            Entity::Node(_)
+            | Entity::Name(_)
+            | Entity::Conversation(_)
+            | Entity::Post(_)
+            | Entity::Signal(_) => {}
         }
     }
 
@@ -247,10 +266,10 @@ impl Fleet {
             }
             Command::Snapshot(order) => snapshot::decide(self, caller, order, now),
             Command::Report { phase, summary } => {
-                let own = caller.own_session()?;
-                let agent = self.allowed(caller, Verb::Report, &own.to_string())?;
-                Ok(Decision::of(agent.id, agent::report(agent, *phase, summary.clone()), now))
+                self.reported(caller, (*phase, summary.clone()), now)
             }
+            Command::Signal(draft) => signal::send(self, caller, draft, now),
+            Command::Escalate(draft) => escalation::escalate(self, caller, draft, now),
         }
     }
 
@@ -283,30 +302,6 @@ impl Fleet {
         let agent = self.find(target)?;
         self.authorise(caller, verb, Some(agent.id))?;
         Ok(agent)
-    }
-
-    /// A parent that is the agent itself, or below it, would make a circle.
-    fn set(&self, caller: Caller, set: &Set, now: Time) -> Result<Decision, Refusal> {
-        let agent = self.allowed(caller, Verb::Set, &set.target)?;
-        let witness = caller.witness(Verb::Set)?;
-        let mut read = Vec::new();
-        let settings = set.settings.clone().with_parent(|target| {
-            let parent = self.agents.parent(&target)?;
-            read.extend(self.agents.upwards(parent).map(Entity::Agent));
-            match parent == agent.id || self.is_above(agent.id, parent) {
-                true => Err(Refusal::ParentBelow { agent: agent.id, parent }),
-                false => Ok(parent),
-            }
-        })?;
-        let mut events = agent::set(agent, settings, witness, now)?;
-        let mut changed = agent.clone();
-        events.iter().for_each(|event| agent::evolve(&mut changed, event, now));
-        events.extend(match set.then {
-            Then::Nothing => Vec::new(),
-            Then::Wake => agent::wake(&changed, witness, now)?,
-            Then::Restart => agent::restart(&changed, witness, now)?,
-        });
-        Ok(Decision { read, ..Decision::of(agent.id, events, now) })
     }
 
     /// Takes note of a report.
@@ -379,7 +374,9 @@ impl Fleet {
             batch.push(event.clone());
             let Some((id, what)) = event.of_agent() else {
                 let follows = consequence::of_other(self, event);
-                batch.extend(follows.map(|what| Event { at: event.at, what }));
+                let follows = follows.map(|what| Event { at: event.at, what });
+                let is_new = |event: &Event| !consequence::is_over(&batch, event);
+                batch.extend(follows.filter(is_new).into_iter().collect::<Vec<_>>());
                 continue;
             };
             let known = changed.iter().position(|agent| agent.id == id);
@@ -429,7 +426,12 @@ impl Fleet {
                 touched.extend(self.messages.touched_by(*id, agent_event));
                 touched
             }
-            What::Message(id, what) => self.messages.evolve(*id, what, event.at),
+            What::Message(id, what) => {
+                let mut touched = self.messages.evolve(*id, what, event.at);
+                touched.extend(self.escalations.mail_changed(*id, what, event.at));
+                touched
+            }
+            What::Escalation(id, what) => self.escalations.evolve(*id, what, event.at),
             What::Job(id, what) => self.jobs.evolve(*id, what, event.at),
             What::Name(key, claim) => {
                 self.agents.hold_claim(key, *claim, event.at);
@@ -439,8 +441,8 @@ impl Fleet {
                 self.roles.evolve(key, what);
                 Vec::new()
             }
-            // The agents say who has a conversation; a post never changes.
-            What::Conversation(..) | What::Post(..) => Vec::new(),
+            // The agents say who has a conversation; a post or a signal never changes.
+            What::Conversation(..) | What::Post(..) | What::Signal(..) => Vec::new(),
         }
     }
 
@@ -450,12 +452,16 @@ impl Fleet {
             Entity::Agent(id) => self.plan_agent(*id, now),
             Entity::Message(id) if self.is_own(entity) => message::plan(self, *id, now),
             Entity::Job(id) if self.is_own(entity) => job::plan(&self.jobs, *id),
-            Entity::Message(_) | Entity::Job(_) => Plan::default(),
+            Entity::Escalation(id) if self.is_own(entity) => {
+                escalation::plan(&self.escalations, *id)
+            }
+            Entity::Message(_) | Entity::Job(_) | Entity::Escalation(_) => Plan::default(),
             Entity::Node(_)
             | Entity::Name(_)
             | Entity::Conversation(_)
             | Entity::Post(_)
-            | Entity::Role(_) => Plan::default(),
+            | Entity::Role(_)
+            | Entity::Signal(_) => Plan::default(),
         }
     }
 }

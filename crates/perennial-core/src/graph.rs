@@ -123,7 +123,10 @@ impl Portion {
                     entry.summary = Some(summary.clone());
                 }
             }
-            AgentEvent::SettingsChanged { settings, .. } => identity.set(settings),
+            AgentEvent::SettingsChanged { settings, .. } => {
+                identity.set(settings);
+                self.works_on();
+            }
             AgentEvent::Hatched(_)
             | AgentEvent::Rehomed { .. }
             | AgentEvent::Held(_)
@@ -142,6 +145,13 @@ impl Portion {
             | AgentEvent::BurialAsked { .. }
             | AgentEvent::RoundPassed { .. }
             | AgentEvent::PutOff { .. } => {}
+        }
+    }
+
+    fn works_on(&mut self) {
+        let situations = self.identity.as_ref().map(|identity| identity.situations.clone());
+        if let Some(entry) = self.newest() {
+            entry.works_on(&situations.unwrap_or_default());
         }
     }
 
@@ -178,7 +188,7 @@ impl Identity {
             parent: birth.parent,
             actor: actor(&birth.launch),
             role: birth.role.clone(),
-            situations: situations(birth),
+            situations: Vec::new(),
             state: State::Hatching,
             summary: None,
             born_at: at,
@@ -193,6 +203,9 @@ impl Identity {
             Some(NewParent::Nobody) => self.parent = None,
             None => {}
         }
+        if let Some(situations) = &settings.situations {
+            self.situations = situations.iter().map(ToString::to_string).collect();
+        }
     }
 }
 
@@ -203,7 +216,7 @@ impl SessionEntry {
             name: identity.name.clone(),
             actor: identity.actor.clone(),
             methods: Vec::new(),
-            domains: identity.situations.iter().take(NAMED_MAX).cloned().collect(),
+            domains: Vec::new(),
             summary: None,
             state: identity.state,
             since: at,
@@ -213,7 +226,18 @@ impl SessionEntry {
         if let Some(role) = &identity.role {
             entry.take(role, at);
         }
+        entry.works_on(&identity.situations);
         entry
+    }
+
+    /// What its agent works on from now on; what it worked on before stays.
+    fn works_on(&mut self, situations: &[String]) {
+        for situation in situations.iter().filter(|_| self.until.is_none()) {
+            let is_new = !self.domains.iter().any(|known| known.eq_ignore_ascii_case(situation));
+            if is_new && self.domains.len() < NAMED_MAX {
+                self.domains.push(situation.clone());
+            }
+        }
     }
 
     fn take(&mut self, role: &str, at: Time) {
@@ -239,11 +263,6 @@ impl SessionEntry {
 
 fn actor(launch: &Launch) -> String {
     launch.options.model.clone().unwrap_or_else(|| launch.harness.clone())
-}
-
-/// What a new agent works on. The record has no situations of agents yet.
-fn situations(_birth: &Birth) -> Vec<String> {
-    Vec::new()
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! Identifiers: who (`AgentId`), which incarnation (`SessionNumber`), both together (`SessionId`),
-//! which node, message, post or job, and which run of the daemon (`Epoch`).
+//! which node, message, post, job, signal or escalation, and which run of the daemon (`Epoch`).
 //!
 //! Ids are made outside (the core has no randomness) and never reused.
 
@@ -70,6 +70,16 @@ lasting_id!(
     /// A command that Perennial runs itself.
     JobId,
     "job_"
+);
+lasting_id!(
+    /// A typed message of one machine to another.
+    SignalId,
+    "sig_"
+);
+lasting_id!(
+    /// A matter that somebody has to look at.
+    EscalationId,
+    "esc_"
 );
 
 impl NodeId {

@@ -72,6 +72,7 @@ pub use mailing::{
     Addressee, MAIL_AT_ONCE, MAILBOX_UNREAD_MAX, MailDraft, SENDER_UNREAD_MAX, buried, is_role,
     read_mail, reply_address, returned_letter_id, role_changed, send_mail,
 };
+pub(crate) use mailing::{has_room, holder};
 pub use notices::{last_reminder, noticed, outdated, reminded, unreminded};
 pub use observe::{Happened, as_recorded, due, home_copied, mentioned, observe, trace, traced};
 pub use queue::Messages;

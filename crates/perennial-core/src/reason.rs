@@ -264,6 +264,10 @@ pub enum Verb {
     Down,
     /// Removes what takes up room of a dead agent.
     Clean,
+    /// Sends and reads signals.
+    Signal,
+    /// Has a matter looked at.
+    Escalate,
     /// Takes, shows and restores snapshots of work trees.
     Snapshot,
 }
@@ -292,6 +296,8 @@ impl Verb {
             Verb::Up => "up",
             Verb::Down => "down",
             Verb::Clean => "clean",
+            Verb::Signal => "signal",
+            Verb::Escalate => "escalate",
             Verb::Snapshot => "snapshot",
         }
     }

@@ -11,6 +11,7 @@ use crate::id::{AgentId, MessageId};
 use crate::message::{Mailbox, MessageStep};
 use crate::name::Name;
 use crate::reason::Verb;
+use crate::signal::{PayloadFault, SignalKind};
 use crate::state::State;
 use crate::visibility::Private;
 
@@ -130,6 +131,18 @@ pub enum Refusal {
     /// So much in it is unread that it takes no more, of anybody or of this sender.
     MailboxFull {
         mailbox: Mailbox,
+    },
+    /// Nobody like the caller sends this kind of signal, or not to that target.
+    SignalSource {
+        kind: SignalKind,
+    },
+    /// This kind of signal does not go to that target.
+    SignalTarget {
+        kind: SignalKind,
+    },
+    SignalPayload {
+        kind: SignalKind,
+        fault: Box<PayloadFault>,
     },
     /// The parent is in the cemetery.
     ParentGone {

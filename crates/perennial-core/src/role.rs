@@ -452,7 +452,9 @@ pub fn rested_on(fleet: &Fleet, events: &[Event]) -> Vec<Entity> {
         | What::Conversation(..)
         | What::Message(..)
         | What::Post(..)
-        | What::Job(..) => Vec::new(),
+        | What::Job(..)
+        | What::Signal(..)
+        | What::Escalation(..) => Vec::new(),
     };
     events.iter().flat_map(of_event).collect()
 }

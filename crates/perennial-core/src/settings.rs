@@ -1,5 +1,5 @@
-//! What can be changed of an agent after its birth: its restart policy, its directory, its variables and its
-//! parent.
+//! What can be changed of an agent after its birth: its restart policy, its directory, its variables, its
+//! parent and its situations.
 //!
 //! Values of variables are never here. The shell keeps them in a file of its own for each revision; the
 //! record says which revision counts, so a value counts from the moment that its event is durable.
@@ -11,6 +11,7 @@ use crate::id::AgentId;
 use crate::launch::Launch;
 use crate::restart::Restart;
 use crate::session::Phase;
+use crate::situation::Situation;
 
 /// What is to change; what is absent stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub struct Settings<P> {
     pub place: Option<Place>,
     pub variables: Option<VariableChange>,
     pub parent: Option<NewParent<P>>,
+    /// All that it has from here on.
+    pub situations: Option<Vec<Situation>>,
 }
 
 /// Where sessions run.
@@ -54,7 +57,7 @@ pub struct Pending {
 
 impl<P> Default for Settings<P> {
     fn default() -> Settings<P> {
-        Settings { restart: None, place: None, variables: None, parent: None }
+        Settings { restart: None, place: None, variables: None, parent: None, situations: None }
     }
 }
 
@@ -66,15 +69,15 @@ impl<P> Settings<P> {
             Some(NewParent::Nobody) => Some(NewParent::Nobody),
             Some(NewParent::Agent(parent)) => Some(NewParent::Agent(of(parent)?)),
         };
-        let Settings { restart, place, variables, parent: _ } = self;
-        Ok(Settings { restart, place, variables, parent })
+        let Settings { restart, place, variables, parent: _, situations } = self;
+        Ok(Settings { restart, place, variables, parent, situations })
     }
 }
 
 impl Settings<AgentId> {
     /// The same without what the agent has already. Values of variables are not known here: they stay.
     pub fn without_what_is_so(self, agent: &Agent) -> Settings<AgentId> {
-        let Settings { restart, place, variables, parent } = self;
+        let Settings { restart, place, variables, parent, situations } = self;
         let Launch { dir, project, .. } = &agent.launch;
         let parent = parent.filter(|parent| match parent {
             NewParent::Nobody => agent.parent.is_some(),
@@ -85,13 +88,14 @@ impl Settings<AgentId> {
             place: place.filter(|place| place.dir != *dir || place.project != *project),
             variables,
             parent,
+            situations: situations.filter(|all| *all != agent.situations),
         }
     }
 }
 
 /// Folds a change.
 pub fn take(agent: &mut Agent, settings: &Settings<AgentId>) {
-    let Settings { restart, place, variables, parent } = settings;
+    let Settings { restart, place, variables, parent, situations } = settings;
     let is_begun = agent.live_session().is_some_and(|session| session.phase != Phase::Wanted);
     agent.restart = restart.unwrap_or(agent.restart);
     if let Some(Place { dir, project }) = place {
@@ -106,6 +110,9 @@ pub fn take(agent: &mut Agent, settings: &Settings<AgentId>) {
         names.retain(|name| !unset.contains(name));
         names.sort_unstable();
         names.dedup();
+    }
+    if let Some(situations) = situations {
+        agent.situations.clone_from(situations);
     }
     match parent {
         None => {}

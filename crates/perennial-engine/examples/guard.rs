@@ -163,7 +163,16 @@ fn spawn(id: AgentId, harness: &str) -> Spawn {
     };
     let name = format!("agent-{}", id.0).parse().ok();
     let restart = Restart::OnCrash;
-    Spawn { id, name, role: None, parent: None, launch, restart, conversation: None }
+    Spawn {
+        id,
+        name,
+        role: None,
+        parent: None,
+        launch,
+        restart,
+        conversation: None,
+        situations: Vec::new(),
+    }
 }
 
 /// A kilobyte, as a tool call leaves it.

@@ -342,6 +342,7 @@ impl Explorer {
             launch: launch("program"),
             restart,
             conversation: None,
+            situations: Vec::new(),
         };
         if self.world.random.per_mille(self.harness_odds) {
             self.harness(&mut spawn);

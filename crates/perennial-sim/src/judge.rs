@@ -93,7 +93,9 @@ impl Judge {
                 | What::Message(..)
                 | What::Post(..)
                 | What::Role(..)
-                | What::Job(..) => {}
+                | What::Job(..)
+                | What::Signal(..)
+                | What::Escalation(..) => {}
             }
         }
         for (id, account) in &mut self.accounts {

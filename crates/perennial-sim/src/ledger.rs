@@ -114,6 +114,7 @@ impl World {
             What::Message(id, what) => self.check_text(*id, what, event.at),
             What::Job(id, what) => self.check_job(*id, what),
             What::Name(..) | What::Conversation(..) | What::Post(..) | What::Role(..) => {}
+            What::Signal(..) | What::Escalation(..) => {}
         }
     }
 

@@ -316,6 +316,7 @@ impl Cluster {
             launch,
             restart: Restart::OnCrash,
             conversation: None,
+            situations: Vec::new(),
         }
     }
 

@@ -110,7 +110,9 @@ impl World {
             | Command::Transfer { .. }
             | Command::Drop(_)
             | Command::DismissVacancy { .. }
-            | Command::Report { .. } => {}
+            | Command::Report { .. }
+            | Command::Signal(_)
+            | Command::Escalate(_) => {}
         }
     }
 

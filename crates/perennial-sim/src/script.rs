@@ -219,6 +219,7 @@ impl Stage {
             launch: launch("program"),
             restart: Restart::default(),
             conversation: None,
+            situations: Vec::new(),
         };
         for option in options {
             match option.split_once('=').ok_or(Wrong::NotUnderstood)? {

@@ -35,6 +35,8 @@ pub fn event(event: &Event) -> String {
         What::Post(id, what) => format!("{id} {what:?}"),
         What::Job(id, what) => format!("{id} {what:?}"),
         What::Role(key, what) => format!("role {key} {what:?}"),
+        What::Signal(id, what) => format!("{id} {what:?}"),
+        What::Escalation(id, what) => format!("{id} {what:?}"),
         What::Name(key, claim) => format!("name {key} {}", claim_event(claim)),
         What::Conversation(id, claim) => format!("conversation {id} {}", claim_event(claim)),
     }

@@ -304,7 +304,9 @@ fn of_agent(record: &Record) -> Option<(AgentId, &AgentEvent, Time)> {
         | What::Message(..)
         | What::Post(..)
         | What::Job(..)
-        | What::Role(..) => None,
+        | What::Role(..)
+        | What::Signal(..)
+        | What::Escalation(..) => None,
     }
 }
 

@@ -13,6 +13,7 @@ pub mod load;
 pub mod memory;
 pub mod projection;
 pub mod record;
+mod signal_index;
 pub mod sqlite;
 pub mod stored;
 pub mod text;
@@ -30,4 +31,5 @@ pub use projection::{
     RosterQuery, RosterRow, Snapshot, SnapshotSet, Store,
 };
 pub use record::{Damage, Record, Unreadable};
+pub use signal_index::{SignalOrigin, SignalPlace, SignalQuery, SignalRow};
 pub use sqlite::{OpenError, SqliteJournal};

@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use perennial_core::agent::Agent;
 use perennial_core::entity::Entity;
+use perennial_core::escalation::Escalation;
 use perennial_core::event::{AgentEvent, Event};
 use perennial_core::fleet::{self, Fleet, Node, Restored};
 use perennial_core::id::{AgentId, MessageId, NodeId};
@@ -35,7 +36,7 @@ const RECORDS_AT_ONCE: usize = 1000;
 
 /// The form of snapshots; those of another are not read. To be counted up when an agent's fields, or
 /// what folding makes of them, change between two releases.
-const FORM: &str = concat!(env!("CARGO_PKG_VERSION"), "/15");
+const FORM: &str = concat!(env!("CARGO_PKG_VERSION"), "/16");
 
 /// Everything that a supervisor starts from.
 #[derive(Debug)]
@@ -122,8 +123,12 @@ fn restore(journal: &dyn Store, node: NodeId) -> Result<Option<Folding>, ReadErr
                 Ok(role) => _ = restored.roles.insert(key, role),
                 Err(_) => return Ok(None),
             },
-            // A claim's state follows from the agents; a post has none.
-            Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => {}
+            Entity::Escalation(_) => match serde_json::from_str::<Escalation>(&state) {
+                Ok(escalation) => restored.escalations.push(escalation),
+                Err(_) => return Ok(None),
+            },
+            // A claim's state follows from the agents; a post or a signal has none.
+            Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) | Entity::Signal(_) => {}
         }
         if version > Version(0) {
             versions.insert(stream, version);
@@ -247,7 +252,9 @@ impl Folding {
             | Entity::Name(_)
             | Entity::Conversation(_)
             | Entity::Post(_)
-            | Entity::Role(_) => {}
+            | Entity::Role(_)
+            | Entity::Signal(_)
+            | Entity::Escalation(_) => {}
         }
     }
 
@@ -261,19 +268,22 @@ impl Folding {
                 | Entity::Name(_)
                 | Entity::Conversation(_)
                 | Entity::Post(_)
-                | Entity::Role(_) => {}
+                | Entity::Role(_)
+                | Entity::Signal(_)
+                | Entity::Escalation(_) => {}
             }
         }
         let Folding { fleet, head, mut versions, mut changed, over, folded, latest, .. } = self;
         // What has left memory gets no more events.
         versions.retain(|stream, _| match stream {
-            Entity::Message(_) | Entity::Job(_) => fleet.has(stream),
+            Entity::Message(_) | Entity::Job(_) | Entity::Escalation(_) => fleet.has(stream),
             Entity::Node(_)
             | Entity::Agent(_)
             | Entity::Name(_)
             | Entity::Conversation(_)
             | Entity::Post(_)
-            | Entity::Role(_) => true,
+            | Entity::Role(_)
+            | Entity::Signal(_) => true,
         });
         changed.extend(fleet.entities().filter(|entity| fleet.is_over(entity)));
         Loaded { fleet, head, versions, changed, over, folded, latest, unreadable }
@@ -323,7 +333,12 @@ pub fn snapshots(
             Entity::Message(id) => fleet.messages().get(*id).map(plain),
             Entity::Job(id) => fleet.jobs().get(*id).filter(|job| !job.is_over()).map(plain),
             Entity::Role(key) => fleet.roles().get(key).map(plain),
-            Entity::Node(_) | Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => {
+            Entity::Escalation(id) => fleet.escalations().get(*id).map(plain),
+            Entity::Node(_)
+            | Entity::Name(_)
+            | Entity::Conversation(_)
+            | Entity::Post(_)
+            | Entity::Signal(_) => {
                 continue;
             }
         };

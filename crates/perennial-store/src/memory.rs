@@ -4,6 +4,9 @@
 //! `new` commits at once, within `append`. `held` commits when told to, so that a simulation has
 //! every order of events in its hand; `crash` is the loss of all that was not committed.
 
+mod grounds;
+mod signals;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fmt;
@@ -11,7 +14,7 @@ use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use perennial_core::entity::Entity;
-use perennial_core::id::{AgentId, MessageId, NodeId};
+use perennial_core::id::{AgentId, MessageId, NodeId, SignalId};
 use perennial_core::name::NameKey;
 use perennial_core::state::Roster;
 use perennial_core::text::Digest;
@@ -24,9 +27,10 @@ use crate::projection::{
     Kept as KeptDone, Latest, MailQuery, MessageChange, MessageFault, MessageRow, MessageRows,
     MessagesOf, Projections, RosterQuery, RosterRow, Snapshot, SnapshotSet,
 };
-use crate::record::{
-    EncodedBatch, Grounds, Record, Row, Unreadable, has_snapshots, read_rows, stream_key,
-};
+use crate::record::{EncodedBatch, Record, Row, Unreadable, has_snapshots, read_rows, stream_key};
+use signals::Signals;
+
+use crate::signal_index::{self, SignalQuery, SignalRow};
 
 pub struct MemoryJournal {
     shared: Arc<Shared>,
@@ -43,6 +47,7 @@ struct Kept {
     versions: HashMap<Entity, Version>,
     texts: HashMap<Digest, Arc<str>>,
     messages: BTreeMap<MessageId, MessageRow>,
+    signals: Signals,
     /// The record up to which the snapshots hold.
     covers: Seq,
     snapshots: BTreeMap<Entity, Snapshot>,
@@ -193,14 +198,16 @@ impl Shared {
         }
     }
 
-    fn append(&self, kept: &mut Kept, batch: EncodedBatch) -> Result<Seq, AppendError> {
+    fn append(&self, kept: &mut Kept, mut batch: EncodedBatch) -> Result<Seq, AppendError> {
         let after = batch.admit(kept)?;
         kept.last_taken.extend(batch.link.map(|link| (link.writer, link.number)));
         let texts = batch.texts.iter().map(|text| (text.text.digest, Arc::clone(&text.body)));
         kept.texts.extend(texts);
         batch.messages.iter().for_each(|change| kept.change(change));
         let mut head = self.head.get();
-        for row in batch.rows(head, &after) {
+        let mut entries = std::mem::take(&mut batch.signals).into_iter().peekable();
+        for (position, row) in batch.rows(head, &after).into_iter().enumerate() {
+            kept.signals.extend(entries.next_if(|one| one.position == position), &row);
             head = (row.seq, row.hash.unwrap_or(Hash::GENESIS));
             kept.rows.insert(row.seq, row);
         }
@@ -250,24 +257,6 @@ impl Source for Shared {
 
     fn head(&self) -> &Head {
         &self.head
-    }
-}
-
-impl Grounds for Kept {
-    type Error = AppendError;
-
-    fn last_taken(&self, writer: NodeId) -> Option<u64> {
-        self.last_taken.get(&writer).copied()
-    }
-
-    fn version(&self, stream: &Entity) -> Result<Version, AppendError> {
-        Ok(self.versions.get(stream).copied().unwrap_or_default())
-    }
-
-    fn since(&self, stream: &Entity, seq: Seq) -> Result<u64, AppendError> {
-        let key = stream_key(stream);
-        let later = self.rows.range((Bound::Excluded(seq), Bound::Unbounded));
-        Ok(later.filter(|(_, row)| row.stream == key).count() as u64)
     }
 }
 
@@ -437,6 +426,20 @@ impl Projections for MemoryJournal {
     }
 
     /// Nobody but this program can write to its memory.
+    fn signals(&self, query: &SignalQuery, limit: usize) -> Result<Vec<SignalRow>, ReadError> {
+        let found = self.shared.lock().signals.found(query, limit);
+        let row = |(seq, id, entry): (Seq, SignalId, signal_index::Entry)| {
+            let records = self.shared.read(Seq(seq.0 - 1), 1)?;
+            let row = |it| signal_index::row(it, (id, entry.kind), entry.session);
+            Ok(records.first().and_then(row))
+        };
+        found.into_iter().filter_map(|one| row(one).transpose()).collect()
+    }
+
+    fn signal_place(&self, id: SignalId) -> Result<Option<Seq>, ReadError> {
+        Ok(self.shared.lock().signals.place(id))
+    }
+
     fn check_messages(&self) -> Result<Vec<MessageFault>, ReadError> {
         Ok(Vec::new())
     }

@@ -5,7 +5,7 @@
 use perennial_core::context;
 use perennial_core::entity::Entity;
 use perennial_core::event::{Event, What};
-use perennial_core::id::{AgentId, MessageId, SessionNumber};
+use perennial_core::id::{AgentId, MessageId, SessionNumber, SignalId};
 pub use perennial_core::message::MessageStep;
 use perennial_core::message::{
     Content, Mail, Mailbox, Message, MessageEvent, MessageState, OfferProgress, Sender,
@@ -17,6 +17,7 @@ use perennial_core::text::Digest;
 use perennial_core::time::Time;
 
 use crate::journal::{Journal, ReadError, Seq, Version};
+use crate::signal_index::{SignalQuery, SignalRow};
 
 /// Called once with whether a set of snapshots is durable, and all rows that were queued before it.
 pub type Kept = Box<dyn FnOnce(bool) + Send>;
@@ -46,6 +47,12 @@ pub trait Projections: Send + Sync {
         before: Option<(Time, MessageId)>,
         limit: usize,
     ) -> Result<MessageRows, ReadError>;
+
+    /// Up to `limit` signals, sent or emitted.
+    fn signals(&self, query: &SignalQuery, limit: usize) -> Result<Vec<SignalRow>, ReadError>;
+
+    /// Where a signal is in the order of all.
+    fn signal_place(&self, id: SignalId) -> Result<Option<Seq>, ReadError>;
 
     /// Holds all rows of messages against the records that they follow from. What differs is queued to be made
     /// again; a text that is gone stays gone.

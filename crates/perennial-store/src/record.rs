@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use perennial_core::entity::Entity;
 use perennial_core::event::Event;
-use perennial_core::id::{AgentId, JobId, MessageId, NodeId, PostId};
+use perennial_core::id::{AgentId, EscalationId, JobId, MessageId, NodeId, PostId, SignalId};
 use perennial_core::name::Name;
 use perennial_core::text::TextBody;
 use perennial_core::time::Time;
@@ -16,6 +16,7 @@ use perennial_core::time::Time;
 use crate::chain::{self, Hash};
 use crate::journal::{AppendError, Batch, Expected, Link, Seq, Version};
 use crate::projection::MessageChange;
+use crate::signal_index;
 use crate::stored::{self, Encoded};
 use crate::text::LONGEST_TEXT_BYTES;
 
@@ -182,6 +183,8 @@ pub(crate) struct EncodedBatch {
     pub entries: Vec<EncodedAppend>,
     pub texts: Vec<TextBody>,
     pub messages: Vec<MessageChange>,
+    /// In the order of their events.
+    pub signals: Vec<signal_index::Entry>,
     pub link: Option<Link>,
 }
 
@@ -218,9 +221,10 @@ impl EncodedBatch {
             entries.push(EncodedAppend { stream, expected, events });
         }
         let events = batch.entries.iter().flat_map(|entry| &entry.events);
-        let messages = events.filter_map(MessageChange::of).collect();
+        let messages = events.clone().filter_map(MessageChange::of).collect();
+        let signals = signal_index::Index::of_batch(events);
         let (texts, link) = (batch.texts.clone(), batch.link);
-        Ok(EncodedBatch { entries, texts, messages, link })
+        Ok(EncodedBatch { entries, texts, messages, signals, link })
     }
 
     /// Checks what it rests on: the append before it, and all that it expects. Returns where
@@ -297,11 +301,13 @@ pub(crate) fn stream_key(stream: &Entity) -> Vec<u8> {
         Entity::Post(PostId(id)) => key(b'p', &id.to_be_bytes()),
         Entity::Job(JobId(id)) => key(b'j', &id.to_be_bytes()),
         Entity::Role(name) => key(b'r', name.as_str().as_bytes()),
+        Entity::Signal(SignalId(id)) => key(b's', &id.to_be_bytes()),
+        Entity::Escalation(EscalationId(id)) => key(b'e', &id.to_be_bytes()),
     }
 }
 
 /// Whether the state of such a stream is kept: not that of a claim, which follows from the agents,
-/// nor that of a post, which has none.
+/// nor that of a post or a signal, which have none.
 pub(crate) fn has_snapshots(key: &[u8]) -> bool {
     stream_of(key).is_some_and(|stream| stream.is_counted())
 }
@@ -319,6 +325,8 @@ pub(crate) fn stream_of(key: &[u8]) -> Option<Entity> {
         [b'p', rest @ ..] => id(rest).map(PostId).map(Entity::Post),
         [b'j', rest @ ..] => id(rest).map(JobId).map(Entity::Job),
         [b'r', rest @ ..] => Some(Entity::Role(text(rest)?.parse::<Name>().ok()?.key())),
+        [b's', rest @ ..] => id(rest).map(SignalId).map(Entity::Signal),
+        [b'e', rest @ ..] => id(rest).map(EscalationId).map(Entity::Escalation),
         _ => None,
     }
 }

@@ -14,6 +14,7 @@ mod messages;
 mod open;
 mod rows;
 mod schema;
+mod signals;
 mod writer;
 
 use std::collections::BTreeMap;
@@ -25,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use perennial_core::entity::Entity;
-use perennial_core::id::{AgentId, MessageId};
+use perennial_core::id::{AgentId, MessageId, SignalId};
 use perennial_core::observation::LostRecords;
 use perennial_core::text::Digest;
 use perennial_core::time::Time;
@@ -39,6 +40,7 @@ use crate::projection::{
     RosterQuery, RosterRow, Snapshot, SnapshotSet,
 };
 use crate::record::{EncodedBatch, Record, Unreadable};
+use crate::signal_index::{SignalQuery, SignalRow};
 use crate::text;
 pub use open::OpenError;
 pub use schema::SchemaError;
@@ -226,6 +228,14 @@ impl Projections for SqliteJournal {
         limit: usize,
     ) -> Result<MessageRows, ReadError> {
         self.shared.with_reader(|reader| messages::mail(reader, &query, before, limit))
+    }
+
+    fn signals(&self, query: &SignalQuery, limit: usize) -> Result<Vec<SignalRow>, ReadError> {
+        self.shared.with_reader(|reader| signals::signals(reader, query, limit))
+    }
+
+    fn signal_place(&self, id: SignalId) -> Result<Option<Seq>, ReadError> {
+        self.shared.with_reader(|reader| signals::place(reader, id))
     }
 
     fn check_messages(&self) -> Result<Vec<MessageFault>, ReadError> {

@@ -6,6 +6,7 @@
 //! form that is not known makes the record unreadable, never wrong. `golden/` has one file for each
 //! kind and form ever written.
 
+mod escalation;
 mod job;
 mod launch;
 mod legacy;
@@ -17,6 +18,7 @@ mod part;
 mod post;
 mod role;
 mod settings;
+mod signal;
 mod snapshot;
 mod upcast;
 mod word;
@@ -92,7 +94,8 @@ const KINDS: &[(&str, u32)] = &[
 /// Every kind with the newest form of it.
 pub fn kinds() -> impl Iterator<Item = (&'static str, u32)> {
     let lives = [KINDS, node::KINDS, message::KINDS, post::KINDS, job::KINDS, role::KINDS];
-    lives.into_iter().flatten().copied()
+    let later = [signal::KINDS, escalation::KINDS];
+    lives.into_iter().chain(later).flatten().copied()
 }
 
 #[derive(Serialize, Deserialize)]
@@ -223,6 +226,8 @@ pub fn write(what: &What) -> Encoded {
         What::Job(_, event) => life::encode("job", &job::Stored::from(event)),
         What::Role(_, event) => life::encode("role", &role::Stored::from(event)),
         What::Node(_, event) => node::write(event),
+        What::Signal(_, event) => life::encode("signal", &signal::Stored::from(event)),
+        What::Escalation(_, event) => life::encode("escalation", &escalation::Stored::from(event)),
     }
 }
 
@@ -352,6 +357,14 @@ pub fn read(stream: &Entity, kind: &str, form: u64, payload: &[u8]) -> Result<Wh
         Entity::Role(key) => {
             let stored: role::Stored = life::decode("role", kind, payload)?;
             Ok(What::Role(key.clone(), stored.try_into()?))
+        }
+        Entity::Signal(id) => {
+            let stored: signal::Stored = life::decode("signal", kind, payload)?;
+            Ok(What::Signal(*id, stored.try_into()?))
+        }
+        Entity::Escalation(id) => {
+            let stored: escalation::Stored = life::decode("escalation", kind, payload)?;
+            Ok(What::Escalation(*id, stored.try_into()?))
         }
     }
 }

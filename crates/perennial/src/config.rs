@@ -7,11 +7,14 @@
 //! Invariant
 //! - CF1  The table and the struct have the same keys and the same defaults.
 
+mod numbers;
+
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use perennial_core::escalation::UNSEEN_AFTER;
 use perennial_core::fleet::{OffspringLimits, Policy};
 use perennial_core::hearing::SILENT_AFTER;
 use perennial_engine::host::holders::RECORD_LIMIT_BYTES;
@@ -72,7 +75,7 @@ pub const HOSTS: [&str; 2] = ["shim", "tmux"];
 const DETACH_KEYS_VARIABLE: &str = "PERENNIAL_DETACH_KEYS";
 
 /// Every key, in the order in which they are shown.
-pub const KEYS: [Key; 10] = [
+pub const KEYS: [Key; 11] = [
     Key {
         name: "notify",
         kind: Kind::Command,
@@ -148,6 +151,16 @@ pub const KEYS: [Key; 10] = [
         example: "depth_max = 1",
     },
     Key {
+        name: "escalate_after_s",
+        kind: Kind::Number { least: 1, most: 31_536_000 },
+        used_by: UsedBy::Daemon,
+        variable: None,
+        summary: "After how many seconds an escalation of high severity that nobody has seen is raised one step \
+                  higher. With severity medium it takes four times as long, with low sixteen times, with critical \
+                  a quarter.",
+        example: "escalate_after_s = 300",
+    },
+    Key {
         name: "role",
         kind: Kind::Roles,
         used_by: UsedBy::Daemon,
@@ -177,20 +190,22 @@ pub const KEYS: [Key; 10] = [
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     pub notify: Vec<String>,
-    #[serde(deserialize_with = "silent_after_s")]
+    #[serde(deserialize_with = "numbers::silent_after_s")]
     pub silent_after_s: u64,
     #[serde(deserialize_with = "detach_keys")]
     pub detach_keys: String,
-    #[serde(deserialize_with = "record_limit_mib")]
+    #[serde(deserialize_with = "numbers::record_limit_mib")]
     pub record_limit_mib: u64,
-    #[serde(deserialize_with = "keep_recordings_days")]
+    #[serde(deserialize_with = "numbers::keep_recordings_days")]
     pub keep_recordings_days: u64,
     #[serde(deserialize_with = "host")]
     pub host: String,
-    #[serde(deserialize_with = "children_max")]
+    #[serde(deserialize_with = "numbers::children_max")]
     pub children_max: u64,
-    #[serde(deserialize_with = "depth_max")]
+    #[serde(deserialize_with = "numbers::depth_max")]
     pub depth_max: u64,
+    #[serde(deserialize_with = "numbers::escalate_after_s")]
+    pub escalate_after_s: u64,
     #[serde(deserialize_with = "roles::declared")]
     pub role: Declared,
     pub checks: checks::Declared,
@@ -207,6 +222,7 @@ impl Default for Config {
             host: HOSTS[0].to_owned(),
             children_max: OffspringLimits::default().children,
             depth_max: OffspringLimits::default().depth,
+            escalate_after_s: UNSEEN_AFTER.as_secs(),
             role: Declared::new(),
             checks: checks::Declared::new(),
         }
@@ -293,6 +309,7 @@ impl Config {
             keep_recordings: self.keep_recordings(),
             roles: roles::terms(&self.role, &path(config)),
             built_in_roles: roles::terms(&roles::built_in(), &path(config)),
+            escalate_after: Some(Duration::from_secs(self.escalate_after_s)),
             offspring: OffspringLimits { children: self.children_max, depth: self.depth_max },
         }
     }
@@ -370,38 +387,9 @@ fn checked_keys(value: String) -> Result<String, BadKeys> {
     value.parse::<DetachKeys>().map(|_| value)
 }
 
-fn silent_after_s<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-    number("silent_after_s", from)
-}
-
-fn record_limit_mib<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-    number("record_limit_mib", from)
-}
-
-fn keep_recordings_days<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-    number("keep_recordings_days", from)
-}
-
 fn host<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let value = String::deserialize(from).ok().filter(|value| HOSTS.contains(&value.as_str()));
     value.ok_or_else(|| D::Error::custom(format!("host must be one of: {}", HOSTS.join(", "))))
-}
-
-fn children_max<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-    number("children_max", from)
-}
-
-fn depth_max<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-    number("depth_max", from)
-}
-
-/// A number within the bounds that the table gives.
-fn number<'de, D: Deserializer<'de>>(name: &str, from: D) -> Result<u64, D::Error> {
-    let kind = KEYS.iter().find(|key| key.name == name).map(|key| key.kind);
-    let Some(Kind::Number { least, most }) = kind else { return u64::deserialize(from) };
-    let value = u64::deserialize(from).ok().filter(|value| (least..=most).contains(value));
-    let wrong = || D::Error::custom(format!("{name} must be a number from {least} to {most}"));
-    value.ok_or_else(wrong)
 }
 
 #[cfg(test)]

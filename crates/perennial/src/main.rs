@@ -17,6 +17,7 @@ mod kill_signal;
 mod messages;
 mod project_file;
 mod roles;
+mod signal_schema;
 mod similar;
 mod span;
 mod trust;

@@ -294,4 +294,7 @@ pub struct SettingsChanged {
     /// It has no parent from here on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_parent: bool,
+    /// All situations that it has from here on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub situations: Option<Vec<String>>,
 }

@@ -314,6 +314,44 @@ pub enum What {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<String>,
     },
+    /// Somebody sent a signal. What Perennial itself emits follows from other events.
+    SignalSent {
+        /// Its kind, such as `NEEDS_INPUT`.
+        signal: String,
+        /// The agent's id, or `person`.
+        by: String,
+        /// The agent's id, or `operator`.
+        to: String,
+        /// Left out for those who may not read it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        payload: Option<serde_json::Map<String, serde_json::Value>>,
+    },
+    /// Somebody wants a matter looked at, or a rule does.
+    EscalationOpened {
+        /// The agent's id, or `person`.
+        by: String,
+        cause: String,
+        severity: String,
+        /// Left out for those who may not read it, as the text is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        subject: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<Text>,
+        /// The agent's id, `role:NAME` or `operator`.
+        to: String,
+        /// When it is raised unless it is seen; never from the operator.
+        until: Option<Moment>,
+    },
+    /// Nobody had seen it: it is told one step higher.
+    EscalationRaised {
+        /// The agent's id, `role:NAME` or `operator`.
+        to: String,
+        until: Option<Moment>,
+    },
+    EscalationEnded {
+        /// `seen` or `withdrawn`.
+        how: String,
+    },
     /// A record that can't be read: damaged, or of a newer program.
     Unreadable {
         /// What it calls itself, as far as that can be made out.
@@ -385,6 +423,10 @@ impl What {
             What::JobWanted { .. } => "job-wanted",
             What::JobRunning { .. } => "job-running",
             What::JobEnded { .. } => "job-ended",
+            What::SignalSent { .. } => "signal-sent",
+            What::EscalationOpened { .. } => "escalation-opened",
+            What::EscalationRaised { .. } => "escalation-raised",
+            What::EscalationEnded { .. } => "escalation-ended",
             What::Unreadable { .. } => "unreadable",
         }
     }

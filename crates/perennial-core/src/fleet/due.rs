@@ -6,6 +6,7 @@ use super::{Fleet, of, told};
 use crate::agent;
 use crate::effect::{Plan, Timer};
 use crate::entity::Entity;
+use crate::escalation;
 use crate::event::Event;
 use crate::id::AgentId;
 use crate::message;
@@ -26,11 +27,13 @@ impl Fleet {
                 }
             }
             Entity::Message(id) => told(message::due(self, *id, now), now),
+            Entity::Escalation(id) => escalation::due(self, *id, now),
             Entity::Node(_)
             | Entity::Name(_)
             | Entity::Conversation(_)
             | Entity::Post(_)
             | Entity::Role(_)
+            | Entity::Signal(_)
             | Entity::Job(_) => Vec::new(),
         }
     }

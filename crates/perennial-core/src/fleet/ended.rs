@@ -5,6 +5,7 @@
 use super::{Fleet, Restored};
 use crate::agent::Agent;
 use crate::entity::Entity;
+use crate::id::AgentId;
 use crate::job::Job;
 use crate::name::NameKey;
 
@@ -19,6 +20,11 @@ impl Fleet {
         self.agents.named(name)
     }
 
+    /// The ancestors of an agent, the nearest first.
+    pub fn ancestors(&self, id: AgentId) -> impl Iterator<Item = &Agent> {
+        self.agents.upwards(id).skip(1).filter_map(|id| self.agent(id))
+    }
+
     /// Whether this is in memory.
     pub fn has(&self, entity: &Entity) -> bool {
         match entity {
@@ -27,12 +33,15 @@ impl Fleet {
             Entity::Job(id) => self.jobs.get(*id).is_some(),
             Entity::Node(_) => true,
             Entity::Role(key) => self.roles.get(key).is_some(),
-            Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) => false,
+            Entity::Escalation(id) => self.escalations.get(*id).is_some(),
+            Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) | Entity::Signal(_) => {
+                false
+            }
         }
     }
 
     /// Whether this is in memory and has ended for good: it changes no more, and once its last
-    /// effects were given out nothing is left to do for it. (Messages leave as they end.)
+    /// effects were given out nothing is left to do for it. (Messages and escalations leave as they end.)
     pub fn is_over(&self, entity: &Entity) -> bool {
         match entity {
             Entity::Agent(id) => self.agents.is_over(*id) && self.messages.of(*id).next().is_none(),
@@ -42,7 +51,9 @@ impl Fleet {
             | Entity::Conversation(_)
             | Entity::Message(_)
             | Entity::Post(_)
-            | Entity::Role(_) => false,
+            | Entity::Role(_)
+            | Entity::Signal(_)
+            | Entity::Escalation(_) => false,
         }
     }
 
@@ -59,7 +70,9 @@ impl Fleet {
             | Entity::Conversation(_)
             | Entity::Message(_)
             | Entity::Post(_)
-            | Entity::Role(_) => None,
+            | Entity::Role(_)
+            | Entity::Signal(_)
+            | Entity::Escalation(_) => None,
         }
     }
 

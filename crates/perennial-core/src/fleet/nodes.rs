@@ -82,7 +82,16 @@ impl Fleet {
             }
             Entity::Job(id) => self.jobs.get(*id).is_some_and(|job| self.is_own_job(job)),
             Entity::Node(id) => *id == self.node,
-            Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) | Entity::Role(_) => false,
+            // Of an agent by the node of that agent, of a person by the home's own.
+            Entity::Escalation(id) => {
+                let by = self.escalations.get(*id).map(|one| one.matter.by.agent());
+                by.is_some_and(|by| by.is_none_or(|id| is_of(id) || self.agent(id).is_none()))
+            }
+            Entity::Name(_)
+            | Entity::Conversation(_)
+            | Entity::Post(_)
+            | Entity::Role(_)
+            | Entity::Signal(_) => false,
         }
     }
 

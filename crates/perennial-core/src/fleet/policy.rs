@@ -20,6 +20,8 @@ pub struct Policy {
     pub roles: BTreeMap<NameKey, RoleTerms>,
     /// … and those that are built in.
     pub built_in_roles: BTreeMap<NameKey, RoleTerms>,
+    /// How long an escalation of high severity may stay unseen, if the operator has set that.
+    pub escalate_after: Option<Duration>,
     /// How many children agents may have.
     pub offspring: OffspringLimits,
 }

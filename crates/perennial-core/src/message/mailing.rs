@@ -225,7 +225,7 @@ fn outside_cemetery(agent: &Agent) -> Result<&Agent, Refusal> {
 
 /// The holder of a role who gets what is addressed to it: a living one before one in the freezer, and of those
 /// the one with the least unread mail.
-fn holder(fleet: &Fleet, role: &NameKey, but: &[Option<AgentId>]) -> Option<AgentId> {
+pub(crate) fn holder(fleet: &Fleet, role: &NameKey, but: &[Option<AgentId>]) -> Option<AgentId> {
     let others = fleet.roles().holders(role).filter(|id| !but.contains(&Some(*id)));
     let rank = |agent: &Agent| {
         let is_living = agent.state.roster() == Roster::Living;
@@ -234,7 +234,7 @@ fn holder(fleet: &Fleet, role: &NameKey, but: &[Option<AgentId>]) -> Option<Agen
     others.filter_map(|id| fleet.agent(id)).min_by_key(|agent| rank(agent)).map(|agent| agent.id)
 }
 
-fn has_room(
+pub(crate) fn has_room(
     fleet: &Fleet,
     (from, eldest): (Sender, Option<AgentId>),
     to: &Mailbox,

@@ -244,6 +244,7 @@ fn child(id: u128, parent: AgentId) -> Spawn {
         launch: Launch { harness: "claude".into(), ..launch() },
         restart: Restart::OnCrash,
         conversation: None,
+        situations: Vec::new(),
     }
 }
 

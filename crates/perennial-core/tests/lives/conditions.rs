@@ -234,6 +234,7 @@ fn foreign() -> Fleet {
         launch: launch(),
         restart: Restart::OnCrash,
         conversation: None,
+        situations: Vec::new(),
     };
     let command = Command::Spawn(Box::new(spawn));
     let born = there.decide(&Request { caller: Caller::Person, command }, Time(2)).unwrap();
@@ -377,6 +378,7 @@ fn a_node_types_no_text_of_another_and_its_line_is_its_own() {
         launch: launch(),
         restart: Restart::OnCrash,
         conversation: None,
+        situations: Vec::new(),
     };
     let command = Command::Spawn(Box::new(spawn));
     let born = here.decide(&Request { caller: Caller::Person, command }, Time(6)).unwrap();
@@ -408,6 +410,7 @@ fn settings_that_an_agent_has_already_are_not_recorded_again() {
         place: Some(Place { dir, project }),
         variables: None,
         parent: Some(NewParent::Agent("ada".to_owned())),
+        situations: None,
     };
     assert!(told.ask(set(Settings::default())).unwrap().is_empty());
     assert_eq!(told.ask(set(other.clone())).unwrap().len(), 1);

@@ -99,6 +99,7 @@ fn spawned(told: &mut Told, id: u128, restart: Restart) -> Vec<Event> {
         launch: crate::told::launch(),
         restart,
         conversation: None,
+        situations: Vec::new(),
     };
     let request = perennial_core::command::Request {
         caller: perennial_core::authority::Caller::Person,

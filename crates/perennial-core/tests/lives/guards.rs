@@ -51,6 +51,7 @@ fn a_leads_stop_leaves_the_turn_open() {
         launch: Launch { harness: "claude".into(), options, ..launch() },
         restart: Restart::OnCrash,
         conversation: None,
+        situations: Vec::new(),
     };
     told.ask(Command::Spawn(Box::new(spawn))).unwrap();
     told.begun(1, "a", Followed::Started);
@@ -208,7 +209,16 @@ fn a_name_that_was_left_is_not_held_by_one_whose_burial_is_unreadable() {
         let (name, restart) = ("ann".parse().ok(), Restart::OnCrash);
         let (role, parent, launch, conversation) = (None, None, launch(), None);
         let id = AgentId(id);
-        Command::Spawn(Box::new(Spawn { id, name, role, parent, launch, restart, conversation }))
+        Command::Spawn(Box::new(Spawn {
+            id,
+            name,
+            role,
+            parent,
+            launch,
+            restart,
+            conversation,
+            situations: Vec::new(),
+        }))
     };
     let mut told = Told::new();
     let bury = Command::Bury { target: BOB.to_string(), summary: Some("over".into()) };
@@ -319,6 +329,7 @@ fn a_parents_stop_of_one_that_crashed_and_sleeps_changes_nothing() {
         launch: launch(),
         restart: Restart::Never,
         conversation: None,
+        situations: Vec::new(),
     };
     told.ask(Command::Spawn(Box::new(spawn))).unwrap();
     told.executed(1);

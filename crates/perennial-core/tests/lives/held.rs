@@ -173,6 +173,7 @@ fn lead_and_led() -> Told {
         launch: launch(),
         restart: Restart::OnCrash,
         conversation: None,
+        situations: Vec::new(),
     };
     told.ask(Command::Spawn(Box::new(spawn))).unwrap();
     told.executed(1);
@@ -267,7 +268,16 @@ fn an_unreadable_renaming_gives_no_name_to_two() {
         let (role, parent, launch, conversation) = (None, None, launch(), None);
         let restart = Restart::OnCrash;
         let id = AgentId(id);
-        Command::Spawn(Box::new(Spawn { id, name, role, parent, launch, restart, conversation }))
+        Command::Spawn(Box::new(Spawn {
+            id,
+            name,
+            role,
+            parent,
+            launch,
+            restart,
+            conversation,
+            situations: Vec::new(),
+        }))
     };
     let mut told = Told::new();
     let commands = [spawn(1, "ann"), rename("Bob"), spawn(2, "ann")];

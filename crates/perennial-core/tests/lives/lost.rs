@@ -351,6 +351,7 @@ fn texts_and_jobs_that_may_be_done_are_not_done_again() {
             What::Message(id, _) => Some(id.0),
             What::Agent(..) | What::Node(..) | What::Name(..) => None,
             What::Conversation(..) | What::Post(..) | What::Job(..) | What::Role(..) => None,
+            What::Signal(..) | What::Escalation(..) => None,
         })
         .collect();
     assert_eq!(of_texts, [2], "what was offered is told by its conversation");
@@ -472,6 +473,7 @@ fn a_parent_is_what_a_spawn_rests_on() {
         launch: launch(),
         restart: Restart::Never,
         conversation: None,
+        situations: Vec::new(),
     };
     let command = Command::Spawn(Box::new(spawn));
     let request = perennial_core::command::Request { caller: Caller::Person, command };

@@ -158,7 +158,9 @@ fn words(events: &[Event]) -> String {
         | What::Name(..)
         | What::Conversation(..)
         | What::Post(..)
-        | What::Job(..) => None,
+        | What::Job(..)
+        | What::Signal(..)
+        | What::Escalation(..) => None,
     };
     events.iter().filter_map(word).collect::<Vec<_>>().join(", ")
 }

@@ -36,7 +36,9 @@ fn notified(events: &[Event]) -> Vec<(JobId, AgentId, Reason)> {
         | What::Conversation(..)
         | What::Message(..)
         | What::Role(..)
-        | What::Post(..) => None,
+        | What::Post(..)
+        | What::Signal(..)
+        | What::Escalation(..) => None,
     };
     events.iter().filter_map(wanted).collect()
 }

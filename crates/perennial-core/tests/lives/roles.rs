@@ -57,6 +57,7 @@ fn spawned(id: u128, role: Option<RoleWanted>) -> Command {
         launch: launch(),
         restart: Restart::OnCrash,
         conversation: None,
+        situations: Vec::new(),
     }))
 }
 
@@ -103,7 +104,9 @@ fn announced(events: &[Event]) -> Vec<Vacancy> {
             | What::Name(..)
             | What::Conversation(..)
             | What::Message(..)
-            | What::Job(..) => {}
+            | What::Job(..)
+            | What::Signal(..)
+            | What::Escalation(..) => {}
         }
     }
     assert_eq!(posts, vacancies);
@@ -380,7 +383,9 @@ fn announcements_are_in_the_order_of_time() {
             | What::Name(..)
             | What::Conversation(..)
             | What::Message(..)
-            | What::Job(..) => None,
+            | What::Job(..)
+            | What::Signal(..)
+            | What::Escalation(..) => None,
         }));
     }
     assert!(ids.len() == 19 && ids.is_sorted(), "{ids:?}");

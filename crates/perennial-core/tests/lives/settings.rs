@@ -201,6 +201,7 @@ fn a_lead_does_not_restart_what_the_operator_stopped() {
         launch: launch(),
         restart: Restart::Never,
         conversation: None,
+        situations: Vec::new(),
     };
     told.ask(Command::Spawn(Box::new(spawn))).unwrap();
     told.executed(1);

@@ -223,6 +223,7 @@ impl Told {
             launch: launch(),
             restart,
             conversation: None,
+            situations: Vec::new(),
         };
         self.ask(Command::Spawn(Box::new(spawn))).expect("a person may spawn");
     }
@@ -254,6 +255,7 @@ impl Told {
             launch: Launch { harness: "claude".into(), options, ..launch() },
             restart,
             conversation: conversation.map(|text| text.parse().expect("a good id")),
+            situations: Vec::new(),
         };
         self.ask(Command::Spawn(Box::new(spawn)))
     }

@@ -4,6 +4,7 @@
 //! Never writes; needs neither shim nor daemon. Reads are bounded by the caller's buffer.
 
 pub mod marks;
+mod plain;
 pub mod removal;
 
 use std::fs::File;
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 use perennial_core::time::Time;
 
 use marks::Mark;
+pub use plain::last_output;
 
 /// The name of the recording that begins at this offset.
 pub fn file_name(offset: u64) -> String {

@@ -110,6 +110,8 @@ fn offered(event: &Event) -> Option<(MessageId, u32)> {
         | What::Conversation(..)
         | What::Post(..)
         | What::Role(..)
-        | What::Job(..) => None,
+        | What::Job(..)
+        | What::Signal(..)
+        | What::Escalation(..) => None,
     }
 }

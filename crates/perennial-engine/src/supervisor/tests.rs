@@ -64,7 +64,16 @@ fn running() -> Supervisor {
     };
     let (name, restart) = ("ada".parse().ok(), Restart::OnCrash);
     let (role, parent, conversation) = (None, None, None);
-    let spawn = Spawn { id: AGENT, name, role, parent, launch, restart, conversation };
+    let spawn = Spawn {
+        id: AGENT,
+        name,
+        role,
+        parent,
+        launch,
+        restart,
+        conversation,
+        situations: Vec::new(),
+    };
     let request = Request { caller: Caller::Person, command: Command::Spawn(Box::new(spawn)) };
     carried(&mut supervisor, Input::Request { waiter: Waiter(1), request });
     let report = Report::Executed(Process { pid: 7, start_ticks: 1 });

@@ -225,7 +225,16 @@ fn running() -> (Supervisor, AgentId) {
     );
     let (name, restart) = ("polly".parse().ok(), Restart::OnCrash);
     let (role, parent, conversation) = (None, None, None);
-    let spawn = Spawn { id: agent, name, role, parent, launch: launch(), restart, conversation };
+    let spawn = Spawn {
+        id: agent,
+        name,
+        role,
+        parent,
+        launch: launch(),
+        restart,
+        conversation,
+        situations: Vec::new(),
+    };
     let command = Command::Spawn(Box::new(spawn));
     let request = Request { caller: Caller::Person, command };
     step(&mut supervisor, Input::Request { waiter: Waiter(1), request });

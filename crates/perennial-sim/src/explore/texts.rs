@@ -95,6 +95,7 @@ pub fn explore_mail(seed: u64, agents: u64, mails: u64) -> Result<Summary, Viola
             launch: Launch { harness: HARNESS.into(), ..launch("program") },
             restart: Restart::Always,
             conversation: None,
+            situations: Vec::new(),
         };
         explorer.ask(Caller::Person, Command::Spawn(Box::new(spawn)));
         explorer.world.run(Duration::from_millis(200));

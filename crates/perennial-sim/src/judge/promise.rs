@@ -142,7 +142,9 @@ pub fn is_wake(command: &Command) -> Option<&Target> {
         | Command::Transfer { .. }
         | Command::Drop(_)
         | Command::DismissVacancy { .. }
-        | Command::Report { .. } => None,
+        | Command::Report { .. }
+        | Command::Signal(_)
+        | Command::Escalate(_) => None,
     }
 }
 

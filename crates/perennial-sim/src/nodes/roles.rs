@@ -37,7 +37,9 @@ impl Vacant {
                 | What::Conversation(..)
                 | What::Message(..)
                 | What::Post(..)
-                | What::Job(..) => None,
+                | What::Job(..)
+                | What::Signal(..)
+                | What::Escalation(..) => None,
             })
             .collect();
         let mut expected = Vec::new();

@@ -54,5 +54,8 @@ fn refused(refusal: &Refusal) -> String {
         Refusal::SessionInTree { .. } => "a session runs in that work tree".into(),
         Refusal::ParentGone { .. } => "the parent is gone".into(),
         Refusal::StillEnding { .. } => "its last session has not ended".into(),
+        Refusal::SignalSource { kind } => format!("{} has another source", kind.word()),
+        Refusal::SignalTarget { kind } => format!("{} has another target", kind.word()),
+        Refusal::SignalPayload { kind, fault } => format!("{}: {fault:?}", kind.word()),
     }
 }

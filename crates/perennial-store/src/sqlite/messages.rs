@@ -181,7 +181,7 @@ pub(super) fn message_row(row: &Row<'_>) -> Result<MessageRow, ReadError> {
 }
 
 /// What a mailbox is found by: longer or shorter than an agent's id, for all others.
-fn mailbox_key(mailbox: &Mailbox) -> Vec<u8> {
+pub(super) fn mailbox_key(mailbox: &Mailbox) -> Vec<u8> {
     match mailbox {
         Mailbox::Agent(id) => id.0.to_be_bytes().to_vec(),
         Mailbox::Role(key) => [ROLE_KEY, key.as_str().as_bytes()].concat(),

@@ -11,7 +11,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::schema::{self, SchemaError};
-use super::{Inspection, head_file, message_check, rows};
+use super::{Inspection, head_file, message_check, rows, signals};
 use crate::chain::{Hash, Verified};
 use crate::journal::{ReadError, Seq, StoreError};
 use crate::projection::MessageFault;
@@ -73,6 +73,9 @@ pub(super) fn open(path: &Path) -> Result<Opened, OpenError> {
     let version = schema::version(&writer).map_err(|error| OpenError::schema(path, error))?;
     writer.pragma_update(None, "journal_mode", "wal").map_err(in_store)?;
     schema::migrate(&mut writer, version).map_err(in_store)?;
+    if version < schema::HAS_SIGNALS {
+        signals::fill(&writer).map_err(in_store)?;
+    }
     let reader = reader(path).map_err(in_store)?;
     let (found, healed) = check(&writer).map_err(in_store)?;
     let head = rows::head(&writer).map_err(in_store)?;

@@ -9,10 +9,13 @@ use rusqlite::{Connection, TransactionBehavior};
 /// "pere": what tells a journal from any other SQLite file.
 const APPLICATION_ID: i64 = 0x7065_7265;
 
-const MIGRATIONS: [&str; 6] = [FIRST, MEASURED, TEXTS, REMINDED, ENDED, MAIL];
+const MIGRATIONS: [&str; 7] = [FIRST, MEASURED, TEXTS, REMINDED, ENDED, MAIL, SIGNALS];
 
 /// From this version on the table of messages has all that is read from it.
 pub(super) const HAS_MAIL: i64 = 6;
+
+/// From this version on signals are in their index when they are recorded.
+pub(super) const HAS_SIGNALS: i64 = 7;
 
 const FIRST: &str = "
     CREATE TABLE event (
@@ -132,6 +135,19 @@ const MAIL: &str = "
     CREATE INDEX mail_by_mailbox ON message (agent, recorded_at) WHERE mail IS NOT NULL;
     CREATE INDEX mail_by_sender ON message (sender, recorded_at) WHERE mail IS NOT NULL;
     CREATE INDEX mail_by_thread ON message (thread, recorded_at) WHERE mail IS NOT NULL;
+";
+
+/// Which records are signals, or are followed by one. No further index: what reads by anything but the order reads
+/// seldom, and each would cost every session that begins or ends.
+const SIGNALS: &str = "
+    CREATE TABLE signal (
+        seq     INTEGER PRIMARY KEY,
+        id      BLOB NOT NULL,
+        kind    TEXT NOT NULL,
+        agent   BLOB,
+        target  BLOB,
+        session INTEGER
+    ) STRICT;
 ";
 
 /// Why a file is not this program's journal.

@@ -16,7 +16,7 @@ use perennial_core::id::{AgentId, MessageId, NodeId};
 use rusqlite::{Connection, ErrorCode};
 
 use super::head_file::HeadFile;
-use super::{Shared, derived, message_check, messages, open, rows};
+use super::{Shared, derived, message_check, messages, open, rows, signals};
 use crate::chain::Hash;
 use crate::journal::{AppendError, Done, Seq, StoreError, Version};
 use crate::projection::{Kept, Latest, MessageChange, RosterRow, Snapshot};
@@ -352,7 +352,7 @@ impl Writer {
     fn append(
         &mut self,
         connection: &Connection,
-        batch: EncodedBatch,
+        mut batch: EncodedBatch,
         last_taken: &mut Option<u64>,
         head: &mut (Seq, Hash),
     ) -> Result<Result<Seq, AppendError>, rusqlite::Error> {
@@ -369,8 +369,12 @@ impl Writer {
         for change in &batch.messages {
             messages::put_message(connection, change)?;
         }
-        for row in batch.rows(*head, &after) {
+        let mut entries = std::mem::take(&mut batch.signals).into_iter().peekable();
+        for (position, row) in batch.rows(*head, &after).into_iter().enumerate() {
             rows::insert(connection, &row)?;
+            if let Some(entry) = entries.next_if(|entry| entry.position == position) {
+                signals::put(connection, &entry, &row)?;
+            }
             *head = (row.seq, row.hash.unwrap_or(Hash::GENESIS));
         }
         self.versions.extend(after.into_iter().filter(|(stream, _)| stream.is_counted()));

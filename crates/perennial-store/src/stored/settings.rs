@@ -5,8 +5,10 @@ use perennial_core::id::AgentId;
 use perennial_core::reason::Evidence;
 use perennial_core::restart::Restart;
 use perennial_core::settings::{NewParent, Place, Settings, VariableChange};
+use perennial_core::situation::NotASituation;
 use serde::{Deserialize, Serialize};
 
+use super::malformed;
 use super::part::{self, StoredEvidence};
 use super::word::Worded;
 use crate::record::Damage;
@@ -22,6 +24,8 @@ pub(super) struct StoredSettings {
     variables: Option<StoredVariables>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     parent: Option<StoredParent>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    situations: Option<Vec<String>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -45,7 +49,7 @@ struct StoredParent {
 
 impl StoredSettings {
     pub fn of(settings: &Settings<AgentId>, evidence: &Evidence) -> StoredSettings {
-        let Settings { restart, place, variables, parent } = settings.clone();
+        let Settings { restart, place, variables, parent, situations } = settings.clone();
         StoredSettings {
             evidence: evidence.into(),
             restart: restart.map(Worded),
@@ -59,11 +63,15 @@ impl StoredSettings {
                 NewParent::Nobody => StoredParent { agent: None },
                 NewParent::Agent(id) => StoredParent { agent: Some(id.to_string()) },
             }),
+            situations: situations.map(|all| all.iter().map(ToString::to_string).collect()),
         }
     }
 
     pub fn read(self) -> Result<AgentEvent, Damage> {
-        let StoredSettings { evidence, restart, place, variables, parent } = self;
+        let StoredSettings { evidence, restart, place, variables, parent, situations } = self;
+        let read = |all: Vec<String>| all.iter().map(|one| one.parse()).collect();
+        let situations: Option<Result<_, NotASituation>> = situations.map(read);
+        let situations = situations.transpose().map_err(|error| malformed(&error))?;
         let parent = match parent {
             None => None,
             Some(StoredParent { agent: None }) => Some(NewParent::Nobody),
@@ -77,6 +85,7 @@ impl StoredSettings {
                     VariableChange { revision, set, unset }
                 }),
                 parent,
+                situations,
             };
         let evidence = evidence.try_into()?;
         Ok(AgentEvent::SettingsChanged { settings: Box::new(settings), evidence })

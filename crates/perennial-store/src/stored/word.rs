@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use perennial_core::context::{Source, Threshold};
 use perennial_core::conversation::{Followed, Turn};
+use perennial_core::escalation::{EscalationCause, EscalationEnd, Severity};
 use perennial_core::exit::UnknownExit;
 use perennial_core::hold::HeldFor;
 use perennial_core::launch::HostKind;
@@ -16,6 +17,7 @@ use perennial_core::reason::{Reason, Show, Verb};
 use perennial_core::restart::Restart;
 use perennial_core::role::Span;
 use perennial_core::session::Pace;
+use perennial_core::signal::SignalKind;
 use perennial_core::snapshot::SnapshotCause;
 use perennial_core::state::{Cause, State};
 use perennial_core::work::WorkPhase;
@@ -107,7 +109,8 @@ words! { Verb:
     Look "look", Attach "attach", Send "send", Logs "logs", Spawn "spawn", Stop "stop",
     Wake "wake", Rename "rename", Bury "bury", Down "down", Report "report",
     Post "post", Restart "restart", Up "up", Set "set", Prune "prune", Clean "clean",
-    Assume "assume", Transfer "transfer", Drop "drop", Mail "mail", Snapshot "snapshot",
+    Assume "assume", Transfer "transfer", Drop "drop", Mail "mail",
+    Signal "signal", Escalate "escalate", Snapshot "snapshot",
 }
 
 words! { LegacyKind: Board "board", Blog "blog", Autobiography "autobiography" }
@@ -158,6 +161,24 @@ words! { WorkPhase:
     Investigation "investigation", Planning "planning", Implementation "implementation",
     Testing "testing", Completion "completion",
 }
+words! { Severity: Low "low", Medium "medium", High "high", Critical "critical" }
+words! { EscalationCause:
+    Asked "asked", ScopeGrew "scope-grew", SplitHasDependants "split-has-dependants",
+    BlockedOutside "blocked-outside", ChecksFailed "checks-failed",
+}
+words! { EscalationEnd: Seen "seen", Withdrawn "withdrawn" }
+words! { SignalKind:
+    NeedsReview "NEEDS_REVIEW", NeedsInput "NEEDS_INPUT", Violation "VIOLATION",
+    OrchestratorStuck "ORCHESTRATOR_STUCK", OrchestratorCrashed "ORCHESTRATOR_CRASHED",
+    NodeComplete "NODE_COMPLETE", ValidationPassed "VALIDATION_PASSED",
+    ValidationFailed "VALIDATION_FAILED", InputResponse "INPUT_RESPONSE",
+    KillOrchestrator "KILL_ORCHESTRATOR", Guidance "GUIDANCE",
+    ValidationComplete "VALIDATION_COMPLETE", AgentRegistered "AGENT_REGISTERED",
+    AgentCrashed "AGENT_CRASHED", AgentTerminated "AGENT_TERMINATED",
+    HookUpdated "HOOK_UPDATED", MergeReady "MERGE_READY", MergeConflict "MERGE_CONFLICT",
+    MergeComplete "MERGE_COMPLETE", ContextWarning "CONTEXT_WARNING",
+    HandoffRequested "HANDOFF_REQUESTED", HandoffComplete "HANDOFF_COMPLETE",
+}
 
 #[cfg(test)]
 mod tests {
@@ -196,6 +217,10 @@ mod tests {
             ("withdrawer", words::<Withdrawer>()),
             ("held", words::<Held>()),
             ("message-step", words::<MessageStep>()),
+            ("severity", words::<Severity>()),
+            ("escalation-cause", words::<EscalationCause>()),
+            ("escalation-end", words::<EscalationEnd>()),
+            ("signal-kind", words::<SignalKind>()),
         ]);
         let golden = include_str!("../../golden/words.json");
         assert_eq!(serde_json::to_string_pretty(&known).unwrap() + "\n", golden);
@@ -229,6 +254,10 @@ mod tests {
         check::<Channel>();
         check::<Withdrawer>();
         check::<Held>();
+        check::<Severity>();
+        check::<EscalationCause>();
+        check::<EscalationEnd>();
+        check::<SignalKind>();
         assert_eq!(State::WORDS.len(), State::ALL.len());
         assert_eq!(Cause::WORDS.len(), Cause::ALL.len());
         assert_eq!(Reason::WORDS.len(), Reason::ALL.len());

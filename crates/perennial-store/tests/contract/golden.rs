@@ -38,6 +38,7 @@ use perennial_core::work::WorkPhase;
 use perennial_store::{stored, text};
 
 use crate::events::*;
+use crate::golden_signals;
 
 const NUMBER: SessionNumber = SessionNumber(3);
 const PROCESS: Process = Process { pid: 4242, start_ticks: 123_456_789 };
@@ -275,6 +276,7 @@ pub fn settings_changed(evidence: Evidence) -> AgentEvent {
             unset: vec!["LANG".into()],
         }),
         parent: Some(NewParent::Agent(BOB)),
+        situations: None,
     };
     AgentEvent::SettingsChanged { settings: Box::new(settings), evidence }
 }
@@ -404,7 +406,7 @@ fn whats() -> Vec<(&'static str, Entity, What)> {
 
 /// Events of what is neither an agent nor the node.
 pub fn others() -> Vec<(&'static str, What)> {
-    [messages_jobs_and_claims(), mail(), posts(), roles()].concat()
+    [messages_jobs_and_claims(), mail(), posts(), roles(), golden_signals::examples()].concat()
 }
 
 fn wanted_by(node: NodeId) -> JobEvent {

@@ -84,6 +84,7 @@ fn spawn(number: u8, parent: Option<String>, serial: u128) -> Command {
         },
         restart: Restart::OnCrash,
         conversation: None,
+        situations: Vec::new(),
     }))
 }
 

@@ -26,6 +26,10 @@ pub struct Options {
     /// The parent agent, to which the new one reports
     #[arg(long, value_name = "AGENT")]
     parent: Option<String>,
+    /// What the agent works on; may be repeated, the first is primary
+    /// [default: what its parent works on]
+    #[arg(long, value_name = "SITUATION")]
+    situation: Vec<String>,
     /// The agent's working directory [default: the current one]
     #[arg(long)]
     dir: Option<PathBuf>,
@@ -89,6 +93,7 @@ pub fn request(
         name,
         role: options.role.map(|role| options.words.our_role(role)),
         parent: options.parent,
+        situations: options.situation,
         dir: directory(options.dir.as_deref())?,
         restart: options.restart,
         env: variables,

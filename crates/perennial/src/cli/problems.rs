@@ -5,6 +5,7 @@
 //! error texts suggest.
 
 pub mod house;
+pub mod init;
 pub mod pane;
 
 use std::error::Error;
@@ -383,6 +384,24 @@ pub fn nothing_to_post() -> Problem {
 pub fn nothing_to_mail() -> Problem {
     usage("no-text", "there is nothing to send")
         .next("give a text: perennial mail send bob -m 'the build is green again'")
+}
+
+pub fn payload_not_an_object() -> Problem {
+    usage("bad-payload", "the payload is not a JSON object")
+        .because("it has the fields of the signal, such as {\"question\": \"which port?\"}")
+        .next("`perennial signal schema KIND` shows the fields; --field NAME=VALUE sets one")
+}
+
+pub fn field_without_value(field: &str) -> Problem {
+    usage("bad-field", format!("'{}' has no value", plain(field)))
+        .because("a field is written as NAME=VALUE")
+        .next("for example: --field question='which port?'")
+}
+
+pub fn no_signal_in_time(seconds: u64) -> Problem {
+    Problem::new(504, "no-signal", format!("no signal within {seconds} s"))
+        .exiting(ExitCode::NotYet)
+        .next("`perennial signal ls` lists the signals so far")
 }
 
 pub fn mail_too_long(source: &str) -> Problem {

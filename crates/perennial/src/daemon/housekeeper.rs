@@ -223,7 +223,9 @@ impl Worker {
                     | What::Message(..)
                     | What::Post(..)
                     | What::Role(..)
-                    | What::Job(..) => {}
+                    | What::Job(..)
+                    | What::Signal(..)
+                    | What::Escalation(..) => {}
                 }
             }
         }

@@ -169,7 +169,8 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, Unadopted, DriverThread)>
         reader: Reader::start(harnesses.clone(), limits, driver.clone())
             .context("the reader of conversations can't be started")?,
         session_lists: SessionListWatcher::start(driver.clone()),
-        projections: Projections::start(home, &loaded).context("the mirror can't be started")?,
+        projections: Projections::start(home, &loaded, &journal)
+            .context("the mirror can't be started")?,
         deliveries: start_deliveries(&journal, &holders, &harnesses, &driver)?,
         house: house.clone(),
         clock,

@@ -49,6 +49,7 @@ pub fn add(text: &mut String) {
     section(text, "The command line's own problems", &of_command_line());
     section(text, "The demo", &of_demo());
     section(text, "Mail", &by_subject::of_mail());
+    section(text, "Signals, escalations and situations", &by_subject::of_signals());
     section(text, "Snapshots", &by_subject::of_snapshots());
     section(text, "Panes in tmux", &by_subject::of_panes());
     section(text, "Keeping house", &by_subject::of_house());
@@ -460,6 +461,7 @@ fn no_problem_suggests_a_destructive_command() {
         of_command_line(),
         of_demo(),
         by_subject::of_mail(),
+        by_subject::of_signals(),
         by_subject::of_panes(),
         by_subject::of_house(),
         by_subject::of_the_record(),

@@ -11,7 +11,9 @@ use perennial_core::exit::{Exit, UnknownExit};
 use perennial_core::fact::PausedBy;
 use perennial_core::hearing::Suspension;
 use perennial_core::hold::HeldFor;
-use perennial_core::id::{AgentId, JobId, MessageId, NodeId, PostId, SessionNumber};
+use perennial_core::id::{
+    AgentId, EscalationId, JobId, MessageId, NodeId, PostId, SessionNumber, SignalId,
+};
 use perennial_core::message::{Held, Why};
 use perennial_core::post::{Author, PostEvent};
 use perennial_core::reason::{Evidence, Finding, Reason, Show, Verb, Witness};
@@ -226,6 +228,8 @@ fn history() -> Vec<(String, String)> {
             Entity::Conversation("0f3c2a1e-1".parse().expect("an id")),
             Entity::Node(NodeId::HOME),
             Entity::Role("architect".parse::<perennial_core::name::Name>().expect("a name").key()),
+            Entity::Signal(SignalId(1)),
+            Entity::Escalation(EscalationId(1)),
         ];
         for stream in streams {
             let Ok(what) = stored::read(&stream, kind, form, payload.as_bytes()) else { continue };
@@ -256,6 +260,7 @@ fn settings() -> [AgentEvent; 2] {
             place: Some(Place { dir, project }),
             variables: Some(VariableChange { revision: 2, set: added, unset: removed }),
             parent: Some(NewParent::Agent(ADA)),
+            situations: Some(vec!["PRD-AUTH-001".parse().expect("a situation")]),
         }),
         set(Settings { parent: Some(NewParent::Nobody), ..Settings::default() }),
     ]

@@ -23,7 +23,7 @@ fn spawn(sealed: &Sealed, name: &str, options: &[&str]) {
 }
 
 /// A session whose shell runs each line of a file that is put in its place.
-fn worker(sealed: &Sealed, name: &str, options: &[&str]) {
+pub fn worker(sealed: &Sealed, name: &str, options: &[&str]) {
     let script = format!(
         "while :; do while ! mv job-{name} now-{name} 2>/dev/null; do read -t 0.02 x < pipe-{name}; done; \
          . ./now-{name} > out-{name}.part 2>&1; mv out-{name}.part out-{name}; done"
@@ -35,7 +35,7 @@ fn worker(sealed: &Sealed, name: &str, options: &[&str]) {
 }
 
 /// What a command prints that an agent's session runs.
-fn within(sealed: &Sealed, name: &str, command: &str) -> String {
+pub fn within(sealed: &Sealed, name: &str, command: &str) -> String {
     let at = |file: &str| sealed.dir.join(format!("{file}-{name}"));
     let _ = std::fs::remove_file(at("out"));
     std::fs::write(at("draft"), format!("{command}\n")).expect("written");

@@ -80,3 +80,152 @@ fn identities_are_files_with_the_seeds_fields() {
     assert_eq!(identity(&sealed, "builder-robert.json").expect("a file")["status"], "terminated");
     assert!(files(&sealed).iter().all(|path| path.extension().is_some_and(|end| end == "json")));
 }
+
+/// The directory of the only project.
+fn project(sealed: &Sealed) -> PathBuf {
+    let mut projects = std::fs::read_dir(sealed.home.mirror()).expect("a mirror").flatten();
+    projects.find(|entry| entry.path().is_dir()).expect("a project").path()
+}
+
+fn roster(sealed: &Sealed) -> Vec<Value> {
+    let text = std::fs::read_to_string(project(sealed).join("roster.jsonl")).unwrap_or_default();
+    text.lines().map(|line| serde_json::from_str(line).expect("a whole line, always")).collect()
+}
+
+fn signals(sealed: &Sealed) -> Vec<(String, Value)> {
+    let files = std::fs::read_dir(project(sealed).join("signals")).into_iter().flatten().flatten();
+    let files = files.filter(|file| file.path().extension().is_some_and(|end| end == "json"));
+    let mut signals: Vec<(String, Value)> = files
+        .map(|file| {
+            let text = std::fs::read_to_string(file.path()).expect("a file");
+            let name = file.file_name().into_string().expect("a name");
+            (name, serde_json::from_str(&text).expect("a whole file, always"))
+        })
+        .collect();
+    signals.sort_by(|(one, _), (other, _)| one.cmp(other));
+    signals
+}
+
+// covers: H-01, H-02, S-01, S-19
+#[test]
+fn the_roster_the_board_and_signals_are_files_too() {
+    let sealed = Sealed::up();
+    // Its file is there before the program runs.
+    let looks = "cat \"$PERENNIAL_HOME\"/state/mirror/*/identities/builder-bob.json > seen; \
+                 echo 'last words'; read x";
+    let options = ["bob", "--role", "builder", "--situation", "PRD-AUTH-001"];
+    let agent = sealed.spawn_with(&options, &["/bin/sh", "-c", looks]);
+    sealed.until("it has looked", || sealed.dir.join("seen").exists());
+    sealed.until("it has read", || {
+        std::fs::read_to_string(sealed.dir.join("seen")).is_ok_and(|text| text.ends_with("}\n"))
+    });
+    let seen = std::fs::read_to_string(sealed.dir.join("seen")).expect("a file");
+    let seen: Value = serde_json::from_str(&seen).expect("a whole file");
+    assert_eq!((&seen["status"], &seen["pid"]), (&"active".into(), &Value::Null));
+    assert_eq!(seen["pipeline_id"], "PRD-AUTH-001");
+    sealed.ok(["board", "post", "-s", "re: port", "use the \x1b[31msecond\n# one"]);
+    sealed.ok(["signal", "send", "GUIDANCE", "--to", "bob", "--field", "text=go on"]);
+    kill(running(pid(&agent)));
+    sealed.watch().running("bob", 2);
+    sealed.ok(["bury", "bob", "--summary", "done"]);
+    sealed.ok(["down"]);
+    let lines = roster(&sealed);
+    let [line] = &lines[..] else { panic!("{lines:?}") };
+    for field in [
+        "session_id",
+        "state",
+        "model",
+        "role",
+        "summary",
+        "context_pct",
+        "situation_ids",
+        "registered",
+        "updated",
+        "final_summary",
+        "freeze_state",
+    ] {
+        assert!(line.get(field).is_some(), "no {field} in {line}");
+    }
+    assert_eq!((&line["state"], &line["final_summary"]), (&"dead".into(), &"done".into()));
+    assert_eq!(line["situation_ids"], serde_json::json!(["PRD-AUTH-001"]));
+    let board = std::fs::read_to_string(project(&sealed).join("board.md")).expect("a board");
+    assert!(board.contains("second\n> # one\n") && !board.contains('\x1b'), "{board}");
+    let signals = signals(&sealed);
+    let kinds: Vec<&str> =
+        signals.iter().map(|(_, one)| one["signal_type"].as_str().expect("a kind")).collect();
+    let expected =
+        ["AGENT_REGISTERED", "GUIDANCE", "AGENT_CRASHED", "AGENT_REGISTERED", "AGENT_TERMINATED"];
+    assert_eq!(kinds, expected);
+    assert!(signals[1].0.ends_with("-operator-bob-GUIDANCE.json"), "{}", signals[1].0);
+    assert_eq!(signals[2].1["payload"]["last_output"], "last words");
+    assert_eq!(signals[4].1["payload"]["exit_reason"], "retired");
+    // The next daemon shows the same, and cleans up what a killed one left.
+    let left = project(&sealed).join("signals/half.json.tmp");
+    std::fs::write(&left, "{").expect("written");
+    sealed.start_daemon();
+    sealed.until("it is cleaned", || !left.exists());
+    sealed.ok(["spawn", "eve", "--", "sleep", "1000000"]);
+    sealed.until("eve is listed, and bob still is", || roster(&sealed).len() == 2);
+}
+
+/// Fifty programs of a person's and half as many of the agent's own at once change what is recorded of one agent, while
+/// its files are read all the time.
+// covers: S-07, S-17
+#[test]
+fn fifty_writers_at_once_leave_every_file_whole_and_lose_nothing() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    let sealed = Sealed::up();
+    let script = "for i in $(seq 25); do ( perennial-under-test board post \"by $i\" > out.$i 2>&1 ) & \
+                  done; wait; touch all-posted; read x";
+    let script = script.replace("perennial-under-test", crate::sealed::PROGRAM);
+    sealed.spawn_with(&["bob", "--role", "builder"], &["/bin/bash", "-c", &script]);
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut looks = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                // Each panics if it finds half a file.
+                let _ = (identity(&sealed, "builder-bob.json"), roster(&sealed), signals(&sealed));
+                looks += 1;
+            }
+            looks
+        });
+        let writers: Vec<_> = (0..50)
+            .map(|number| {
+                let sealed = &sealed;
+                scope.spawn(move || {
+                    let (key, situation) = (format!("V{number}=x"), format!("s{number}"));
+                    let done = match number % 2 {
+                        0 => sealed.run(["set", "bob", "--env", &key]),
+                        _ => {
+                            let field = format!("text=number {number}");
+                            sealed.run(["set", "bob", "--situation", &situation]);
+                            sealed.run([
+                                "signal", "send", "GUIDANCE", "--to", "bob", "--field", &field,
+                            ])
+                        }
+                    };
+                    assert_eq!(done.code, 0, "{done:?}");
+                })
+            })
+            .collect();
+        writers.into_iter().for_each(|writer| writer.join().expect("it is done"));
+        sealed.until("all have posted", || sealed.dir.join("all-posted").exists());
+        is_over.store(true, Ordering::Relaxed);
+        assert!(reader.join().expect("no half file") > 0);
+    });
+    // No update is lost.
+    let names = sealed.show("bob").env_names;
+    let set = (0..50).filter(|number| number % 2 == 0).map(|number| format!("V{number}"));
+    assert!(set.clone().all(|name| names.contains(&name)), "{names:?}");
+    let told: perennial_api::signal::SignalList =
+        sealed.json(&["signal", "ls", "--kind", "GUIDANCE", "-n", "100"]);
+    assert_eq!(told.signals.len(), 25);
+    let posts: Vec<perennial_api::post::Post> = sealed.json(&["board", "ls", "-n", "100"]);
+    assert_eq!(posts.len(), 25);
+    sealed.ok(["down"]);
+    assert_eq!(signals(&sealed).len(), 1 + 25);
+    let bob = identity(&sealed, "builder-bob.json").expect("a file");
+    assert_eq!(roster(&sealed)[0]["situation_ids"][0], bob["pipeline_id"]);
+}

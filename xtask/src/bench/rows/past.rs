@@ -75,7 +75,9 @@ impl Past {
         let name = Some(name.parse()?);
         let restart = Restart::OnCrash;
         let conversation = None;
-        let spawn = Spawn { id, name, role: None, parent: None, launch, restart, conversation };
+        let situations = Vec::new();
+        let spawn =
+            Spawn { id, name, role: None, parent: None, launch, restart, conversation, situations };
         self.ask(Command::Spawn(Box::new(spawn)))?;
         self.report(id, Report::Executed(Process { pid: 1, start_ticks: 1 }))
     }

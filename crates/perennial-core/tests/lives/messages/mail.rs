@@ -539,6 +539,7 @@ fn throwaway_children_have_one_share_of_a_mailbox() {
             launch: crate::told::launch(),
             restart: Restart::Never,
             conversation: None,
+            situations: Vec::new(),
         };
         told.ask(Command::Spawn(Box::new(spawn))).expect("a child");
         for _ in 0..SENDER_UNREAD_MAX / 2 {

@@ -54,6 +54,7 @@ impl Told {
             launch: crate::told::launch(),
             restart: Restart::Never,
             conversation: None,
+            situations: Vec::new(),
         };
         self.ask(Command::Spawn(Box::new(spawn))).expect("born");
         self.executed(id);

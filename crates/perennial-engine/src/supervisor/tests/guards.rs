@@ -73,6 +73,7 @@ impl Run {
             },
             restart: Restart::Never,
             conversation: None,
+            situations: Vec::new(),
         })));
         run.reported(Report::Executed(Process { pid: 7, start_ticks: 7 }));
         let began = Fact::new(Origin::Hook, Seen::SessionBegan(Followed::Started));
@@ -630,6 +631,7 @@ fn what_rests_on_an_agent_that_another_node_changed_is_not_kept() {
         launch,
         restart: Restart::Never,
         conversation: None,
+        situations: Vec::new(),
     };
     let request = Request { caller: Caller::Person, command: Command::Spawn(Box::new(spawn)) };
     run.step(Input::Request { waiter: Waiter(3), request });

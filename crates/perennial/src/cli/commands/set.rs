@@ -10,15 +10,16 @@ use crate::cli::launch;
 use crate::cli::render::roster::name;
 use crate::cli::several::{self, Targets};
 
-/// Change an agent's restart policy, variables, directory or parent
+/// Change an agent's restart policy, variables, directory, parent or situations
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples: perennial set bob --restart always
           perennial set bob --env CI=1 --unset-env DEBUG
           perennial set 'web-*' --dir ~/work/site
           perennial set bob --parent ada
+          perennial set bob --situation PRD-AUTH-001 --situation site
 
-The restart policy and the parent change at once; variables and the directory, with the next session: \
+The restart policy, the parent and the situations change at once; variables and the directory, with the next session: \
 `perennial restart` starts one. `perennial show` lists what the running session does not have yet. \
 Values of variables are kept in a file that only you can read, and are never recorded.")]
 #[command(override_usage = "perennial set [OPTIONS] <AGENT>...")]
@@ -46,6 +47,12 @@ pub struct Args {
     /// Have the agent report to you
     #[arg(long, group = "what", conflicts_with = "parent")]
     no_parent: bool,
+    /// What the agent works on; may be repeated, the first is primary
+    #[arg(long, value_name = "SITUATION", group = "what")]
+    situation: Vec<String>,
+    /// Have the agent work on no situation
+    #[arg(long, group = "what", conflicts_with = "situation")]
+    no_situation: bool,
 }
 
 pub fn run(args: Args, context: &Context) -> VerbResult {
@@ -56,6 +63,7 @@ pub fn run(args: Args, context: &Context) -> VerbResult {
         dir: args.dir.as_deref().map(|dir| launch::directory(Some(dir))).transpose()?,
         parent: args.parent,
         no_parent: args.no_parent,
+        situations: (args.no_situation || !args.situation.is_empty()).then_some(args.situation),
     };
     let order =
         |agent: &str| context.client.post(&client::path(&["agents", agent, "set"], &[]), &set);

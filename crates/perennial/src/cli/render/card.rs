@@ -41,6 +41,8 @@ pub fn card(agent: &Agent, limits: &[Limit], canvas: &Canvas<'_>) -> String {
         lines.row("rounds", &role::rounds(rounds, canvas.clock));
     }
     lines.optional("parent", agent.parent.as_deref());
+    let situations = (!agent.situations.is_empty()).then(|| agent.situations.join(", "));
+    lines.optional("situations", situations.as_deref());
     let is_dead = agent.roster == "cemetery";
     lines.optional(if is_dead { "last words" } else { "summary" }, agent.summary.as_deref());
     lines.legacies(agent);

@@ -220,7 +220,16 @@ mod tests {
         };
         let (name, role, parent, conversation) = (None, None, None, None);
         let restart = Restart::Never;
-        let spawn = Spawn { id: BOB, name, role, parent, launch, restart, conversation };
+        let spawn = Spawn {
+            id: BOB,
+            name,
+            role,
+            parent,
+            launch,
+            restart,
+            conversation,
+            situations: Vec::new(),
+        };
         ask(&mut fleet, Command::Spawn(Box::new(spawn)));
         let report = Report::Executed(Process { pid: 7, start_ticks: 7 });
         let executed = Observation::Session { agent: BOB, number: SessionNumber::FIRST, report };

@@ -413,6 +413,10 @@ impl Driver {
             }
         };
         self.keep_claim(agent);
+        if number == SessionNumber::FIRST {
+            // Who reads the mirror finds an agent there before its program runs.
+            self.world.projections.mirror.settle();
+        }
         match harnesses.program(&effect, known, launch, opening) {
             Ok(program) => self.world.holders.order_start(effect, program),
             Err(why) => {

@@ -68,7 +68,9 @@ impl Driver {
                 | What::Message(..)
                 | What::Post(..)
                 | What::Role(..)
-                | What::Job(..) => {}
+                | What::Job(..)
+                | What::Signal(..)
+                | What::Escalation(..) => {}
             }
         }
     }

@@ -8,5 +8,6 @@ pub mod driver;
 pub mod harness;
 pub mod holding;
 pub mod jobs;
+pub mod mirrored;
 pub mod presence;
 pub mod projections;

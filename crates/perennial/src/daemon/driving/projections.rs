@@ -12,6 +12,7 @@
 use perennial_store::Store;
 use std::collections::BTreeSet;
 use std::io;
+use std::sync::Arc;
 
 use perennial_api::Home;
 use perennial_core::agent::Agent;
@@ -19,7 +20,7 @@ use perennial_core::entity::Entity;
 use perennial_core::event::Event;
 use perennial_core::id::AgentId;
 use perennial_core::time::Time;
-use perennial_engine::mirror::Mirror;
+use perennial_engine::mirror::{Measured, Mirror};
 use perennial_engine::supervisor::Supervisor;
 use perennial_store::Loaded;
 use perennial_store::journal::Version;
@@ -27,10 +28,10 @@ use perennial_store::load::snapshots;
 use perennial_store::projection::RosterRow;
 
 use crate::daemon::driving::driver::{Driver, Incoming};
+use crate::daemon::driving::mirrored;
 use crate::daemon::driving::presence::Presence;
 use crate::daemon::hearing::spending::{self, Spending};
 use crate::daemon::memory;
-use crate::daemon::showing::view;
 
 /// With so much that leaves memory at once, agents or messages, it is worth giving it back.
 const MANY: usize = 1000;
@@ -40,7 +41,7 @@ const SNAPSHOT_EVERY: u64 = 1000;
 
 #[derive(Debug)]
 pub struct Projections {
-    mirror: Mirror,
+    pub mirror: Mirror,
     /// What the next set of snapshots must have.
     changed: BTreeSet<Entity>,
     /// Events since the last set.
@@ -58,8 +59,15 @@ struct UnderWay {
 }
 
 impl Projections {
-    pub fn start(home: &Home, loaded: &Loaded) -> io::Result<Projections> {
-        let mirror = Mirror::start(&home.mirror())?;
+    pub fn start(
+        home: &Home,
+        loaded: &Loaded,
+        journal: &Arc<dyn Store>,
+    ) -> io::Result<Projections> {
+        let mirror = Mirror::start(&home.mirror(), mirrored::earlier(journal))?;
+        for agent in loaded.fleet.agents() {
+            mirror.list(agent, Measured::default());
+        }
         let (changed, since_snapshots) = (loaded.changed.clone(), loaded.folded);
         Ok(Projections { mirror, changed, since_snapshots, under_way: None })
     }
@@ -92,12 +100,11 @@ impl Projections {
 impl Driver {
     /// After a commit of these events, which touched these agents.
     pub fn lay_out(&mut self, events: &[Event], touched: &[AgentId], now: Time) {
-        let Driver { supervisor, presence, world, .. } = self;
+        let Driver { supervisor, world, .. } = &*self;
         let agents = || touched.iter().filter_map(|id| supervisor.fleet().agent(*id));
         world.journal.put_roster(agents().map(|agent| row(agent, &*world.journal)).collect());
-        for agent in agents() {
-            world.projections.mirror.put(agent, view::last_seen(agent, presence, now));
-        }
+        self.mirror(events, touched, now);
+        let Driver { supervisor, world, .. } = self;
         let projections = &mut world.projections;
         projections.changed.extend(events.iter().map(Event::entity).filter(Entity::is_counted));
         projections.since_snapshots += events.len() as u64;

@@ -8,6 +8,7 @@ pub mod problems;
 pub mod role;
 pub mod screen;
 pub mod sentences;
+pub mod signal;
 pub mod view;
 pub mod vocabulary;
 pub mod wire_event;

@@ -10,6 +10,7 @@ mod malformed;
 mod missing;
 mod offspring;
 mod record;
+pub mod signal;
 pub mod snapshots;
 
 use perennial_api::{ExitCode, Problem};
@@ -112,6 +113,9 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
         Refusal::TooManyCopies { copies, most } => mail::too_many_copies(*copies, *most),
         Refusal::NoRecipient => mail::no_recipient(),
         Refusal::MailboxFull { mailbox } => mail::full(mailbox, name),
+        Refusal::SignalSource { kind } => signal::source(*kind),
+        Refusal::SignalTarget { kind } => signal::target(*kind),
+        Refusal::SignalPayload { kind, fault } => signal::payload(*kind, fault),
         Refusal::SessionInTree { agent } => snapshots::session_in_tree(&name(*agent)),
         Refusal::ParentGone { parent } => parent_gone(&name(*parent)),
         Refusal::StillEnding { agent } => still_ending(&name(*agent)),
@@ -282,6 +286,8 @@ fn not_allowed(caller: Caller, verb: Verb, standing: Standing) -> Problem {
             | Verb::Up
             | Verb::Down
             | Verb::Clean
+            | Verb::Signal
+            | Verb::Escalate
             | Verb::Snapshot,
             _,
         ) => verb.word(),
@@ -317,9 +323,8 @@ fn why_no_agent_may(verb: Verb, standing: Standing) -> &'static str {
         (Verb::Snapshot, _) => {
             "a snapshot holds all files of a work tree, and a restore replaces them"
         }
-        (Verb::Look | Verb::Set | Verb::Rename | Verb::Post | Verb::Mail | Verb::Down, _) => {
-            "only a person may do this"
-        }
+        (Verb::Look | Verb::Set | Verb::Rename | Verb::Post | Verb::Mail | Verb::Down, _)
+        | (Verb::Signal | Verb::Escalate, _) => "only a person may do this",
     }
 }
 

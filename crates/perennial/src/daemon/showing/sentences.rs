@@ -246,6 +246,8 @@ pub fn done(verb: Verb) -> &'static str {
         Verb::Up => "daemon started",
         Verb::Down => "daemon shut down",
         Verb::Clean => "cleaned",
+        Verb::Signal => "sent a signal",
+        Verb::Escalate => "escalated",
     }
 }
 

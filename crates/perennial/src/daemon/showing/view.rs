@@ -121,6 +121,7 @@ fn shown(
         host: sentences::host(agent.launch.host.kind()).to_owned(),
         tmux_session: agent.launch.host.tmux().map(|place| place.session.clone()),
         tmux_socket: agent.launch.host.tmux().map(|place| place.socket.clone()),
+        situations: agent.situations.iter().map(ToString::to_string).collect(),
         project: agent.launch.project.clone(),
         dir: agent.launch.dir.clone(),
         argv,
@@ -302,6 +303,7 @@ pub struct Filter {
     pub roster: Option<Roster>,
     pub state: Option<State>,
     pub project: Option<String>,
+    pub situation: Option<String>,
     /// Only agents that were last confirmed at least this many seconds ago.
     pub stale_seconds: Option<u64>,
     /// Only holders of this role; of the dead, those who held it last.
@@ -344,6 +346,7 @@ impl Filter {
         };
         self.has_dead()
             && self.project.as_ref().is_none_or(|project| in_project(agent, project))
+            && self.is_of_situation(agent)
             && self.is_by_word(agent, condition)
     }
 
@@ -354,6 +357,11 @@ impl Filter {
         let is_called =
             |(vocabulary, word): &(Vocabulary, String)| vocabulary.means(word, condition);
         self.role.as_ref().is_none_or(holds) && self.called.as_ref().is_none_or(is_called)
+    }
+
+    fn is_of_situation(&self, agent: &Agent) -> bool {
+        let works_on = |word: &String| agent.situations.iter().any(|one| one.is(word));
+        self.situation.as_ref().is_none_or(works_on)
     }
 }
 
@@ -395,6 +403,7 @@ fn passes(agent: &Agent, presence: &Presence, filter: &Filter, now: Time) -> boo
     filter.roster.is_none_or(|roster| roster == state.roster())
         && filter.state.is_none_or(|wanted| wanted == state)
         && filter.project.as_ref().is_none_or(|project| in_project(agent, project))
+        && filter.is_of_situation(agent)
         && filter.stale_seconds.is_none_or(stale)
         && filter.is_by_word(agent, condition)
 }
@@ -461,7 +470,16 @@ mod tests {
         };
         let (name, role, parent, conversation) = (None, None, None, None);
         let restart = Restart::Never;
-        let spawn = Spawn { id: BOB, name, role, parent, launch, restart, conversation };
+        let spawn = Spawn {
+            id: BOB,
+            name,
+            role,
+            parent,
+            launch,
+            restart,
+            conversation,
+            situations: Vec::new(),
+        };
         let command = Command::Spawn(Box::new(spawn));
         let request = Request { caller: Caller::Person, command };
         step(&mut supervisor, Input::Request { waiter: Waiter(1), request });

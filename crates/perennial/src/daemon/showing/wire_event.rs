@@ -5,10 +5,12 @@
 //! not see is left out here, by the core's rule, and named in `withheld`.
 
 mod of_agent;
+mod of_signal;
 mod parts;
 
 use perennial_api::event as wire;
 use perennial_core::entity::Entity;
+use perennial_core::escalation::EscalationEvent;
 use perennial_core::event::{AgentEvent, Birth, ClaimEvent, What};
 use perennial_core::id::AgentId;
 use perennial_core::job::{JobEnd, JobEvent, Purpose};
@@ -64,7 +66,11 @@ pub fn event(
 /// Whether it has an id beside that of the agent that it is about.
 fn is_named_apart(entity: &Entity) -> bool {
     match entity {
-        Entity::Message(_) | Entity::Post(_) | Entity::Job(_) => true,
+        Entity::Message(_)
+        | Entity::Post(_)
+        | Entity::Job(_)
+        | Entity::Signal(_)
+        | Entity::Escalation(_) => true,
         Entity::Node(_)
         | Entity::Agent(_)
         | Entity::Name(_)
@@ -101,6 +107,8 @@ impl Writer {
             Entity::Post(id) => ("post", Some(id.to_string())),
             Entity::Job(id) => ("job", Some(id.to_string())),
             Entity::Role(key) => ("role", Some(key.to_string())),
+            Entity::Signal(id) => ("signal", Some(id.to_string())),
+            Entity::Escalation(id) => ("escalation", Some(id.to_string())),
         };
         wire::EntityRef { kind: kind.to_owned(), id }
     }
@@ -133,6 +141,8 @@ impl Writer {
                 ClaimEvent::Left { by } => wire::What::Left(claimed(*by)),
             },
             What::Node(_, event) => node(event),
+            What::Signal(_, event) => self.signal(event),
+            What::Escalation(_, event) => self.escalation(event),
         }
     }
 
@@ -293,6 +303,7 @@ fn without_private(what: &What, sight: Sight) -> What {
             mail.subject.clear();
         }
         What::Message(_, MessageEvent::Blocked { words, .. }) => words.clear(),
+        What::Escalation(_, EscalationEvent::Opened { matter, .. }) => matter.subject.clear(),
         // No sentence of the others tells anything private.
         What::Agent(..)
         | What::Message(..)
@@ -301,7 +312,9 @@ fn without_private(what: &What, sight: Sight) -> What {
         | What::Conversation(..)
         | What::Post(..)
         | What::Role(..)
-        | What::Job(..) => {}
+        | What::Job(..)
+        | What::Signal(..)
+        | What::Escalation(..) => {}
     }
     what
 }
@@ -327,7 +340,7 @@ fn pace(pace: Pace) -> String {
 #[cfg(test)]
 mod tests {
     use perennial_core::authority::{Caller, Standing};
-    use perennial_core::id::{JobId, MessageId, NodeId, PostId};
+    use perennial_core::id::{EscalationId, JobId, MessageId, NodeId, PostId, SignalId};
     use perennial_core::name::NameKey;
     use perennial_store::stored;
     use serde_json::Value;
@@ -352,6 +365,8 @@ mod tests {
                 Entity::Post(PostId(1)),
                 Entity::Job(JobId(1)),
                 Entity::Role(NameKey::of("architect")),
+                Entity::Signal(SignalId(1)),
+                Entity::Escalation(EscalationId(1)),
             ];
             let what = streams.iter().find_map(|stream| {
                 stored::read(stream, kind, form.expect("a form"), payload.as_bytes()).ok()
@@ -417,13 +432,23 @@ mod tests {
             | What::Conversation(..)
             | What::Post(..)
             | What::Role(..)
-            | What::Job(..) => None,
+            | What::Job(..)
+            | What::Signal(..)
+            | What::Escalation(..) => None,
         }
     }
 
     #[test]
     fn what_is_left_out_is_in_the_sentence_neither() {
-        let hidden = ["hatched", "message-recorded", "message-blocked", "job-wanted", "job-ended"];
+        let hidden = [
+            "hatched",
+            "message-recorded",
+            "message-blocked",
+            "job-wanted",
+            "job-ended",
+            "signal-sent",
+            "escalation-opened",
+        ];
         let viewer = Sight::new(Caller::Viewer, Standing::Other);
         let mut told_with_evidence = 0;
         for (kind, mut what) in recorded() {

@@ -29,7 +29,7 @@ pub fn is_indirect(record: &Record) -> bool {
     match &record.stream {
         Some(Entity::Message(_) | Entity::Job(_)) => true,
         Some(Entity::Agent(_) | Entity::Node(_) | Entity::Name(_) | Entity::Conversation(_))
-        | Some(Entity::Post(_) | Entity::Role(_))
+        | Some(Entity::Post(_) | Entity::Role(_) | Entity::Signal(_) | Entity::Escalation(_))
         | None => false,
     }
 }
@@ -45,6 +45,7 @@ pub fn agent(journal: &dyn Store, record: &Record) -> Result<Option<AgentId>, Re
         }
         Some(Entity::Name(_) | Entity::Conversation(_)) => Ok(claimed_by(record)),
         Some(Entity::Node(_) | Entity::Post(_) | Entity::Role(_)) | None => Ok(None),
+        Some(Entity::Signal(_) | Entity::Escalation(_)) => Ok(None),
     }
 }
 
@@ -60,7 +61,9 @@ fn told_of(record: &Record) -> Option<AgentId> {
         | What::Conversation(..)
         | What::Message(..)
         | What::Role(..)
-        | What::Post(..) => None,
+        | What::Post(..)
+        | What::Signal(..)
+        | What::Escalation(..) => None,
     }
 }
 
@@ -74,7 +77,9 @@ fn claimed_by(record: &Record) -> Option<AgentId> {
         | What::Message(..)
         | What::Post(..)
         | What::Role(..)
-        | What::Job(..) => None,
+        | What::Job(..)
+        | What::Signal(..)
+        | What::Escalation(..) => None,
     }
 }
 

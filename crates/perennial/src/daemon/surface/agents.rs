@@ -53,6 +53,7 @@ pub async fn list(
         roster: query.roster.as_deref().map(roster).transpose()?,
         state,
         project: query.project,
+        situation: query.situation,
         stale_seconds: query.stale,
         role: query.role.map(|role| form.our_role(role)),
         called,

@@ -14,6 +14,7 @@ use perennial_core::launch::{BARE_COMMAND, Host, Launch, Options, TmuxPlace};
 use perennial_core::name::Name;
 use perennial_core::restart::Restart;
 use perennial_core::retention::Terms;
+use perennial_core::situation::{SITUATIONS_MAX, Situation};
 use perennial_engine::harness::PresetError;
 use perennial_engine::harness::typing;
 use perennial_engine::timestamp;
@@ -39,6 +40,22 @@ pub fn new_role(text: &str) -> Result<Name, Problem> {
 /// A role that somebody may hold already.
 pub fn role(text: &str) -> Result<Name, Problem> {
     text.parse::<Name>().map_err(|bad| problems::bad_role(text, bad))
+}
+
+/// Without what is named twice.
+pub fn situations(words: &[String]) -> Result<Vec<Situation>, Problem> {
+    let mut situations: Vec<Situation> = Vec::new();
+    for word in words {
+        let situation: Situation =
+            word.parse().map_err(|_| problems::signal::bad_situation(word))?;
+        if !situations.iter().any(|known| known.is(situation.as_str())) {
+            situations.push(situation);
+        }
+    }
+    match situations.len() <= SITUATIONS_MAX {
+        true => Ok(situations),
+        false => Err(problems::signal::many_situations(situations.len())),
+    }
 }
 
 pub fn summary(text: &str) -> Result<String, Problem> {

@@ -230,6 +230,8 @@ fn taker(record: &Record) -> Option<AgentId> {
         | What::Message(..)
         | What::Post(..)
         | What::Role(..)
+        | What::Signal(..)
+        | What::Escalation(..)
         | What::Job(..) => None,
     }
 }
@@ -312,6 +314,8 @@ fn removed(record: &Record) -> Option<Removed> {
         | What::Message(..)
         | What::Post(..)
         | What::Role(..)
+        | What::Signal(..)
+        | What::Escalation(..)
         | What::Job(..) => None,
     }
 }

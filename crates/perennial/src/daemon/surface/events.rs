@@ -172,7 +172,7 @@ impl Surface {
         }
     }
 
-    async fn names(
+    pub async fn names(
         &self,
         ids: BTreeSet<AgentId>,
     ) -> Result<BTreeMap<AgentId, String>, ProblemResponse> {

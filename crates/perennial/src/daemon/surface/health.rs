@@ -122,6 +122,8 @@ fn told(unreadable: &Unreadable, sight: Sight) -> String {
         Some(Entity::Job(_)) => "of a notification".to_owned(),
         Some(Entity::Post(id)) => format!("of post {id}"),
         Some(Entity::Role(role)) => format!("of role {role}"),
+        Some(Entity::Signal(id)) => format!("of signal {id}"),
+        Some(Entity::Escalation(id)) => format!("of escalation {id}"),
         Some(Entity::Node(_) | Entity::Name(_) | Entity::Conversation(_)) => {
             "of no agent".to_owned()
         }

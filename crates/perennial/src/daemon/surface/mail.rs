@@ -293,7 +293,7 @@ impl Surface {
 
     /// The same address, with what the projects of the agents say of its role. No file is read for a role that is known
     /// anyway.
-    async fn declared(&self, to: Addressee) -> Result<Addressee, ProblemResponse> {
+    pub async fn declared(&self, to: Addressee) -> Result<Addressee, ProblemResponse> {
         let Addressee::Role { role, all, is_declared } = to else { return Ok(to) };
         let key = role.key();
         let projects = self.driver.look(move |view| {

@@ -27,6 +27,7 @@ use super::orders::{Done, Order};
 use super::tool_lists::{self, role_changed, roles, roster};
 use super::tool_mail::{mailed, read_mails};
 use super::tool_orders::{buried_itself, of_child, of_role};
+use super::tool_signal::{SignalCall, of_signal, schema};
 use super::{Shared, Surface};
 use crate::daemon::showing::view::{self, Filter};
 use crate::daemon::showing::{briefing, problems};
@@ -80,6 +81,7 @@ enum Call {
     Role(tool::Role),
     Bury(tool::Bury),
     Spawn(tool::Spawn),
+    Signal(tool::Signal),
 }
 
 pub async fn mcp(
@@ -141,6 +143,11 @@ impl Surface {
                 let order = Order::Spawn(Box::new(of_child(own, child)));
                 Ok(done(&self.carry_out(caller, order).await?))
             }
+            Call::Signal(asked) => match of_signal(asked)? {
+                SignalCall::Order(order) => Ok(done(&self.carry_out(caller, order).await?)),
+                SignalCall::List(asked) => self.listed_signals(caller, &asked).await,
+                SignalCall::Schema(kind) => schema(kind.as_deref()),
+            },
             Call::Role(role) => Ok(done(&self.carry_out(caller, of_role(own, role)?).await?)),
         }
     }
@@ -168,6 +175,8 @@ fn done(done: &Done) -> Value {
         Done::Posted(post) => json!({ "posted": post.id }),
         Done::Mailed(mails) => json!({ "mails": mails.iter().map(mailed).collect::<Value>() }),
         Done::Mails(mails) => read_mails(mails),
+        Done::Signalled(sent) => json!({ "sent": sent.id, "to": sent.to }),
+        Done::Escalated(one) => json!({ "escalated": one.id, "to": one.steps.last() }),
         Done::Reported(_) => json!({ "recorded": true }),
         Done::Dismissed(vacancy) => serde_json::to_value(vacancy).unwrap_or_default(),
         Done::Role(changed) => role_changed(changed),
@@ -251,6 +260,7 @@ fn call(parameters: &Value) -> Result<Call, String> {
         Tool::Legacy => arguments(given).map(|legacy| Call::Order(Order::Leave(legacy))),
         Tool::Bury => arguments(given).map(Call::Bury),
         Tool::Spawn => arguments(given).map(Call::Spawn),
+        Tool::Signal => arguments(given).map(Call::Signal),
         Tool::MailSend => arguments(given).map(|mail| Call::Order(Order::Mail(Box::new(mail)))),
         Tool::MailRead => arguments(given).map(|tool::MailRead { id }| {
             let ids = id.into_iter().collect();

@@ -4,12 +4,13 @@
 
 mod about;
 mod agents;
-mod answer;
+pub mod answer;
 mod board;
 pub mod checks;
 mod clean;
 mod connection;
 mod ended;
+mod escalations;
 mod events;
 mod extract;
 mod feed;
@@ -37,12 +38,14 @@ mod roles;
 pub mod server;
 mod set;
 mod sight;
+mod signals;
 mod snapshots;
 mod steps;
 mod terminal;
 mod tool_lists;
 mod tool_mail;
 mod tool_orders;
+mod tool_signal;
 
 use std::sync::Arc;
 
@@ -163,6 +166,10 @@ fn handler(route: Route) -> MethodRouter<Shared> {
         Route::ListMail => get(mail::list),
         Route::SendMail => with_body(|mail| Order::Mail(Box::new(mail))),
         Route::ReadMail => with_body(Order::ReadMail),
+        Route::ListSignals => get(signals::list),
+        Route::SendSignal => with_body(Order::Signal),
+        Route::ListEscalations => get(escalations::list),
+        Route::Escalate => with_body(Order::Escalate),
         Route::Withdraw => with_target(Order::Withdraw),
         Route::ListSnapshots => get(snapshots::list),
         Route::TakeSnapshot => with_target(Order::TakeSnapshot),

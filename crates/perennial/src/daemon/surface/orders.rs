@@ -11,10 +11,12 @@ use axum::http::StatusCode;
 use perennial_api::agent::Agent;
 use perennial_api::answer::{Buried, Down, Legacy, Message, Pruned, Reported};
 use perennial_api::cleaning::{Clean, Cleaned};
+use perennial_api::escalation::{Escalate, Escalation};
 use perennial_api::mail::Mail;
 use perennial_api::post::Post;
 use perennial_api::request;
 use perennial_api::role::{RoleChanged, Vacancy};
+use perennial_api::signal::{SendSignal, Signal};
 use perennial_api::snapshot::{SnapshotRestored, SnapshotTaken};
 use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Request, RoleWanted, Spawn, Then};
@@ -77,6 +79,8 @@ pub enum Order {
     Down,
     /// Removes what takes up room of a dead agent.
     Clean(String, Clean),
+    Signal(SendSignal),
+    Escalate(Escalate),
     TakeSnapshot(String),
     RestoreSnapshot(String, request::Restore),
 }
@@ -100,6 +104,8 @@ pub enum Done {
     Pruned(Pruned),
     Down(Down),
     Cleaned(Box<Cleaned>),
+    Signalled(Signal),
+    Escalated(Escalation),
     Snapshot(Box<SnapshotTaken>),
     Restored(Box<SnapshotRestored>),
 }
@@ -107,9 +113,12 @@ pub enum Done {
 impl Done {
     pub fn answer(&self) -> Answer {
         let status = match self {
-            Done::Born(_) | Done::Posted(_) | Done::Mailed(_) | Done::Snapshot(_) => {
-                StatusCode::CREATED
-            }
+            Done::Born(_)
+            | Done::Posted(_)
+            | Done::Mailed(_)
+            | Done::Signalled(_)
+            | Done::Escalated(_)
+            | Done::Snapshot(_) => StatusCode::CREATED,
             Done::Agent(_)
             | Done::Agents(_)
             | Done::Buried(_)
@@ -184,6 +193,8 @@ impl Surface {
             Order::Mail(mail) => Ok(Done::Mailed(self.send_mail(caller, *mail).await?)),
             Order::ReadMail(read) => Ok(Done::Mails(self.read_mail(caller, &read.ids).await?)),
             Order::Report(report) => self.report(caller, report).await,
+            Order::Signal(signal) => Ok(Done::Signalled(self.send_signal(caller, signal).await?)),
+            Order::Escalate(matter) => Ok(Done::Escalated(self.escalate(caller, matter).await?)),
             Order::Prune(prune) => Ok(Done::Pruned(self.prune(caller, prune).await?)),
             Order::TakeSnapshot(target) => self.take_snapshot(caller, target).await,
             Order::RestoreSnapshot(target, to) => self.restore_snapshot(caller, target, to).await,
@@ -269,7 +280,8 @@ impl Surface {
         let (conversation, copy) = taken.map_or((None, None), |(id, copy)| (Some(id), copy));
         let holder = HolderDirectory::new(&self.home.holders(), id);
         let parent = body.parent.clone();
-        let spawn = Spawn { id, name, role, parent, launch, restart, conversation };
+        let situations = checks::situations(&body.situations)?;
+        let spawn = Spawn { id, name, role, parent, launch, restart, conversation, situations };
         let command = match reach {
             Some(reach) => Command::SpawnChild(Box::new(spawn), *reach),
             None => Command::Spawn(Box::new(spawn)),

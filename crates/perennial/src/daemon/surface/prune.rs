@@ -231,6 +231,8 @@ fn pruner(record: &Record, agent: AgentId, number: SessionNumber) -> Option<Witn
         | What::Message(..)
         | What::Post(..)
         | What::Role(..)
-        | What::Job(..) => None,
+        | What::Job(..)
+        | What::Signal(..)
+        | What::Escalation(..) => None,
     }
 }

@@ -40,11 +40,12 @@ impl Surface {
             (None, true) => Some(NewParent::Nobody),
             (None, false) => None,
         };
+        let situations = set.situations.as_deref().map(checks::situations).transpose()?;
         // One at a time: each revision is made from the one before.
         let _one = self.setting.lock().await;
         let variables = self.staged(id, set.env, set.unset_env).await?;
         let revision = variables.as_ref().map(|variables| variables.revision);
-        let settings = Settings { restart, place, variables, parent };
+        let settings = Settings { restart, place, variables, parent, situations };
         let set = Set { target: id.to_string(), settings, then };
         let answer = self.command(caller, Command::Set(Box::new(set))).await;
         if let Some(revision) = revision {

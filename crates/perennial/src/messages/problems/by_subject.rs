@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use perennial_api::Problem;
 use perennial_core::refusal::Refusal;
+use perennial_core::signal::{PayloadFault, SignalKind};
 use perennial_core::vocabulary::Vocabulary;
 use perennial_engine::git::{GitError, Unsupported};
 
@@ -52,6 +53,44 @@ pub fn of_snapshots() -> Vec<Problem> {
         of(&GitError::NoIndex(object)),
         of(&GitError::damaged(&path().join(".git/index"), "its checksum is wrong")),
         of(&GitError::Missing(object)),
+    ]
+}
+
+pub fn of_signals() -> Vec<Problem> {
+    let kind = SignalKind::NeedsInput;
+    let payload = |fault| {
+        let fault = Box::new(fault);
+        daemon::refusal_to(&Refusal::SignalPayload { kind, fault })
+    };
+    vec![
+        daemon::signal::unknown_kind("NEEDS_INPUTS"),
+        daemon::signal::unknown_kind("?"),
+        daemon::refusal_to(&Refusal::SignalSource { kind: SignalKind::AgentRegistered }),
+        daemon::refusal_to(&Refusal::SignalSource { kind }),
+        daemon::refusal_to(&Refusal::SignalSource { kind: SignalKind::Guidance }),
+        daemon::refusal_to(&Refusal::SignalTarget { kind }),
+        daemon::refusal_to(&Refusal::SignalTarget { kind: SignalKind::Guidance }),
+        payload(PayloadFault::Unknown { field: "asked".to_owned() }),
+        payload(PayloadFault::Missing { field: "question" }),
+        payload(PayloadFault::WrongType { field: "options", found: "a text" }),
+        payload(PayloadFault::TooLong { field: "question" }),
+        payload(PayloadFault::TooLarge { bytes: 9000 }),
+        payload(PayloadFault::OtherIdentity { expected: "bob".to_owned() }),
+        daemon::signal::no_such_signal("sig_1"),
+        daemon::signal::bad_since("yesterday"),
+        daemon::signal::bad_step("bob"),
+        daemon::signal::no_parent(),
+        daemon::signal::escalation_too_long(200, 150),
+        daemon::signal::no_such_escalation("esc_1"),
+        daemon::signal::bad_situation("two words"),
+        daemon::signal::many_situations(9),
+        cli::payload_not_an_object(),
+        cli::field_without_value("question"),
+        cli::no_signal_in_time(60),
+        cli::init::no_directory(Path::new("/srv/site"), &denied()),
+        cli::init::no_work_tree(Path::new("/srv/site.git")),
+        cli::init::in_the_way(Path::new("/srv/site/.perennial")),
+        cli::init::not_made(Path::new("/srv/site/.perennial"), &denied()),
     ]
 }
 

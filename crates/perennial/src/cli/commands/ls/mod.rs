@@ -47,6 +47,9 @@ pub struct Args {
     /// List only agents that work in this project
     #[arg(long, value_name = "DIR")]
     project: Option<String>,
+    /// List only agents that work on this situation
+    #[arg(long)]
+    situation: Option<String>,
     /// List only agents that have not been confirmed for this long [default: 300]
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "300", value_parser = within::<0, { u32::MAX as u64 }>)]
@@ -148,6 +151,7 @@ impl Args {
                 ("roster", self.roster.as_deref()),
                 ("state", self.state.as_deref()),
                 ("project", project.as_deref()),
+                ("situation", self.situation.as_deref()),
                 ("stale", stale.as_deref()),
                 ("role", self.role.as_deref()),
                 ("vocabulary", self.words.word()),
@@ -178,6 +182,7 @@ impl Args {
         self.roster.is_some()
             || self.state.is_some()
             || self.project.is_some()
+            || self.situation.is_some()
             || self.stale.is_some()
             || self.role.is_some()
     }

@@ -5,16 +5,20 @@
 use std::time::Duration;
 
 use perennial_core::conversation::{ConversationId, Followed, Opening, Turn};
+use perennial_core::escalation::{EscalationCause, EscalationEnd, EscalationEvent};
 use perennial_core::event::{AgentEvent, ClaimEvent, Move, NodeEvent, What};
 use perennial_core::exit::Exit;
 use perennial_core::id::{AgentId, SessionNumber};
 use perennial_core::job::{JobEnd, JobEvent, Purpose};
-use perennial_core::message::{Content, MessageEvent, Withdrawer};
+use perennial_core::message::{Content, MessageEvent, Sender, Withdrawer};
+use perennial_core::name::Name;
 use perennial_core::post::{Author, PostEvent};
 use perennial_core::reason::{Finding, Reason, Verb, Witness};
 use perennial_core::role::RoleEvent;
 use perennial_core::session::Pace;
 use perennial_core::settings::{NewParent, Settings, VariableChange};
+use perennial_core::signal::SignalEvent;
+use perennial_core::situation::Situation;
 use perennial_core::snapshot::{SnapshotCause, SnapshotEvent};
 use perennial_core::state::Cause;
 use perennial_core::time::Time;
@@ -40,6 +44,12 @@ pub fn sentence(what: &What) -> String {
         What::Role(_, RoleEvent::Vacated(vacancy)) => {
             format!("role {} is vacant", vacancy.role)
         }
+        What::Signal(id, SignalEvent::Sent { kind, by, by_name, to, to_name, .. }) => {
+            let by = who(*by, by_name.as_ref());
+            let to = to_name.as_ref().map_or_else(|| to.to_string(), ToString::to_string);
+            format!("{by} sent the signal {} to {to}: {id}", kind.word())
+        }
+        What::Escalation(id, event) => format!("{}: {id}", escalation_sentence(event)),
         What::Name(name, ClaimEvent::Taken { .. }) => format!("name {name} taken"),
         What::Name(name, ClaimEvent::Left { .. }) => format!("name {name} released"),
         What::Conversation(id, ClaimEvent::Taken { .. }) => format!("conversation {id} taken"),
@@ -126,6 +136,41 @@ fn message_sentence(event: &MessageEvent) -> String {
         MessageEvent::Forwarded { to } => format!("mail forwarded to {to}"),
         MessageEvent::Read { session: Some(session) } => format!("mail read by session {session}"),
         MessageEvent::Read { session: None } => "mail read".to_owned(),
+    }
+}
+
+fn who(by: Sender, name: Option<&Name>) -> String {
+    match (by, name) {
+        (Sender::Person, _) => "the operator".to_owned(),
+        (Sender::Perennial, _) => "Perennial".to_owned(),
+        (Sender::Agent(_), Some(name)) => name.to_string(),
+        (Sender::Agent(id), None) => id.to_string(),
+    }
+}
+
+fn escalation_sentence(event: &EscalationEvent) -> String {
+    match event {
+        EscalationEvent::Opened { matter, step, .. } => {
+            let (by, to) = (who(matter.by, matter.by_name.as_ref()), step.mailbox());
+            let subject = match matter.subject.is_empty() {
+                true => String::new(),
+                false => format!(" \"{}\"", matter.subject),
+            };
+            let severity = matter.severity.word();
+            match matter.cause {
+                EscalationCause::Asked => format!("{by} escalated{subject} to {to} ({severity})"),
+                cause => {
+                    format!("escalated{subject} for {by} to {to} ({severity}, {})", cause.word())
+                }
+            }
+        }
+        EscalationEvent::Raised { step, .. } => {
+            format!("escalation raised to {}, since nobody had seen it", step.mailbox())
+        }
+        EscalationEvent::Ended { how: EscalationEnd::Seen } => "escalation seen".to_owned(),
+        EscalationEvent::Ended { how: EscalationEnd::Withdrawn } => {
+            "escalation withdrawn by the operator".to_owned()
+        }
     }
 }
 
@@ -342,7 +387,7 @@ fn says_the_same(reason: Reason, seen: &Finding) -> bool {
 
 /// Which settings are other ones now; names of variables only where they are for the caller.
 fn changed(settings: &Settings<AgentId>) -> String {
-    let Settings { restart, place, variables, parent } = settings;
+    let Settings { restart, place, variables, parent, situations } = settings;
     let mut parts = Vec::new();
     parts.extend(restart.map(|restart| format!("restart {}", super::restart(restart))));
     parts.extend(place.as_ref().map(|place| format!("directory {}", place.dir)));
@@ -353,6 +398,13 @@ fn changed(settings: &Settings<AgentId>) -> String {
     parts.extend(parent.as_ref().map(|parent| match parent {
         NewParent::Nobody => "no parent".to_owned(),
         NewParent::Agent(id) => format!("parent {id}"),
+    }));
+    parts.extend(situations.as_ref().map(|all| match &all[..] {
+        [] => "no situation".to_owned(),
+        all => {
+            let words: Vec<&str> = all.iter().map(Situation::as_str).collect();
+            format!("works on {}", words.join(", "))
+        }
     }));
     parts.join(", ")
 }

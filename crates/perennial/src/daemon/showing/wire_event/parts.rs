@@ -199,7 +199,7 @@ impl super::Writer {
         settings: &Settings<AgentId>,
         evidence: &Evidence,
     ) -> wire::What {
-        let Settings { restart, place, variables, parent } = settings.clone();
+        let Settings { restart, place, variables, parent, situations } = settings.clone();
         let mut names = |member: &str, names: Vec<String>| {
             let is_any = !names.is_empty();
             is_any.then(|| self.private(Private::Launch, member, names)).flatten()
@@ -216,6 +216,7 @@ impl super::Writer {
                 Some(NewParent::Agent(id)) => Some(id.to_string()),
                 Some(NewParent::Nobody) | None => None,
             },
+            situations: situations.map(|all| all.iter().map(ToString::to_string).collect()),
         })
     }
 }

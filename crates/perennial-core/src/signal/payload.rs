@@ -1,0 +1,210 @@
+//! What a signal says: its fields, held against the table before it is recorded.
+//!
+//! Pure, and closed: a payload is flat. Nested values, flags and fractions are in no kind, and are refused by name.
+
+use std::collections::BTreeMap;
+
+use super::kinds::{Field, FieldType, Need, SignalKind};
+
+/// All fields of a payload together, names included.
+pub const PAYLOAD_BYTES_MAX: usize = 8 << 10;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    Text(String),
+    Count(u64),
+    List(Vec<String>),
+    Null,
+    /// Something that no field holds, called so.
+    Other(&'static str),
+}
+
+pub type Payload = BTreeMap<String, Value>;
+
+/// What is wrong with a payload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PayloadFault {
+    Unknown {
+        field: String,
+    },
+    Missing {
+        field: &'static str,
+    },
+    WrongType {
+        field: &'static str,
+        found: &'static str,
+    },
+    TooLong {
+        field: &'static str,
+    },
+    TooLarge {
+        bytes: usize,
+    },
+    /// It speaks of another agent than its source, or its target.
+    OtherIdentity {
+        expected: String,
+    },
+}
+
+impl Value {
+    /// What it is called in what a person reads.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Value::Text(_) => "a text",
+            Value::Count(_) => "a number",
+            Value::List(_) => "a list of texts",
+            Value::Null => "null",
+            Value::Other(word) => word,
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Value::Text(text) => text.len(),
+            Value::Count(_) => 8,
+            Value::List(all) => all.iter().map(|one| one.len() + 4).sum(),
+            Value::Null | Value::Other(_) => 4,
+        }
+    }
+}
+
+/// Holds a payload against the table.
+pub fn checked(kind: SignalKind, payload: &Payload) -> Result<(), PayloadFault> {
+    let fields = kind.table().fields;
+    if let Some(field) = payload.keys().find(|key| !fields.iter().any(|one| one.name == **key)) {
+        return Err(PayloadFault::Unknown { field: field.clone() });
+    }
+    for field in fields {
+        match (payload.get(field.name), field.need) {
+            (None, Need::Optional) | (Some(Value::Null), Need::Nullable | Need::Optional) => {}
+            (None, Need::Required | Need::Nullable) => {
+                return Err(PayloadFault::Missing { field: field.name });
+            }
+            (Some(value), _) => fits(field, value)?,
+        }
+    }
+    let bytes = payload.iter().map(|(name, value)| name.len() + value.bytes() + 6).sum();
+    if bytes > PAYLOAD_BYTES_MAX {
+        return Err(PayloadFault::TooLarge { bytes });
+    }
+    Ok(())
+}
+
+fn fits(field: &Field, value: &Value) -> Result<(), PayloadFault> {
+    let name = field.name;
+    let wrong = || PayloadFault::WrongType { field: name, found: value.word() };
+    let within = |is_within: bool| match is_within {
+        true => Ok(()),
+        false => Err(PayloadFault::TooLong { field: name }),
+    };
+    match (field.holds, value) {
+        (FieldType::Text(most), Value::Text(text)) => within(text.len() <= most),
+        (FieldType::Count(most), Value::Count(count)) => within(*count <= most),
+        (FieldType::List(most, each), Value::List(all)) => {
+            within(all.len() <= most && all.iter().all(|one| one.len() <= each))
+        }
+        (FieldType::Moment, Value::Text(text)) if is_moment(text) => Ok(()),
+        (FieldType::Choice(words), Value::Text(text)) if words.contains(&text.as_str()) => Ok(()),
+        (
+            FieldType::Text(_)
+            | FieldType::Count(_)
+            | FieldType::List(..)
+            | FieldType::Moment
+            | FieldType::Choice(_),
+            Value::Text(_) | Value::Count(_) | Value::List(_) | Value::Null | Value::Other(_),
+        ) => Err(wrong()),
+    }
+}
+
+/// The form of an RFC 3339 time; whether there is such a day is not asked.
+fn is_moment(text: &str) -> bool {
+    let fits = |form: &str, text: &str| {
+        text.len() == form.len()
+            && form.bytes().zip(text.bytes()).all(|(form, byte)| match form {
+                b'0' => byte.is_ascii_digit(),
+                other => byte.eq_ignore_ascii_case(&other),
+            })
+    };
+    let Some((day_and_time, rest)) = text.split_at_checked(19) else { return false };
+    let rest = match rest.strip_prefix('.') {
+        Some(fraction) => fraction.trim_start_matches(|c: char| c.is_ascii_digit()),
+        None => rest,
+    };
+    let is_zone = rest.eq_ignore_ascii_case("z") || fits("+00:00", rest) || fits("-00:00", rest);
+    fits("0000-00-00T00:00:00", day_and_time) && is_zone && text.len() <= 40
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example(field: &Field) -> Value {
+        match field.holds {
+            FieldType::Text(_) => Value::Text("x".to_owned()),
+            FieldType::Moment => Value::Text("2026-02-26T10:00:00Z".to_owned()),
+            FieldType::Count(_) => Value::Count(3),
+            FieldType::List(..) => Value::List(vec!["x".to_owned()]),
+            FieldType::Choice(words) => Value::Text(words[0].to_owned()),
+        }
+    }
+
+    // covers: S-08
+    #[test]
+    fn every_kind_takes_its_own_fields_and_no_others() {
+        for kind in SignalKind::ALL {
+            let fields = kind.table().fields;
+            let whole: Payload =
+                fields.iter().map(|field| (field.name.to_owned(), example(field))).collect();
+            assert_eq!(checked(kind, &whole), Ok(()), "{kind:?}");
+            assert_eq!(SignalKind::of_word(kind.word()), Some(kind));
+            let mut more = whole.clone();
+            more.insert("extra".to_owned(), Value::Null);
+            let unknown = PayloadFault::Unknown { field: "extra".to_owned() };
+            assert_eq!(checked(kind, &more), Err(unknown), "{kind:?}");
+            for field in fields {
+                let mut less = whole.clone();
+                less.remove(field.name);
+                let expected = match field.need {
+                    Need::Optional => Ok(()),
+                    Need::Required | Need::Nullable => {
+                        Err(PayloadFault::Missing { field: field.name })
+                    }
+                };
+                assert_eq!(checked(kind, &less), expected, "{kind:?}");
+                let mut other = whole.clone();
+                other.insert(field.name.to_owned(), Value::Other("an object"));
+                let wrong = PayloadFault::WrongType { field: field.name, found: "an object" };
+                assert_eq!(checked(kind, &other), Err(wrong), "{kind:?}");
+                let long = match field.holds {
+                    FieldType::Text(most) => Value::Text("x".repeat(most + 1)),
+                    FieldType::Count(most) => Value::Count(most + 1),
+                    FieldType::List(most, _) => Value::List(vec![String::new(); most + 1]),
+                    FieldType::Moment | FieldType::Choice(_) => continue,
+                };
+                other.insert(field.name.to_owned(), long);
+                let too_long = PayloadFault::TooLong { field: field.name };
+                assert_eq!(checked(kind, &other), Err(too_long), "{kind:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_payload_is_bounded_as_a_whole() {
+        let files = Value::List(vec!["x".repeat(400); 40]);
+        let mut payload = Payload::from([("conflicting_files".to_owned(), files)]);
+        payload.insert("identity_name".to_owned(), Value::Text("bob".to_owned()));
+        payload.insert("resolution_hints".to_owned(), Value::Null);
+        let refused = checked(SignalKind::MergeConflict, &payload);
+        assert!(matches!(refused, Err(PayloadFault::TooLarge { .. })), "{refused:?}");
+    }
+
+    #[test]
+    fn the_form_of_a_time() {
+        for good in ["2026-02-26T10:00:00Z", "2026-02-26T10:00:00.123+01:00"] {
+            assert!(is_moment(good), "{good}");
+        }
+        for bad in ["", "yesterday", "2026-02-26", "2026-02-26T10:00:00", "2026-02-26T10:00:00Zx"] {
+            assert!(!is_moment(bad), "{bad}");
+        }
+    }
+}

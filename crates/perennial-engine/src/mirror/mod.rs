@@ -1,0 +1,121 @@
+//! The readable mirror: files that people and agents can `cat` with the daemon down.
+//!
+//! `<mirror>/<project>/`: `identities/<role>-<name>.json` and `roster.jsonl` in the words of the seeds, `board.md`, and
+//! `signals/`. One file of this module for each kind of page. Derived, written by rename at most once a second per
+//! file, never read back, never a reason to fail.
+//!
+//! Invariants
+//! - MI1  A reader sees a whole file, the old one or the new one.
+//! - MI2  What was put before `settle` is written when that returns, unless the same file was written less than a
+//!   second before, or the disk is slow.
+
+mod board;
+mod identity;
+mod place;
+mod roster;
+mod signals;
+mod writer;
+
+use std::io;
+use std::path::Path;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use perennial_core::agent::Agent;
+use perennial_core::time::Time;
+
+pub use board::{BoardPost, POSTS};
+pub use place::{IN_PROJECT, directory_name, pointer};
+pub use signals::SignalPage;
+use writer::{Order, Writer};
+
+/// The start of an agent waits so long at most for its files.
+const SETTLED_WITHIN: Duration = Duration::from_millis(200);
+
+/// The way to the mirror's own thread.
+#[derive(Debug)]
+pub struct Mirror {
+    sender: Option<Sender<Order>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What is known of an agent beside its record.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Measured {
+    pub last_seen: Option<Time>,
+    /// How full its context window is.
+    pub context_percent: Option<u8>,
+}
+
+/// What was there before this daemon: the newest posts first, and agents that have left memory.
+#[derive(Debug, Default)]
+pub struct Earlier {
+    pub posts: Vec<BoardPost>,
+    pub ended: Vec<Agent>,
+}
+
+impl Mirror {
+    /// Left-over temporary files of a daemon that was killed are cleaned first. `earlier` is called on the
+    /// mirror's thread: it may read the store.
+    pub fn start(
+        root: &Path,
+        earlier: impl FnOnce() -> Earlier + Send + 'static,
+    ) -> io::Result<Mirror> {
+        let (sender, inbox) = channel();
+        let root = root.to_owned();
+        let thread = std::thread::Builder::new().name("mirror".to_owned()).spawn(move || {
+            Writer::new(root, earlier()).run(&inbox);
+        })?;
+        Ok(Mirror { sender: Some(sender), thread: Some(thread) })
+    }
+
+    /// Lays out an agent as it is now.
+    pub fn put(&self, agent: &Agent, measured: Measured) {
+        if let Some((path, text)) = identity::page(agent, measured.last_seen) {
+            let is_last = is_over(agent);
+            let project = agent.launch.project.clone();
+            self.order(Order::Identity { agent: agent.id, project, path, text, is_last });
+        }
+        self.list(agent, measured);
+    }
+
+    /// Lists an agent in its project's roster, and changes nothing else.
+    pub fn list(&self, agent: &Agent, measured: Measured) {
+        self.order(Order::listed(agent, measured));
+    }
+
+    pub fn post(&self, post: BoardPost) {
+        self.order(Order::Post(post));
+    }
+
+    /// Of a signal that somebody of this project sent, or that is about an agent of it.
+    pub fn signal(&self, project: &str, signal: SignalPage) {
+        self.order(Order::Signal(project.to_owned(), Box::new(signal)));
+    }
+
+    /// MI2
+    pub fn settle(&self) {
+        let (done, is_done) = channel();
+        self.order(Order::Settle(done));
+        let _ = is_done.recv_timeout(SETTLED_WITHIN);
+    }
+
+    /// Writes what waits, now.
+    pub fn flush(&mut self) {
+        self.sender = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+
+    fn order(&self, order: Order) {
+        if let Some(sender) = &self.sender {
+            let _ = sender.send(order);
+        }
+    }
+}
+
+fn is_over(agent: &Agent) -> bool {
+    agent.state.roster() == perennial_core::state::Roster::Cemetery
+}

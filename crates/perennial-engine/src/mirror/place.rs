@@ -1,0 +1,75 @@
+//! Where a project's part of the mirror is: below the mirror's root, or in the project's own work tree, if its owner
+//! said so (`perennial init`).
+//!
+//! Never follows a link below a work tree: whoever works there could lead it anywhere.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The directory in a work tree.
+pub const IN_PROJECT: &str = ".perennial";
+
+/// A project's path as one directory name: readable, and unlike any other path's.
+pub fn directory_name(project: &str) -> String {
+    let tree = project.strip_suffix("/.git").unwrap_or(project);
+    let last = tree.rsplit('/').next().unwrap_or_default();
+    let readable: String = last
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' })
+        .take(40)
+        .collect();
+    let readable = readable.trim_start_matches('.');
+    // FNV-1a: enough to keep two projects of one name apart, and stable for ever.
+    let hash = project.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{readable}-{:08x}", hash >> 32)
+}
+
+/// The file that says where a project's part is, if it is elsewhere.
+pub fn pointer(root: &Path, project: &str) -> PathBuf {
+    root.join(format!("{}.place", directory_name(project)))
+}
+
+/// The directory of a project.
+pub(super) fn directory(root: &Path, project: &str) -> PathBuf {
+    match fs::read_to_string(pointer(root, project)) {
+        Ok(path) if Path::new(path.trim_end()).is_absolute() => PathBuf::from(path.trim_end()),
+        Ok(_) | Err(_) => root.join(directory_name(project)),
+    }
+}
+
+/// All directories that there are.
+pub(super) fn all(root: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root).into_iter().flatten().flatten();
+    let directory = |entry: fs::DirEntry| {
+        let path = entry.path();
+        match path.extension().is_some_and(|end| end == "place") {
+            true => Some(PathBuf::from(fs::read_to_string(path).ok()?.trim_end())),
+            false => Some(path).filter(|path| path.is_dir()),
+        }
+    };
+    entries.filter_map(directory).collect()
+}
+
+/// Makes the directory of a file, unless a link is in its way. The mirror's own root is ours, and may be anywhere.
+pub(super) fn make_directory(root: &Path, directory: &Path) -> io::Result<()> {
+    if directory.starts_with(root) {
+        return fs::create_dir_all(directory);
+    }
+    let within = directory.ancestors().find(|above| above.ends_with(IN_PROJECT));
+    let within = within.ok_or_else(|| io::Error::other("it is in no .perennial"))?;
+    for above in [within, directory] {
+        if above != within {
+            match fs::create_dir(above) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                Ok(()) | Err(_) => {}
+            }
+        }
+        if !fs::symlink_metadata(above)?.is_dir() {
+            return Err(io::Error::other("a link or a file is in the way"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,253 @@
+//! The mirror's thread: takes pages, and writes each file at most once a second.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use perennial_core::agent::Agent;
+use perennial_core::id::AgentId;
+
+use super::board::{self, BoardPost, POSTS};
+use super::place;
+use super::signals::{self, SignalFiles, SignalPage};
+use super::{Earlier, Measured, is_over, roster};
+use crate::host::monotonic::{Moment, now};
+
+/// A file is written at most once in this time.
+const PACE: Duration = Duration::from_secs(1);
+/// So many of the dead are in a project's roster.
+const DEAD: usize = 100;
+
+#[derive(Debug)]
+pub(super) enum Order {
+    Identity { agent: AgentId, project: String, path: PathBuf, text: String, is_last: bool },
+    Listed { agent: AgentId, project: String, line: String, is_dead: bool },
+    Post(BoardPost),
+    Signal(String, Box<SignalPage>),
+    Settle(Sender<()>),
+}
+
+impl Order {
+    pub fn listed(agent: &Agent, measured: Measured) -> Order {
+        Order::Listed {
+            agent: agent.id,
+            project: agent.launch.project.clone(),
+            line: roster::line(agent, measured),
+            is_dead: is_over(agent),
+        }
+    }
+}
+
+/// One file that changes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Page {
+    Identity(AgentId),
+    Roster(String),
+    Board(String),
+}
+
+/// An agent's file as it should be.
+struct Identity {
+    project: String,
+    path: PathBuf,
+    text: String,
+    /// Of an agent that hardly changes any more: nothing is remembered of it.
+    is_last: bool,
+}
+
+/// The lines of a project's roster, by the agents' ids, which are in the order of birth.
+#[derive(Default)]
+struct Lines {
+    present: BTreeMap<AgentId, String>,
+    dead: BTreeMap<AgentId, String>,
+}
+
+pub(super) struct Writer {
+    root: PathBuf,
+    identities: BTreeMap<AgentId, Identity>,
+    rosters: BTreeMap<String, Lines>,
+    projects: BTreeMap<AgentId, String>,
+    posts: VecDeque<BoardPost>,
+    signals: SignalFiles,
+    /// Where each page was written, and when.
+    files: BTreeMap<Page, (PathBuf, Moment)>,
+    waiting: BTreeSet<Page>,
+}
+
+impl Writer {
+    pub fn new(root: PathBuf, earlier: Earlier) -> Writer {
+        place::all(&root).iter().for_each(|project| sweep(project));
+        let mut writer = Writer {
+            root,
+            identities: BTreeMap::new(),
+            rosters: BTreeMap::new(),
+            projects: BTreeMap::new(),
+            posts: earlier.posts.into(),
+            signals: SignalFiles::default(),
+            files: BTreeMap::new(),
+            waiting: BTreeSet::new(),
+        };
+        for agent in &earlier.ended {
+            writer.take(Order::listed(agent, Measured::default()));
+        }
+        writer
+    }
+
+    pub fn run(&mut self, inbox: &Receiver<Order>) {
+        self.write_due(now());
+        loop {
+            let next = match self.next_due() {
+                Some(due) => inbox.recv_timeout(due.saturating_sub(now())),
+                None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match next {
+                Ok(order) => self.take(order),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    for page in std::mem::take(&mut self.waiting) {
+                        self.write(&page);
+                    }
+                    return;
+                }
+            }
+            self.write_due(now());
+        }
+    }
+
+    fn take(&mut self, order: Order) {
+        match order {
+            Order::Identity { agent, project, path, text, is_last } => {
+                self.identities.insert(agent, Identity { project, path, text, is_last });
+                self.waiting.insert(Page::Identity(agent));
+            }
+            Order::Listed { agent, project, line, is_dead } => {
+                self.list(agent, project, line, is_dead);
+            }
+            Order::Post(post) => {
+                self.posts.push_front(post);
+                self.posts.truncate(POSTS);
+                self.waiting.extend(self.rosters.keys().cloned().map(Page::Board));
+            }
+            Order::Signal(project, signal) => {
+                let directory = place::directory(&self.root, &project);
+                let path = self.signals.place(&directory, &signal);
+                self.replace(&path, &signals::text(&signal));
+            }
+            Order::Settle(done) => {
+                self.write_due(now());
+                let _ = done.send(());
+            }
+        }
+    }
+
+    fn list(&mut self, agent: AgentId, project: String, line: String, is_dead: bool) {
+        if let Some(before) = self.projects.get(&agent).filter(|before| **before != project) {
+            if let Some(lines) = self.rosters.get_mut(before) {
+                lines.present.remove(&agent);
+            }
+            self.waiting.insert(Page::Roster(before.clone()));
+        }
+        let is_new = !self.rosters.contains_key(&project);
+        let lines = self.rosters.entry(project.clone()).or_default();
+        lines.present.remove(&agent);
+        match is_dead {
+            true => {
+                self.projects.remove(&agent);
+                lines.dead.insert(agent, line);
+                while lines.dead.len() > DEAD {
+                    lines.dead.pop_first();
+                }
+            }
+            false => {
+                self.projects.insert(agent, project.clone());
+                lines.present.insert(agent, line);
+            }
+        }
+        if is_new {
+            self.waiting.insert(Page::Board(project.clone()));
+        }
+        self.waiting.insert(Page::Roster(project));
+    }
+
+    fn due(&self, page: &Page) -> Option<Moment> {
+        self.files.get(page).map(|(_, written)| *written + PACE)
+    }
+
+    fn next_due(&self) -> Option<Moment> {
+        self.waiting.iter().filter_map(|page| self.due(page)).min()
+    }
+
+    fn write_due(&mut self, now: Moment) {
+        let is_due = |page: &&Page| self.due(page).is_none_or(|due| due <= now);
+        let due: Vec<Page> = self.waiting.iter().filter(is_due).cloned().collect();
+        for page in due {
+            self.waiting.remove(&page);
+            self.write(&page);
+        }
+    }
+
+    fn write(&mut self, page: &Page) {
+        let written = match page {
+            Page::Identity(agent) => self.identities.remove(agent).map(|identity| {
+                let Identity { project, path, text, is_last } = identity;
+                (place::directory(&self.root, &project).join(path), text, is_last)
+            }),
+            Page::Roster(project) => self.rosters.get(project).map(|lines| {
+                let lines = lines.present.values().chain(lines.dead.values().rev());
+                let text = lines.map(|line| format!("{line}\n")).collect();
+                (place::directory(&self.root, project).join("roster.jsonl"), text, false)
+            }),
+            Page::Board(project) => {
+                let path = place::directory(&self.root, project).join("board.md");
+                Some((path, board::page(&self.posts), false))
+            }
+        };
+        let Some((path, text, is_last)) = written else { return };
+        let is_written = self.replace(&path, &text);
+        if let Some((old, _)) = self.files.get(page).filter(|(old, _)| is_written && *old != path) {
+            // Renamed, dead, or its project's part was moved: the page has another file.
+            let _ = fs::remove_file(old);
+        }
+        match is_last {
+            true => _ = self.files.remove(page),
+            false => _ = self.files.insert(page.clone(), (path, now())),
+        }
+    }
+
+    /// MI1
+    fn replace(&self, path: &Path, text: &str) -> bool {
+        let done = replace(&self.root, path, text);
+        if let Err(error) = &done {
+            tracing::warn!(path = %path.display(), %error, "mirror file not written");
+        }
+        done.is_ok()
+    }
+}
+
+fn replace(root: &Path, path: &Path, text: &str) -> io::Result<()> {
+    let directory = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    place::make_directory(root, directory)?;
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".tmp");
+    let temporary = PathBuf::from(temporary);
+    // What lies there is ours from an earlier try, or a link that is not to be followed.
+    let _ = fs::remove_file(&temporary);
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
+    file.write_all(text.as_bytes())?;
+    fs::rename(&temporary, path)
+}
+
+/// Left-over temporary files of a daemon that was killed.
+fn sweep(project: &Path) {
+    for directory in [project.to_owned(), project.join("identities"), project.join("signals")] {
+        for file in fs::read_dir(directory).into_iter().flatten().flatten() {
+            if file.path().extension().is_some_and(|extension| extension == "tmp") {
+                let _ = fs::remove_file(file.path());
+            }
+        }
+    }
+}

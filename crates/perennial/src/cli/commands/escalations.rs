@@ -1,0 +1,44 @@
+//! `escalations`: lists matters that somebody has to look at.
+
+use perennial_api::escalation::Escalation;
+use perennial_api::{ExitCode, client};
+
+use crate::cli::context::Context;
+use crate::cli::failure::VerbResult;
+use crate::cli::number::within;
+use crate::cli::render::escalation;
+
+/// List escalations, newest first
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples: perennial escalations
+          perennial escalations --open
+          perennial escalations --json
+
+TOLD lists who was told, one step above the other; the text is in the mail.")]
+pub struct Args {
+    /// List only those that nobody has seen
+    #[arg(long)]
+    open: bool,
+    /// Show only escalations older than this one
+    #[arg(long, value_name = "ID")]
+    before: Option<String>,
+    /// Show at most this many
+    #[arg(short = 'n', long = "limit", value_name = "COUNT", default_value_t = 20)]
+    #[arg(allow_negative_numbers = true, value_parser = within::<1, 500>)]
+    count: u64,
+}
+
+pub fn run(args: &Args, context: &Context) -> VerbResult {
+    let count = args.count.to_string();
+    let query = [
+        ("open", args.open.then_some("true")),
+        ("before", args.before.as_deref()),
+        ("limit", Some(count.as_str())),
+    ];
+    let answer = context.client.get(&client::path(&["escalations"], &query))?;
+    context.show(&answer, |all: &Vec<Escalation>| {
+        context.draw(|canvas| escalation::list(all, canvas))
+    })?;
+    Ok(ExitCode::Done)
+}

@@ -1,0 +1,165 @@
+//! `init`: puts the readable mirror of a project into its own work tree.
+//!
+//! Makes `.perennial/` with a `.gitignore` that ignores all of it, and a file in the mirror that points there. The
+//! daemon need not run. Nothing that is not ours is changed: a link, a file or another program's directory is
+//! refused.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use perennial_api::ExitCode;
+use perennial_engine::mirror::{IN_PROJECT, directory_name, pointer};
+use serde_json::json;
+
+use crate::cli::context::Context;
+use crate::cli::failure::VerbResult;
+use crate::cli::problems;
+use crate::cli::render::text::plain;
+use crate::daemon::surface::project;
+
+/// By this line `init` knows its own directory again.
+const IGNORED: &str = "# Made by `perennial init`: a readable mirror, written by the daemon.\n*\n";
+const IGNORE_FILE: &str = ".gitignore";
+
+/// Keep this project's readable mirror in its work tree, at .perennial
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples: perennial init
+          perennial init ~/work/site
+          perennial init --undo
+
+.perennial has roster.jsonl, board.md, identities/ and signals/: files that can be read while the daemon is down. \
+Git ignores all of it. --undo moves the mirror back to where `perennial paths` shows it; other files in .perennial \
+stay where they are.")]
+pub struct Args {
+    /// A directory of the project [default: the current one]
+    dir: Option<PathBuf>,
+    /// Move the mirror back
+    #[arg(long)]
+    undo: bool,
+}
+
+pub fn run(args: &Args, context: &Context) -> VerbResult {
+    let dir = args.dir.clone().unwrap_or_else(|| PathBuf::from("."));
+    let dir = dir.canonicalize().map_err(|error| problems::init::no_directory(&dir, &error))?;
+    let project = project::of(&dir);
+    let tree = work_tree(&project).ok_or_else(|| problems::init::no_work_tree(&project))?;
+    let project = project.to_string_lossy().into_owned();
+    let place = Place {
+        own: tree.join(IN_PROJECT),
+        mirror: context.home.mirror().join(directory_name(&project)),
+        pointer: pointer(&context.home.mirror(), &project),
+    };
+    let done = match args.undo {
+        true => undo(&place)?,
+        false => begin(&place)?,
+    };
+    match context.json {
+        true => {
+            let told = json!({ "dir": place.own, "done": done });
+            context.print_json(&serde_json::to_vec(&told).unwrap_or_default())?;
+        }
+        false => context.print(&format!("{}: {done}\n", plain(&place.own.to_string_lossy())))?,
+    }
+    Ok(ExitCode::Done)
+}
+
+struct Place {
+    own: PathBuf,
+    mirror: PathBuf,
+    pointer: PathBuf,
+}
+
+/// The main work tree of a project, whose git directory is `.git` in it; a directory without git is its own.
+fn work_tree(project: &Path) -> Option<PathBuf> {
+    if project.ends_with(".git") {
+        return project.parent().map(Path::to_owned);
+    }
+    (!project.join("HEAD").is_file()).then(|| project.to_owned())
+}
+
+fn begin(place: &Place) -> Result<&'static str, perennial_api::Problem> {
+    let failed = |error: io::Error| problems::init::not_made(&place.own, &error);
+    match fs::symlink_metadata(&place.own) {
+        Ok(found) if !found.is_dir() => return Err(problems::init::in_the_way(&place.own)),
+        Ok(_) if !is_ours(&place.own) => return Err(problems::init::in_the_way(&place.own)),
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            fs::DirBuilder::new().mode(0o700).create(&place.own).map_err(failed)?;
+            fs::write(place.own.join(IGNORE_FILE), IGNORED).map_err(failed)?;
+        }
+        Err(error) => return Err(failed(error)),
+    }
+    let is_new = !place.pointer.exists();
+    let parent = place.pointer.parent().unwrap_or(Path::new("/"));
+    fs::create_dir_all(parent).map_err(failed)?;
+    let temporary = place.pointer.with_extension("place.tmp");
+    let text = format!("{}\n", place.own.display());
+    fs::write(&temporary, text)
+        .and_then(|()| fs::rename(&temporary, &place.pointer))
+        .map_err(failed)?;
+    carry_over(&place.mirror, &place.own).map_err(failed)?;
+    Ok(if is_new { "the mirror is here now" } else { "the mirror is here already" })
+}
+
+fn undo(place: &Place) -> Result<&'static str, perennial_api::Problem> {
+    let failed = |error: io::Error| problems::init::not_made(&place.own, &error);
+    match fs::remove_file(&place.pointer) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Ok("the mirror is not here");
+        }
+        Err(error) => return Err(failed(error)),
+    }
+    if is_ours(&place.own) {
+        carry_over(&place.own, &place.mirror).map_err(failed)?;
+        let _ = fs::remove_file(place.own.join(IGNORE_FILE));
+        // It stays if anything else is in it.
+        let _ = fs::remove_dir(&place.own);
+    }
+    Ok("the mirror was moved back")
+}
+
+fn is_ours(own: &Path) -> bool {
+    let is_directory = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
+    let ignore = own.join(IGNORE_FILE);
+    let is_file = fs::symlink_metadata(&ignore).is_ok_and(|found| found.is_file());
+    is_directory(own) && is_file && fs::read_to_string(ignore).is_ok_and(|text| text == IGNORED)
+}
+
+/// Moves the mirror's own files: those with names that it gives, and no links.
+fn carry_over(from: &Path, to: &Path) -> io::Result<()> {
+    for part in ["", "identities", "signals"] {
+        let (from, to) = (from.join(part), to.join(part));
+        let is_directory = |path: &Path| fs::symlink_metadata(path).is_ok_and(|it| it.is_dir());
+        if !is_directory(&from) {
+            continue;
+        }
+        fs::create_dir_all(&to)?;
+        if !is_directory(&to) {
+            return Err(io::Error::other("a link is in the way"));
+        }
+        for entry in fs::read_dir(&from)?.flatten() {
+            let name = entry.file_name();
+            let ends = [".json", ".jsonl", ".md"];
+            let is_page =
+                name.to_str().is_some_and(|name| ends.iter().any(|end| name.ends_with(end)));
+            if !is_page || !entry.file_type()?.is_file() {
+                continue;
+            }
+            // The daemon may have written a newer one, which counts.
+            if !to.join(&name).exists() {
+                let temporary = to.join(format!("{}.tmp", name.to_string_lossy()));
+                fs::copy(entry.path(), &temporary)?;
+                fs::rename(&temporary, to.join(&name))?;
+            }
+            fs::remove_file(entry.path())?;
+        }
+        if !part.is_empty() {
+            let _ = fs::remove_dir(&from);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! Payloads of signals: from JSON and text, and as JSON and text.
+
+use perennial_core::signal::{FieldType, Payload, SignalKind, Value};
+use perennial_core::text::is_hidden;
+use serde_json::{Map, Value as Json};
+
+use crate::daemon::surface::answer::ProblemResponse;
+use crate::signal_schema::schema;
+
+pub fn json(payload: &Payload) -> Map<String, Json> {
+    let value = |value: &Value| match value {
+        Value::Text(text) => Json::String(text.clone()),
+        Value::Count(count) => Json::from(*count),
+        Value::List(all) => all.iter().cloned().map(Json::String).collect(),
+        Value::Null | Value::Other(_) => Json::Null,
+    };
+    payload.iter().map(|(name, it)| (name.clone(), value(it))).collect()
+}
+
+/// A payload as it was sent; what no field holds is refused by the core, by name.
+pub fn payload(fields: Map<String, Json>) -> Payload {
+    let text = |one: Json| match one {
+        Json::String(text) => Some(harmless(&text)),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Array(_) | Json::Object(_) => None,
+    };
+    let value = |json: Json| match json {
+        Json::String(text) => Value::Text(harmless(&text)),
+        Json::Number(number) => number.as_u64().map_or(Value::Other("a number"), Value::Count),
+        Json::Array(all) => {
+            let texts: Option<Vec<String>> = all.into_iter().map(text).collect();
+            texts.map_or(Value::Other("a list of other things than texts"), Value::List)
+        }
+        Json::Null => Value::Null,
+        Json::Bool(_) => Value::Other("true or false"),
+        Json::Object(_) => Value::Other("an object"),
+    };
+    fields.into_iter().map(|(name, json)| (name, value(json))).collect()
+}
+
+/// With its lines; what can't be seen, or acts on a terminal, is shown as a sign.
+fn harmless(text: &str) -> String {
+    let shown = |c: char| match c {
+        '\n' | '\t' => c,
+        c if c.is_control() || is_hidden(c) => '\u{fffd}',
+        c => c,
+    };
+    text.chars().map(shown).collect()
+}
+
+/// A field that was given as text, in its type. What does not fit is refused by the core.
+pub fn of_text(kind: SignalKind, name: &str, mut given: Vec<String>) -> Value {
+    let field = kind.table().fields.iter().find(|field| field.name == name);
+    let last = |given: &mut Vec<String>| given.pop().unwrap_or_default();
+    match field.map(|field| field.holds) {
+        Some(FieldType::List(..)) => Value::List(given.iter().map(|one| harmless(one)).collect()),
+        Some(FieldType::Count(_)) => {
+            last(&mut given).parse().map_or(Value::Other("a text"), Value::Count)
+        }
+        Some(FieldType::Text(_) | FieldType::Moment | FieldType::Choice(_)) | None => {
+            Value::Text(harmless(&last(&mut given)))
+        }
+    }
+}
+
+/// What the target of a signal is told: one line for each field.
+pub fn told(kind: SignalKind, payload: &Payload) -> String {
+    let line = |(name, value): (&String, &Value)| {
+        let value = match value {
+            Value::Text(text) => text.clone(),
+            Value::Count(count) => count.to_string(),
+            Value::List(all) => all.join("; "),
+            Value::Null | Value::Other(_) => return None,
+        };
+        Some(format!("{name}: {value}"))
+    };
+    let lines: Vec<String> = payload.iter().filter_map(line).collect();
+    match lines.is_empty() {
+        true => kind.word().to_owned(),
+        false => lines.join("\n"),
+    }
+}
+
+/// The names of all kinds, or the schema of one.
+pub fn schemas(kind: Option<&str>) -> Result<Json, ProblemResponse> {
+    match kind {
+        Some(word) => Ok(schema(of_word(word)?)),
+        // A model's context is dear: the names, and one schema when it is asked for.
+        None => Ok(SignalKind::ALL.into_iter().map(|kind| kind.word()).collect()),
+    }
+}
+
+pub fn of_word(word: &str) -> Result<SignalKind, ProblemResponse> {
+    let unknown = || ProblemResponse(super::problems::signal::unknown_kind(word));
+    SignalKind::of_word(word).ok_or_else(unknown)
+}
