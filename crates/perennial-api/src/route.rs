@@ -74,6 +74,8 @@ type Card = (Method, &'static str, &'static str);
 
 const STOP: Card =
     (Method::Post, "/v1/agents/{target}/stop", "Stop an agent's session; the agent sleeps");
+const BURY: Card =
+    (Method::Post, "/v1/agents/{target}/bury", "End an agent for good; its record is kept");
 const RESTART: Card = (
     Method::Post,
     "/v1/agents/{target}/restart",
@@ -228,9 +230,7 @@ impl Route {
             Route::Restart => RESTART,
             Route::Set => (Post, "/v1/agents/{target}/set", "Change an agent's settings"),
             Route::Rename => (Post, "/v1/agents/{target}/rename", "Give an agent another name"),
-            Route::Bury => {
-                (Post, "/v1/agents/{target}/bury", "End an agent for good; its record is kept")
-            }
+            Route::Bury => BURY,
             Route::Prune => {
                 (Post, "/v1/prune", "Remove recordings of ended sessions, or list them")
             }

@@ -146,9 +146,8 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, Unadopted, DriverThread)>
     disown_copied(home, &loaded.fleet);
     let boot = process::boot_id().context("the machine's boot id can't be read")?;
     let epoch = loaded.fleet.next_epoch();
-    let exe = std::env::current_exe().context("the daemon can't find its own program")?;
     let (config, running) = config(home);
-    let harnesses = Harnesses::new(home.clone(), exe);
+    let harnesses = Harnesses::new(home.clone(), own_program()?);
     house::tidy_up(home, &loaded.fleet, &*journal);
     let registry = Arc::new(known_holders::register(home, &loaded.fleet));
     let holders = start_holders(home, epoch, &config, Arc::clone(&registry), driver.clone())?;
@@ -220,6 +219,10 @@ fn start_house(
     let (journal, is_limited) = (Arc::clone(journal), config.keep_recordings().is_some());
     Housekeeper::start(home, (journal, node), is_limited, driver.clone())
         .context("the thread that removes recordings can't be started")
+}
+
+fn own_program() -> anyhow::Result<std::path::PathBuf> {
+    std::env::current_exe().context("the daemon can't find its own program")
 }
 
 fn start_snapshots(home: &Home) -> anyhow::Result<SnapshotKeeper> {

@@ -24,8 +24,9 @@ Examples: perennial snapshot take bob
 
 A snapshot holds the tracked, staged and untracked files of the git work tree that the agent's directory is in, byte by \
 byte, and the index; ignored files are not in it. Untracked files whose names say that they hold secrets (.env, *.pem, \
-…), files over 64 MiB, pipes and sockets are left out and listed. Nothing of the repository is changed or run: no hook, no \
-filter, no git. Snapshots are kept in bare repositories of their own; see `perennial paths`.")]
+…), files over 64 MiB, pipes and sockets are left out and listed. Nothing of the repository is run: no hook, no filter, \
+no git. Snapshots are kept in bare repositories of their own (see `perennial paths`); in yours, a ref below refs/perennial \
+keeps the commit that they build on.")]
 pub struct Args {
     #[command(subcommand)]
     verb: Verb,
