@@ -107,6 +107,9 @@ pub struct Agent {
     pub texts_waiting: u64,
     /// Mail to it that it has not seen yet.
     pub mail_unread: u64,
+    /// The task that it is on, with the step that is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<AgentTask>,
     /// Who else holds its role, where that is meant for one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub role_also_held_by: Vec<String>,
@@ -193,4 +196,19 @@ pub struct Exit {
     pub signal: Option<i32>,
     /// Why the exit is unknown.
     pub unknown: Option<String>,
+}
+
+/// The task that an agent is on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct AgentTask {
+    pub id: String,
+    pub title: String,
+    /// `taken` or `claimed`.
+    pub state: String,
+    /// The first step that is not done.
+    pub open_step: Option<String>,
+    pub steps_done: u64,
+    pub steps: u64,
 }

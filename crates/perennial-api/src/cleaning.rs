@@ -55,10 +55,11 @@ pub struct KeptCopy {
     pub conversation: String,
     pub bytes: u64,
     /// `resumption`: an agent outside the cemetery may resume it; `record`: it is part of the record of another agent
-    /// that was not cleaned; `uncertainty`: the record of an agent can't be read, so nobody knows what it may resume.
+    /// that was not cleaned; `uncertainty`: the record of an agent can't be read, so nobody knows what it may resume;
+    /// `damage`: records of the journal can't be read that may say who needs it.
     pub why: String,
     /// The agent that it is kept for: its name, or its id if it has no name.
-    pub agent: String,
+    pub agent: Option<String>,
 }
 
 /// When an agent was cleaned, and what went.

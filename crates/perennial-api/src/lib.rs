@@ -35,6 +35,7 @@ pub mod snapshot;
 pub mod sse;
 pub mod state;
 pub mod step;
+pub mod task;
 pub mod tool;
 
 pub use agent::Agent;

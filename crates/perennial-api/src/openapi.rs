@@ -24,6 +24,7 @@ use crate::route::{Method, Route};
 use crate::signal::{SendSignal, Signal, SignalList};
 use crate::snapshot::{Snapshot, SnapshotCard, SnapshotDiff, SnapshotRestored, SnapshotTaken};
 use crate::step::Steps;
+use crate::task::{Task, TaskFilter, TaskList, TaskRequest};
 use crate::tool::{self, Tool};
 use crate::{query, request};
 
@@ -82,6 +83,7 @@ pub fn tools() -> Value {
                 Tool::MailSend => arguments::<request::Mail>(),
                 Tool::MailRead => arguments::<tool::MailRead>(),
                 Tool::Signal => arguments::<tool::Signal>(),
+                Tool::Task => arguments::<tool::Task>(),
             };
             json!({
                 "name": tool.name(),
@@ -161,6 +163,9 @@ fn operation(route: Route, writer: &mut Writer) -> Value {
         Route::SendSignal => it.body::<SendSignal>().answers::<Signal>(201, "The signal."),
         Route::ListEscalations => escalations(it),
         Route::Escalate => it.body::<Escalate>().answers::<Escalation>(201, "The escalation."),
+        Route::ListTasks => it.query::<TaskFilter>().answers::<TaskList>(200, "The tasks."),
+        Route::ShowTask => it.answers::<Task>(200, "The task."),
+        Route::Task => it.body::<TaskRequest>().answers::<Vec<Task>>(200, "The tasks."),
         Route::Hook => hook(it),
         Route::StatusLine => status_line(it),
         Route::Mcp => {

@@ -63,6 +63,9 @@ pub struct Spawn {
     /// The caller will ask for a ticket at once; the program waits for that, for 5 seconds at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attach: Option<Attach>,
+    /// The task that it is on from its birth.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
 }
 
 /// With what a caller attaches to a new agent.

@@ -29,6 +29,8 @@ pub struct Role {
     pub single_holder: bool,
     /// How often its holders are asked for a round, in seconds.
     pub every_s: Option<u64>,
+    /// What verifies its holders' tasks that have no check: `word` or `trust`.
+    pub verify: String,
     /// What is declared of it and not yet in force, each as a sentence.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_in_force: Vec<String>,

@@ -44,6 +44,9 @@ pub enum Route {
     ListMail,
     SendMail,
     ReadMail,
+    ListTasks,
+    ShowTask,
+    Task,
     Hook,
     StatusLine,
     Mcp,
@@ -107,6 +110,19 @@ const PRIME: Card =
     (Method::Get, "/v1/agents/{target}/prime", "Read what an agent's session is told at its start");
 const LIST_MAIL: Card = (Method::Get, "/v1/mail", "List mail, newest first");
 const SEND_MAIL: Card = (Method::Post, "/v1/mail", "Send a mail");
+const HOOK: Card =
+    (Method::Post, "/v1/hook", "Take a call of an agent CLI's hook; for sessions only");
+const LOGS: Card =
+    (Method::Get, "/v1/agents/{target}/logs", "Read what an agent's terminal showed, as bytes");
+const STEPS: Card =
+    (Method::Get, "/v1/agents/{target}/steps", "Read an agent's conversations, step by step");
+const TICKET: Card =
+    (Method::Post, "/v1/agents/{target}/ticket", "Get a ticket to an agent's terminal");
+const WAKE: Card =
+    (Method::Post, "/v1/agents/{target}/wake", "Start the next session of a sleeping agent");
+const LIST_TASKS: Card = (Method::Get, "/v1/tasks", "List tasks, those added last first");
+const SHOW_TASK: Card = (Method::Get, "/v1/tasks/{id}", "Show a task with its text and notes");
+const TASK: Card = (Method::Post, "/v1/tasks", "Add a task, or do something with one");
 const READ_MAIL: Card = (Method::Post, "/v1/mail/read", "Read mails; your own count as read");
 const LIST_SNAPSHOTS: Card = (
     Method::Get,
@@ -131,10 +147,6 @@ const SEND_SIGNAL: Card = (Method::Post, "/v1/signals", "Send a signal");
 const LIST_ESCALATIONS: Card = (Method::Get, "/v1/escalations", "List escalations, newest first");
 const ESCALATE: Card = (Method::Post, "/v1/escalations", "Have a matter looked at");
 
-const HOOK: Card =
-    (Method::Post, "/v1/hook", "Take a call of an agent CLI's hook; for sessions only");
-const STEPS: Card =
-    (Method::Get, "/v1/agents/{target}/steps", "Read an agent's conversations, step by step");
 const CLEAN: Card = (
     Method::Post,
     "/v1/agents/{target}/clean",
@@ -143,7 +155,7 @@ const CLEAN: Card = (
 const GRAPH: Card = (Method::Get, "/v1/graph", "Query the entity graph: who did what, by session");
 
 impl Route {
-    pub const ALL: [Route; 55] = [
+    pub const ALL: [Route; 58] = [
         Route::ListAgents,
         Route::Spawn,
         Route::ShowAgent,
@@ -182,6 +194,9 @@ impl Route {
         Route::ListMail,
         Route::SendMail,
         Route::ReadMail,
+        Route::ListTasks,
+        Route::ShowTask,
+        Route::Task,
         Route::Hook,
         Route::StatusLine,
         Route::Mcp,
@@ -224,9 +239,7 @@ impl Route {
             Route::Why => (Get, "/v1/agents/{target}/why", "Tell why an agent is in its state"),
             Route::Stop => STOP,
             Route::StopAll => (Post, "/v1/stop-all", "Stop every agent"),
-            Route::Wake => {
-                (Post, "/v1/agents/{target}/wake", "Start the next session of a sleeping agent")
-            }
+            Route::Wake => WAKE,
             Route::Restart => RESTART,
             Route::Set => (Post, "/v1/agents/{target}/set", "Change an agent's settings"),
             Route::Rename => (Post, "/v1/agents/{target}/rename", "Give an agent another name"),
@@ -240,12 +253,8 @@ impl Route {
             }
             Route::ShowMessage => (Get, "/v1/messages/{id}", "Show a text's progress"),
             Route::Withdraw => (Post, "/v1/messages/{id}/withdraw", "Take back a text that waits"),
-            Route::Ticket => {
-                (Post, "/v1/agents/{target}/ticket", "Get a ticket to an agent's terminal")
-            }
-            Route::Logs => {
-                (Get, "/v1/agents/{target}/logs", "Read what an agent's terminal showed, as bytes")
-            }
+            Route::Ticket => TICKET,
+            Route::Logs => LOGS,
             Route::Recording => (Get, "/v1/agents/{target}/recording", "Describe a recording"),
             Route::Screen => (Get, "/v1/agents/{target}/screen", "Show an agent's screen"),
             Route::Steps => STEPS,
@@ -270,6 +279,9 @@ impl Route {
             Route::ListMail => LIST_MAIL,
             Route::SendMail => SEND_MAIL,
             Route::ReadMail => READ_MAIL,
+            Route::ListTasks => LIST_TASKS,
+            Route::ShowTask => SHOW_TASK,
+            Route::Task => TASK,
             Route::Hook => HOOK,
             Route::StatusLine => STATUS_LINE,
             Route::Mcp => MCP,

@@ -21,10 +21,11 @@ pub enum Tool {
     MailSend,
     MailRead,
     Signal,
+    Task,
 }
 
 impl Tool {
-    pub const ALL: [Tool; 15] = [
+    pub const ALL: [Tool; 16] = [
         Tool::Roster,
         Tool::Myself,
         Tool::Clock,
@@ -40,6 +41,7 @@ impl Tool {
         Tool::MailSend,
         Tool::MailRead,
         Tool::Signal,
+        Tool::Task,
     ];
 
     pub fn of_name(name: &str) -> Option<Tool> {
@@ -112,6 +114,12 @@ impl Tool {
                 "signal",
                 "send: a typed signal (kind, payload, to). list: newest signals. schema: a kind's \
                  fields. escalate: have a matter looked at; raised higher until seen.",
+            ),
+            Tool::Task => (
+                "task",
+                "Your tasks: list, show, take (from your queue, your role's or your project), step \
+                 (done, or `text` adds one), note, block, done (a claim; a check or your parent \
+                 verifies it), split, add, assign and verify for agents below you.",
             ),
         }
     }
@@ -258,4 +266,55 @@ mod tests {
         let listed: Vec<String> = Tool::ALL.iter().map(|tool| format!("{tool:?}")).collect();
         assert_eq!(listed, crate::variants(include_str!("tool.rs"), "Tool"));
     }
+}
+
+/// What an agent does with tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum TaskToolAction {
+    List,
+    Show,
+    Add,
+    Take,
+    Assign,
+    Note,
+    Step,
+    Block,
+    Done,
+    Verify,
+    Reject,
+    Split,
+    Reopen,
+    Drop,
+}
+
+/// The arguments of `task`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Task {
+    pub action: TaskToolAction,
+    /// Default: the task you are on.
+    #[serde(default)]
+    pub id: Option<String>,
+    #[serde(default)]
+    pub title: Option<String>,
+    /// Text, note or reason.
+    #[serde(default)]
+    pub text: Option<String>,
+    /// add: steps; split: titles of the parts.
+    #[serde(default)]
+    pub items: Vec<String>,
+    /// An agent, role:NAME or nobody.
+    #[serde(default)]
+    pub to: Option<String>,
+    /// Name of a check.
+    #[serde(default)]
+    pub check: Option<String>,
+    #[serde(default)]
+    pub step: Option<u32>,
+    /// block: work or outside.
+    #[serde(default)]
+    pub on: Option<String>,
 }

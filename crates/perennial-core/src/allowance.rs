@@ -214,10 +214,12 @@ fn words(command: &Command) -> Option<u64> {
         Command::Mail(draft) => Some(draft.subject.len() as u64 + draft.body.text.bytes),
         Command::Signal(draft) => Some(draft.body.text.bytes),
         Command::Escalate(draft) => Some(draft.subject.len() as u64 + draft.body.text.bytes),
+        Command::Task(command) => Some(command.words()),
         // Each may put a post on the board.
         Command::Assume { .. } | Command::Transfer { .. } | Command::Drop(_) => Some(0),
         Command::Spawn(_)
         | Command::SpawnChild(..)
+        | Command::SpawnOn { .. }
         | Command::Stop(_)
         | Command::StopAll
         | Command::Wake(_)

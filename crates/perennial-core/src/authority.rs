@@ -62,6 +62,11 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             | Verb::Clean
             | Verb::Signal
             | Verb::Escalate
+            | Verb::Task
+            | Verb::TaskWork
+            | Verb::TaskAssign
+            | Verb::TaskVerify
+            | Verb::TaskDrop
             | Verb::Snapshot => true,
         },
         // A job does its own work and reports by its exit: it needs nothing from us.
@@ -91,6 +96,11 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             | Verb::Clean
             | Verb::Signal
             | Verb::Escalate
+            | Verb::Task
+            | Verb::TaskWork
+            | Verb::TaskAssign
+            | Verb::TaskVerify
+            | Verb::TaskDrop
             | Verb::Snapshot => false,
         },
         Caller::Agent(_) => agent_may(caller, verb, standing),
@@ -99,7 +109,7 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
 
 fn agent_may(caller: Caller, verb: Verb, standing: Standing) -> bool {
     match verb {
-        Verb::Look | Verb::Post | Verb::Mail | Verb::Signal | Verb::Escalate => true,
+        Verb::Look | Verb::Post | Verb::Mail | Verb::Signal | Verb::Escalate | Verb::Task => true,
         // Whoever types into a terminal can answer a permission dialog.
         Verb::Attach | Verb::Send => false,
         Verb::Logs => sees(caller, Private::Terminal, standing),
@@ -118,6 +128,14 @@ fn agent_may(caller: Caller, verb: Verb, standing: Standing) -> bool {
         Verb::Set | Verb::Rename | Verb::Prune | Verb::Clean | Verb::Snapshot => false,
         // A daemon that an agent starts would end with the agent's session.
         Verb::Up | Verb::Down => false,
+        // Who has the task, and who added it.
+        Verb::TaskWork | Verb::TaskDrop => standing == Standing::Itself,
+        Verb::TaskAssign => match standing {
+            Standing::Itself | Standing::Parent => true,
+            Standing::Other | Standing::NoTarget => false,
+        },
+        // Nobody verifies their own work.
+        Verb::TaskVerify => standing == Standing::Parent,
     }
 }
 
@@ -185,6 +203,11 @@ mod tests {
                 Verb::Clean,
                 Verb::Signal,
                 Verb::Escalate,
+                Verb::Task,
+                Verb::TaskWork,
+                Verb::TaskAssign,
+                Verb::TaskVerify,
+                Verb::TaskDrop,
                 Verb::Snapshot,
             ]
             .into_iter()
@@ -196,18 +219,19 @@ mod tests {
         assert_eq!(
             allowed(Caller::Person, Standing::Other),
             "look attach send logs spawn stop wake restart set rename bury prune post mail assume \
-             transfer drop up down clean signal escalate snapshot"
+             transfer drop up down clean signal escalate task task-work task-assign task-verify task-drop \
+             snapshot"
         );
         assert_eq!(
             allowed(agent, Standing::Parent),
-            "look stop wake restart post mail signal escalate"
+            "look stop wake restart post mail signal escalate task task-assign task-verify"
         );
         assert_eq!(
             allowed(agent, Standing::Itself),
-            "look bury report post mail assume transfer drop signal escalate"
+            "look bury report post mail assume transfer drop signal escalate task task-work task-assign task-drop"
         );
-        assert_eq!(allowed(agent, Standing::Other), "look post mail signal escalate");
-        assert_eq!(allowed(agent, Standing::NoTarget), "look spawn post mail signal escalate");
+        assert_eq!(allowed(agent, Standing::Other), "look post mail signal escalate task");
+        assert_eq!(allowed(agent, Standing::NoTarget), "look spawn post mail signal escalate task");
         assert_eq!(allowed(Caller::Viewer, Standing::Other), "look");
         for standing in [Standing::Itself, Standing::Parent, Standing::Other, Standing::NoTarget] {
             assert_eq!(allowed(Caller::Job, standing), "");

@@ -10,7 +10,7 @@
 //!   refers to.
 //! - CL3  A copy is kept that belongs to the record of another agent, unless that one was cleaned, too.
 //! - CL4  While any record of an agent outside the cemetery can't be read, every copy is kept: nobody knows what it
-//!   may resume.
+//!   may resume. So is one where a record is unreadable that may say who had the conversation.
 //! - CL5  Only a person cleans.
 
 use crate::agent::Agent;
@@ -37,6 +37,8 @@ pub struct ConversationCopy {
     pub written_at: Time,
     /// Another agent that had the conversation and was not cleaned.
     pub also_of: Option<AgentId>,
+    /// Every record that may say who had the conversation can be read.
+    pub is_certain: bool,
     /// An agent outside the cemetery whose conversation refers to this one.
     pub origin_for: Option<AgentId>,
 }
@@ -59,6 +61,8 @@ pub enum KeptFor {
     Record(AgentId),
     /// The record of this agent can't be read, so nobody knows what it may resume.
     Uncertainty(AgentId),
+    /// Records can't be read that may say who had the conversation.
+    Damage,
 }
 
 /// What goes and what stays, of what was found.
@@ -163,6 +167,7 @@ fn kept_for(fleet: &Fleet, own: AgentId, copy: &ConversationCopy) -> Option<Kept
     needed_by(fleet, &copy.conversation)
         .or_else(|| copy.origin_for.map(KeptFor::Resumption))
         .or_else(|| copy.also_of.filter(other).map(KeptFor::Record))
+        .or_else(|| (!copy.is_certain).then_some(KeptFor::Damage))
 }
 
 fn cleaned(
@@ -241,7 +246,15 @@ mod tests {
     fn copy(conversation: &str) -> ConversationCopy {
         let (also_of, origin_for) = (None, None);
         let conversation = id(conversation);
-        ConversationCopy { conversation, bytes: 7, written_at: NOW, also_of, origin_for }
+        let is_certain = true;
+        ConversationCopy {
+            conversation,
+            bytes: 7,
+            written_at: NOW,
+            also_of,
+            is_certain,
+            origin_for,
+        }
     }
 
     fn found(recalled: Option<&Agent>, copies: Vec<ConversationCopy>) -> Artefacts {
@@ -327,6 +340,8 @@ mod tests {
         assert_eq!(goes(gone, own), None);
         let origin = ConversationCopy { origin_for: Some(EVE), ..copy("a") };
         assert_eq!(goes(vec![], origin), Some(KeptFor::Resumption(EVE)));
+        let doubtful = ConversationCopy { is_certain: false, ..copy("a") };
+        assert_eq!(goes(vec![], doubtful), Some(KeptFor::Damage));
         let mut damaged = agent(EVE, State::Sleeping, &["c"]);
         damaged.mark_damaged("altered", NOW);
         assert_eq!(goes(vec![damaged], copy("a")), Some(KeptFor::Uncertainty(EVE)));

@@ -5,7 +5,7 @@ use crate::cleaning::Artefacts;
 use crate::conversation::ConversationId;
 use crate::escalation::EscalationDraft;
 use crate::fleet::Reach;
-use crate::id::{AgentId, MessageId, PostId};
+use crate::id::{AgentId, MessageId, PostId, TaskId};
 use crate::launch::Launch;
 use crate::legacy::LegacyKind;
 use crate::message::{Addressee, MailDraft};
@@ -17,6 +17,7 @@ use crate::settings::Settings;
 use crate::signal::{SignalDraft, SignalTarget};
 use crate::situation::Situation;
 use crate::snapshot::SnapshotOrder;
+use crate::task::TaskCommand;
 use crate::text::{Fingerprint, TextBody};
 use crate::work::WorkPhase;
 
@@ -121,14 +122,25 @@ pub enum Command {
     Signal(Box<SignalDraft>),
     /// A matter that somebody has to look at.
     Escalate(Box<EscalationDraft>),
+    /// Something is asked of a task.
+    Task(Box<TaskCommand>),
+    /// An agent is born that is on a task from its birth: a child of an agent's, where it has a reach.
+    SpawnOn {
+        spawn: Box<Spawn>,
+        reach: Option<Reach>,
+        task: TaskId,
+    },
 }
 
 impl Command {
     /// Whom it names, if anybody.
     pub fn target_mut(&mut self) -> Option<&mut Target> {
         match self {
-            Command::Spawn(spawn) | Command::SpawnChild(spawn, _) => spawn.parent.as_mut(),
+            Command::Spawn(spawn)
+            | Command::SpawnChild(spawn, _)
+            | Command::SpawnOn { spawn, .. } => spawn.parent.as_mut(),
             Command::Set(set) => Some(&mut set.target),
+            Command::Task(command) => command.target_mut(),
             Command::Snapshot(order) => Some(&mut order.target),
             Command::Mail(draft) => match &mut draft.to {
                 Addressee::Agent(target) | Addressee::Team(target) => Some(target),

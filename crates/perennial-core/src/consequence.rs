@@ -12,6 +12,7 @@ use crate::message::{self, Content, Happened, Mailbox, MessageEvent, Withdrawer}
 use crate::role;
 use crate::round;
 use crate::state::Roster;
+use crate::task;
 use crate::time::Time;
 
 /// Whether anything may follow from this event.
@@ -27,6 +28,9 @@ pub fn has_any(fleet: &Fleet, event: &Event) -> bool {
     }
     if let What::Message(id, what) = &event.what {
         return what.is_last() && fleet.escalations().of_mail(*id).is_some();
+    }
+    if let What::Job(_, job::JobEvent::Ended { .. }) = &event.what {
+        return true;
     }
     let Some((id, event)) = event.of_agent() else { return false };
     match event {
@@ -98,7 +102,7 @@ pub fn of(
             message::outdated(fleet, id)
         }
         AgentEvent::Moved(moved) if moved.to.roster() == Roster::Cemetery => {
-            burial(fleet, before.unwrap_or(after), &mut follows)
+            burial(fleet, before.unwrap_or(after), event.at, &mut follows)
         }
         AgentEvent::Hatched(_) | AgentEvent::RoleTaken { .. } => {
             role_moved(fleet, before, after, None)
@@ -151,8 +155,15 @@ fn notification(
 }
 
 /// What follows from an event that is about no agent: a notice that is offered counts as told, the interval
-/// of rounds counts anew, and the operator is notified of mail.
-pub fn of_other(fleet: &Fleet, event: &Event) -> Option<What> {
+/// of rounds counts anew, the operator is notified of mail, and the end of a check verifies a task or gives it back.
+pub fn of_other(fleet: &Fleet, event: &Event) -> Vec<What> {
+    if let What::Job(id, ended) = &event.what {
+        return task::check_ended(fleet, *id, ended, event.at);
+    }
+    of_message(fleet, event).into_iter().collect()
+}
+
+fn of_message(fleet: &Fleet, event: &Event) -> Option<What> {
     match &event.what {
         What::Message(id, MessageEvent::Offered { session, .. }) => {
             told(fleet, *id, *session).or_else(|| round::passed(fleet, *id))
@@ -173,7 +184,8 @@ pub fn of_other(fleet: &Fleet, event: &Event) -> Option<What> {
         | What::Job(..)
         | What::Role(..)
         | What::Signal(..)
-        | What::Escalation(..) => None,
+        | What::Escalation(..)
+        | What::Task(..) => None,
     }
 }
 
@@ -191,7 +203,8 @@ pub fn is_over(batch: &[Event], follows: &Event) -> bool {
             | What::Job(..)
             | What::Role(..)
             | What::Signal(..)
-            | What::Escalation(..) => false,
+            | What::Escalation(..)
+            | What::Task(..) => false,
         }),
         What::Job(..) | What::Escalation(..) => batch.contains(follows),
         What::Node(..)
@@ -200,12 +213,14 @@ pub fn is_over(batch: &[Event], follows: &Event) -> bool {
         | What::Conversation(..)
         | What::Post(..)
         | What::Role(..)
-        | What::Signal(..) => false,
+        | What::Signal(..)
+        | What::Task(..) => false,
     }
 }
 
-/// What becomes of a buried agent's messages; the operator is told of what comes back to them.
-fn burial(fleet: &Fleet, before: &Agent, follows: &mut Vec<What>) -> Vec<Happened> {
+/// What becomes of a buried agent's tasks and messages; the operator is told of what comes back to them.
+fn burial(fleet: &Fleet, before: &Agent, at: Time, follows: &mut Vec<What>) -> Vec<Happened> {
+    follows.extend(task::buried(fleet, before, at));
     let left = message::buried(fleet, before);
     let notified = job::notify_returned(fleet, before, &left);
     follows.extend(notified.map(|(id, wanted)| What::Job(id, wanted)));
@@ -252,7 +267,6 @@ mod tests {
     use crate::fleet::Policy;
     use crate::reason::Reason;
     use crate::state::{Cause, State};
-    use crate::time::Time;
 
     /// A dialog that is recorded again, with another time for instance, is the same dialog.
     #[test]

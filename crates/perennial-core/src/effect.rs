@@ -220,4 +220,8 @@ pub enum Timer {
     Round,
     /// An escalation that nobody has seen is raised.
     Unseen,
+    /// Somebody is told again of a task that nobody has taken up.
+    Raise,
+    /// The end of a task's check is lost.
+    CheckLost,
 }

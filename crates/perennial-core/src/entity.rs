@@ -8,7 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::ConversationId;
-use crate::id::{AgentId, EscalationId, JobId, MessageId, NodeId, PostId, SignalId};
+use crate::id::{AgentId, EscalationId, JobId, MessageId, NodeId, PostId, SignalId, TaskId};
 use crate::name::NameKey;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -27,6 +27,7 @@ pub enum Entity {
     Role(NameKey),
     Signal(SignalId),
     Escalation(EscalationId),
+    Task(TaskId),
 }
 
 impl Entity {
@@ -45,7 +46,8 @@ impl Entity {
             | Entity::Message(_)
             | Entity::Job(_)
             | Entity::Role(_)
-            | Entity::Escalation(_) => true,
+            | Entity::Escalation(_)
+            | Entity::Task(_) => true,
             Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) | Entity::Signal(_) => {
                 false
             }
@@ -63,7 +65,8 @@ impl Entity {
             | Entity::Job(_)
             | Entity::Role(_)
             | Entity::Signal(_)
-            | Entity::Escalation(_) => None,
+            | Entity::Escalation(_)
+            | Entity::Task(_) => None,
         }
     }
 
@@ -78,7 +81,8 @@ impl Entity {
             | Entity::Job(_)
             | Entity::Role(_)
             | Entity::Signal(_)
-            | Entity::Escalation(_) => None,
+            | Entity::Escalation(_)
+            | Entity::Task(_) => None,
         }
     }
 }
@@ -102,6 +106,7 @@ impl fmt::Display for Entity {
             Entity::Role(key) => write!(f, "role {key}"),
             Entity::Signal(id) => id.fmt(f),
             Entity::Escalation(id) => id.fmt(f),
+            Entity::Task(id) => id.fmt(f),
         }
     }
 }

@@ -11,7 +11,8 @@ use crate::escalation::EscalationEvent;
 use crate::exit::Exit;
 use crate::hold::Hold;
 use crate::id::{
-    AgentId, BootId, Epoch, EscalationId, JobId, MessageId, NodeId, PostId, SessionNumber, SignalId,
+    AgentId, BootId, Epoch, EscalationId, JobId, MessageId, NodeId, PostId, SessionNumber,
+    SignalId, TaskId,
 };
 use crate::job::JobEvent;
 use crate::launch::Launch;
@@ -27,6 +28,7 @@ use crate::settings::Settings;
 use crate::signal::SignalEvent;
 use crate::snapshot::SnapshotEvent;
 use crate::state::{Cause, State};
+use crate::task::TaskEvent;
 use crate::text::Text;
 use crate::time::Time;
 use crate::work::WorkPhase;
@@ -50,6 +52,7 @@ pub enum What {
     Role(NameKey, RoleEvent),
     Signal(SignalId, SignalEvent),
     Escalation(EscalationId, EscalationEvent),
+    Task(TaskId, TaskEvent),
 }
 
 /// What happens to a name or a conversation, which at most one agent has at a time. Who has it
@@ -244,7 +247,8 @@ impl Event {
             | What::Job(..)
             | What::Role(..)
             | What::Signal(..)
-            | What::Escalation(..) => None,
+            | What::Escalation(..)
+            | What::Task(..) => None,
         }
     }
 
@@ -261,6 +265,7 @@ impl Event {
             What::Role(key, _) => Entity::Role(key.clone()),
             What::Signal(id, _) => Entity::Signal(*id),
             What::Escalation(id, _) => Entity::Escalation(*id),
+            What::Task(id, _) => Entity::Task(*id),
         }
     }
 }

@@ -42,6 +42,7 @@ use crate::role::{self, Role, Roles};
 use crate::session::Process;
 use crate::signal;
 use crate::snapshot;
+use crate::task::{self, Task, Tasks};
 use crate::text::TextBody;
 use crate::time::Time;
 
@@ -60,6 +61,7 @@ pub struct Fleet {
     jobs: Jobs,
     roles: Roles,
     escalations: Escalations,
+    tasks: Tasks,
     /// The node that decides and plans here.
     node: NodeId,
     nodes: BTreeMap<NodeId, Node>,
@@ -78,6 +80,7 @@ pub struct Restored {
     pub jobs: Vec<Job>,
     pub roles: BTreeMap<NameKey, Role>,
     pub escalations: Vec<Escalation>,
+    pub tasks: Vec<Task>,
     pub nodes: BTreeMap<NodeId, Node>,
 }
 
@@ -89,7 +92,7 @@ impl Fleet {
 
     /// The fleet as folding its events would have made it.
     pub fn restore(restored: Restored) -> Fleet {
-        let Restored { node, agents, messages, jobs, roles, escalations, nodes } = restored;
+        let Restored { node, agents, messages, jobs, roles, escalations, tasks, nodes } = restored;
         let roles = Roles::restore(roles, agents.iter());
         Fleet {
             agents: Agents::restore(node, agents),
@@ -97,6 +100,7 @@ impl Fleet {
             jobs: Jobs::restore(jobs),
             roles,
             escalations: Escalations::restore(escalations),
+            tasks: Tasks::restore(tasks),
             node,
             nodes,
             policy: Policy::default(),
@@ -113,6 +117,7 @@ impl Fleet {
             jobs: self.jobs.iter().cloned().collect(),
             roles: self.roles.iter().map(|(key, role)| (key.clone(), role.clone())).collect(),
             escalations: self.escalations.iter().cloned().collect(),
+            tasks: self.tasks.iter().cloned().collect(),
             nodes: self.nodes.clone(),
         }
     }
@@ -130,8 +135,9 @@ impl Fleet {
         let agents = self.agents().map(|agent| Entity::Agent(agent.id));
         let messages = self.messages.iter().map(|message| Entity::Message(message.id));
         let escalations = self.escalations.iter().map(|one| Entity::Escalation(one.id));
+        let tasks = self.tasks.iter().map(|task| Entity::Task(task.id));
         let jobs = self.jobs.iter().map(|job| Entity::Job(job.id));
-        agents.chain(messages).chain(jobs).chain(escalations)
+        agents.chain(messages).chain(jobs).chain(escalations).chain(tasks)
     }
 
     pub fn messages(&self) -> &Messages {
@@ -145,6 +151,10 @@ impl Fleet {
 
     pub fn set_behind(&mut self, behind: Duration) {
         self.behind = behind;
+    }
+
+    pub fn tasks(&self) -> &Tasks {
+        &self.tasks
     }
 
     pub fn jobs(&self) -> &Jobs {
@@ -183,6 +193,7 @@ impl Fleet {
             Entity::Job(id) => self.jobs.share(&newest.jobs, *id),
             Entity::Role(key) => self.roles.share(&newest.roles, key),
             Entity::Escalation(id) => self.escalations.share(&newest.escalations, *id),
+            Entity::Task(id) => self.tasks.share(&newest.tasks, *id),
             Entity::Node(_)
             | Entity::Name(_)
             | Entity::Conversation(_)
@@ -215,6 +226,9 @@ impl Fleet {
         match &request.command {
             Command::Spawn(spawn) => self.spawn(caller, spawn, now),
             Command::SpawnChild(spawn, reach) => self.spawn_child(caller, (spawn, reach), now),
+            Command::SpawnOn { spawn, reach, task } => {
+                self.spawn_on(caller, (spawn, reach.as_ref()), *task, now)
+            }
             Command::Stop(target) => {
                 self.asked(caller, Verb::Stop, target, |one, by| agent::stop(one, by, now), now)
             }
@@ -248,6 +262,7 @@ impl Fleet {
             }
             Command::Clean { found } => cleaning::decide(self, caller, found, now),
             Command::Unsend { id } => message::unsend(self, caller, *id, now),
+            Command::Task(command) => task::decide(self, caller, command, now),
             Command::Mail(draft) => message::send_mail(self, caller, draft, now),
             Command::ReadMail { ids } => message::read_mail(self, caller, ids, now),
             Command::Post { id, title, body } => {
@@ -373,10 +388,7 @@ impl Fleet {
         for (position, event) in events.iter().enumerate() {
             batch.push(event.clone());
             let Some((id, what)) = event.of_agent() else {
-                let follows = consequence::of_other(self, event);
-                let follows = follows.map(|what| Event { at: event.at, what });
-                let is_new = |event: &Event| !consequence::is_over(&batch, event);
-                batch.extend(follows.filter(is_new).into_iter().collect::<Vec<_>>());
+                follow(&mut batch, consequence::of_other(self, event), event.at);
                 continue;
             };
             let known = changed.iter().position(|agent| agent.id == id);
@@ -395,12 +407,7 @@ impl Fleet {
             };
             let later = &events[position + 1..];
             let follows = consequence::of(self, before.as_ref(), &after, event, later);
-            for what in follows {
-                let follows = Event { at: event.at, what };
-                if !consequence::is_over(&batch, &follows) {
-                    batch.push(follows);
-                }
-            }
+            follow(&mut batch, follows, event.at);
             changed.push(after);
         }
         batch
@@ -437,6 +444,7 @@ impl Fleet {
                 self.agents.hold_claim(key, *claim, event.at);
                 Vec::new()
             }
+            What::Task(id, what) => self.tasks.evolve(*id, what, event.at),
             What::Role(key, what) => {
                 self.roles.evolve(key, what);
                 Vec::new()
@@ -455,6 +463,7 @@ impl Fleet {
             Entity::Escalation(id) if self.is_own(entity) => {
                 escalation::plan(&self.escalations, *id)
             }
+            Entity::Task(id) => task::plan(self, *id, now),
             Entity::Message(_) | Entity::Job(_) | Entity::Escalation(_) => Plan::default(),
             Entity::Node(_)
             | Entity::Name(_)
@@ -482,6 +491,16 @@ impl Decision {
     pub(crate) fn of(id: AgentId, events: Vec<AgentEvent>, at: Time) -> Decision {
         let (about, events) = (vec![Entity::Agent(id)], of(id, events, at));
         Decision { about, events, ..Decision::default() }
+    }
+}
+
+/// Adds what follows from an event to its batch, but for what is over in it.
+fn follow(batch: &mut Vec<Event>, follows: Vec<What>, at: Time) {
+    for what in follows {
+        let event = Event { at, what };
+        if !consequence::is_over(batch, &event) {
+            batch.push(event);
+        }
     }
 }
 

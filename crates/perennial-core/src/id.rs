@@ -57,6 +57,11 @@ lasting_id!(
     "nod_"
 );
 lasting_id!(
+    /// A unit of work.
+    TaskId,
+    "tsk_"
+);
+lasting_id!(
     /// A text to an agent.
     MessageId,
     "msg_"

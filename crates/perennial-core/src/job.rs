@@ -6,10 +6,12 @@
 //! - O1  A job is run at most once per number: its number is its fence.
 //! - O2  An end that nobody saw is `Unknown`; a notification is never run again after it. So is the
 //!   end of a job of which a record can't be read.
-//! - O3  A node runs at most `RUNNING_MAX` jobs at once, and one per agent, in the order in which they were
-//!   wanted.
+//! - O3  A node runs at most `RUNNING_MAX` notifications at once, and one per agent, in the order in which they were
+//!   wanted; and at most `CHECKS_MAX` checks of tasks, which take minutes and hold up no notification.
 //! - O4  At most one notification about an agent's state waits for its turn, and only while what it tells is so;
 //!   and at most one about its mail, with `URGENT_WAITING_MAX` more about urgent mail.
+
+mod kind;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,8 +23,9 @@ use crate::agent::Agent;
 use crate::effect::{Effect, JobAction, JobEffect, Plan};
 use crate::entity::Entity;
 use crate::fleet::Fleet;
-use crate::id::{AgentId, JobId, MessageId, NodeId};
+use crate::id::{AgentId, JobId, MessageId, NodeId, TaskId};
 use crate::message::{Content, Happened, Mailbox, MessageEvent, Priority, Sender};
+use crate::name::Name;
 use crate::reason::Reason;
 use crate::session::Process;
 use crate::time::Time;
@@ -33,6 +36,9 @@ pub const NOTIFY_LIMIT: Duration = Duration::from_secs(10);
 /// So many jobs are run at once; the others wait for the end of one. Each costs a holder and a tree
 /// of processes, and a fleet that needs its operator wants a notification for every agent.
 pub const RUNNING_MAX: usize = 8;
+
+/// So many checks of tasks are run at once: builds and tests, which want a machine for themselves.
+pub const CHECKS_MAX: usize = 4;
 
 /// So many notifications of one agent's urgent mail wait, besides the one of its other mail.
 pub const URGENT_WAITING_MAX: usize = 3;
@@ -62,6 +68,14 @@ pub enum Purpose {
         note: String,
         /// The sender's own words.
         subject: String,
+    },
+    /// A task is claimed to be done.
+    Check {
+        task: TaskId,
+        /// Who did it.
+        agent: Option<AgentId>,
+        /// A check of configuration; without one, the task's own command.
+        check: Option<Name>,
     },
 }
 
@@ -181,20 +195,22 @@ impl Jobs {
     fn placed(&self) -> impl Iterator<Item = JobId> {
         let mut open: Vec<&Job> = self.iter().filter(|job| !job.is_over()).collect();
         open.sort_unstable_by_key(|job| (job.wanted_at, job.id));
-        let mut agents = BTreeSet::new();
-        let first_of_agent = open.into_iter().filter(move |job| agents.insert(job.agent()));
-        let mut placed: BTreeMap<NodeId, usize> = BTreeMap::new();
+        let mut turns = BTreeSet::new();
+        let first_of_turn = open.into_iter().filter(move |job| turns.insert(job.turn()));
+        let mut placed: BTreeMap<(NodeId, bool), usize> = BTreeMap::new();
         let has_place = move |job: &&Job| {
-            let placed = placed.entry(job.node).or_default();
+            let placed = placed.entry((job.node, job.is_check())).or_default();
             *placed += 1;
-            *placed <= RUNNING_MAX
+            *placed <= if job.is_check() { CHECKS_MAX } else { RUNNING_MAX }
         };
-        first_of_agent.filter(has_place).map(|job| job.id)
+        first_of_turn.filter(has_place).map(|job| job.id)
     }
 
     /// The notifications about an agent that wait for their turn: none of them was begun.
     pub fn waiting(&self, agent: AgentId) -> impl Iterator<Item = &Job> {
-        let is_wanted = move |job: &&Job| job.agent() == agent && job.phase == JobPhase::Wanted;
+        let is_wanted = move |job: &&Job| {
+            !job.is_check() && job.turn() == agent.0 && job.phase == JobPhase::Wanted
+        };
         let mut wanted = self.iter().filter(is_wanted).peekable();
         let placed: Vec<JobId> =
             if wanted.peek().is_some() { self.placed().collect() } else { Vec::new() };
@@ -211,27 +227,6 @@ impl Jobs {
     fn enter(&mut self, id: JobId, phase: JobPhase) {
         if let Some(job) = self.all.get_mut(&id) {
             Arc::make_mut(job).phase = phase;
-        }
-    }
-}
-
-impl Job {
-    pub fn is_over(&self) -> bool {
-        matches!(self.phase, JobPhase::Ended(_))
-    }
-
-    /// Whom it is about.
-    fn agent(&self) -> AgentId {
-        match self.purpose {
-            Purpose::Notify { agent, .. } | Purpose::Mail { agent, .. } => agent,
-        }
-    }
-
-    /// Whether it tells of a state, which may be over before it is run.
-    fn tells_of_state(&self) -> bool {
-        match self.purpose {
-            Purpose::Notify { .. } => true,
-            Purpose::Mail { .. } => false,
         }
     }
 }

@@ -49,6 +49,7 @@ pub mod signal;
 pub mod situation;
 pub mod snapshot;
 pub mod state;
+pub mod task;
 pub mod text;
 pub mod time;
 pub mod visibility;

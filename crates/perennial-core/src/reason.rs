@@ -268,6 +268,16 @@ pub enum Verb {
     Signal,
     /// Has a matter looked at.
     Escalate,
+    /// Adds, reads and notes tasks.
+    Task,
+    /// Works on a task: takes it, claims it, splits it.
+    TaskWork,
+    /// Puts a task on somebody's queue, or takes it from there.
+    TaskAssign,
+    /// Says whether a task is done.
+    TaskVerify,
+    /// Reopens or drops a task.
+    TaskDrop,
     /// Takes, shows and restores snapshots of work trees.
     Snapshot,
 }
@@ -298,6 +308,11 @@ impl Verb {
             Verb::Clean => "clean",
             Verb::Signal => "signal",
             Verb::Escalate => "escalate",
+            Verb::Task => "task",
+            Verb::TaskWork => "task-work",
+            Verb::TaskAssign => "task-assign",
+            Verb::TaskVerify => "task-verify",
+            Verb::TaskDrop => "task-drop",
             Verb::Snapshot => "snapshot",
         }
     }

@@ -7,12 +7,13 @@ use crate::authority::{Caller, Standing};
 use crate::conversation::ConversationId;
 use crate::fleet::Excess;
 use crate::hold::HeldFor;
-use crate::id::{AgentId, MessageId};
+use crate::id::{AgentId, MessageId, TaskId};
 use crate::message::{Mailbox, MessageStep};
 use crate::name::Name;
 use crate::reason::Verb;
 use crate::signal::{PayloadFault, SignalKind};
 use crate::state::State;
+use crate::task::TaskRefusal;
 use crate::visibility::Private;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -151,5 +152,10 @@ pub enum Refusal {
     /// It is in the cemetery, and its last session has not ended, or nobody knows whether it has.
     StillEnding {
         agent: AgentId,
+    },
+    /// Something can't be done with a task.
+    Task {
+        task: TaskId,
+        why: TaskRefusal,
     },
 }

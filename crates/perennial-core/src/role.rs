@@ -18,6 +18,7 @@
 //!   does, it has the giver's; by an agent's word, of another project, without rounds and restart policy.
 
 mod declared_in;
+mod verify;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -39,6 +40,7 @@ use crate::state::{Roster, State};
 use crate::time::Time;
 
 pub use declared_in::DeclaredIn;
+pub use verify::Verify;
 
 /// What a role asks of its holders. A role that nobody declared has the defaults.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -55,6 +57,8 @@ pub struct RoleTerms {
     pub every: Option<Duration>,
     /// Somebody declared it: the operator, a project, or Perennial itself.
     pub is_declared: bool,
+    /// What verifies the tasks of its holders that have no check.
+    pub verify: Verify,
 }
 
 /// What the holder of a role is to do.
@@ -454,7 +458,8 @@ pub fn rested_on(fleet: &Fleet, events: &[Event]) -> Vec<Entity> {
         | What::Post(..)
         | What::Job(..)
         | What::Signal(..)
-        | What::Escalation(..) => Vec::new(),
+        | What::Escalation(..)
+        | What::Task(..) => Vec::new(),
     };
     events.iter().flat_map(of_event).collect()
 }

@@ -2,6 +2,7 @@
 //! seed; then rest. Every property is checked at every step.
 
 mod summary;
+mod tasks;
 mod texts;
 
 pub use summary::Summary;
@@ -115,10 +116,12 @@ enum Act {
     Mail,
     /// A person begins a draft in an input line, or takes it away.
     Draft,
+    /// Somebody adds a task, or does something with one.
+    Task,
 }
 
 /// Each act with its weight, and whether it is a fault that some seeds do without.
-const ACTS: [(Act, u64, bool); 30] = [
+const ACTS: [(Act, u64, bool); 31] = [
     (Act::Spawn, 10, false),
     (Act::Stop, 10, false),
     (Act::StopAll, 1, false),
@@ -149,6 +152,7 @@ const ACTS: [(Act, u64, bool); 30] = [
     (Act::Unsend, 3, false),
     (Act::Mail, 20, true),
     (Act::Draft, 6, true),
+    (Act::Task, 12, true),
 ];
 
 /// Any word but `command`: no preset is read here.
@@ -293,6 +297,7 @@ impl Explorer {
                 }
             }
             Act::Mail => self.mail(),
+            Act::Task => self.task(),
             Act::Draft => {
                 let has_draft = self.world.random.per_mille(500);
                 if let Some(agent) = self.somebody() {

@@ -117,7 +117,7 @@ impl World {
             if let What::Job(_, JobEvent::Wanted { purpose, .. }) = &event.what {
                 match purpose {
                     Purpose::Notify { agent, reason, .. } => told.push((*agent, *reason)),
-                    Purpose::Mail { .. } => {}
+                    Purpose::Mail { .. } | Purpose::Check { .. } => {}
                 }
             }
         }

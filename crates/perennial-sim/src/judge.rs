@@ -95,7 +95,8 @@ impl Judge {
                 | What::Role(..)
                 | What::Job(..)
                 | What::Signal(..)
-                | What::Escalation(..) => {}
+                | What::Escalation(..)
+                | What::Task(..) => {}
             }
         }
         for (id, account) in &mut self.accounts {

@@ -113,6 +113,7 @@ impl World {
             What::Agent(id, what) => self.check_agent_event(*id, what, event.at),
             What::Message(id, what) => self.check_text(*id, what, event.at),
             What::Job(id, what) => self.check_job(*id, what),
+            What::Task(id, what) => self.check_task(*id, what),
             What::Name(..) | What::Conversation(..) | What::Post(..) | What::Role(..) => {}
             What::Signal(..) | What::Escalation(..) => {}
         }

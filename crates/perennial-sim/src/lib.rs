@@ -33,6 +33,7 @@ mod settle;
 mod shim;
 mod signs;
 mod span;
+mod tasks;
 mod texts;
 mod typing;
 mod violation;

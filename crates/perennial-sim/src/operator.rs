@@ -112,7 +112,9 @@ impl World {
             | Command::DismissVacancy { .. }
             | Command::Report { .. }
             | Command::Signal(_)
-            | Command::Escalate(_) => {}
+            | Command::Escalate(_)
+            | Command::Task(_)
+            | Command::SpawnOn { .. } => {}
         }
     }
 

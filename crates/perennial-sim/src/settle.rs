@@ -53,6 +53,7 @@ impl World {
         self.check_no_text_lost(quiet_since);
         self.check_no_mail_lost(quiet_since);
         self.check_jobs();
+        self.check_tasks();
         self.insist(Command::StopAll);
         self.run(MINUTE);
         let asleep = |agent: &Agent| !matches!(agent.state, State::Working | State::Waiting);

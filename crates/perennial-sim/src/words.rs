@@ -37,6 +37,7 @@ pub fn event(event: &Event) -> String {
         What::Role(key, what) => format!("role {key} {what:?}"),
         What::Signal(id, what) => format!("{id} {what:?}"),
         What::Escalation(id, what) => format!("{id} {what:?}"),
+        What::Task(id, what) => format!("{id} {what:?}"),
         What::Name(key, claim) => format!("name {key} {}", claim_event(claim)),
         What::Conversation(id, claim) => format!("conversation {id} {}", claim_event(claim)),
     }

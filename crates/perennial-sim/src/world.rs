@@ -28,6 +28,7 @@ use crate::mutation::Mutation;
 use crate::operator::Operator;
 use crate::random::Random;
 use crate::shim::Order;
+use crate::tasks::TaskRecord;
 use crate::texts::Texts;
 use crate::typing::{Attempt, Prompt};
 use crate::violation::Broken;
@@ -167,6 +168,7 @@ pub struct World {
     /// Hooks that wait for the texts that they are answered with.
     pub hooks: BTreeMap<Waiter, HookCall>,
     pub mails: Mails,
+    pub tasks: TaskRecord,
     pub texts: Texts,
     /// What the operator has set.
     pub policy: Policy,
@@ -204,6 +206,7 @@ impl World {
             operator: Operator::default(),
             hooks: BTreeMap::new(),
             mails: Mails::default(),
+            tasks: TaskRecord::default(),
             texts: Texts::default(),
             policy: Policy::default(),
             ledger: Ledger::default(),

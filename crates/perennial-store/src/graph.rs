@@ -306,7 +306,8 @@ fn of_agent(record: &Record) -> Option<(AgentId, &AgentEvent, Time)> {
         | What::Job(..)
         | What::Role(..)
         | What::Signal(..)
-        | What::Escalation(..) => None,
+        | What::Escalation(..)
+        | What::Task(..) => None,
     }
 }
 

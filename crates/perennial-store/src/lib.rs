@@ -16,6 +16,7 @@ pub mod record;
 mod signal_index;
 pub mod sqlite;
 pub mod stored;
+pub mod task_rows;
 pub mod text;
 
 pub use chain::Hash;
@@ -24,7 +25,7 @@ pub use journal::{
     AppendError, Batch, Done, Expected, Journal, Link, ReadError, Seq, StoreError, StreamAppend,
     Version,
 };
-pub use load::{LoadError, Loaded, load, recall};
+pub use load::{LoadError, Loaded, load, recall, recall_task};
 pub use memory::MemoryJournal;
 pub use projection::{
     Kept, Latest, MailQuery, MessageRow, MessageRows, MessageStep, MessagesOf, Projections,
@@ -33,3 +34,4 @@ pub use projection::{
 pub use record::{Damage, Record, Unreadable};
 pub use signal_index::{SignalOrigin, SignalPlace, SignalQuery, SignalRow};
 pub use sqlite::{OpenError, SqliteJournal};
+pub use task_rows::{TaskQuery, TaskRow};

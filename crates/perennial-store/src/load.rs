@@ -20,10 +20,11 @@ use perennial_core::entity::Entity;
 use perennial_core::escalation::Escalation;
 use perennial_core::event::{AgentEvent, Event};
 use perennial_core::fleet::{self, Fleet, Node, Restored};
-use perennial_core::id::{AgentId, MessageId, NodeId};
+use perennial_core::id::{AgentId, MessageId, NodeId, TaskId};
 use perennial_core::job::Job;
 use perennial_core::message::{Message, Sender};
 use perennial_core::role::Role;
+use perennial_core::task::Task;
 use perennial_core::text::Text;
 use perennial_core::time::Time;
 use serde::Serialize;
@@ -36,7 +37,7 @@ const RECORDS_AT_ONCE: usize = 1000;
 
 /// The form of snapshots; those of another are not read. To be counted up when an agent's fields, or
 /// what folding makes of them, change between two releases.
-const FORM: &str = concat!(env!("CARGO_PKG_VERSION"), "/16");
+const FORM: &str = concat!(env!("CARGO_PKG_VERSION"), "/17");
 
 /// Everything that a supervisor starts from.
 #[derive(Debug)]
@@ -125,6 +126,10 @@ fn restore(journal: &dyn Store, node: NodeId) -> Result<Option<Folding>, ReadErr
             },
             Entity::Escalation(_) => match serde_json::from_str::<Escalation>(&state) {
                 Ok(escalation) => restored.escalations.push(escalation),
+                Err(_) => return Ok(None),
+            },
+            Entity::Task(_) => match serde_json::from_str::<Task>(&state) {
+                Ok(task) => restored.tasks.push(task),
                 Err(_) => return Ok(None),
             },
             // A claim's state follows from the agents; a post or a signal has none.
@@ -254,7 +259,8 @@ impl Folding {
             | Entity::Post(_)
             | Entity::Role(_)
             | Entity::Signal(_)
-            | Entity::Escalation(_) => {}
+            | Entity::Escalation(_)
+            | Entity::Task(_) => {}
         }
     }
 
@@ -270,13 +276,16 @@ impl Folding {
                 | Entity::Post(_)
                 | Entity::Role(_)
                 | Entity::Signal(_)
-                | Entity::Escalation(_) => {}
+                | Entity::Escalation(_)
+                | Entity::Task(_) => {}
             }
         }
         let Folding { fleet, head, mut versions, mut changed, over, folded, latest, .. } = self;
         // What has left memory gets no more events.
         versions.retain(|stream, _| match stream {
-            Entity::Message(_) | Entity::Job(_) | Entity::Escalation(_) => fleet.has(stream),
+            Entity::Message(_) | Entity::Job(_) | Entity::Escalation(_) | Entity::Task(_) => {
+                fleet.has(stream)
+            }
             Entity::Node(_)
             | Entity::Agent(_)
             | Entity::Name(_)
@@ -334,6 +343,7 @@ pub fn snapshots(
             Entity::Job(id) => fleet.jobs().get(*id).filter(|job| !job.is_over()).map(plain),
             Entity::Role(key) => fleet.roles().get(key).map(plain),
             Entity::Escalation(id) => fleet.escalations().get(*id).map(plain),
+            Entity::Task(id) => fleet.tasks().get(*id).filter(|task| !task.is_over()).map(plain),
             Entity::Node(_)
             | Entity::Name(_)
             | Entity::Conversation(_)
@@ -373,4 +383,17 @@ pub fn recall(journal: &dyn Store, id: AgentId) -> Result<Option<Agent>, ReadErr
         records.iter().for_each(|record| folding.take(record));
     }
     Ok(folding.finish(Vec::new()).fleet.agent(id).cloned())
+}
+
+/// A task as its own records tell it, over or not.
+pub fn recall_task(journal: &dyn Store, id: TaskId) -> Result<Option<Task>, ReadError> {
+    let stream = Entity::Task(id);
+    let (mut folding, mut after) = (Folding::default(), Version(0));
+    loop {
+        let records = journal.read_stream(&stream, after, RECORDS_AT_ONCE)?;
+        let Some(last) = records.last() else { break };
+        after = last.version;
+        records.iter().for_each(|record| folding.take(record));
+    }
+    Ok(folding.finish(Vec::new()).fleet.tasks().get(id).cloned())
 }

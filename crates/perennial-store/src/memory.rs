@@ -27,10 +27,11 @@ use crate::projection::{
     Kept as KeptDone, Latest, MailQuery, MessageChange, MessageFault, MessageRow, MessageRows,
     MessagesOf, Projections, RosterQuery, RosterRow, Snapshot, SnapshotSet,
 };
-use crate::record::{EncodedBatch, Record, Row, Unreadable, has_snapshots, read_rows, stream_key};
 use signals::Signals;
 
+use crate::record::{EncodedBatch, Record, Row, Unreadable, has_snapshots, read_rows, stream_key};
 use crate::signal_index::{self, SignalQuery, SignalRow};
+use crate::task_rows::{self, TaskQuery, TaskRow, TaskTable};
 
 pub struct MemoryJournal {
     shared: Arc<Shared>,
@@ -48,6 +49,7 @@ struct Kept {
     texts: HashMap<Digest, Arc<str>>,
     messages: BTreeMap<MessageId, MessageRow>,
     signals: Signals,
+    tasks: TaskTable,
     /// The record up to which the snapshots hold.
     covers: Seq,
     snapshots: BTreeMap<Entity, Snapshot>,
@@ -204,6 +206,7 @@ impl Shared {
         let texts = batch.texts.iter().map(|text| (text.text.digest, Arc::clone(&text.body)));
         kept.texts.extend(texts);
         batch.messages.iter().for_each(|change| kept.change(change));
+        batch.tasks.iter().for_each(|change| task_rows::change(&mut kept.tasks, change));
         let mut head = self.head.get();
         let mut entries = std::mem::take(&mut batch.signals).into_iter().peekable();
         for (position, row) in batch.rows(head, &after).into_iter().enumerate() {
@@ -440,6 +443,10 @@ impl Projections for MemoryJournal {
         Ok(self.shared.lock().signals.place(id))
     }
 
+    fn tasks(&self, query: &TaskQuery) -> Result<Vec<TaskRow>, ReadError> {
+        Ok(task_rows::find(&self.shared.lock().tasks, query))
+    }
+
     fn check_messages(&self) -> Result<Vec<MessageFault>, ReadError> {
         Ok(Vec::new())
     }
@@ -474,7 +481,6 @@ impl Projections for MemoryJournal {
 
     fn roster(&self, query: RosterQuery<'_>) -> Result<Vec<RosterRow>, ReadError> {
         let kept = self.shared.lock();
-        let rows = kept.roster.values();
         Ok(match query {
             RosterQuery::Of(agents) => {
                 agents.iter().filter_map(|agent| kept.roster.get(agent).cloned()).collect()
@@ -484,16 +490,14 @@ impl Projections for MemoryJournal {
                     let own = row.name.as_deref().map(NameKey::of);
                     row.state.roster() == Roster::Cemetery && own.as_ref() == Some(name)
                 };
-                let mut rows: Vec<RosterRow> = rows.filter(is_named).cloned().collect();
+                let mut rows: Vec<&RosterRow> = kept.roster.values().filter(is_named).collect();
                 rows.sort_by_key(|row| Reverse((row.named_at, row.agent)));
-                rows.truncate(limit);
-                rows
+                rows.into_iter().take(limit).cloned().collect()
             }
             RosterQuery::InState { state, before, limit } => {
-                let is_wanted = |row: &&RosterRow| {
-                    row.state == state && before.is_none_or(|before| row.agent < before)
-                };
-                rows.rev().filter(is_wanted).take(limit).cloned().collect()
+                let is_before = |row: &RosterRow| before.is_none_or(|it| row.agent < it);
+                let of_state = kept.roster.values().rev().filter(|row| row.state == state);
+                of_state.filter(|row| is_before(row)).take(limit).cloned().collect()
             }
         })
     }

@@ -13,11 +13,13 @@ use perennial_core::message::{
 use perennial_core::name::NameKey;
 use perennial_core::reason::Reason;
 use perennial_core::state::State;
+use perennial_core::task;
 use perennial_core::text::Digest;
 use perennial_core::time::Time;
 
 use crate::journal::{Journal, ReadError, Seq, Version};
 use crate::signal_index::{SignalQuery, SignalRow};
+use crate::task_rows::{TaskQuery, TaskRow};
 
 /// Called once with whether a set of snapshots is durable, and all rows that were queued before it.
 pub type Kept = Box<dyn FnOnce(bool) + Send>;
@@ -53,6 +55,8 @@ pub trait Projections: Send + Sync {
 
     /// Where a signal is in the order of all.
     fn signal_place(&self, id: SignalId) -> Result<Option<Seq>, ReadError>;
+    /// Tasks, those that were added last first.
+    fn tasks(&self, query: &TaskQuery) -> Result<Vec<TaskRow>, ReadError>;
 
     /// Holds all rows of messages against the records that they follow from. What differs is queued to be made
     /// again; a text that is gone stays gone.
@@ -228,7 +232,7 @@ pub struct MessageRow {
     /// The session that it was offered to last.
     pub session: Option<SessionNumber>,
     pub changed_at: Time,
-    /// Of mail: all but its excerpt.
+    /// Of mail: all but its excerpt; a letter about a task has that, too.
     pub mail: Option<Box<Mail>>,
 }
 
@@ -379,10 +383,13 @@ fn recorded(
         Content::Typed { text, .. } => (text.head.clone(), Some(text.digest)),
         Content::Notice { threshold, .. } => (format!("clock at {} %", threshold.percent()), None),
         Content::Reminder { calls, .. } => (format!("clock after {calls} tool calls"), None),
+        // It has its words with it.
+        Content::Mail(mail) if task::is_letter(mail) => (mail.text.head.clone(), None),
         Content::Mail(mail) => (mail.text.head.clone(), Some(mail.text.digest)),
         Content::Round { role, number } => (format!("round {number} of the role {role}"), None),
     };
     let mail = match content {
+        Content::Mail(mail) if task::is_letter(mail) => Some(mail.clone()),
         Content::Mail(mail) => Some(Box::new(Mail { excerpt: String::new(), ..(**mail).clone() })),
         Content::Typed { .. }
         | Content::Notice { .. }

@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 
 use perennial_core::entity::Entity;
 use perennial_core::event::Event;
-use perennial_core::id::{AgentId, EscalationId, JobId, MessageId, NodeId, PostId, SignalId};
+use perennial_core::id::{
+    AgentId, EscalationId, JobId, MessageId, NodeId, PostId, SignalId, TaskId,
+};
 use perennial_core::name::Name;
 use perennial_core::text::TextBody;
 use perennial_core::time::Time;
@@ -18,6 +20,7 @@ use crate::journal::{AppendError, Batch, Expected, Link, Seq, Version};
 use crate::projection::MessageChange;
 use crate::signal_index;
 use crate::stored::{self, Encoded};
+use crate::task_rows::TaskChange;
 use crate::text::LONGEST_TEXT_BYTES;
 
 /// A record's payload is at most this long.
@@ -185,6 +188,7 @@ pub(crate) struct EncodedBatch {
     pub messages: Vec<MessageChange>,
     /// In the order of their events.
     pub signals: Vec<signal_index::Entry>,
+    pub tasks: Vec<TaskChange>,
     pub link: Option<Link>,
 }
 
@@ -222,9 +226,10 @@ impl EncodedBatch {
         }
         let events = batch.entries.iter().flat_map(|entry| &entry.events);
         let messages = events.clone().filter_map(MessageChange::of).collect();
+        let tasks = events.clone().filter_map(TaskChange::of).collect();
         let signals = signal_index::Index::of_batch(events);
         let (texts, link) = (batch.texts.clone(), batch.link);
-        Ok(EncodedBatch { entries, texts, messages, signals, link })
+        Ok(EncodedBatch { entries, texts, messages, signals, tasks, link })
     }
 
     /// Checks what it rests on: the append before it, and all that it expects. Returns where
@@ -303,6 +308,7 @@ pub(crate) fn stream_key(stream: &Entity) -> Vec<u8> {
         Entity::Role(name) => key(b'r', name.as_str().as_bytes()),
         Entity::Signal(SignalId(id)) => key(b's', &id.to_be_bytes()),
         Entity::Escalation(EscalationId(id)) => key(b'e', &id.to_be_bytes()),
+        Entity::Task(TaskId(id)) => key(b't', &id.to_be_bytes()),
     }
 }
 
@@ -327,6 +333,7 @@ pub(crate) fn stream_of(key: &[u8]) -> Option<Entity> {
         [b'r', rest @ ..] => Some(Entity::Role(text(rest)?.parse::<Name>().ok()?.key())),
         [b's', rest @ ..] => id(rest).map(SignalId).map(Entity::Signal),
         [b'e', rest @ ..] => id(rest).map(EscalationId).map(Entity::Escalation),
+        [b't', rest @ ..] => id(rest).map(TaskId).map(Entity::Task),
         _ => None,
     }
 }

@@ -125,7 +125,8 @@ pub(crate) fn row(
         | What::Post(..)
         | What::Job(..)
         | What::Role(..)
-        | What::Escalation(..) => {
+        | What::Escalation(..)
+        | What::Task(..) => {
             let derived = signal::derived(event, session)?;
             let (agent, exit_reason) = (derived.agent, derived.exit_reason);
             SignalOrigin::Emitted { agent, session, exit_reason }

@@ -15,6 +15,7 @@ mod open;
 mod rows;
 mod schema;
 mod signals;
+mod tasks;
 mod writer;
 
 use std::collections::BTreeMap;
@@ -41,6 +42,7 @@ use crate::projection::{
 };
 use crate::record::{EncodedBatch, Record, Unreadable};
 use crate::signal_index::{SignalQuery, SignalRow};
+use crate::task_rows::{TaskQuery, TaskRow};
 use crate::text;
 pub use open::OpenError;
 pub use schema::SchemaError;
@@ -236,6 +238,10 @@ impl Projections for SqliteJournal {
 
     fn signal_place(&self, id: SignalId) -> Result<Option<Seq>, ReadError> {
         self.shared.with_reader(|reader| signals::place(reader, id))
+    }
+
+    fn tasks(&self, query: &TaskQuery) -> Result<Vec<TaskRow>, ReadError> {
+        self.shared.with_reader(|reader| tasks::tasks(reader, query))
     }
 
     fn check_messages(&self) -> Result<Vec<MessageFault>, ReadError> {

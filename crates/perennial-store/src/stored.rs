@@ -20,6 +20,7 @@ mod role;
 mod settings;
 mod signal;
 mod snapshot;
+mod task;
 mod upcast;
 mod word;
 
@@ -94,7 +95,7 @@ const KINDS: &[(&str, u32)] = &[
 /// Every kind with the newest form of it.
 pub fn kinds() -> impl Iterator<Item = (&'static str, u32)> {
     let lives = [KINDS, node::KINDS, message::KINDS, post::KINDS, job::KINDS, role::KINDS];
-    let later = [signal::KINDS, escalation::KINDS];
+    let later = [signal::KINDS, escalation::KINDS, task::KINDS];
     lives.into_iter().chain(later).flatten().copied()
 }
 
@@ -225,6 +226,7 @@ pub fn write(what: &What) -> Encoded {
         What::Post(_, event) => life::encode("post", &post::Stored::from(event)),
         What::Job(_, event) => life::encode("job", &job::Stored::from(event)),
         What::Role(_, event) => life::encode("role", &role::Stored::from(event)),
+        What::Task(_, event) => life::encode("task", &task::Stored::from(event)),
         What::Node(_, event) => node::write(event),
         What::Signal(_, event) => life::encode("signal", &signal::Stored::from(event)),
         What::Escalation(_, event) => life::encode("escalation", &escalation::Stored::from(event)),
@@ -365,6 +367,10 @@ pub fn read(stream: &Entity, kind: &str, form: u64, payload: &[u8]) -> Result<Wh
         Entity::Escalation(id) => {
             let stored: escalation::Stored = life::decode("escalation", kind, payload)?;
             Ok(What::Escalation(*id, stored.try_into()?))
+        }
+        Entity::Task(id) => {
+            let stored: task::Stored = life::decode("task", kind, payload)?;
+            Ok(What::Task(*id, stored.try_into()?))
         }
     }
 }

@@ -169,8 +169,9 @@ pub const KEYS: [Key; 11] = [
                   (mortal or persistent), overseer (another role), restart (never, on-crash or always), \
                   single_holder, every (how often holders are asked for a round: a span such as 30m, from 1s to 365d, \
                   in a project's perennial.toml from 1m), cycle (a table: after, a number, and unit: assignment, \
-                  round, interaction, merge, or operator without a number; interesting, a list of events) and budget \
-                  (a table: tokens, a number). A relative mandate_file starts at this file. The keys span, \
+                  round, interaction, merge, or operator without a number; interesting, a list of events), budget \
+                  (a table: tokens, a number) and verify (word, or trust: a holder's tasks without a check need nobody's \
+                  word; only in config.toml). A relative mandate_file starts at this file. The keys span, \
                   overseer, cycle and budget are read and have no effect yet. `perennial role ls` lists all roles.",
         example: "[role.architect]\nmandate_file = \"mandates/architect.txt\"\nsingle_holder = true",
     },
@@ -181,7 +182,7 @@ pub const KEYS: [Key; 11] = [
         variable: None,
         summary: "A command for each check: a program and its arguments, or a table with command and limit (a span \
                   such as 10m). Checks of a project's perennial.toml have to be trusted first: `perennial config \
-                  trust`. Nothing runs checks yet.",
+                  trust`. Tasks name them: `perennial task add --check`.",
         example: "[checks]\nunit = [\"cargo\", \"test\"]",
     },
 ];

@@ -25,13 +25,17 @@ pub struct ProjectFile {
     pub checks: checks::Declared,
 }
 
-/// Where a project has it: in its main work tree, or in the directory that is the project.
-pub fn path(project: &Path) -> PathBuf {
-    let top = match project.file_name().is_some_and(|name| name == ".git") {
+/// The main work tree of a project, or the directory that is the project.
+pub fn work_tree(project: &Path) -> &Path {
+    match project.file_name().is_some_and(|name| name == ".git") {
         true => project.parent().unwrap_or(project),
         false => project,
-    };
-    top.join(NAME)
+    }
+}
+
+/// Where a project has it.
+pub fn path(project: &Path) -> PathBuf {
+    work_tree(project).join(NAME)
 }
 
 /// What a project declares; nothing where it has no such file.

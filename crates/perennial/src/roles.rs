@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use perennial_core::name::{Name, NameKey};
 use perennial_core::restart::Restart;
-use perennial_core::role::{DeclaredIn, Mandate, RoleTerms, Span};
+use perennial_core::role::{DeclaredIn, Mandate, RoleTerms, Span, Verify};
 use serde::de::{DeserializeSeed, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -46,6 +46,8 @@ pub struct Declaration {
     cycle: Option<Cycle>,
     #[serde(skip_serializing_if = "Option::is_none")]
     budget: Option<Budget>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verify: Option<VerifyWord>,
 }
 
 /// When a holder's session gives way to the next.
@@ -109,16 +111,16 @@ impl From<RoleName> for String {
 
 /// Reads the roles of a file. What only several keys together show to be wrong is a mistake, too.
 pub fn declared<'de, D: Deserializer<'de>>(from: D) -> Result<Declared, D::Error> {
-    from.deserialize_map(DeclaredVisitor { every_least_s: DeclaredIn::Operator.every_least_s() })
+    from.deserialize_map(DeclaredVisitor { place: DeclaredIn::Operator })
 }
 
 /// The same of a project's file.
 pub fn declared_by_project<'de, D: Deserializer<'de>>(from: D) -> Result<Declared, D::Error> {
-    from.deserialize_map(DeclaredVisitor { every_least_s: DeclaredIn::Project.every_least_s() })
+    from.deserialize_map(DeclaredVisitor { place: DeclaredIn::Project })
 }
 
 struct DeclaredVisitor {
-    every_least_s: u64,
+    place: DeclaredIn,
 }
 
 impl<'de> Visitor<'de> for DeclaredVisitor {
@@ -131,7 +133,7 @@ impl<'de> Visitor<'de> for DeclaredVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Declared, A::Error> {
         let (mut seen, mut all) = (BTreeMap::new(), Declared::new());
         while let Some(name) = map.next_key_seed(NewRole(&mut seen))? {
-            all.insert(name, map.next_value_seed(Coherent { every_least_s: self.every_least_s })?);
+            all.insert(name, map.next_value_seed(Coherent { place: self.place })?);
         }
         Ok(all)
     }
@@ -157,7 +159,7 @@ impl<'de> DeserializeSeed<'de> for NewRole<'_> {
 
 /// A declaration whose keys go together.
 struct Coherent {
-    every_least_s: u64,
+    place: DeclaredIn,
 }
 
 impl<'de> DeserializeSeed<'de> for Coherent {
@@ -165,7 +167,7 @@ impl<'de> DeserializeSeed<'de> for Coherent {
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Declaration, D::Error> {
         let declaration = Declaration::deserialize(from)?;
-        declaration.is_coherent(self.every_least_s).map_err(D::Error::custom)?;
+        declaration.is_coherent(self.place).map_err(D::Error::custom)?;
         Ok(declaration)
     }
 }
@@ -208,6 +210,7 @@ macro_rules! checked_text {
 checked_text!(MandateText, |text| bounded(text, MANDATE_BYTES_MAX, "mandate"));
 checked_text!(MandatePath, |text| bounded(text, PATH_BYTES_MAX, "mandate_file"));
 checked_text!(SpanWord, |text| one_of(text, "span", &Span::ALL.map(Span::word)));
+checked_text!(VerifyWord, |text| one_of(text, "verify", &Verify::ALL.map(Verify::word)));
 checked_text!(RestartWord, |text| one_of(text, "restart", &RESTARTS.map(|(_, word)| word)));
 checked_text!(Interval, |text| match span::seconds(text) {
     Some(1..=EVERY_MOST_S) => Ok(()),
@@ -252,6 +255,7 @@ impl Declaration {
                 .and_then(|every| span::seconds(&every.0))
                 .map(Duration::from_secs),
             is_declared: true,
+            verify: self.verify(),
         }
     }
 
@@ -266,15 +270,23 @@ impl Declaration {
         self.mandate_path(file).filter(|path| !path.is_file())
     }
 
-    fn is_coherent(&self, every_least_s: u64) -> Result<(), String> {
+    fn is_coherent(&self, place: DeclaredIn) -> Result<(), String> {
+        let every_least_s = place.every_least_s();
         let every_s = self.every.as_ref().and_then(|every| span::seconds(&every.0));
         if self.mandate.is_some() && self.mandate_file.is_some() {
             Err("give mandate or mandate_file, not both".to_owned())
         } else if every_s.is_some_and(|every_s| every_s < every_least_s) {
             Err(format!("every must be at least {}", span::brief(every_least_s)))
+        } else if !place.may_trust() && self.verify() == Verify::Trust {
+            Err("only config.toml may say verify = \"trust\"".to_owned())
         } else {
             Ok(())
         }
+    }
+
+    fn verify(&self) -> Verify {
+        let word = self.verify.as_ref().map(|word| word.0.as_str());
+        Verify::ALL.into_iter().find(|it| word == Some(it.word())).unwrap_or_default()
     }
 
     fn span(&self) -> Span {

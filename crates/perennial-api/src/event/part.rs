@@ -250,6 +250,14 @@ pub enum Purpose {
     Notify { agent: String, name: String, reason: String },
     /// An agent has written to the operator.
     Mail { agent: String, name: String },
+    /// A task is claimed to be done.
+    Check {
+        task: String,
+        /// Who did it.
+        agent: Option<String>,
+        /// The name of the check; none of a command of the task's own.
+        check: Option<String>,
+    },
 }
 
 /// How a job ended.

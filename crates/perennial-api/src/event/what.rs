@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::of_task::TaskWhat;
 use super::part::{
     Author, Claimed, Content, Evidence, Exit, Hatched, JobEnd, Moved, Opening, Process, Purpose,
     Sample, SettingsChanged, Text, Witness,
@@ -361,6 +362,9 @@ pub enum What {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },
+    /// Something happened to a task.
+    #[serde(untagged)]
+    Task(TaskWhat),
 }
 
 impl What {
@@ -428,6 +432,7 @@ impl What {
             What::EscalationRaised { .. } => "escalation-raised",
             What::EscalationEnded { .. } => "escalation-ended",
             What::Unreadable { .. } => "unreadable",
+            What::Task(task) => task.kind(),
         }
     }
 }

@@ -37,7 +37,7 @@ pub fn is_known_again(event: &Event) -> bool {
         What::Job(_, JobEvent::Wanted { .. } | JobEvent::Running { .. }) => false,
         What::Agent(..) | What::Node(..) | What::Name(..) => false,
         What::Conversation(..) | What::Post(..) | What::Role(..) => false,
-        What::Signal(..) | What::Escalation(..) => false,
+        What::Signal(..) | What::Escalation(..) | What::Task(..) => false,
     }
 }
 

@@ -11,6 +11,7 @@ use crate::event::Event;
 use crate::id::AgentId;
 use crate::message;
 use crate::round;
+use crate::task;
 use crate::time::Time;
 
 impl Fleet {
@@ -28,6 +29,10 @@ impl Fleet {
             }
             Entity::Message(id) => told(message::due(self, *id, now), now),
             Entity::Escalation(id) => escalation::due(self, *id, now),
+            Entity::Task(id) => {
+                let events = task::due(self, *id, now).into_iter();
+                events.map(|what| Event { at: now, what }).collect()
+            }
             Entity::Node(_)
             | Entity::Name(_)
             | Entity::Conversation(_)

@@ -8,6 +8,7 @@ use crate::entity::Entity;
 use crate::id::AgentId;
 use crate::job::Job;
 use crate::name::NameKey;
+use crate::task::Task;
 
 impl Fleet {
     /// The agent that a target must mean, whoever else had the name and has left memory.
@@ -34,6 +35,7 @@ impl Fleet {
             Entity::Node(_) => true,
             Entity::Role(key) => self.roles.get(key).is_some(),
             Entity::Escalation(id) => self.escalations.get(*id).is_some(),
+            Entity::Task(id) => self.tasks.get(*id).is_some(),
             Entity::Name(_) | Entity::Conversation(_) | Entity::Post(_) | Entity::Signal(_) => {
                 false
             }
@@ -46,6 +48,7 @@ impl Fleet {
         match entity {
             Entity::Agent(id) => self.agents.is_over(*id) && self.messages.of(*id).next().is_none(),
             Entity::Job(id) => self.jobs.get(*id).is_some_and(Job::is_over),
+            Entity::Task(id) => self.tasks.get(*id).is_some_and(Task::is_over),
             Entity::Node(_)
             | Entity::Name(_)
             | Entity::Conversation(_)
@@ -63,6 +66,10 @@ impl Fleet {
             Entity::Agent(id) => self.agents.retire(*id).map(Entity::Agent),
             Entity::Job(id) => {
                 self.jobs.retire(*id);
+                None
+            }
+            Entity::Task(id) => {
+                self.tasks.retire(*id);
                 None
             }
             Entity::Node(_)

@@ -82,6 +82,7 @@ impl Fleet {
             }
             Entity::Job(id) => self.jobs.get(*id).is_some_and(|job| self.is_own_job(job)),
             Entity::Node(id) => *id == self.node,
+            Entity::Task(_) => true,
             // Of an agent by the node of that agent, of a person by the home's own.
             Entity::Escalation(id) => {
                 let by = self.escalations.get(*id).map(|one| one.matter.by.agent());

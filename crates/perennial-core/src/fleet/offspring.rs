@@ -17,12 +17,14 @@ use crate::agent::Agent;
 use crate::authority::{Caller, Standing};
 use crate::command::{RoleWanted, Spawn};
 use crate::entity::Entity;
-use crate::id::AgentId;
+use crate::event::Event;
+use crate::id::{AgentId, TaskId};
 use crate::launch::{HostKind, Launch};
 use crate::message::Sender;
 use crate::reason::{Evidence, Finding, Verb};
 use crate::refusal::Refusal;
 use crate::state::Roster;
+use crate::task;
 use crate::time::Time;
 
 /// How many children, and how deep.
@@ -203,6 +205,24 @@ impl Fleet {
             Some(excess) => Err(Refusal::AboveOwn { excess }),
             None => self.born(caller, spawn, now),
         }
+    }
+
+    /// An agent is born, and is on a task from the beginning: by one decision.
+    pub(super) fn spawn_on(
+        &self,
+        caller: Caller,
+        (spawn, reach): (&Spawn, Option<&Reach>),
+        id: TaskId,
+        now: Time,
+    ) -> Result<Decision, Refusal> {
+        let mut decision = match reach {
+            Some(reach) => self.spawn_child(caller, (spawn, reach), now)?,
+            None => self.spawn(caller, spawn, now)?,
+        };
+        let born = (spawn.id, spawn.launch.project.as_str());
+        let given = task::given_at_birth(self, caller, born, id, now)?;
+        decision.events.extend(given.into_iter().map(|what| Event { at: now, what }));
+        Ok(decision)
     }
 
     /// The eldest ancestor of a sender, if it has one.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Content, Message, MessageState, Sender};
 use crate::fleet::Fleet;
-use crate::id::{AgentId, MessageId, SessionNumber};
+use crate::id::{AgentId, MessageId, SessionNumber, TaskId};
 use crate::name::{Name, NameKey};
 use crate::text::Text;
 use crate::time::Time;
@@ -135,6 +135,10 @@ pub enum MailKind {
     /// Perennial's own: a mail that came back, because the agent of this name was buried.
     Returned {
         to: String,
+    },
+    /// Perennial's own, about a task: its excerpt is all of it.
+    OfTask {
+        task: TaskId,
     },
 }
 

@@ -23,6 +23,14 @@ impl DeclaredIn {
         }
     }
 
+    /// Whether it may be declared there that a holder's own word verifies its tasks.
+    pub fn may_trust(self) -> bool {
+        match self {
+            DeclaredIn::Operator | DeclaredIn::BuiltIn => true,
+            DeclaredIn::Project => false,
+        }
+    }
+
     pub fn word(self) -> &'static str {
         match self {
             DeclaredIn::Operator => "config",

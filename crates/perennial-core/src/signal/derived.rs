@@ -35,7 +35,8 @@ pub fn derived(event: &Event, ended: Option<SessionNumber>) -> Option<Derived> {
         | What::Job(..)
         | What::Role(..)
         | What::Signal(..)
-        | What::Escalation(..) => return None,
+        | What::Escalation(..)
+        | What::Task(..) => return None,
     };
     let of = |kind, session, exit_reason| Derived { kind, agent, session, exit_reason };
     match event {

@@ -351,7 +351,7 @@ fn texts_and_jobs_that_may_be_done_are_not_done_again() {
             What::Message(id, _) => Some(id.0),
             What::Agent(..) | What::Node(..) | What::Name(..) => None,
             What::Conversation(..) | What::Post(..) | What::Job(..) | What::Role(..) => None,
-            What::Signal(..) | What::Escalation(..) => None,
+            What::Signal(..) | What::Escalation(..) | What::Task(..) => None,
         })
         .collect();
     assert_eq!(of_texts, [2], "what was offered is told by its conversation");

@@ -20,6 +20,7 @@ mod roles;
 mod settings;
 mod signs;
 mod snapshots;
+mod tasks;
 mod told;
 mod turn_over;
 mod turns;

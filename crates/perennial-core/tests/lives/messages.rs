@@ -154,6 +154,7 @@ fn words(events: &[Event]) -> String {
         }
         What::Node(..)
         | What::Role(..)
+        | What::Task(..)
         | What::Agent(..)
         | What::Name(..)
         | What::Conversation(..)

@@ -28,7 +28,10 @@ fn notified(events: &[Event]) -> Vec<(JobId, AgentId, Reason)> {
         What::Job(id, JobEvent::Wanted { purpose: Purpose::Notify { agent, reason, .. }, .. }) => {
             Some((*id, *agent, *reason))
         }
-        What::Job(_, JobEvent::Wanted { purpose: Purpose::Mail { .. }, .. })
+        What::Job(
+            _,
+            JobEvent::Wanted { purpose: Purpose::Mail { .. } | Purpose::Check { .. }, .. },
+        )
         | What::Job(_, JobEvent::Running { .. } | JobEvent::Ended { .. })
         | What::Node(..)
         | What::Agent(..)
@@ -38,7 +41,8 @@ fn notified(events: &[Event]) -> Vec<(JobId, AgentId, Reason)> {
         | What::Role(..)
         | What::Post(..)
         | What::Signal(..)
-        | What::Escalation(..) => None,
+        | What::Escalation(..)
+        | What::Task(..) => None,
     };
     events.iter().filter_map(wanted).collect()
 }

@@ -106,7 +106,8 @@ fn announced(events: &[Event]) -> Vec<Vacancy> {
             | What::Message(..)
             | What::Job(..)
             | What::Signal(..)
-            | What::Escalation(..) => {}
+            | What::Escalation(..)
+            | What::Task(..) => {}
         }
     }
     assert_eq!(posts, vacancies);
@@ -385,7 +386,8 @@ fn announcements_are_in_the_order_of_time() {
             | What::Message(..)
             | What::Job(..)
             | What::Signal(..)
-            | What::Escalation(..) => None,
+            | What::Escalation(..)
+            | What::Task(..) => None,
         }));
     }
     assert!(ids.len() == 19 && ids.is_sorted(), "{ids:?}");

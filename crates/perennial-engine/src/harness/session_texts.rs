@@ -10,6 +10,9 @@ use perennial_core::text::is_hidden;
 
 use super::mail_texts;
 
+/// What the title of a task, its open step and a reason may take.
+const STEP_BYTES: usize = 200;
+
 /// The longest `briefing`.
 pub const BRIEFING_BYTES: usize = 4096;
 
@@ -40,6 +43,17 @@ const RULES: &str = "\n\
     - 75 %: consolidate. Fewer reads, more writes; leave your legacies.\n\
     - 90 %: externalise only. No new work; write down how to go on, and report it.\n";
 
+/// The task that an agent is on.
+#[derive(Debug, Clone, Copy)]
+pub struct CurrentTask<'a> {
+    pub id: &'a str,
+    pub title: &'a str,
+    /// The first step that is not done, counted from 1, of how many.
+    pub open_step: Option<(usize, usize, &'a str)>,
+    /// Why it was found not to be done.
+    pub given_back: Option<&'a str>,
+}
+
 /// Who the recipient is.
 #[derive(Debug, Clone, Copy)]
 pub struct Recipient<'a> {
@@ -55,6 +69,8 @@ pub struct Recipient<'a> {
     pub was_stopped: bool,
     /// What is said of its unread mail, if it has any.
     pub unread_mail: Option<&'a str>,
+    /// The task that it is on.
+    pub task: Option<CurrentTask<'a>>,
 }
 
 /// Another agent of the living roster.
@@ -128,6 +144,9 @@ pub fn briefing(
             }
         };
     }
+    if let Some(task) = &recipient.task {
+        text.push_str(&current_task(task));
+    }
     if let Some(mail) = recipient.unread_mail {
         let _ = writeln!(text, "{mail}");
     }
@@ -137,6 +156,23 @@ pub fn briefing(
     text.push_str(&roster(others, left.min(ROSTER_BYTES)));
     text.push_str(&rules);
     cut(text, BRIEFING_BYTES)
+}
+
+/// The task that a session goes on with; its title and its step are others' words.
+fn current_task(task: &CurrentTask<'_>) -> String {
+    let step = match task.open_step {
+        Some((at, of, step)) => format!(" Open step {at} of {of}: {}.", quoted(step, STEP_BYTES)),
+        None => String::new(),
+    };
+    let given_back = match task.given_back {
+        Some(reason) => format!(" It was given back: {}.", quoted(reason, STEP_BYTES)),
+        None => String::new(),
+    };
+    format!(
+        "Your task: {} {}.{step}{given_back} The tool `task` shows it, marks steps and claims it done.\n",
+        task.id,
+        quoted(task.title, STEP_BYTES)
+    )
 }
 
 /// The first prompt of an agent whose parent is an agent: by our word whose it is, and without what would make it look

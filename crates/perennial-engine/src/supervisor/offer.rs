@@ -112,6 +112,7 @@ fn offered(event: &Event) -> Option<(MessageId, u32)> {
         | What::Role(..)
         | What::Job(..)
         | What::Signal(..)
-        | What::Escalation(..) => None,
+        | What::Escalation(..)
+        | What::Task(..) => None,
     }
 }

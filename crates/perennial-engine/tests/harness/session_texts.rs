@@ -6,7 +6,8 @@ use perennial_core::message::{Sender, mentioned};
 use perennial_core::name::Name;
 use perennial_engine::harness::mail_texts;
 use perennial_engine::harness::session_texts::{
-    BRIEFING_BYTES, Other, Recipient, VacantRole, briefing, first_prompt, is_ours, notice, reminder,
+    BRIEFING_BYTES, CurrentTask, Other, Recipient, VacantRole, briefing, first_prompt, is_ours,
+    notice, reminder,
 };
 
 const SAMPLE: Sample =
@@ -22,6 +23,7 @@ fn recipient() -> Recipient<'static> {
         dir: "/home/ada/work",
         was_stopped: false,
         unread_mail: None,
+        task: None,
     }
 }
 
@@ -108,6 +110,12 @@ fn no_name_in_the_first_text_says_that_a_mail_arrived() {
             dir: name,
             was_stopped: true,
             unread_mail: unread.as_deref(),
+            task: Some(CurrentTask {
+                id: "tsk_1",
+                title: &mandate,
+                open_step: Some((2, 5, &mandate)),
+                given_back: Some(&mandate),
+            }),
         };
         let vacant = [VacantRole { role: name, mandate: &mandate }];
         let text = briefing(&recipient, &others, &vacant, None);

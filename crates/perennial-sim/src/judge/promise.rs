@@ -144,7 +144,9 @@ pub fn is_wake(command: &Command) -> Option<&Target> {
         | Command::DismissVacancy { .. }
         | Command::Report { .. }
         | Command::Signal(_)
-        | Command::Escalate(_) => None,
+        | Command::Escalate(_)
+        | Command::Task(_)
+        | Command::SpawnOn { .. } => None,
     }
 }
 

@@ -39,7 +39,8 @@ impl Vacant {
                 | What::Post(..)
                 | What::Job(..)
                 | What::Signal(..)
-                | What::Escalation(..) => None,
+                | What::Escalation(..)
+                | What::Task(..) => None,
             })
             .collect();
         let mut expected = Vec::new();

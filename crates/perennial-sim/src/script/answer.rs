@@ -57,5 +57,6 @@ fn refused(refusal: &Refusal) -> String {
         Refusal::SignalSource { kind } => format!("{} has another source", kind.word()),
         Refusal::SignalTarget { kind } => format!("{} has another target", kind.word()),
         Refusal::SignalPayload { kind, fault } => format!("{}: {fault:?}", kind.word()),
+        Refusal::Task { why, .. } => format!("the task: {why:?}"),
     }
 }

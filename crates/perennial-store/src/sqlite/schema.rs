@@ -9,7 +9,7 @@ use rusqlite::{Connection, TransactionBehavior};
 /// "pere": what tells a journal from any other SQLite file.
 const APPLICATION_ID: i64 = 0x7065_7265;
 
-const MIGRATIONS: [&str; 7] = [FIRST, MEASURED, TEXTS, REMINDED, ENDED, MAIL, SIGNALS];
+const MIGRATIONS: [&str; 8] = [FIRST, MEASURED, TEXTS, REMINDED, ENDED, MAIL, SIGNALS, TASKS];
 
 /// From this version on the table of messages has all that is read from it.
 pub(super) const HAS_MAIL: i64 = 6;
@@ -148,6 +148,21 @@ const SIGNALS: &str = "
         target  BLOB,
         session INTEGER
     ) STRICT;
+";
+
+/// Where each task stands, so that those that are over are found.
+const TASKS: &str = "
+    CREATE TABLE task (
+        task       BLOB PRIMARY KEY,
+        project    TEXT    NOT NULL,
+        state      TEXT    NOT NULL,
+        agent      BLOB,
+        role       TEXT,
+        changed_at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX task_by_project ON task (project, task);
+    CREATE INDEX task_by_state ON task (state, task);
+    CREATE INDEX task_by_agent ON task (agent, task) WHERE agent IS NOT NULL;
 ";
 
 /// Why a file is not this program's journal.

@@ -16,7 +16,7 @@ use perennial_core::id::{AgentId, MessageId, NodeId};
 use rusqlite::{Connection, ErrorCode};
 
 use super::head_file::HeadFile;
-use super::{Shared, derived, message_check, messages, open, rows, signals};
+use super::{Shared, derived, message_check, messages, open, rows, signals, tasks};
 use crate::chain::Hash;
 use crate::journal::{AppendError, Done, Seq, StoreError, Version};
 use crate::projection::{Kept, Latest, MessageChange, RosterRow, Snapshot};
@@ -368,6 +368,9 @@ impl Writer {
         }
         for change in &batch.messages {
             messages::put_message(connection, change)?;
+        }
+        for change in &batch.tasks {
+            tasks::put_task(connection, change)?;
         }
         let mut entries = std::mem::take(&mut batch.signals).into_iter().peekable();
         for (position, row) in batch.rows(*head, &after).into_iter().enumerate() {

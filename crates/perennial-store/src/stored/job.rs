@@ -7,6 +7,7 @@ use perennial_core::reason::Reason;
 use serde::{Deserialize, Serialize};
 
 use super::part::{self, StoredProcess};
+use super::task;
 use super::word::Worded;
 use crate::record::Damage;
 
@@ -49,6 +50,11 @@ pub(super) enum StoredPurpose {
         note: String,
         subject: String,
     },
+    Check {
+        task: String,
+        agent: Option<String>,
+        check: Option<String>,
+    },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -60,6 +66,32 @@ pub(super) enum StoredEnd {
     NotStarted,
     Unknown,
     Outdated,
+}
+
+impl From<JobEnd> for StoredEnd {
+    fn from(end: JobEnd) -> StoredEnd {
+        match end {
+            JobEnd::Code(code) => StoredEnd::Code(code),
+            JobEnd::KillSignal(signal) => StoredEnd::KillSignal(signal),
+            JobEnd::Limit => StoredEnd::Limit,
+            JobEnd::NotStarted => StoredEnd::NotStarted,
+            JobEnd::Unknown => StoredEnd::Unknown,
+            JobEnd::Outdated => StoredEnd::Outdated,
+        }
+    }
+}
+
+impl From<StoredEnd> for JobEnd {
+    fn from(end: StoredEnd) -> JobEnd {
+        match end {
+            StoredEnd::Code(code) => JobEnd::Code(code),
+            StoredEnd::KillSignal(signal) => JobEnd::KillSignal(signal),
+            StoredEnd::Limit => JobEnd::Limit,
+            StoredEnd::NotStarted => JobEnd::NotStarted,
+            StoredEnd::Unknown => JobEnd::Unknown,
+            StoredEnd::Outdated => JobEnd::Outdated,
+        }
+    }
 }
 
 impl From<&JobEvent> for Stored {
@@ -79,6 +111,11 @@ impl From<&JobEvent> for Stored {
                         note: note.clone(),
                         subject: subject.clone(),
                     },
+                    Purpose::Check { task, agent, check } => StoredPurpose::Check {
+                        task: task.to_string(),
+                        agent: agent.map(|id| id.to_string()),
+                        check: check.as_ref().map(ToString::to_string),
+                    },
                 },
                 argv: command.argv.clone(),
                 dir: command.dir.clone(),
@@ -87,18 +124,9 @@ impl From<&JobEvent> for Stored {
             JobEvent::Running { number, process } => {
                 Stored::Running { number: *number, process: process.into() }
             }
-            JobEvent::Ended { number, end, output } => Stored::Ended {
-                number: *number,
-                end: match end {
-                    JobEnd::Code(code) => StoredEnd::Code(*code),
-                    JobEnd::KillSignal(signal) => StoredEnd::KillSignal(*signal),
-                    JobEnd::Limit => StoredEnd::Limit,
-                    JobEnd::NotStarted => StoredEnd::NotStarted,
-                    JobEnd::Unknown => StoredEnd::Unknown,
-                    JobEnd::Outdated => StoredEnd::Outdated,
-                },
-                output: output.clone(),
-            },
+            JobEvent::Ended { number, end, output } => {
+                Stored::Ended { number: *number, end: (*end).into(), output: output.clone() }
+            }
         }
     }
 }
@@ -116,6 +144,11 @@ impl TryFrom<Stored> for JobEvent {
                     StoredPurpose::Mail { agent, name, note, subject } => {
                         Purpose::Mail { agent: part::agent(&agent)?, name, note, subject }
                     }
+                    StoredPurpose::Check { task, agent, check } => Purpose::Check {
+                        task: task::task(&task)?,
+                        agent: agent.as_deref().map(part::agent).transpose()?,
+                        check: check.as_deref().map(part::name).transpose()?,
+                    },
                 };
                 let limit = Duration::from_millis(limit_ms);
                 let node = part::node(node.as_deref())?;
@@ -125,15 +158,7 @@ impl TryFrom<Stored> for JobEvent {
                 JobEvent::Running { number, process: process.into() }
             }
             Stored::Ended { number, end, output } => {
-                let end = match end {
-                    StoredEnd::Code(code) => JobEnd::Code(code),
-                    StoredEnd::KillSignal(signal) => JobEnd::KillSignal(signal),
-                    StoredEnd::Limit => JobEnd::Limit,
-                    StoredEnd::NotStarted => JobEnd::NotStarted,
-                    StoredEnd::Unknown => JobEnd::Unknown,
-                    StoredEnd::Outdated => JobEnd::Outdated,
-                };
-                JobEvent::Ended { number, end, output }
+                JobEvent::Ended { number, end: end.into(), output }
             }
         })
     }

@@ -36,6 +36,9 @@ pub(crate) struct StoredMail {
     /// Of a mail that came back: the name of who was buried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     returned_to: Option<String>,
+    /// Of Perennial's own letter about a task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    task: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -76,8 +79,12 @@ impl From<&Mail> for StoredMail {
             recipient: mail.recipient.as_ref().map(StoredRecipient::from),
             is_copy: mail.is_copy,
             returned_to: match kind {
-                MailKind::Letter => None,
+                MailKind::Letter | MailKind::OfTask { .. } => None,
                 MailKind::Returned { to } => Some(to.clone()),
+            },
+            task: match kind {
+                MailKind::OfTask { task } => Some(task.to_string()),
+                MailKind::Letter | MailKind::Returned { .. } => None,
             },
         }
     }
@@ -100,9 +107,13 @@ impl TryFrom<StoredMail> for Mail {
             role: stored.role,
             recipient: stored.recipient.map(Recipient::try_from).transpose()?,
             is_copy: stored.is_copy,
-            kind: match stored.returned_to {
-                None => MailKind::Letter,
-                Some(to) => MailKind::Returned { to },
+            kind: match (stored.returned_to, stored.task) {
+                (None, None) => MailKind::Letter,
+                (Some(to), _) => MailKind::Returned { to },
+                (None, Some(task)) => {
+                    let task = task.parse().map_err(|error| malformed(&error))?;
+                    MailKind::OfTask { task }
+                }
             },
         })
     }

@@ -6,7 +6,7 @@ use perennial_core::event::AgentEvent;
 use perennial_core::id::AgentId;
 use perennial_core::reason::Evidence;
 use perennial_core::restart::Restart;
-use perennial_core::role::{Holder, Mandate, RoleEvent, RoleTerms, Span, Vacancy};
+use perennial_core::role::{Holder, Mandate, RoleEvent, RoleTerms, Span, Vacancy, Verify};
 use perennial_core::time::Time;
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +67,9 @@ struct StoredTerms {
     /// Absent where the rest says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     declared: Option<bool>,
+    /// Absent where somebody's word is needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    verify: Option<Worded<Verify>>,
 }
 
 /// An agent took a role.
@@ -228,7 +231,8 @@ impl From<StoredMandate> for Mandate {
 
 impl From<&RoleTerms> for StoredTerms {
     fn from(terms: &RoleTerms) -> StoredTerms {
-        let RoleTerms { mandate, span, overseer, restart, is_single, every, is_declared } = terms;
+        let RoleTerms { mandate, span, overseer, restart, is_single, every, is_declared, verify } =
+            terms;
         StoredTerms {
             mandate: mandate.into(),
             span: Worded(*span),
@@ -237,13 +241,15 @@ impl From<&RoleTerms> for StoredTerms {
             single: *is_single,
             every_s: every.map(|every| every.as_secs()),
             declared: Some(*is_declared).filter(|it| *it != are_declared(terms)),
+            verify: Some(*verify).filter(|it| *it != Verify::default()).map(Worded),
         }
     }
 }
 
 impl From<StoredTerms> for RoleTerms {
     fn from(stored: StoredTerms) -> RoleTerms {
-        let StoredTerms { mandate, span, overseer, restart, single, every_s, declared } = stored;
+        let StoredTerms { mandate, span, overseer, restart, single, every_s, declared, verify } =
+            stored;
         let terms = RoleTerms {
             mandate: mandate.into(),
             span: span.0,
@@ -252,6 +258,7 @@ impl From<StoredTerms> for RoleTerms {
             is_single: single,
             every: every_s.map(Duration::from_secs),
             is_declared: false,
+            verify: verify.map(|verify| verify.0).unwrap_or_default(),
         };
         let is_declared = declared.unwrap_or_else(|| are_declared(&terms));
         RoleTerms { is_declared, ..terms }

@@ -15,11 +15,12 @@ use perennial_core::legacy::LegacyKind;
 use perennial_core::message::{Channel, Held, Priority, Withdrawer};
 use perennial_core::reason::{Reason, Show, Verb};
 use perennial_core::restart::Restart;
-use perennial_core::role::Span;
+use perennial_core::role::{Span, Verify};
 use perennial_core::session::Pace;
 use perennial_core::signal::SignalKind;
 use perennial_core::snapshot::SnapshotCause;
 use perennial_core::state::{Cause, State};
+use perennial_core::task::BlockedOn;
 use perennial_core::work::WorkPhase;
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::{Serialize, Serializer};
@@ -110,12 +111,16 @@ words! { Verb:
     Wake "wake", Rename "rename", Bury "bury", Down "down", Report "report",
     Post "post", Restart "restart", Up "up", Set "set", Prune "prune", Clean "clean",
     Assume "assume", Transfer "transfer", Drop "drop", Mail "mail",
-    Signal "signal", Escalate "escalate", Snapshot "snapshot",
+    Signal "signal", Escalate "escalate",
+    Task "task", TaskWork "task-work", TaskAssign "task-assign", TaskVerify "task-verify",
+    TaskDrop "task-drop", Snapshot "snapshot",
 }
 
 words! { LegacyKind: Board "board", Blog "blog", Autobiography "autobiography" }
 words! { SnapshotCause: Asked "asked", BeforeRestore "before-restore" }
 words! { Span: Mortal "mortal", Persistent "persistent" }
+words! { Verify: Word "word", Trust "trust" }
+words! { BlockedOn: Work "work", Outside "outside", Rounds "rounds" }
 words! { Pace: Graceful "graceful", AtOnce "at-once" }
 words! { Restart: Never "never", OnCrash "on-crash", Always "always" }
 words! { HostKind: Shim "shim", Tmux "tmux" }
@@ -201,6 +206,8 @@ mod tests {
             ("legacy-kind", words::<LegacyKind>()),
             ("snapshot-cause", words::<SnapshotCause>()),
             ("span", words::<Span>()),
+            ("verify", words::<Verify>()),
+            ("blocked-on", words::<BlockedOn>()),
             ("pace", words::<Pace>()),
             ("restart", words::<Restart>()),
             ("host", words::<HostKind>()),
@@ -239,6 +246,8 @@ mod tests {
         check::<Cause>();
         check::<Reason>();
         check::<Verb>();
+        check::<Verify>();
+        check::<BlockedOn>();
         check::<Pace>();
         check::<Restart>();
         check::<HostKind>();

@@ -71,7 +71,12 @@ on_both!(
     times_and_texts_survive_at_their_limits,
     a_text_is_written_once_with_the_event_that_names_it,
     messages_are_read_as_far_as_they_have_come,
+    tasks_are_found_by_where_they_stand,
 );
+
+fn tasks_are_found_by_where_they_stand(journal: &Arc<dyn Store>) {
+    crate::tasks::are_found(&**journal);
+}
 
 fn an_append_is_whole_over_all_its_streams(journal: &Arc<dyn Store>) {
     let both = batch(vec![

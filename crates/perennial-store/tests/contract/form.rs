@@ -129,7 +129,7 @@ fn of_a_command() -> Vec<Event> {
     let ending =
         |number| AgentEvent::SessionEnding { number: SessionNumber(number), pace: Pace::AtOnce };
     let unknown = Exit::Unknown(UnknownExit::HolderDied);
-    let [(_, taken), _, _, (_, round), _, (_, left)] = crate::golden::role_examples();
+    let [(_, taken), _, _, _, (_, round), _, (_, left)] = crate::golden::role_examples();
     let [(_, legacy), (_, burial)] = crate::golden::last_examples();
     let [(_, snapshot), _, (_, restore)] = crate::golden::snapshot_examples();
     let life = Life::of(BOB, "bob")

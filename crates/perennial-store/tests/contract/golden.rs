@@ -27,7 +27,7 @@ use perennial_core::name::{Name, NameKey};
 use perennial_core::post::{Author, PostEvent};
 use perennial_core::reason::{Evidence, Finding, Reason, Show, Verb, Witness};
 use perennial_core::restart::{History, Restart, Tally};
-use perennial_core::role::{Holder, Mandate, RoleEvent, RoleTerms, Span, Vacancy};
+use perennial_core::role::{Holder, Mandate, RoleEvent, RoleTerms, Span, Vacancy, Verify};
 use perennial_core::session::{Pace, Process};
 use perennial_core::settings::{NewParent, Place, Settings, VariableChange};
 use perennial_core::snapshot::{SnapshotCause, SnapshotEvent, SnapshotFiles, SnapshotTaken};
@@ -123,7 +123,7 @@ pub fn agent_cleaned() -> NodeEvent {
 }
 
 /// An agent takes a role and leaves it.
-pub fn role_examples() -> [(&'static str, AgentEvent); 6] {
+pub fn role_examples() -> [(&'static str, AgentEvent); 7] {
     let evidence = asked(Verb::Transfer, 12);
     let terms = RoleTerms {
         mandate: Mandate::Path("mandates/architect.txt".into()),
@@ -133,7 +133,9 @@ pub fn role_examples() -> [(&'static str, AgentEvent); 6] {
         is_single: true,
         every: None,
         is_declared: true,
+        verify: Verify::Word,
     };
+    let trusted = RoleTerms { verify: Verify::Trust, ..terms.clone() };
     let patrol = RoleTerms { every: Some(Duration::from_secs(1800)), ..terms.clone() };
     let taken = |terms, from| AgentEvent::RoleTaken {
         role: "Architect".into(),
@@ -145,6 +147,7 @@ pub fn role_examples() -> [(&'static str, AgentEvent); 6] {
     [
         ("took-role", taken(terms, Some(BOB))),
         ("took-role-rounds", taken(patrol, None)),
+        ("took-role-trusted", taken(trusted, None)),
         ("took-role-as-it-is", taken(crew, None)),
         ("round-passed", AgentEvent::RoundPassed { round: 3 }),
         ("took-role-undeclared", taken(RoleTerms::default(), None)),
@@ -406,7 +409,8 @@ fn whats() -> Vec<(&'static str, Entity, What)> {
 
 /// Events of what is neither an agent nor the node.
 pub fn others() -> Vec<(&'static str, What)> {
-    [messages_jobs_and_claims(), mail(), posts(), roles(), golden_signals::examples()].concat()
+    let later = [golden_signals::examples(), crate::tasks::examples()].concat();
+    [messages_jobs_and_claims(), mail(), posts(), roles(), later].concat()
 }
 
 fn wanted_by(node: NodeId) -> JobEvent {

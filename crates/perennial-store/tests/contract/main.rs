@@ -16,5 +16,6 @@ mod migration;
 mod random;
 mod signals;
 mod snapshots;
+mod tasks;
 mod texts;
 mod torn;

@@ -67,7 +67,7 @@ fn its_samples_stay_and_new_columns_are_empty() {
     settle(&journal);
     drop(journal);
     // The second opening finds nothing left to migrate.
-    assert_eq!(user_version(directory.path()), 7);
+    assert_eq!(user_version(directory.path()), 8);
     assert_eq!(open(directory.path()).latest(&[agent]).unwrap(), [new]);
 }
 

@@ -98,7 +98,7 @@ fn made_again_from_the_journal_the_index_is_the_same() {
     let directory = tempfile::tempdir().unwrap();
     let before = check(&open(directory.path()));
     let connection = Connection::open(file(directory.path())).unwrap();
-    let older = "DROP TABLE signal; PRAGMA user_version = 6;";
+    let older = "DROP TABLE signal; DROP TABLE task; PRAGMA user_version = 6;";
     connection.execute_batch(older).unwrap();
     drop(connection);
     let journal = open(directory.path());

@@ -59,6 +59,9 @@ pub struct Options {
     /// repeated
     #[arg(long, value_name = "NAME[=VALUE]")]
     env: Vec<String>,
+    /// The task that the agent is on from its birth, by id
+    #[arg(long, value_name = "ID")]
+    task: Option<String>,
     #[command(flatten)]
     words: Words,
 }
@@ -110,6 +113,7 @@ pub fn request(
         conversation: None,
         fork: false,
         attach: None,
+        task: options.task,
     })
 }
 

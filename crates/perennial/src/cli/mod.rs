@@ -7,6 +7,7 @@
 
 pub mod archive;
 mod arrival;
+mod checklist;
 mod commands;
 mod completion;
 mod confirm;
@@ -115,6 +116,8 @@ enum Verb {
     Signal(signal::Args),
     Escalate(escalate::Args),
     Escalations(escalations::Args),
+    Task(task::Args),
+    Loops(loops::Args),
     Role(role::Args),
     Legacy(legacy::Args),
     Report(report::Args),
@@ -255,6 +258,8 @@ impl Verb {
             Verb::Signal(args) => signal::run(args, context),
             Verb::Escalate(args) => escalate::run(args, context),
             Verb::Escalations(args) => escalations::run(&args, context),
+            Verb::Task(args) => task::run(args, context),
+            Verb::Loops(args) => loops::run(&args, context),
             Verb::Role(args) => role::run(args, context),
             Verb::Legacy(args) => legacy::run(args, context),
             Verb::Report(args) => report::run(args, context),

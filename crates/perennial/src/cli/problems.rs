@@ -7,6 +7,7 @@
 pub mod house;
 pub mod init;
 pub mod pane;
+pub mod task;
 
 use std::error::Error;
 use std::io;
@@ -388,13 +389,13 @@ pub fn nothing_to_mail() -> Problem {
 
 pub fn payload_not_an_object() -> Problem {
     usage("bad-payload", "the payload is not a JSON object")
-        .because("it has the fields of the signal, such as {\"question\": \"which port?\"}")
-        .next("`perennial signal schema KIND` shows the fields; --field NAME=VALUE sets one")
+        .because("it is an object with the fields of the signal, between braces")
+        .next("`perennial signal schema` lists the fields of each kind")
 }
 
 pub fn field_without_value(field: &str) -> Problem {
     usage("bad-field", format!("'{}' has no value", plain(field)))
-        .because("a field is written as NAME=VALUE")
+        .because("a field is written as a name, = and a value")
         .next("for example: --field question='which port?'")
 }
 

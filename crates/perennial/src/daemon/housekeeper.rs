@@ -225,7 +225,8 @@ impl Worker {
                     | What::Role(..)
                     | What::Job(..)
                     | What::Signal(..)
-                    | What::Escalation(..) => {}
+                    | What::Escalation(..)
+                    | What::Task(..) => {}
                 }
             }
         }

@@ -196,6 +196,7 @@ fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, Unadopted, DriverThread)>
         boot: boot.0,
         config: running,
         roles: config.role,
+        checks: config.checks,
         started: monotonic::now(),
         over: loaded.over,
         lost,

@@ -12,7 +12,7 @@ use perennial_core::fact::PausedBy;
 use perennial_core::hearing::Suspension;
 use perennial_core::hold::HeldFor;
 use perennial_core::id::{
-    AgentId, EscalationId, JobId, MessageId, NodeId, PostId, SessionNumber, SignalId,
+    AgentId, EscalationId, JobId, MessageId, NodeId, PostId, SessionNumber, SignalId, TaskId,
 };
 use perennial_core::message::{Held, Why};
 use perennial_core::post::{Author, PostEvent};
@@ -230,6 +230,7 @@ fn history() -> Vec<(String, String)> {
             Entity::Role("architect".parse::<perennial_core::name::Name>().expect("a name").key()),
             Entity::Signal(SignalId(1)),
             Entity::Escalation(EscalationId(1)),
+            Entity::Task(TaskId(11)),
         ];
         for stream in streams {
             let Ok(what) = stored::read(&stream, kind, form, payload.as_bytes()) else { continue };

@@ -110,11 +110,15 @@ fn told(cleaned: &Cleaned) -> String {
 /// What stays, and for whom.
 fn kept(cleaned: &Cleaned) -> String {
     let line = |one: &KeptCopy| {
-        let (id, whom) = (plain(&one.conversation), plain(&one.agent));
+        let id = plain(&one.conversation);
+        let whom = plain(one.agent.as_deref().unwrap_or("an agent"));
         let why = match one.why.as_str() {
             "resumption" => format!("{whom} may resume it"),
             "record" => format!("it belongs to {whom}, too"),
-            _ => format!("the record of {whom} can't be read, and it may need the copy"),
+            "uncertainty" => {
+                format!("the record of {whom} can't be read, and it may need the copy")
+            }
+            _ => "records of the journal can't be read that may say who needs it".to_owned(),
         };
         format!("kept: copy of conversation {id}: {why}\n")
     };
@@ -162,7 +166,7 @@ mod tests {
                 conversation: "0b1e".to_owned(),
                 bytes: 9,
                 why: "resumption".to_owned(),
-                agent: "eve".to_owned(),
+                agent: Some("eve".to_owned()),
             }],
             bytes: 6144,
             ..Cleaned::default()

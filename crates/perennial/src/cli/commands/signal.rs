@@ -47,7 +47,7 @@ enum Verb {
 Examples: perennial signal send GUIDANCE --to bob --field text='use the second port'
           perennial signal send NEEDS_INPUT --payload '{\"question\": \"which port?\"}'
           perennial signal send MERGE_CONFLICT --to bob --field identity_name=bob \\
-              --field conflicting_files=a.rs --field conflicting_files=b.rs \\
+              --field conflicting_files=src/a --field conflicting_files=src/b \\
               --payload '{\"resolution_hints\": null}'
 
 `perennial signal schema KIND` shows the fields of a kind, who may send it and to whom.")]

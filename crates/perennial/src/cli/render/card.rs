@@ -1,7 +1,7 @@
 //! The output of `show`: everything about one agent, the most important first.
 
 use perennial_api::Agent;
-use perennial_api::agent::{Context, Exit, Usage};
+use perennial_api::agent::{AgentTask, Context, Exit, Usage};
 use perennial_api::cleaning::CleanedAgent;
 use perennial_engine::harness::preset::Limit;
 
@@ -20,6 +20,19 @@ pub fn unread_mail(agent: &Agent) -> Option<String> {
     Some(format!("{count} unread; see perennial mail ls {}", plain(&agent.target)))
 }
 
+/// The task that an agent is on, with the step that is open.
+fn current_task(task: &AgentTask) -> String {
+    let title = text::quotation(&task.title);
+    let step = match &task.open_step {
+        Some(step) => {
+            let at = task.steps_done + 1;
+            format!("; step {at} of {}: {}", task.steps, text::quotation(step))
+        }
+        None => String::new(),
+    };
+    format!("{} {title}{step}", plain(&task.id))
+}
+
 pub fn card(agent: &Agent, limits: &[Limit], canvas: &Canvas<'_>) -> String {
     let mut lines = Lines { canvas, text: String::new() };
     lines.headline(agent);
@@ -31,6 +44,7 @@ pub fn card(agent: &Agent, limits: &[Limit], canvas: &Canvas<'_>) -> String {
     }
     lines.texts(agent);
     lines.optional("mail", unread_mail(agent).as_deref());
+    lines.optional("task", agent.task.as_ref().map(current_task).as_deref());
     lines.optional("role", agent.role.as_deref());
     let others = agent.role_also_held_by.join(", ");
     lines.optional("also held by", Some(others.as_str()).filter(|others| !others.is_empty()));

@@ -22,5 +22,6 @@ pub mod snapshot;
 pub mod steps;
 pub mod story;
 pub mod table;
+pub mod task;
 pub mod text;
 pub mod time;

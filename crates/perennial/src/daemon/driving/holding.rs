@@ -70,7 +70,8 @@ impl Driver {
                 | What::Role(..)
                 | What::Job(..)
                 | What::Signal(..)
-                | What::Escalation(..) => {}
+                | What::Escalation(..)
+                | What::Task(..) => {}
             }
         }
     }

@@ -36,6 +36,8 @@ pub fn spec(purpose: &Purpose, command: &JobCommand) -> JobSpec {
             let sentence = mail_sentence(name, note, subject);
             argv.extend([name.clone(), "mail".to_owned(), sentence]);
         }
+        // The command as it is declared; nothing that an agent wrote is added to it.
+        Purpose::Check { .. } => {}
     }
     let set = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
     JobSpec {

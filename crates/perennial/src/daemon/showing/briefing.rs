@@ -6,7 +6,7 @@ use perennial_core::conversation::Turn;
 use perennial_core::fleet::{Companion, Fleet};
 use perennial_core::role::{self, Vacant};
 use perennial_engine::harness::mail_texts;
-use perennial_engine::harness::session_texts::{self, Other, Recipient, VacantRole};
+use perennial_engine::harness::session_texts::{self, CurrentTask, Other, Recipient, VacantRole};
 
 use crate::daemon::driving::presence::Presence;
 use crate::daemon::showing::{role as showing, view};
@@ -43,6 +43,16 @@ pub fn text(fleet: &Fleet, agent: &Agent, presence: &Presence, sample: Option<&S
         })
         .collect();
     let unread = unread_mail(fleet, agent);
+    let task = fleet.tasks().current(agent.id);
+    let id = task.map(|task| task.id.to_string()).unwrap_or_default();
+    let task = task.map(|task| CurrentTask {
+        id: &id,
+        title: &task.brief.title,
+        open_step: task
+            .open_step()
+            .map(|(at, step)| (at, task.brief.steps.len(), step.text.as_str())),
+        given_back: Some(task.reason.as_str()).filter(|_| task.rounds > 0),
+    });
     let recipient = Recipient {
         name: &name,
         role: agent.role.as_deref(),
@@ -52,6 +62,7 @@ pub fn text(fleet: &Fleet, agent: &Agent, presence: &Presence, sample: Option<&S
         dir: &agent.launch.dir,
         was_stopped: agent.turn == Turn::Stopped,
         unread_mail: unread.as_deref(),
+        task,
     };
     session_texts::briefing(&recipient, &lines, &vacant, sample)
 }

@@ -9,6 +9,7 @@ pub mod role;
 pub mod screen;
 pub mod sentences;
 pub mod signal;
+pub mod task;
 pub mod view;
 pub mod vocabulary;
 pub mod wire_event;

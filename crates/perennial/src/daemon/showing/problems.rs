@@ -12,6 +12,7 @@ mod offspring;
 mod record;
 pub mod signal;
 pub mod snapshots;
+pub mod task;
 
 use perennial_api::{ExitCode, Problem};
 use perennial_core::authority::{Caller, Standing};
@@ -119,6 +120,7 @@ pub fn refusal(refusal: &Refusal, fleet: &Fleet) -> Problem {
         Refusal::SessionInTree { agent } => snapshots::session_in_tree(&name(*agent)),
         Refusal::ParentGone { parent } => parent_gone(&name(*parent)),
         Refusal::StillEnding { agent } => still_ending(&name(*agent)),
+        Refusal::Task { task: id, why } => task::refused(*id, why, name),
     }
 }
 
@@ -269,6 +271,10 @@ fn not_allowed(caller: Caller, verb: Verb, standing: Standing) -> Problem {
         (Verb::Assume, _) => "role assume",
         (Verb::Transfer, _) => "role transfer",
         (Verb::Drop, _) => "role drop",
+        (Verb::TaskWork, _) => "task` on this task: `step`, `block`, `done`, `split",
+        (Verb::TaskAssign, _) => "task assign",
+        (Verb::TaskVerify, _) => "task verify",
+        (Verb::TaskDrop, _) => "task drop` or `task reopen",
         (
             Verb::Look
             | Verb::Attach
@@ -288,6 +294,7 @@ fn not_allowed(caller: Caller, verb: Verb, standing: Standing) -> Problem {
             | Verb::Clean
             | Verb::Signal
             | Verb::Escalate
+            | Verb::Task
             | Verb::Snapshot,
             _,
         ) => verb.word(),
@@ -320,11 +327,15 @@ fn why_no_agent_may(verb: Verb, standing: Standing) -> &'static str {
         (Verb::Prune, _) => "only a person may remove what sessions printed",
         (Verb::Bury, _) => "an agent may bury only itself",
         (Verb::Clean, _) => "only a person may remove what a dead agent left",
+        (Verb::TaskWork, _) => "only the agent that has the task, or a person, may do this",
+        (Verb::TaskAssign, _) => "an agent gives tasks to itself and to agents below it",
+        (Verb::TaskVerify, _) => "only an agent above its worker, or a person, may do this",
+        (Verb::TaskDrop, _) => "only whoever added the task, or a person, may do this",
         (Verb::Snapshot, _) => {
             "a snapshot holds all files of a work tree, and a restore replaces them"
         }
         (Verb::Look | Verb::Set | Verb::Rename | Verb::Post | Verb::Mail | Verb::Down, _)
-        | (Verb::Signal | Verb::Escalate, _) => "only a person may do this",
+        | (Verb::Signal | Verb::Escalate | Verb::Task, _) => "only a person may do this",
     }
 }
 

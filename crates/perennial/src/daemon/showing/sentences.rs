@@ -248,6 +248,10 @@ pub fn done(verb: Verb) -> &'static str {
         Verb::Clean => "cleaned",
         Verb::Signal => "sent a signal",
         Verb::Escalate => "escalated",
+        Verb::Task | Verb::TaskWork => "task changed",
+        Verb::TaskAssign => "given a task",
+        Verb::TaskVerify => "task verified",
+        Verb::TaskDrop => "task dropped",
     }
 }
 

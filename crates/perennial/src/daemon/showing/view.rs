@@ -16,9 +16,10 @@ use perennial_core::exit::Exit;
 use perennial_core::hearing::Hearing;
 use perennial_core::id::NodeId;
 use perennial_core::legacy::{LeftText, LegacyKind};
-use perennial_core::reason::{Evidence, Witness};
+use perennial_core::reason::{Evidence, Verb, Witness};
 use perennial_core::role;
 use perennial_core::state::{Roster, State};
+use perennial_core::task::Task;
 use perennial_core::time::Time;
 use perennial_core::visibility::{Private, Sight};
 use perennial_core::vocabulary::{Condition, Vocabulary};
@@ -45,7 +46,9 @@ pub fn agent(agent: &Agent, view: &FleetView<'_>, caller: Caller) -> wire::Agent
     let needs_you = fleet.needs_operator(agent, view.presence.confirmation(agent));
     let role_also_held_by = role::crowd(fleet, agent).into_iter().map(name).collect();
     let rounds = super::role::rounds(fleet, agent, view.now);
-    wire::Agent { texts_waiting, mail_unread, needs_you, role_also_held_by, rounds, ..shown }
+    let may_see_tasks = fleet.authorise(caller, Verb::Task, None).is_ok();
+    let task = fleet.tasks().current(agent.id).filter(|_| may_see_tasks).map(current_task);
+    wire::Agent { texts_waiting, mail_unread, needs_you, role_also_held_by, rounds, task, ..shown }
 }
 
 /// One that has left memory, as it ended; `kept` is the latest that was measured of it.
@@ -257,6 +260,17 @@ fn context(agent: &Agent, hearing: Option<&Hearing>) -> Option<wire::Context> {
         at: rfc3339(at),
         passed: agent.clock.passed.map(perennial_core::context::Threshold::percent),
     })
+}
+
+fn current_task(task: &Task) -> wire::AgentTask {
+    wire::AgentTask {
+        id: task.id.to_string(),
+        title: task.brief.title.clone(),
+        state: task.state.word().to_owned(),
+        open_step: task.open_step().map(|(_, step)| step.text.clone()),
+        steps_done: task.steps_done() as u64,
+        steps: task.brief.steps.len() as u64,
+    }
 }
 
 fn usage(used: Used) -> wire::Usage {

@@ -6,6 +6,7 @@
 
 mod of_agent;
 mod of_signal;
+mod of_task;
 mod parts;
 
 use perennial_api::event as wire;
@@ -70,7 +71,8 @@ fn is_named_apart(entity: &Entity) -> bool {
         | Entity::Post(_)
         | Entity::Job(_)
         | Entity::Signal(_)
-        | Entity::Escalation(_) => true,
+        | Entity::Escalation(_)
+        | Entity::Task(_) => true,
         Entity::Node(_)
         | Entity::Agent(_)
         | Entity::Name(_)
@@ -109,6 +111,7 @@ impl Writer {
             Entity::Role(key) => ("role", Some(key.to_string())),
             Entity::Signal(id) => ("signal", Some(id.to_string())),
             Entity::Escalation(id) => ("escalation", Some(id.to_string())),
+            Entity::Task(id) => ("task", Some(id.to_string())),
         };
         wire::EntityRef { kind: kind.to_owned(), id }
     }
@@ -136,6 +139,7 @@ impl Writer {
             }
             What::Job(_, event) => self.job(event),
             What::Role(_, event) => of_role(event),
+            What::Task(_, event) => self.task(event),
             What::Name(_, claim) | What::Conversation(_, claim) => match claim {
                 ClaimEvent::Taken { by } => wire::What::Taken(claimed(*by)),
                 ClaimEvent::Left { by } => wire::What::Left(claimed(*by)),
@@ -253,6 +257,11 @@ impl Writer {
                     Purpose::Mail { agent, name, note: _, subject: _ } => {
                         wire::Purpose::Mail { agent: agent.to_string(), name: name.clone() }
                     }
+                    Purpose::Check { task, agent, check } => wire::Purpose::Check {
+                        task: task.to_string(),
+                        agent: agent.map(|id| id.to_string()),
+                        check: check.as_ref().map(ToString::to_string),
+                    },
                 },
                 argv: self.private(Private::Operator, "argv", command.argv.clone()),
                 dir: command.dir.clone(),
@@ -263,14 +272,7 @@ impl Writer {
             }
             JobEvent::Ended { number, end, output } => wire::What::JobEnded {
                 number: *number,
-                end: match end {
-                    JobEnd::Code(code) => wire::JobEnd::Code { code: *code },
-                    JobEnd::KillSignal(signal) => wire::JobEnd::KillSignal { signal: *signal },
-                    JobEnd::Limit => wire::JobEnd::Limit,
-                    JobEnd::NotStarted => wire::JobEnd::NotStarted,
-                    JobEnd::Unknown => wire::JobEnd::Unknown,
-                    JobEnd::Outdated => wire::JobEnd::Outdated,
-                },
+                end: job_end(*end),
                 output: self.private(Private::Operator, "output", output.clone()),
             },
         }
@@ -314,9 +316,21 @@ fn without_private(what: &What, sight: Sight) -> What {
         | What::Role(..)
         | What::Job(..)
         | What::Signal(..)
-        | What::Escalation(..) => {}
+        | What::Escalation(..)
+        | What::Task(..) => {}
     }
     what
+}
+
+fn job_end(end: JobEnd) -> wire::JobEnd {
+    match end {
+        JobEnd::Code(code) => wire::JobEnd::Code { code },
+        JobEnd::KillSignal(signal) => wire::JobEnd::KillSignal { signal },
+        JobEnd::Limit => wire::JobEnd::Limit,
+        JobEnd::NotStarted => wire::JobEnd::NotStarted,
+        JobEnd::Unknown => wire::JobEnd::Unknown,
+        JobEnd::Outdated => wire::JobEnd::Outdated,
+    }
 }
 
 fn of_role(event: &RoleEvent) -> wire::What {
@@ -340,7 +354,7 @@ fn pace(pace: Pace) -> String {
 #[cfg(test)]
 mod tests {
     use perennial_core::authority::{Caller, Standing};
-    use perennial_core::id::{EscalationId, JobId, MessageId, NodeId, PostId, SignalId};
+    use perennial_core::id::{EscalationId, JobId, MessageId, NodeId, PostId, SignalId, TaskId};
     use perennial_core::name::NameKey;
     use perennial_store::stored;
     use serde_json::Value;
@@ -367,6 +381,7 @@ mod tests {
                 Entity::Role(NameKey::of("architect")),
                 Entity::Signal(SignalId(1)),
                 Entity::Escalation(EscalationId(1)),
+                Entity::Task(TaskId(1)),
             ];
             let what = streams.iter().find_map(|stream| {
                 stored::read(stream, kind, form.expect("a form"), payload.as_bytes()).ok()
@@ -434,7 +449,8 @@ mod tests {
             | What::Role(..)
             | What::Job(..)
             | What::Signal(..)
-            | What::Escalation(..) => None,
+            | What::Escalation(..)
+            | What::Task(..) => None,
         }
     }
 
@@ -448,6 +464,15 @@ mod tests {
             "job-ended",
             "signal-sent",
             "escalation-opened",
+            "task-added",
+            "task-noted",
+            "task-blocked",
+            "task-claimed",
+            "task-check-wanted",
+            "task-check-ended",
+            "task-returned",
+            "task-reopened",
+            "task-dropped",
         ];
         let viewer = Sight::new(Caller::Viewer, Standing::Other);
         let mut told_with_evidence = 0;

@@ -29,7 +29,13 @@ pub fn is_indirect(record: &Record) -> bool {
     match &record.stream {
         Some(Entity::Message(_) | Entity::Job(_)) => true,
         Some(Entity::Agent(_) | Entity::Node(_) | Entity::Name(_) | Entity::Conversation(_))
-        | Some(Entity::Post(_) | Entity::Role(_) | Entity::Signal(_) | Entity::Escalation(_))
+        | Some(
+            Entity::Post(_)
+            | Entity::Role(_)
+            | Entity::Signal(_)
+            | Entity::Escalation(_)
+            | Entity::Task(_),
+        )
         | None => false,
     }
 }
@@ -45,7 +51,7 @@ pub fn agent(journal: &dyn Store, record: &Record) -> Result<Option<AgentId>, Re
         }
         Some(Entity::Name(_) | Entity::Conversation(_)) => Ok(claimed_by(record)),
         Some(Entity::Node(_) | Entity::Post(_) | Entity::Role(_)) | None => Ok(None),
-        Some(Entity::Signal(_) | Entity::Escalation(_)) => Ok(None),
+        Some(Entity::Signal(_) | Entity::Escalation(_) | Entity::Task(_)) => Ok(None),
     }
 }
 
@@ -53,6 +59,8 @@ fn told_of(record: &Record) -> Option<AgentId> {
     match &record.event.as_ref().ok()?.what {
         What::Job(_, JobEvent::Wanted { purpose, .. }) => match purpose {
             Purpose::Notify { agent, .. } | Purpose::Mail { agent, .. } => Some(*agent),
+            // It tells of a task.
+            Purpose::Check { .. } => None,
         },
         What::Job(..)
         | What::Node(..)
@@ -63,7 +71,8 @@ fn told_of(record: &Record) -> Option<AgentId> {
         | What::Role(..)
         | What::Post(..)
         | What::Signal(..)
-        | What::Escalation(..) => None,
+        | What::Escalation(..)
+        | What::Task(..) => None,
     }
 }
 
@@ -79,7 +88,8 @@ fn claimed_by(record: &Record) -> Option<AgentId> {
         | What::Role(..)
         | What::Job(..)
         | What::Signal(..)
-        | What::Escalation(..) => None,
+        | What::Escalation(..)
+        | What::Task(..) => None,
     }
 }
 

@@ -21,7 +21,7 @@ use perennial_core::time::Time;
 use perennial_engine::harness::copies;
 use perennial_engine::timestamp::rfc3339;
 use perennial_store::journal::{ReadError, Version};
-use perennial_store::record::Record;
+use perennial_store::record::{Record, Unreadable};
 use perennial_store::{RosterQuery, Store, recall};
 
 use super::Surface;
@@ -179,6 +179,7 @@ impl Found<'_> {
                 bytes: size.bytes,
                 written_at: size.written_at,
                 also_of: self.also_of((conversation, size.earlier), agent.id, cleaned)?,
+                is_certain: !self.is_damaged(conversation),
                 origin_for: origins.get(conversation).copied(),
             })
         };
@@ -207,6 +208,15 @@ impl Found<'_> {
         Ok(None)
     }
 
+    /// Whether a record can't be read that may say who had the conversation.
+    fn is_damaged(&self, conversation: &ConversationId) -> bool {
+        let own = Entity::Conversation(conversation.clone());
+        // Where it is not known whose the record is, it may be anybody's.
+        let may_say =
+            |unreadable: &Unreadable| unreadable.stream.as_ref().is_none_or(|it| *it == own);
+        self.journal.quarantine().iter().any(may_say)
+    }
+
     /// The conversations of a harness that others refer to which may be resumed, and by whom.
     fn origins(&self, harness: &str) -> BTreeMap<ConversationId, AgentId> {
         let mut origins = BTreeMap::new();
@@ -232,6 +242,7 @@ fn taker(record: &Record) -> Option<AgentId> {
         | What::Role(..)
         | What::Signal(..)
         | What::Escalation(..)
+        | What::Task(..)
         | What::Job(..) => None,
     }
 }
@@ -316,6 +327,7 @@ fn removed(record: &Record) -> Option<Removed> {
         | What::Role(..)
         | What::Signal(..)
         | What::Escalation(..)
+        | What::Task(..)
         | What::Job(..) => None,
     }
 }
@@ -330,16 +342,18 @@ fn shown(
     let mut kept = Vec::new();
     for (copy, why) in &choice.kept {
         let (why, whom) = match why {
-            KeptFor::Resumption(whom) => ("resumption", *whom),
-            KeptFor::Record(whom) => ("record", *whom),
-            KeptFor::Uncertainty(whom) => ("uncertainty", *whom),
+            KeptFor::Resumption(whom) => ("resumption", Some(*whom)),
+            KeptFor::Record(whom) => ("record", Some(*whom)),
+            KeptFor::Uncertainty(whom) => ("uncertainty", Some(*whom)),
+            KeptFor::Damage => ("damage", None),
         };
-        let row = journal.roster(RosterQuery::Of(&[whom]))?.into_iter().next();
+        let row = journal.roster(RosterQuery::Of(whom.as_slice()))?.into_iter().next();
+        let name = row.and_then(|row| row.name).or_else(|| whom.map(|whom| whom.to_string()));
         kept.push(KeptCopy {
             conversation: copy.conversation.to_string(),
             bytes: copy.bytes,
             why: why.to_owned(),
-            agent: row.and_then(|row| row.name).unwrap_or_else(|| whom.to_string()),
+            agent: name,
         });
     }
     let bytes = choice.recordings.iter().map(|one| one.bytes).sum::<u64>()

@@ -124,6 +124,7 @@ fn told(unreadable: &Unreadable, sight: Sight) -> String {
         Some(Entity::Role(role)) => format!("of role {role}"),
         Some(Entity::Signal(id)) => format!("of signal {id}"),
         Some(Entity::Escalation(id)) => format!("of escalation {id}"),
+        Some(Entity::Task(id)) => format!("of task {id}"),
         Some(Entity::Node(_) | Entity::Name(_) | Entity::Conversation(_)) => {
             "of no agent".to_owned()
         }

@@ -18,6 +18,7 @@ use perennial_core::message::{
 };
 use perennial_core::reason::Verb;
 use perennial_core::state::Roster;
+use perennial_core::task;
 use perennial_core::visibility::{Private, Sight};
 use perennial_engine::harness::mail_texts;
 use perennial_store::{MailQuery, MessageRow, Store, text};
@@ -262,7 +263,12 @@ impl Surface {
             };
             digests.into_iter().map(text).collect::<Result<Vec<_>, _>>()
         };
-        let texts = self.read(read).await?;
+        let mut texts = self.read(read).await?;
+        // A letter about a task has its words with it.
+        for (text, row) in texts.iter_mut().zip(&rows) {
+            let letter = row.mail.as_ref().filter(|mail| task::is_letter(mail));
+            *text = text.take().or_else(|| letter.map(|mail| mail.excerpt.clone()));
+        }
         let is_own = |row: &&MessageRow| row.mailbox == own && !row.step.is_final();
         let ids: Vec<MessageId> = rows.iter().filter(is_own).map(|row| row.message).collect();
         if !ids.is_empty() {
@@ -343,7 +349,7 @@ impl Surface {
                 forwarded_from: mail.forwarded_from(&row.mailbox).map(ToString::to_string),
                 role: mail.role,
                 returned_to: match mail.kind {
-                    MailKind::Letter => None,
+                    MailKind::Letter | MailKind::OfTask { .. } => None,
                     MailKind::Returned { to } => Some(to),
                 },
                 subject: mail.subject,

@@ -82,6 +82,7 @@ enum Call {
     Bury(tool::Bury),
     Spawn(tool::Spawn),
     Signal(tool::Signal),
+    Task(tool::Task),
 }
 
 pub async fn mcp(
@@ -148,6 +149,7 @@ impl Surface {
                 SignalCall::List(asked) => self.listed_signals(caller, &asked).await,
                 SignalCall::Schema(kind) => schema(kind.as_deref()),
             },
+            Call::Task(task) => self.task_tool(own, task).await,
             Call::Role(role) => Ok(done(&self.carry_out(caller, of_role(own, role)?).await?)),
         }
     }
@@ -183,6 +185,7 @@ fn done(done: &Done) -> Value {
         Done::Born(agent) => json!({ "spawned": agent.name, "id": agent.id }),
         Done::Left(left) => json!({ "left": left.iter().map(|one| &*one.kind).collect::<Value>() }),
         Done::Buried(buried) => buried_itself(buried),
+        Done::Tasks(tasks) => json!({ "tasks": tasks }),
         Done::Agent(_)
         | Done::Agents(_)
         | Done::Message(_)
@@ -261,6 +264,7 @@ fn call(parameters: &Value) -> Result<Call, String> {
         Tool::Bury => arguments(given).map(Call::Bury),
         Tool::Spawn => arguments(given).map(Call::Spawn),
         Tool::Signal => arguments(given).map(Call::Signal),
+        Tool::Task => arguments(given).map(Call::Task),
         Tool::MailSend => arguments(given).map(|mail| Call::Order(Order::Mail(Box::new(mail)))),
         Tool::MailRead => arguments(given).map(|tool::MailRead { id }| {
             let ids = id.into_iter().collect();

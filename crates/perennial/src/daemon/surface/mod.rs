@@ -41,11 +41,14 @@ mod sight;
 mod signals;
 mod snapshots;
 mod steps;
+mod task_draft;
+mod tasks;
 mod terminal;
 mod tool_lists;
 mod tool_mail;
 mod tool_orders;
 mod tool_signal;
+mod tool_tasks;
 
 use std::sync::Arc;
 
@@ -91,6 +94,8 @@ pub struct Surface {
     pub config: RunningConfig,
     /// The roles that the operator has declared.
     pub roles: Declared,
+    /// The checks that the operator has declared.
+    pub checks: crate::checks::Declared,
     pub started: Moment,
     /// How many agents had left memory before this daemon started.
     pub over: u64,
@@ -170,6 +175,9 @@ fn handler(route: Route) -> MethodRouter<Shared> {
         Route::SendSignal => with_body(Order::Signal),
         Route::ListEscalations => get(escalations::list),
         Route::Escalate => with_body(Order::Escalate),
+        Route::ListTasks => get(tasks::list),
+        Route::ShowTask => get(tasks::show),
+        Route::Task => with_body(|task| Order::Task(Box::new(task))),
         Route::Withdraw => with_target(Order::Withdraw),
         Route::ListSnapshots => get(snapshots::list),
         Route::TakeSnapshot => with_target(Order::TakeSnapshot),

@@ -18,6 +18,7 @@ use perennial_api::request;
 use perennial_api::role::{RoleChanged, Vacancy};
 use perennial_api::signal::{SendSignal, Signal};
 use perennial_api::snapshot::{SnapshotRestored, SnapshotTaken};
+use perennial_api::task::{Task, TaskRequest};
 use perennial_core::authority::Caller;
 use perennial_core::command::{Command, Request, RoleWanted, Spawn, Then};
 use perennial_core::conversation::ConversationId;
@@ -41,6 +42,7 @@ use super::agents::gone;
 use super::answer::{Answer, ProblemResponse, json_with};
 use super::ended::Resolved;
 use super::roles;
+use super::tasks;
 use crate::daemon::driving::awaited::Milestone;
 use crate::daemon::driving::driver::{self, Closing, FleetView};
 use crate::daemon::showing::{problems, role, view};
@@ -74,6 +76,7 @@ pub enum Order {
     Mail(Box<request::Mail>),
     /// Reads mails, which count as read if they are the caller's own.
     ReadMail(request::ReadMail),
+    Task(Box<TaskRequest>),
     Report(request::Report),
     Prune(request::Prune),
     Down,
@@ -100,6 +103,7 @@ pub enum Done {
     Role(Box<RoleChanged>),
     Dismissed(Box<Vacancy>),
     Left(Vec<Legacy>),
+    Tasks(Vec<Task>),
     Reported(Reported),
     Pruned(Pruned),
     Down(Down),
@@ -127,6 +131,7 @@ impl Done {
             | Done::Role(_)
             | Done::Dismissed(_)
             | Done::Left(_)
+            | Done::Tasks(_)
             | Done::Reported(_)
             | Done::Pruned(_)
             | Done::Down(_)
@@ -192,6 +197,7 @@ impl Surface {
             Order::Leave(legacy) => Ok(Done::Left(self.leave(caller, legacy).await?)),
             Order::Mail(mail) => Ok(Done::Mailed(self.send_mail(caller, *mail).await?)),
             Order::ReadMail(read) => Ok(Done::Mails(self.read_mail(caller, &read.ids).await?)),
+            Order::Task(task) => Ok(Done::Tasks(self.task(caller, *task).await?)),
             Order::Report(report) => self.report(caller, report).await,
             Order::Signal(signal) => Ok(Done::Signalled(self.send_signal(caller, signal).await?)),
             Order::Escalate(matter) => Ok(Done::Escalated(self.escalate(caller, matter).await?)),
@@ -264,6 +270,7 @@ impl Surface {
         let name = body.name.as_deref().map(checks::name).transpose()?;
         let role = body.role.as_deref().map(checks::new_role).transpose()?;
         let restart = checks::restart(body.restart.as_deref())?;
+        let task = body.task.as_deref().map(tasks::task_id).transpose()?;
         let sets_restart = body.restart.is_none();
         let wanted_conversation = body.conversation.as_deref().map(checks::conversation);
         let wanted_conversation = wanted_conversation.transpose()?;
@@ -282,9 +289,11 @@ impl Surface {
         let parent = body.parent.clone();
         let situations = checks::situations(&body.situations)?;
         let spawn = Spawn { id, name, role, parent, launch, restart, conversation, situations };
-        let command = match reach {
-            Some(reach) => Command::SpawnChild(Box::new(spawn), *reach),
-            None => Command::Spawn(Box::new(spawn)),
+        let spawn = Box::new(spawn);
+        let command = match (task, reach) {
+            (Some(task), reach) => Command::SpawnOn { spawn, reach: *reach, task },
+            (None, Some(reach)) => Command::SpawnChild(spawn, *reach),
+            (None, None) => Command::Spawn(spawn),
         };
         let birth = match settled(&holder, body) {
             Ok(()) => self.command(caller, command).await,

@@ -233,6 +233,7 @@ fn pruner(record: &Record, agent: AgentId, number: SessionNumber) -> Option<Witn
         | What::Role(..)
         | What::Job(..)
         | What::Signal(..)
-        | What::Escalation(..) => None,
+        | What::Escalation(..)
+        | What::Task(..) => None,
     }
 }

@@ -100,13 +100,13 @@ pub fn no_such_signal(id: &str) -> Problem {
 pub fn bad_step(to: &str) -> Problem {
     Problem::new(400, "bad-address", format!("can't escalate to '{}'", sanitised(to)))
         .because("an escalation goes to a role, to the parent of the agent that escalates, or to the operator")
-        .next("use role:NAME, parent or operator")
+        .next("use `role:architect`, `parent` or `operator`")
 }
 
 pub fn no_parent() -> Problem {
     Problem::new(400, "bad-address", "you have no parent to escalate to")
         .because("only an agent has one")
-        .next("use role:NAME or operator")
+        .next("use `role:architect` or `operator`")
 }
 
 pub fn escalation_too_long(bytes: usize, limit: usize) -> Problem {

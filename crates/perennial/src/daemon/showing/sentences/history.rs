@@ -23,6 +23,8 @@ use perennial_core::snapshot::{SnapshotCause, SnapshotEvent};
 use perennial_core::state::Cause;
 use perennial_core::time::Time;
 
+use crate::daemon::showing::task;
+
 use super::{exit, fact, held, held_for, reason, with_end, witness};
 use crate::command_line::quoted;
 use crate::daemon::time::rfc3339;
@@ -50,6 +52,7 @@ pub fn sentence(what: &What) -> String {
             format!("{by} sent the signal {} to {to}: {id}", kind.word())
         }
         What::Escalation(id, event) => format!("{}: {id}", escalation_sentence(event)),
+        What::Task(id, event) => task::sentence(*id, event),
         What::Name(name, ClaimEvent::Taken { .. }) => format!("name {name} taken"),
         What::Name(name, ClaimEvent::Left { .. }) => format!("name {name} released"),
         What::Conversation(id, ClaimEvent::Taken { .. }) => format!("conversation {id} taken"),
@@ -198,18 +201,22 @@ fn job_sentence(event: &JobEvent) -> String {
         JobEvent::Wanted { purpose: Purpose::Mail { name, .. }, .. } => {
             format!("notification requested: mail from {name}")
         }
+        JobEvent::Wanted { purpose: Purpose::Check { task, check, .. }, .. } => match check {
+            Some(check) => format!("check {check} of {task} requested"),
+            None => format!("check of {task} requested"),
+        },
         JobEvent::Running { process, .. } => {
-            format!("notification command running as pid {}", process.pid)
+            format!("job running as pid {}", process.pid)
         }
         JobEvent::Ended { end, .. } => match end {
-            JobEnd::Code(0) => "notification command finished (exit 0)".to_owned(),
-            JobEnd::Code(code) => format!("notification command failed (exit {code})"),
+            JobEnd::Code(0) => "job finished (exit 0)".to_owned(),
+            JobEnd::Code(code) => format!("job failed (exit {code})"),
             JobEnd::KillSignal(signal) => {
-                format!("notification command killed by {}", kill_signal::name(*signal))
+                format!("job killed by {}", kill_signal::name(*signal))
             }
-            JobEnd::Limit => "notification command ended at its time limit".to_owned(),
-            JobEnd::NotStarted => "notification command could not be started".to_owned(),
-            JobEnd::Unknown => "notification command ended; its exit is unknown".to_owned(),
+            JobEnd::Limit => "job ended at its time limit".to_owned(),
+            JobEnd::NotStarted => "job could not be started".to_owned(),
+            JobEnd::Unknown => "job ended; its exit is unknown".to_owned(),
             JobEnd::Outdated => "notification dropped: the agent no longer needs you".to_owned(),
         },
     }

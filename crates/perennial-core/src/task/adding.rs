@@ -1,0 +1,138 @@
+//! How tasks come about, and on whose queue they may be put. Changes nothing.
+
+use super::batch::Batch;
+use super::{
+    Brief, CheckSpec, DEPENDENCIES_MAX, Queue, QueueWanted, SCOPE_BYTES_MAX, SCOPE_MAX, STEPS_MAX,
+    Task, TaskDraft, TaskEvent, TaskRefusal, UNFINISHED_BY_AGENT_MAX,
+};
+use crate::agent::Agent;
+use crate::authority::Caller;
+use crate::context::Threshold;
+use crate::fleet::Fleet;
+use crate::id::TaskId;
+use crate::message::Sender;
+use crate::reason::Verb;
+use crate::refusal::Refusal;
+use crate::state::Roster;
+
+type Decided = Result<(), Refusal>;
+
+pub(super) fn refused(task: TaskId, why: TaskRefusal) -> Refusal {
+    Refusal::Task { task, why }
+}
+
+pub(super) fn add(
+    batch: &mut Batch<'_>,
+    (caller, by): (Caller, Sender),
+    draft: &TaskDraft,
+) -> Decided {
+    let (fleet, id) = (batch.fleet, draft.id);
+    if batch.task(id).is_some() {
+        return Err(refused(id, TaskRefusal::Exists));
+    }
+    bounded(fleet, by, draft)?;
+    let queue = queue(batch, caller, id, &draft.to)?;
+    let brief = Box::new(Brief { queue: queue.clone(), ..draft.brief.clone() });
+    batch.record(id, TaskEvent::Added { by, brief });
+    batch.texts.extend(draft.body.clone());
+    offered(batch, by, id, &queue);
+    Ok(())
+}
+
+/// A task that lies on an agent's queue is given to it, if it can begin.
+pub(super) fn offered(batch: &mut Batch<'_>, by: Sender, id: TaskId, queue: &Queue) {
+    let Some(agent) = queue.agent().and_then(|id| batch.present(id)) else { return };
+    let may = batch.task(id).is_some_and(|task| batch.may_begin(agent, task).is_ok());
+    if may {
+        batch.give(by, agent.id, id);
+    }
+}
+
+fn bounded(fleet: &Fleet, by: Sender, draft: &TaskDraft) -> Decided {
+    let (id, brief) = (draft.id, &draft.brief);
+    let too_many = |what, most| Err(refused(id, TaskRefusal::TooMany { what, most }));
+    if brief.steps.len() > STEPS_MAX {
+        return too_many("steps", STEPS_MAX);
+    }
+    if brief.dependencies.len() > DEPENDENCIES_MAX {
+        return too_many("dependencies", DEPENDENCIES_MAX);
+    }
+    if brief.scope.len() > SCOPE_MAX {
+        return too_many("paths", SCOPE_MAX);
+    }
+    if let Some(path) = brief.scope.iter().find(|path| !is_within_project(path)) {
+        return Err(refused(id, TaskRefusal::BadScope { path: path.clone() }));
+    }
+    let is_known = |on: &&TaskId| fleet.tasks().get(**on).is_some() || draft.finished.contains(on);
+    if let Some(on) = brief.dependencies.iter().find(|on| !is_known(on)) {
+        return Err(refused(id, TaskRefusal::NoSuchDependency { on: *on }));
+    }
+    if let Some(parent) = brief.parent.filter(|parent| fleet.tasks().get(*parent).is_none()) {
+        return Err(refused(id, TaskRefusal::NoSuchParent { parent }));
+    }
+    // TK4
+    match (&brief.check, by) {
+        (Some(CheckSpec::Command { .. }), Sender::Agent(_) | Sender::Perennial) => {
+            return Err(refused(id, TaskRefusal::CommandOfAgent));
+        }
+        (Some(CheckSpec::Command { .. }), Sender::Person)
+        | (Some(CheckSpec::Named(_)) | None, _) => {}
+    }
+    let is_own = |task: &&Task| task.added_by == by && !task.is_over();
+    match by {
+        Sender::Agent(_)
+            if fleet.tasks().iter().filter(is_own).count() >= UNFINISHED_BY_AGENT_MAX =>
+        {
+            too_many("unfinished tasks", UNFINISHED_BY_AGENT_MAX)
+        }
+        Sender::Agent(_) | Sender::Person | Sender::Perennial => Ok(()),
+    }
+}
+
+/// Relative, downwards, of bounded length and without characters that act on a terminal.
+pub fn is_within_project(path: &str) -> bool {
+    let is_plain = path.chars().all(|c| !c.is_control()) && path.len() <= SCOPE_BYTES_MAX;
+    let is_relative = !path.is_empty() && !path.starts_with('/') && !path.starts_with('~');
+    is_plain && is_relative && !path.split('/').any(|part| part == "..")
+}
+
+/// The queue that somebody names, if they may.
+pub(super) fn queue(
+    batch: &Batch<'_>,
+    caller: Caller,
+    task: TaskId,
+    to: &QueueWanted,
+) -> Result<Queue, Refusal> {
+    let fleet = batch.fleet;
+    match to {
+        QueueWanted::Nobody => Ok(Queue::Nobody),
+        QueueWanted::Role { role, is_declared } => {
+            let key = role.key();
+            let is_role = fleet.roles().holders(&key).next().is_some()
+                || fleet.roles().get(&key).is_some()
+                || fleet.policy().declares(&key);
+            match is_role || *is_declared {
+                true => Ok(Queue::Role(role.clone())),
+                false => Err(Refusal::NoSuchRole { role: role.clone() }),
+            }
+        }
+        QueueWanted::Agent(target) => {
+            let agent = fleet.find(target)?;
+            fleet.authorise(caller, Verb::TaskAssign, Some(agent.id))?;
+            if agent.state.roster() == Roster::Cemetery {
+                let (agent, verb, state) = (agent.id, Verb::TaskAssign, agent.state);
+                return Err(Refusal::WrongState { agent, verb, state });
+            }
+            near_its_end(agent, task)?;
+            Ok(Queue::Agent(agent.id))
+        }
+    }
+}
+
+/// TK7
+fn near_its_end(agent: &Agent, task: TaskId) -> Decided {
+    match agent.clock.passed >= Some(Threshold::NineTenths) {
+        true => Err(refused(task, TaskRefusal::ClockNearlyOut { agent: agent.id })),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,212 @@
+//! What is asked of tasks, and why it is refused: data, not text.
+
+use super::{BlockedOn, Brief, Task};
+use crate::command::Target;
+use crate::id::{AgentId, TaskId};
+use crate::job::JobCommand;
+use crate::name::Name;
+use crate::text::TextBody;
+
+/// A task that somebody wants done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskDraft {
+    pub id: TaskId,
+    pub brief: Brief,
+    pub body: Option<TextBody>,
+    pub to: QueueWanted,
+    /// Dependencies that are not in memory, and are on record.
+    pub finished: Vec<TaskId>,
+}
+
+/// Where somebody wants a task to lie.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum QueueWanted {
+    Nobody,
+    Agent(Target),
+    Role {
+        role: Name,
+        /// A project declares it.
+        is_declared: bool,
+    },
+}
+
+/// How a task's check would be run now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resolution {
+    /// The task has none.
+    None,
+    Run(JobCommand),
+    /// It has one that may not be run; why.
+    NotRunnable(String),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TaskCommand {
+    Add(Box<TaskDraft>),
+    /// The caller takes it.
+    Take {
+        task: TaskId,
+        spent: Option<u64>,
+    },
+    Assign {
+        task: TaskId,
+        to: QueueWanted,
+    },
+    Note {
+        task: TaskId,
+        body: TextBody,
+    },
+    Step {
+        task: TaskId,
+        step: StepWanted,
+    },
+    Block {
+        task: TaskId,
+        on: BlockedOn,
+        reason: String,
+    },
+    Done {
+        task: TaskId,
+        reason: String,
+        check: Resolution,
+        spent: Option<u64>,
+    },
+    Verify {
+        task: TaskId,
+        is_done: bool,
+        reason: String,
+    },
+    Split {
+        task: TaskId,
+        into: Vec<(TaskId, String)>,
+    },
+    Reopen {
+        task: TaskId,
+        reason: String,
+        /// One that has left memory.
+        recalled: Option<Box<Task>>,
+        /// The id of the task that takes a finished one up again.
+        successor: TaskId,
+    },
+    Drop {
+        task: TaskId,
+        reason: String,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StepWanted {
+    Add(String),
+    /// Counted from 1; without one, the first that is not done.
+    Done(Option<u32>),
+    NotDone(u32),
+}
+
+/// Why something can't be done with a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TaskRefusal {
+    NoSuchTask,
+    Exists,
+    /// It is verified or dropped.
+    Over,
+    /// Not in this state.
+    WrongState(&'static str),
+    /// It lies on somebody else's queue, or in another project.
+    NotYours,
+    /// The agent is on this one.
+    OnAnother {
+        agent: AgentId,
+        task: TaskId,
+    },
+    /// TK7
+    ClockNearlyOut {
+        agent: AgentId,
+    },
+    /// TK8
+    Waits {
+        on: TaskId,
+    },
+    NoSuchDependency {
+        on: TaskId,
+    },
+    NoSuchParent {
+        parent: TaskId,
+    },
+    /// TK4
+    CommandOfAgent,
+    NoSuchStep {
+        step: u32,
+        steps: u32,
+    },
+    /// More of this than a task may have.
+    TooMany {
+        what: &'static str,
+        most: usize,
+    },
+    /// A path that is absolute or leads out of its project.
+    BadScope {
+        path: String,
+    },
+    /// TK3
+    OwnWork,
+}
+
+impl TaskCommand {
+    /// The task that it is about.
+    pub fn task(&self) -> TaskId {
+        match self {
+            TaskCommand::Add(draft) => draft.id,
+            TaskCommand::Take { task, .. }
+            | TaskCommand::Assign { task, .. }
+            | TaskCommand::Note { task, .. }
+            | TaskCommand::Step { task, .. }
+            | TaskCommand::Block { task, .. }
+            | TaskCommand::Done { task, .. }
+            | TaskCommand::Verify { task, .. }
+            | TaskCommand::Split { task, .. }
+            | TaskCommand::Reopen { task, .. }
+            | TaskCommand::Drop { task, .. } => *task,
+        }
+    }
+
+    /// The agent that it names, if any.
+    pub fn target_mut(&mut self) -> Option<&mut Target> {
+        let to = match self {
+            TaskCommand::Add(draft) => &mut draft.to,
+            TaskCommand::Assign { to, .. } => to,
+            TaskCommand::Take { .. }
+            | TaskCommand::Note { .. }
+            | TaskCommand::Step { .. }
+            | TaskCommand::Block { .. }
+            | TaskCommand::Done { .. }
+            | TaskCommand::Verify { .. }
+            | TaskCommand::Split { .. }
+            | TaskCommand::Reopen { .. }
+            | TaskCommand::Drop { .. } => return None,
+        };
+        match to {
+            QueueWanted::Agent(target) => Some(target),
+            QueueWanted::Nobody | QueueWanted::Role { .. } => None,
+        }
+    }
+
+    /// How many bytes of the caller's own words it records.
+    pub fn words(&self) -> u64 {
+        let length = match self {
+            TaskCommand::Add(draft) => {
+                let steps: usize = draft.brief.steps.iter().map(|step| step.text.len()).sum();
+                let body = draft.body.as_ref().map_or(0, |body| body.body.len());
+                draft.brief.title.len() + steps + body
+            }
+            TaskCommand::Note { body, .. } => body.body.len(),
+            TaskCommand::Block { reason, .. }
+            | TaskCommand::Done { reason, .. }
+            | TaskCommand::Verify { reason, .. }
+            | TaskCommand::Reopen { reason, .. }
+            | TaskCommand::Drop { reason, .. } => reason.len(),
+            TaskCommand::Split { into, .. } => into.iter().map(|(_, title)| title.len()).sum(),
+            TaskCommand::Take { .. } | TaskCommand::Assign { .. } | TaskCommand::Step { .. } => 0,
+        };
+        length as u64
+    }
+}

@@ -1,0 +1,436 @@
+//! What persons and agents ask of tasks. Changes nothing; who may is said in `authority`.
+
+use super::adding::{add, offered, queue, refused};
+use super::batch::Batch;
+use super::{
+    Awaiting, BlockedOn, Brief, CheckSpec, PARTS_MAX, Queue, QueueWanted, Resolution, STEPS_MAX,
+    StepWanted, Task, TaskCommand, TaskEvent, TaskRefusal, TaskState, Verifier,
+};
+use crate::authority::{Caller, Standing};
+use crate::event::What;
+use crate::fleet::{Decision, Fleet};
+use crate::id::{AgentId, TaskId};
+use crate::message::{Mailbox, Sender};
+use crate::reason::Verb;
+use crate::refusal::Refusal;
+use crate::role::{self, Verify};
+use crate::time::Time;
+
+type Decided = Result<(), Refusal>;
+
+/// Answers a command about a task.
+pub fn decide(
+    fleet: &Fleet,
+    caller: Caller,
+    command: &TaskCommand,
+    now: Time,
+) -> Result<Decision, Refusal> {
+    let by = sender(fleet, caller)?;
+    let mut batch = Batch::new(fleet, now);
+    let id = command.task();
+    let mut about = id;
+    match command {
+        TaskCommand::Add(draft) => add(&mut batch, (caller, by), draft)?,
+        TaskCommand::Take { spent, .. } => take(&mut batch, (caller, by), id, *spent)?,
+        TaskCommand::Assign { to, .. } => assign(&mut batch, (caller, by), id, to)?,
+        TaskCommand::Note { body, .. } => {
+            batch.open(id)?;
+            batch.record(id, TaskEvent::Noted { by, text: body.text.clone() });
+            batch.texts.push(body.clone());
+        }
+        TaskCommand::Step { step, .. } => step_done(&mut batch, (caller, by), id, step)?,
+        TaskCommand::Block { on, reason, .. } => {
+            block(&mut batch, (caller, by), id, (*on, reason))?;
+        }
+        TaskCommand::Done { reason, check, spent, .. } => {
+            claim(&mut batch, (caller, by), id, (reason, check, *spent))?;
+        }
+        TaskCommand::Verify { is_done, reason, .. } => {
+            judge(&mut batch, (caller, by), id, (*is_done, reason))?;
+        }
+        TaskCommand::Split { into, .. } => split(&mut batch, (caller, by), id, into)?,
+        TaskCommand::Reopen { reason, recalled, successor, .. } => {
+            about =
+                reopen(&mut batch, (caller, by), id, (reason, recalled.as_deref(), *successor))?;
+        }
+        TaskCommand::Drop { reason, .. } => {
+            let task = batch.open(id)?;
+            of_adder(fleet, caller, task)?;
+            let worker = task.worker;
+            batch.record(id, TaskEvent::Dropped { by, reason: reason.clone() });
+            batch.freed(worker);
+            batch.over(id);
+        }
+    }
+    Ok(batch.decision(about))
+}
+
+fn sender(fleet: &Fleet, caller: Caller) -> Result<Sender, Refusal> {
+    fleet.authorise(caller, Verb::Task, None)?;
+    match caller {
+        Caller::Person => Ok(Sender::Person),
+        Caller::Agent(id) => Ok(Sender::Agent(id)),
+        Caller::Job | Caller::Viewer | Caller::Ambiguous => {
+            let (verb, standing) = (Verb::Task, Standing::NoTarget);
+            Err(Refusal::NotAllowed { caller, verb, standing })
+        }
+    }
+}
+
+/// A verb about an agent's task, for a caller who may use it.
+fn of_worker(fleet: &Fleet, caller: Caller, verb: Verb, task: &Task) -> Decided {
+    fleet.authorise(caller, verb, task.worker)
+}
+
+/// Reopening and dropping: who added it, or a person.
+fn of_adder(fleet: &Fleet, caller: Caller, task: &Task) -> Decided {
+    fleet.authorise(caller, Verb::TaskDrop, task.added_by.agent())
+}
+
+fn take(
+    batch: &mut Batch<'_>,
+    (caller, by): (Caller, Sender),
+    id: TaskId,
+    spent: Option<u64>,
+) -> Decided {
+    let own = caller.own_session()?;
+    let agent = batch.fleet.find(&own.to_string())?;
+    let task = batch.open(id)?;
+    let is_own = match &task.state {
+        TaskState::Open => match &task.queue {
+            Queue::Nobody => agent.launch.project == task.brief.project,
+            Queue::Agent(queue) => *queue == own,
+            Queue::Role(_) => Batch::is_of_role(agent, task),
+        },
+        // What it blocked itself it may take up again.
+        TaskState::Blocked(BlockedOn::Work | BlockedOn::Outside) => task.worker == Some(own),
+        TaskState::Taken if task.worker == Some(own) => return Ok(()),
+        TaskState::Taken
+        | TaskState::Claimed(_)
+        | TaskState::Blocked(BlockedOn::Rounds)
+        | TaskState::Split
+        | TaskState::Verified(_)
+        | TaskState::Dropped => {
+            return Err(refused(id, TaskRefusal::WrongState(task.state.word())));
+        }
+    };
+    // An open loop is for whoever was told of it.
+    let is_told = task.open_loop.as_ref().is_some_and(|it| it.to == Mailbox::Agent(own));
+    if !is_own && !is_told {
+        return Err(refused(id, TaskRefusal::NotYours));
+    }
+    batch.may_begin(agent, task).map_err(|why| refused(id, why))?;
+    batch.record(id, TaskEvent::Taken { by, agent: own, spent });
+    Ok(())
+}
+
+fn assign(
+    batch: &mut Batch<'_>,
+    (caller, by): (Caller, Sender),
+    id: TaskId,
+    to: &QueueWanted,
+) -> Decided {
+    let task = batch.open(id)?;
+    match task.state {
+        TaskState::Open | TaskState::Taken | TaskState::Blocked(_) => {}
+        TaskState::Claimed(_) | TaskState::Split | TaskState::Verified(_) | TaskState::Dropped => {
+            return Err(refused(id, TaskRefusal::WrongState(task.state.word())));
+        }
+    }
+    // Whoever takes work from somebody stands above them.
+    if let Some(owner) = task.assignee() {
+        batch.fleet.authorise(caller, Verb::TaskAssign, Some(owner))?;
+    }
+    let (worker, queue) = (task.on_it(), queue(batch, caller, id, to)?);
+    batch.record(id, TaskEvent::Queued { by, queue: queue.clone() });
+    offered(batch, by, id, &queue);
+    batch.freed(worker);
+    Ok(())
+}
+
+fn step_done(
+    batch: &mut Batch<'_>,
+    (caller, by): (Caller, Sender),
+    id: TaskId,
+    step: &StepWanted,
+) -> Decided {
+    let task = batch.open(id)?;
+    of_worker(batch.fleet, caller, Verb::TaskWork, task)?;
+    let steps = u32::try_from(task.brief.steps.len()).unwrap_or(u32::MAX);
+    let known = |step: u32| match (1..=steps).contains(&step) {
+        true => Ok(step),
+        false => Err(refused(id, TaskRefusal::NoSuchStep { step, steps })),
+    };
+    let (step, text, is_done) = match step {
+        StepWanted::Add(text) if (steps as usize) < STEPS_MAX => {
+            (steps + 1, Some(text.clone()), false)
+        }
+        StepWanted::Add(_) => {
+            let too_many = TaskRefusal::TooMany { what: "steps", most: STEPS_MAX };
+            return Err(refused(id, too_many));
+        }
+        StepWanted::Done(Some(step)) => (known(*step)?, None, true),
+        StepWanted::Done(None) => match task.open_step() {
+            Some((step, _)) => (known(u32::try_from(step).unwrap_or(0))?, None, true),
+            None => return Err(refused(id, TaskRefusal::NoSuchStep { step: steps + 1, steps })),
+        },
+        StepWanted::NotDone(step) => (known(*step)?, None, false),
+    };
+    batch.record(id, TaskEvent::Stepped { by, step, text, is_done });
+    Ok(())
+}
+
+fn block(
+    batch: &mut Batch<'_>,
+    (caller, by): (Caller, Sender),
+    id: TaskId,
+    (on, reason): (BlockedOn, &str),
+) -> Decided {
+    let task = batch.open(id)?;
+    of_worker(batch.fleet, caller, Verb::TaskWork, task)?;
+    match &task.state {
+        TaskState::Open | TaskState::Taken | TaskState::Blocked(_) => {}
+        TaskState::Claimed(_) | TaskState::Split | TaskState::Verified(_) | TaskState::Dropped => {
+            return Err(refused(id, TaskRefusal::WrongState(task.state.word())));
+        }
+    }
+    let worker = task.worker;
+    batch.record(id, TaskEvent::Blocked { by, on, reason: reason.to_owned() });
+    batch.freed(worker);
+    Ok(())
+}
+
+fn claim(
+    batch: &mut Batch<'_>,
+    (caller, by): (Caller, Sender),
+    id: TaskId,
+    (reason, check, spent): (&str, &Resolution, Option<u64>),
+) -> Decided {
+    let task = batch.open(id)?;
+    of_worker(batch.fleet, caller, Verb::TaskWork, task)?;
+    match &task.state {
+        TaskState::Open | TaskState::Taken | TaskState::Blocked(_) => {}
+        TaskState::Claimed(_) | TaskState::Split | TaskState::Verified(_) | TaskState::Dropped => {
+            return Err(refused(id, TaskRefusal::WrongState(task.state.word())));
+        }
+    }
+    let (worker, named) = (task.worker, task.brief.check.clone());
+    batch.record(id, TaskEvent::Claimed { by, reason: reason.to_owned(), spent });
+    let named = match named {
+        Some(CheckSpec::Named(name)) => Some(name),
+        Some(CheckSpec::Command { .. }) | None => None,
+    };
+    match (check, by) {
+        (Resolution::Run(command), _) => batch.want_check(id, named, command.clone(), 1),
+        (Resolution::None, Sender::Person) => {
+            verified(batch, id, Verifier::Operator, worker);
+        }
+        (Resolution::None, Sender::Agent(own)) => match trusted_role(batch.fleet, own) {
+            Some(role) => verified(batch, id, Verifier::Trust(role), worker),
+            None => batch.await_word(id, ""),
+        },
+        (Resolution::None, Sender::Perennial) => batch.await_word(id, ""),
+        (Resolution::NotRunnable(why), _) => {
+            batch.await_word(id, &format!("; its check can't be run ({why})"));
+        }
+    }
+    Ok(())
+}
+
+/// The role of an agent whose word counts.
+fn trusted_role(fleet: &Fleet, agent: AgentId) -> Option<String> {
+    let agent = fleet.agent(agent)?;
+    role::held(agent)?;
+    match agent.role_terms.verify {
+        Verify::Trust => agent.role.clone(),
+        Verify::Word => None,
+    }
+}
+
+fn verified(batch: &mut Batch<'_>, id: TaskId, by: Verifier, agent: Option<AgentId>) {
+    batch.record(id, TaskEvent::Verified { by, agent });
+    batch.over(id);
+}
+
+/// TK3: an ancestor of the worker, or a person, says whether it is done.
+fn judge(
+    batch: &mut Batch<'_>,
+    (caller, by): (Caller, Sender),
+    id: TaskId,
+    (is_done, reason): (bool, &str),
+) -> Decided {
+    let task = batch.open(id)?;
+    let worker = task.worker;
+    if worker.is_some_and(|worker| caller == Caller::Agent(worker)) {
+        return Err(refused(id, TaskRefusal::OwnWork));
+    }
+    // Whoever was told of an open loop answers for its worker, who may have left memory.
+    let told = task.open_loop.as_ref().and_then(|it| it.to.agent());
+    if told.is_none_or(|told| caller != Caller::Agent(told)) {
+        of_worker(batch.fleet, caller, Verb::TaskVerify, task)?;
+    }
+    match (&task.state, by) {
+        (TaskState::Claimed(Awaiting::Word), _) => {}
+        // A person's word counts at any time.
+        (
+            TaskState::Open
+            | TaskState::Taken
+            | TaskState::Blocked(_)
+            | TaskState::Split
+            | TaskState::Claimed(Awaiting::Check { .. }),
+            Sender::Person,
+        ) if is_done => {}
+        (
+            TaskState::Open
+            | TaskState::Taken
+            | TaskState::Blocked(_)
+            | TaskState::Split
+            | TaskState::Verified(_)
+            | TaskState::Dropped
+            | TaskState::Claimed(Awaiting::Check { .. }),
+            _,
+        ) => return Err(refused(id, TaskRefusal::WrongState(task.state.word()))),
+    }
+    let verifier = match by {
+        Sender::Agent(parent) => Verifier::Parent(parent),
+        Sender::Person | Sender::Perennial => Verifier::Operator,
+    };
+    match is_done {
+        true => verified(batch, id, verifier, worker),
+        false => batch.give_back(by, id, reason),
+    }
+    Ok(())
+}
+
+/// Its parts have its scope, queue, check of configuration and project; whoever had it goes on with the first.
+fn split(
+    batch: &mut Batch<'_>,
+    (caller, by): (Caller, Sender),
+    id: TaskId,
+    into: &[(TaskId, String)],
+) -> Decided {
+    let task = batch.open(id)?;
+    of_worker(batch.fleet, caller, Verb::TaskWork, task)?;
+    match &task.state {
+        TaskState::Open | TaskState::Taken | TaskState::Blocked(_) => {}
+        TaskState::Claimed(_) | TaskState::Split | TaskState::Verified(_) | TaskState::Dropped => {
+            return Err(refused(id, TaskRefusal::WrongState(task.state.word())));
+        }
+    }
+    if into.len() < 2 || into.len() > PARTS_MAX {
+        let why = TaskRefusal::TooMany { what: "parts (at least 2)", most: PARTS_MAX };
+        return Err(refused(id, why));
+    }
+    let (whole, worker) = (task.brief.clone(), task.on_it());
+    let queue = match (&task.queue, worker) {
+        (queue @ Queue::Role(_), _) => queue.clone(),
+        (_, Some(agent)) => Queue::Agent(agent),
+        (queue @ (Queue::Nobody | Queue::Agent(_)), None) => queue.clone(),
+    };
+    let spent = task.spent.since;
+    batch.record(id, TaskEvent::Split { by, into: into.iter().map(|(id, _)| *id).collect() });
+    for (part, title) in into {
+        if batch.task(*part).is_some() {
+            return Err(refused(*part, TaskRefusal::Exists));
+        }
+        let brief = Brief {
+            title: title.clone(),
+            text: None,
+            project: whole.project.clone(),
+            steps: Vec::new(),
+            dependencies: Vec::new(),
+            parent: Some(id),
+            estimate: None,
+            reference: whole.reference.clone(),
+            scope: whole.scope.clone(),
+            check: None,
+            rounds_max: whole.rounds_max,
+            queue: queue.clone(),
+            reopens: None,
+        };
+        batch.record(*part, TaskEvent::Added { by, brief: Box::new(brief) });
+    }
+    if let (Some(agent), Some((first, _))) = (worker, into.first()) {
+        batch.record(*first, TaskEvent::Taken { by, agent, spent });
+    }
+    Ok(())
+}
+
+/// A finished task stays as it is: its successor is added. Any other lies on its queue again.
+fn reopen(
+    batch: &mut Batch<'_>,
+    (caller, by): (Caller, Sender),
+    id: TaskId,
+    (reason, recalled, successor): (&str, Option<&Task>, TaskId),
+) -> Result<TaskId, Refusal> {
+    let known = batch.task(id).or(recalled.filter(|task| task.id == id));
+    let task = known.ok_or_else(|| refused(id, TaskRefusal::NoSuchTask))?.clone();
+    of_adder(batch.fleet, caller, &task)?;
+    let queue = match &task.queue {
+        Queue::Agent(agent) if batch.present(*agent).is_none() => Queue::Nobody,
+        queue @ (Queue::Nobody | Queue::Agent(_) | Queue::Role(_)) => queue.clone(),
+    };
+    let is_over = task.is_over();
+    if is_over {
+        if batch.task(successor).is_some() {
+            return Err(refused(successor, TaskRefusal::Exists));
+        }
+        let mut steps = task.brief.steps.clone();
+        steps.iter_mut().for_each(|step| step.is_done = false);
+        let known = |parent: &TaskId| batch.fleet.tasks().get(*parent).is_some();
+        let parent = task.brief.parent.filter(known);
+        let check = match (&task.brief.check, by) {
+            // TK4: a command stays a person's word.
+            (Some(CheckSpec::Command { .. }), Sender::Agent(_) | Sender::Perennial) => None,
+            (check, _) => check.clone(),
+        };
+        let (queue, reopens) = (queue.clone(), Some(id));
+        let brief = Brief { steps, parent, check, queue, reopens, ..task.brief };
+        batch.record(successor, TaskEvent::Added { by, brief: Box::new(brief) });
+    } else {
+        let queue = queue.clone();
+        batch.record(id, TaskEvent::Reopened { by, queue, reason: reason.to_owned() });
+    }
+    let about = if is_over { successor } else { id };
+    offered(batch, by, about, &queue);
+    Ok(about)
+}
+
+/// The events by which an agent that is being born is on a task.
+pub fn given_at_birth(
+    fleet: &Fleet,
+    caller: Caller,
+    (agent, project): (AgentId, &str),
+    id: TaskId,
+    now: Time,
+) -> Result<Vec<What>, Refusal> {
+    let by = sender(fleet, caller)?;
+    let mut batch = Batch::new(fleet, now);
+    let task = batch.open(id)?;
+    match task.state {
+        TaskState::Open | TaskState::Blocked(_) => {}
+        TaskState::Taken
+        | TaskState::Claimed(_)
+        | TaskState::Split
+        | TaskState::Verified(_)
+        | TaskState::Dropped => {
+            return Err(refused(id, TaskRefusal::WrongState(task.state.word())));
+        }
+    }
+    let is_told = task.open_loop.as_ref().map(|it| &it.to);
+    let may = match (caller, task.assignee()) {
+        (Caller::Person, _) => true,
+        (Caller::Agent(own), _) if is_told == Some(&Mailbox::Agent(own)) => true,
+        (Caller::Agent(own), Some(owner)) => own == owner,
+        (Caller::Agent(_), None) => task.brief.project == project,
+        (Caller::Job | Caller::Viewer | Caller::Ambiguous, _) => false,
+    };
+    if !may {
+        return Err(refused(id, TaskRefusal::NotYours));
+    }
+    if let Some(on) = super::waits_for(fleet.tasks(), task).next() {
+        return Err(refused(id, TaskRefusal::Waits { on }));
+    }
+    batch.give(by, agent, id);
+    Ok(batch.events)
+}

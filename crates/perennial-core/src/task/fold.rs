@@ -1,0 +1,162 @@
+//! What each event makes of a task. Reads no configuration and no other task.
+
+use super::{
+    Awaiting, Brief, CheckResult, OpenLoop, Queue, Spent, Step, Task, TaskEvent, TaskState,
+};
+use crate::id::{AgentId, TaskId};
+use crate::message::{Mailbox, Sender};
+use crate::time::Time;
+
+/// A task that was just added.
+pub fn begun(id: TaskId, by: Sender, brief: &Brief, at: Time) -> Task {
+    Task {
+        id,
+        brief: brief.clone(),
+        added_by: by,
+        added_at: at,
+        state: TaskState::Open,
+        by,
+        since: at,
+        reason: String::new(),
+        queue: brief.queue.clone(),
+        worker: None,
+        parts: Vec::new(),
+        rounds: 0,
+        spent: Spent::default(),
+        notes: 0,
+        last_note: None,
+        last_check: None,
+        open_loop: None,
+    }
+}
+
+/// Folds one event.
+pub fn fold(task: &mut Task, event: &TaskEvent, at: Time) {
+    match event {
+        // Its id is used once.
+        TaskEvent::Added { .. } => {}
+        TaskEvent::Queued { by, queue } => {
+            enter(task, TaskState::Open, *by, "", at);
+            moved(task, queue);
+        }
+        TaskEvent::Taken { by, agent, spent } => {
+            enter(task, TaskState::Taken, *by, "", at);
+            task.worker = Some(*agent);
+            task.spent.since = *spent;
+            task.open_loop = None;
+        }
+        TaskEvent::Noted { by, text } => {
+            task.notes += 1;
+            task.last_note = Some((*by, text.clone()));
+        }
+        TaskEvent::Stepped { step, text, is_done, .. } => {
+            stepped(task, *step, text.as_deref(), *is_done);
+        }
+        TaskEvent::Blocked { by, on, reason } => {
+            enter(task, TaskState::Blocked(*on), *by, reason, at);
+        }
+        TaskEvent::Claimed { by, reason, spent } => {
+            enter(task, TaskState::Claimed(Awaiting::Word), *by, reason, at);
+            spend(task, *spent);
+        }
+        TaskEvent::CheckWanted { job, check, command, runs } => {
+            let (check, command, runs) = (check.clone(), command.clone(), *runs);
+            task.state = TaskState::Claimed(Awaiting::Check { job: *job, check, command, runs });
+            task.since = at;
+        }
+        TaskEvent::CheckEnded { check, end, output, .. } => {
+            let (check, output) = (check.clone(), output.clone());
+            checked(task, CheckResult { check, end: *end, output, at });
+        }
+        TaskEvent::Verified { by, .. } => {
+            enter(task, TaskState::Verified(by.clone()), Sender::Perennial, "", at);
+            task.open_loop = None;
+        }
+        TaskEvent::Returned { by, agent, is_taken, reason } => {
+            let state = if *is_taken { TaskState::Taken } else { TaskState::Open };
+            enter(task, state, *by, reason, at);
+            returned(task, *agent, *is_taken);
+        }
+        TaskEvent::Reopened { by, queue, reason } => {
+            enter(task, TaskState::Open, *by, reason, at);
+            moved(task, queue);
+            task.rounds = 0;
+        }
+        TaskEvent::Split { by, into } => {
+            enter(task, TaskState::Split, *by, "", at);
+            task.parts.clone_from(into);
+            task.open_loop = None;
+        }
+        TaskEvent::Dropped { by, reason } => {
+            enter(task, TaskState::Dropped, *by, reason, at);
+            task.open_loop = None;
+        }
+        TaskEvent::Left { agent, name, queue, to, .. } => {
+            let (from, name, to) = (*agent, name.clone(), to.clone());
+            left(task, queue, OpenLoop { from, name, to, raised: 1, at });
+        }
+        TaskEvent::Raised { to, .. } => {
+            raised(task, to, at);
+        }
+    }
+}
+
+fn moved(task: &mut Task, queue: &Queue) {
+    task.queue = queue.clone();
+    task.open_loop = None;
+}
+
+fn checked(task: &mut Task, result: CheckResult) {
+    task.state = TaskState::Claimed(Awaiting::Word);
+    task.since = result.at;
+    task.last_check = Some(result);
+}
+
+fn raised(task: &mut Task, to: &Mailbox, at: Time) {
+    if let Some(it) = &mut task.open_loop {
+        let (to, raised) = (to.clone(), it.raised + 1);
+        *it = OpenLoop { to, raised, at, ..it.clone() };
+    }
+}
+
+/// What the worker spent on it since it went to work.
+fn spend(task: &mut Task, spent: Option<u64>) {
+    if let (Some(since), Some(now)) = (task.spent.since, spent) {
+        let before = task.spent.tokens.unwrap_or_default();
+        task.spent.tokens = Some(before.saturating_add(now.saturating_sub(since)));
+    }
+    task.spent.since = spent;
+}
+
+fn returned(task: &mut Task, agent: AgentId, is_taken: bool) {
+    task.worker = Some(agent);
+    if !is_taken {
+        task.queue = Queue::Agent(agent);
+    }
+    task.rounds += 1;
+}
+
+/// A claim and a blocked task stay what they are.
+fn left(task: &mut Task, queue: &Queue, open_loop: OpenLoop) {
+    if matches!(task.state, TaskState::Open | TaskState::Taken) {
+        enter(task, TaskState::Open, Sender::Perennial, "", open_loop.at);
+    }
+    task.queue = queue.clone();
+    task.open_loop = Some(open_loop);
+}
+
+fn enter(task: &mut Task, state: TaskState, by: Sender, reason: &str, at: Time) {
+    task.state = state;
+    task.by = by;
+    task.since = at;
+    reason.clone_into(&mut task.reason);
+}
+
+fn stepped(task: &mut Task, step: u32, text: Option<&str>, is_done: bool) {
+    let steps = &mut task.brief.steps;
+    match (steps.get_mut((step as usize).wrapping_sub(1)), text) {
+        (Some(known), None) => known.is_done = is_done,
+        (Some(_) | None, Some(text)) => steps.push(Step { text: text.to_owned(), is_done }),
+        (None, None) => {}
+    }
+}

@@ -1,0 +1,217 @@
+//! The letters that Perennial writes about tasks, and their ids.
+//!
+//! A letter has its words with it, as they were told: nobody else wrote them, and they are short. What people and agents
+//! wrote stands in quotation marks; whoever shows a letter makes it harmless.
+
+use super::{Task, TaskState};
+use crate::id::{AgentId, MessageId, TaskId};
+use crate::message::{Content, Mail, MailKind, Mailbox, MessageEvent, Priority, Sender};
+use crate::name::Name;
+use crate::text::{Digest, Text};
+use crate::time::Time;
+
+/// The longest letter.
+pub const LETTER_BYTES_MAX: usize = 500;
+/// What of somebody's words stands in it.
+const QUOTED_BYTES_MAX: usize = 120;
+/// So many tasks are named in one letter.
+pub const NAMED_MAX: usize = 4;
+
+/// What a letter says.
+pub struct Words {
+    pub subject: String,
+    pub text: String,
+}
+
+/// Its id follows from the task, the moment and its place in the batch, so that a replay agrees. It begins with the time,
+/// as every id does.
+pub fn id(task: TaskId, at: Time, place: u32) -> MessageId {
+    MessageId(derived(task.0 ^ u128::from(place) << 48, at))
+}
+
+pub(super) fn derived(from: u128, at: Time) -> u128 {
+    let spread = u128::from(at.0).wrapping_mul(0xda94_2042_e4dd_58b5_2545_f491_4f6c_dd1d);
+    let low = (from ^ spread) & ((1 << 76) - 1);
+    let low = low & !(0x3 << 62) | (2 << 62);
+    (u128::from(at.0 / 1000) << 80) | (7 << 76) | low
+}
+
+pub fn letter(
+    (task, at): (TaskId, Time),
+    place: u32,
+    to: Mailbox,
+    words: &Words,
+) -> (MessageId, MessageEvent) {
+    let id = id(task, at, place);
+    let text = beginning(&words.text, LETTER_BYTES_MAX);
+    let head = text.lines().next().unwrap_or_default().to_owned();
+    let mail = Mail {
+        thread: id,
+        subject: beginning(&words.subject, QUOTED_BYTES_MAX),
+        priority: Priority::Normal,
+        text: Text { digest: Digest([0; 32]), bytes: text.len() as u64, head },
+        excerpt: text,
+        sender_name: None,
+        eldest_ancestor: None,
+        role: None,
+        recipient: None,
+        is_copy: false,
+        kind: MailKind::OfTask { task },
+    };
+    let (from, content) = (Sender::Perennial, Content::Mail(Box::new(mail)));
+    (id, MessageEvent::Recorded { to, from, content })
+}
+
+/// Whether a mail has its words with it.
+pub fn is_ours(mail: &Mail) -> bool {
+    matches!(mail.kind, MailKind::OfTask { .. })
+}
+
+pub fn given(task: &Task, by: Sender) -> Words {
+    let who = match by {
+        Sender::Person => "The operator gave you a task",
+        Sender::Perennial => "Your next task",
+        Sender::Agent(_) => "You were given a task",
+    };
+    let step = match task.open_step() {
+        Some((at, step)) => format!(" Open step {at}: {}.", quoted(&step.text)),
+        None => String::new(),
+    };
+    Words {
+        subject: format!("task: {}", task.brief.title),
+        text: format!(
+            "{who}: {} {}.{step}\nThe tool `task` shows it (action show), marks steps (step) and claims it (done).",
+            task.id,
+            quoted(&task.brief.title)
+        ),
+    }
+}
+
+pub fn returned(task: &Task, by: Sender) -> Words {
+    let on = match task.state {
+        TaskState::Taken => "You are on it again.",
+        TaskState::Open
+        | TaskState::Claimed(_)
+        | TaskState::Blocked(_)
+        | TaskState::Split
+        | TaskState::Verified(_)
+        | TaskState::Dropped => "It lies on your queue.",
+    };
+    let round = format!("round {} of {}", task.rounds, task.brief.rounds_max);
+    let text = match (by, &task.last_check) {
+        (Sender::Perennial, Some(check)) => {
+            let named = check.check.as_ref().map_or("its command", Name::as_str);
+            let said = format!(
+                "The check {named} of {} failed ({}, {round}): {}. The end of its output:\n",
+                task.id,
+                check.end.words(),
+                on
+            );
+            let room = LETTER_BYTES_MAX.saturating_sub(said.len());
+            format!("{said}{}", ending(&check.output, room))
+        }
+        (Sender::Perennial | Sender::Person | Sender::Agent(_), _) => format!(
+            "{} was not accepted as done ({round}). {on} Reason: {}",
+            task.id,
+            quoted(&task.reason)
+        ),
+    };
+    Words { subject: format!("not done: {}", task.brief.title), text }
+}
+
+pub fn awaits_word(task: &Task, why: &str) -> Words {
+    Words {
+        subject: format!("to verify: {}", task.brief.title),
+        text: format!(
+            "{} is claimed to be done and waits for your word{why}. What was said of it: {}.\n\
+             `perennial task verify {}` accepts it, with --reject -m REASON it goes back; agents use the tool `task`.",
+            task.id,
+            quoted(&task.reason),
+            task.id
+        ),
+    }
+}
+
+pub fn gave_up(task: &Task) -> Words {
+    Words {
+        subject: format!("blocked: {}", task.brief.title),
+        text: format!(
+            "{} was given back {} times and is blocked now. Last reason: {}.\n`perennial task show {}` has the end of the \
+             last check's output; `task assign`, `reopen` or `drop` go on from here.",
+            task.id,
+            task.rounds,
+            quoted(&task.reason),
+            task.id
+        ),
+    }
+}
+
+pub fn open_again(task: &Task) -> Words {
+    Words {
+        subject: format!("open again: {}", task.brief.title),
+        text: format!(
+            "{} was found not to be done, and whoever did it is not there any more. It is open again. Reason: {}",
+            task.id,
+            quoted(&task.reason)
+        ),
+    }
+}
+
+pub fn parts_over(task: &Task) -> Words {
+    Words {
+        subject: format!("its parts are over: {}", task.brief.title),
+        text: format!(
+            "Every part of {} is over. It has a check of its own: claim it (`task done`), and the check runs.",
+            task.id
+        ),
+    }
+}
+
+/// Work that somebody left; `is_first` where nobody was told of it before.
+pub fn left<'t>(
+    (agent, name): (AgentId, Option<&Name>),
+    tasks: impl ExactSizeIterator<Item = &'t Task>,
+    is_first: bool,
+) -> Words {
+    let count = tasks.len();
+    let who = name.map_or_else(|| agent.to_string(), ToString::to_string);
+    let (noun, verb) = if count == 1 { ("task", "is") } else { ("tasks", "are") };
+    let mut text = match is_first {
+        true => format!("{who} was buried and left {count} unfinished {noun} to you:\n"),
+        false => format!("{count} {noun} of {who}, who was buried, {verb} still open:\n"),
+    };
+    for task in tasks.take(NAMED_MAX) {
+        text.push_str(&format!("{} {}\n", task.id, beginning(&quoted(&task.brief.title), 48)));
+    }
+    if count > NAMED_MAX {
+        text.push_str(&format!("and {} more: `perennial loops`\n", count - NAMED_MAX));
+    }
+    text.push_str("Take, assign, reopen or drop each; until then you are told again.");
+    Words { subject: format!("open loops of {who}: {count}"), text }
+}
+
+/// Somebody's words on one line; no word in it ends the quotation.
+fn quoted(text: &str) -> String {
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let words = line.replace(['“', '”'], "'");
+    format!("“{}”", beginning(&words, QUOTED_BYTES_MAX))
+}
+
+/// At most so many bytes of the beginning, whole characters.
+fn beginning(text: &str, bytes: usize) -> String {
+    match text.len() > bytes {
+        true => format!("{}…", &text[..text.floor_char_boundary(bytes.saturating_sub(3))]),
+        false => text.to_owned(),
+    }
+}
+
+/// At most so many bytes of the end, whole characters.
+pub(super) fn ending(text: &str, bytes: usize) -> String {
+    match text.len() > bytes {
+        true => {
+            let start = text.ceil_char_boundary(text.len() - bytes.saturating_sub(3));
+            format!("…{}", &text[start..])
+        }
+        false => text.to_owned(),
+    }
+}

@@ -1,0 +1,23 @@
+//! Problems of check lists that are imported as tasks.
+
+use perennial_api::Problem;
+
+use super::{failed, usage};
+
+pub fn nothing_to_import() -> Problem {
+    usage("no-text", "there are no check-list items to import")
+        .because("a task is a line such as `- [ ] fix the parser`")
+        .next("name a file with such lines: perennial task import TODO")
+}
+
+pub fn list_too_long(source: &str) -> Problem {
+    usage("too-long", "the check list is too long")
+        .because(format!("{source} has more than 1 MiB"))
+        .next("import it in parts")
+}
+
+pub fn list_not_text(source: &str) -> Problem {
+    failed("not-text", format!("can't import {source}"))
+        .because("it is not UTF-8 text")
+        .next("name a Markdown file")
+}

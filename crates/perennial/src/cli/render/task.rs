@@ -1,0 +1,190 @@
+//! Tasks for reading in a terminal. Titles, steps, texts and reasons are others' words: everything is escaped.
+
+use perennial_api::task::{Task, TaskList};
+
+use super::paint::Ink;
+use super::roster::Canvas;
+use super::table::{Cell, Clip, Column, table_with_notes};
+use super::text::{plain, quotation, quoted_lines};
+
+/// The table of `task ls`. `options` ask for the next page.
+pub fn table(list: &TaskList, options: &str, canvas: &Canvas<'_>) -> String {
+    let tasks = &list.tasks;
+    if tasks.is_empty() {
+        return "no tasks\nadd one:  perennial task add 'fix the build'\n".to_owned();
+    }
+    let columns = vec![
+        column(tasks, ("ID", 6, 30, Clip::Never), &|task| Cell::ink(plain(&task.id), Ink::Faint)),
+        column(tasks, ("STATE", 9, 8, Clip::Never), &state),
+        column(tasks, ("WHOSE", 8, 8, Clip::End), &|task| {
+            Cell::ink(task.assignee.as_deref().map_or("-".to_owned(), plain), Ink::Strong)
+        }),
+        column(tasks, ("STEPS", 5, 5, Clip::Never), &|task| Cell::new(steps(task))),
+        column(tasks, ("AGE", 4, 4, Clip::Never), &|task| {
+            Cell::new(canvas.clock.ago(&task.added_at))
+        }),
+        column(tasks, ("TITLE", 10, 16, Clip::End), &|task| Cell::new(plain(&task.title))),
+    ];
+    let notes: Vec<Option<String>> = tasks.iter().map(note).collect();
+    let mut shown = table_with_notes(columns, &notes, canvas);
+    shown.push_str(&older(list, options, canvas));
+    shown
+}
+
+/// The table of `loops`.
+pub fn loops(list: &TaskList, canvas: &Canvas<'_>) -> String {
+    let tasks = &list.tasks;
+    if tasks.is_empty() {
+        return "no open loops\n".to_owned();
+    }
+    let of = |task: &Task| task.open_loop.clone().unwrap_or_default();
+    let columns = vec![
+        column(tasks, ("ID", 6, 30, Clip::Never), &|task| Cell::ink(plain(&task.id), Ink::Faint)),
+        column(tasks, ("STATE", 7, 8, Clip::Never), &state),
+        column(tasks, ("LEFT BY", 8, 8, Clip::End), &|task| Cell::new(plain(&of(task).from))),
+        column(tasks, ("TOLD", 9, 8, Clip::End), &|task| {
+            Cell::ink(plain(&of(task).to), Ink::Strong)
+        }),
+        column(tasks, ("TIMES", 5, 5, Clip::Never), &|task| Cell::new(of(task).raised.to_string())),
+        column(tasks, ("TITLE", 10, 16, Clip::End), &|task| Cell::new(plain(&task.title))),
+    ];
+    let next = |task: &Task| {
+        let next = canvas.clock.until(of(task).next_at.as_deref()?)?;
+        Some(format!("told again in {next}"))
+    };
+    let notes: Vec<Option<String>> = tasks.iter().map(next).collect();
+    let mut shown = table_with_notes(columns, &notes, canvas);
+    let advice = "take, assign, reopen or drop each: perennial task --help\n";
+    shown.push_str(&canvas.paint.ink(Ink::Faint, advice));
+    shown
+}
+
+type Heading = (&'static str, u8, usize, Clip);
+
+fn column(tasks: &[Task], heading: Heading, cell: &dyn Fn(&Task) -> Cell) -> Column {
+    let (title, importance, narrowest, clip) = heading;
+    Column { title, importance, narrowest, clip, cells: tasks.iter().map(cell).collect() }
+}
+
+fn state(task: &Task) -> Cell {
+    match task.state.as_str() {
+        "blocked" | "claimed" => Cell::ink(plain(&task.state), Ink::Attention),
+        _ => Cell::new(plain(&task.state)),
+    }
+}
+
+fn steps(task: &Task) -> String {
+    match task.steps.len() {
+        0 => "-".to_owned(),
+        all => format!("{}/{all}", task.steps_done),
+    }
+}
+
+/// What a task waits for, where that is not plain from its state.
+fn note(task: &Task) -> Option<String> {
+    match (&task.open_loop, task.state.as_str()) {
+        (Some(it), _) => {
+            Some(format!("open loop of {}: {} was told", plain(&it.from), plain(&it.to)))
+        }
+        (None, "open") if !task.waits_for.is_empty() => Some(plain(&task.reason)),
+        (None, "blocked" | "claimed" | "split") => Some(plain(&task.reason)),
+        (None, "taken") if task.rounds > 0 => Some(plain(&task.reason)),
+        (None, _) => None,
+    }
+}
+
+fn older(list: &TaskList, options: &str, canvas: &Canvas<'_>) -> String {
+    match (list.has_older, list.tasks.last()) {
+        (true, Some(last)) => {
+            let next = format!("more: perennial task ls {options}--before {}\n", plain(&last.id));
+            canvas.paint.ink(Ink::Faint, &next)
+        }
+        (true, None) | (false, _) => String::new(),
+    }
+}
+
+/// What became of a task, on a line.
+pub fn changed(task: &Task) -> String {
+    let whose = task.assignee.as_deref().map(|it| format!(" ({})", plain(it))).unwrap_or_default();
+    let (id, state) = (plain(&task.id), plain(&task.state));
+    format!("{id} {state}{whose}: {}\n  {}\n", plain(&task.title), plain(&task.reason))
+}
+
+/// One task with everything that is known of it.
+pub fn card(task: &Task, canvas: &Canvas<'_>) -> String {
+    let mut lines: Vec<(&str, String)> = vec![
+        ("task", format!("{} {}", plain(&task.id), quotation(&task.title))),
+        ("state", format!("{}, {}", plain(&task.state), plain(&task.reason))),
+        ("since", canvas.clock.ago(&task.since) + " ago, by " + &plain(&task.by)),
+    ];
+    let mut add = |label, value: Option<String>| lines.extend(value.map(|value| (label, value)));
+    add("whose", task.assignee.as_deref().map(plain));
+    add("project", Some(plain(&task.project)));
+    let listed = |ids: &[String]| (!ids.is_empty()).then(|| plain(&ids.join(", ")));
+    add("depends on", listed(&task.depends_on));
+    add("waits for", listed(&task.waits_for));
+    add("part of", task.parent.as_deref().map(plain));
+    add("split into", listed(&task.parts));
+    add("reopens", task.reopens.as_deref().map(plain));
+    add("estimate", estimate(task));
+    add("actual", Some(actual(task)));
+    add("reference", task.reference.as_deref().map(plain));
+    add("scope", listed(&task.scope));
+    let command = (!task.check_command.is_empty()).then(|| task.check_command.join(" "));
+    add("check", command.or(task.check.clone()).as_deref().map(plain));
+    add("rounds", (task.rounds > 0).then(|| format!("{} of {}", task.rounds, task.rounds_max)));
+    add("added", Some(canvas.clock.ago(&task.added_at) + " ago, by " + &plain(&task.added_by)));
+    let open_loop = task.open_loop.as_ref();
+    add(
+        "open loop",
+        open_loop.map(|it| {
+            let next =
+                it.next_at.as_deref().and_then(|at| canvas.clock.until(at)).unwrap_or_default();
+            format!(
+                "left by {}; {} was told {}x, again in {next}",
+                plain(&it.from),
+                plain(&it.to),
+                it.raised
+            )
+        }),
+    );
+    let mut shown = String::new();
+    for (label, value) in lines {
+        shown.push_str(&format!("{:<11} {value}\n", format!("{label}:")));
+    }
+    for (at, step) in (1..).zip(&task.steps) {
+        let mark = if step.done { 'x' } else { ' ' };
+        shown.push_str(&format!("  {at}. [{mark}] {}\n", plain(&step.text)));
+    }
+    if let Some(text) = &task.text {
+        shown.push_str(&format!("\n{}", quoted_lines(text)));
+    }
+    if let Some(check) = &task.last_check {
+        let name = check.check.as_deref().map(plain).unwrap_or_default();
+        shown.push_str(&format!(
+            "\nlast check {name}: {}\n{}",
+            plain(&check.end),
+            quoted_lines(&check.output)
+        ));
+    }
+    for note in &task.last_notes {
+        let ago = canvas.clock.ago(&note.at);
+        shown.push_str(&format!(
+            "\nnote of {}, {ago} ago\n{}",
+            plain(&note.by),
+            quoted_lines(&note.text)
+        ));
+    }
+    shown
+}
+
+fn estimate(task: &Task) -> Option<String> {
+    let tokens = task.estimate_tokens.map(|tokens| format!("{tokens} tokens"));
+    tokens.or_else(|| task.estimate_steps.map(|steps| format!("{steps} steps")))
+}
+
+fn actual(task: &Task) -> String {
+    let tokens = task.tokens.map_or("tokens not known".to_owned(), |it| format!("{it} tokens"));
+    let more = if task.exceeds_estimate { "; more than twice the estimate" } else { "" };
+    format!("{} of {} steps, {tokens}{more}", task.steps_done, task.steps.len())
+}

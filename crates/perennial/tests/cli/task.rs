@@ -1,0 +1,320 @@
+//! `task`: work that outlives agents, from outside. Agents act by the verbs that their own shells run.
+
+use std::path::Path;
+
+use perennial_api::mail::MailList;
+use perennial_api::task::{Task, TaskList};
+
+use crate::mail::{within, worker};
+use crate::processes::{self, Found};
+use crate::sealed::{PROGRAM, Sealed};
+
+pub fn add(sealed: &Sealed, title: &str, options: &[&str]) -> Task {
+    let tasks: Vec<Task> = sealed.json(&[&["task", "add", title], options].concat());
+    tasks.into_iter().next().expect("a task")
+}
+
+pub fn show(sealed: &Sealed, id: &str) -> Task {
+    sealed.json(&["task", "show", id])
+}
+
+fn ls(sealed: &Sealed, options: &[&str]) -> Vec<String> {
+    let list: TaskList = sealed.json(&[&["task", "ls"], options].concat());
+    list.tasks.into_iter().map(|task| task.title).collect()
+}
+
+pub fn subjects(sealed: &Sealed, whose: &str) -> Vec<String> {
+    let list: MailList = sealed.json(&["mail", "ls", whose, "-n", "1000"]);
+    list.mails.into_iter().map(|mail| mail.subject).collect()
+}
+
+/// What a command prints that an agent's shell runs, with its exit code.
+fn as_agent(sealed: &Sealed, name: &str, words: &str) -> String {
+    within(sealed, name, &format!("{PROGRAM} {words}; echo code $?"))
+}
+
+#[track_caller]
+fn works(sealed: &Sealed, name: &str, words: &str) -> String {
+    let said = as_agent(sealed, name, words);
+    assert!(said.contains("code 0"), "{words}: {said}");
+    said
+}
+
+#[track_caller]
+fn until_state(sealed: &Sealed, id: &str, state: &str) -> Task {
+    sealed.until(state, || show(sealed, id).state == state);
+    show(sealed, id)
+}
+
+fn configured(checks: &str) -> Sealed {
+    let sealed = Sealed::new();
+    std::fs::create_dir_all(&sealed.home.config).expect("made");
+    std::fs::write(sealed.home.config.join("config.toml"), checks).expect("written");
+    sealed.start_daemon();
+    sealed
+}
+
+// covers: T-13
+#[test]
+fn a_task_is_taken_worked_on_claimed_and_verified_by_somebody_else() {
+    let sealed = Sealed::up();
+    worker(&sealed, "ada", &[]);
+    worker(&sealed, "bob", &["--parent", "ada"]);
+    let task = add(&sealed, "fix it", &["--step", "find", "--step", "mend", "-m", "it is broken"]);
+    let id = &task.id;
+    assert_eq!((task.state.as_str(), task.assignee.as_deref()), ("open", None));
+    works(&sealed, "bob", &format!("task take {id}"));
+    let shown = sealed.ok(["show", "bob"]);
+    assert!(shown.contains(id.as_str()) && shown.contains("step 1 of 2: “find”"), "{shown}");
+    assert!(sealed.ok(["prime", "bob"]).contains("Open step 1 of 2: “find”"));
+    works(&sealed, "bob", &format!("task step {id}"));
+    works(&sealed, "bob", &format!("task step {id} --add 'and test'"));
+    works(&sealed, "bob", &format!("task note {id} -m 'found it'"));
+    assert!(works(&sealed, "bob", &format!("task done {id} -m merged")).contains("claimed"));
+    // Its parent is told, and nobody verifies their own work.
+    assert_eq!(subjects(&sealed, "ada"), ["to verify: fix it"]);
+    let own = as_agent(&sealed, "bob", &format!("task verify {id}"));
+    assert!(own.contains("your own work") && own.contains("code 3"), "{own}");
+    works(&sealed, "ada", &format!("task verify {id} --reject -m 'no test'"));
+    let back = show(&sealed, id);
+    assert_eq!((back.state.as_str(), back.rounds), ("taken", 1));
+    assert!(back.reason.contains("no test"), "{back:?}");
+    works(&sealed, "bob", &format!("task done {id}"));
+    works(&sealed, "ada", &format!("task verify {id}"));
+    let done = show(&sealed, id);
+    assert_eq!(done.verified_by.as_deref(), Some("parent"));
+    assert_eq!((done.steps_done, done.steps.len(), done.last_notes.len()), (1, 3, 1));
+    assert_eq!(done.text.as_deref(), Some("it is broken"));
+    // What is over is found again, after the daemon too.
+    sealed.kill_daemon();
+    sealed.start_daemon();
+    assert_eq!(ls(&sealed, &[]), Vec::<String>::new());
+    assert_eq!(ls(&sealed, &["--all"]), ["fix it"]);
+    assert_eq!(ls(&sealed, &["--state", "verified", "--agent", "bob"]), ["fix it"]);
+    assert_eq!(show(&sealed, id).last_notes[0].text, "found it");
+    assert_eq!(sealed.refused(3, &["task", "drop", id]).kind, "task-over");
+    let again: Vec<Task> = sealed.json(&["task", "reopen", id, "-m", "it broke again"]);
+    assert_eq!(again[0].reopens.as_ref(), Some(id));
+}
+
+// covers: T-13
+#[test]
+fn a_failing_check_gives_the_task_back_with_its_output_and_a_passing_one_verifies_it() {
+    let sealed = configured(
+        "[checks]\nunit = ['sh', '-c', 'cat result; test -e good']\n\
+         slow = { command = ['sh', '-c', 'sleep 1000000 & sleep 1000000'], limit = '1s' }\n",
+    );
+    worker(&sealed, "bob", &[]);
+    let task = add(&sealed, "make it green", &["--to", "bob", "--check", "unit"]);
+    assert_eq!(task.state, "taken", "it was on nothing else: {task:?}");
+    std::fs::write(sealed.dir.join("result"), "2 tests failed: a, b\n").expect("written");
+    works(&sealed, "bob", &format!("task done {}", task.id));
+    sealed.until("it comes back", || show(&sealed, &task.id).rounds == 1);
+    let back = show(&sealed, &task.id);
+    assert_eq!(back.state, "taken");
+    let check = back.last_check.expect("a result");
+    assert_eq!((check.end.as_str(), check.output.as_str()), ("exit 1", "2 tests failed: a, b\n"));
+    let mail = works(&sealed, "bob", "mail read");
+    assert!(mail.contains("2 tests failed: a, b") && mail.contains("exit 1"), "{mail}");
+    std::fs::write(sealed.dir.join("good"), "").expect("written");
+    works(&sealed, "bob", &format!("task done {}", task.id));
+    assert_eq!(until_state(&sealed, &task.id, "verified").verified_by.as_deref(), Some("check"));
+
+    // At its limit the whole tree of a check is ended; after the last round somebody is told.
+    let slow = add(&sealed, "wait", &["--to", "bob", "--check", "slow", "--rounds", "1"]);
+    for _ in 0..2 {
+        works(&sealed, "bob", &format!("task done {}", slow.id));
+        sealed.until("its check is over", || show(&sealed, &slow.id).state != "claimed");
+    }
+    let blocked = show(&sealed, &slow.id);
+    assert_eq!(
+        (blocked.state.as_str(), blocked.blocked_on.as_deref()),
+        ("blocked", Some("rounds"))
+    );
+    assert!(subjects(&sealed, "operator").contains(&"blocked: wait".to_owned()));
+    let is_left = |one: &Found| one.argv.iter().any(|word| word.contains("1000000"));
+    sealed.until("its tree is gone", || !sealed.processes().iter().any(is_left));
+}
+
+/// The daemon is killed while a check runs: it is run once, or its end is unknown and it is run anew.
+#[test]
+fn a_check_outlives_the_daemon_and_one_whose_holder_is_killed_is_run_anew() {
+    let sealed = configured(
+        "[checks]\nunit = ['sh', '-c', 'echo x >> runs; while ! test -e go; do sleep 0.02; done']\n",
+    );
+    worker(&sealed, "bob", &[]);
+    let runs = || std::fs::read_to_string(sealed.dir.join("runs")).unwrap_or_default().len() / 2;
+    let task = add(&sealed, "slow one", &["--to", "bob", "--check", "unit"]);
+    works(&sealed, "bob", &format!("task done {}", task.id));
+    sealed.until("it runs", || runs() == 1);
+    sealed.kill_daemon();
+    sealed.start_daemon();
+    std::fs::write(sealed.dir.join("go"), "").expect("written");
+    until_state(&sealed, &task.id, "verified");
+    assert_eq!(runs(), 1, "once");
+
+    std::fs::remove_file(sealed.dir.join("go")).expect("removed");
+    let task = add(&sealed, "killed one", &["--to", "bob", "--check", "unit"]);
+    works(&sealed, "bob", &format!("task done {}", task.id));
+    sealed.until("it runs", || runs() == 2);
+    let of_job = |one: &&Found| one.is_shim() && one.argv.iter().any(|word| word.contains("job_"));
+    let shim = sealed.processes().iter().find(of_job).map(|one| one.process).expect("its holder");
+    processes::kill(shim);
+    sealed.until("it is run anew", || runs() == 3);
+    std::fs::write(sealed.dir.join("go"), "").expect("written");
+    assert_eq!(until_state(&sealed, &task.id, "verified").verified_by.as_deref(), Some("check"));
+    let events = sealed.ok(["events"]);
+    assert!(events.contains("nobody saw its end"), "{events}");
+}
+
+#[test]
+fn a_check_is_a_name_of_trusted_configuration_or_a_persons_command() {
+    let sealed = Sealed::up();
+    worker(&sealed, "bob", &[]);
+    // An agent names no command, and an unknown or untrusted check is run by nobody.
+    let refused = as_agent(&sealed, "bob", "task add x --check-command 'touch stolen'");
+    assert!(refused.contains("may not add a task with a command"), "{refused}");
+    std::fs::write(sealed.dir.join("perennial.toml"), "[checks]\nown = ['touch', 'stolen']\n")
+        .expect("written");
+    for check in ["own", "missing"] {
+        let task = add(&sealed, check, &["--to", "bob", "--check", check]);
+        works(&sealed, "bob", &format!("task done {}", task.id));
+        assert_eq!(show(&sealed, &task.id).state, "claimed");
+    }
+    assert_eq!(subjects(&sealed, "operator"), ["to verify: missing", "to verify: own"]);
+    assert!(!sealed.dir.join("stolen").exists());
+    let task = add(&sealed, "mine", &["--to", "bob", "--check-command", "touch made"]);
+    works(&sealed, "bob", &format!("task done {}", task.id));
+    until_state(&sealed, &task.id, "verified");
+    assert!(sealed.dir.join("made").exists());
+}
+
+#[test]
+fn who_may_do_what_with_a_task() {
+    let sealed = configured("[role.keeper]\nverify = 'trust'\n");
+    worker(&sealed, "ada", &[]);
+    worker(&sealed, "bob", &["--parent", "ada", "--role", "keeper"]);
+    let own = add(&sealed, "of bob", &["--to", "bob"]);
+    for words in ["step", "done", "drop", "reopen", "take"] {
+        let refused = as_agent(&sealed, "ada", &format!("task {words} {}", own.id));
+        assert!(refused.contains("code 3"), "{words}: {refused}");
+    }
+    let refused = as_agent(&sealed, "bob", "task add x --to ada");
+    assert!(refused.contains("code 3"), "{refused}");
+    // A trusted role needs nobody's word, and only the operator's file says so.
+    works(&sealed, "bob", &format!("task done {}", own.id));
+    assert_eq!(show(&sealed, &own.id).verified_by.as_deref(), Some("trust"));
+    std::fs::write(sealed.dir.join("perennial.toml"), "[role.x]\nverify = 'trust'\n")
+        .expect("written");
+    let refused = as_agent(&sealed, "ada", "role assume x");
+    assert!(refused.contains("only config.toml may say"), "{refused}");
+    // The queue of a role is for its holders.
+    let of_role = add(&sealed, "of keepers", &["--to", "role:keeper"]);
+    let refused = as_agent(&sealed, "ada", &format!("task take {}", of_role.id));
+    assert!(refused.contains("code 3"), "{refused}");
+    works(&sealed, "bob", &format!("task take {}", of_role.id));
+    works(&sealed, "bob", &format!("task block {} --on outside -m 'a key'", of_role.id));
+    assert_eq!(ls(&sealed, &["--state", "blocked"]), ["of keepers"]);
+    // A person takes none, and names what there is.
+    sealed.refused(3, &["task", "take", &of_role.id]);
+    assert_eq!(sealed.refused(4, &["task", "show", "tsk_x"]).kind, "no-such-task");
+    sealed.refused(2, &["task", "add", "  "]);
+    sealed.refused(2, &["task", "add", "x", "--scope", "../y"]);
+    let spawned = sealed.spawn_with(&["eve", "--task", &of_role.id], &["sleep", "1000000"]);
+    assert_eq!(spawned.task.map(|task| task.title).as_deref(), Some("of keepers"));
+}
+
+#[test]
+fn a_split_task_goes_on_with_its_first_part() {
+    let sealed = Sealed::up();
+    worker(&sealed, "bob", &[]);
+    let whole = add(&sealed, "port", &["--to", "bob", "--scope", "src"]);
+    works(&sealed, "bob", &format!("task split {} --into lexer --into parser", whole.id));
+    let shown = show(&sealed, &whole.id);
+    assert_eq!((shown.state.as_str(), shown.parts.len()), ("split", 2));
+    assert!(sealed.ok(["task", "show", &whole.id]).contains("split into "));
+    let task = sealed.show("bob").task.expect("it goes on");
+    assert_eq!(task.title, "lexer");
+    assert_eq!(show(&sealed, &task.id).scope, ["src"]);
+    for part in &shown.parts {
+        sealed.ok(["task", "verify", part]);
+    }
+    assert_eq!(show(&sealed, &whole.id).verified_by.as_deref(), Some("parts"));
+}
+
+#[test]
+fn a_check_list_is_imported_and_exported_as_it_was() {
+    let sealed = Sealed::up();
+    let list = "# Release\n- [ ] ship\n  - [x] tag\n  - [ ] tell\n- [x] notes\n- [ ] port\n  - [ ] parser\n    - [ ] lexer\n";
+    std::fs::write(sealed.dir.join("TODO"), list).expect("written");
+    sealed.ok(["task", "import", "TODO"]);
+    assert_eq!(ls(&sealed, &["--state", "verified"]), ["notes"]);
+    let plain = |text: &str| {
+        let line = |line: &str| line.split(" <!--").next().unwrap_or_default().to_owned();
+        text.lines().map(line).collect::<Vec<_>>()
+    };
+    let exported = sealed.ok(["task", "export", "--all"]);
+    assert_eq!(plain(&exported), plain(list)[1..]);
+    // In another project it makes the same tasks again.
+    let other = sealed.dir.join("other");
+    std::fs::create_dir(&other).expect("made");
+    std::fs::write(sealed.dir.join("again"), &exported).expect("written");
+    let other = other.to_str().expect("a path");
+    sealed.ok(["task", "import", "again", "--dir", other]);
+    assert_eq!(plain(&sealed.ok(["task", "export", "--all", "--dir", other])), plain(&exported));
+    std::fs::write(sealed.dir.join("none"), "nothing\n").expect("written");
+    sealed.refused(2, &["task", "import", "none"]);
+}
+
+/// Fifty writers at once on one task's record: no update is lost.
+#[test]
+fn fifty_writers_at_once_lose_nothing() {
+    const WRITERS: usize = 50;
+    let sealed = Sealed::up();
+    let task = add(&sealed, "busy", &[]);
+    std::thread::scope(|scope| {
+        for writer in 0..WRITERS {
+            let (sealed, id) = (&sealed, task.id.as_str());
+            scope.spawn(move || match writer % 2 {
+                0 => sealed.ok(["task", "note", id, "-m", &format!("note {writer}")]),
+                _ => sealed.ok(["task", "step", id, "--add", &format!("step {writer}")]),
+            });
+        }
+    });
+    let shown = show(&sealed, &task.id);
+    assert_eq!((shown.notes, shown.steps.len()), (25, 25));
+    let mut steps: Vec<String> = shown.steps.into_iter().map(|step| step.text).collect();
+    steps.sort();
+    steps.dedup();
+    assert_eq!(steps.len(), 25);
+    // And on one agent's record, while it is at work.
+    worker(&sealed, "bob", &[]);
+    sealed.ok(["task", "assign", &task.id, "bob"]);
+    std::thread::scope(|scope| {
+        for step in 1..=25 {
+            let (sealed, id) = (&sealed, task.id.as_str());
+            scope.spawn(move || sealed.ok(["task", "step", id, &step.to_string()]));
+        }
+    });
+    sealed.kill_daemon();
+    sealed.start_daemon();
+    assert_eq!(show(&sealed, &task.id).steps_done, 25);
+}
+
+#[test]
+fn hostile_words_stay_in_their_place() {
+    let sealed = Sealed::up();
+    worker(&sealed, "bob", &[]);
+    let hostile = "a\u{202e}[2J msg_x “obey”";
+    let task = add(&sealed, hostile, &["--to", "bob"]);
+    let listed = sealed.ok(["task", "ls"]);
+    assert!(!listed.contains('\u{202e}'), "{listed}");
+    for words in [vec!["task", "add", "a\u{1b}[2Jb"], vec!["task", "add", "a\nb"]] {
+        sealed.refused(2, &words);
+    }
+    let long = "x".repeat(300);
+    sealed.refused(2, &["task", "add", &long]);
+    let mail = works(&sealed, "bob", "mail read");
+    assert!(!mail.contains('\u{202e}') && mail.contains(&task.id), "{mail}");
+    assert!(Path::new(&task.project).is_absolute());
+}
