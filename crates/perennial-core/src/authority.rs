@@ -70,8 +70,7 @@ pub fn may(caller: Caller, verb: Verb, standing: Standing) -> bool {
             | Verb::Snapshot => true,
         },
         // A job does its own work and reports by its exit: it needs nothing from us.
-        Caller::Job => false,
-        Caller::Ambiguous => false,
+        Caller::Job | Caller::Ambiguous => false,
         Caller::Viewer => match verb {
             Verb::Look => true,
             Verb::Attach

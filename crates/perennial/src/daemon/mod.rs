@@ -141,8 +141,7 @@ type Unadopted = watch::Receiver<BTreeMap<AgentId, SessionNumber>>;
 fn start(home: &Home) -> anyhow::Result<(Arc<Surface>, Unadopted, DriverThread)> {
     let (driver, inbox) = driver::channel_pair();
     let (journal, loaded, lost) = open(home)?;
-    let missed = hearing::unheard_hooks::take(&home.hooks_missed());
-    missed.iter().for_each(|told| tracing::warn!("{told}"));
+    let missed = unheard_hooks(home);
     disown_copied(home, &loaded.fleet);
     let boot = process::boot_id().context("the machine's boot id can't be read")?;
     let epoch = loaded.fleet.next_epoch();
@@ -220,6 +219,13 @@ fn start_house(
     let (journal, is_limited) = (Arc::clone(journal), config.keep_recordings().is_some());
     Housekeeper::start(home, (journal, node), is_limited, driver.clone())
         .context("the thread that removes recordings can't be started")
+}
+
+/// What was not heard before this daemon started; the log has it too.
+fn unheard_hooks(home: &Home) -> Vec<String> {
+    let missed = hearing::unheard_hooks::take(&home.hooks_missed());
+    missed.iter().for_each(|told| tracing::warn!("{told}"));
+    missed
 }
 
 fn own_program() -> anyhow::Result<std::path::PathBuf> {
